@@ -9,15 +9,15 @@ import type { SupervisedService } from './supervisor/supervisor.ts';
 
 const SECOND = 1_000;
 
-/** systemd and others kill a process that takes longer, so it exits by itself. Unfinished work is taken over as after a crash. */
+/** systemd and others kill a process that takes longer to stop, so it exits by itself. Unfinished work is taken over as after a crash. */
 const SHUTDOWN_LIMIT = 10 * SECOND;
 
-/** `npm start` passes on a Ctrl-C that the terminal has sent to all processes, so that this one gets it twice. */
+/** The terminal sends a Ctrl-C to all processes, and `npm start` passes it on. A second signal within this time is therefore the same one. */
 const SAME_SIGNAL = SECOND;
 
 /** Options of the command line. */
 export interface RunOptions {
-  /** The roles of this one process. Default: all roles, in a process per core, four at most. */
+  /** Runs only these roles, in this process. Default: all roles, in one process per core, four at most. */
   roles?: readonly RoleName[] | undefined;
   /** The value of `--processes`. */
   processes?: string | undefined;
@@ -26,9 +26,9 @@ export interface RunOptions {
 type Announce = (line: string) => void;
 
 /**
- * Runs the service until SIGTERM or SIGINT, which also abort a start in progress. Everything is then shut down within 10 s; embedded
- * servers that take longer are killed. A second signal ends everything immediately. SIGHUP restarts the processes one by one. If the start or
- * the shutdown fails, or a process keeps ending while it starts, this process exits with code 1 and writes the reason to stderr.
+ * Runs the service until SIGTERM or SIGINT, which also abort a start in progress. Everything is then shut down within 10 s. Embedded
+ * servers that take longer are killed. A second signal ends everything immediately. SIGHUP restarts the processes one by one. If the start
+ * or the shutdown fails, or a process keeps ending while it starts, this process exits with code 1 and writes the reason to stderr.
  */
 export async function runProcess(options: RunOptions = {}): Promise<never> {
   collectGarbageEarlier();
@@ -47,7 +47,7 @@ export async function runProcess(options: RunOptions = {}): Promise<never> {
     ending.abort();
   };
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => end(name));
-  // Replaced when there are processes to restart.
+  // Replaced by a restart when there are processes to restart.
   const hangUp = () => end('SIGHUP');
   process.on('SIGHUP', hangUp);
 
@@ -92,7 +92,7 @@ async function start(
   return service;
 }
 
-/** On SIGHUP, all processes are replaced. They are given the configuration of the moment, such as a password that has changed in its file. */
+/** On SIGHUP, all processes are replaced. They get the current configuration, for example a password that has changed in its file. */
 function restartOnHangUp(service: SupervisedService, { processes }: RunOptions, announce: Announce): void {
   let restarting = false;
   process.on('SIGHUP', async () => {
@@ -114,7 +114,7 @@ function explain(error: unknown, what: string): string {
   return `Ledgerbell ${what}: ${error instanceof Error ? error.message : String(error)}`;
 }
 
-/** Prints for a person: what runs, the URLs of the API and the console, and a password that was made for the console. */
+/** Prints for a person what runs, the URLs of the API and the console, and a generated password for the console. */
 function print(running: string, { url, opsUrl }: Service, { admin }: Pick<Config, 'admin'>): void {
   const lines = [
     `Ledgerbell is running: ${running}`,

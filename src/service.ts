@@ -25,16 +25,16 @@ export interface Service {
   runtime: Runtime;
   /**
    * Finishes or gives back all work in progress, then closes everything, embedded servers last. May be called more than once.
-   * If something cannot be stopped, everything else still is, and the promise then rejects with that error.
+   * If something cannot be stopped, everything else is still stopped. The promise then rejects with the error.
    */
   stop(): Promise<void>;
 }
 
 /**
- * Starts the given roles in this process, on the configured servers or embedded ones.
+ * Starts the given roles in this process, on the configured servers or on embedded servers.
  * @param signal aborts the start, which then rejects with the signal's reason.
  * @throws {ConfigError} when a profile in PROFILES_DIR is wrong.
- * @throws when a server cannot be started or reached within a minute, or PORT or OPS_PORT is taken. Nothing is left running then.
+ * @throws when a server cannot be started or reached within a minute, or PORT or OPS_PORT is taken. Then nothing is left running.
  */
 export async function startService({
   config,
@@ -53,12 +53,12 @@ export async function startService({
   prefix?: string;
   signal?: AbortSignal;
 }): Promise<Service> {
-  // In the order of starting. They are stopped in reverse, so that nothing loses what it depends on.
+  // In the order of the start. They are stopped in reverse order, so that nothing loses its dependencies.
   const started: Stop[] = [];
   const stop = stopOnce(started);
 
   try {
-    // A wrong profile is an error now, and not at the first file that needs it.
+    // Loaded now, so that a wrong profile is an error now and not when a file first needs it.
     const formats = createThreadedFormats(loadProfiles(config.profilesDir));
     const servers = await findServers(config, announce, signal);
     started.push(() => servers.stop());
@@ -78,7 +78,7 @@ export async function startService({
     started.push(() => stopTogether(running));
     const { url, stop: stopRoles } = await startRoles(runtime, roles, formats);
     running.push(stopRoles);
-    // After the API, so that it never takes the API's port.
+    // Started after the API, so that it never takes the API's port.
     const ops = await startOps(runtime);
     running.push(() => ops.stop());
     const heartbeat = await startHeartbeat(runtime, roles);
@@ -94,7 +94,7 @@ export async function startService({
 export interface RunningRoles {
   /** URL of the API. Empty without the role `api`. */
   url: string;
-  /** Leads clients of the API to other processes, for a second. Without the role `api` it does nothing. */
+  /** Leads clients of the API to other processes for a second. Does nothing without the role `api`. */
   handOver(): Promise<void>;
   /** Resolves when all work in progress is finished or given back. */
   stop(): Promise<void>;
@@ -102,7 +102,7 @@ export interface RunningRoles {
 
 /**
  * Starts roles in this process.
- * @throws {PortTakenError} when PORT is taken. Nothing is left running then.
+ * @throws {PortTakenError} when PORT is taken. Then nothing is left running.
  */
 export async function startRoles(
   runtime: Runtime,

@@ -208,7 +208,7 @@ describe('the running service', () => {
     );
     expect(await second.ended()).toBe(1);
     expect(second.said.trim()).toBe(
-      `Ledgerbell cannot start: OPS_PORT ${port} on 127.0.0.1 is taken: set OPS_PORT to another one, or to 0 for any free one.`,
+      `Ledgerbell cannot start: OPS_PORT ${port} on 127.0.0.1 is taken: set OPS_PORT to another port, or to 0 for any free port.`,
     );
   });
 

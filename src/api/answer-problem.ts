@@ -8,7 +8,7 @@ import type { ApiEnv } from './environment.ts';
 
 const RETRY_AFTER_SECONDS = '5';
 
-/** Answers what a handler threw as application/problem+json (RFC 9457). */
+/** Answers an error that a handler threw as application/problem+json (RFC 9457). */
 export function answerError(error: unknown, c: Context<ApiEnv>, log: Log): Response {
   if (error instanceof Problem) return answerProblem(error, c);
   if (error instanceof HTTPException) {

@@ -60,7 +60,7 @@ import { sendTestNotificationRoute } from './routes/webhooks/test.ts';
 /**
  * Creates the app with all its routes: the API, health checks and docs.
  * @param options.formats of statement files.
- * @param options.identify sets the caller of a request; the default asks for an API key. The command line uses it for operators.
+ * @param options.identify sets the caller of a request. By default, an API key is required. The command line sets it for operators.
  */
 export function createApp(
   runtime: Runtime,

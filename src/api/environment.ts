@@ -6,7 +6,7 @@ import type { Span } from '../platform/tracing/tracing.ts';
 
 /**
  * Carries out a POST with an Idempotency-Key once.
- * @param secret the path of the member of the answer that holds a secret, which is not kept.
+ * @param secret the path of the answer's member that holds a secret. The secret is not stored.
  */
 export type CarryOutOnce = (
   c: Context<ApiEnv>,
@@ -20,7 +20,7 @@ export interface ApiEnv {
   Bindings: HttpBindings;
   Variables: {
     requestId: string;
-    /** The address that the request comes from; see `createClientFinder`. */
+    /** The address of the client; see `createClientFinder`. */
     clientAddress: string | undefined;
     caller: Caller;
     /** @throws {Problem} 401 when the caller's API key has been deleted since the request began. */
@@ -31,5 +31,5 @@ export interface ApiEnv {
   };
 }
 
-/** Combines a route's middleware and handler with their types: `app.get(path, ...createHandlers(describe, handler))`. */
+/** Combines a route's middleware and handler, with their types: `app.get(path, ...createHandlers(describe, handler))`. */
 export const { createHandlers, createMiddleware } = createFactory<ApiEnv>();

@@ -17,20 +17,20 @@ import { PROBLEM_TYPE, renderProblem } from './answer-problem.ts';
 
 const SECOND = 1_000;
 
-/** Long enough for any honest client's headers, short enough that slow senders cannot hold many connections open. */
+/** Long enough for the headers of any honest client. Short enough that slow senders cannot hold many connections open. */
 const HEADERS_TIMEOUT = 15 * SECOND;
-/** For a whole request. Enough for an import of a gigabyte over a modest connection. */
+/** The time limit for a whole request. Enough for an import of a gigabyte over a modest connection. */
 const REQUEST_TIMEOUT = 600 * SECOND;
 /** How often connections are checked against these two timeouts. */
 const TIMEOUT_CHECKS = 5 * SECOND;
 
-/** A process whose timers are late by more was paused. It is less than the time between two checks. */
+/** If the timers of a process are later than this, the process was paused. Less than the time between two checks. */
 const LONGEST_WAIT = 3 * SECOND;
 
 /** How long a shutdown waits for running requests before it closes their connections. */
 const SHUTDOWN_GRACE = 5 * SECOND;
 
-/** Long enough that a client which keeps sending has had an answer. */
+/** How long a process hands over. In this time, every client that keeps sending gets an answer. */
 const HAND_OVER_TIME = SECOND;
 
 /** Another program is using the port. */
@@ -51,7 +51,7 @@ interface ServerOptions {
  * Starts an HTTP server with the limits and timeouts that all listeners of the service share.
  * @param fetch answers a request: the `fetch` of a Hono app.
  * @returns the server, with the URL at which this machine reaches it.
- * @throws {PortTakenError} when the port is taken, with a sentence that says what to do.
+ * @throws {PortTakenError} when the port is taken. The message says what to do.
  */
 export async function startServer(
   fetch: Parameters<typeof getRequestListener>[0],
@@ -69,12 +69,12 @@ export async function startServer(
       requestTimeout: REQUEST_TIMEOUT,
       connectionsCheckingInterval: TIMEOUT_CHECKS,
       maxHeaderSize: HEADER_BYTES,
-      // Node's own 400 has no body. Without a Host no URL can be formed, which answerUnreadable answers.
+      // Node's own 400 would have no body. Without a Host no URL can be formed, so answerUnreadable answers.
       requireHostHeader: false,
     },
     receive,
   );
-  // An unknown expectation may be ignored (RFC 9110, section 10.1.1). Node's own answer, a 417, has no body either.
+  // An unknown expectation may be ignored (RFC 9110, section 10.1.1). Node's own 417 would have no body either.
   server.on('checkExpectation', receive);
   answerBrokenRequests(server);
   server.listen(port, host);
@@ -83,7 +83,7 @@ export async function startServer(
   } catch (error) {
     if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
       throw new PortTakenError(
-        `${variable} ${port} on ${host} is taken: set ${variable} to another one, or to 0 for any free one.`,
+        `${variable} ${port} on ${host} is taken: set ${variable} to another port, or to 0 for any free port.`,
       );
     }
     throw error;
@@ -91,7 +91,7 @@ export async function startServer(
   return {
     name,
     url: urlOf(host, server.address() as AddressInfo),
-    /** For a second, each answer asks the client to close its connection. Its next one leads to another process. */
+    /** For a second, each answer asks the client to close its connection. The client's next connection leads to another process. */
     async handOver() {
       handingOver = true;
       await sleep(HAND_OVER_TIME);
@@ -114,25 +114,25 @@ function urlOf(host: string, { port }: AddressInfo): string {
 
 const KIB = 1024;
 
-/** Limit for the request line and all headers together. A URL that is too long is therefore a 431 too. */
+/** Limit for the request line and all headers together. A URL that is too long therefore also gets a 431. */
 export const HEADER_BYTES = 16 * KIB;
-/** Several times what browsers and proxies send. Node itself would silently drop headers after the thousandth. */
+/** Several times as many as browsers and proxies send. Node itself would silently drop headers after the thousandth. */
 const MAX_HEADERS = 100;
 
 /** How long a client that is still sending has to read the answer before its connection is closed. */
 const LINGER = SECOND;
 
 /**
- * Answers requests that Node's HTTP parser rejects, and that therefore never reach the app, in the format of all errors. The
- * connection is closed, because there is no way to tell where the next request would begin.
+ * Answers requests that Node's HTTP parser rejects. They never reach the app, but the answer has the format of all errors. The
+ * connection is closed, because it is not known where the next request would begin.
  */
 function answerBrokenRequests(server: Server): void {
   const answered = new WeakSet<object>();
   const wasPaused = watchPauses(server);
   server.on('clientError', (error: NodeJS.ErrnoException, socket) => {
-    // The request may have arrived while the process could not read it. If it has not, the next check answers 408.
+    // The request may have arrived while the process was paused. If it has not arrived, the next check answers 408.
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && wasPaused()) return;
-    // More of a request that is already answered. Closing now could discard the answer before the client has read it.
+    // This request is already answered. Closing now could discard the answer before the client has read it.
     if (answered.has(socket)) return;
     if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
     answered.add(socket);
@@ -147,7 +147,7 @@ function answerBrokenRequests(server: Server): void {
   });
 }
 
-/** Notices when this process has not run for seconds, because it was frozen or something blocked its event loop. */
+/** @returns a function that says whether this process was paused for seconds, because it was frozen or its event loop was blocked. */
 function watchPauses(server: Server): () => boolean {
   let ran = performance.now();
   let resumed = Number.NEGATIVE_INFINITY;
@@ -184,7 +184,7 @@ function answerUnreadable(): Response {
 
 /**
  * Answers 431 to a request with more than 100 headers, and keeps the connection open.
- * @returns false for a request with at most 100 headers, which is not answered.
+ * @returns false for a request with at most 100 headers. Such a request is not answered here.
  */
 function refuseManyHeaders({ rawHeaders }: IncomingMessage, answer: ServerResponse): boolean {
   // rawHeaders alternates names and values.
@@ -213,9 +213,9 @@ function render(problem: Problem) {
 type Listener = (request: IncomingMessage, answer: ServerResponse) => void;
 
 /**
- * Handles the requests of one connection one after the other, each once the previous answer has been sent. A client may
- * pipeline requests (RFC 9112, section 9.3.2), and Node hands over all of them immediately. A client that pipelines without
- * reading could otherwise make the service build hundreds of pages and keep them in memory.
+ * Handles the requests of one connection one at a time. Each request waits until the previous answer has been sent. A client may
+ * pipeline requests (RFC 9112, section 9.3.2), and Node passes on all of them immediately. Without this, a client that pipelines
+ * without reading could make the service build hundreds of pages and keep them in memory.
  */
 function oneAtATime(listener: Listener): Listener {
   const latest = new WeakMap<Socket, ServerResponse>();

@@ -28,8 +28,8 @@ export async function readJson<S extends Schema>(c: Context<ApiEnv>, schema: S):
 }
 
 /**
- * @param encodings what the body may be compressed with.
- * @throws {Problem} 415 for a body that is compressed in another way, and for another content type, naming the accepted ones.
+ * @param encodings compressions that the body may have.
+ * @throws {Problem} 415 for another compression or another content type. The message names the accepted content types.
  */
 export function requireMediaType(
   c: Context<ApiEnv>,
@@ -53,7 +53,7 @@ const sizeOf = (bytes: number) => (bytes < MIB ? `${bytes / KIB} KiB` : `${bytes
 const tooLarge = (limit: number) => new Problem('too-large', `The body must be at most ${sizeOf(limit)}.`);
 
 /**
- * How many bytes the body may have: its Content-Length, or the limit if it has none.
+ * The most bytes that the body can have: its Content-Length, or the limit if it has none.
  * @throws {Problem} 413 when Content-Length exceeds the limit.
  */
 export function declaredBytes(c: Context<ApiEnv>, limit: number): number {
@@ -63,8 +63,8 @@ export function declaredBytes(c: Context<ApiEnv>, limit: number): number {
 }
 
 /**
- * Yields the body's bytes as they arrive. They are read from Node's request, because the web stream that Hono makes of it
- * costs more than everything else that is done for a small import.
+ * Yields the body's bytes as they arrive. Reads from Node's request, because Hono's web stream costs more than all the other work for a
+ * small import.
  * @throws {Problem} 413 as soon as there are more than `limit`.
  */
 export async function* streamBytes(c: Context<ApiEnv>, limit: number): AsyncGenerator<Uint8Array> {
@@ -78,12 +78,12 @@ export async function* streamBytes(c: Context<ApiEnv>, limit: number): AsyncGene
       yield part;
     }
   } finally {
-    // If the caller stops early, the rest is still in the connection, which the client may use for its next request.
+    // If the caller stops early, this drops the rest of the body, so that the client can use the connection for its next request.
     incoming.resume();
   }
 }
 
-/** Bodies that have been read: middleware and the handler of a request read the same one. */
+/** Bodies that have been read. Middleware and the handler of a request share the body. */
 const bodies = new WeakMap<Readable, Promise<Buffer>>();
 
 /** The whole body. @throws {Problem} 413. */
@@ -103,7 +103,7 @@ function collectBytes(incoming: Readable, limit: number): Promise<Buffer> {
     let bytes = 0;
     incoming.on('data', (part: Buffer) => {
       bytes += part.length;
-      // The rest is read and dropped, so that the answer reaches a client that is still sending.
+      // Reads and drops the rest, so that the answer reaches a client that is still sending.
       if (bytes > limit) reject(tooLarge(limit));
       else parts.push(part);
     });

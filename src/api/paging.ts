@@ -49,8 +49,8 @@ export const pagingParameters = (
 });
 
 /**
- * Cuts a page out of rows, of which one more than a page was read, and says in the header Link where the next page begins
- * (rel="next", RFC 8288).
+ * Cuts a page out of rows. One row more than a page was read, so that it is known whether there is a next page. The header Link then says
+ * where it begins (rel="next", RFC 8288).
  */
 export function cutPage<Row extends { id: string }>(
   c: Context<ApiEnv>,
@@ -64,7 +64,7 @@ export function cutPage<Row extends { id: string }>(
   return page;
 }
 
-/** Says where the list goes on. The link is a path alone: behind a proxy we do not know our own name. */
+/** Says where the next page of the list is. The link is only a path, because behind a proxy we do not know our own host name. */
 export function linkNext(c: Context<ApiEnv>, cursor: string): void {
   const { pathname, searchParams } = new URL(c.req.url);
   searchParams.delete('page');
@@ -73,9 +73,9 @@ export function linkNext(c: Context<ApiEnv>, cursor: string): void {
 }
 
 /**
- * Marks which list a cursor belongs to, so that a cursor of another list, or of a later version, is refused: t1 movements by id,
- * m2 deliveries by movement (newest first), i1 imports and r1 runs of a source (newest first), w1 webhooks, s1 sources, a1 accounts,
- * b1 banks, k1 API keys by id, f1 conflicts and n1 statements (newest first), d1 balances by day (newest first).
+ * The list that a cursor belongs to. A cursor of another list, or of a later version, is refused. t1: movements by id;
+ * m2: deliveries by movement (newest first); i1: imports and r1: runs of a source (newest first); w1: webhooks; s1: sources; a1: accounts;
+ * b1: banks; k1: API keys by id; f1: conflicts and n1: statements (newest first); d1: balances by day (newest first).
  */
 export type CursorKind = 't1' | 'm2' | 'i1' | 'r1' | 'w1' | 's1' | 'a1' | 'b1' | 'k1' | 'f1' | 'n1' | 'd1';
 
@@ -96,7 +96,7 @@ function cursorPattern(kind: CursorKind): string {
   return `^${prefix}(?:(?:${three}){1,6}|(?:${three}){0,5}(?:${two}|${one}))$`;
 }
 
-/** An opaque cursor: the next page begins after this id. It grants no access: the API key decides whose rows are shown. */
+/** Makes an opaque cursor. The next page begins after this id. A cursor grants no access, because the API key decides whose rows are shown. */
 export function encodeCursor(id: string, kind: CursorKind): string {
   return Buffer.from(`${kind}:${id}`).toString('base64url');
 }

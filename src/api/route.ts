@@ -5,8 +5,8 @@ import { type ApiEnv, createHandlers, createMiddleware } from './environment.ts'
 import { describe, type RouteDescription } from './openapi/openapi.ts';
 
 /**
- * A route: its entry in /openapi.json, its scope, and its handler. `app.get(path, ...createRoute(description, handler))`.
- * Query parameters that the description does not name are refused: the sender would believe that they had an effect.
+ * Creates a route with its entry in /openapi.json, its scope and its handler: `app.get(path, ...createRoute(description, handler))`.
+ * Refuses query parameters that the description does not name, because the sender would believe that they had an effect.
  */
 export const createRoute = (description: RouteDescription, handler: Handler<ApiEnv>) =>
   createHandlers(describe(description), admit(description), handler);
@@ -30,7 +30,7 @@ const admit = (description: RouteDescription) => {
           },
         ]);
     }
-    // No cache may keep a response that holds a secret.
+    // No cache may store a response with a secret.
     if (answer.secret !== undefined) c.header('Cache-Control', 'no-store');
     if (idempotent === true) return c.get('carryOutOnce')(c, next, answer.secret);
     return void (await next());
@@ -38,7 +38,7 @@ const admit = (description: RouteDescription) => {
 };
 
 /**
- * Protects operations that concern the customer as a whole.
+ * Protects operations on the customer as a whole.
  * @param remedy a sentence that says what to do instead.
  * @throws {Problem} 403 for a key limited to accounts.
  */

@@ -5,7 +5,7 @@ import { createApp } from './app.ts';
 import { startServer } from './http-server.ts';
 
 /**
- * Starts the API's listener. With PORT 0 it takes any free port, which `url` names.
+ * Starts the API's listener. With PORT 0 it takes any free port. `url` shows the port.
  * @throws {PortTakenError} when the port is taken.
  */
 export async function startApi(

@@ -18,7 +18,7 @@ interface OperatorRequest {
   body?: Readable | Buffer;
 }
 
-/** The rights of an operator for a customer: all that a key for all accounts with every scope may do. No key has the id 0. */
+/** The rights of an operator for a customer: those of an API key for all accounts with every scope. No key has the id 0. */
 export const actFor = (customerId: string, operator: Operator): Caller => ({
   customerId,
   apiKeyId: '0',
@@ -28,8 +28,8 @@ export const actFor = (customerId: string, operator: Operator): Caller => ({
 });
 
 /**
- * Creates a function that sends a request to the API's own routes within this process, so that their rules hold for operators too.
- * No API key is needed, and no listener.
+ * Creates a function that sends a request to the API's own routes within this process, so that their rules also apply to operators.
+ * This needs no API key and no listener.
  */
 export function createOperatorApi(runtime: Runtime): (request: OperatorRequest) => Promise<Response> {
   const { config } = runtime;
@@ -42,11 +42,11 @@ export function createOperatorApi(runtime: Runtime): (request: OperatorRequest) 
     await next();
   });
   const guard = createAddressGuard({ allow: config.allowPrivateEndpoints });
-  // Files are only imported with an API key, so none is read here.
+  // An import needs an API key, so no files are read here.
   const formats = createStatementFormats([]);
   const app = createApp({ ...runtime, config: { ...config, rateLimit: 0 } }, guard, { formats, identify });
   return async function request({ customerId, operator, method, path, headers = {}, body }) {
-    // Routes read the body from Node's request, which is given to them here.
+    // Routes read the body from Node's request, so a stand-in is passed to them.
     const parts = body === undefined ? [] : Buffer.isBuffer(body) ? [body] : body;
     const incoming = Object.assign(Readable.from(parts), { socket: {}, headers: {} });
     callers.set(incoming, actFor(customerId, operator));

@@ -22,16 +22,16 @@ export const SurplusView = v.object({
   transaction_id: v.pipe(IdView, v.description('A movement that none of the statements has.')),
 });
 
-/** Missing entries and surplus movements of a period. Both are empty where the stored movements are the bank's. */
+/** Missing entries and surplus movements of a period. Both are empty if the stored movements are the same as the bank's. */
 export interface Differences {
   missing: v.InferOutput<typeof MissingView>[];
   surplus: v.InferOutput<typeof SurplusView>[];
 }
 
-/** Most that are listed for one account, of each. */
+/** The most missing entries, and the most surplus movements, that are listed for a period. */
 const MOST_DIFFERENCES = 1_000;
 
-/** Entries that are movements which other statements have brought as well. Index: repeated_entries_day. */
+/** Entries whose movements also came with other statements. Index: repeated_entries_day. */
 const REPEATED = `
   SELECT r.statement_id, r.transaction_id, r.import_id, d.statement_id AS first_statement_id, t.dc, t.amount
   FROM repeated_entries r FORCE INDEX (repeated_entries_day)
@@ -66,7 +66,7 @@ export async function findDifferences(
   periods: readonly Period[],
 ): Promise<Map<Period, Differences>> {
   const complete = periods.filter(({ status }) => status === 'complete');
-  // Those without entries have no movements. No statement has the id 0.
+  // Statements without entries have no movements. No statement has the id 0, so the list is never empty.
   const withEntries = complete.flatMap(({ statements }) => statements.filter(({ entries }) => entries > 0));
   const ids = ['0', ...withEntries.map(({ id }) => id)];
   const found = new Map<Period, Differences>();
@@ -93,8 +93,8 @@ export async function findDifferences(
 }
 
 /**
- * Statements that follow each other have no entry in common. Where two are one movement, another one is missing. Two that follow each other
- * directly may also overlap, where their balances come back: then nothing is proven.
+ * Statements that follow each other share no entry. If two of their entries were stored as one movement, another movement is missing. Two
+ * statements that follow each other directly may also overlap, if their balances return. Then nothing is proven.
  */
 async function findMissing(
   sql: Sql,
@@ -127,8 +127,8 @@ async function findMissing(
 const WINDOWS: readonly string[] = ['csv', 'xlsx'];
 
 /**
- * The days of a period on which the bank has booked nothing else: not a day that the period has in common with another one, nor one that
- * is not over. Null: there is none.
+ * The days of a period on which the bank has booked nothing else. Leaves out days that the period shares with another period, and days
+ * that are not over. null: no day is left.
  */
 async function enclosedDays(
   sql: Sql,
@@ -147,12 +147,12 @@ async function enclosedDays(
   return from > to ? null : { from, to };
 }
 
-/** The interim report with the most entries of the last day that has one. Index: statements_time, read backwards. */
+/** The interim report with the most entries, of the last day with an interim report. Index: statements_time, read backwards. */
 const REPORTED = `
   SELECT id, COALESCE(from_date, to_date) AS from_date, to_date FROM statements FORCE INDEX (statements_time)
   WHERE account_id = ? AND kind = 'interim' AND to_date BETWEEN ? AND ? ORDER BY to_date DESC, entries DESC LIMIT 1`;
 
-/** Entries that a statement has of some days. Indexes: transactions_account_date, then the primary keys of the other tables. */
+/** Counts the entries of a statement on some days. Indexes: transactions_account_date, then the primary keys of the other tables. */
 const ENTRIES = `
   SELECT COUNT(*) AS entries FROM transactions t FORCE INDEX (transactions_account_date)
   LEFT JOIN transaction_details d ON d.transaction_id = t.id AND d.statement_id = ?
@@ -160,8 +160,8 @@ const ENTRIES = `
   WHERE t.account_id = ? AND t.date_issue BETWEEN ? AND ? AND (d.transaction_id IS NOT NULL OR r.transaction_id IS NOT NULL)`;
 
 /**
- * A period without its last statement, if an interim report has more entries of the same days. They are stored, and no final statement
- * has confirmed them yet. Null: nothing is left.
+ * A period without its last statement, if an interim report has more entries of the same days. These entries are stored, but no final
+ * statement has confirmed them yet. null: nothing is left.
  */
 export async function withoutOpenDay(sql: Sql, accountId: string, period: Period): Promise<Period | null> {
   const last = period.statements.at(-1);

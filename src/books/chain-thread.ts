@@ -1,18 +1,18 @@
 import { parentPort } from 'node:worker_threads';
 import { type ChainStatement, findPeriods, type Period } from './statement-chain.ts';
 
-/** Runs in a worker thread: finds the periods of one account. See find-periods.ts. */
+/** Code of a worker thread that finds the periods of one account. See find-periods.ts. */
 
-/** A part of the statements; or a part of the periods is asked for, and all statements have come. */
+/** A part of the statements, or, after all statements, the request for a part of the periods. */
 export type ToChainThread = readonly ChainStatement[] | 'periods wanted';
 
-/** A part of the periods, and whether there are more. Their statements are said by their places among those that came. */
+/** A part of the periods, and whether there are more. `places` are the positions of their statements among the received statements. */
 export interface FromChainThread {
   periods: (Omit<Period, 'statements'> & { places: number[] })[];
   areMore: boolean;
 }
 
-/** Periods in one message. Whoever takes it is busy with it for about a millisecond. */
+/** How many periods are in one message. The receiver is busy with a message for about a millisecond. */
 const PART = 500;
 
 const statements: ChainStatement[] = [];

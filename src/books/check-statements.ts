@@ -5,20 +5,20 @@ import { eachAlone } from '../platform/each-alone.ts';
 import { readCompleteness, readLateAt, viewPeriod } from './find-statements.ts';
 import { isWrong } from './statement-chain.ts';
 
-/** Reports gaps and contradictions between the statements of an account, and statements that are late, once each. */
+/** Reports gaps and contradictions between the statements of an account, and late statements. Reports each only once. */
 
 /** Index: statement_checks_due. */
 const DUE =
   'SELECT account_id, customer_id FROM statement_checks WHERE due_at <= NOW(6) ORDER BY due_at LIMIT 100';
 
 /**
- * Postpones a check before it begins: one that fails or takes long does not come first again. A statement that was stored since has set a
- * later time.
+ * Postpones a check before it begins, so that a check that fails or takes long does not come first again. If a statement was stored since,
+ * due_at is later already and does not change.
  */
 const POSTPONE = `
   UPDATE statement_checks SET due_at = NOW(6) + INTERVAL 10 MINUTE WHERE account_id = ? AND due_at <= NOW(6)`;
 
-/** Statements that are stored now wait, and are checked later. Index: the primary key. */
+/** Makes new statements wait until the check has ended. They are checked later. Index: the primary key. */
 const LOCK = 'SELECT account_id FROM statement_checks WHERE account_id = ? FOR UPDATE';
 
 /** Index: the primary key. */
@@ -29,7 +29,7 @@ const ACCOUNT =
 const FINISH =
   'UPDATE statement_checks SET completeness = ?, late_since = ?, due_at = ? WHERE account_id = ?';
 
-/** The hour has had all the events that it may have. */
+/** Tries again later, because the limit of events in this hour is reached. */
 const TELL_LATER = 'UPDATE statement_checks SET due_at = NOW(6) + INTERVAL 10 MINUTE WHERE account_id = ?';
 
 interface CheckedAccount {
@@ -39,7 +39,7 @@ interface CheckedAccount {
   now: Date;
 }
 
-/** Checks accounts whose last statement came ten minutes ago, or whose next one is late. @returns how many were checked. */
+/** Checks accounts whose last statement came ten minutes ago, or whose next statement is late. @returns how many were checked. */
 export async function checkStatements(database: DataSource): Promise<number> {
   const due = await database.query<{ account_id: string }[]>(DUE);
   await eachAlone(due, async ({ account_id }) => {

@@ -1,4 +1,4 @@
-/** Finds out with which balance a day ends. */
+/** Finds the balance at the end of a day. */
 
 /** A statement, or a movement with the balance after it. Hundredths of the currency. */
 export interface BalanceStep {
@@ -10,9 +10,9 @@ export interface BalanceStep {
 }
 
 /**
- * Finds the last of the steps of a day, whatever order they came in: none of the others begins where it ends. Banks list a day's entries
- * from the first to the last, or the other way round, and its statements may come in any order. Of two statements that both may be the
- * last, the longer one is, and then the one that came last.
+ * Finds the last step of a day, in whatever order the steps came: no other step begins with its closing balance. Banks list a day's
+ * entries in either order, and statements may come in any order. If several statements may be the last, takes the longest, and of equally
+ * long statements the one that came last.
  */
 export function findLast<T extends BalanceStep>(steps: readonly T[]): T | undefined {
   const openings = new Map<bigint | null, Set<bigint>>();
@@ -23,7 +23,7 @@ export function findLast<T extends BalanceStep>(steps: readonly T[]): T | undefi
     return closings !== undefined && closings.size > (closings.has(closing) ? 1 : 0);
   };
   const ends = steps.filter((step) => !goesOn(step));
-  // Balances that come back to where they began have no end.
+  // If the balances return to the first balance, there is no end.
   const candidates = ends.length > 0 ? ends : steps.map((step) => ({ ...step, entries: 0 }));
   const [last] = candidates.toSorted(
     (one, other) => other.entries - one.entries || Number(BigInt(other.id) - BigInt(one.id)),

@@ -42,7 +42,7 @@ export const viewBalance = (
   import_id: Number(importId),
 });
 
-/** Rows of each kind that are read for one page. */
+/** The most rows of each kind that are read for one page. */
 const MOST_READ = 5_000;
 
 /** Index: statements_time, read backwards. */
@@ -73,7 +73,7 @@ interface DayRange {
   to: string;
 }
 
-/** All that MySQL has. */
+/** All days that MySQL supports. */
 export const EVER: DayRange = { from: '1000-01-01', to: '9999-12-31' };
 
 const readStatements = (
@@ -102,8 +102,8 @@ const toBalances = (rows: readonly Row[], source: DayBalance['source']): DayBala
   );
 
 /**
- * Leaves out the last day if it may not have been read to its end. A single day of more rows stays as it was read.
- * @returns the other rows, and the day at which reading has to go on; null: all were read.
+ * Leaves out the last day, because it may be incomplete if the limit of rows was reached. If there is only one day, it stays.
+ * @returns the other rows, and the day at which reading must continue; null: all rows were read.
  */
 function cutLastDay(rows: Row[]): { rows: Row[]; unread: string | null } {
   const last = rows.at(-1);
@@ -115,7 +115,7 @@ function cutLastDay(rows: Row[]): { rows: Row[]; unread: string | null } {
 /**
  * Reads the balances of an account, the last day first. Days without a known balance have none.
  * @param account `balance` null: none of its movements has a balance.
- * @returns a page; and the day at which the next one begins, or null. If there are very many rows, a page may be shorter than `perPage`.
+ * @returns a page, and the day at which the next page begins, or null. If there are very many rows, a page may be shorter than `perPage`.
  */
 export async function readBalances(
   sql: Sql,
@@ -162,7 +162,7 @@ function byDay(balances: readonly DayBalance[]): Map<string, DayBalance[]> {
   return days;
 }
 
-/** The closing balance of the newest day for which a statement has one. */
+/** The closing balance of the newest day with a statement that has one. */
 export async function readNewestClosing(sql: Sql, accountId: string): Promise<DayBalance | null> {
   const [final] = await readStatements(sql, accountId, 'final', EVER, 1);
   const [interim] = await readStatements(sql, accountId, 'interim', EVER, 1);

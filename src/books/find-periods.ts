@@ -6,26 +6,26 @@ import { startThread } from '../platform/thread.ts';
 import type { FromChainThread, ToChainThread } from './chain-thread.ts';
 import { type ChainStatement, findPeriods, type Period } from './statement-chain.ts';
 
-/** Finds the periods of an account without keeping the process from other work. */
+/** Finds the periods of an account without blocking the process. */
 
 const SECOND = 1_000;
 
-/** So many statements need no thread: comparing them takes a few milliseconds. */
+/** Up to this many statements are compared without a thread, because this takes only a few milliseconds. */
 const FEW = 500;
 
-/** Statements that are looked at in one pass of the event loop. */
+/** How many statements are looked at in one pass of the event loop. */
 const PART = 500;
 
-/** A thread finds the periods of 20,000 statements in less than a second. */
+/** The time limit of a thread. It finds the periods of 20,000 statements in less than a second. */
 const DEADLINE = 10 * SECOND;
 
-/** Threads at a time, in a process. */
+/** Allows one thread at a time in a process. */
 const turns = createByteBudget({ total: 1, perOwner: 1, patience: DEADLINE });
 
 /**
- * Finds the periods of an account, and those of many statements in a thread.
+ * Finds the periods of an account. Uses a thread if there are many statements.
  * @param statements in any order.
- * @throws {Problem} 503 when a thread has not found them in 10 s, or other accounts have their turn for that long.
+ * @throws {Problem} 503 when a thread has not found the periods within 10 s, or other accounts use the thread for that long.
  */
 export async function findPeriodsOf(
   accountId: string,

@@ -131,16 +131,16 @@ const CHAIN = `
     AND closing_balance IS NOT NULL
   ORDER BY account_id, kind, to_date, id`;
 
-/** Rows that are read in one pass of the event loop. */
+/** How many rows are read in one pass of the event loop. */
 const ROWS_PER_PASS = 1_000;
 
 /** Index: the primary key. */
 const NUMBERS = 'SELECT statement_numbers FROM accounts WHERE id = ?';
 
 /**
- * Reads the periods of an account that touch a time.
- * @param between days (YYYY-MM-DD); null: from the first, to the last.
- * @throws {Problem} as findPeriodsOf.
+ * Reads the periods of an account that touch a range of days.
+ * @param between days (YYYY-MM-DD). null: from the first day, or to the last day.
+ * @throws {Problem} like findPeriodsOf.
  */
 export async function readCompleteness(
   sql: Sql,
@@ -182,7 +182,7 @@ const LAST_DAYS = `
   WHERE account_id = ? AND kind = 'final' AND to_date IS NOT NULL
   GROUP BY account_id, kind, to_date ORDER BY account_id DESC, kind DESC, to_date DESC LIMIT ?`;
 
-/** @returns when the next statement of an account is late; null: too few have come. */
+/** @returns when the next statement of an account is late; null: too few statements have come. */
 export async function readLateAt(
   sql: Sql,
   { id, lateAfterDays }: { id: string; lateAfterDays: number | null },

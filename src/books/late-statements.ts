@@ -1,13 +1,13 @@
-/** Says when the next statement of an account is late: at a time that was set, or that its last statements tell. */
+/** Finds when the next statement of an account is late: at a time that was set, or that is learnt from its last statements. */
 
-/** The statements that are looked at, and the fewest that tell something. A year of monthly ones is enough. */
+/** The most statements that are looked at, and the fewest that allow a conclusion. A year of monthly statements is enough. */
 export const LEARNED_FROM = 60;
 const LEAST = 8;
 
 /** Public holidays may close banks for nine days. */
 const GRACE_DAYS = 8;
 
-/** How many of the last statements say how long after its last day one comes. Older ones may have come all together. */
+/** From this many of the last statements, the usual delay is learnt. Older statements may have come all at once. */
 const DELAYS = 5;
 
 const DAY = 86_400_000;
@@ -23,9 +23,9 @@ const endOf = ({ to }: Arrival): number => Date.parse(to) + DAY;
 
 /**
  * Finds out when the next statement is late.
- * @param arrivals the last ones, of different days, the newest day first.
- * @param lateAfterDays this many days after the last day of a statement, the next one is late; null: learnt. It is then late 8 days
- * after the longest time that has passed between two of these statements, and after the usual time that one takes to come.
+ * @param arrivals the last statements, of different days, the newest day first.
+ * @param lateAfterDays the next statement is late this many days after the last day of the newest. null: learnt. The time is then the sum
+ * of the longest time between two of these statements, 8 days, and the usual delay with which a statement comes.
  * @returns null when too few statements have come.
  */
 export function findLateAt(arrivals: readonly Arrival[], lateAfterDays: number | null): Date | null {

@@ -1,11 +1,11 @@
 import { areSeparate } from '../imports/identity/numbers.ts';
 
 /**
- * Says whether the statements of an account are complete. The closing balance of one is the opening balance of the next; where it is
- * not, a statement is missing, and the difference of the two is what was booked in it.
+ * Finds out whether the statements of an account are complete. The closing balance of a statement is the opening balance of the next.
+ * If it is not, a statement is missing. The difference of the two balances is the sum of the missing bookings.
  */
 
-/** A final statement with both balances, in hundredths, as far as it can be a part of the chain. */
+/** A final statement with both balances, in hundredths of the currency, and the data that decide its place in the chain. */
 export interface ChainStatement {
   id: string;
   /** YYYY-MM-DD */
@@ -13,16 +13,16 @@ export interface ChainStatement {
   to: string;
   opening: bigint;
   closing: bigint;
-  /** The number of the statement, if it is one. */
+  /** The number of the statement; null: the name is not a number. */
   number: number | null;
-  /** Its number or id as the file has it, and its page. */
+  /** The number or id in the file. `sequence` is the page. */
   name: string | null;
   sequence: string | null;
   format: string;
-  /** The sums of its entries. */
+  /** The sums of the entries. */
   credits: bigint;
   debits: bigint;
-  /** By how much its entries miss its closing balance; null: not at all. */
+  /** By how much the entries miss the closing balance; null: they match. */
   difference: bigint | null;
   entries: number;
 }
@@ -38,11 +38,11 @@ export interface Period {
   closing: bigint;
   /** The amount missing between two balances, or by which they contradict each other. Zero for complete periods and overlaps. */
   difference: bigint;
-  /** Those that it is made of. A gap has the one before it and the one after it. */
+  /** The statements of the period. A gap has the statements before and after it. */
   statements: readonly ChainStatement[];
 }
 
-/** A gap or a contradiction: somebody has to look at it. */
+/** A gap or a contradiction. Somebody must look at it. */
 type WrongPeriod = Period & { status: 'gap' | 'contradiction' };
 
 export const isWrong = (period: Period): period is WrongPeriod =>
@@ -57,7 +57,7 @@ interface Run {
   to: string;
   opening: bigint;
   closing: bigint;
-  /** Those with which its statements begin and end. */
+  /** The opening and closing balances of its statements. */
   balances: ReadonlySet<bigint>;
 }
 
@@ -65,7 +65,7 @@ const DAY = 86_400_000;
 export const addDays = (date: string, days: number): string =>
   new Date(Date.parse(date) + days * DAY).toISOString().slice(0, 10);
 
-/** Numbers are believed when they have followed each other this often, and nearly always. */
+/** Numbers are trusted if they have followed each other at least this often, and nearly always. */
 const NUMBERED = 3;
 
 /**
@@ -77,10 +77,10 @@ export function findPeriods(statements: readonly ChainStatement[]): Period[] {
   const runs = findRuns(withoutRepetitions(withoutDownloadNumbers(statements)));
   const periods: Period[] = [];
   let covering: Run | null = null;
-  /** Balances of the time that is covered, also those with which shorter statements of it begin and end. */
+  /** All balances of the covered time, including the opening and closing balances of shorter statements. */
   let balances = new Set<bigint>();
   for (const run of runs) {
-    // Two statements of one day may have a third one between them.
+    // A third statement may be missing between two statements of one day.
     if (
       covering === null ||
       run.from > covering.to ||
@@ -100,7 +100,7 @@ export function findPeriods(statements: readonly ChainStatement[]): Period[] {
   return periods.toSorted((one, other) => compare(one.from, other.from) || compare(one.to, other.to));
 }
 
-/** Sums up the periods of an account. */
+/** Summarizes the periods of an account. */
 export function summarisePeriods(periods: readonly Period[]): Completeness {
   if (periods.length === 0) return 'unknown';
   const has = (status: PeriodStatus) => periods.some((it) => it.status === status);
@@ -111,8 +111,8 @@ export function summarisePeriods(periods: readonly Period[]): Completeness {
 const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
 
 /**
- * The same statement may have come in another format, where it has another number. One of the day so far may have the same balances, and
- * fewer entries.
+ * Leaves out repeated statements. The same statement may have come in another format with another number. A statement of an unfinished
+ * day may have the same balances and fewer entries.
  */
 function withoutRepetitions(statements: readonly ChainStatement[]): ChainStatement[] {
   const seen = new Map<string, ChainStatement[]>();
@@ -127,14 +127,14 @@ function withoutRepetitions(statements: readonly ChainStatement[]): ChainStateme
   });
 }
 
-/** Whether their numbers say that two statements are not the same one. */
+/** Says whether the numbers of two statements show that the statements are different. */
 const haveOwnNumbers = (one: ChainStatement, other: ChainStatement): boolean =>
   areSeparate(numbered(one), numbered(other));
 
 const numbered = ({ format, name, sequence, to }: ChainStatement) =>
   ({ kind: 'final', format, number: name, sequence, to }) as const;
 
-/** A bank that counts downloads gives other numbers to what it has booked so far on one day. */
+/** Ignores numbers if the bank counts downloads. Such a bank gives different numbers to the same bookings of one day. */
 function withoutDownloadNumbers(statements: readonly ChainStatement[]): readonly ChainStatement[] {
   const firsts = new Map<string, ChainStatement>();
   const closings = new Set(statements.map(({ to, closing }) => `${to} ${closing}`));
@@ -142,7 +142,7 @@ function withoutDownloadNumbers(statements: readonly ChainStatement[]): readonly
     const key = `${it.format} ${it.to} ${it.opening}`;
     const first = firsts.get(key);
     if (first === undefined) firsts.set(key, it);
-    // Nothing returns to the opening balance, so that the longer one contains the shorter one.
+    // If no statement returns to the opening balance, the longer statement contains the shorter one.
     const returns = closings.has(`${it.to} ${it.opening}`);
     return first !== undefined && !returns && first.closing !== it.closing && haveOwnNumbers(first, it);
   });
@@ -150,14 +150,14 @@ function withoutDownloadNumbers(statements: readonly ChainStatement[]): readonly
 }
 
 /**
- * After each run, those that are left are joined anew, until so many statements have been looked at. Then all runs are taken that no other
- * one has parted.
+ * After each run, the remaining statements are joined again, until this many statements have been looked at. After that, all runs that no
+ * other run has split are taken at once.
  */
 const MOST_LOOKED = 100_000;
 
 /**
- * Joins statements to runs, in which each begins with the balance with which the one before it ends. The run with the most entries is
- * taken first: a bank may have given shorter statements of the same days before.
+ * Joins statements to runs. In a run, each statement begins with the closing balance of the statement before it. The run with the most
+ * entries is taken first, because a bank may have sent shorter statements of the same days before.
  */
 function findRuns(statements: readonly ChainStatement[]): Run[] {
   const areNumbered = haveNumbers(statements);
@@ -166,7 +166,7 @@ function findRuns(statements: readonly ChainStatement[]): Run[] {
       compare(one.to, other.to) ||
       compare(one.from, other.from) ||
       Number(one.number) - Number(other.number) ||
-      // Where the balances of a day return to where they were, only this says which came first.
+      // If a day's balances return to an earlier balance, only the ids show the order.
       Number(one.id) - Number(other.id),
   );
   const runs: Run[] = [];
@@ -206,18 +206,18 @@ function toRun(statements: readonly ChainStatement[]): Run {
 
 /** The best run that ends with a statement. */
 interface Path {
-  /** Days without a statement before its last one. */
+  /** Days without a statement before the last statement. */
   daysBetween: number;
-  /** The one before its last one contains the day with which the last one begins, and days before it. */
+  /** The statement before the last one contains the first day of the last one, and earlier days. */
   isOverlapping: boolean;
-  /** Entries, and then statements. */
+  /** The number of entries. For equal numbers, the number of statements counts. */
   weight: number;
   before: ChainStatement | null;
 }
 
 /**
- * Balances return to where they were. Of two statements with the right one, that of the nearer days is the one before; and one that ends
- * the day before, rather than one of several days that may contain the next one.
+ * Decides between two statements with the right closing balance, because balances may return to an earlier balance. The statement of the
+ * nearer days comes before. A statement that ends the day before is preferred to a statement of several days that may contain the next.
  */
 function isBetter(one: Path, other: Path): boolean {
   if (one.daysBetween !== other.daysBetween) return one.daysBetween < other.daysBetween;
@@ -225,7 +225,7 @@ function isBetter(one: Path, other: Path): boolean {
   return one.weight > other.weight;
 }
 
-/** Of the statements with the right balance, this many of the nearest are looked at. */
+/** How many of the nearest statements with the right balance are looked at. */
 const NEAREST = 30;
 
 /** Finds the best run that ends with each statement. @param statements in the order of their last days. */
@@ -240,7 +240,7 @@ function findPaths(
   const toDays = new Map(statements.map((it) => [it, Date.parse(it.to) / DAY]));
   const daysBetween = (one: ChainStatement, other: ChainStatement) =>
     Math.max(0, (fromDays.get(other) ?? 0) - (toDays.get(one) ?? 0) - 1);
-  // Days to the nearest statement that may follow. Later ones with the same balance follow another one.
+  // Days to the nearest statement that may follow. Later statements with the same balance follow another statement.
   const nearestNext = new Map<ChainStatement, number>();
   for (const it of statements) {
     const next = byOpening.get(it.closing) ?? [];
@@ -267,7 +267,7 @@ function findPaths(
       if (path === undefined || !follows(before, it, areNumbered) || leadsTo(paths, before, it)) continue;
       const days = daysBetween(before, it);
       if (days > (nearestNext.get(before) ?? 0)) continue;
-      // One that may lie within this one is left out of the run.
+      // A statement that may lie within this statement is left out of the run.
       const isWithin = mayBeIn(before, it);
       const weight = path.weight + own - (isWithin ? ownWeight(before) : 0);
       const isOverlapping = before.from < it.from && before.to >= it.from;
@@ -279,7 +279,7 @@ function findPaths(
   for (let start = 0; start < statements.length; ) {
     const { to } = statements[start] as ChainStatement;
     const end = firstIndex(statements, (it) => it.to > to);
-    // Statements of one day may follow each other in any order, so each one that became better is looked at again.
+    // Statements of one day may follow each other in any order. When a path gets better, the statements that may follow are looked at again.
     const queue = statements.slice(start, end);
     for (let at = 0; at < queue.length && at < MOST_STEPS * (end - start); at += 1) {
       const it = queue[at] as ChainStatement;
@@ -296,7 +296,7 @@ function findPaths(
   return paths;
 }
 
-/** The index of the first item for which `isAtOrAfter` is true, by halving. @param items those for which it is false come first. */
+/** Finds the first item for which `isAtOrAfter` is true by binary search. @param items sorted: those for which it is false come first. */
 function firstIndex<T>(items: readonly T[], isAtOrAfter: (item: T) => boolean): number {
   let [low, high] = [0, items.length];
   while (low < high) {
@@ -308,8 +308,8 @@ function firstIndex<T>(items: readonly T[], isAtOrAfter: (item: T) => boolean): 
 }
 
 /**
- * A statement of a day so far, whose entries cancel out, has the balances with which the whole day begins. So one of the two may lie within
- * the other.
+ * A statement of an unfinished day whose entries cancel out begins and ends with the opening balance of the day. So one of the two
+ * statements may lie within the other.
  */
 const mayBeIn = (one: ChainStatement, other: ChainStatement): boolean =>
   one.opening === one.closing &&
@@ -317,7 +317,7 @@ const mayBeIn = (one: ChainStatement, other: ChainStatement): boolean =>
   (sumsAreWithin(one, other) || sumsAreWithin(other, one)) &&
   !haveOwnNumbers(one, other);
 
-/** Whether two statements begin with the same balance and end with others, and neither contains the other. */
+/** Says whether two statements begin with the same balance and end with different balances, and neither contains the other. */
 const contradict = (one: ChainStatement, other: ChainStatement): boolean =>
   one.from === other.from &&
   one.opening === other.opening &&
@@ -329,13 +329,13 @@ const contradict = (one: ChainStatement, other: ChainStatement): boolean =>
 const sumsAreWithin = (one: ChainStatement, other: ChainStatement): boolean =>
   one.credits <= other.credits && one.debits <= other.debits;
 
-/** Statements of one day are a few, so that this is never reached. */
+/** A limit that is never reached, because there are few statements of one day. */
 const MOST_STEPS = 20;
 
 const weightOf = (paths: ReadonlyMap<ChainStatement, Path>, it: ChainStatement): number =>
   paths.get(it)?.weight ?? 0;
 
-/** Whether a statement is in the run that ends with another one. The balances of a day may return to where they were. */
+/** Says whether a statement is in the run that ends with another statement. Prevents loops if the balances of a day return. */
 function leadsTo(
   paths: ReadonlyMap<ChainStatement, Path>,
   end: ChainStatement,
@@ -351,7 +351,7 @@ function leadsTo(
   return false;
 }
 
-/** Whether a statement may be the next one. Banks book some entries on earlier days. */
+/** Says whether a statement may be the next. Banks book some entries on earlier days. */
 const follows = (one: ChainStatement, other: ChainStatement, areNumbered: boolean): boolean =>
   one !== other && one.to <= other.to && one.from <= other.from && !(areNumbered && skipsNumber(one, other));
 
@@ -365,14 +365,14 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => bigint): Map<bigint
   return groups;
 }
 
-/** Numbers begin again at 1, in a new year as a rule. */
+/** Numbers begin again at 1, usually in a new year. */
 function skipsNumber(one: ChainStatement, other: ChainStatement): boolean {
   if (one.number === null || other.number === null) return false;
   if (other.number === 1 || other.number === one.number) return false;
   return other.number !== one.number + 1;
 }
 
-/** Whether the bank numbers the statements of the account one after the other. Many do not. */
+/** Says whether the bank numbers the statements of the account consecutively. Many banks do not. */
 function haveNumbers(statements: readonly ChainStatement[]): boolean {
   const ordered = statements
     .filter(({ number }) => number !== null)
@@ -408,7 +408,7 @@ function viewRun(run: Run): Period[] {
   return [{ status: 'complete', from, to, opening, closing, difference: 0n, statements }, ...wrong];
 }
 
-/** A gap may be of no day, when two statements of one day do not follow each other. */
+/** A gap may contain no day, if two statements of one day do not follow each other. */
 function gapBetween(one: Run, other: Run): Period {
   const after = addDays(one.to, 1);
   const before = addDays(other.from, -1);
@@ -428,8 +428,8 @@ const countEntries = (statements: readonly ChainStatement[]): number =>
   statements.reduce((sum, { entries }) => sum + entries, 0);
 
 /**
- * Compares statements with others about the same time, such as those of a week with those of its days.
- * @returns null when they say the same.
+ * Compares statements of the same time with each other, such as a statement of a week with the statements of its days.
+ * @returns null when they agree.
  */
 function compareOverlap(covering: Run, run: Run): Period | null {
   const isInside = run.to <= covering.to;
@@ -445,7 +445,7 @@ function compareOverlap(covering: Run, run: Run): Period | null {
     return { status: 'contradiction', from, to, opening, closing, difference, statements: [rival, begun] };
   }
   if (covering.balances.has(run.opening) && (!isInside || covering.balances.has(run.closing))) return null;
-  // It is a part of what is covered, or was made before the last day was over.
+  // The run is a part of the covered time, or was made before the last day was over.
   if (isInside && covering.balances.has(run.opening) && countEntries(run.statements) < countEntries(about))
     return null;
   const other = about.find(({ to }) => to === run.to);

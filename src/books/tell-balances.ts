@@ -5,13 +5,13 @@ import { eachAlone } from '../platform/each-alone.ts';
 import { formatAmount } from '../statements/values.ts';
 import { readNewestClosing } from './find-balances.ts';
 
-/** Tells the webhooks with the event BALANCE_UPDATED of newer closing balances, once each. */
+/** Sends newer closing balances to BALANCE_UPDATED webhooks, each balance once. */
 
-/** The others are told ten seconds later. */
+/** The most accounts in one pass. The others follow ten seconds later. */
 const ACCOUNTS_AT_A_TIME = 10_000;
 
 /**
- * Accounts whose statements came with an import that has ended, or that retention has removed. A file may hold the statements of a
+ * Accounts whose statements came with an import that has ended or that retention has removed. A file may hold the statements of a
  * year, of which only the last counts. Index: told_balances_import.
  */
 const DUE = `
@@ -30,14 +30,14 @@ const ACCOUNT = `
 
 const DONE = 'UPDATE told_balances SET import_id = NULL, date = ?, balance = ? WHERE account_id = ?';
 
-/** Tells newer balances, each account on its own. @returns how many accounts were looked at. */
+/** Tells newer balances, each account in its own transaction. @returns how many accounts were looked at. */
 export async function tellBalances(database: DataSource): Promise<number> {
   const due = await database.query<{ account_id: string }[]>(DUE);
   await eachAlone(due, ({ account_id }) => inTransaction(database, (sql) => tellBalance(sql, account_id)));
   return due.length;
 }
 
-/** A day that is older than the one that was told last is not told, and the same balance of a day only once. */
+/** Does not tell a day that is older than the last told day, and tells the same balance of a day only once. */
 async function tellBalance(sql: Sql, accountId: string): Promise<void> {
   const [told] = await sql.query<{ customer_id: string; date: string | null; balance: string | null }[]>(
     LOCK,

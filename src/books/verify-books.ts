@@ -5,13 +5,13 @@ import { type Differences, findDifferences, withoutOpenDay } from './book-differ
 import { readCompleteness, viewPeriod } from './find-statements.ts';
 import { type Completeness, isWrong, type Period } from './statement-chain.ts';
 
-/** A check of the books of a customer: statements, movements and deliveries against each other. */
+/** Checks the books of a customer: compares statements, movements and deliveries with each other. */
 
-/** Movements that do not give what the statements of the same days say. */
+/** Movements whose sum differs from the statements of the same days. */
 interface WrongSum {
   from: string;
   to: string;
-  /** The sum that was booked according to the statements' balances, and that of the stored movements. */
+  /** The booked sum according to the statements' balances. `movements` is the sum of the stored movements. */
   statements: string;
   movements: string;
   difference: string;
@@ -22,7 +22,7 @@ export interface AccountReport {
   title: string;
   currency: string;
   completeness: Completeness;
-  /** The gaps and contradictions of its statements. */
+  /** The gaps and contradictions of the account's statements. */
   periods: ReturnType<typeof viewPeriod>[];
   wrong_sums: WrongSum[];
   /** Missing entries and surplus movements of the complete periods. */
@@ -40,7 +40,7 @@ export interface BooksReport {
 /** Index: the foreign key's. */
 const ACCOUNTS =
   "SELECT id, title, currency FROM accounts WHERE customer_id = ? AND status <> 'deleting' ORDER BY id";
-/** Retention has removed movements that were issued before this day. Index: the primary key. */
+/** Reads the day before which retention has removed movements. Index: the primary key. */
 const REMOVED = 'SELECT removed_before FROM import_locks WHERE customer_id = ?';
 /** Index: transactions_account_date. */
 const SUM = `
@@ -93,7 +93,7 @@ export async function verifyBooks(
   return { accounts, pending };
 }
 
-/** Whether nothing was found. Accounts without statements have nothing to compare with. */
+/** Says whether no problem was found. Accounts without statements have nothing to compare. */
 export const areBooksRight = ({ accounts, pending }: BooksReport): boolean =>
   pending.length === 0 &&
   accounts.every(
@@ -128,7 +128,7 @@ async function findWrongSums(
   return wrong;
 }
 
-/** A period without the statements whose movements may have been removed. Null: nothing is left. */
+/** A period without the statements whose movements may have been removed. null: nothing is left. */
 function withoutRemoved(period: Period, removedBefore: string | null): Period | null {
   if (removedBefore === null || period.from >= removedBefore) return period;
   const at = 1 + period.statements.findLastIndex(({ from }) => from < removedBefore);
@@ -137,7 +137,7 @@ function withoutRemoved(period: Period, removedBefore: string | null): Period | 
   return { ...period, from: first.from, opening: first.opening, statements: period.statements.slice(at) };
 }
 
-/** Joins periods that have a day in common: the movements of that day are of either. */
+/** Joins periods that share a day, because the movements of that day may belong to either period. */
 function joinDays(
   periods: readonly Pick<Period, 'from' | 'to' | 'opening' | 'closing'>[],
 ): { from: string; to: string; booked: bigint }[] {

@@ -6,7 +6,7 @@ import * as v from 'valibot';
 import { Failure } from './failure.ts';
 
 const SECOND = 1_000;
-/** An upload is answered only when all of it is committed, which can take long. */
+/** Long, because an upload is answered only when all of it is committed. */
 const ANSWER_TIMEOUT = 120 * SECOND;
 const NO_ANSWER = Object.assign(new Error('no answer in time'), { code: 'ETIMEDOUT' });
 
@@ -30,14 +30,14 @@ export class RefusedError extends Failure {
 
 export interface Upload {
   type: string;
-  /** Undefined: not known beforehand. */
+  /** undefined: not known beforehand. */
   bytes: number | undefined;
   body: Readable | Buffer;
 }
 
 interface ApiRequest {
   method: 'GET' | 'POST' | 'PATCH' | 'DELETE';
-  /** Below the service's URL, with the query string. */
+  /** The path below the service's URL, with the query string. */
   path: string;
   upload?: Upload | undefined;
 }
@@ -48,7 +48,7 @@ interface ApiResponse {
   link: string | undefined;
 }
 
-/** How requests get to the API: over HTTP, or for operators within this process. @throws {UnreachableError} */
+/** Sends a request to the API: over HTTP, or for operators within this process. @throws {UnreachableError} */
 export type Transport = (request: ApiRequest) => Promise<ApiResponse>;
 
 /** A client of the API. Each answer is validated against its schema. */
@@ -57,7 +57,7 @@ export interface Api {
   /**
    * Reads a list page by page, up to `limit` rows.
    * @param path without `per_page` and `cursor`.
-   * @param name of the answer's member that has the rows.
+   * @param name of the answer's member with the rows.
    */
   list<S extends v.GenericSchema>(path: string, name: string, row: S, limit: number): Promise<Listed<S>>;
   post<S extends v.GenericSchema>(path: string, body: object, answer: S): Promise<v.InferOutput<S>>;
@@ -91,7 +91,7 @@ export function createApi(url: string, key: string): Api {
   );
 }
 
-/** Sends a request with Node's own client: loading undici would take longer than most commands. */
+/** Sends a request with Node's own client, because loading undici would take longer than most commands. */
 async function send(base: string, { method, path, upload }: ApiRequest, key: string): Promise<ApiResponse> {
   const url = new URL(`${base}${path}`);
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
@@ -119,7 +119,7 @@ export function headersOf(upload: Upload | undefined): Record<string, string> {
   return { 'content-type': type, ...(bytes === undefined ? {} : { 'content-length': String(bytes) }) };
 }
 
-/** Creates a client on a transport. @param base what is asked, for messages. */
+/** Creates a client on a transport. @param base the address of the service, for messages. */
 export function createClient(base: string, send: Transport): Api {
   async function ask<S extends v.GenericSchema>(
     request: ApiRequest,
@@ -188,8 +188,8 @@ function refused(base: string, status: number, answer: unknown): RefusedError {
     return new RefusedError(status, `${base} answered ${status}: is that really the service?`);
   }
   const { detail, errors } = problem.output;
-  // The key may belong to another service, so the message names the one that was asked.
-  return new RefusedError(status, status === 401 ? `${detail} Asked was ${base}.` : detail, errors);
+  // The key may belong to another service, so the message names the service that was asked.
+  return new RefusedError(status, status === 401 ? `${detail} The request went to ${base}.` : detail, errors);
 }
 
 function parse(text: string): unknown {

@@ -6,7 +6,7 @@ import type { Subject } from './owner.ts';
 import { withApi } from './service-access.ts';
 import { parseHttpUrl, parseId } from './values.ts';
 
-/** The options of every command that does what a request to the API does. */
+/** The options of every command that sends a request to the API. */
 export interface AccessOptions {
   customer?: string;
   key?: string;
@@ -14,7 +14,7 @@ export interface AccessOptions {
   json?: boolean;
 }
 
-/** Adds the options that say who a command acts for. */
+/** Adds the options that say for whom a command acts. */
 export const addAccessOptions = (
   command: Command,
   json = 'print the answer of the API as one JSON document',
@@ -36,9 +36,9 @@ export const addAccessOptions = (
 /**
  * Runs `work` with a client of the API. With an API key it sends requests over HTTP. Without one, or with --customer, it acts as the
  * operator, on the database of this configuration.
- * @param about what the command is about, so that an operator need not name the customer; `wakes`: whether the running service has to
- * learn of what is done.
- * @throws {Failure} Issues with values are reported with the name of the option.
+ * @param about the subject of the command, so that an operator need not name the customer. `wakes`: whether the running service must be
+ * notified of the change.
+ * @throws {Failure} names the option if a value is wrong.
  */
 export async function withAccess<T>(
   context: CommandContext,
@@ -60,12 +60,12 @@ export async function withAccess<T>(
   }
 }
 
-/** Options that are not called like the field of the API. */
+/** Options whose names differ from the fields of the API. */
 const OPTION_OF: Readonly<Record<string, string>> = { account_id: 'account' };
 
 /**
- * The API names the field of its body or query, such as `account.0`. The error that is returned names the command's option instead.
- * @param fields that the command has an option for. By default all.
+ * Returns an error that names the command's option instead of the API's field, such as `account.0`.
+ * @param fields for which the command has an option. Default: all.
  */
 export function withOptionName(error: unknown, fields?: readonly string[]): unknown {
   const [issue] = error instanceof RefusedError ? error.issues : [];

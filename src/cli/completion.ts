@@ -5,7 +5,7 @@ import type { CommandContext } from './output.ts';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];
 
-/** A command as completion needs it. Its path is '' for the program, or such as `webhooks list`. */
+/** The data of a command that completion needs. `path` is '' for the program itself, otherwise for example `webhooks list`. */
 interface Node {
   path: string;
   commands: readonly Command[];
@@ -13,14 +13,14 @@ interface Node {
   takesFile: boolean;
 }
 
-/** Generates a completion script from the commands themselves. The script knows all words, and starts no process. */
+/** Generates a completion script from the commands themselves. The script contains all words and starts no process. */
 function generateCompletion(program: Command, shell: Shell): string {
   const nodes = readNodes(program, '');
   switch (shell) {
     case 'bash':
       return bashScript(nodes);
     case 'zsh':
-      // zsh runs completion functions of bash.
+      // zsh can run completion functions of bash.
       return `#compdef ledgerbell\nautoload -U +X bashcompinit && bashcompinit\n${bashScript(nodes)}`;
     case 'fish':
       return fishScript(nodes);

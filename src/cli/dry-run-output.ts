@@ -13,7 +13,7 @@ type Statement = DryRun['statements'][number];
 
 const ACCOUNT: Column<Row> = ['account', ({ account }) => account];
 
-/** The account is shown if there are several. */
+/** Shows the account only if there are several. */
 const columnsOf = (rows: readonly Row[]): readonly Column<Row>[] => [
   ['line', ({ line }) => line, 'right'],
   ['', ({ known }) => (known ? 'known' : 'new')],
@@ -38,7 +38,7 @@ const STATEMENTS: readonly Column<Statement>[] = [
 
 /**
  * Prints what an import would store: tables and a summary, or the API's answer with --json.
- * @throws {NegativeAnswer} after it, when the import would fail, or all of its rows would be rejected.
+ * @throws {NegativeAnswer} after printing, when the import would fail or all of its rows would be rejected.
  */
 export function printDryRun(terminal: Terminal, { json }: { json?: boolean | undefined }, run: DryRun): void {
   const { transactions, statements, errors, warnings } = run;

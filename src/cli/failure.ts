@@ -1,12 +1,12 @@
 import { isConnectionError } from '../platform/database/errors.ts';
 import { withoutValues } from '../platform/quoted-value.ts';
 
-/** An error for the user. Its message says what went wrong or what to do next, and is shown as it is. */
+/** An error for the user. Its message is shown unchanged, and says what went wrong or what to do next. */
 export class Failure extends Error {
   override name = 'Failure';
 }
 
-/** The answer has been printed, and is bad news. The exit code is 1, without a further line. */
+/** The answer has been printed and is negative. The exit code is 1, and no other line is printed. */
 export class NegativeAnswer extends Error {
   override name = 'NegativeAnswer';
 }
@@ -14,14 +14,14 @@ export class NegativeAnswer extends Error {
 const ER_ACCESS_DENIED = 1045;
 const ER_NO_SUCH_TABLE = 1146;
 
-/** Describes any error in one line for a person: without a stack trace, and only with the first line of its message. */
+/** Describes any error in one line for a person: the first line of its message, without a stack trace. */
 export function explain(error: unknown): string {
   if (!(error instanceof Error)) return String(error);
   const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
   const errno = 'errno' in error ? Number(error.errno) : 0;
   if (errno === ER_ACCESS_DENIED) return 'MySQL refuses the user or the password in DATABASE_URL.';
   if (errno === ER_NO_SUCH_TABLE) return SCHEMA_MISSING;
-  // Others say themselves what is wrong with which host.
+  // Other connection errors name the host and the problem themselves.
   if (isConnectionError(error) && !code.startsWith('HANDSHAKE_') && code !== 'NO_PRIMARY')
     return `MySQL cannot be reached (${code}): is it running, and is DATABASE_URL right?`;
   const [line = ''] = withoutValues(error.message).trim().split('\n');

@@ -6,7 +6,7 @@ import { countOf, formatCount } from '../platform/counts.ts';
 import { type Api, RefusedError, UnreachableError } from './api-client.ts';
 import { Failure } from './failure.ts';
 
-/** The progress bar of an import: how much, how fast, and how long it still takes. */
+/** The progress bar of an import: amount, speed and remaining time. */
 
 type Unit = 'bytes' | 'rows';
 
@@ -18,7 +18,7 @@ export interface Progress {
   stop(): void;
 }
 
-/** Creates a progress bar. It is drawn on standard error, and only if that is a terminal. */
+/** Creates a progress bar. It is drawn on standard error, but only on a terminal. */
 export function createProgress(title: string, unit: Unit): Progress {
   const bar = new SingleBar({
     format: (_options, params) => renderProgress(title, unit, toAmount(params)),
@@ -41,7 +41,7 @@ const toAmount = ({ value, total, startTime, stopTime }: Params & { stopTime?: n
 
 interface Amount {
   value: number;
-  /** Undefined: not known. */
+  /** undefined: not known. */
   total: number | undefined;
   /** Milliseconds since the start. */
   elapsed: number;
@@ -50,7 +50,7 @@ interface Amount {
 const SECOND = 1_000;
 const BAR = 24;
 
-/** Before that, a rate says little. */
+/** No rate is shown before this time, because it would say little. */
 const FIRST_RATE = SECOND / 2;
 
 /** Renders the line: `Sending  ██████░░░░░░  50%  16.0 of 32.0 MiB  8.0 MiB/s  2 s left`. */
@@ -74,7 +74,7 @@ export function renderProgress(title: string, unit: Unit, { value, total, elapse
 
 const KIB = 1024;
 
-/** @param beside another amount, which has the unit for both. */
+/** @param beside another amount, which shows the unit for both. */
 function format(amount: number, unit: Unit, beside?: number): string {
   if (unit === 'rows') return `${formatCount(Math.round(amount))}${beside === undefined ? ' rows' : ''}`;
   const largest = beside ?? amount;
@@ -94,10 +94,10 @@ function formatDuration(seconds: number): string {
 }
 
 const POLL_INTERVAL = SECOND / 5;
-/** How long the service may be unreachable. After a restart it continues its imports. */
+/** How long the service may be unreachable. After a restart, the service continues its imports. */
 const OUTAGE_LIMIT = 60 * SECOND;
 
-/** An import as the API shows it. Fields that are not named here are kept for --json. */
+/** An import as the API shows it. Other fields are kept for --json. */
 export const ImportAnswer = v.object({
   import: v.looseObject({
     id: v.number(),
@@ -118,7 +118,7 @@ export type ImportState = v.InferOutput<typeof ImportAnswer>['import'];
 /**
  * Polls an import until it is done, and reports each state to `onState`.
  * @returns the final state.
- * @throws {Failure} when it has failed, when the service is unreachable for a minute, or when `signal` is aborted.
+ * @throws {Failure} when the import has failed, when the service is unreachable for a minute, or when `signal` is aborted.
  */
 export async function followImport(
   api: Api,
@@ -149,7 +149,7 @@ interface RowCounts {
 export const rowsDone = ({ inserted, duplicates, rejected, conflicts }: RowCounts): number =>
   inserted + duplicates + rejected + conflicts;
 
-/** Whether rows were rejected, and none was stored or known already. The exit code is then 1. */
+/** Says whether rows were rejected and none was stored or known already. The exit code is then 1. */
 export const isAllRejected = ({ inserted, duplicates, rejected, conflicts }: RowCounts): boolean =>
   rejected > 0 && inserted + duplicates + conflicts === 0;
 

@@ -10,7 +10,7 @@ for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => in
 // The reader of the output may close it early (`| head`).
 process.stdout.on('error', () => interruption.abort());
 
-/** @returns whether the answer begins with y. The end of the input and Ctrl-C are a no. */
+/** @returns whether the answer begins with y. The end of the input and Ctrl-C count as no. */
 async function ask(question: string): Promise<boolean> {
   const prompt = createInterface({ input: process.stdin, output: process.stderr });
   try {

@@ -14,36 +14,37 @@ const SECOND = 1_000;
 /** How long to wait for a service that is starting its servers. */
 const STARTING_SERVICE = 30 * SECOND;
 
-/** A command runs few statements at the same time. */
+/** Small, because a command runs few statements at the same time. */
 const POOL_SIZE = 2;
 
 /** The parts of the service that a command works with. */
 export interface Installation {
   database: DataSource;
   secrets: SecretBox;
-  /** Undefined if Redis is embedded and no service is running that could be notified. */
+  /** undefined if Redis is embedded and there is no running service to notify. */
   redisUrl: string | undefined;
   /** How many queues share the deliveries. */
   deliveryQueues: number;
-  /** The names of the migrations that were run for this command. */
+  /** The names of the migrations that this command has run. */
   migrated: string[];
 }
 
 interface Location {
   databaseUrl: string;
   redisUrl: string | undefined;
-  /** Whether MySQL was started for this command only. */
+  /** Whether MySQL was started only for this command. */
   own: boolean;
   stop(): Promise<void>;
 }
 
 /**
- * Opens the service's database while `work` runs: the configured one, that of a service running on the same DATA_DIR, or an
- * embedded one that is started and migrated for this command.
+ * Opens the service's database while `work` runs: the configured database, the database of a service that runs on the same DATA_DIR, or
+ * an embedded database that is started and migrated for this command.
  * @param migrations `run` migrates the schema first, `expect` requires it to be up to date, `ignore` leaves that to
  * `work`, which must not seal anything.
- * @param mayBegin whether an embedded database that is new and empty may be started: the command creates what is first in one.
- * @throws {Failure} when there is no database to look at, or its schema is not up to date. {SecretBoxError} when SECRET_KEY is another one. Errors of MySQL are passed on.
+ * @param mayBegin whether a new and empty embedded database may be started. Only for commands that create the first data.
+ * @throws {Failure} when there is no database, or its schema is not up to date. {SecretBoxError} when SECRET_KEY is not the key of the
+ * database. Errors of MySQL are passed on.
  */
 export async function withInstallation<T>(
   { readConfig, terminal }: CommandContext,
@@ -67,7 +68,7 @@ export async function withInstallation<T>(
       if (migrations === 'expect' && !own && (await database.showMigrations()))
         throw new Failure(SCHEMA_MISSING);
       const secrets = createSecretBox(secretKey, config.previousSecretKeys);
-      // Otherwise a command could seal with a key that the service does not have.
+      // Without this check, a command could seal values with a key that the service does not have.
       if (migrations !== 'ignore') await checkSecretKey(database, secrets);
       return await work({ database, secrets, redisUrl, deliveryQueues: config.deliveryQueues, migrated });
     } finally {
@@ -98,7 +99,7 @@ async function locate(config: Config, start: Start): Promise<Location> {
     factor: 1,
     minTimeout: 250,
     maxRetryTime: STARTING_SERVICE,
-    // Another process owns the directory, and has not published the URLs of its servers yet.
+    // Another process owns the directory, but has not published the URLs of its servers yet.
     shouldRetry: ({ error }) => error instanceof DataDirInUseError,
   });
 }

@@ -11,16 +11,16 @@ import { connectToService, withoutRedis, withQueues } from './service-redis.ts';
 
 /** The customer and the object of an operator's command. */
 export interface Operation {
-  /** Undefined: the owner of the subject. */
+  /** undefined: the owner of the subject. */
   customerId: string | undefined;
   subject: Subject | undefined;
-  /** Whether the running service has to learn of what is done. */
+  /** Whether the running service must be notified of the change. */
   wakes: boolean;
 }
 
 /**
  * Runs `work` with a client of the API that acts for a customer, directly on the database. The API's own routes do the work within
- * this process, so that its rules hold and its answers are the same. No API key is needed, and no service has to run.
+ * this process, so its rules apply and its answers are the same. This needs no API key and no running service.
  * @throws {Failure} when there is no such customer or subject.
  */
 export function withOperatorApi<T>(

@@ -8,7 +8,7 @@ function userName(): string {
   try {
     return userInfo().username;
   } catch {
-    // In a container, the user may have a number and no name.
+    // In a container, the user may have a number but no name.
     return `user ${process.getuid?.() ?? 'unknown'}`;
   }
 }

@@ -9,17 +9,17 @@ import type { Subject } from './owner.ts';
 import type { Terminal } from './terminal.ts';
 import { oneLine } from './text.ts';
 
-/** Tables fit into this many characters. */
+/** The greatest width of a table, in characters. */
 const WIDTH = 100;
 const GAP = '  ';
-/** Columns are not cut below this. Ids, dates and statuses are shorter, or not much longer. */
+/** The least width to which a column is cut. Ids, dates and statuses are shorter, or not much longer. */
 const LEAST_WIDTH = 12;
 
 type Cell = string | number | null;
 
 /**
  * A column: its title, its cell for a row, and how it is shown. `right`: aligned to the right. `whole`: never cut, for a last column
- * that is the reason to look at the table. Null is shown as `-`.
+ * that is the purpose of the table. null is shown as `-`.
  */
 export type Column<Row> = readonly [title: string, cell: (row: Row) => Cell, show?: 'right' | 'whole'];
 
@@ -55,7 +55,7 @@ function narrow(natural: readonly number[]): number[] {
   return widths;
 }
 
-/** Renders what is known of one thing, a line for each fact. */
+/** Renders facts about one object, a line for each fact. */
 export function renderFacts(facts: readonly (readonly [name: string, value: Cell])[]): string {
   const width = Math.max(...facts.map(([name]) => name.length));
   return facts.map(([name, value]) => `${name.padEnd(width)}${GAP}${showCell(value)}`).join('\n');
@@ -100,7 +100,7 @@ export async function printList<S extends v.GenericSchema>(
     subject,
   }: {
     path: string;
-    /** Of the member of the API's answer that has the rows. */
+    /** The name of the member of the API's answer that has the rows. */
     name: string;
     row: S;
     columns: readonly Column<v.InferOutput<S>>[];
@@ -124,7 +124,7 @@ export function printRows<Row>(
   terminal.answer(json, { [name]: rows }, rows.length === 0 ? 'None.' : renderColumns(columns, rows));
 }
 
-/** Pads columns to their widest cell, two spaces apart. The columns whose indexes are in `right` are aligned to the right. */
+/** Pads columns to their widest cell, two spaces apart. `right` has the indexes of columns that are aligned to the right. */
 export function renderTable(
   rows: readonly (readonly string[])[],
   { right = [] }: { right?: readonly number[] } = {},
@@ -146,19 +146,19 @@ export function renderTable(
 
 /** Passed to every command. */
 export interface CommandContext {
-  /** Called when a command runs, so that --help works even with an invalid variable. */
+  /** Called only when a command runs, so that --help works even with an invalid variable. */
   readConfig(): Config;
   /** Called only by commands that use the API or check signatures. */
   readClientConfig(): ClientConfig;
   terminal: Terminal;
-  /** Asks a yes-or-no question. Undefined where nobody can answer, because standard input is not a terminal. */
+  /** Asks a yes-or-no question. undefined if standard input is not a terminal, because nobody can answer. */
   ask: ((question: string) => Promise<boolean>) | undefined;
-  /** Aborted by Ctrl-C and SIGTERM. A waiting command then ends and stops what it has started. */
+  /** Aborted by Ctrl-C and SIGTERM. A waiting command then ends, and stops everything that it has started. */
   signal: AbortSignal;
 }
 
 /**
- * Asks before something is done that cannot be undone. Nothing is asked with --yes, and where standard input is not a terminal.
+ * Asks for confirmation before an irreversible action. Does not ask with --yes, or if standard input is not a terminal.
  * @throws {Failure} unless the answer is yes.
  */
 export async function confirm(

@@ -3,7 +3,7 @@ import { createLog } from '../platform/log.ts';
 import { ROLES } from '../platform/roles.ts';
 import { type Service, startService } from '../service.ts';
 
-/** Starts the whole service for one command: on free ports, and without a log. */
+/** Starts the whole service for one command, on free ports and without a log. */
 export const startOwnService = (config: Config, announce: (line: string) => void): Promise<Service> =>
   startService({
     config: { ...config, port: 0, opsPort: 0 },

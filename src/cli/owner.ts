@@ -1,7 +1,7 @@
 import type { Sql } from '../platform/database/transaction.ts';
 import { Failure } from './failure.ts';
 
-/** The customer of each kind of object that a command can name. Indexes: the primary keys. */
+/** Finds the customer of each kind of object that a command can name. Indexes: the primary keys. */
 const CUSTOMER_OF = {
   webhook: "SELECT customer_id AS customerId FROM webhooks WHERE id = ? AND status <> 'deleted'",
   // The deliveries of a deleted webhook stay readable.
@@ -14,7 +14,7 @@ const CUSTOMER_OF = {
   account: 'SELECT customer_id AS customerId FROM accounts WHERE id = ?',
 } as const;
 
-/** The object that a command names. For a delivery, `id` is that of its webhook. */
+/** The object that a command names. For a delivery, `id` is the id of its webhook. */
 export interface Subject {
   kind: keyof typeof CUSTOMER_OF;
   id: string;
@@ -32,8 +32,8 @@ const MISSING: Readonly<Record<Subject['kind'], string>> = {
 };
 
 /**
- * Finds the customer that an operator acts for: the one that is named, or the owner of what the command is about.
- * @throws {Failure} when there is neither, or they do not belong together.
+ * Finds the customer for whom an operator acts: the customer that the command names, or the owner of the command's subject.
+ * @throws {Failure} when there is neither, or the subject does not belong to the customer.
  */
 export async function findCustomerId(
   sql: Sql,
@@ -44,13 +44,13 @@ export async function findCustomerId(
   if (subject === undefined) {
     if (customerId !== undefined) return customerId;
     throw new Failure(
-      'Say whose: --customer <id> as the operator, or an API key with --key or LEDGERBELL_API_KEY.',
+      'Say for which customer: give --customer <id> as the operator, or an API key with --key or LEDGERBELL_API_KEY.',
     );
   }
   const [owner] = await sql.query<{ customerId: string }[]>(CUSTOMER_OF[subject.kind], [subject.id]);
   if (owner === undefined) throw new Failure(MISSING[subject.kind]);
   if (customerId !== undefined && owner.customerId !== customerId)
-    throw new Failure(`The ${subject.kind} is not one of customer ${customerId}.`);
+    throw new Failure(`The ${subject.kind} does not belong to customer ${customerId}.`);
   return owner.customerId;
 }
 
@@ -58,6 +58,6 @@ export async function findCustomerId(
 export async function requireCustomer(sql: Sql, customerId: string): Promise<void> {
   const found = await sql.query<unknown[]>('SELECT 1 FROM customers WHERE id = ?', [customerId]);
   if (found.length === 0) {
-    throw new Failure('There is no customer of that id. See them with: ledgerbell customers list');
+    throw new Failure('There is no customer of that id. List the customers with: ledgerbell customers list');
   }
 }

@@ -4,7 +4,7 @@ import { explain, NegativeAnswer } from './failure.ts';
 import type { CommandContext } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
-/** Adds to a command what it takes and what it does. */
+/** Adds arguments, options and the action to a command. */
 type Define = (command: Command, context: CommandContext) => Command;
 
 /** Adds commands to a group. */
@@ -16,8 +16,8 @@ const group =
   };
 
 /**
- * Each command and group, as --help shows it. Its code is loaded when it is called, because loading all of it takes longer than most
- * commands do.
+ * Each command and group, as --help shows it. A command's code is loaded when the command is called, because loading all code would take
+ * longer than most commands.
  */
 const COMMANDS: readonly [term: string, description: string, load: () => Promise<Define>][] = [
   [
@@ -106,8 +106,8 @@ const TERMS = new Map(COMMANDS.map(([term]) => [nameOf(term), term]));
 
 /**
  * Creates the program `ledgerbell`.
- * @param args the words of a command line. The commands that it does not name have no options, and do nothing. Without it, all commands
- * are whole.
+ * @param args the words of a command line. Commands that it does not name are stubs without options and actions. Without `args`, all
+ * commands are complete.
  */
 export async function createProgram(context: CommandContext, args?: readonly string[]): Promise<Command> {
   const isWhole = (name: string) =>
@@ -126,7 +126,7 @@ export async function createProgram(context: CommandContext, args?: readonly str
   return program;
 }
 
-/** Configures each command, because commands that are created separately inherit nothing from the program. */
+/** Configures each command, because separately created commands inherit nothing from the program. */
 function configure(command: Command, terminal: Terminal): void {
   command
     .exitOverride()
@@ -139,13 +139,13 @@ function configure(command: Command, terminal: Terminal): void {
   for (const child of command.commands) configure(child, terminal);
 }
 
-/** Removes values, which may be secret, from an error: what follows the "=" of a mistyped `--secrt=whsec_…`, and invalid values. */
+/** Removes values from an error, because they may be secret: the text after "=" in a mistyped `--secrt=whsec_…`, and invalid values. */
 const withoutArguments = (text: string): string =>
   text.replace(/=[^']*'/, "'").replace(/ (argument|value) '[\s\S]*' is invalid/, ' is invalid');
 
 /**
  * Runs one command line.
- * @returns the exit code: 0, or 1 after one line on standard error that says what was wrong.
+ * @returns the exit code: 0, or 1 after one line on standard error that explains the error.
  */
 export async function run(args: readonly string[], context: CommandContext): Promise<number> {
   try {

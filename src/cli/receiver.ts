@@ -3,7 +3,7 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Headers } from './verification.ts';
 
-/** Far more than a notification, which is a few hundred bytes. */
+/** The limit for a body. A notification has only a few hundred bytes. */
 const MAX_BYTES = 1024 * 1024;
 
 /** A POST as it was received. */
@@ -23,9 +23,9 @@ export interface Receiver {
 }
 
 /**
- * Listens for POSTs on any path, passes each to `receive` and answers with what it returns. Other methods get 405, a body
- * of more than 1 MiB gets 413.
- * @param port 0 takes any free port.
+ * Listens for POSTs on any path, passes each POST to `receive`, and answers with its result. Other methods get 405. A body of more than
+ * 1 MiB gets 413.
+ * @param port 0: any free port.
  * @throws {Error} with a sentence for a person when it cannot listen on the port.
  */
 export async function startReceiver(

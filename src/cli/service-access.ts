@@ -7,9 +7,9 @@ import { Failure } from './failure.ts';
 import type { CommandContext } from './output.ts';
 
 /**
- * Runs `work` with a client of the API at `url`, or at the address of this configuration. If nothing answers at the latter,
- * and MySQL may be embedded but is not running, it starts the whole service while `work` runs.
- * @throws {Failure} when no service answers and there is no database to start one on, or it does not know the key.
+ * Runs `work` with a client of the API at `url`, or at the address of this configuration. If nothing answers at the configured address,
+ * and MySQL may be embedded but is not running, starts the whole service while `work` runs.
+ * @throws {Failure} when no service answers and there is no database to start a service on, or when the service does not know the key.
  */
 export async function withApi<T>(
   { readConfig, terminal }: CommandContext,
@@ -41,13 +41,13 @@ export async function withApi<T>(
   return work(api);
 }
 
-/** Checks that the service answers and knows the key, before a large file is sent. A key without the scope `read` gets 403. */
+/** Checks that the service answers and knows the key before a large file is sent. Accepts a 403, which a key without the scope `read` gets. */
 const probe = (api: Api) =>
   api.get('/v1/banks', v.object({ banks: v.array(v.unknown()) })).catch((error: unknown) => {
     if (!(error instanceof RefusedError && error.status === 403)) throw error;
   });
 
-/** Whether MySQL is embedded, not running, and may be started. */
+/** Says whether MySQL is embedded, not running, and may be started. */
 export const mayStart = async ({ databaseUrl, dataDir, embedded }: Config): Promise<boolean> =>
   databaseUrl === undefined && embedded === 'auto' && (await findRunning(dataDir)) === null;
 
@@ -56,6 +56,6 @@ function defaultUrl({ host, port }: Config): string {
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
-/** For a command that would otherwise look into a new and empty database, where another folder was meant. */
+/** The message of a command that would otherwise open a new and empty database although the user means another folder. */
 export const noDatabaseIn = (dataDir: string): string =>
   `There is no database in ${resolve(dataDir)}, and no service runs on it.`;

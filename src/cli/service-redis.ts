@@ -25,7 +25,7 @@ export async function reachRedis(redisUrl: string): Promise<RedisClient | null> 
   }
 }
 
-/** A connection whose commands all fail immediately, for work that does not depend on Redis. */
+/** A connection on which all commands fail immediately, for work that does not depend on Redis. */
 export function withoutRedis(): Redis {
   const redis = new Redis({ lazyConnect: true });
   redis.disconnect();
@@ -33,7 +33,8 @@ export function withoutRedis(): Redis {
 }
 
 /**
- * Connects to the Redis of a running service, so that it learns of a change immediately. Without one, commands of the connection fail.
+ * Connects to the Redis of a running service, so that the service is notified of a change immediately. Without a running service, commands
+ * on the connection fail.
  * @param redisUrl undefined: no service is running.
  */
 export async function connectToService(
@@ -50,7 +51,7 @@ export async function connectToService(
   return redis ?? withoutRedis();
 }
 
-/** Opens the queues of the service while `work` runs, and then closes them and the connection. */
+/** Opens the queues of the service while `work` runs. Then closes the queues and the connection. */
 export async function withQueues<T>(
   redis: RedisClient,
   { deliveryQueues }: Pick<Installation, 'deliveryQueues'>,
@@ -65,7 +66,7 @@ export async function withQueues<T>(
   }
 }
 
-/** Tells delivery runs that their webhooks have changed. Without this, they end by themselves within a minute. */
+/** Tells delivery runs that their webhooks have changed. Without this, the runs end by themselves within a minute. */
 export async function endRuns(
   installation: Installation,
   webhookIds: readonly string[],

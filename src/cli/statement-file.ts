@@ -24,13 +24,13 @@ const STDIN = '-';
 export interface StatementFile {
   /** "-": standard input. */
   path: string;
-  /** Undefined for standard input. */
+  /** undefined for standard input. */
   bytes: number | undefined;
-  /** From --format, else from the extension of the file's name; `auto`: a statement file, whose content says what it is. */
+  /** From --format, otherwise from the extension of the file's name. `auto`: a statement file, whose content decides the format. */
   format: string;
 }
 
-/** How a statement file is to be read. */
+/** How to read a statement file. */
 export interface StatementParameters {
   /** The account, if the file does not name it. */
   account?: string;
@@ -53,7 +53,7 @@ export async function findStatementFile(path: string, format: string | undefined
   return { path, bytes: found.size, format: known };
 }
 
-/** The path of the API that takes such a file. */
+/** The path of the API that accepts such a file. */
 export function importPath(
   { format }: StatementFile,
   { account, profile, createAccounts, dryRun }: StatementParameters,
@@ -68,7 +68,7 @@ export function importPath(
   return query.size === 0 ? '/v1/imports' : `/v1/imports?${query}`;
 }
 
-/** Opens the file as an upload. It is streamed, because it may be large; `onBytes` gets the size of each part that is read. */
+/** Opens the file as a streamed upload, because it may be large. `onBytes` gets the size of each part that is read. */
 export function openUpload(
   { path, bytes, format }: StatementFile,
   onBytes: (bytes: number) => void,
@@ -89,6 +89,6 @@ export function openUpload(
   };
 }
 
-/** If a file grows meanwhile, only its original length is sent. */
+/** Sends only the original length of a file that grows during the upload. */
 const openSource = (path: string, bytes: number | undefined): AsyncIterable<Buffer> =>
   bytes === undefined ? process.stdin : createReadStream(path, { end: bytes - 1 });

@@ -25,10 +25,10 @@ import type { CommandContext } from './output.ts';
 import { mayStart } from './service-access.ts';
 import { reachRedis } from './service-redis.ts';
 
-/** How many processes run each role, by their heartbeats of the last 15 s. */
+/** How many processes run each role, according to the heartbeats of the last 15 s. */
 type Processes = Record<RoleName, number>;
 
-/** How many sources in trouble are shown. */
+/** The most sources in trouble that are shown. */
 const SHOWN = 50;
 
 /** Figures and lists from MySQL. */
@@ -43,18 +43,18 @@ interface Work {
   deletions: Deletion[];
 }
 
-/** The state of an installation, as far as it can be seen from here. */
+/** The state of an installation, as far as this machine can see it. */
 export interface StatusReport {
   mysql: 'ok' | 'not available';
   redis: 'ok' | 'not available';
   migrations: 'ok' | 'not run' | 'unknown';
-  /** Null while MySQL is not available, or migrations have not been run. */
+  /** null while MySQL is not available, or migrations have not been run. */
   processes: Processes | null;
-  /** Null while MySQL is not available, or migrations have not been run. */
+  /** null while MySQL is not available, or migrations have not been run. */
   work: Work | null;
 }
 
-/** Looks at MySQL and Redis, and starts neither. */
+/** Looks at MySQL and Redis, but starts neither. */
 export async function readStatus(context: CommandContext): Promise<StatusReport> {
   const config = context.readConfig();
   const redisUrl = config.redisUrl ?? (await findRunning(config.dataDir))?.redisUrl;
@@ -100,9 +100,9 @@ async function readWork(database: DataSource): Promise<DatabasePart> {
 }
 
 /**
- * Finds the problems that an operator has to solve, a sentence each. A subscriber's endpoint that fails, and a webhook that its owner
- * has paused or that was disabled, are none: they say nothing about this installation. A file that cannot be read is none either,
- * unless a source has collected it, whose error shows it until a later file is imported well.
+ * Finds the problems that an operator has to solve, in one sentence each. Failing endpoints of subscribers, webhooks paused by their
+ * owners, and disabled webhooks do not count, because they say nothing about this installation. An unreadable file does not count either,
+ * unless a source has collected it. The source then shows the error until a later file is imported without errors.
  */
 export function findProblems({ mysql, redis, migrations, processes, work }: StatusReport): string[] {
   const missing = Object.entries(processes ?? {}).flatMap(([role, count]) => (count === 0 ? [role] : []));

@@ -1,11 +1,11 @@
 import { inWordsOf } from '../statements/unreadable.ts';
 
 /**
- * The output of a command. Only the answer goes to standard output, so that it can be piped. What people read names options where the
- * API's messages name parameters.
+ * The output of a command. Only the answer goes to standard output, so that it can be piped. Texts for people name options instead of the
+ * API's parameters.
  */
 export interface Terminal {
-  /** Prints the document on one line with --json, else the text. */
+  /** With --json, prints the document on one line. Otherwise prints the text. */
   answer(json: boolean | undefined, document: unknown, text: string): void;
   /** Prints progress or advice to standard error. */
   note(line: string): void;

@@ -17,7 +17,7 @@ export const parseIds = (text: string, before: readonly string[] = []): string[]
   parseId(text),
 ];
 
-/** Parses the id of a delivery: `<webhook id>-<movement id>`. It is also what follows `msg_` in `webhook-id`. */
+/** Parses the id of a delivery: `<webhook id>-<movement id>`. Also accepts the value of `webhook-id`, which begins with `msg_`. */
 export function parseDeliveryKey(text: string): string {
   const id = text.replace(/^msg_/, '');
   if (parseDeliveryId(id) === null) {
@@ -52,7 +52,7 @@ export function parseHttpUrl(text: string): URL {
   if (url === null || !/^https?:$/.test(url.protocol)) {
     throw new InvalidArgumentError('It must be an http or https URL.');
   }
-  // Errors print the URL, and credentials in it would not be sent.
+  // Errors print the URL, so it must hold no credentials. They would not be sent anyway.
   if (url.username !== '' || url.password !== '') {
     throw new InvalidArgumentError('It must hold no user name and no password.');
   }
@@ -74,11 +74,11 @@ function readMoment(option: string, text: string, zone: ZoneOffset): string {
   return moment;
 }
 
-/** `readMoment` as the API takes it, whatever the zone of the service that is asked. */
+/** Like `readMoment`, but in a form that the API understands in any zone. */
 export const readMomentUtc = (option: string, text: string, zone: ZoneOffset): string =>
   `${readMoment(option, text, zone)}Z`;
 
-/** Validates options by the API's rules for the same values. @throws {Failure} naming the first invalid option. */
+/** Validates options by the API's rules for the same values. @throws {Failure} that names the first invalid option. */
 export function readOptions<S extends v.GenericSchema>(schema: S, options: unknown): v.InferOutput<S> {
   const result = v.safeParse(schema, options, { abortPipeEarly: true });
   if (result.success) return result.output;

@@ -2,10 +2,10 @@ import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
 const MINUTE_SECONDS = 60;
 
-/** How far `webhook-timestamp` may be from the receiver's clock. This keeps others from repeating an old request. */
+/** How far `webhook-timestamp` may be from the receiver's clock. The limit prevents attackers from repeating an old request. */
 const TOLERANCE_SECONDS = 5 * MINUTE_SECONDS;
 
-/** Headers as Node has them, with names in lower case. */
+/** Headers as Node provides them, with names in lower case. */
 export type Headers = Readonly<Record<string, string | string[] | undefined>>;
 
 /** The secrets a subscriber knows. Without the API secret, `hash` is not checked. */
@@ -26,18 +26,18 @@ interface OperationalNotification {
 export interface Checked {
   /** `webhook-id`: the same on every attempt. */
   id: string;
-  /** The body's fields; empty when it could not be read, or is that of an operational event. */
+  /** The fields of the body. Empty if the body could not be read, or belongs to an operational event. */
   fields: Readonly<Record<string, string>>;
-  /** The operational event that it is about; null: it is a movement, or could not be read. */
+  /** The operational event. null: the notification is of a movement, or could not be read. */
   event: OperationalNotification | null;
-  /** Why it must not be trusted, as a sentence for a person; null if it is genuine. */
+  /** Why the notification must not be trusted, in a sentence for a person. null: it is genuine. */
   problem: string | null;
   hash: 'verified' | 'wrong' | 'not checked';
 }
 
 /**
- * Checks a notification as an outsider would: by the public specifications, with node:crypto. It uses none of the code that
- * signs notifications.
+ * Checks a notification as a subscriber would: by the public specifications, with node:crypto. Uses none of the code that signs
+ * notifications.
  * @param now milliseconds since 1970.
  */
 export function checkNotification(
@@ -70,7 +70,7 @@ export function checkNotification(
 /**
  * Checks `webhook-signature` (Standard Webhooks: one or more `v1,<base64>`, separated by spaces; HMAC-SHA256 over
  * `<id>.<timestamp>.<body>`) in constant time, and the age of the request.
- * @returns what is wrong, as a sentence for a person; null if nothing is.
+ * @returns a sentence for a person that says what is wrong; null: nothing is wrong.
  */
 export function verifySignature(headers: Headers, body: Buffer, secret: string, now: number): string | null {
   const [id, timestamp, signatures] = ['webhook-id', 'webhook-timestamp', 'webhook-signature'].map((name) =>
@@ -92,11 +92,11 @@ export function verifySignature(headers: Headers, body: Buffer, secret: string, 
     : 'No signature matches: the secret is another, or the body was changed.';
 }
 
-/** Whether a text has the form of a webhook's secret. */
+/** Says whether a text has the form of a webhook's secret. */
 export const isSecret = (text: string): boolean =>
   /^whsec_(?:[A-Za-z0-9+/]{4}){6,}[A-Za-z0-9+/]{0,3}={0,2}$/.test(text);
 
-/** Whether `hash` is the base64 of the SHA-256 of these fields and the API secret: of its bytes, or of its hexadecimal digits. */
+/** Says whether `hash` is the base64 of the SHA-256 of these fields and the API secret, as bytes or as hexadecimal digits. */
 function verifyHash(fields: Readonly<Record<string, string>>, apiSecret: string): boolean {
   const { dc, code, amount, balance, currency, description, hash = '' } = fields;
   const text = [dc, code, amount, balance, currency, description, apiSecret].join('');
@@ -121,7 +121,7 @@ export function readFields(contentType: string, body: Buffer): Record<string, st
   }
 }
 
-/** The body of an operational event; null when it is none. It has no `hash`: the signature covers the whole body. */
+/** The body of an operational event; null when it is something else. It has no `hash`, because the signature covers the whole body. */
 function readEvent(body: Buffer): OperationalNotification | null {
   try {
     const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
@@ -152,8 +152,8 @@ function single(headers: Headers, name: string): string {
 }
 
 /**
- * Compares in constant time. It compares the encoded texts: Buffer skips characters that are not base64, so different texts
- * could decode to the same bytes. timingSafeEqual requires equal lengths. The length is not secret.
+ * Compares in constant time. Compares the encoded texts, because Buffer skips characters that are not base64, so different texts could
+ * decode to the same bytes. timingSafeEqual requires equal lengths. The length is not secret.
  */
 function equals(sent: string, expected: string): boolean {
   const [a, b] = [Buffer.from(sent), Buffer.from(expected)];

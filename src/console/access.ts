@@ -16,9 +16,9 @@ const GUESSES = 10;
 const WINDOW_SECONDS = 60;
 
 /**
- * Lets operators through. It asks for ADMIN_USER and ADMIN_PASSWORD (basic auth). If they are not set, only this machine has access,
- * and only with the password that the process has made: a proxy on this machine may forward requests from anywhere. Prometheus on this
- * machine needs none for the metrics.
+ * Lets operators through. Asks for ADMIN_USER and ADMIN_PASSWORD (basic auth). If they are not set, only this machine has access, and
+ * only with the password that the process has made, because a proxy on this machine may forward requests from anywhere. Prometheus on
+ * this machine needs no password for the metrics.
  */
 export function requireOperator({ config, redis, prefix }: Pick<Runtime, 'config' | 'redis' | 'prefix'>) {
   const { admin } = config;
@@ -31,8 +31,8 @@ const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
 
 /**
- * Refuses requests that are not from this machine. Checking the address is not enough. A proxy on this machine connects from
- * loopback too, and so does a local browser when a foreign page uses a host name that resolves to this machine.
+ * Refuses requests that are not from this machine. Checking the address is not enough, because a proxy on this machine also connects
+ * from loopback. So does a local browser when a foreign page uses a host name that resolves to this machine.
  */
 const requireLoopback = createMiddleware(async (c, next) => {
   const local =
@@ -42,16 +42,16 @@ const requireLoopback = createMiddleware(async (c, next) => {
   if (!local) {
     throw new Problem(
       'forbidden',
-      'This page answers only on the machine itself, until ADMIN_USER and ADMIN_PASSWORD are set.',
+      'This page answers only requests from the machine itself. To use it from elsewhere, set ADMIN_USER and ADMIN_PASSWORD.',
     );
   }
   await next();
 });
 
 /**
- * Asks for the password. A client that has sent ten wrong ones within a minute is answered 429 until the minute is over. The
- * password is not compared during that time, so that a correct guess looks like a wrong one. As with API keys, the count is
- * shared by all processes, and a client is an IPv4 address or an IPv6 /64.
+ * Asks for the password. A client that has sent ten wrong passwords within a minute is answered 429 until the minute is over. The
+ * password is not compared during that time, so that a correct guess looks like a wrong one. As with API keys, all processes share the
+ * count, and a client is an IPv4 address or an IPv6 /64.
  */
 function requirePassword(
   { user, password, isOneTime }: Admin,
@@ -66,7 +66,7 @@ function requirePassword(
   });
   return createMiddleware(async (c, next) => {
     const header = c.req.header('authorization');
-    // A browser asks its user only after a 401, so a first request without a password is no guess.
+    // A browser asks its user only after a 401, so a request without a password is not a guess.
     if (header === undefined) throw unauthenticated(isOneTime);
     const client = nameClient(c.get('clientAddress'));
     const left = wrongPasswords.look(client);
@@ -78,7 +78,7 @@ function requirePassword(
       );
     }
     const [, encoded = ''] = /^Basic\s+(\S+)$/i.exec(header) ?? [];
-    // Digests are of equal length, which timingSafeEqual needs.
+    // Digests have equal lengths, as timingSafeEqual requires.
     if (!timingSafeEqual(digest(Buffer.from(encoded, 'base64').toString('utf8')), expected)) {
       wrongPasswords.take(client);
       throw unauthenticated(isOneTime);
@@ -99,9 +99,9 @@ const unauthenticated = (isOneTime = false) =>
   );
 
 /**
- * Refuses changes that another site's page asks the operator's browser for (CSRF). The browser would send the password along,
- * and without a password any page may send requests to this machine. Browsers send `Origin` with every request that is not
- * GET or HEAD, and `Sec-Fetch-Site` too where the page is secure. Programs that are not browsers send neither.
+ * Refuses changes that a page of another site requests through the operator's browser (CSRF). The browser would send the password
+ * along. Without a password, any page could send requests to this machine. Browsers send `Origin` with every request that is not GET or
+ * HEAD, and on secure pages also `Sec-Fetch-Site`. Programs that are not browsers send neither.
  */
 export const refuseForeignPages = createMiddleware(async (c, next) => {
   const origin = c.req.header('origin');

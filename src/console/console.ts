@@ -20,7 +20,7 @@ import { tracePage } from './trace/trace-page.tsx';
 import { webhookRoutes } from './webhooks/webhook-routes.tsx';
 import { webhooksPage } from './webhooks/webhooks-page.tsx';
 
-/** /ops: the console. Its pages are rendered here, and load nothing from elsewhere. */
+/** /ops: the console. The server renders its pages. They load nothing from other hosts. */
 export function opsConsole(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv> {
   const context = createConsoleContext(runtime);
   const app = new Hono<ApiEnv>();

@@ -14,7 +14,7 @@ import { operatorOf } from './page/operator.ts';
 /** Path of the dashboard. bull-board writes it into its page. */
 export const DASHBOARD_PATH = '/ops/queues';
 
-/** Links to web fonts of another host in bull-board's page. Removed, so that no browser contacts that host. */
+/** Links to web fonts of another host in bull-board's page. They are removed, so that no browser contacts that host. */
 const WEB_FONTS = /<link href="https:[^>]*>/g;
 
 /** The bull-board dashboard of all queues. */
@@ -56,10 +56,10 @@ export function queueDashboard(runtime: Runtime): Hono<ApiEnv> {
     .route('/', server.registerPlugin());
 }
 
-/** The requests with which bull-board changes a queue, or all of them: `/api/queues/imports/job-1/retry/failed`. */
+/** The requests with which bull-board changes one queue or all queues: `/api/queues/imports/job-1/retry/failed`. */
 const CHANGE = /\/api\/queues(?:\/(imports|deliveries|sources))?(?:\/(.+))?$/;
 
-/** Records a change of jobs before it is made, because Redis and MySQL have no transaction in common. */
+/** Records a change of jobs before it is made, because Redis and MySQL cannot share a transaction. */
 const recordJobChanges = (runtime: Runtime) =>
   createMiddleware(async (c, next) => {
     const isChange = c.req.method !== 'GET' && c.req.method !== 'HEAD';
@@ -74,7 +74,7 @@ const recordJobChanges = (runtime: Runtime) =>
     await next();
   });
 
-/** The subjects of a queue's jobs: the member of their data that has its id, its name, and its page in the console. */
+/** The subjects of jobs: the member of the job's data with the subject's id, the subject's name, and its page in the console. */
 const SUBJECTS = [
   { member: 'webhookId', name: 'webhook', path: '/ops/webhooks/' },
   { member: 'customerId', name: 'customer', path: '/ops/imports?customer=' },
@@ -94,7 +94,7 @@ function subjectOf(data: unknown): { name: string; href: string } | null {
   return null;
 }
 
-/** Names each job by what it is about ("webhook 12 · deliver"), and links it with the page in the console. */
+/** Names each job after its subject ("webhook 12 · deliver"), and links it to the subject's page in the console. */
 function describe(queue: Queues['all'][number], readOnly: boolean): BullMQAdapter {
   const adapter = new BullMQAdapter(queue, {
     readOnlyMode: readOnly,

@@ -8,7 +8,7 @@ import { VERSION } from '../platform/version.ts';
 const SECOND = 1_000;
 const BEAT_EVERY = 5 * SECOND;
 
-/** A shutdown does not wait longer for MySQL to remove the process. It then counts as running for up to 15 s more. */
+/** How long a shutdown waits for MySQL to remove the process. If that fails, the process counts as running for up to 15 s more. */
 const FAREWELL = SECOND;
 
 /** Milliseconds between two measurements of the event loop. */
@@ -21,8 +21,8 @@ const MIB = 1024 * 1024;
 /**
  * Writes a heartbeat of this process to MySQL every 5 s: its roles, version and load. The console and `status` show it. A heartbeat
  * that fails is left out.
- * @param name of the process, where several make up the service.
- * @returns once the first one was written, or has failed.
+ * @param name of the process, if the service has several.
+ * @returns once the first heartbeat was written or has failed.
  */
 export async function startHeartbeat(
   { database, log }: Pick<Runtime, 'database' | 'log'>,
@@ -33,7 +33,7 @@ export async function startHeartbeat(
   const load = watchLoad();
   let beating: Promise<void> | undefined;
   const beat = () => {
-    // MySQL may be slow. A second heartbeat beside the first would say nothing more.
+    // MySQL may be slow. A second heartbeat at the same time would add nothing.
     beating ??= recordHeartbeat(database, {
       id,
       name,
@@ -57,7 +57,7 @@ export async function startHeartbeat(
     async stop() {
       clearInterval(timer);
       load.stop();
-      // After the last heartbeat, which would add the row again.
+      // Waits for the last heartbeat, because it would add the row again.
       const removed = (beating ?? Promise.resolve())
         .then(() => removeProcess(database, id))
         .catch((err: unknown) => log.debug({ err }, 'process not removed'));
@@ -79,7 +79,7 @@ function watchLoad() {
     const milliseconds = Math.max(now - since, 1);
     const load = {
       cpuPercent: Math.round(((user + system) / MICROSECONDS / milliseconds) * 100),
-      // The time between two measurements is part of what is measured.
+      // The measured delay includes the time between two measurements.
       loopDelayMs: Math.max(0, Math.round(delays.percentile(99) / NANOSECONDS) - RESOLUTION),
       memoryMib: Math.round(process.memoryUsage.rss() / MIB),
     };
@@ -93,7 +93,7 @@ function watchLoad() {
 
 /** The processes of the installation, as their heartbeats in MySQL show them. */
 
-/** Seconds after its last heartbeat for which a process counts as running. Three heartbeats fit into them. */
+/** A process counts as running for this long after its last heartbeat. Three heartbeats fit into this time. Seconds. */
 const RUNNING_SECONDS = 15;
 
 /** The heartbeat of a process. */
@@ -104,7 +104,7 @@ interface Heartbeat {
   version: string;
   host: string;
   pid: number;
-  /** Of one core. */
+  /** In per cent of one core. */
   cpuPercent: number;
   /** The 99th percentile of the event loop's delay, in milliseconds. */
   loopDelayMs: number;
@@ -112,7 +112,7 @@ interface Heartbeat {
 }
 
 export interface ProcessSeen {
-  /** Empty if the process is not one of several of a supervisor. */
+  /** Empty if the process has no supervisor. */
   name: string;
   roles: string[];
   version: string;
@@ -133,7 +133,7 @@ const BEAT = `
   ON DUPLICATE KEY UPDATE seen_at = NOW(6), cpu_percent = VALUES(cpu_percent), loop_delay_ms = VALUES(loop_delay_ms),
     memory_mib = VALUES(memory_mib)`;
 
-/** A process that was killed stays visible for an hour. The table has a row per process, and is read as a whole. */
+/** A process that was killed stays visible for an hour. The table has one row per process and is read as a whole. */
 const FORGET = 'DELETE FROM processes WHERE id = ? OR seen_at < NOW(6) - INTERVAL 1 HOUR';
 
 const READ = `
@@ -146,7 +146,7 @@ async function recordHeartbeat(sql: Sql, beat: Heartbeat): Promise<void> {
   await sql.query(BEAT, [id, name, roles.join(), version, host, pid, cpuPercent, loopDelayMs, memoryMib]);
 }
 
-/** Removes a process that stops, and those that have not been seen for an hour. */
+/** Removes a process that stops, and all processes that have not been seen for an hour. */
 async function removeProcess(sql: Sql, id: string): Promise<void> {
   await sql.query(FORGET, [id]);
 }
@@ -164,7 +164,7 @@ interface Row {
   seen_ago: string;
 }
 
-/** Reads all processes that were seen within the last hour, also those that no longer run. */
+/** Reads all processes that were seen within the last hour, including those that no longer run. */
 export async function readProcesses(sql: Sql): Promise<ProcessSeen[]> {
   const rows = await sql.query<Row[]>(READ);
   return rows.map((row) => ({

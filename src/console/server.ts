@@ -16,7 +16,7 @@ import { watchInstallation } from './now/now-routes.tsx';
 
 const LAST_PORT = 65_535;
 
-/** The processes of a supervisor, which has the operators' listener of all. */
+/** The other processes of a supervisor. The supervisor has the operators' listener for all of them. */
 export interface OtherProcesses {
   /** `metrics` is undefined for a process that does not answer. */
   readMetrics(): Promise<{ name: string; metrics: MetricObject[] | undefined }[]>;
@@ -25,7 +25,7 @@ export interface OtherProcesses {
 
 /**
  * Starts the operators' listener. It is separate from the API's, so that a proxy in front of the API cannot show its pages.
- * Without OPS_PORT it takes the port after PORT or, if that is taken by another process of the service, any free one.
+ * Without OPS_PORT it takes the port after PORT. If another process of the service has taken that port, it takes any free port.
  * @param others the processes of this supervisor. A process on its own has none.
  * @throws {PortTakenError} when OPS_PORT is set and taken.
  */
@@ -38,7 +38,7 @@ export async function startOps(runtime: Runtime, others?: OtherProcesses): Promi
     return {
       ...server,
       stop() {
-        // Pages that are being kept up to date would hold their connections open.
+        // Open pages that receive updates would keep their connections open.
         watched.close();
         return server.stop();
       },
@@ -55,7 +55,7 @@ export async function startOps(runtime: Runtime, others?: OtherProcesses): Promi
 }
 
 /**
- * Creates the app of the operators' listener. Only the health checks and the explanations of errors are open to everybody.
+ * Creates the app of the operators' listener. Only the health checks and the explanations of errors need no password.
  * @param watched reads the installation for the page Now.
  */
 function createOpsApp(
@@ -69,7 +69,7 @@ function createOpsApp(
   app.get('/readyz', ...getReadinessRoute(runtime));
   app.get('/problems/:name', ...getProblem());
 
-  // Hono runs middleware for the routes that are added after it: everything below is for operators only.
+  // Hono runs middleware only for routes that are added after it, so all routes below are for operators only.
   app.use(requireOperator(runtime), refuseForeignPages);
   app.get('/', (c) => c.redirect('/ops'));
   app.get('/ops/', (c) => c.redirect('/ops'));
@@ -82,7 +82,7 @@ function createOpsApp(
   return app;
 }
 
-/** GET /healthz of a supervisor: 200 when all its processes answer, else 503 that names those that do not. */
+/** GET /healthz of a supervisor: 200 when all its processes answer, otherwise 503 with the names of the others. */
 function processesHealth(others: OtherProcesses): Hono<ApiEnv> {
   return new Hono<ApiEnv>().get('/', async (c) => {
     const processes = await others.readHealth();

@@ -18,15 +18,15 @@ export interface Totals {
   /** Webhooks that the service has paused, because their delivery runs kept crashing. */
   quarantined: number;
   imports: { queued: number; running: number; failed: number };
-  /** Failed imports that kept crashing their process. The others have files that cannot be read, which is a matter of their senders. */
+  /** Failed imports that kept crashing their process. Other failed imports have files that cannot be read, which their senders must correct. */
   importsGivenUp: number;
-  /** Imports that failed within the last day, and those given up. */
+  /** Imports that failed within the last day, and imports that were given up. */
   importsFailedLately: number;
-  /** Imports that have been waiting for more than five minutes, while nothing of their customers was stored. */
+  /** Imports that have waited for more than five minutes while no movement of their customers was stored. */
   importsStuck: number;
 }
 
-/** The table of webhooks is read once. A webhook that its owner has paused has no status_reason. */
+/** Reads the table of webhooks once. A webhook that its owner has paused has no status_reason. */
 const WEBHOOKS = `
   SELECT COALESCE(SUM(IF(w.status = 'active', ${PENDING}, 0)), 0) AS pending,
     COALESCE(SUM(IF(w.status <> 'active', ${PENDING}, 0)), 0) AS held,
@@ -45,7 +45,7 @@ const IMPORTS = `
 
 const STUCK = `SELECT COUNT(*) AS number FROM ${STUCK_IMPORTS}`;
 
-/** Reads the totals. Nothing is counted delivery by delivery. */
+/** Reads the totals. Uses counters and reads no single deliveries. */
 export async function readTotals(sql: Sql): Promise<Totals> {
   const [webhooks] = await sql.query<Record<string, string | null>[]>(WEBHOOKS);
   const imports =
@@ -68,7 +68,7 @@ export async function readTotals(sql: Sql): Promise<Totals> {
 }
 
 /**
- * For each active webhook with pending deliveries, its oldest movement that is to be tried again. Indexes: retries_due, and the primary
+ * For each active webhook with pending deliveries, the oldest movement that waits for a retry. Indexes: retries_due, and the primary
  * keys.
  */
 const OLDEST_RETRY = `
@@ -80,8 +80,8 @@ const OLDEST_RETRY = `
   JOIN transactions t ON t.id = p.id`;
 
 /**
- * When the oldest pending movement of an active webhook was stored; null when nothing is pending. What a webhook matched before its
- * event or account were changed is not looked at.
+ * When the oldest pending movement of an active webhook was stored; null when nothing is pending. Ignores movements that a webhook matched
+ * only before its event or account was changed.
  */
 export async function readOldestPending(sql: Sql): Promise<Date | null> {
   const [[healthy], [failing], [retry]] = await Promise.all([
@@ -93,7 +93,7 @@ export async function readOldestPending(sql: Sql): Promise<Date | null> {
   return moments.length === 0 ? null : new Date(Math.min(...moments.map((it) => it.getTime())));
 }
 
-/** How many webhooks, and how many imports, the console shows. */
+/** The most webhooks, and the most imports, that the console shows. */
 const SHOWN = 50;
 
 export interface WebhookNeedingAttention {
@@ -119,7 +119,7 @@ const WEBHOOKS_NEEDING_ATTENTION = `
   WHERE w.status <> 'deleted' AND (w.status <> 'active' OR c.failing_since IS NOT NULL)
   ORDER BY c.failing_since IS NULL, c.failing_since, w.id LIMIT ${SHOWN}`;
 
-/** Reads failing, paused and disabled webhooks of all customers: those that have been failing for the longest time first. */
+/** Reads failing, paused and disabled webhooks of all customers, the longest failing first. */
 export const readWebhooksNeedingAttention = (sql: Sql): Promise<WebhookNeedingAttention[]> =>
   sql.query(WEBHOOKS_NEEDING_ATTENTION);
 

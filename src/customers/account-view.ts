@@ -145,7 +145,7 @@ export const AccountView = v.object({
 
 export type AccountView = v.InferOutput<typeof AccountView>;
 
-/** Accounts of one customer, with how far their deletions are. */
+/** Shows accounts of one customer, with the progress of their deletions. */
 export async function viewAccounts(
   { config, database }: Pick<Runtime, 'config' | 'database'>,
   accounts: readonly Account[],
@@ -154,7 +154,7 @@ export async function viewAccounts(
   return accounts.map((account) => view(account, config.zone, progress.get(account.id)));
 }
 
-/** @param progress of its deletion, if it is being deleted. */
+/** @param progress of the account's deletion, if it is being deleted. */
 const view = (account: Account, zone: ZoneOffset, progress?: DeletionProgress): AccountView => ({
   id: Number(account.id),
   bank: { id: Number(account.bank.id), name: account.bank.name },
@@ -182,10 +182,10 @@ const view = (account: Account, zone: ZoneOffset, progress?: DeletionProgress): 
       }),
 });
 
-/** How far the deletion of an account is. */
+/** The progress of an account's deletion. */
 interface DeletionProgress {
   requestedAt: Date;
-  /** How many movements there were when the work began; null: it has not begun. */
+  /** How many movements there were when the work began. null: the work has not begun. */
   movements: number | null;
   movementsDeleted: number;
 }
@@ -194,7 +194,7 @@ interface DeletionProgress {
 const READ = `
   SELECT account_id, requested_at, movements, movements_deleted FROM deletions WHERE customer_id = ? AND account_id IN (?)`;
 
-/** @returns the progress by account; accounts that stay have none. */
+/** @returns the progress by account. Accounts that are not being deleted have none. */
 async function readDeletionProgress(
   sql: Sql,
   accounts: readonly Account[],

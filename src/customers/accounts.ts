@@ -13,7 +13,7 @@ export interface NewAccount {
   title: string;
   currency: string;
   iban: string | null;
-  /** The account number as the bank writes it, by which statements without an IBAN find the account. */
+  /** The account number as the bank writes it. Statements without an IBAN find the account by this number. */
   number?: string | null;
   onConflict?: 'hold' | 'store';
   lateAfterDays?: number | null;
@@ -23,8 +23,8 @@ export interface NewAccount {
 
 /**
  * Creates an account.
- * @param caller who creates it, for the audit log. Imports record nothing there.
- * @throws {Problem} 422 when the customer has no bank with that id; 409 when it has too many accounts.
+ * @param caller who creates the account, for the audit log. Imports record nothing there.
+ * @throws {Problem} 422 when the customer has no bank with that id; 409 when it has reached the limit of accounts.
  */
 export async function createAccount(
   database: DataSource,
@@ -77,7 +77,7 @@ const MOST_ACCOUNTS = 100_000;
 /** Index: accounts_customer. */
 const COUNT = 'SELECT COUNT(*) AS number FROM accounts WHERE customer_id = ?';
 
-/** Accounts that are created at the same moment may be a few more. */
+/** If accounts are created at the same moment, the limit may be exceeded by a few. */
 async function requireRoom(sql: Sql, customerId: string): Promise<void> {
   const [count] = await sql.query<{ number: string | number }[]>(COUNT, [customerId]);
   if (Number(count?.number) >= MOST_ACCOUNTS)
@@ -107,7 +107,7 @@ async function bankOfName(sql: Sql, customerId: string, name: string): Promise<s
   return bank?.id ?? null;
 }
 
-/** The customer's banks. By the primary key: a customer has few. */
+/** The customer's banks. Index: the primary key. A customer has few banks. */
 const BANKS = 'SELECT id, name FROM banks WHERE customer_id = ? AND id > ? ORDER BY id LIMIT ?';
 
 export function findBanks(
@@ -120,7 +120,7 @@ export function findBanks(
 
 const ACCOUNT = "SELECT 1 FROM accounts WHERE id = ? AND customer_id = ? AND status <> 'deleting'";
 
-/** Whether an account exists that the caller can see, and that is not being deleted. Index: the primary key. */
+/** Says whether the account exists, the caller may see it, and it is not being deleted. Index: the primary key. */
 export async function hasAccount(sql: Sql, caller: Caller, accountId: string): Promise<boolean> {
   if (!maySee(caller, accountId)) return false;
   return (await sql.query<unknown[]>(ACCOUNT, [accountId, caller.customerId])).length > 0;
@@ -133,20 +133,20 @@ export async function hasAccount(sql: Sql, caller: Caller, accountId: string): P
 const LOCK = `
   SELECT id, currency, iban FROM accounts WHERE customer_id = ? AND status <> 'deleting' ORDER BY id FOR UPDATE`;
 
-/** Says anew whether a statement is late. Index: the primary key. */
+/** Makes the next check decide again whether a statement is late. Index: the primary key. */
 const CHECK_STATEMENTS = 'UPDATE statement_checks SET due_at = NOW(6) WHERE account_id = ?';
 
 /** The api reads the accounts again before it stores movements of this customer. Imports take this lock before they lock accounts. */
 const READ_AGAIN = 'UPDATE import_locks SET removals = removals + 1 WHERE customer_id = ?';
 
-/** The columns are fields of AccountChange. */
+/** @param columns fields of AccountChange. */
 const UPDATE = (columns: readonly string[]) =>
   `UPDATE accounts SET ${columns.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
 
 /**
  * Changes an account.
  * @throws {Problem} 404, also for an account that is being deleted. 422 when another account of the customer in the same currency has the
- * IBAN, so that statements would find only one of them.
+ * IBAN, because statements would find only one of them.
  */
 export async function changeAccount(
   database: DataSource,

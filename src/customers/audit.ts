@@ -1,9 +1,9 @@
 import type { Sql } from '../platform/database/transaction.ts';
 import type { Caller, Operator } from './caller.ts';
 
-/** Records who has changed what. */
+/** Records changes and who made them. */
 
-/** A change. `subject` is what was changed, such as "webhook 12". Neither field may hold a secret. */
+/** A change. `subject` is the changed object, such as "webhook 12". No field may hold a secret. */
 export interface Change {
   action: string;
   subject: string;
@@ -13,23 +13,23 @@ export interface Change {
 
 const MOST_DETAIL = 500;
 
-/** Index: the primary key. A key keeps its name in the audit log when it is deleted. */
+/** Index: the primary key. The audit log keeps the name of a key after the key is deleted. */
 const NAME_KEY = `SELECT CONCAT(prefix, '… ', title) AS name FROM api_keys WHERE id = ?`;
 
 const INSERT = `
   INSERT INTO audit_events (customer_id, source, actor, action, subject, detail) VALUES (?, ?, ?, ?, ?, ?)`;
 
-/** Who has made a change. `customerId` is null for what belongs to no customer, such as a queue. */
+/** Who has made a change. `customerId` is null if the changed object belongs to no customer, such as a queue. */
 type Author = Pick<Caller, 'apiKeyId' | 'operator'> & { customerId: string | null };
 
-/** An operator. @param customerId null: what is changed belongs to no customer. */
+/** An operator as author. @param customerId null: the changed object belongs to no customer. */
 export const byOperator = (operator: Operator, customerId: string | null): Author => ({
   customerId,
   apiKeyId: '0',
   operator,
 });
 
-/** Records a change. @param sql the transaction of the change, so that neither is committed without the other. */
+/** Records a change. @param sql the transaction of the change, so that both are committed or neither. */
 export async function recordChange(
   sql: Sql,
   { customerId, apiKeyId, operator }: Author,

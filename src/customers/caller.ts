@@ -1,7 +1,7 @@
 import { Problem } from '../platform/problems/problem.ts';
 
 /**
- * Who acts for a customer without an API key: the name that the person has on the command line or at the console, or the variable of the
+ * Somebody who acts for a customer without an API key: a person at the command line or at the console, by name, or a variable of the
  * configuration.
  */
 export interface Operator {
@@ -9,33 +9,33 @@ export interface Operator {
   name: string;
 }
 
-/** The customer and the API key that a request is made with. */
+/** The customer and the API key of a request. */
 export interface Caller {
   customerId: string;
   apiKeyId: string;
   /** The accounts that the key may see. */
   accountIds: 'all' | readonly string[];
   scopes: readonly Scope[];
-  /** Set where no API key is used. */
+  /** Set if no API key is used. */
   operator?: Operator;
 }
 
-/** Whether a caller's key may see an account of its customer. */
+/** Says whether a caller's key may see an account of its customer. */
 export const maySee = ({ accountIds }: Caller, accountId: string): boolean =>
   accountIds === 'all' || accountIds.includes(accountId);
 
 /**
- * The caller's accounts for `account_id IN (?)`. `IN ()` is not valid SQL, and `IN (NULL)` matches nothing, which a key for all accounts
- * does not need.
+ * The caller's accounts for `account_id IN (?)`. Returns [null] instead of an empty list, because `IN ()` is not valid SQL and `IN (NULL)`
+ * matches nothing. A key for all accounts does not need the condition.
  */
 export const visibleAccounts = ({ accountIds }: Pick<Caller, 'accountIds'>): readonly (string | null)[] =>
   accountIds === 'all' || accountIds.length === 0 ? [null] : accountIds;
 
-/** The scopes of an API key: reading; sending movements; changing webhooks; accounts, API keys and the API secret. */
+/** The scopes of an API key. read: reading. import: sending movements. webhooks: changing webhooks. admin: accounts, API keys and the API secret. */
 export const SCOPES = ['read', 'import', 'webhooks', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 
-/** As `api_keys.scopes` has them: separated by commas. */
+/** Parses the scopes in `api_keys.scopes`, which are separated by commas. */
 export const parseScopes = (text: string): Scope[] =>
   text.split(',').filter((scope): scope is Scope => (SCOPES as readonly string[]).includes(scope));
 

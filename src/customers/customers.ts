@@ -8,7 +8,7 @@ import { insertApiKey } from './keys.ts';
 
 export interface NewCustomer {
   customer: { id: string; name: string };
-  /** Shown once: only its SHA-256 is stored. */
+  /** Shown only once, because only its SHA-256 is stored. */
   api_key: string;
   /** Part of the `hash` in every notification of this customer. */
   api_secret: string;
@@ -19,7 +19,8 @@ const createApiSecret = () => randomBytes(32).toString('base64url');
 
 /**
  * Adds a customer without an API key.
- * @param isOperator for the operator's own customer. @throws MySQL's error when there is one already.
+ * @param isOperator for the operator's own customer.
+ * @throws MySQL's error when the operator already has a customer.
  */
 export async function addCustomer(
   sql: Sql,
@@ -32,7 +33,7 @@ export async function addCustomer(
     [name, isOperator ? 1 : null],
   );
   const id = String(insertId);
-  // A sealed value is bound to its row, whose id is known only now.
+  // Sealing needs the row's id, which is known only now.
   await sql.query('UPDATE customers SET api_secret = ? WHERE id = ?', [
     secrets.seal(apiSecret, SEALED.apiSecret(id)),
     id,
@@ -43,7 +44,7 @@ export async function addCustomer(
 
 /**
  * Creates a customer with a first API key that sees all accounts.
- * @param operator who creates it, for the audit log. The demo and tests have none.
+ * @param operator who creates the customer, for the audit log. The demo and tests have no operator.
  */
 export function createCustomer(
   { database, secrets }: { database: DataSource; secrets: SecretBox },
@@ -77,8 +78,8 @@ export async function readApiSecret(
 }
 
 /**
- * Replaces the customer's API secret. The old one is no longer used, except in notifications that are being sent. The revision of
- * each webhook grows, so that an active delivery run reads the new secret with its next batch.
+ * Replaces the customer's API secret. The old secret is no longer used, except in notifications that are being sent. The revision of each
+ * webhook grows, so that active delivery runs end and the webhooks are read again with the new secret.
  * @returns the new secret.
  */
 export async function rotateApiSecret(

@@ -7,15 +7,15 @@ import { Id, Title } from '../platform/validation.ts';
 import { recordChange } from './audit.ts';
 import { type Caller, parseScopes, SCOPES, type Scope } from './caller.ts';
 
-/** Enough to recognise a key, but no help in guessing the rest: 4 of 32 random bytes. */
+/** Shows 4 of the 32 random bytes. This is enough to recognise a key, but does not help to guess the rest. */
 const PREFIX_LENGTH = 9;
 
-/** An API key without the key itself, of which only its SHA-256 is stored. */
+/** The data of an API key without the key itself. Only the SHA-256 of the key is stored. */
 export interface StoredKey {
   id: string;
   prefix: string;
   title: string;
-  /** The accounts that it may see. */
+  /** The accounts that the key may see. */
   accountIds: 'all' | string[];
   scopes: Scope[];
   createdAt: Date;
@@ -68,8 +68,8 @@ export async function findKeys(
 }
 
 /**
- * Stores a new API key. The complete key is only in the result: its SHA-256 is stored.
- * @param accountIds the accounts it may see, which must be the customer's. 'all' includes accounts that are added later.
+ * Stores a new API key. Only the result has the complete key, because only its SHA-256 is stored.
+ * @param accountIds the accounts that the key may see. They must be the customer's. 'all' includes accounts that are added later.
  */
 export async function insertApiKey(
   sql: Sql,
@@ -110,8 +110,8 @@ const ACCOUNTS = "SELECT id FROM accounts WHERE customer_id = ? AND id IN (?) AN
 
 /**
  * Creates an API key for a caller.
- * @param most how many keys the customer may have with this one.
- * @throws {Problem} 422 with each account that is not the customer's; 409 when the customer has as many keys as it may have.
+ * @param most how many keys the customer may have, including this one.
+ * @throws {Problem} 422 with each account that is not the customer's; 409 when the customer has reached its limit of keys.
  */
 export async function createApiKey(
   database: DataSource,
@@ -134,7 +134,7 @@ export async function createApiKey(
   });
 }
 
-/** Of two keys that are created at the same moment, one waits here. */
+/** If two keys are created at the same moment, one of the requests waits here. */
 const LOCK_CUSTOMER = 'SELECT id FROM customers WHERE id = ? FOR UPDATE';
 /** Index: api_keys_page. */
 const COUNT = 'SELECT COUNT(*) AS number FROM api_keys WHERE customer_id = ?';
@@ -185,7 +185,7 @@ export async function deleteApiKey(database: DataSource, caller: Caller, id: str
         `Import ${unfinished.id} was sent with this API key and is not finished. Delete the key when the import is done or failed.`,
       );
     }
-    // Before the key is deleted, because it may be the caller's own, which the audit log names.
+    // Recorded before the key is deleted, because the audit log names the caller's key, which may be this key.
     await recordChange(sql, caller, { action: 'delete', subject: `API key ${id}` });
     await sql.query(DELETE, [id]);
   });

@@ -13,7 +13,7 @@ import type { Delivery, RunCommand, RunEnd, RunEvent, RunRecord, RunStart } from
 import type { Settings } from './settings.ts';
 import { hasBacklog, type WebhookState } from './webhook-state.ts';
 
-/** The I/O of a delivery run: carries out the commands of the state machine (run/run.ts) and reports to it what has happened. */
+/** The I/O of a delivery run. Carries out the commands of the state machine (run/run.ts) and reports events to it. */
 
 /** Shared by all runs of a process. */
 export interface RunTools
@@ -32,13 +32,13 @@ export interface ActiveRun {
   /**
    * Sends until nothing is left to send, the time slice is over, or something else ends the run.
    * @param takenAt when taking the lease began, on the tools' clock.
-   * @returns why the run ended. By then its lease was given back, or lost.
-   * @throws what MySQL throws, after everything in flight has ended. What was not recorded is sent again later.
+   * @returns why the run ended. By then, the run has given its lease back or lost it.
+   * @throws what MySQL throws, after all POSTs in flight have ended. Deliveries without a recorded result are sent again later.
    */
   send(lease: Lease, takenAt: number): Promise<RunEnd>;
-  /** The lease was renewed at this moment, or recording results renewed it. */
+  /** The lease was renewed at this moment. Recording results also renews it. */
   renewed(at: number): void;
-  /** Tells the run to look for new movements, or (`reread`) to end so that its webhook is read again. May be called before `send`. */
+  /** Tells the run to look for new movements. With `reread`, the run ends so that its webhook is read again. May be called before `send`. */
   notify(reread: boolean): void;
   /** Ends the run as soon as its POSTs in flight have ended. */
   stop(): void;
@@ -54,7 +54,7 @@ export interface RunOptions {
   linger: number;
 }
 
-/** Starts a run and its first read of the log. Nothing is sent before the run has its lease. */
+/** Starts a run and its first read of the log. The run sends nothing before it has its lease. */
 export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   const { movementLog, retries, webhooks, writer, poster, traces, share, clock, random, onIdle } = tools;
   const { state, settings } = options;
@@ -74,17 +74,17 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
       limit: share().readSize,
       isExtended,
     });
-  // Read while the lease is being taken. If the run gets the lease, the state behind this read is still true.
+  // This read runs while the lease is being taken. If the run gets the lease, the state that the read is based on is still valid.
   let firstRead: Promise<LogRead> | null = start.hasBacklog
     ? readLog(start.cursor.sentThrough, start.cursor.highestRecordedId)
     : null;
   firstRead?.catch(() => {});
 
-  /** Null until the run has its lease. Events that come before that are kept in `earlyEvents`. */
+  /** null until the run has its lease. `earlyEvents` keeps the events until then. */
   let machine: Run | null = null;
   const earlyEvents: RunEvent[] = [];
   let lease: Lease;
-  /** Until then no other run can have the lease. A process that was frozen for longer must not send what it had ready. */
+  /** No other run can have the lease before this moment. A process that was frozen beyond it must not send its waiting deliveries. */
   let heldUntil = 0;
   let cancelTimer: CancelTimer = () => {};
   let failure: { error: unknown } | null = null;
@@ -175,7 +175,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     // The lease may have been lost while the delivery waited. Then another run sends it.
     if (isStopped || isLost || began > heldUntil) {
       report({ type: 'stop' });
-      // Not within this call: many others may wait for the slot, and all of them end like this.
+      // Deferred, because many POSTs may wait for this slot and each of them would recurse here.
       queueMicrotask(() => answered(NOT_SENT));
       return;
     }
@@ -222,7 +222,6 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   return run;
 }
 
-/** The start of the state machine. */
 function toRunStart({ state, settings, ...options }: RunOptions): RunStart {
   const { sentThrough, highestRecordedId } = state;
   const { ordered, maxInFlight, rateLimit, health } = settings;

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Sql } from '../platform/database/transaction.ts';
 import { Count, Timestamp } from '../platform/validation.ts';
 
-/** Reads the attempts of deliveries. The last one is in `deliveries`, and also in `attempts` once it has failed. */
+/** Reads the attempts of deliveries. `deliveries` holds the last attempt. `attempts` holds the earlier ones, and the last one if it failed. */
 
 export interface AttemptRow {
   webhook_id: string;
@@ -24,7 +24,7 @@ const ATTEMPTS = `
   UNION ALL
   SELECT webhook_id, transaction_id, attempts, ${COLUMNS} FROM deliveries WHERE webhook_id IN (?) AND transaction_id IN (?)`;
 
-/** Reads all attempts of these webhooks to deliver these movements or events, each delivery's in their order. */
+/** Reads all attempts of these webhooks to deliver these movements or events. The attempts of each delivery come in order. */
 export async function readAttempts(
   sql: Sql,
   { webhookIds, transactionIds }: { webhookIds: readonly string[]; transactionIds: readonly string[] },

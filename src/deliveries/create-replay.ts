@@ -11,17 +11,17 @@ import { lockSendable, notSendable } from './redelivery.ts';
 import { wakeChangedWebhook } from './wake.ts';
 
 /**
- * Deliveries are counted up to `counted`. Beyond it, a replay reports only that there are more. `entries`: how many are read for the
- * count, where not all of a range match.
+ * Limits of counting a replay's deliveries. Above `counted`, the replay reports only that there are more. `entries` is how many index
+ * entries are read for the count if not all of a range match.
  */
 interface CountLimits {
   counted: number;
   entries: number;
 }
 
-/** A replay is accepted immediately, so it does not count for long. */
+/** Kept low, so that the request is answered quickly. */
 const ACCEPTED: CountLimits = { counted: 1_000, entries: 5_000 };
-/** A dry run is asked for the count alone. */
+/** Higher, because the count is all that a dry run returns. */
 const DRY_RUN: CountLimits = { counted: 100_000, entries: 500_000 };
 
 const NEWEST = `
@@ -35,7 +35,7 @@ const INSERT = `
   INSERT INTO replays (customer_id, webhook_id, statuses, account_ids, position, until_id, created_at, finished_at)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
 
-/** In milliseconds, so that the answer and the table have the same value. */
+/** With millisecond precision, so that the answer and the table have the same value. */
 const NOW = 'SELECT NOW(3) AS now';
 
 /** Dead letters of a range. Index: retries_due. */
@@ -59,12 +59,12 @@ const OF_ACCOUNTS =
 
 export interface ReplayRequest {
   webhook: { id: string; customerId: string; event?: string };
-  /** Both inclusive, for the moment the movement was stored (its date_readed). A string is UTC: `2026-01-31 12:00:00`. */
+  /** `since` and `until` are inclusive. They refer to when the movement was stored (date_readed). A string is UTC: `2026-01-31 12:00:00`. */
   since: Date | string;
   until?: Date | string | undefined;
-  /** Default: failed. Delivered ones are sent a second time only on request. */
+  /** Default: failed. Delivered deliveries are sent a second time only on request. */
   statuses?: readonly Replayable[] | undefined;
-  /** Only deliveries of these accounts' movements: the webhook may have matched others before. Default: all. */
+  /** Only deliveries of these accounts' movements. The webhook may have matched other accounts before. Default: all. */
   accountIds?: 'all' | readonly string[] | undefined;
 }
 
@@ -72,13 +72,13 @@ export interface Replay {
   id: string;
   webhookId: string;
   statuses: Replayable[];
-  /** How many deliveries the replay finds now; null: more than a thousand, or more than can be counted quickly. */
+  /** How many deliveries the replay matches now. null: more than a thousand, or more than can be counted quickly. */
   matched: number | null;
   createdAt: Date;
 }
 
 /**
- * Accepts a replay that a caller asks for, and wakes the webhook.
+ * Stores the replay that a caller requests, and wakes the webhook.
  * @throws {Problem} 409 for a webhook that sends nothing.
  */
 export async function requestReplay(
@@ -98,7 +98,7 @@ export async function requestReplay(
 }
 
 /**
- * Stores a replay. It is one row, however many deliveries it covers, and the webhook's delivery runs work through it.
+ * Stores a replay as one row, however many deliveries it covers. The webhook's delivery runs work through it.
  * @param sql a transaction.
  * @throws {Problem} 409 for a webhook that sends nothing.
  */
@@ -123,8 +123,8 @@ export async function storeReplay(sql: Sql, request: ReplayRequest): Promise<Rep
 }
 
 /**
- * Counts what a replay would send again, and stores nothing. It counts further than `storeReplay`: null means more than 100,000,
- * or more than can be counted quickly.
+ * Counts the deliveries that a replay would send again, and stores nothing. It counts further than `storeReplay`: null means more
+ * than 100,000, or more than can be counted quickly.
  * @throws {Problem} 409 for a webhook that sends nothing.
  */
 export async function countReplay(
@@ -135,11 +135,11 @@ export async function countReplay(
   return { webhookId: request.webhook.id, statuses, matched };
 }
 
-/** A webhook that is sent events is of the same account for as long as it exists: a key that sees the webhook sees them all. */
+/** The account of a webhook that is sent events never changes. A key that can see the webhook can therefore see all its deliveries. */
 const accountsOf = ({ webhook, accountIds = 'all' }: ReplayRequest): 'all' | readonly string[] =>
   isOfEvents(webhook.event) ? 'all' : accountIds;
 
-/** Finds the range of a replay, and counts what it matches. The webhook's status is locked until the transaction ends. */
+/** Finds the range of a replay, and counts its matches. Locks the webhook's status until the transaction ends. */
 async function measure(
   sql: Sql,
   request: ReplayRequest,
@@ -182,7 +182,7 @@ async function findRange(
   return { position, untilId: newest?.id ?? '0' };
 }
 
-/** If only failed deliveries are wanted, it is enough to count the dead letters, which are few. */
+/** If only failed deliveries are wanted, counts only the dead letters, which are few. */
 async function countMatched(
   sql: Sql,
   webhookId: string,

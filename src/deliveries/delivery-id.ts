@@ -1,4 +1,4 @@
-/** A delivery is one movement for one webhook. Its id is made of their ids, and stays the same on every attempt. */
+/** A delivery is one movement for one webhook. Its id combines their ids and stays the same on every attempt. */
 export interface DeliveryKey {
   webhookId: string;
   transactionId: string;

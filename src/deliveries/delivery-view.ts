@@ -41,13 +41,13 @@ export const DeliveryView = v.object({
   last_error: v.nullable(v.string()),
 });
 
-/** The table of operational events with the columns that a delivery needs of a movement, in place of `transactions t`. */
+/** Stands in for `transactions t`: operational events with the columns of a movement that a delivery needs. */
 export const EVENTS_AS_MOVEMENTS = `(
   SELECT id, customer_id, account_id, NULL AS dc, created_at AS date_readed FROM operational_events) t`;
 
 /**
- * The columns that `viewDelivery` needs, of `webhooks w`, `transactions t`, `deliveries d` and `retries r`. A delivery that was never
- * attempted has no row in the last two.
+ * The columns that `viewDelivery` needs from `webhooks w`, `transactions t`, `deliveries d` and `retries r`. A delivery of a movement
+ * that was never attempted has no row in the last two tables.
  */
 export const DELIVERY_COLUMNS = `w.event IN ${EVENTS_WITHOUT_MOVEMENTS} AS is_event, t.id AS transaction_id, t.date_readed AS created_at, d.status, d.attempts, d.outcome,
   d.status_code, d.started_at, d.duration_ms, d.error, r.due_at`;
@@ -59,7 +59,7 @@ export interface DeliveryRow {
   /** The id of the movement or the event. */
   transaction_id: string;
   created_at: Date;
-  /** null, like the columns that follow: never attempted. */
+  /** This and the following columns are null if the delivery was never attempted. */
   status: ListedStatus | null;
   attempts: number | null;
   outcome: string | null;
@@ -72,7 +72,7 @@ export interface DeliveryRow {
 
 export const statusOf = ({ status }: DeliveryRow) => status ?? 'pending';
 
-/** @param webhookStatus if it is 'deleted', nothing is sent any more, and what was pending is shown as cancelled. */
+/** @param webhookStatus if it is 'deleted', a pending delivery is shown as cancelled, because it is never sent. */
 export function viewDelivery(row: DeliveryRow, webhookStatus?: string) {
   const status = statusOf(row);
   const cancelled = status === 'pending' && webhookStatus === 'deleted';
@@ -95,7 +95,7 @@ export function viewDelivery(row: DeliveryRow, webhookStatus?: string) {
 const finishedAt = ({ started_at, duration_ms }: DeliveryRow): string | null =>
   started_at === null ? null : new Date(started_at.getTime() + (duration_ms ?? 0)).toISOString();
 
-/** The error of the last attempt; null when it was delivered, or there was none. */
+/** The error of the last attempt. null: the attempt succeeded, or there was none. */
 function lastError({ outcome, error, status_code }: DeliveryRow): string | null {
   if (outcome === null || outcome === 'delivered') return null;
   return error ?? (status_code === null ? null : `answered ${status_code}`);

@@ -4,7 +4,7 @@ import { lockCursor, makePendingAgain } from './redelivery.ts';
 
 /** Turns a replay into retries, 200 deliveries at a time. */
 
-/** Deliveries made due at a time. They share the run with new movements and with other retries. */
+/** How many deliveries are made due at a time. They share the run with new movements and with other retries. */
 const BATCH_SIZE = 200;
 
 /** The oldest unfinished replay. Index: replays_open. */
@@ -17,7 +17,7 @@ const READ_BY_STATUS = `
   SELECT d.transaction_id FROM deliveries d
   WHERE d.webhook_id = ? AND d.transaction_id > ? AND d.transaction_id <= ? AND d.status IN (?)`;
 
-/** Deliveries that have failed for good are a range of the index retries_due. */
+/** Deliveries that have failed for good (due_at NULL) form one range of the index retries_due. */
 const READ_FAILED = `
   SELECT r.transaction_id FROM retries r FORCE INDEX (retries_due)
   WHERE r.webhook_id = ? AND r.transaction_id > ? AND r.transaction_id <= ? AND r.due_at IS NULL`;
@@ -47,13 +47,13 @@ export function expandReplay(
   webhookId: string,
 ): Promise<{ added: number; replaying: boolean }> {
   return inTransaction(database, async (sql) => {
-    // The search may take long. While the cursor is locked, no results can be recorded and the lease cannot be renewed.
+    // The search may take long, so it runs before the cursor is locked. The lock prevents recording results and renewing the lease.
     const [replay] = await sql.query<ReplayRow[]>(READ_REPLAY, [webhookId]);
     if (replay === undefined) return { added: 0, replaying: false };
     const found = await findEnded(sql, webhookId, replay);
     await lockCursor(sql, webhookId);
     const [locked] = await sql.query<ReplayRow[]>(`${READ_REPLAY} FOR UPDATE`, [webhookId]);
-    // Another run has gone on with the replay meanwhile.
+    // Another run has continued the replay in the meantime.
     if (locked?.id !== replay.id || locked.position !== replay.position) return { added: 0, replaying: true };
     const added = await makePendingAgain(
       sql,

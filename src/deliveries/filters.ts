@@ -25,8 +25,8 @@ const ADD_CURSOR = `
   INSERT INTO webhook_cursors (webhook_id, customer_id, sent_through, highest_recorded_id) VALUES (?, ?, ?, ?)`;
 
 /**
- * Locks a customer's imports: no movement of the customer is stored until the transaction ends. Take this lock before locks on rows
- * of `webhooks` and `webhook_cursors`. Every transaction follows this order, so they do not deadlock.
+ * Locks a customer's imports: no movement of the customer is stored until the transaction ends. Take this lock before you lock rows
+ * of `webhooks` or `webhook_cursors`. All transactions use this order, which prevents deadlocks.
  * @returns the id of the customer's newest movement; "0" when there is none.
  */
 export async function lockImports(sql: Sql, customerId: string): Promise<string> {
@@ -38,7 +38,7 @@ export async function lockImports(sql: Sql, customerId: string): Promise<string>
 /**
  * Sets what a webhook matches among the movements stored from now on.
  * @param sql a transaction. The caller changes the row in `webhooks` in the same transaction.
- * @param filter null: nothing, for a webhook that is disabled or deleted.
+ * @param filter null: the webhook matches nothing, because it is disabled or deleted.
  */
 export async function setFilter(
   sql: Sql,
@@ -50,7 +50,7 @@ export async function setFilter(
   await sql.query(ADD_FILTER, [id, newest, customerId, filter?.event ?? null, filter?.accountId ?? null]);
 }
 
-/** Adds the rows that a new webhook needs besides the one in `webhooks`. It matches what is stored from now on. @param filter null: nothing. */
+/** Adds a new webhook's rows in other tables than `webhooks`. It matches movements stored from now on. @param filter null: matches nothing. */
 export async function createProgress(
   sql: Sql,
   webhook: { id: string; customerId: string },
@@ -63,11 +63,11 @@ export async function createProgress(
   await setFilter(sql, webhook, filter);
 }
 
-/** A row of webhook_filters and where it ends: what a webhook matches among the movements fromId < id <= throughId. */
+/** A row of webhook_filters with its end. The webhook has this filter for the movements fromId < id <= throughId. */
 export interface FilterRange {
   fromId: string;
   throughId: string;
-  /** null: nothing. */
+  /** null: the webhook matches nothing. */
   filter: Filter | null;
 }
 
@@ -77,18 +77,18 @@ interface FilterRow {
   account_id: string | null;
 }
 
-/** Both bounds are a range of the primary key. The first row may begin before `after`. */
+/** Reads one range of the primary key. The lowest row may begin before `after`. */
 const READ = `
   SELECT from_id, event, account_id FROM webhook_filters
   WHERE webhook_id = ? AND from_id < ? AND from_id >= COALESCE(
     (SELECT MAX(f.from_id) FROM webhook_filters f WHERE f.webhook_id = ? AND f.from_id <= ?), 0)
   ORDER BY from_id DESC LIMIT ?`;
 
-/** Most webhooks have a handful of rows. One whose filter changes between any two movements may have very many. */
+/** Most webhooks have a few rows. A webhook whose filter changes often may have very many. */
 export const MOST_RANGES = 50;
 
 /**
- * Reads what a webhook matches among the movements after < id <= through, the newest range first; at most 50 ranges.
+ * Reads a webhook's filters for the movements after < id <= through, the newest range first. Reads at most 50 ranges.
  * Index: the primary key of webhook_filters.
  */
 export async function readFilterRanges(
@@ -113,7 +113,7 @@ const READ_AT = `
   ) newest
   JOIN webhook_filters f ON f.webhook_id = newest.webhook_id AND f.from_id = newest.from_id`;
 
-/** Reads what webhooks match at one movement's id. @returns the filters by webhook, without webhooks that match nothing. */
+/** Reads the filters that apply at one movement's id. @returns the filters by webhook, without webhooks that match nothing. */
 export async function readFiltersAt(
   sql: Sql,
   webhookIds: readonly string[],
@@ -146,7 +146,7 @@ interface Matching {
   filter: Filter;
 }
 
-/** The column that begins the index of the movements that a filter matches. */
+/** The first column of the index that holds a filter's movements. */
 export const ownerOf = ({ filter }: Matching): 'customer_id' | 'account_id' =>
   filter.accountId === null ? 'customer_id' : 'account_id';
 
@@ -156,7 +156,7 @@ export const ownerIdOf = ({ filter, customerId }: Matching): string => filter.ac
 export const dcOf = ({ event }: Filter): 'Debit' | 'Credit' | null =>
   event === 'NEW_TRANSACTION' ? null : event === 'NEW_DEBIT' ? 'Debit' : 'Credit';
 
-/** The index of the movements that a filter matches, and its columns in their order. @param alias of the table. */
+/** The index that holds a filter's movements, with its columns in order. @param alias of the table. */
 export function indexOf(matching: Matching, alias: string): { name: string; columns: string } {
   const owner = ownerOf(matching);
   const of = owner === 'customer_id' ? 'customer' : 'account';

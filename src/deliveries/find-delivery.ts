@@ -7,7 +7,7 @@ import { DELIVERY_COLUMNS, type DeliveryRow, EVENTS_AS_MOVEMENTS } from './deliv
 import { matchesFilter, readFiltersAt } from './filters.ts';
 
 export interface FoundDelivery extends DeliveryRow {
-  /** null: the delivery of an event that is of no account. */
+  /** null: an event that belongs to no account. */
   account_id: string | null;
   dc: 'Debit' | 'Credit';
   webhook_account: string | null;
@@ -19,7 +19,7 @@ const FOUND_COLUMNS = `w.id AS webhook_id, ${DELIVERY_COLUMNS}, t.account_id, t.
   w.status AS webhook_status, c.sent_through`;
 
 const MOVEMENT = 'transactions t ON t.id = ? AND t.customer_id = w.customer_id';
-/** The operator is sent the events of all customers. Whether there is a delivery, its rows say. */
+/** Not limited to the customer, because the operator is sent the events of all customers. The delivery's rows show whether it exists. */
 const OPERATIONAL_EVENT = `${EVENTS_AS_MOVEMENTS} ON t.id = ?`;
 
 /** Indexes: the primary keys, a row of each. */
@@ -32,8 +32,8 @@ const FIND = (content: string) => `
   WHERE w.id = ? AND w.customer_id = ?`;
 
 /**
- * Finds a delivery of one of the caller's webhooks. Those of deleted webhooks are included, since their log stays. A key that is
- * limited to accounts sees the deliveries of its accounts' movements, from webhooks of its accounts.
+ * Finds a delivery of one of the caller's webhooks. Deleted webhooks are included, because their log stays. A key that is limited to
+ * accounts sees only deliveries of its accounts' movements from webhooks of its accounts.
  * @throws {Problem} 404.
  */
 export async function findDelivery(sql: Sql, caller: Caller, key: DeliveryKey): Promise<FoundDelivery> {
@@ -50,7 +50,7 @@ export async function findDelivery(sql: Sql, caller: Caller, key: DeliveryKey): 
 /** Index: the primary key. */
 const EVENT_OF = 'SELECT event FROM webhooks WHERE id = ?';
 
-/** Whether a webhook is sent events. One that does not exist is sent none. */
+/** Says whether a webhook is sent events; false if there is no such webhook. */
 async function isSentEvents(sql: Sql, webhookId: string): Promise<boolean> {
   const [webhook] = await sql.query<{ event: string }[]>(EVENT_OF, [webhookId]);
   return isOfEvents(webhook?.event);
@@ -86,7 +86,7 @@ export async function findDeliveriesOf(
   );
 }
 
-/** Leaves out webhooks that have no row for the movement, and for which it is not pending either. */
+/** Leaves out webhooks that have no row for the movement and for which the movement is not pending. */
 async function withoutUnmatched(
   sql: Sql,
   transactionId: string,

@@ -4,22 +4,22 @@ import type { Sql, WriteResult } from '../platform/database/transaction.ts';
 /** Takes and renews leases. A lease is the right of one delivery run to send for a webhook and to record results. */
 
 /**
- * How long a lease lasts unless it is renewed. After that, another run can take the webhook over. BullMQ notices a crashed worker
- * after 10 to 15 s, so its job usually finds the lease expired.
+ * How long a lease lasts unless it is renewed. After that, another run can take over the webhook. BullMQ restarts the job of a crashed
+ * worker after 10 to 15 s, so the job usually finds the lease expired.
  */
 export const LEASE_SECONDS = 12;
 
 /**
- * A condition on `webhook_cursors k`: the lease was given back or has expired. A lease that ends later than a new one would was
- * taken before the clock was set back. It counts as expired too, or the webhook would wait until the clock has caught up.
+ * A condition on `webhook_cursors k`: the lease was given back or has expired. A lease that ends later than a new lease would was taken
+ * before the clock was set back. It also counts as expired. Otherwise the webhook would wait until the clock has caught up.
  */
 export const LEASE_IS_FREE = `(k.lease_until IS NULL OR k.lease_until < NOW(6)
     OR k.lease_until > NOW(6) + INTERVAL ${LEASE_SECONDS + 1} SECOND)`;
 
 /**
- * Skips a webhook if its lease was taken, results were recorded, or its settings or its status were changed, since it was read: what was
- * read is then out of date. The token alone does not show records: the holder of an expired lease may still have recorded and given the
- * lease back. Recording sets crash_count back to 0.
+ * Skips a webhook if, since it was read, its lease was taken, results were recorded, or its settings or status changed. The state that
+ * was read is then out of date. The token alone is not enough: the holder of an expired lease may still have recorded results and given
+ * the lease back. Recording sets crash_count back to 0.
  */
 const TAKE = `
   UPDATE webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id SET k.lease_token = ?, k.lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND,
@@ -28,7 +28,7 @@ const TAKE = `
 
 const TAKEN = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id IN (?) AND lease_token = ?';
 
-/** A row that another transaction has locked is left out. The next renewal comes before its lease ends. */
+/** Leaves out rows that another transaction has locked. The next renewal comes before their leases end. */
 const HELD = `
   SELECT webhook_id FROM webhook_cursors
   WHERE webhook_id IN (?) AND (webhook_id, lease_token) IN (?) AND lease_until IS NOT NULL FOR UPDATE SKIP LOCKED`;
@@ -36,7 +36,7 @@ const HELD = `
 const RENEW = `
   UPDATE webhook_cursors SET lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND WHERE webhook_id IN (?)`;
 
-/** Only the holder of the lease can record results, so those of two runs never mix. */
+/** Only the holder of the lease can record results, so the results of two runs never mix. */
 export interface Lease {
   webhookId: string;
   token: string;
@@ -44,7 +44,7 @@ export interface Lease {
   writes: number;
 }
 
-/** A webhook with its revision, the token of its last lease and the number of records written under it, as they were read. */
+/** A webhook as it was read: its revision, the token of its last lease, and the number of records written under that lease. */
 export interface LeaseRequest {
   webhookId: string;
   revision: number;
@@ -53,9 +53,9 @@ export interface LeaseRequest {
 }
 
 /**
- * Takes leases, in one statement.
- * @returns a lease for each request; null when another run holds it, or has held it or recorded since the webhook was read, or the
- * webhook was changed.
+ * Takes leases in one statement.
+ * @returns a lease for each request; null when another run holds the lease, or when, since the webhook was read, another run has held
+ * the lease or recorded results, or the webhook was changed.
  */
 export async function takeLeases(sql: Sql, requests: readonly LeaseRequest[]): Promise<(Lease | null)[]> {
   const token = randomBytes(16).toString('base64url');

@@ -12,15 +12,15 @@ import { MOST_RANGES, matchesFilter, readFilterRanges } from './filters.ts';
 export interface DeliveryPage {
   /** The newest movement first. */
   rows: DeliveryRow[];
-  /** The next page begins below this movement; null: there is none. */
+  /** The next page begins below this movement. null: there is no next page. */
   next: string | null;
 }
 
 /**
- * Reads a page of a webhook's deliveries, newest movement first. Deliveries that had an attempt have rows. The others are the
- * matching movements beyond the webhook's cursor, and for a webhook that is sent events those with a row in `retries` alone. All are
- * read in the order of an index and merged.
- * @param range the movements that the page is taken from. It begins at the newest of them.
+ * Reads a page of a webhook's deliveries, newest movement first. Deliveries that had an attempt have a row in `deliveries`. The others
+ * are matching movements beyond the webhook's cursor, or events that only have a row in `retries`. Each source is read in the order of
+ * an index, and the sources are merged.
+ * @param range the movements that the page is taken from, beginning with the newest.
  */
 export async function readPage(
   sql: Sql,
@@ -29,12 +29,12 @@ export async function readPage(
   status: ListedStatus | null,
 ): Promise<DeliveryPage> {
   const found: Found[] = [];
-  // The log is read first: a delivery whose first attempt ends between the two reads is then found among the rows.
+  // The log is read first. If a delivery's first attempt ends between the two reads, the second read finds its row.
   if (status === null || status === 'pending') found.push(await findUnattempted(sql, caller, range));
   if (status === null && range.ofEvents)
     found.push(await findAttempted(sql, caller, { ...range, status: 'pending' }));
   found.push(await findAttempted(sql, caller, { ...range, status }));
-  // A source that stopped early may have more deliveries below the id it reached, so the page ends there.
+  // A source that stopped early may have more deliveries below the id that it reached. The page ends at that id.
   const floor = found.reduce((most, { reached }) => (reached > most ? reached : most), 0n);
   const ids = [...new Set(found.flatMap((it) => it.ids))]
     .map(BigInt)
@@ -68,7 +68,7 @@ async function readRows(
 
 interface Entry {
   id: string;
-  /** Read only if the caller may not see all accounts. */
+  /** null if the caller may see all accounts, because it is not read then. */
   account_id: string | null;
   kept: number | string;
 }
@@ -84,7 +84,7 @@ const DELIVERIES = `
   FROM deliveries FORCE INDEX (PRIMARY)
   WHERE webhook_id = ? AND transaction_id > ? AND transaction_id < ? ORDER BY transaction_id DESC LIMIT ?`;
 
-/** Index: retries_due, which has the dead letters in the order of their movements. */
+/** Index: retries_due, which holds the dead letters in the order of their movements. */
 const DEAD_LETTERS = `
   SELECT transaction_id AS id, NULL AS account_id, 1 AS kept FROM retries FORCE INDEX (retries_due)
   WHERE webhook_id = ? AND due_at IS NULL AND transaction_id > ? AND transaction_id < ? ORDER BY transaction_id DESC LIMIT ?`;
@@ -94,7 +94,7 @@ const RETRIES = `
   SELECT transaction_id AS id, NULL AS account_id, due_at IS NOT NULL AS kept FROM retries FORCE INDEX (PRIMARY)
   WHERE webhook_id = ? AND transaction_id > ? AND transaction_id < ? ORDER BY transaction_id DESC LIMIT ?`;
 
-/** Finds deliveries that had an attempt, in the tables that have a row for each of them. @param status null: all. */
+/** Finds deliveries that had an attempt. @param status null: all. */
 function findAttempted(
   sql: Sql,
   caller: Caller,
@@ -199,7 +199,7 @@ interface LogEntry {
   dc: 'Debit' | 'Credit';
 }
 
-/** After a crash, some movements beyond the cursor have a row; none beyond highest_recorded_id has one. */
+/** After a crash, some movements beyond the cursor have a row. Movements beyond highest_recorded_id never have a row. */
 async function withoutRows(
   sql: Sql,
   webhookId: string,
@@ -213,39 +213,39 @@ async function withoutRows(
   return entries.filter(({ id }) => !known.has(id));
 }
 
-/** Index entries read per statement. The first statement reads a page, because most listings leave out few entries. */
+/** Index entries read per statement. The first statement reads only a page, because most listings leave out few entries. */
 const WINDOW = 1_000;
 
-/** Entries read for one page at most, so that a search for rare matches ends. */
+/** The most entries read for one page, so that a search for rare matches ends. */
 export const MOST_LOOKED_AT = 10_000;
 
-/** Deliveries of a webhook, of the movements after < id < before. More than `perPage` of them end a scan. */
+/** A webhook's deliveries of the movements after < id < before. A scan ends when it has found more than `perPage` of them. */
 interface DeliveryRange {
   webhookId: string;
   after: string;
   before: string;
   perPage: number;
-  /** The webhook's deliveries are of events, and not of movements. */
+  /** The webhook's deliveries are of events, not of movements. */
   ofEvents?: boolean;
 }
 
 /** The movements that one source has for a page, newest first. */
 export interface Found {
   ids: string[];
-  /** All movements from this one on have been read; 0: all there are. */
+  /** All movements from this id upward have been read. 0: all movements. */
   reached: bigint;
 }
 
-/** The rest of MOST_LOOKED_AT. Several scans for one page share it. */
+/** How many of MOST_LOOKED_AT are left. All scans for one page share them. */
 interface Budget {
   entries: number;
 }
 
 /**
- * Reads an index downward from `before`, until more than a page is found or the budget is used up.
+ * Reads an index downward from `before` until it has found more than a page, or the budget is used up.
  * @param before the first entry is below this movement.
  * @param read returns entries below a movement, in descending order.
- * @param keep returns those that belong to the listing.
+ * @param keep returns the entries that belong to the listing.
  */
 export async function scan<T extends { id: string }>(
   { before, perPage, budget }: { before: string; perPage: number; budget: Budget },
@@ -264,13 +264,13 @@ export async function scan<T extends { id: string }>(
   }
 }
 
-/** Ids and date_readed grow together per customer, so a bound is one entry of the index transactions_readed. */
+/** A customer's ids grow with date_readed, so one entry of the index transactions_readed gives the bound. */
 const NEWEST_BEFORE = `
   SELECT id FROM transactions FORCE INDEX (transactions_readed)
   WHERE customer_id = ? AND date_readed < CAST(? AS DATETIME(6)) + INTERVAL ? SECOND
   ORDER BY date_readed DESC, id DESC LIMIT 1`;
 
-/** Of all customers: the operator is sent the events of all of them. Index: operational_events_created. */
+/** Covers all customers, because the operator is sent all their events. Index: operational_events_created. */
 const NEWEST_EVENT_BEFORE = `
   SELECT id FROM operational_events FORCE INDEX (operational_events_created)
   WHERE created_at < CAST(? AS DATETIME(6)) + INTERVAL ? SECOND ORDER BY created_at DESC, id DESC LIMIT 1`;
@@ -283,7 +283,7 @@ export interface Contents {
 
 /** Bounds of a listing of deliveries. */
 export interface DeliveryBounds {
-  /** Both inclusive, for the moment at which the movement was stored. In UTC, as MySQL writes it. */
+  /** `since` and `until` are inclusive. They refer to when the movement was stored, in UTC as MySQL writes it. */
   since?: string | undefined;
   until?: string | undefined;
   /** Only movements below this id. */
@@ -304,7 +304,7 @@ export async function findIdBounds(
 
 /**
  * The id of the newest movement or event that was stored before a moment; "0" when there is none.
- * @param options.inclusive also in the second that begins with the moment, since date_readed is shown in whole seconds.
+ * @param options.inclusive includes the second that begins at the moment, because date_readed is shown in whole seconds.
  */
 export async function newestBefore(
   sql: Sql,

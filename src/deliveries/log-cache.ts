@@ -1,9 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { LogRange, LogRead } from './movement-log.ts';
 
-/** Caches what was read of the movement log for webhooks with the same filter, which mostly read at about the same place. */
+/** Caches reads of the movement log. Webhooks with the same filter mostly read at about the same place, so they share the cache. */
 
-/** The most movements cached, of all customers together: a few tens of megabytes. */
+/** The most movements cached for all customers together: a few tens of megabytes. */
 const MAX_MOVEMENTS = 10_000;
 
 /** The most movements cached for one filter. Webhooks that lag further behind read from MySQL. */
@@ -11,12 +11,12 @@ const MAX_MOVEMENTS_PER_FILTER = 1_000;
 
 type CachedRead = Omit<LogRange, 'withoutResultsOf'>;
 
-/** The newest movements that some webhook has read with one filter, without a gap. */
+/** The newest movements that webhooks have read with one filter, without a gap. */
 interface CachedRange extends Omit<LogRead, 'complete'> {
   from: number;
 }
 
-/** Caches movements and, with them, the bodies made of them. A movement never changes, so nothing has to be invalidated. */
+/** Caches movements with the bodies made of them. Movements never change, so nothing has to be invalidated. */
 export interface LogCache {
   /** Reads a range from the cache, or with `query`. */
   read(range: CachedRead, query: () => Promise<LogRead>): Promise<LogRead>;
@@ -25,7 +25,7 @@ export interface LogCache {
 export function createLogCache(): LogCache {
   const ranges = new LRUCache<string, CachedRange>({
     maxSize: MAX_MOVEMENTS,
-    // A range counts even if it holds no movements: there may be one for each customer and filter.
+    // An empty range counts too, because there may be one for each customer and filter.
     sizeCalculation: ({ movements }) => 1 + movements.length,
   });
   return {

@@ -28,14 +28,14 @@ export const MOVEMENT_COLUMNS = Object.entries(COLUMNS)
   .map(([name, column]) => `${column} AS ${name}`)
   .join(', ');
 
-/** The same columns without a movement. The first SELECT of a UNION names the columns of all of them. */
+/** The same columns as NULLs, for the first SELECT of a UNION, which names the columns. */
 export const NO_MOVEMENT_COLUMNS = Object.keys(COLUMNS)
   .map((name) => `NULL AS ${name}`)
   .join(', ');
 
 /**
- * Adds what the bank says beyond the twelve fields, for a webhook with an extended body. Index: the primary key.
- * @returns copies: other webhooks share the movements, and have other bodies.
+ * Adds the bank's data beyond the twelve fields, for a webhook with an extended body. Index: the primary key.
+ * @returns copies, because other webhooks share the movements and have other bodies.
  */
 export async function extend<T extends NotifiedMovement>(sql: Sql, movements: readonly T[]): Promise<T[]> {
   const extended = await readExtended(

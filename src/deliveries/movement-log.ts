@@ -8,7 +8,7 @@ import type { LogFilter } from './webhook-state.ts';
 
 /** Reads the movement log: a customer's movements in the order of their ids. Webhooks read it as their queue. */
 
-/** The most movements that one read gets. */
+/** The most movements per read. */
 export const READ_SIZE = 300;
 
 /** The most reads that share a statement. */
@@ -19,13 +19,13 @@ export interface MovementLog {
   read(request: LogRequest): Promise<LogRead>;
 }
 
-/** A webhook's request to the log: the movements after `after` that match its filters. */
+/** A webhook's request for the movements after `after` that match its filters. */
 export interface LogRequest {
   webhookId: string;
   customerId: string;
   filters: readonly LogFilter[];
   after: number;
-  /** Up to this id, some movements already have results. Those are left out. */
+  /** Up to this id, some movements may have results already. These movements are left out. */
   highestRecordedId: number;
   /** The most movements to read. */
   limit: number;
@@ -38,7 +38,7 @@ export interface LogRead {
   movements: LoggedMovement[];
   /** No other match is left at or before this id. */
   through: number;
-  /** Nothing lay beyond `through` at the moment of the read. */
+  /** At the moment of the read, there were no movements beyond `through`. */
   complete: boolean;
   /** The customer's `filters_version` at the moment of the read. */
   filtersVersion: number;
@@ -51,7 +51,7 @@ export interface LogRange {
   after: number;
   /** Inclusive; null: up to the newest. */
   through: number | null;
-  /** Leaves out the movements that this webhook has results for; null: leaves out none. */
+  /** Leaves out the movements for which this webhook has results. null: leaves out none. */
   withoutResultsOf: string | null;
   /** The most movements to read. */
   limit: number;
@@ -83,9 +83,9 @@ export const nothingMatches = (after: number, through: number | null): LogRead =
   filtersVersion: 0,
 });
 
-/** Opens the log for the webhooks of one process. Webhooks of one customer with the same filter share what was read. */
+/** Opens the log for the webhooks of one process. Webhooks of one customer with the same filter share their reads. */
 export function openMovementLog(database: Sql, cache: LogCache = createLogCache()): MovementLog {
-  /** Reads that have not begun yet, by range. Webhooks with the same filter that are woken together share one of them. */
+  /** Reads that have not begun yet, by range. Webhooks with the same filter that are woken together share a read. */
   const waiting = new Map<string, Promise<LogRead>>();
   const readInGroup = createBatcher(
     (ranges: readonly LogRange[]) => {
@@ -113,8 +113,8 @@ export function openMovementLog(database: Sql, cache: LogCache = createLogCache(
 }
 
 /**
- * The customers' newest ids are read in the same statement, and so in the same snapshot: no movement beyond them is read, and
- * filters_version is the one that applies to everything up to them. Index: the primary key.
+ * Reads the customers' newest ids in the same statement as the movements, and so in the same snapshot. Therefore no movement beyond
+ * these ids is read, and filters_version is valid for all movements up to them. Index: the primary key.
  */
 const NEWEST = `
   (SELECT -1 AS branch, l.customer_id, l.last_transaction_id AS newest, l.filters_version, ${NO_MOVEMENT_COLUMNS}
@@ -125,8 +125,8 @@ const WITHOUT_RESULT =
   'NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id = t.id)';
 
 /**
- * The SELECT of one range. The primary keys of the other tables are forced: with few accounts, MariaDB would join all movements with all of
- * them, and sort the result.
+ * The SELECT of one range. It forces the primary keys of the other tables. Otherwise, with few accounts, MariaDB would join all movements
+ * with all accounts and sort the result.
  */
 function toBranch(range: LogRange, branch: number): { sql: string; values: unknown[] } {
   const { after, through, filter, withoutResultsOf, limit } = range;
@@ -150,7 +150,7 @@ function toBranch(range: LogRange, branch: number): { sql: string; values: unkno
   return { sql, values };
 }
 
-/** A movement of the range `branch`, or (-1) a customer's newest id. */
+/** A movement of the range number `branch`, or, if `branch` is -1, a customer's newest id. */
 type Row = LoggedMovement & {
   branch: string | number;
   customer_id: string | null;

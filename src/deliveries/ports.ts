@@ -14,13 +14,13 @@ import { readStates, type WebhookState } from './webhook-state.ts';
 import { disableWebhook, type Quarantine, quarantineWebhook } from './webhook-status.ts';
 
 /**
- * The delivery engine's needs: runner.ts, active-run.ts and result-writer.ts reach MySQL, Redis, endpoints and the clock only through
- * these interfaces. The model test implements them in memory, with a virtual clock, and so drives the engine itself.
+ * The ports of the delivery engine: runner.ts, active-run.ts and result-writer.ts reach MySQL, Redis, endpoints and the clock only
+ * through these interfaces. The model test implements them in memory with a virtual clock, and so drives the real engine.
  */
 
 /** Deliveries that are due again. */
 interface RetriesPort {
-  /** Reads those of a webhook that are due, see `readRetries`. */
+  /** Reads the retries of a webhook that are due, see `readRetries`. */
   read(
     webhookId: string,
     options: { ordered: boolean; limit: number; ofEvents: boolean; isExtended: boolean },
@@ -29,28 +29,28 @@ interface RetriesPort {
   expandReplay(webhookId: string): Promise<{ added: number; replaying: boolean }>;
 }
 
-/** Webhooks, as the runner finds them. A call may share a statement with those for other webhooks. */
+/** Reads and changes webhooks. A call may share a statement with calls for other webhooks. */
 interface WebhooksPort {
-  /** Reads one. @returns null when it does not exist. */
+  /** Reads the state of a webhook. @returns null when the webhook does not exist. */
   readState(webhookId: string): Promise<WebhookState | null>;
-  /** Opens its settings: decrypts its secrets, and says how its POSTs are built. */
+  /** Opens a webhook's settings: decrypts its secrets and prepares how its POSTs are built. */
   openSettings(settings: SealedSettings): Settings;
-  /** Takes its lease. @returns null when another run has it, or has had it or recorded since the state was read. */
+  /** Takes a webhook's lease. @returns null when another run holds it, or has held it or recorded results since the state was read. */
   takeLease(request: LeaseRequest): Promise<Lease | null>;
-  /** Renews leases. @returns those that are still held. */
+  /** Renews leases. @returns the leases that are still held. */
   renewLeases(leases: readonly Lease[]): Promise<Lease[]>;
-  /** Disables it, unless it was changed since `revision`. */
+  /** Disables a webhook, unless it was changed since `revision`. */
   disable(webhook: { id: string; customerId: string; revision: number }, reason: string): Promise<void>;
-  /** Pauses it because no run of it can go on, see `quarantineWebhook`. */
+  /** Pauses a webhook because its runs cannot go on, see `quarantineWebhook`. */
   quarantine(webhook: { id: string; customerId: string }, cause: string): Promise<Quarantine>;
 }
 
-/** Where results are recorded. */
+/** Records results. */
 export interface ResultsPort {
   /**
    * Records the results of several runs in one transaction, see `recordResults`.
    * @returns the revision of each webhook.
-   * @throws {LeaseLostError} when one of the leases was lost. Nothing was written then.
+   * @throws {LeaseLostError} when one of the leases was lost. Then nothing was written.
    */
   record(records: readonly LeasedRecord[]): Promise<number[]>;
 }
@@ -61,16 +61,15 @@ interface JobsPort {
   add(webhookId: string, delay: number): Promise<void>;
 }
 
-/** Endpoints. */
+/** Reaches endpoints. */
 interface PostPort {
   /** Sends a POST. Never rejects. */
   post(request: PostRequest): Promise<Answer>;
 }
 
-/** Ends what a timer would call. */
+/** Cancels a timer. */
 export type CancelTimer = () => void;
 
-/** Time. */
 export interface ClockPort {
   /** Milliseconds since 1970 that never go back within a process, even if the system clock is set back. */
   now(): number;
@@ -109,7 +108,7 @@ type MysqlPorts = Pick<EnginePorts, 'movementLog' | 'retries' | 'webhooks' | 're
 
 /** The ports of the delivery engine that lead to MySQL. */
 export function createMysqlPorts(database: DataSource, secrets: SecretBox): MysqlPorts {
-  // One webhook that cannot be read must not fail the others.
+  // A webhook that cannot be read must not fail the others, so they are tried one by one after a failure.
   const afterFailure = (error: unknown) => (isConnectionError(error) ? 'fail' : 'alone');
   return {
     movementLog: openMovementLog(database),

@@ -4,13 +4,13 @@ import type { ClockPort } from './ports.ts';
 /**
  * Decides in which order the POSTs of a process leave. A POST that a run has decided to send passes three gates:
  *
- * 1. The run's share. All sending runs of a process share what may be in flight and in memory (`shareAmong`). The state machine of the
- *    run decides nothing beyond its share.
- * 2. The pass of the event loop (fair dispatch). The first POSTs of a run leave immediately, so that a webhook with a single delivery does not wait.
- *    Others take turns: one pass begins eight POSTs, two of each webhook before the next one's follow. A webhook with thousands of
- *    pending deliveries would otherwise fill each pass with milliseconds of work.
- * 3. The host. A customer has at most 128 POSTs in flight to one host, or could turn many webhooks against a host of somebody else. A
- *    webhook may always have one POST in flight, so that neighbours that hang do not hold it up.
+ * 1. The run's share. All sending runs of a process share its limits for POSTs in flight and movements in memory (`shareAmong`). The
+ *    run's state machine stays within its share.
+ * 2. The pass of the event loop (fair dispatch). The first POSTs of a run leave immediately, so that a webhook with a single delivery
+ *    does not wait. Later POSTs take turns: each pass begins eight POSTs, two per webhook. Without this, a webhook with thousands of
+ *    pending deliveries would fill each pass with milliseconds of work.
+ * 3. The host. A customer has at most 128 POSTs in flight to one host. Without this limit, a customer could direct many webhooks at
+ *    somebody else's host. A webhook may always have one POST in flight, so that other webhooks whose POSTs hang do not hold it up.
  */
 export interface PostQueue {
   /** Makes the queue of one run of a webhook. */
@@ -18,15 +18,15 @@ export interface PostQueue {
 }
 
 export interface RunPosts {
-  /** Begins a POST, now or when its turn has come. */
+  /** Begins a POST now, or when its turn has come. */
   add(begin: () => void): void;
   /** Called when a POST that was begun has ended. */
   ended(): void;
-  /** The run has sent everything. What comes next leaves immediately again. */
+  /** The run has sent everything. Its next POSTs leave immediately again. */
   caughtUp(): void;
 }
 
-/** The first POSTs of a run bypass the passes. */
+/** How many of a run's first POSTs leave immediately. */
 export const SMALL_BACKLOG = 10;
 
 const PER_PASS = 8;
@@ -35,9 +35,9 @@ const MOST_PER_HOST = 128;
 
 interface Run {
   inFlight: number;
-  /** Begin in one of the next passes. */
+  /** POSTs that begin in one of the next passes. */
   waitingForPass: (() => void)[];
-  /** Begin when the host's limit allows it. */
+  /** POSTs that begin when the host's limit allows it. */
   waitingForHost: (() => void)[];
 }
 
@@ -87,7 +87,7 @@ export function createPostQueue({
     post();
   }
 
-  /** Begins the next POST of a run, and lets the others come first after that. */
+  /** Begins the next POST of a run, and moves the run behind the others. */
   function beginNext(host: Host, run: Run): void {
     const post = run.waitingForHost.shift();
     moveToTail(host.waiting, run, run.waitingForHost);
@@ -142,7 +142,7 @@ function moveToTail(runs: Set<Run>, run: Run, left: readonly unknown[]): void {
   if (left.length > 0) runs.add(run);
 }
 
-/** The share that each sending run of a process may have in hand. */
+/** What each sending run of a process may use. */
 export interface RunShare {
   /** Movements read at a time. */
   readSize: number;
@@ -157,8 +157,8 @@ const LEAST_READ_SIZE = 10;
 const LEAST_IN_FLIGHT = 2;
 
 /**
- * Divides the capacity of a process among its sending runs. With many backlogs at the same time, as after an outage, each run has less. It
- * could not send more within its time slice anyway.
+ * Divides the capacity of a process among its sending runs. With many backlogs at the same time, as after an outage, each share is
+ * smaller. A run could not send more within its time slice anyway.
  */
 export function shareAmong(runs: number): RunShare {
   const sending = Math.max(1, runs);

@@ -8,12 +8,12 @@ import { readStates, waitBeforeSending } from './webhook-state.ts';
 /** Webhooks read in one query. */
 const PAGE = 1_000;
 
-/** No webhook is left alone for longer while it has something pending. */
+/** A webhook with pending deliveries is looked at again after at most this time. */
 const LOOK_AGAIN_MINUTES = 60;
 
 /**
- * Webhooks to look at, the ones that have waited longest first. A time further ahead than any that is written here was written before
- * the clock was set back. `due_at` is read as a string, because a Date has no microseconds. Index: webhook_backlogs_due.
+ * Webhooks to look at, the longest waiting first. A `due_at` further ahead than LOOK_AGAIN_MINUTES was written before the clock was set
+ * back, so it counts as due. `due_at` is read as a string, because a Date has no microseconds. Index: webhook_backlogs_due.
  */
 const DUE = `
   SELECT webhook_id, CAST(due_at AS CHAR) AS due_at, matched_count FROM webhook_backlogs FORCE INDEX (webhook_backlogs_due)
@@ -21,12 +21,12 @@ const DUE = `
     AND due_at >= ? AND (due_at > ? OR webhook_id > ?)
   ORDER BY due_at, webhook_id LIMIT ${PAGE}`;
 
-/** A row that an import has locked is left out. It is looked at again in the next pass. Index: the primary key. */
+/** Leaves out rows that an import has locked. The next pass looks at them again. Index: the primary key. */
 const LOCK = `
   SELECT webhook_id, CAST(due_at AS CHAR) AS due_at, matched_count FROM webhook_backlogs
   WHERE webhook_id IN (?) FOR UPDATE SKIP LOCKED`;
 
-/** NULL microseconds make due_at NULL. */
+/** If microseconds is NULL, due_at becomes NULL. */
 const POSTPONE = (webhooks: number) => `
   UPDATE webhook_backlogs b JOIN (${derivedRows(['webhook_id', 'microseconds'], webhooks)}) r ON r.webhook_id = b.webhook_id
   SET b.due_at = NOW(6) + INTERVAL r.microseconds MICROSECOND`;
@@ -40,17 +40,18 @@ interface Due {
 }
 
 /**
- * Has the reconciler look at a webhook in its next pass. Call it in the transaction that makes something due or lets a webhook send.
- * Imports do the same for the webhooks that they match. Delivery runs need not: what they leave behind is never due earlier than before.
+ * Makes the reconciler look at a webhook in its next pass. Call this in the transaction that makes deliveries due or allows a webhook to
+ * send. Imports do the same for the webhooks that match their movements. Delivery runs need not, because the deliveries that they leave
+ * are never due earlier than before.
  */
 export async function markDue(sql: Sql, webhookId: string): Promise<void> {
   await sql.query(MARK_DUE, [webhookId]);
 }
 
 /**
- * Adds the job of each webhook that has something due and no run. This makes up for whatever Redis lost or never received. A
- * webhook that already has a job keeps it. BullMQ (6.7) replaces a deduplication key whose job was removed by hand. It reads only
- * webhooks whose `due_at` has passed, and moves it to when something will be due.
+ * Adds a job for each webhook that has something due and no run, because Redis may have lost the job or never received it. A webhook
+ * that already has a job keeps it. BullMQ (6.7) replaces a deduplication key whose job was removed by hand. The reconciler reads only
+ * webhooks whose `due_at` has passed, and sets `due_at` to when something will be due.
  * @returns how many jobs were added.
  */
 export async function reconcileDeliveries(
@@ -106,7 +107,7 @@ const toMicroseconds = (wait: number | null | undefined): number | null =>
 
 /** Finds the active webhooks that have had something to send for the longest time. */
 
-/** So many webhooks are looked at: those whose cursors are furthest behind. Ids grow with time, so theirs are the oldest movements. */
+/** How many webhooks are looked at: those with the lowest cursors. Ids grow with time, so they have the oldest movements. */
 const LOOKED_AT = 100;
 
 interface Backlog {
@@ -120,19 +121,20 @@ interface Backlog {
 
 export const STALLED_AFTER_MINUTES = 10;
 
-/** The circuit does not hold the webhook back, and no delivery of it has ended for a while. */
+/** The circuit is not open, but no delivery of the webhook has ended for ten minutes. */
 const IS_STALLED = `AND (c.circuit_open_until IS NULL OR c.circuit_open_until < NOW(6))
     AND (c.progressed_at IS NULL OR c.progressed_at < NOW(6) - INTERVAL ${STALLED_AFTER_MINUTES} MINUTE)`;
 
 interface WaitingFilter {
   /** Whether the last attempts of the webhooks failed. */
   failing: boolean;
-  /** Only webhooks that make no progress: no delivery has ended for ten minutes, although the circuit is not open. Default: false. */
+  /** Only webhooks without progress: no delivery has ended for ten minutes although the circuit is not open. Default: false. */
   stalled?: boolean;
 }
 
 /**
- * One row per active webhook. What a webhook matched before its event or account were changed is not looked at. due_at is NULL where nothing is pending. Indexes: webhook_backlogs_due, and the primary keys.
+ * One row per active webhook. Ignores movements that the webhook matched only before its event or account was changed. due_at is NULL
+ * if nothing is pending. Indexes: webhook_backlogs_due, and the primary keys.
  */
 const BACKLOGS = ({ failing, stalled = false }: WaitingFilter) => `
   SELECT w.id AS webhook_id, w.customer_id, w.account_id, w.event, b.matched_through, c.sent_through AS after_id
@@ -143,8 +145,8 @@ const BACKLOGS = ({ failing, stalled = false }: WaitingFilter) => `
   ORDER BY after_id LIMIT ${LOOKED_AT}`;
 
 /**
- * The first matching movement in the log that a webhook was not sent. A join, because MariaDB would answer NOT EXISTS by reading all
- * deliveries of the webhook first. Indexes: that of the log which the webhook reads, and the primary key of deliveries.
+ * The first matching movement in the log that was not sent to a webhook. Uses a join, because for NOT EXISTS, MariaDB would first read
+ * all deliveries of the webhook. Indexes: the webhook's index of the log, and the primary key of deliveries.
  */
 function firstNotSent(backlog: Backlog): { sql: string; values: unknown[] } {
   const { webhook_id: id, customer_id, account_id, event, after_id, matched_through } = backlog;
@@ -163,14 +165,14 @@ function firstNotSent(backlog: Backlog): { sql: string; values: unknown[] } {
 
 interface WaitingWebhook {
   id: string;
-  /** When the oldest movement that it was not sent was stored, and how many seconds ago that was by MySQL's clock. */
+  /** When the oldest unsent movement was stored, and how many seconds ago that was by MySQL's clock. */
   since: Date;
   seconds: number;
 }
 
 /**
- * Reads which webhooks have waited for the longest time with a movement that was never attempted, those first. What waits for a retry is
- * not looked at: it waits for its endpoint or its schedule.
+ * Reads the webhooks with movements that were never attempted, the longest waiting first. Ignores deliveries that wait for a retry,
+ * because they wait for their endpoint or their schedule.
  */
 export async function readWaitingWebhooks(sql: Sql, filter: WaitingFilter): Promise<WaitingWebhook[]> {
   const backlogs = await sql.query<Backlog[]>(BACKLOGS(filter));

@@ -6,7 +6,7 @@ import type { AttemptResult, RunRecord } from './run/types.ts';
 
 /** Records the results of many runs in one transaction. */
 
-/** The record of one run, and the lease it is written under. */
+/** The record of one run, with the lease under which it is written. */
 export interface LeasedRecord {
   lease: Lease;
   customerId: string;
@@ -15,7 +15,7 @@ export interface LeasedRecord {
   now: number;
 }
 
-/** Another run has taken over one of the webhooks. It sends again what this one could not record. */
+/** Another run has taken over one of the webhooks. It sends the deliveries again that this run could not record. */
 export class LeaseLostError extends Error {
   override name = 'LeaseLostError';
 }
@@ -31,7 +31,7 @@ const CURSOR_COLUMNS = [
   'release_lease',
 ];
 
-/** Only the holder of the lease can record. `lease_writes` shows whether a record is repeated because its COMMIT got no answer. */
+/** Only the holder of the lease can record. `lease_writes` shows whether this record was already written and only its COMMIT got no answer. */
 const MOVE_CURSORS = (webhooks: number) => `
   UPDATE webhook_cursors k JOIN (${derivedRows(CURSOR_COLUMNS, webhooks)}) r ON k.webhook_id = r.webhook_id
   SET k.lease_until = IF(r.release_lease = 1, NULL, NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND),
@@ -56,7 +56,7 @@ const HEALTH_COLUMNS = [
   'last_error',
 ];
 
-/** Skips a webhook whose health the API has reset since this run read it: what the run knows is about the time before. */
+/** Skips a webhook whose health the API has reset since this run read it, because the run's health is then out of date. */
 const WRITE_HEALTH = (webhooks: number) => `
   UPDATE webhook_cursors k JOIN (${derivedRows(HEALTH_COLUMNS, webhooks)}) r ON k.webhook_id = r.webhook_id
   SET k.consecutive_failures = r.consecutive_failures, k.failing_since = r.failing_since, k.failing_days = r.failing_days,
@@ -72,7 +72,7 @@ const ADD_DELIVERIES = `
     status_code = VALUES(status_code), started_at = VALUES(started_at), duration_ms = VALUES(duration_ms), error = VALUES(error),
     response = VALUES(response)`;
 
-/** Failed attempts only: a success is the last attempt, which the row in `deliveries` holds. */
+/** Adds only failed attempts. A success is the last attempt, which is in the row in `deliveries`. */
 const ADD_ATTEMPTS = `
   INSERT INTO attempts
     (webhook_id, transaction_id, customer_id, number, outcome, status_code, started_at, duration_ms, error, response)
@@ -91,12 +91,12 @@ const DELETE_RETRIES = 'DELETE FROM retries WHERE webhook_id = ? AND transaction
 
 const REVISIONS = 'SELECT id, revision FROM webhooks WHERE id IN (?)';
 
-/** Whether this record was written before and only the answer was lost. */
+/** Finds a row if this record was written before and only the answer was lost. */
 const WRITTEN = 'SELECT 1 FROM webhook_cursors WHERE webhook_id = ? AND lease_token = ? AND lease_writes = ?';
 
 /**
- * Records the results of these runs in one transaction, with how far each has got and the health of its endpoint. It renews their
- * leases, or gives them back at the end of a run. A delivery counts as delivered only when this resolves.
+ * Records the results of these runs, their cursors and the health of their endpoints in one transaction. Renews their leases, or gives
+ * them back at the end of a run. A delivery counts as delivered only when this resolves.
  * @returns the current revision of each webhook.
  * @throws {LeaseLostError} when one of the leases was lost. Then nothing was written for any of them.
  */
@@ -104,9 +104,9 @@ export async function recordResults(
   database: DataSource,
   records: readonly LeasedRecord[],
 ): Promise<number[]> {
-  // In the order of the primary key, as leases are renewed. Two transactions that lock in opposite orders would deadlock.
+  // In the order of the primary key, like the renewal of leases. Transactions that lock in opposite orders would deadlock.
   const inOrder = records.toSorted((a, b) => Number(a.lease.webhookId) - Number(b.lease.webhookId));
-  // Not repeated here: a row that another transaction locks must not hold up the records that come after these.
+  // Not repeated here, so that a row that another transaction locks does not hold up later records.
   const revisions = await tryTransaction(database, (sql) => write(sql, inOrder));
   return records.map(({ lease, record }) => revisions.get(lease.webhookId) ?? record.revision + 1);
 }
@@ -211,7 +211,7 @@ const deliveryRow = ({ webhookId, customerId, result }: OwnedResult) => [
   ...attemptValues(result),
 ];
 
-/** Of the bodies that an endpoint has answered with, the first one is kept here, and the last one in `deliveries`. */
+/** Of an endpoint's answers, the body of the first is kept here. The body of the last is kept in `deliveries`. */
 const attemptRow = ({ webhookId, customerId, result }: OwnedResult) => [
   webhookId,
   result.transactionId,

@@ -13,14 +13,14 @@ import { wakeChangedWebhook } from './wake.ts';
 
 const LOCK_CURSOR = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id = ? FOR UPDATE';
 
-/** Not those of an account that is being deleted. Index of this statement and the following ones: the primary keys. */
+/** Leaves out accounts that are being deleted. Index of this and the following statements: the primary keys. */
 const READ_ENDED = `
   SELECT d.transaction_id, d.status FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id
   LEFT JOIN transactions t ON t.id = d.transaction_id AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} LEFT JOIN accounts a ON a.id = t.account_id
   WHERE w.id = ? AND d.transaction_id IN (?) AND d.status IN ('delivered', 'failed')
     AND (a.status IS NULL OR a.status <> 'deleting')`;
 
-/** A failed attempt already has its row, which may lack the body of the answer. */
+/** A failed attempt already has a row, but the row may lack the body of the answer. */
 const KEEP_LAST_ATTEMPT = `
   INSERT INTO attempts
     (webhook_id, transaction_id, number, customer_id, outcome, status_code, started_at, duration_ms, error, response)
@@ -42,8 +42,8 @@ const COUNT_PENDING = `
   WHERE webhook_id = ?`;
 
 /**
- * Makes delivered and failed deliveries pending again: due now, with the whole schedule before them. Deliveries in another state
- * are left as they are. The last attempt is kept in `attempts`.
+ * Makes delivered and failed deliveries pending again. They are due now and start the retry schedule again. Other deliveries stay
+ * as they are. The last attempt is kept in `attempts`.
  * @param sql a transaction that has locked the webhook's row in webhook_cursors.
  * @returns how many deliveries became pending.
  */
@@ -67,18 +67,18 @@ export async function makePendingAgain(
   return ended.length;
 }
 
-/** Locks the webhook's cursor: until the transaction ends, no delivery run records results of the webhook. */
+/** Locks the webhook's cursor. Until the transaction ends, no delivery run can record results of the webhook. */
 export async function lockCursor(sql: Sql, webhookId: string): Promise<void> {
   await sql.query(LOCK_CURSOR, [webhookId]);
 }
 
-/** A shared lock: requests for other deliveries can read the status too, and it does not change until the transaction ends. */
+/** Takes a shared lock: the status cannot change until the transaction ends, but requests for other deliveries can read it too. */
 const READ_STATUS = 'SELECT status FROM webhooks WHERE id = ? LOCK IN SHARE MODE';
 
 const BRING_FORWARD = `
   UPDATE retries SET due_at = NOW(6) WHERE webhook_id = ? AND transaction_id = ? AND due_at > NOW(6)`;
 
-/** Whether anything can be sent for a webhook with this status. A paused webhook sends when it is active again. */
+/** Says whether a webhook can be sent anything. A paused webhook is accepted, because it sends when it is active again. */
 type Sendable = 'accepted' | 'disabled' | 'deleted';
 
 /**
@@ -98,8 +98,8 @@ const IS_DELETING = `
   WHERE w.id = ? AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND t.id = ? AND a.status = 'deleting'`;
 
 /**
- * Requests that a delivery is sent again, and wakes its webhook. A delivered or failed one becomes pending, one that waits for its next
- * attempt is due now, and one that was never attempted is due already.
+ * Requests that a delivery is sent again, and wakes its webhook. A delivered or failed delivery becomes pending. A delivery that waits
+ * for its next attempt becomes due now. A delivery that was never attempted is due already.
  * @throws {Problem} 404; 409 for a webhook that sends nothing, and for a movement of an account that is being deleted.
  */
 export async function redeliver(
@@ -109,7 +109,7 @@ export async function redeliver(
 ): Promise<FoundDelivery> {
   const { database } = runtime;
   const { webhookId, transactionId } = key;
-  // A caller that may not see the delivery must not wait for its locks either.
+  // Checked before locking, because a caller that may not see the delivery must not wait for its locks.
   await findDelivery(database, caller, key);
   await inTransaction(database, async (sql) => {
     const sendable = await lockSendable(sql, webhookId);

@@ -16,7 +16,7 @@ export const ReplayView = v.object({
   created_at: v.pipe(v.nullable(Timestamp), v.description('null: a dry run.')),
 });
 
-/** A dry run has neither an id nor a moment of creation. */
+/** A dry run has no id and no time of creation. */
 export const viewReplay = ({
   id,
   webhookId,

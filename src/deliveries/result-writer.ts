@@ -8,20 +8,20 @@ import { type LeasedRecord, LeaseLostError } from './record-results.ts';
 
 /** Records the results of all runs of a process. Results that come at about the same time share a transaction. */
 
-/** Transactions at a time. While one waits for locks, the other goes on. */
+/** How many transactions run at a time. While one waits for locks, the other continues. */
 const WRITERS = 2;
 
-/** How long a result waits for others, while the writers keep up. Milliseconds. */
+/** How long a result waits for other results while the writers keep up. Milliseconds. */
 const FLUSH_AFTER = 25;
 
-/** After a failure, a record is tried again after this long, and then after twice as long each time. Milliseconds. */
+/** The first and the longest wait before a failed record is tried again. The wait doubles each time. Milliseconds. */
 const FIRST_DELAY = 250;
 const LONGEST_DELAY = 2_000;
 
-/** A record that MySQL refuses is given up after this many attempts: 14 seconds. */
+/** A record that MySQL refuses is given up after this many attempts, which take 14 seconds. */
 const MOST_REFUSALS = 10;
 
-/** Where results of so many webhooks are refused at the same time, something else is wrong: none of them is given up. */
+/** If MySQL refuses results of this many webhooks at the same time, the cause is not a single webhook, and no record is given up. */
 const MANY_REFUSED = 5;
 
 /** MySQL refuses the results of one webhook, and no repetition will help. */
@@ -33,30 +33,30 @@ export class ResultsRefusedError extends Error {
 const MAX_WEBHOOKS = 100;
 const MAX_RESULTS = 300;
 
-/** The name that MySQL gives to an error. Its message may have values of movements, and is logged alone. */
+/** MySQL's name for an error. The message may contain values of movements, so it is only logged. */
 const codeOf = (error: unknown): string => String((error as { code?: unknown }).code ?? 'unknown error');
 
 export interface ResultWriter {
   /**
-   * Records the results of one run. If that fails, it is tried again until the lease is lost: what was sent is not sent again meanwhile.
+   * Records the results of one run. Tries again after a failure until the lease is lost, because no other run sends again in that time.
    * @returns the webhook's revision; null when the lease was lost and nothing was written.
-   * @throws {ResultsRefusedError} when MySQL has refused the results again and again, and those of hardly any other webhook.
+   * @throws {ResultsRefusedError} when MySQL has refused the results 10 times in a row, and the results of fewer than 5 webhooks in all.
    * @throws what MySQL throws after `stop`. Then nothing was written, or the answer to its COMMIT was lost.
    */
   write(record: LeasedRecord): Promise<number | null>;
   /**
-   * Calls back in 25 ms, at the same moment for all callers, so that their results are recorded together. While records wait for
-   * a writer, it calls back later: more results then share a record.
+   * Calls back in 25 ms, at the same moment for all callers, so that their results are recorded together. Calls back later while
+   * records wait for a writer, so that more results share a record.
    */
   flushSoon(callback: () => void): void;
-  /** The process is to end: records that fail from now on are not tried again. */
+  /** The process shuts down. Records that fail from now on are not tried again. */
   stop(): void;
 }
 
 /**
- * @param options.metrics counts the results that are recorded. Without them, nothing is counted.
- * @param options.onLocked called with the lease of a record that has waited for a lock in vain. While it waited, the lease could not be
- * renewed; until it is tried again, the lease can.
+ * @param options.metrics counts the recorded results, if given.
+ * @param options.onLocked called with the lease of a record that failed to get a lock. The lease could not be renewed during the wait
+ * for the lock, but it can be renewed until the record is tried again.
  */
 export function createResultWriter(
   results: ResultsPort,
@@ -80,7 +80,7 @@ export function createResultWriter(
     maxItems: MAX_WEBHOOKS,
     maxWeight: MAX_RESULTS,
     weigh: ({ record }) => record.results.length,
-    // One lost lease, or one value that MySQL refuses, must not fail the other records.
+    // A lost lease, or a value that MySQL refuses, must not fail the other records.
     afterFailure: (error) => (isConnectionError(error) ? 'fail' : 'alone'),
   });
   const refused = new Set<string>();

@@ -2,11 +2,11 @@ import type { Sql } from '../platform/database/transaction.ts';
 import { extend, MOVEMENT_COLUMNS } from './logged-movement.ts';
 import type { Delivery, LoggedEvent, LoggedMovement } from './run/types.ts';
 
-/** Reads the retries of a webhook that are due, with the movements or the operational events that they are of. */
+/** Reads the retries of a webhook that are due, with their movements or operational events. */
 
 /**
- * Movements or events are joined after the limit has been applied. In a direct join, the optimiser may read and sort all retries of the
- * webhook. Index: retries_due.
+ * Movements or events are joined after the limit has been applied, because in a direct join the optimiser may read and sort all retries
+ * of the webhook. Index: retries_due.
  */
 const DUE = (order: 'due_at' | 'transaction_id') => `
   SELECT transaction_id, attempts, failures, TIMESTAMPDIFF(MICROSECOND, NOW(6), due_at) / 1000 AS due_in
@@ -40,13 +40,13 @@ type DueRow = DueMovement | (Due & LoggedEvent);
 /** Retries of one webhook that are due. */
 export interface RetriesRead {
   deliveries: Delivery[];
-  /** Milliseconds until the next retry that is not among them; 0: more are due. null: there is none. */
+  /** Milliseconds until the next retry that is not in `deliveries`. 0: more are due. null: there is none. */
   nextIn: number | null;
 }
 
 /**
  * Reads the retries of a webhook that are due, the longest due first. For an ordered webhook, the limit counts from the lowest
- * transaction id: with a limit of 1, only the first retry in its order is read, if it is due.
+ * transaction id, due or not. With a limit of 1, only the first retry in this order is read, if it is due.
  * @param options.ofEvents the webhook is sent events in place of movements.
  * @param options.isExtended the bodies are extended.
  */
@@ -87,7 +87,7 @@ export const toNewDelivery = (movement: LoggedMovement): Delivery => ({
   movement,
 });
 
-/** A movement of an account that is being deleted counts as deleted already: its delivery fails for good, and is not sent. */
+/** Treats movements of accounts that are being deleted as deleted already. Their deliveries are not sent and fail for good. */
 export function withoutDeleted(
   deliveries: readonly Delivery[],
   deletedAccounts: readonly string[],

@@ -12,16 +12,16 @@ import { CRASHED, MAX_CRASHES } from './webhook-status.ts';
 
 /**
  * Runs one job of the queue `deliveries`: reads the webhook's state, makes a delivery run (takes the lease and sends), and reads the
- * state once more. While something is due and the time slice is not over, the job makes another run. It leaves a job if something
- * remains. Quarantines a webhook whose runs keep ending their process.
+ * state once more. While something is due and the time slice is not over, the job makes another run. If something is left, it adds a
+ * job for it. It quarantines a webhook whose runs keep ending their process.
  */
 
 const SECOND = 1_000;
 
-/** A run that still has something to send after this long ends. Its webhook goes to the tail of the queue, behind the others. */
+/** If a run still has something to send after this long, it ends, and its webhook goes to the end of the queue. */
 const TIME_SLICE = 3 * SECOND;
 
-/** A run that has sent everything stays for this long. A new movement then needs no new job and no new lease. */
+/** A run that has sent everything waits this long for new movements. A new movement then needs no new job and no new lease. */
 const LINGER = 3 * SECOND;
 
 /** A run older than this ends the next time it is idle, so that a process that was added gets its share of the webhooks. */
@@ -30,21 +30,21 @@ const LONGEST_RUN = 60 * SECOND;
 /** Runs of one process that may linger at a time. Beyond that, the run that has lingered the longest ends. */
 const MAX_LINGERING = 4_000;
 
-/** Recording results renews a lease. A run whose endpoint hangs has no results to record, so leases are also renewed on a timer. */
+/** How often leases are renewed. Recording results also renews a lease, but a run whose endpoint hangs has no results to record. */
 const RENEW_EVERY = 4 * SECOND;
 
-/** How long a shutdown waits for POSTs in flight. Those that it cuts short after that do not count as attempts. Milliseconds. */
+/** How long a shutdown waits for POSTs in flight. POSTs that it cuts short after that do not count as attempts. Milliseconds. */
 export const SHUTDOWN_GRACE = 4_000;
 
-/** A second read of the same due time gives a slightly shorter wait. Smaller differences than this are ignored. Milliseconds. */
+/** Two reads of the same due time give slightly different waits. Smaller differences than this are ignored. Milliseconds. */
 const WAIT_TOLERANCE = 100;
 
 /** Runs deliveries. One process runs many webhooks at a time; across all processes, one run at a time holds a webhook's lease. */
 export interface Runner {
   /**
-   * Sends what is due for the webhook in one or more delivery runs. The last one begins within the time slice. Leaves a job if something remains: without delay if it is due
-   * now, otherwise delayed until it is due, or until another run's lease ends.
-   * @throws what MySQL or Redis throws. Nothing is lost then: the reconciler finds what is due.
+   * Sends the webhook's due deliveries in one or more delivery runs. Starts no run after the time slice. If something is left, adds a job
+   * for it: without delay if it is due now, otherwise delayed until it is due or another run's lease ends.
+   * @throws what MySQL or Redis throws. Nothing is lost, because the reconciler finds due deliveries.
    */
   runJob(webhookId: string): Promise<void>;
   /** Notifies the active runs of these webhooks in this process. `reread` is as in `wakeWebhooks`. */
@@ -102,7 +102,7 @@ export function createRunner({
   let isStopping = false;
   let cancelRenewal: CancelTimer | null = null;
 
-  /** Renews the leases in four seconds, and again every four seconds, for as long as there are any. */
+  /** Renews the leases every four seconds while there are any. */
   function renewLater(): void {
     cancelRenewal = clock.after(RENEW_EVERY, () => {
       cancelRenewal = null;
@@ -121,19 +121,18 @@ export function createRunner({
     }
   }
 
-  /** Those of records that have failed together are renewed together. */
+  /** Renews a lease. Leases of records that failed together are renewed together. */
   const renewOne = createBatcher(async (held: readonly Lease[]) => {
     await renew(held);
     return held.map(() => undefined);
   });
 
-  /** One delivery run. */
   async function run(state: WebhookState): Promise<void> {
     const { id: webhookId, revision } = state.settings;
     const settings = webhooks.openSettings(state.settings);
     const timing = { sliceLength: timeSlice, longestRun, linger };
     const activeRun = startRun(tools, { state, settings, revision, delays, ...timing });
-    // Once MySQL shows the lease, wake-ups are published to the run and no job is added. It must be registered before that.
+    // Registered before it takes the lease. Once MySQL shows the lease, wake-ups are only published to the run and add no job.
     activeRuns.set(webhookId, activeRun);
     try {
       const began = clock.now();
@@ -173,11 +172,11 @@ export function createRunner({
         const wait = state === null ? null : waitBeforeSending(state);
         if (state === null || wait === null) return;
         if (wait > 0 || clock.now() >= sliceEnd || isStopping) {
-          // Wake-ups add no job while the circuit is open, so this one looks again when it is half-open.
+          // Wake-ups add no job while the circuit is open, so this job runs when the circuit is half-open.
           await leaveJob(webhookId, Math.min(wait, state.openFor ?? wait));
           return;
         }
-        // BullMQ restarts a job that it considers stalled. The run that is still active here goes on.
+        // BullMQ has restarted a job that it considers stalled. The run is still active in this process and continues.
         if (activeRuns.has(webhookId)) {
           await leaveJob(webhookId, timeSlice);
           return;
@@ -204,8 +203,8 @@ export function createRunner({
   };
 
   /**
-   * BullMQ keeps only the last job added while one is active, so the job added here may replace that of a wake-up. Whatever caused
-   * the wake-up was committed before, so reading the state once more finds it.
+   * BullMQ keeps only the last job that is added while one is active, so this job may replace the job of a wake-up. The cause of the
+   * wake-up was committed before, so another read of the state finds it.
    */
   async function leaveJob(webhookId: string, wait: number): Promise<void> {
     await jobs.add(webhookId, wait);

@@ -44,7 +44,7 @@ export interface SealedSettings {
 
 /** The settings that a run needs in order to send for a webhook. */
 export interface Settings {
-  /** Of the endpoint. */
+  /** The origin of the endpoint. */
   origin: string;
   ordered: boolean;
   maxInFlight: number;
@@ -52,11 +52,11 @@ export interface Settings {
   rateLimit: number | null;
   health: EndpointHealth;
   /**
-   * Builds the whole POST for one movement, or for one event, signed at `timestamp` (seconds since 1970).
-   * `id` is the delivery's.
+   * Builds the whole POST for one movement or event, signed at `timestamp` (seconds since 1970).
+   * @param id of the delivery.
    */
   request(content: NotifiedMovement | NotifiedEvent, id: string, timestamp: number): PostRequest;
-  /** Hides the values of the custom headers in a text, so that an endpoint that echoes them does not bring them into the log. */
+  /** Hides the values of the custom headers in a text, so that they do not get into the log if an endpoint echoes them. */
   redact(text: string): string;
 }
 
@@ -78,7 +78,6 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
   const path = endpoint.pathname + endpoint.search;
   const credentials = credentialsOf(custom);
   const ordered = row.ordered === 1;
-  // A webhook is sent either events or movements.
   const describe = isOfEvents(row.event)
     ? (content: unknown) => describeEvent(content as NotifiedEvent)
     : (content: unknown) => describeMovement(content as NotifiedMovement, format, apiSecret);
@@ -93,7 +92,7 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
       failingSince: row.failing_since?.getTime() ?? null,
       failingDays: row.failing_days,
       circuitOpenings: row.circuit_openings,
-      // A run begins only when the circuit is not open.
+      // null, because a run begins only when the circuit is not open.
       openUntil: null,
       recoverySuccesses: row.recovery_successes,
       consecutiveRejections: row.consecutive_rejections,
@@ -119,7 +118,7 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
   };
 }
 
-/** The body of a notification, and the headers that depend on what it is about. */
+/** The body of a notification, and the headers that depend on its movement or event. */
 interface Description {
   body: string;
   headers: Record<string, string>;
@@ -146,7 +145,7 @@ const describeEvent = (event: NotifiedEvent): Description => ({
 /** Shorter values are not secrets, and would also match ordinary text. */
 const SHORTEST_CREDENTIAL = 8;
 
-/** The whole values first, then their words: an endpoint may repeat a token without the "Bearer" before it. */
+/** The whole values and their words, because an endpoint may repeat a token without the "Bearer" before it. */
 const credentialsOf = (headers: Record<string, string>): string[] =>
   Object.values(headers)
     .flatMap((value) => [value, ...value.split(/\s+/)])

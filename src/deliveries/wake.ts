@@ -11,7 +11,7 @@ import {
 } from '../platform/queues/queues.ts';
 import { LEASE_IS_FREE } from './lease.ts';
 
-/** Wakes webhooks: a run that is active is notified through Redis; for a webhook without one, a job is added. */
+/** Wakes webhooks: notifies active runs through Redis, and adds a job for each webhook without a run. */
 
 /** Needed to wake. Every `Runtime` has it. */
 export interface WakeContext {
@@ -21,11 +21,11 @@ export interface WakeContext {
   prefix: string;
 }
 
-/** MySQL, Redis and the queue, as `wake` reaches them. The model implements it too. */
+/** How `wake` reaches MySQL, Redis and the queue. The model test implements it too. */
 export interface WakePort {
   /** Tells all delivery processes. `reread`: the webhooks themselves have changed. */
   publish(webhookIds: readonly string[], reread: boolean): Promise<unknown>;
-  /** Reads who would send for the webhooks. */
+  /** Reads whether the webhooks have a run or could have one. */
   readLeases(webhookIds: readonly string[]): Promise<WokenWebhook[]>;
   /** Adds their jobs. */
   addJobs(webhookIds: readonly string[]): Promise<void>;
@@ -41,9 +41,9 @@ interface WokenWebhook {
 }
 
 /**
- * Must run after the commit. A webhook whose lease is held needs no job: a run that is just ending reads the webhook's state once
- * more after it has given its lease back, and finds the movement then. While the circuit is open, a run could not send anything, and the
- * run that has opened it has left a job for the moment when it is half-open.
+ * Must run after the commit. A webhook whose lease is held needs no job: the job of a run that is just ending reads the webhook's state
+ * again after the lease is given back, and finds the movement then. A webhook whose circuit is open needs no job either: nothing can be
+ * sent, and the job that opened the circuit has left a job for the moment when the circuit is half-open.
  * Indexes: the primary keys.
  */
 const READ = `
@@ -52,14 +52,14 @@ const READ = `
   FROM webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id
   WHERE k.webhook_id IN (?)`;
 
-/** The Redis channels that the delivery processes listen to: one for each delivery queue, in the same slot of a Redis Cluster. */
+/** The Redis channel that delivery processes listen to. Each delivery queue has one, in the same slot of a Redis Cluster. */
 const channelOf = (prefix: string, queue: string): string => `${prefixOf(prefix, queue)}:wake-ups`;
 
 /**
  * Wakes webhooks that may have something to send. Call it after the commit.
- * @param options.reread the webhooks themselves have changed, or some of their deliveries are due again; else new movements match.
- * @throws when MySQL or Redis is unreachable. Nothing is lost then: a run reads the webhook's state once more before it ends, and
- * the reconciler finds the rest.
+ * @param options.reread true: the webhooks themselves have changed, or some of their deliveries are due again. false: new movements match.
+ * @throws when MySQL or Redis is unreachable. Nothing is lost, because the webhook's state is read again after each run, and the
+ * reconciler finds the rest.
  */
 export async function wakeWebhooks(
   { database, queues, redis, prefix }: WakeContext,
@@ -72,8 +72,8 @@ export async function wakeWebhooks(
 /** Decides how webhooks are woken, see `wakeWebhooks`. */
 export async function wake(port: WakePort, webhookIds: readonly string[], reread: boolean): Promise<void> {
   if (webhookIds.length === 0) return;
-  // New movements are published to all webhooks before it is known which of them have a run: that saves active runs a round trip.
-  // A run that began too late for the message reads the log after it has taken its lease, and finds the movements there.
+  // New movements are published for all webhooks before it is known which of them have a run. This saves active runs a round trip.
+  // A run that misses the message reads the log after it has taken its lease, and finds the movements there.
   const published = reread ? undefined : port.publish(webhookIds, false);
   published?.catch(() => {});
   const running: string[] = [];
@@ -91,8 +91,8 @@ export async function wake(port: WakePort, webhookIds: readonly string[], reread
 }
 
 /**
- * Wakes a webhook that has changed, or that has deliveries due again. If Redis or MySQL is unreachable, that is only logged: the
- * reconciler finds what is due within 10 s.
+ * Wakes a webhook that has changed, or that has deliveries due again. If Redis or MySQL is unreachable, this is only logged, because
+ * the reconciler finds due deliveries within 10 s.
  */
 export async function wakeChangedWebhook(
   runtime: WakeContext & { log: Log },
@@ -126,7 +126,7 @@ const createWakePort = ({ database, queues, redis, prefix }: WakeContext): WakeP
   addJobs: (ids) => addDeliveryJobs(queues, ids),
 });
 
-/** In a cluster, a sharded message goes to one node only (Redis 7), and any other one to all nodes. */
+/** In a cluster, a sharded message goes to only one node (Redis 7). Any other message goes to all nodes. */
 const publish = (redis: RedisClient, channel: string, message: string): Promise<unknown> =>
   redis instanceof Cluster
     ? redis.spublish(channel, message).catch((error: Error) => {
@@ -138,8 +138,8 @@ const publish = (redis: RedisClient, channel: string, message: string): Promise<
 const isUnknownCommand = ({ message }: Error): boolean => message.startsWith('ERR unknown command');
 
 /**
- * Receives what `wakeWebhooks` publishes.
- * @param options.connection one of its own: once it is subscribed it can do nothing else.
+ * Receives the messages of `wakeWebhooks`.
+ * @param options.connection a connection for this purpose alone, because a subscribed connection can do nothing else.
  */
 export function listenForWakeUps(
   { connection, prefix, deliveryQueues }: { connection: RedisClient; prefix: string; deliveryQueues: number },
@@ -151,7 +151,7 @@ export function listenForWakeUps(
   };
   const channels = deliveryQueueNames(deliveryQueues).map((name) => channelOf(prefix, name));
   connection.on('message', receive).on('smessage', receive);
-  // While Redis is unreachable this waits. After each outage the connection subscribes again by itself.
+  // Waits while Redis is unreachable. After each outage, the connection subscribes again by itself.
   for (const channel of channels) subscribe(connection, channel).catch(() => {});
 }
 

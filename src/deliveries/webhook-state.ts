@@ -5,9 +5,9 @@ import type { Filter } from './filters.ts';
 import { LEASE_IS_FREE } from './lease.ts';
 import type { SealedSettings } from './settings.ts';
 
-/** Reads what a delivery run has to know about a webhook, and works out how long the webhook has to wait. */
+/** Reads the state of a webhook for a delivery run, and works out how long the webhook has to wait. */
 
-/** A range of the movement log, and what the webhook matches in it; null: nothing. */
+/** A range of the movement log with the webhook's filter. null: the webhook matches nothing in the range. */
 export interface LogFilter {
   /** Exclusive. */
   from: number;
@@ -26,34 +26,34 @@ export interface WebhookState {
   matchedThrough: number;
   filters: LogFilter[];
   filtersVersion: number;
-  /** The customer's accounts that are being deleted. Nothing of them is sent any more. */
+  /** The customer's accounts that are being deleted. Their movements are not sent any more. */
   deletedAccounts: string[];
-  /** The token of the last lease, and how many records were written under it. */
+  /** The token of the last lease, and the number of records written under it. */
   lastToken: string;
   lastWrites: number;
-  /** Until another run's lease ends; null: the lease is free. */
+  /** Time until another run's lease ends. null: the lease is free. */
   leasedFor: number | null;
   crashCount: number;
-  /** Until the circuit is half-open; null: it is not open. */
+  /** Time until the circuit is half-open. null: the circuit is not open. */
   openFor: number | null;
   rateWait: number;
-  /** Until the next retry is due (for an ordered webhook: the one with the lowest transaction id); null: none is waiting. */
+  /** Time until the next retry is due (for an ordered webhook: the retry with the lowest transaction id). null: no retry is waiting. */
   retryIn: number | null;
   replaying: boolean;
 }
 
 /**
- * When the rate limit allows the next POST, from `webhook_cursors k`. The interval is at most a second, so a moment more than 2 s
- * ahead was written before the clock was set back, and is ignored.
+ * When the rate limit allows the next POST, from `webhook_cursors k`. The interval is at most a second. A moment more than 2 s ahead
+ * was therefore written before the clock was set back, and is ignored.
  */
 const RATE_NEXT_AT = 'IF(k.rate_next_at < NOW(6) + INTERVAL 2 SECOND, k.rate_next_at, NULL)';
 
 const millisecondsUntil = (moment: string) => `TIMESTAMPDIFF(MICROSECOND, NOW(6), ${moment}) / 1000`;
 
 /**
- * Reads one entry of the index retries_due for each webhook. With MIN, or with the condition inside the subquery, MySQL would walk
- * through all retries of a webhook; without webhook_id in ORDER BY it would sort them. For an ordered webhook the retry with the
- * lowest transaction id counts, due or not. MySQL sorts to find it, but an ordered webhook has few retries waiting.
+ * Reads one entry of the index retries_due for each webhook. With MIN, or with the condition inside the subquery, MySQL would read all
+ * retries of a webhook. Without webhook_id in ORDER BY, it would sort them. For an ordered webhook, the retry with the lowest
+ * transaction id counts, due or not. MySQL sorts to find it, but an ordered webhook has few waiting retries.
  */
 const NEXT_RETRY_AT = `IF(w.ordered,
     (SELECT r.due_at FROM retries r FORCE INDEX (retries_due)
@@ -166,7 +166,7 @@ function toState(row: Row, filters: readonly FilterRow[], deletions: readonly De
   };
 }
 
-/** If the filter has not changed beyond the cursor, the webhook's own row says what it matches. The log has no events. */
+/** If the filter has not changed beyond the cursor, the webhook's own row gives the filter. The log holds no events. */
 function toRanges({ event, account_id }: Row, filters: readonly FilterRow[]): LogFilter[] {
   if (isOfEvents(event)) return [{ from: 0, through: null, filter: null }];
   if (filters.length === 0) return [{ from: 0, through: null, filter: { event, accountId: account_id } }];
@@ -177,7 +177,7 @@ function toRanges({ event, account_id }: Row, filters: readonly FilterRow[]): Lo
   }));
 }
 
-/** Whether the log holds matching movements beyond the webhook's cursor. */
+/** Says whether the log holds matching movements beyond the webhook's cursor. */
 export const hasBacklog = ({ matchedThrough, sentThrough }: WebhookState): boolean =>
   matchedThrough > sentThrough;
 

@@ -4,14 +4,14 @@ import { recordEvent } from './events/operational-event.ts';
 import { readSubject } from './events/webhook-events.ts';
 import { lockImports, setFilter } from './filters.ts';
 
-/** Disables a webhook when a run decides so: after a 410, or after five days of failures. */
+/** Disables a webhook when a run requires it: after a 410, or after five days of failures. */
 
-/** Only if the webhook is still as the run read it: what its owner has changed since then is a new beginning. */
+/** Does nothing if the owner has changed the webhook since the run read it. */
 const DISABLE = `
   UPDATE webhooks SET status = 'disabled', status_reason = ?, revision = revision + 1
   WHERE id = ? AND status = 'active' AND revision = ?`;
 
-/** Disables a webhook. From now on it matches nothing, and its pending deliveries are kept but not sent. */
+/** Disables a webhook. From now on, the webhook matches nothing. Its pending deliveries are kept but not sent. */
 export async function disableWebhook(
   database: DataSource,
   webhook: { id: string; customerId: string; revision: number },
@@ -36,14 +36,14 @@ export async function disableWebhook(
 
 export type Quarantine = 'paused' | 'not active' | 'many';
 
-/** Runs in a row that took the lease and neither recorded anything nor gave it back. Most likely the webhook ends its process. */
+/** This many runs in a row took the lease, recorded nothing and did not give it back. Most likely, the webhook makes the process crash. */
 export const MAX_CRASHES = 10;
 
 export const CRASHED = `Its delivery runs have ended without a result ${MAX_CRASHES} times in a row`;
 
 /**
- * Where so many webhooks have had so many crashes, something else ends the processes. To pause all that were active at the time would
- * stop what still works. Reads each cursor once.
+ * If this many webhooks have had half as many crashes, the webhooks are not the cause. Pausing them would stop healthy webhooks. The
+ * query reads each cursor once.
  */
 const SUSPECTS = 5;
 const MANY_SUSPECTS = `
@@ -53,8 +53,9 @@ const PAUSE = `
   UPDATE webhooks SET status = 'paused', revision = revision + 1, status_reason = ? WHERE id = ? AND status = 'active'`;
 
 /**
- * Pauses a webhook and says why, and that its deliveries are kept. It keeps matching new movements, and its owner or an operator can make it active again.
- * @returns `not active`: it is not active any more. `many`: so many others crash too that none is paused.
+ * Pauses a webhook. The stored reason also says that its deliveries are kept. The webhook keeps matching new movements, and its owner or
+ * an operator can make it active again.
+ * @returns `not active`: the webhook is not active any more. `many`: many other webhooks crash too, so none is paused.
  */
 export function quarantineWebhook(
   database: DataSource,
@@ -79,7 +80,10 @@ export function quarantineWebhook(
 
 /** Resets the health of an endpoint when its webhook becomes active, or gets another endpoint or headers. */
 
-/** The health of a new webhook. progressed_at: a backlog from before is not stalled yet. health_revision keeps runs that read an earlier revision from writing theirs over it. */
+/**
+ * Sets the health of a new webhook. progressed_at is reset, so that an old backlog is not reported as stalled. health_revision keeps runs
+ * that read an earlier revision from overwriting this health.
+ */
 const RESET = `
   UPDATE webhook_cursors SET crash_count = 0, consecutive_failures = 0, failing_since = NULL, failing_days = 0,
     circuit_openings = 0, circuit_open_until = NULL, recovery_successes = 0, consecutive_rejections = 0, last_error = NULL, progressed_at = NOW(6),
@@ -87,8 +91,8 @@ const RESET = `
   WHERE webhook_id = ?`;
 
 /**
- * Forgets how a webhook's endpoint has been answering. With the old failing_since, a webhook that was disabled after five days of
- * failures would be disabled again at its first failure.
+ * Resets the health of a webhook's endpoint. With the old failing_since, a webhook that was disabled after five days of failures would
+ * be disabled again at its first failure.
  * @param sql the transaction that changes the webhook.
  * @param revision the webhook's revision after the change.
  */

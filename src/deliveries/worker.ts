@@ -13,11 +13,11 @@ import { createPoster } from './posting/post.ts';
 import { createRunner, type RunnerOptions, SHUTDOWN_GRACE } from './runner.ts';
 import { listenForWakeUps } from './wake.ts';
 
-/** The role `delivery`: a worker on the queue `deliveries`, a poster for all its runs, and a listener for wake-ups. */
+/** The role `delivery`: a worker for the queue `deliveries`, a poster for all runs, and a listener for wake-ups. */
 
 /**
- * Starts taking webhooks from their queue and running their deliveries.
- * @param tuning the runner's schedule, time slice and the like, for tests that cannot wait for three days.
+ * Starts to take webhooks from their queue and to run their deliveries.
+ * @param tuning the runner's schedule, time slice and so on, for tests that cannot wait for three days.
  */
 export function startDeliveryWorker(runtime: Runtime, tuning: Partial<RunnerOptions> = {}): Role {
   const { config, database, secrets, queues, connectWorker, prefix, log, metrics, tracing } = runtime;

@@ -17,7 +17,7 @@ const CompletenessAnswer = v.looseObject({ completeness: CompletenessView });
 const Movement = v.looseObject({ account_id: v.string(), dc: v.string(), date_issue: v.string() });
 
 export type ExampleAccount = v.InferOutput<typeof Accounts>[number];
-/** A row of the file, with all its fields. `account_id` is the `ref` of an account of the example. */
+/** A row of the file with all its fields. `account_id` is the `ref` of an account in the example. */
 export type ExampleMovement = v.InferOutput<typeof Movement>;
 
 export interface Statement {
@@ -45,7 +45,7 @@ export async function readStatement(): Promise<Statement> {
 export const firstDate = ({ movements }: Statement): string =>
   movements.map(({ date_issue }) => date_issue).sort()[0] ?? '';
 
-/** Searches upwards: examples/ is beside src/ and dist/, and this file is deeper in dist/. */
+/** Searches upwards, because examples/ is beside src/ and dist/, but this file is deeper in dist/ than in src/. */
 function findExamples(from: string): string {
   const here = join(from, 'examples');
   if (existsSync(join(here, 'accounts.json'))) return here;
@@ -53,7 +53,7 @@ function findExamples(from: string): string {
   return findExamples(dirname(from));
 }
 
-/** Renders the rows as NDJSON, on accounts that exist. `ids` maps each `ref` to the id of its account. */
+/** Renders the rows as NDJSON for existing accounts. `ids` maps each `ref` to the id of its account. */
 export function renderNdjson(
   movements: readonly ExampleMovement[],
   ids: ReadonlyMap<string, string>,
@@ -64,13 +64,13 @@ export function renderNdjson(
   return Buffer.from(`${lines.join('\n')}\n`);
 }
 
-/** A month of one account, as the bank writes it in two formats. */
+/** A month of one account, in two formats of the bank. */
 export interface BankMonth {
-  /** The entries, in the order of the files. Their account is in the files too. */
+  /** The entries in the order of the files. The files also name their account. */
   movements: readonly ExampleMovement[];
   mt940: Buffer;
   camt: Buffer;
-  /** The two days after the month, each a statement of its own. */
+  /** The two days after the month. Each has its own statement. */
   days: readonly [Buffer, Buffer];
   laterMovements: readonly ExampleMovement[];
 }
@@ -94,10 +94,10 @@ export async function readBankMonth(): Promise<BankMonth> {
   };
 }
 
-/** Of :61: the value date and the direction. RC and RD are reversals: of a credit, which is a debit, and of a debit. */
+/** The value date and the direction in :61:. RC is the reversal of a credit, which is a debit. RD is the reversal of a debit. */
 const ENTRY = /^:61:(\d\d)(\d\d)(\d\d)(?:\d{4})?(RC|RD|C|D)/gm;
 
-/** Finds the entries without the product's code, which is what the demo checks. */
+/** Finds the entries without the product's code, because the demo checks that code. */
 const countEntries = (text: string): ExampleMovement[] =>
   [...text.matchAll(ENTRY)].map(([, year, month, day, mark = '']) => ({
     account_id: 'bank-files',
@@ -106,8 +106,8 @@ const countEntries = (text: string): ExampleMovement[] =>
   }));
 
 /**
- * Imports the month as MT940, and then as CAMT; then the two days after it, the second one first.
- * @returns what went wrong, one sentence each.
+ * Imports the month as MT940 and then as CAMT. Then imports the two days after it, the second day first.
+ * @returns the problems, in one sentence each.
  */
 export async function importBankMonth(
   { api }: DemoCustomer,

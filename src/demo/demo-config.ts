@@ -6,8 +6,8 @@ import { type Config, readConfig } from '../platform/config/config.ts';
 const HOST = '127.0.0.1';
 
 /**
- * The demo's own configuration. Its embedded servers have a directory of their own below DATA_DIR, so the demo never touches
- * configured servers or a running service. Endpoints on this machine are allowed.
+ * The demo's own configuration. Its embedded servers have their own directory below DATA_DIR, so the demo never touches configured servers
+ * or a running service. Endpoints on this machine are allowed.
  * @param folder the name of that directory.
  */
 export async function chooseConfig(

@@ -23,7 +23,7 @@ const ListAnswer = v.object({
   ),
 });
 
-/** Where a webhook sends to, and what learns its secrets. */
+/** The receiver of a webhook. It learns the webhook's secrets. */
 export type Addressee = Pick<Subscriber, 'subscription' | 'url' | 'learn'>;
 
 /** The demo's customer. It uses the HTTP API like any client. */
@@ -94,9 +94,9 @@ export interface Subscription {
   /** The `ref` of one account in examples/accounts.json; null: all. */
   accountRef: string | null;
   encoding: 'json' | 'form';
-  /** How many notifications may be on their way to it at the same time; left out: the API's default. */
+  /** How many notifications may be in flight at the same time. Default: the API's default. */
   maxInFlight?: number;
-  /** How its receiver behaves; left out: it accepts every genuine notification. */
+  /** The behaviour of the receiver. Default: it accepts every genuine notification. */
   behaviour?: Behaviour;
 }
 
@@ -106,7 +106,7 @@ export const SUBSCRIPTIONS: readonly Subscription[] = [
   { title: 'One account', event: 'NEW_TRANSACTION', accountRef: '2', encoding: 'form' },
 ];
 
-/** Whether a movement matches a webhook. Follows the API's contract and uses none of the product's code. */
+/** Says whether a movement matches a webhook. Follows the API's contract and uses none of the product's code. */
 export function matches(
   { event, accountRef }: Subscription,
   movement: { dc: string; account_id: string },

@@ -26,15 +26,15 @@ import { type Subscriber, startSubscriber } from './subscriber.ts';
 
 export interface DemoOptions {
   config: Config;
-  /** Ends when it is done, instead of staying up until `signal`. */
+  /** Ends when everything is delivered, instead of running until `signal`. */
   once: boolean;
   screen: Screen;
   signal: AbortSignal;
 }
 
 /**
- * Runs the whole path on a bank statement, from its import to receivers that verify every notification.
- * @returns whether every notification that the file should cause was received and verified.
+ * Runs a bank statement through the whole path, from its import to receivers that verify every notification.
+ * @returns whether every expected notification was received and verified.
  * @throws {Error} with one sentence when the service cannot be started, or when `signal` is aborted before the end.
  */
 export async function runDemo(options: DemoOptions): Promise<boolean> {
@@ -62,7 +62,7 @@ export async function runDemo(options: DemoOptions): Promise<boolean> {
   }
 }
 
-/** Starts the service on the configured port, or on any free one if that port was taken after it was checked. */
+/** Starts the service on the configured port, or on any free port if that port was taken after it was checked. */
 export async function startOnSomePort({
   config,
   screen,
@@ -153,7 +153,7 @@ async function runSteps(
 
 const ConflictList = v.looseObject({ conflicts: v.array(v.looseObject({ id: v.number() })) });
 
-/** Sends a movement once more, with another amount, and decides that the stored one is right. @returns what went wrong. */
+/** Sends a movement again with another amount, and decides that the stored movement is right. @returns the problems. */
 async function makeConflict(
   { api }: DemoCustomer,
   movement: ExampleMovement | undefined,

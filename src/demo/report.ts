@@ -21,9 +21,9 @@ export interface ListedMovement {
 export interface Outcome {
   subscriber: Subscriber;
   accountTitle: string;
-  /** Number of rows of the file that match it. */
+  /** The number of rows in the file that match the webhook. */
   expected: number;
-  /** The stored movements that match it. */
+  /** The stored movements that match the webhook. */
   matched: readonly ListedMovement[];
   progress: Progress;
 }
@@ -52,7 +52,7 @@ export function renderOutcomes(outcomes: readonly Outcome[]): string[] {
   });
 }
 
-/** Describes what went wrong, one sentence each; empty when every expected delivery was received and verified. */
+/** Describes the problems in one sentence each. Empty when every expected delivery was received and verified. */
 export function findProblems(outcomes: readonly Outcome[]): string[] {
   return outcomes.flatMap(({ subscriber, expected, matched, progress }) => {
     const { title } = subscriber.subscription;
@@ -89,7 +89,7 @@ const TIME_LIMIT = 120 * SECOND;
 export interface Progress {
   matched: number;
   delivered: number;
-  /** Delivered, but not by their first attempt. */
+  /** Delivered, but not at the first attempt. */
   retried: number;
   pending: number;
 }

@@ -6,7 +6,7 @@ export interface Screen {
   done(text: string): void;
   failed(text: string): void;
   line(text?: string): void;
-  /** Replaces the status line. Without a terminal, prints `waiting` instead, unless it was the last text printed so. */
+  /** Replaces the status line. Without a terminal, prints `waiting` instead, unless it was already the last such text. */
   live(text: string, waiting: string): void;
 }
 

@@ -12,7 +12,7 @@ export interface Subscriber {
   url: string;
   /** Ids of the movements whose notifications had a valid signature and hash. */
   verified: ReadonlySet<string>;
-  /** Why it refused other notifications. */
+  /** Why the receiver refused other notifications. */
   problems: readonly string[];
   /** Sets the secrets for its checks, which are known only once the webhook is created. */
   learn(secrets: Required<Secrets>): void;
@@ -71,7 +71,7 @@ export const failTwice: Behaviour = async ({ number }) => {
   return number === 3 ? 'drop' : null;
 };
 
-/** How long the slow endpoint takes for one notification. Three times as long as the time between two movements. */
+/** How long the slow endpoint takes for one notification: three times the time between two movements. */
 const SLOW_ANSWER = 3 * SECOND;
 
 export const answerSlowly: Behaviour = () => sleep(SLOW_ANSWER, null, { ref: false });

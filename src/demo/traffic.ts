@@ -13,8 +13,7 @@ export interface TrafficCustomer {
 }
 
 /**
- * Imports one movement for each customer every second, until `signal` is aborted. Goes on through outages, like a client that does
- * not give up.
+ * Imports one movement for each customer every second, until `signal` is aborted. Continues during outages, like a persistent client.
  */
 export async function keepImporting(
   customers: readonly TrafficCustomer[],

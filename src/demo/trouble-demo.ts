@@ -14,9 +14,9 @@ import { createFailingSource, createHealthySource, sendFailingImport } from './t
 import { createTroubleWebhooks } from './trouble-webhooks.ts';
 
 /**
- * Sets up a dead, a slow and a flapping endpoint, a failing import and a failing source beside healthy ones, with a movement every
- * second, and waits until all of it can be seen. Begins with an empty DATA_DIR.
- * @returns whether all of it was seen.
+ * Sets up a dead, a slow and a flapping endpoint, a failing import and a failing source beside healthy ones. Imports a movement every
+ * second, and waits until all troubles can be seen. Begins with an empty DATA_DIR.
+ * @returns whether all troubles were seen.
  * @throws {Error} with one sentence when the service cannot be started, or when `signal` is aborted before the end.
  */
 export async function runTroubleDemo(options: DemoOptions): Promise<boolean> {
@@ -52,7 +52,7 @@ export async function runTroubleDemo(options: DemoOptions): Promise<boolean> {
   }
 }
 
-/** Sets everything up. @param subscribers is given each receiver that was started. */
+/** Sets up everything. @param subscribers receives each receiver that was started. */
 async function setUp(
   service: Service,
   statement: Statement,
@@ -80,7 +80,7 @@ async function setUp(
   return { sights, customers: [withSources, withImport] };
 }
 
-/** Not followed to its end: the importer stores it while the rest is set up. */
+/** Does not wait for the import, because the importer stores the statement while the rest is set up. */
 const sendStatement = ({ api }: DemoCustomer, body: Buffer) =>
   api.upload('/v1/imports', { type: 'application/x-ndjson', bytes: body.length, body }, ImportAnswer);
 
@@ -126,7 +126,7 @@ const plan = (
   ...more,
 });
 
-/** The titles do not say which webhooks are in trouble: finding that out is what the demo is for. */
+/** The titles do not say which webhooks are in trouble, because the user of the demo is to find that out. */
 const WITH_SOURCES: PlannedCustomer = {
   name: 'Kardelen Market',
   webhooks: [plan('Accounting', 'healthy'), plan('Treasury', 'dead')],
@@ -158,8 +158,8 @@ export interface Sight {
 }
 
 /**
- * Waits until all of it can be seen, for at most two minutes, and prints a line for each.
- * @returns whether all of it was seen.
+ * Waits until all sights can be seen, for at most two minutes, and prints a line for each.
+ * @returns whether all sights were seen.
  * @throws {Failure} when `signal` is aborted.
  */
 export async function watchSights(

@@ -4,16 +4,16 @@ import type { Addressee, DemoCustomer } from './demo-customer.ts';
 import { type Subscriber, startSubscriber } from './subscriber.ts';
 import type { PlannedCustomer, PlannedWebhook, Sight } from './trouble-demo.ts';
 
-/** The discard service (RFC 863), which hardly any machine has: nothing listens there. */
+/** The port of the discard service (RFC 863). Nothing listens there, because hardly any machine has this service. */
 export const DEAD_URL = 'http://127.0.0.1:9/';
 
-/** With as many pending deliveries, an endpoint does not keep up. */
+/** With this many pending deliveries, an endpoint does not keep up. */
 const BACKLOG = 5;
 
 /**
  * Creates the webhooks of a customer, each with its receiver.
- * @param onReceiver is given each receiver that was started, for closing it.
- * @returns what there is to see of them.
+ * @param onReceiver gets each receiver that was started, so that it can be closed.
+ * @returns the sights of the webhooks.
  */
 export async function createTroubleWebhooks(
   customer: DemoCustomer,
@@ -53,7 +53,7 @@ function createSight(
   { title, endpoint }: PlannedWebhook,
   id: string,
 ): Sight {
-  /** How many had been delivered when the endpoint failed. */
+  /** How many deliveries had succeeded when the endpoint failed. */
   let deliveredBefore: number | null = null;
   return {
     name: DESCRIPTIONS[endpoint],

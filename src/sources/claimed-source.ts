@@ -1,6 +1,6 @@
 import type { SourceSchedule } from './source-schedule.ts';
 
-/** A source as a run needs it. */
+/** The data of a source that a run needs. */
 export interface ClaimedSource {
   id: string;
   customerId: string;
@@ -21,9 +21,9 @@ export interface ClaimedSource {
   failures: number;
 }
 
-/** When the lease of a run ends, unless its process renews it. */
+/** How long the lease of a run lasts unless its process renews it. */
 const LEASE_SECONDS = 15;
 export const LEASE = `NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND`;
 
-/** A lease that ends later than a new one would was granted before the database's clock was set back. */
+/** A lease that ends later than a new lease would was granted before the database's clock was set back. It does not count as held. */
 export const LEASE_IS_HELD = `(s.lease_until >= NOW(6) AND s.lease_until <= NOW(6) + INTERVAL ${LEASE_SECONDS + 1} SECOND)`;

@@ -15,11 +15,11 @@ import { hasPendingFiles, isKnown, LeaseLostError, recordFile } from './source-f
 import { claimSource, RENEW_EVERY, renewLease, type SourceClock } from './source-lease.ts';
 import { RefusedFileError, RunInterruptedError, stageFile } from './stage-file.ts';
 
-/** How long a run waits for the imports of its files, so that most files are marked by the run that collects them. Milliseconds. */
+/** How long a run waits for the imports of its files, so that it can mark most of its files itself. Milliseconds. */
 const IMPORT_PATIENCE = 10_000;
 const LOOK_EVERY = 100;
 
-/** After this many files in a row that cannot be read, the source itself is taken to be broken. */
+/** After this many unreadable files in a row, the source itself counts as broken. */
 const MAX_UNREADABLE = 3;
 
 const UNEXPECTED = 'The run failed. The operator finds the reason in the log.';
@@ -30,7 +30,7 @@ interface CollectorOptions {
   database: DataSource;
   secrets: SecretBox;
   guard: AddressGuard;
-  /** The folder below which a customer's folder sources lie; null: there is none. */
+  /** The folder that contains a customer's folder sources; null: there is none. */
   folderOf: (customerId: string) => string | null;
   /** Queues an import. A failure is logged, and the reconciler queues it later. */
   queueImport: (queued: { importId: string; customerId: string }) => Promise<void>;
@@ -44,8 +44,8 @@ interface CollectorOptions {
 export interface Collector {
   /**
    * Collects from a source, if it is due and no other run is in progress.
-   * @param shutdown ends the run. It is continued elsewhere, or after the next start.
-   * @throws when MySQL cannot be reached. The run is then taken over when its lease has ended.
+   * @param shutdown ends the run. Another process continues the run, or this one after its next start.
+   * @throws when MySQL cannot be reached. Another process takes over the run when its lease has ended.
    */
   run(sourceId: string, shutdown: AbortSignal): Promise<RunOutcome>;
 }
@@ -113,7 +113,8 @@ export function createCollector(options: CollectorOptions): Collector {
         try {
           await collectFile(source, connector, file, watch, tally);
         } catch (error) {
-          // One file that cannot be read must not hold up the others. Behind a cursor it would be left out for good.
+          // A file that cannot be read must not hold up the others. But a file with a cursor must not be skipped, because the cursor
+          // would then pass it for good.
           if (!(error instanceof SourceError) || file.cursor !== undefined || signal.aborted) throw error;
           unreadable.push(error);
           if (unreadable.length >= MAX_UNREADABLE) break;
@@ -161,7 +162,7 @@ export function createCollector(options: CollectorOptions): Collector {
     }
   }
 
-  /** A file that is collected begins a trace, as a request does that brings one. */
+  /** Each collected file begins a trace, like each request with a file. */
   const beginSpan = ({ id, customerId, kind }: ClaimedSource): Span | undefined =>
     tracing?.begin({
       name: 'collect file',
@@ -174,7 +175,7 @@ export function createCollector(options: CollectorOptions): Collector {
       },
     });
 
-  /** Files whose imports take longer are marked by a later run. */
+  /** Marks files whose imports end soon. A later run marks the others. */
   async function markRemaining(
     source: ClaimedSource,
     connector: Connector,

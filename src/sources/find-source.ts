@@ -4,7 +4,7 @@ import { notFound } from '../platform/problems/problem.ts';
 
 /** Finds sources and their runs, for the API and for the console. */
 
-/** How a source stands, with the name of its customer. */
+/** The state of a source, with the name of its customer. */
 export interface SourceSummary {
   id: string;
   customer_id: string;
@@ -36,13 +36,13 @@ export interface SourceRow extends SourceSummary {
   created_at: Date;
 }
 
-/** The ids are found first, so that the joins cost a page and no more. Indexes of the joins: the primary keys. */
+/** Finds the ids first, so that only one page is joined. Indexes of the joins: the primary keys. */
 const ROWS = (ids: string) => `
   SELECT ${SUMMARY_COLUMNS}, s.settings, s.credentials, s.schedule, s.account_id, s.format, s.profile, s.create_accounts, s.on_conflict,
     s.created_at
   FROM (${ids}) f JOIN sources s ON s.id = f.id JOIN customers u ON u.id = s.customer_id ORDER BY s.id`;
 
-/** A key limited to accounts sees the sources of its accounts, and not those for all. */
+/** A key limited to accounts sees only sources of its accounts, and none for all accounts. */
 const VISIBLE = "customer_id = ? AND status <> 'deleted' AND (? OR account_id IN (?))";
 
 const visibleTo = ({ customerId, accountIds }: SourceViewer) => [
@@ -58,7 +58,7 @@ const FIND = {
   customer: `
     SELECT id FROM sources FORCE INDEX (sources_page)
     WHERE ${VISIBLE} AND id > ? ORDER BY id LIMIT ?`,
-  // Those that are for the account alone, and those whose files had movements of it.
+  // Sources for this account alone, and sources whose files had movements of it.
   account: `
     SELECT id FROM (
       SELECT id FROM sources FORCE INDEX (sources_account) WHERE account_id = ? AND status <> 'deleted'
@@ -67,22 +67,22 @@ const FIND = {
     WHERE id > ? ORDER BY id LIMIT ?`,
 } as const;
 
-/** Who looks at the sources of a customer. */
+/** The caller that looks at the sources of a customer. */
 type SourceViewer = Pick<Caller, 'customerId' | 'accountIds'>;
 
 interface SourceFilters {
   /** null: the sources of all customers, for operators. */
   viewer: SourceViewer | null;
   status?: 'active' | 'paused' | undefined;
-  /** For operators. */
+  /** Only for operators. */
   accountId?: string | undefined;
   after: string;
 }
 
 /**
- * Lists sources, the oldest first. One filter decides the index, and the others leave rows out, so that a page may be shorter than
+ * Lists sources, the oldest first. One filter decides the index. The other filters leave rows out, so a page may be shorter than
  * `limit`.
- * @returns `next`: the id after which the next page begins; null: this is the last one.
+ * @returns `next`: the id after which the next page begins; null: this is the last page.
  */
 export async function listSources(
   sql: Sql,
@@ -112,7 +112,7 @@ const ONE = 'SELECT id FROM sources WHERE id = ?';
 
 /**
  * Reads a source.
- * @param viewer null: an operator, who sees deleted ones too.
+ * @param viewer null: an operator, who also sees deleted sources.
  * @throws {Problem} 404 when it does not exist, or the viewer may not see it.
  */
 export async function findSource(sql: Sql, viewer: SourceViewer | null, id: string): Promise<SourceRow> {
@@ -134,7 +134,7 @@ export interface RunRow {
   error: string | null;
 }
 
-/** Imports that are shown of each run. */
+/** The most imports that are shown for each run. */
 export const MAX_RUN_IMPORTS = 100;
 
 export const RUN_STATUSES = ['running', 'done', 'failed'] as const;
@@ -148,7 +148,7 @@ export interface RunFilters {
   before: string;
 }
 
-/** Index: source_runs_page. At most 1,000 runs of a source are kept, so filters may leave out what they like. */
+/** Index: source_runs_page. At most 1,000 runs of a source are kept, so filters may leave out many rows. */
 const RUNS = (conditions: readonly string[]) => `
   SELECT id, status, started_at, finished_at, files, error FROM source_runs FORCE INDEX (source_runs_page)
   WHERE ${['source_id = ?', ...conditions, 'id < ?'].join(' AND ')} ORDER BY id DESC LIMIT ?`;
@@ -180,7 +180,7 @@ const IMPORTS = `
     FROM source_files WHERE run_id IN (?) AND import_id IS NOT NULL) f
   WHERE place <= ${MAX_RUN_IMPORTS} ORDER BY runId, place`;
 
-/** Reads the imports of runs, in the order in which their files were collected. @returns them by run. */
+/** Reads the imports of runs, in the order in which their files were collected. @returns the imports by run. */
 export async function findRunImports(
   sql: Sql,
   runIds: readonly string[],

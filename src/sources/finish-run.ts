@@ -8,22 +8,22 @@ import type { SourceClock } from './source-lease.ts';
 import { backoff } from './source-schedule.ts';
 
 /**
- * How a run ended. `done`: the source was looked at from beginning to end; files of it may have failed. `failed`: it was not.
- * `interrupted`: for a reason that is not the source's, so that it does not count as a failure and is continued soon.
+ * How a run ended. `done`: the run has looked at the whole source, but files may have failed. `failed`: the run could not do this.
+ * `interrupted`: the source is not the reason, so the run does not count as a failure and is continued soon.
  */
 export type RunEnd =
   | { status: 'done'; tally: RunTally }
   | { status: 'failed' | 'interrupted'; error: string };
 
-/** Runs that are kept for each source. */
+/** How many runs are kept for each source. */
 const KEPT_RUNS = 1_000;
 
 const END_RUN = `
   UPDATE source_runs SET status = ?, finished_at = NOW(6), error = ? WHERE id = ? AND status = 'running'`;
 
 /**
- * MySQL assigns from left to right, so `error` comes before the count that it depends on: a run that found nothing leaves what is
- * wrong with the files of an earlier one, and clears what was wrong with the source.
+ * MySQL assigns from left to right, so `error` comes before the count that it depends on. A run that found no files keeps an earlier
+ * run's error about files, and clears an error about the source.
  */
 const DONE = `
   UPDATE sources SET run_id = NULL, lease_until = NULL, error = IF(?, ?, IF(? OR consecutive_failures > 0, NULL, error)),
@@ -38,11 +38,11 @@ const INTERRUPTED = `
   UPDATE sources SET run_id = NULL, lease_until = NULL, next_run_at = IF(status = 'active', NOW(6), NULL)
   WHERE id = ? AND run_id = ?`;
 
-/** Index: source_runs_page. The files of a run that is deleted stay known. */
+/** Index: source_runs_page. The files of a deleted run stay known. */
 const OLDEST_KEPT = `SELECT id FROM source_runs WHERE source_id = ? ORDER BY id DESC LIMIT 1 OFFSET ${KEPT_RUNS - 1}`;
 const DELETE_OLDER = 'DELETE FROM source_runs WHERE source_id = ? AND id < ?';
 
-/** Ends a run, and shows in the accounts how it ended. Changes nothing when the run is not its source's any more. */
+/** Ends a run, and shows its result in the accounts. Changes nothing if the source has another run now, or none. */
 export function finishRun(
   database: DataSource,
   source: ClaimedSource,
@@ -95,7 +95,7 @@ const ACCOUNTS = `
   SELECT account_id AS id FROM sources WHERE id = ? AND account_id IS NOT NULL
   UNION SELECT account_id FROM source_accounts WHERE source_id = ?`;
 
-/** The error of the source that ran last, among those that the account has movements from. Index: sources_page. */
+/** Of the sources that the account has movements from, takes the error of the source that ran last. Index: sources_page. */
 const REFRESH = `
   UPDATE accounts a SET
     a.last_work = IF(?, GREATEST(COALESCE(a.last_work, NOW(6)), NOW(6)), a.last_work),
@@ -107,16 +107,16 @@ const REFRESH = `
       ORDER BY s.last_run_at DESC, s.id DESC LIMIT 1)
   WHERE a.id IN (?)`;
 
-/** The accounts that a source is about: its own, and those of the movements that it has brought. */
+/** The accounts of a source: its own account, and the accounts of movements from its files. */
 export async function findSourceAccounts(sql: Sql, sourceId: string): Promise<string[]> {
   const rows = await sql.query<{ id: string }[]>(ACCOUNTS, [sourceId, sourceId]);
   return rows.map(({ id }) => id);
 }
 
 /**
- * Writes what accounts show of their sources.
+ * Writes the state of their sources to accounts.
  * @param sql a transaction, which is repeated when an import is writing the same accounts.
- * @param hasWorked whether a run has just ended well, which is work on these accounts.
+ * @param hasWorked whether a run has just ended well, which counts as work on these accounts.
  */
 export async function refreshAccounts(
   sql: Sql,
@@ -127,7 +127,7 @@ export async function refreshAccounts(
   await sql.query(REFRESH, [hasWorked, accountIds]);
 }
 
-/** Failed runs in a row after which a source is reported. One or two may be a network that was down for a moment. */
+/** After this many failed runs in a row, a source is reported. One or two failures may come from a short network outage. */
 const FAILURES = 3;
 
 const READ = 'SELECT id, customer_id, title, kind, next_run_at FROM sources WHERE id = ?';
@@ -141,7 +141,7 @@ interface FailingSource {
 }
 
 /**
- * Records a `source.failing` with the third failure in a row: once for each series of failures, since each failure raises their
+ * Records a `source.failing` at the third failure in a row. Each series of failures is recorded once, because each failure raises the
  * number by one.
  * @param sql the transaction that counts the failure.
  */

@@ -5,19 +5,19 @@ import type { ClaimedSource } from './claimed-source.ts';
 import type { Connector, FileOutcome } from './connector.ts';
 import { type EndedFile, findEndedFiles, findReasons, setOutcome } from './source-files.ts';
 
-/** Reasons for rejected rows that are written beside a file. */
+/** The most reasons for rejected rows that are written beside a file. */
 const SHOWN_REASONS = 100;
 
-/** The outcome of a run's files. */
+/** The outcomes of a run's files. */
 export interface RunTally {
   done: number;
   failed: number;
-  /** The error of the first file that failed; null while none did. */
+  /** The error of the first file that failed. null: none has failed. */
   firstFailure: string | null;
 }
 
 /**
- * Marks the files whose imports have ended, in the source and in MySQL. The source comes first: a crash between the two repeats it.
+ * Marks the files whose imports have ended, first in the source and then in MySQL. After a crash between the two, both are repeated.
  * @throws {SourceError} when a file cannot be marked.
  */
 export async function markEndedFiles(
@@ -39,14 +39,14 @@ export async function markEndedFiles(
   }
 }
 
-/** Counts a file that failed. @param sentence why. */
+/** Counts a file that failed. @param sentence the reason. */
 export function addFailure(tally: RunTally, name: string, sentence: string): void {
   tally.failed += 1;
   tally.firstFailure ??= `${name}: ${sentence}`;
 }
 
 /**
- * Why a file counts as failed, for the people of its source: it could not be read, or rows of it were rejected.
+ * Describes why a file counts as failed, for the owner of its source: it could not be read, or rows of it were rejected.
  * @returns null when it did not fail.
  */
 async function describeFailure(

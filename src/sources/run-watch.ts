@@ -4,29 +4,29 @@ import { RunInterruptedError } from './stage-file.ts';
 
 const MINUTE = 60_000;
 
-/** How long a run may take, and in which time its source must send another file or `LEAST_BYTES`. Milliseconds. */
+/** How long a run may take, and within what time its source must send another file or `LEAST_BYTES`. Milliseconds. */
 export interface RunLimits {
   total: number;
   silence: number;
 }
 
-/** A source that sends less than this in the time is as good as silent, and other sources wait for its run. */
+/** A source that sends less than this within the limit counts as silent, because other sources wait for its run. */
 const LEAST_BYTES = 64 * 1_024;
 
 export const RUN_LIMITS: RunLimits = { total: 60 * MINUTE, silence: 2 * MINUTE };
 
-/** Reasons that end a run before it has looked at everything. */
+/** Ends a run early if there is a reason. */
 interface RunWatch {
   /** Aborted with the reason, an error. */
   signal: AbortSignal;
-  /** A file, or bytes of one, came from the source. */
+  /** A file, or bytes of a file, came from the source. */
   noteProgress(bytes?: number): void;
   stop(): void;
 }
 
 /**
  * Watches a run.
- * @param renew renews the lease. false: it is lost.
+ * @param renew renews the lease. Returns false if the lease is lost.
  * @param shutdown aborted when the process ends.
  */
 export function watchRun({
@@ -47,7 +47,7 @@ export function watchRun({
   shutdown.addEventListener('abort', onShutdown);
 
   const lease = setInterval(async () => {
-    // If MySQL cannot be reached, the next one renews it. What the run writes is fenced by the lease.
+    // If MySQL cannot be reached, the next attempt renews the lease. The run can write only while it has the lease.
     const isHeld = await renew().catch(() => true);
     if (!isHeld) end(new LeaseLostError('another run has the source'));
   }, renewEvery);
@@ -79,7 +79,7 @@ export function watchRun({
   };
 }
 
-/** Yields what another iterable does until the signal is aborted, also if that one does not answer any more. @throws its reason. */
+/** Yields the items of another iterable until the signal is aborted, even if that iterable hangs. @throws the signal's reason. */
 export async function* untilAborted<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const iterator = items[Symbol.asyncIterator]();
   const aborted = new Promise<never>((_, reject) => {
@@ -97,7 +97,7 @@ export async function* untilAborted<T>(items: AsyncIterable<T>, signal: AbortSig
       yield value;
     }
   } finally {
-    // Not awaited when aborted: one that hangs would hang here too.
+    // Not awaited after an abort, because an iterable that hangs would hang here too.
     const ended = iterator.return?.(undefined);
     ended?.catch(() => {});
     if (!signal.aborted) await ended;

@@ -35,10 +35,10 @@ async function requireRoom(sql: Sql, customerId: string): Promise<void> {
 
 /**
  * Stores a new source.
- * @param seal returns the sealed credentials. They are bound to the row, whose id is known only after the INSERT.
+ * @param seal returns the sealed credentials. Sealing needs the row's id, which is known only after the INSERT.
  * @param record runs in the same transaction.
- * @returns its id.
- * @throws {Problem} 409 when the customer has too many.
+ * @returns the source's id.
+ * @throws {Problem} 409 when the customer has reached the limit of sources.
  */
 export function insertSource(
   database: DataSource,
@@ -67,7 +67,7 @@ export function insertSource(
   });
 }
 
-/** A source with an interval is due as soon as it exists, one with a cron expression when its time comes. */
+/** A source with an interval is due immediately. A source with a cron expression is due when its time comes. */
 const firstRun = (schedule: SourceSchedule, now: Date): Date =>
   'cron' in schedule ? nextSlot(schedule, now, now) : now;
 
@@ -77,13 +77,13 @@ async function readCreated(sql: Sql, id: string): Promise<Date> {
   return row.created_at;
 }
 
-/** The effects of a change beside setting its columns. */
+/** A change of a source: its columns and its other effects. */
 export interface SourceChangePlan {
   columns: SourceColumns;
   schedule: SourceSchedule;
-  /** The place or how it is entered has changed: the run in progress ends, and the next one begins immediately. */
+  /** The settings or the credentials have changed. The run in progress ends, and the next run begins immediately. */
   isElsewhere: boolean;
-  /** The settings have changed: nothing that was collected is known any more. */
+  /** The settings have changed. Files that were collected before are not known any more. */
   isForgotten: boolean;
   isRescheduled: boolean;
   status: 'active' | 'paused' | undefined;
@@ -159,8 +159,8 @@ const NEWEST_RUN = 'SELECT MAX(id) AS id FROM source_runs WHERE source_id = ?';
 
 /**
  * Asks for a run of a source, whatever its schedule, its backoff and its status.
- * @param sql a transaction. Runs begin under the lock that it takes, so that each of them begins either before or after the request.
- * @returns the id of the last run that began before the request; null: none did. The next one is the run that was asked for.
+ * @param sql a transaction. It takes the lock under which runs begin, so each run begins either before or after the request.
+ * @returns the id of the last run that began before the request; null: none did. The next run is the requested run.
  */
 export async function requestRun(sql: Sql, id: string): Promise<string | null> {
   await sql.query(REQUEST, [id]);
@@ -169,8 +169,8 @@ export async function requestRun(sql: Sql, id: string): Promise<string | null> {
 }
 
 /**
- * Makes or removes the job scheduler of a source that was created or changed, and queues it if it is due. Redis may be unreachable: the
- * reconciler then finds the source when it is overdue.
+ * Makes or removes the job scheduler of a source that was created or changed, and queues the source if it is due. If Redis is
+ * unreachable, the reconciler finds the source when it is overdue.
  */
 export async function wakeSource(
   { queues, log }: Pick<Runtime, 'queues' | 'log'>,

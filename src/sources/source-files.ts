@@ -3,9 +3,9 @@ import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
 import { type ClaimedSource, LEASE } from './claimed-source.ts';
 
-/** The files that sources have brought: which are known, and whose imports have ended. */
+/** The files of sources: which files are known, and whose imports have ended. */
 
-/** The run is not its source's any more. */
+/** The source has another run now, or none. */
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
@@ -22,7 +22,7 @@ export const fingerprintOf = (
 /** Index: source_files_fingerprint. */
 const KNOWN = 'SELECT 1 FROM source_files WHERE source_id = ? AND fingerprint = ?';
 
-/** Whether a file was collected before, with the same settings. */
+/** Says whether a file was collected before with the same settings. */
 export async function isKnown(
   sql: Sql,
   source: ClaimedSource,
@@ -34,14 +34,14 @@ export async function isKnown(
 const ADD_FILE = `
   INSERT INTO source_files (source_id, customer_id, run_id, fingerprint, name, version, import_id, outcome) VALUES (?)`;
 const COUNT_FILE = 'UPDATE source_runs SET files = files + 1 WHERE id = ?';
-/** Renews the lease too, so that the row changes even if the position does not. */
+/** Also renews the lease, so that the row changes even if the position stays the same. */
 const MOVE_POSITION = `
   UPDATE sources SET position = ?, lease_until = ${LEASE} WHERE id = ? AND run_id = ?`;
 
 /**
  * Records a file that is staged, so that no later run collects it again.
- * @param file.importId null: the file was refused, and has failed.
- * @throws {LeaseLostError} when the run is not the source's any more. Nothing is recorded then.
+ * @param file.importId null: the file was refused and has failed.
+ * @throws {LeaseLostError} when the source has another run now, or none. Then nothing is recorded.
  */
 export function recordFile(
   database: DataSource,
@@ -74,7 +74,7 @@ export function recordFile(
   });
 }
 
-/** A file whose import has ended, and that is not marked yet. */
+/** A file whose import has ended, but that is not marked yet. */
 export interface EndedFile {
   id: string;
   name: string;
@@ -91,14 +91,14 @@ const ENDED = `
   FROM source_files f JOIN imports i ON i.id = f.import_id
   WHERE f.outcome = 'pending' AND f.source_id = ? AND i.status IN ('done', 'failed')`;
 
-/** Reads the files whose imports have ended, in the order in which they were collected; at most 100. */
+/** Reads at most 100 files whose imports have ended, in the order in which they were collected. */
 export const findEndedFiles = (sql: Sql, sourceId: string): Promise<EndedFile[]> =>
   sql.query(
     `SELECT f.id, f.name, f.version, f.import_id, i.status, i.error, i.received, i.rejected ${ENDED} ORDER BY f.id LIMIT 100`,
     [sourceId],
   );
 
-/** Whether a source has files that can be marked. */
+/** Says whether a source has files that can be marked. */
 export async function hasEndedFiles(sql: Sql, sourceId: string): Promise<boolean> {
   return (await sql.query<unknown[]>(`SELECT 1 ${ENDED} LIMIT 1`, [sourceId])).length > 0;
 }
@@ -106,7 +106,7 @@ export async function hasEndedFiles(sql: Sql, sourceId: string): Promise<boolean
 /** Index: source_files_outcome. */
 const PENDING = `SELECT 1 FROM source_files WHERE outcome = 'pending' AND source_id = ? LIMIT 1`;
 
-/** Whether a source has files whose imports have not ended, or that are not marked. */
+/** Says whether a source has files whose imports have not ended, or that are not marked. */
 export async function hasPendingFiles(sql: Sql, sourceId: string): Promise<boolean> {
   return (await sql.query<unknown[]>(PENDING, [sourceId])).length > 0;
 }
@@ -121,7 +121,7 @@ export async function setOutcome(sql: Sql, fileId: string, outcome: 'done' | 'fa
 const REASONS = `
   SELECT line, path, message FROM import_errors WHERE import_id = ? AND severity = 'error' ORDER BY line, path LIMIT ?`;
 
-/** Why rows of an import were rejected, the first ones. */
+/** Reads the first reasons why rows of an import were rejected. */
 export const findReasons = (
   sql: Sql,
   importId: string,

@@ -66,7 +66,7 @@ const Schedule = v.pipe(
   ),
 );
 
-/** Any object of a kind's own, for the document. The schema of the kind checks it. */
+/** Documents an object whose members depend on the kind. The schema of the kind checks it. */
 function documentedKinds(schemas: readonly v.GenericSchema[]): Record<string, unknown> {
   const texts = schemas.map((schema) => {
     const { $schema: _, ...rest } = toJsonSchema(schema, { errorMode: 'ignore', typeMode: 'input' });
@@ -156,16 +156,16 @@ export type SourceChange = v.InferOutput<typeof SourceChange>;
 const SAME = `
   SELECT id FROM sources WHERE customer_id = ? AND kind = ? AND status <> 'deleted' AND settings = ? AND id <> ? LIMIT 1`;
 
-/** Checks of what a client says about a source that need more than a schema. Each throws a Problem 422. */
+/** Checks of a client's input that need more than a schema. Each throws a Problem 422. */
 export interface SourceChecks {
-  /** The account must be one of the caller's. */
+  /** Requires that the account is one of the caller's. */
   requireAccount(accountId: string | null): Promise<void>;
   /**
-   * @param source.id '0' for one that is still to be created.
+   * @param source.id '0' for a new source.
    * @returns the settings as they are stored.
    */
   requireSettings(source: { id: string; kind: string; settings: object }): Promise<string>;
-  /** Credentials that were given for one server are not sent to another, which may be the caller's own. @param settings as they are stored. */
+  /** Credentials for one server must not be sent to another server, which may be the caller's own. `before` and `after` are stored settings. */
   requireSameServer(kind: string, before: string, after: string): void;
   /** @returns the credentials as they are sealed; null: none. */
   requireCredentials(kind: string, credentials: object | null | undefined): string | null;

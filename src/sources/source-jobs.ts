@@ -4,9 +4,9 @@ import type { Queues } from '../platform/queues/queues.ts';
 import { LEASE_IS_HELD } from './claimed-source.ts';
 import { intervalOf, nextSlot, type SourceSchedule } from './source-schedule.ts';
 
-/** Jobs of sources: one when a run is asked for, and a job scheduler that adds one whenever the source is due. */
+/** Jobs of sources. A requested run adds a job. A job scheduler adds a job whenever the source is due. */
 
-/** An active source, as its scheduler needs it. */
+/** The data of an active source that its scheduler needs. */
 interface ScheduledSource {
   id: string;
   schedule: SourceSchedule;
@@ -16,7 +16,7 @@ interface ScheduledSource {
 
 const nameOf = (sourceId: string): string => `source-${sourceId}`;
 
-/** Adds a job for each source. A source that has such a job already, waiting or active, keeps it. */
+/** Adds a job for each source. A source that already has such a job, waiting or active, keeps it. */
 export async function queueSources(queues: Queues, sourceIds: readonly string[]): Promise<void> {
   await queues.sources.addBulk(
     sourceIds.map((sourceId) => ({
@@ -27,7 +27,7 @@ export async function queueSources(queues: Queues, sourceIds: readonly string[])
   );
 }
 
-/** Makes the scheduler of a source, in place of one that may be there. Its jobs come when MySQL says that the source is due. */
+/** Makes or replaces the scheduler of a source. The scheduler adds jobs at the times when the source is due. */
 export async function scheduleSource(
   queues: Queues,
   { id, schedule, createdAt }: ScheduledSource,
@@ -46,8 +46,8 @@ export async function scheduleSource(
 }
 
 /**
- * The id of the source's next job: one that was asked for, or that of its scheduler.
- * @returns null when there is none, or Redis cannot be reached.
+ * Finds the id of the source's next job: a requested job, or the next job of its scheduler.
+ * @returns null when there is no job, or Redis cannot be reached.
  */
 export async function findSourceJob(
   { sources }: Pick<Queues, 'sources'>,
@@ -68,9 +68,9 @@ export async function unscheduleSource(queues: Queues, sourceId: string): Promis
 }
 
 /**
- * Sources without a run that should have one: overdue ones, those whose run lost its process, those for which a run was asked for, and
- * those with files whose imports have ended since. A source is overdue 5 s after its time, because its scheduler comes first. There are
- * few sources, so the table is read as a whole. Index for the files: source_files_outcome.
+ * Sources that need a run: overdue sources, sources whose run lost its process, sources with a requested run, and sources with files whose
+ * imports have ended since. A source is overdue 5 s after its time, so that its scheduler comes first. There are few sources, so the table
+ * is read as a whole. Index for the files: source_files_outcome.
  */
 const DUE = `
   SELECT s.id, s.schedule, s.created_at AS createdAt,
@@ -83,8 +83,8 @@ const DUE = `
         WHERE f.outcome = 'pending' AND i.status IN ('done', 'failed'))))))`;
 
 /**
- * Queues sources that are due and have no run. The scheduler of one that is overdue has been lost, for example because Redis was
- * emptied, or fits a former schedule: it is made again.
+ * Queues sources that are due and have no run. If a source is overdue, its scheduler was lost, for example because Redis was emptied, or
+ * follows an old schedule. Such a scheduler is made again.
  * @returns the number of sources.
  */
 export async function reconcileSources({
@@ -103,7 +103,7 @@ export async function reconcileSources({
   const now = new Date();
   for (const { id, schedule, createdAt, isOverdue } of due) {
     if (Number(isOverdue) !== 1) continue;
-    // One source must not hold up the others.
+    // A failure for one source must not hold up the others.
     await scheduleSource(queues, { id, schedule: JSON.parse(schedule), createdAt }, now).catch(
       (err: unknown) => log.warn({ err, sourceId: id }, 'source not scheduled'),
     );

@@ -5,9 +5,9 @@ import { reportFailingSource } from './finish-run.ts';
 import { hasEndedFiles } from './source-files.ts';
 import { backoff, nextSlot, type SourceSchedule } from './source-schedule.ts';
 
-/** Who may collect from a source. One run of a source is in progress at a time, and its process renews a lease. */
+/** The lease of a source. A source has one run at a time, and the process of that run renews the lease. */
 
-/** `inactive`: paused or deleted, so that it needs no jobs. */
+/** `inactive`: the source is paused or deleted, so it needs no jobs. */
 type Claim =
   | { outcome: 'claimed'; source: ClaimedSource }
   | { outcome: 'not due' | 'in progress' | 'inactive' };
@@ -21,12 +21,12 @@ export interface SourceClock {
 export const RENEW_EVERY = 4_000;
 
 /**
- * A source whose process ended this often in a row, without having collected a file, waits like one that fails. It may be what ends
- * one process after the other.
+ * If the process of a source crashed this often in a row without collecting a file, the source waits like a failing source, because the
+ * source may be the cause of the crashes.
  */
 const MAX_CRASHES = 3;
 
-/** A row of `sources`, as a run needs it. */
+/** The columns of `sources` that a run needs. */
 interface LeaseRow {
   id: string;
   customer_id: string;
@@ -50,7 +50,7 @@ interface LeaseRow {
   is_due: number | string | null;
 }
 
-/** The tolerance is for clocks that differ: a job that comes a little early must not be lost. */
+/** The tolerance allows for different clocks. Without it, a job that comes a little early would be lost. */
 const READ = `
   SELECT id, customer_id, kind, settings, credentials, schedule, account_id, format, profile, create_accounts, status, revision,
     position, consecutive_failures, is_requested, run_id, created_at, next_run_at, ${LEASE_IS_HELD} AS is_leased,
@@ -76,7 +76,7 @@ const TAKE = `
 const CRASHED = 'The process that ran it ended before the run did.';
 
 /**
- * Begins a run of a source that is due, or was asked for, or whose last run lost its process, or that has files to mark and is not
+ * Begins a run of a source that is due or has a requested run, or whose last run lost its process, or that has files to mark and is not
  * failing.
  */
 export function claimSource(database: DataSource, id: string, clock: SourceClock): Promise<Claim> {
@@ -93,7 +93,7 @@ export function claimSource(database: DataSource, id: string, clock: SourceClock
     if (isAbandoned) {
       await sql.query(ABANDON_RUN, [CRASHED, row.run_id]);
       const [run] = await sql.query<{ files: number }[]>(FILES_OF_RUN, [row.run_id]);
-      // After a run that has collected files, the next one has less to do: it need not wait.
+      // If the crashed run has collected files, the next run has less to do and need not wait.
       row.consecutive_failures = run !== undefined && run.files > 0 ? 0 : row.consecutive_failures + 1;
       if (row.consecutive_failures > MAX_CRASHES && !isRequested)
         return await waitAfterCrash(sql, row, clock);
@@ -117,7 +117,7 @@ async function beginRun(sql: Sql, row: LeaseRow, { now }: SourceClock): Promise<
   const { id, customer_id: customerId, created_at: createdAt } = row;
   const schedule: SourceSchedule = JSON.parse(row.schedule);
   const { insertId } = await sql.query<WriteResult>(ADD_RUN, [id, customerId]);
-  // A run that comes a little early is that of its slot. The same slot must not be due again when it ends.
+  // A run that comes a little early counts as the run of its slot. The slot must not be due again when the run ends.
   const slot = Number(row.is_due) === 1 ? (row.next_run_at?.getTime() ?? 0) : 0;
   const next = nextSlot(schedule, createdAt, new Date(Math.max(now().getTime(), slot)));
   await sql.query(TAKE, [insertId, row.consecutive_failures, next, id]);
@@ -141,7 +141,7 @@ async function beginRun(sql: Sql, row: LeaseRow, { now }: SourceClock): Promise<
 
 const RENEW = `UPDATE sources SET lease_until = ${LEASE} WHERE id = ? AND run_id = ?`;
 
-/** @returns false when the run is not the source's any more: the source was changed, or the run was taken over. */
+/** @returns false when the lease is lost, because the source was changed or the run was taken over. */
 export async function renewLease(sql: Sql, { id, runId }: ClaimedSource): Promise<boolean> {
   const { affectedRows } = await sql.query<WriteResult>(RENEW, [id, runId]);
   return affectedRows === 1;
@@ -150,7 +150,7 @@ export async function renewLease(sql: Sql, { id, runId }: ClaimedSource): Promis
 const REVOKE = 'UPDATE sources SET run_id = NULL, lease_until = NULL WHERE id = ?';
 const RUN_OF = 'SELECT run_id FROM sources WHERE id = ? FOR UPDATE';
 
-/** Ends the run of a source that is changed. Its process notices that it has lost the lease. @param reason one sentence. */
+/** Ends the run of a source that is changed. The run's process notices that it has lost the lease. @param reason one sentence. */
 export async function revokeRun(sql: Sql, id: string, reason: string): Promise<void> {
   const [row] = await sql.query<{ run_id: string | null }[]>(RUN_OF, [id]);
   if (row === undefined || row.run_id === null) return;

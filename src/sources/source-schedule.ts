@@ -1,6 +1,6 @@
 import { CronExpressionParser } from 'cron-parser';
 
-/** When a source is due: at equal intervals, or by the clock of a time zone. */
+/** When a source is due: at equal intervals, or at times in a time zone. */
 export type SourceSchedule = { every: string } | { cron: string; time_zone: string };
 
 const UNITS = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 } as const;
@@ -9,10 +9,10 @@ const MINUTE = UNITS.m;
 const SHORTEST = 10 * UNITS.s;
 const LONGEST = 31 * UNITS.d;
 
-/** The longest that a failing source waits. */
+/** The longest time that a failing source waits. */
 const LONGEST_BACKOFF = 6 * UNITS.h;
 
-/** Parses an interval such as `15m`. @returns milliseconds; null when it is none, or not from 10 s to 31 days. */
+/** Parses an interval such as `15m`. @returns milliseconds; null when it is not an interval from 10 s to 31 days. */
 export function parseInterval(text: string): number | null {
   const [, count, unit] = /^([1-9][0-9]{0,6})([smhd])$/.exec(text) ?? [];
   if (count === undefined) return null;
@@ -20,7 +20,7 @@ export function parseInterval(text: string): number | null {
   return interval >= SHORTEST && interval <= LONGEST ? interval : null;
 }
 
-/** Whether the name is that of a time zone, such as `Europe/Istanbul`. */
+/** Says whether a name is the name of a time zone, such as `Europe/Istanbul`. */
 export function isTimeZone(name: string): boolean {
   try {
     new Intl.DateTimeFormat('en', { timeZone: name });
@@ -30,7 +30,7 @@ export function isTimeZone(name: string): boolean {
   }
 }
 
-/** Whether an expression has the five fields of cron and is due some day. */
+/** Says whether an expression has the five fields of cron and ever matches a date. */
 export function isCron(expression: string): boolean {
   if (expression.trim().split(/\s+/).length !== 5) return false;
   try {
@@ -42,7 +42,7 @@ export function isCron(expression: string): boolean {
 }
 
 /**
- * The first time after a moment at which a source is due. Intervals are counted from a fixed moment, so that they do not drift.
+ * Finds the first time after `after` at which a source is due. Intervals are counted from a fixed moment, so that they do not drift.
  * @param start the moment from which intervals are counted.
  * @throws {Error} when the schedule is not valid.
  */
@@ -64,8 +64,8 @@ export function intervalOf({ every }: { every: string }): number {
 }
 
 /**
- * How long a source waits after a failed run: its interval, or a minute if it has a cron expression, then twice as long after each
- * further failure, up to 6 h, ± 20 %.
+ * How long a source waits after a failed run: its interval (at least a minute), or a minute if it has a cron expression. The wait doubles
+ * with each further failure, up to 6 h, ± 20 %.
  * @param failures in a row, from 1.
  * @param random from 0 to 1.
  * @returns milliseconds.

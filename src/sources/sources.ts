@@ -87,7 +87,7 @@ export async function changeSource(
   return changed;
 }
 
-/** The columns of `sources` that a change sets, and what follows from it. @throws {Problem} 422 for wrong settings or credentials. */
+/** The columns of `sources` that a change sets, and its other effects. @throws {Problem} 422 for wrong settings or credentials. */
 async function planChange(
   change: SourceChange,
   source: SourceRow,
@@ -129,7 +129,7 @@ export async function deleteSource(
     recordChange(sql, caller, { action: 'delete', subject: `source ${id}` }),
   );
   if (!isDeleted) throw notFound('source');
-  // Redis may be unreachable. The next job of its scheduler then removes it.
+  // If Redis is unreachable, the next job of the scheduler removes the scheduler.
   await unscheduleSource(queues, id).catch((err: unknown) =>
     log.warn({ err, sourceId: id }, 'source not unscheduled yet'),
   );
@@ -137,7 +137,7 @@ export async function deleteSource(
 
 /**
  * Runs a source now, whatever its schedule.
- * @returns it, with the id of the last run that began before; null: none did.
+ * @returns the source, with the id of the last run that began before; null: none did.
  * @throws {Problem} 404.
  */
 export async function runSource(
@@ -151,7 +151,7 @@ export async function runSource(
     await recordChange(sql, caller, { action: 'run', subject: `source ${source.id}` });
     return newest;
   });
-  // Redis may be unreachable. The reconciler then queues the source within 10 s.
+  // If Redis is unreachable, the reconciler queues the source within 10 s.
   await queueSources(queues, [source.id]).catch((err: unknown) =>
     log.warn({ err, sourceId: source.id }, 'source not queued yet'),
   );

@@ -6,19 +6,19 @@ import type { ClaimedSource } from './claimed-source.ts';
 import { type OfferedFile, SourceError } from './connector.ts';
 import { fingerprintOf, LeaseLostError } from './source-files.ts';
 
-/** The file will never be imported as it is. */
+/** The file can never be imported as it is. */
 export class RefusedFileError extends Error {
   override readonly name = 'RefusedFileError';
 }
 
-/** The run cannot go on now, for a reason that is not the source's. It is continued soon. */
+/** The run cannot go on now, but the source is not the reason. The run is continued soon. */
 export class RunInterruptedError extends Error {
   override readonly name = 'RunInterruptedError';
 }
 
 /**
- * A run that ends between staging a file and recording it leaves an import that nobody knows. The next run finds it by this key, and
- * does not stage the file again. Idempotency keys of clients are ASCII, so none of them is equal to it.
+ * A run that ends between staging a file and recording it leaves an unrecorded import. The next run finds the import by this key, and
+ * does not stage the file again. Idempotency keys of clients are ASCII, so they never equal this key.
  */
 const keyOf = (source: ClaimedSource, file: OfferedFile): string =>
   `§${source.id} ${fingerprintOf(source, file).toString('hex')}`;
@@ -32,7 +32,7 @@ const FREE_KEY = 'UPDATE imports SET idempotency_key = NULL WHERE customer_id = 
  * @returns the import's id.
  * @throws {SourceError} when the file cannot be read.
  * @throws {RefusedFileError} when it is too large.
- * @throws {RunInterruptedError} when an earlier run has not let go of the file yet.
+ * @throws {RunInterruptedError} when an earlier run is still staging the file.
  */
 export async function stageFile(
   database: DataSource,
@@ -70,7 +70,9 @@ export async function stageFile(
       throw new LeaseLostError('the source was deleted');
     case 'in progress':
     case 'dropped':
-      throw new RunInterruptedError('Another run has not let go of a file yet.');
+      throw new RunInterruptedError(
+        'Another run is still collecting one of the files. This run is continued soon.',
+      );
   }
 }
 
@@ -84,7 +86,7 @@ async function* readFile(
     signal.throwIfAborted();
     onProgress(part.length);
     bytes += part.length;
-    // As large as an upload may be.
+    // The same limit as for an upload.
     if (bytes > NDJSON_IMPORT_BYTES) throw new RefusedFileError('The file is larger than 1 GiB.');
     yield part;
   }

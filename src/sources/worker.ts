@@ -9,8 +9,8 @@ import { createThreadedKinds } from './connectors/threaded-connector.ts';
 import { unscheduleSource } from './source-jobs.ts';
 
 /**
- * Runs at a time, in a process, and those of one customer among them. A run that waits for longer is left to the reconciler: its source stays
- * due.
+ * How many runs a process has at a time, in all and of one customer. A run that would wait for longer than `patience` is left to the
+ * reconciler, because its source stays due.
  */
 const RUNS = { total: 12, perOwner: 4, patience: 60_000 };
 
@@ -43,10 +43,10 @@ export function startCollectorWorker(runtime: Runtime): Role {
       try {
         if (shutdown.signal.aborted) return;
         let outcome = await collector.run(sourceId, shutdown.signal);
-        // A run may have been asked for in the meantime. Its job was not added, because this one was there.
+        // A run may have been requested in the meantime. No job was added for it, because this job existed.
         while ((outcome === 'done' || outcome === 'failed') && !shutdown.signal.aborted)
           outcome = await collector.run(sourceId, shutdown.signal);
-        // Its scheduler was not removed when the source was paused or deleted, because Redis could not be reached.
+        // The scheduler was not removed when the source was paused or deleted, because Redis could not be reached.
         if (outcome === 'inactive') await unscheduleSource(queues, sourceId);
       } finally {
         release();

@@ -5,16 +5,16 @@ import { dirname, join } from 'node:path';
 const CGROUPS = '/sys/fs/cgroup';
 
 /**
- * How many cores this process may use, at least 1: those of its CPU affinity, or fewer if a control group limits its processor time.
- * Part of a core does not count.
+ * How many cores this process may use, at least 1: the cores of its CPU affinity, or fewer if a control group limits its processor time.
+ * The number is rounded down.
  */
 export function countCores(): number {
   return Math.max(1, Math.floor(Math.min(availableParallelism(), cgroupLimit())));
 }
 
 /**
- * The limit of this process's control group and of those that contain it, in cores. Infinity: none. Version 2 is the file `cpu.max`
- * (kernel documentation, cgroup-v2.rst), version 1 `cpu.cfs_quota_us` and `cpu.cfs_period_us`.
+ * The limit of this process's control group and its parents, in cores. Infinity: no limit. Version 2 has the file `cpu.max` (kernel
+ * documentation, cgroup-v2.rst). Version 1 has `cpu.cfs_quota_us` and `cpu.cfs_period_us`.
  */
 function cgroupLimit(): number {
   const limits = read('/proc/self/cgroup')
@@ -32,11 +32,11 @@ function cgroupLimit(): number {
   return Math.min(...limits, Number.POSITIVE_INFINITY);
 }
 
-/** Inside a container, the path can be one of the host. Then only the root is there, and it is the container's. */
+/** Inside a container, the path may be a path of the host. Then only the root exists, and it belongs to the container. */
 const withParents = (path: string): string[] =>
   path === '/' || path === '.' ? ['/'] : [path, ...withParents(dirname(path))];
 
-/** @param text quota and period in microseconds. The quota is `max` or -1 where there is no limit. */
+/** @param text quota and period in microseconds. The quota is `max` or -1 if there is no limit. */
 export function quotaOf(text: string): number {
   const [quota, period] = text.trim().split(/\s+/).map(Number);
   const cores = Number(quota) / Number(period);

@@ -6,15 +6,15 @@ export interface ProcessPlan {
   roles: readonly RoleName[];
 }
 
-/** More have not been measured. Each opens up to 20 connections to MySQL, of which a server allows 151 unless it is told otherwise. */
+/** More processes have not been measured. Each opens up to 20 connections to MySQL, which allows 151 by default. */
 const MOST_BY_DEFAULT = 4;
 
 /** The number of processes without --processes and PROCESSES. */
 export const defaultCount = (cores: number): number => Math.min(cores, MOST_BY_DEFAULT);
 
 /**
- * Spreads the roles over processes. One process has all roles. Otherwise every second process, from the first one, answers the API and
- * imports, and the others deliver. Maintenance is in the first of these. docs/production.md has the measurements.
+ * Spreads the roles over processes. A single process has all roles. Otherwise every second process, beginning with the first, answers the
+ * API and imports. The others deliver, and the first of them also does maintenance. docs/production.md has the measurements.
  */
 export function planProcesses(count: number): ProcessPlan[] {
   if (count === 1) return [{ name: 'main', roles: ROLES }];

@@ -8,21 +8,21 @@ import { type Assignment, forkRoleProcess, type RoleProcess } from './role-proce
 
 const SECOND = 1_000;
 
-/** How long a process has to answer. If it takes longer, something blocks its event loop. */
+/** How long a process may take to answer. If it takes longer, its event loop is blocked. */
 const ANSWER_LIMIT = 2 * SECOND;
 
-/** The processes that deliver begin to stop when those of the API have stopped, and no later than this. */
+/** The delivery processes begin to stop when the API processes have stopped, but after this time at the latest. */
 const FIRST_STOP_LIMIT = 5 * SECOND;
-/** A process that has not stopped by then is killed. The whole shutdown has ten seconds. */
+/** A process that takes longer to stop is killed. The whole shutdown has ten seconds. */
 const STOP_LIMIT = 9 * SECOND;
 
 /** How many of a process's latest deaths are remembered. */
 const DEATHS_KEPT = 10;
 
-/** A process of the plan, whichever runs for it at the moment. */
+/** A process of the plan, with the operating system's process that runs for it now. */
 interface Member {
   plan: ProcessPlan;
-  /** `undefined` while it is started again. */
+  /** `undefined` while the process is started again. */
   process: RoleProcess | undefined;
   deaths: Death[];
 }
@@ -31,19 +31,19 @@ interface Member {
 export interface ProcessGroup extends OtherProcesses {
   /**
    * Gives a forked process its roles, and starts it again whenever it ends.
-   * @throws what the process says if it cannot start, {PortTakenError} among it.
+   * @throws the error of a process that cannot start, for example a {PortTakenError}.
    */
   add(plan: ProcessPlan, process: RoleProcess): Promise<void>;
   /** The URL of the API. */
   url(): string;
   /**
-   * Replaces the processes one by one. Each new one is ready before the old one stops. If a new one cannot start, the old one and those
-   * after it stay.
+   * Replaces the processes one by one. Each new process is ready before the old process stops. If a new process cannot start, the old
+   * process and all later ones stay.
    */
   restart(config: Config): Promise<void>;
   /** Rejects when a process keeps ending while it starts. */
   failed: Promise<never>;
-  /** Stops the processes of the API, then the others. Those that take longer than nine seconds are killed. */
+  /** Stops the API processes, then the others. Kills processes that take longer than nine seconds. */
   stop(): Promise<void>;
 }
 
@@ -60,13 +60,13 @@ export function createProcessGroup(
   const failed = new Promise<never>((_, reject) => {
     giveUp = reject;
   });
-  // Without this, a rejection that comes before somebody waits for it would end the supervisor.
+  // Without this, a rejection that comes before anything awaits `failed` would end the supervisor.
   failed.catch(() => {});
 
   async function begin(plan: ProcessPlan, process: RoleProcess): ReturnType<RoleProcess['start']> {
     alive.set(process, plan);
     void process.ended.then(() => alive.delete(process));
-    // With PORT=0, node:cluster gives the same port to all while one of them has it. After that, it has to be asked for by its number.
+    // With PORT=0, node:cluster gives all processes the same port while one of them holds it. After that, the port's number is needed.
     const isHeld = members.some(
       ({ process: other, plan: { roles } }) => other !== undefined && roles.includes('api'),
     );
@@ -90,7 +90,7 @@ export function createProcessGroup(
     member.deaths = [...member.deaths, { at: Date.now(), atStart }].slice(-DEATHS_KEPT);
     const pause = decideRestart(member.deaths, Date.now());
     if (pause === 'give up')
-      return giveUp(new Error(`${name} ended again and again while it was starting, at last with ${reason}`));
+      return giveUp(new Error(`${name} keeps ending while it starts, the last time with ${reason}`));
     announce(`${name} ended unexpectedly (${reason}) and is started again in ${pause / SECOND} s.`);
     await sleep(pause);
     if (stopping.signal.aborted) return;
@@ -120,7 +120,7 @@ export function createProcessGroup(
   }
 
   async function stopOne(process: RoleProcess, { handOver = false, limit = STOP_LIMIT } = {}): Promise<void> {
-    // It ends instead of answering.
+    // The process ends instead of answering.
     process.functions.stop(handOver).catch(() => {});
     const timer = setTimeout(process.kill, limit);
     await process.ended;
@@ -144,7 +144,7 @@ export function createProcessGroup(
       config = { ...next, port: config.port };
       for (const member of members) {
         const before = member.process;
-        // One that is started again right now is a new one anyway.
+        // A process that is being started again is new anyway.
         if (before === undefined) continue;
         const process = forkRoleProcess(member.plan.name);
         const outcome = await begin(member.plan, process);
@@ -156,7 +156,7 @@ export function createProcessGroup(
           return;
         }
         if (member.process !== before) {
-          // It has ended in the meantime, and is started again.
+          // The old process has ended in the meantime, and is started again.
           process.kill();
           continue;
         }

@@ -3,21 +3,21 @@ const MINUTE = 60 * SECOND;
 const FIRST_PAUSE = SECOND / 2;
 const LONGEST_PAUSE = 30 * SECOND;
 
-/** So many deaths at the start within a minute end the service. */
+/** This many deaths at the start within a minute end the service. */
 const DEATHS_AT_START = 5;
 
 /** The unexpected end of a process. */
 export interface Death {
   /** Milliseconds since 1970. */
   at: number;
-  /** Whether it ended before it was ready. */
+  /** Whether the process ended before it was ready. */
   atStart: boolean;
 }
 
 /**
- * Decides how long to wait before a process is started again: half a second, and twice as long for each further death within a minute,
+ * Decides how long to wait before a process is started again: half a second, and twice as long after each further death within a minute,
  * up to 30 s.
- * @param deaths of this process, with the last one.
+ * @param deaths of this process, including the last.
  * @returns milliseconds, or `give up` after five deaths at the start within a minute.
  */
 export function decideRestart(deaths: readonly Death[], now: number): number | 'give up' {

@@ -15,13 +15,13 @@ import type { Assignment, RoleProcessFunctions, StartOutcome, SupervisorFunction
 
 const SECOND = 1_000;
 
-/** The supervisor kills a process that takes longer to stop. This limit is for a SIGTERM that this process is sent by itself. */
+/** How long a stop may take after a SIGTERM to this process alone. In other cases, the supervisor kills a process that takes too long. */
 const SHUTDOWN_LIMIT = 10 * SECOND;
 
-/** For telling the supervisor why this process ends. */
+/** How long this process may take to tell the supervisor why it ends. */
 const LAST_WORDS = SECOND / 2;
 
-/** The program of a process of the supervisor. It is given its roles by a message, and ends with its supervisor. */
+/** The program of a process of the supervisor. It gets its roles in a message, and ends with its supervisor. */
 
 collectGarbageEarlier();
 compileEarlier();
@@ -38,7 +38,7 @@ const supervisor = createBirpc<SupervisorFunctions, RoleProcessFunctions>(
     post: (message) => process.send?.(message),
     on: (receive) => process.on('message', receive),
     timeout: LAST_WORDS,
-    // The supervisor has ended, and so will this process.
+    // Ignores the error, because the supervisor has ended and this process will end too.
     onGeneralError: () => true,
   },
 );

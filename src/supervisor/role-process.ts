@@ -13,18 +13,18 @@ export interface Assignment extends ProcessPlan {
   servers: Omit<Servers, 'stop'>;
 }
 
-/** How the start of a process ended. `url` is the API's, and empty without the role `api`. */
+/** How the start of a process ended. `url` is the URL of the API; empty without the role `api`. */
 export type StartOutcome =
   | { state: 'ready'; url: string }
   | { state: 'failed'; message: string; portTaken: boolean };
 
-/** The process has ended before it could say more. `message` is how. */
+/** The process has ended before it could report a result. `message` says how it ended. */
 type Ended = { state: 'ended'; message: string };
 
 /** The functions of a role process that its supervisor calls. */
 export interface RoleProcessFunctions {
   start(assignment: Assignment): Promise<StartOutcome>;
-  /** @param handOver whether another process has taken its place, so that clients are led there first. */
+  /** @param handOver whether another process has replaced this one, so that clients are led there first. */
   stop(handOver: boolean): Promise<void>;
   readMetrics(): Promise<MetricObject[]>;
   ping(): Promise<true>;
@@ -32,7 +32,7 @@ export interface RoleProcessFunctions {
 
 /** The functions of the supervisor that a role process calls. */
 export interface SupervisorFunctions {
-  /** Says that the process has loaded the program. What is sent to it before is lost. */
+  /** Says that the process has loaded the program. Messages that it was sent before are lost. */
   loaded(): void;
   /** Says why the process is about to end. */
   reportError(message: string): void;
@@ -51,16 +51,16 @@ const IS_SOURCE = import.meta.url.endsWith('.ts');
 const PROGRAM = fileURLToPath(new URL(`./role-main.${IS_SOURCE ? 'ts' : 'js'}`, import.meta.url));
 
 /**
- * Starts a process that loads the program and then waits for `start`. It is a worker of node:cluster: all of them share the API's port,
- * and each ends immediately when this process ends, however that happens.
+ * Starts a process that loads the program and then waits for `start`. The process is a worker of node:cluster. All workers share the API's
+ * port, and each ends immediately when this process ends for whatever reason.
  * @param name of the process.
  */
 export function forkRoleProcess(name: string): RoleProcess {
   cluster.setupPrimary({
     exec: PROGRAM,
-    // For people who look at `ps`.
+    // Shows the name in `ps`.
     args: [name],
-    // Structured clones, since a config holds `undefined`.
+    // Structured clones, because a config may hold `undefined`.
     serialization: 'advanced',
     ...(IS_SOURCE ? { execArgv: ['--import', 'tsx'] } : {}),
   });
@@ -78,7 +78,7 @@ export function forkRoleProcess(name: string): RoleProcess {
       },
     },
     {
-      // The error of a message to a process that has just ended. Its calls are rejected below.
+      // Ignores the error of a message to a process that has just ended. Its calls are rejected below.
       post: (message) => worker.send(message, () => {}),
       on: (receive) => worker.on('message', receive),
       timeout: -1,

@@ -17,9 +17,9 @@ export interface StartOptions {
 }
 
 /**
- * Starts the whole service: in `config.processes` processes or, without that, in one per core, four at most.
- * @returns the service, and the names of its processes. It has none when it runs in this process.
- * @throws when it cannot start. Nothing is left running then.
+ * Starts the whole service in `config.processes` processes. Default: one per core, four at most.
+ * @returns the service and the names of its processes. There are no names if it runs in this process.
+ * @throws when the service cannot start. Then nothing is left running.
  */
 export async function startAll(
   options: StartOptions,
@@ -32,7 +32,7 @@ export async function startAll(
     const log = createLog(config.logLevel);
     return { service: await startService({ ...options, roles: ROLES, log }), names: [] };
   }
-  // Loading the program takes most of a start, so all processes do it at the same time. That is also why it is imported here.
+  // Loading the program takes most of the start, so all processes load it at the same time. For the same reason, it is imported only here.
   const forked = planProcesses(count).map((plan) => ({ plan, process: forkRoleProcess(plan.name) }));
   const { startSupervised } = await import('./supervisor.ts');
   const names = forked.map(({ plan }) => plan.name);

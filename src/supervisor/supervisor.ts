@@ -13,10 +13,10 @@ import type { StartOptions } from './start-all.ts';
 export type SupervisedService = Service & Pick<ProcessGroup, 'failed' | 'restart'>;
 
 /**
- * Starts the service in several processes. This process has the embedded servers, the migrations and the operators' listener, and
- * starts a process again that dies.
+ * Starts the service in several processes. This process has the embedded servers, the migrations and the operators' listener. It starts
+ * processes that die again.
  * @param forked the processes, which are loading the program.
- * @throws when a process cannot start. Nothing is left running then.
+ * @throws when a process cannot start. Then nothing is left running.
  */
 export async function startSupervised(
   { config, announce, signal }: StartOptions,
@@ -35,7 +35,7 @@ export async function startSupervised(
     started.push(() => group.stop());
     await Promise.all(forked.map(({ plan, process }) => group.add(plan, process)));
     signal?.throwIfAborted();
-    // After the API, so that it never takes the API's port.
+    // Started after the API, so that it never takes the API's port.
     const ops = await startOps(runtime, group);
     started.push(() => ops.stop());
     const heartbeat = await startHeartbeat(runtime, ['supervisor'], 'supervisor');

@@ -6,9 +6,9 @@ import { onConnection } from '../platform/database/connection.ts';
 import { isTransient } from '../platform/database/errors.ts';
 import type { Log } from '../platform/log.ts';
 
-/** Repeats tasks in only one of the maintenance processes at a time: the leader, which holds a lock of MySQL. */
+/** Repeats tasks in only one maintenance process at a time: the leader, which holds a lock in MySQL. */
 
-/** How often the leader checks that it still has the lock, and the others try to get it. Milliseconds. */
+/** How often the leader checks that it still has the lock, and the other processes try to get it. Milliseconds. */
 const CHECK_EVERY = 2_000;
 
 /** A lock ends with its connection. */
@@ -17,18 +17,19 @@ const IS_HELD = 'SELECT IS_USED_LOCK(?) = CONNECTION_ID() AS held';
 const RELEASE = 'DO RELEASE_LOCK(?)';
 
 /**
- * Names belong to the whole server, and have at most 64 characters. Other databases of the server may hold installations of their own.
+ * The name of a lock. Lock names apply to the whole server, where other databases may hold other installations. They have at most 64
+ * characters.
  */
 const nameLock = (database: DataSource, name: string): string =>
   `ledgerbell.${name}.${createHash('sha256').update(String(database.options.database)).digest('hex').slice(0, 16)}`;
 
-/** Work that is repeated. Tasks run side by side, and each fails alone. */
+/** Work that is repeated. Tasks run concurrently. A failure of one does not affect the others. */
 export interface Task {
-  /** As the log shows it. */
+  /** The name in the log. */
   name: string;
-  /** Milliseconds from the end of one run to the beginning of the next. A run that failed is repeated after the same time. */
+  /** Milliseconds from the end of one run to the beginning of the next, even after a failure. */
   every: number;
-  /** @param signal the work stops soon when it is aborted. */
+  /** @param signal when it is aborted, the work stops soon. */
   run(signal: AbortSignal): Promise<unknown>;
 }
 
@@ -38,8 +39,8 @@ interface Leadership {
 }
 
 /**
- * Runs the tasks for as long as this process is the leader. If the leader ends, another process follows within 2 s. If it loses only its
- * connection, its tasks are aborted, and for a moment those of two processes may run at the same time.
+ * Runs the tasks while this process is the leader. If the leader ends, another process takes over within 2 s. If the leader only loses
+ * its connection, its tasks are aborted. For a moment, the tasks of two processes may then run at the same time.
  * @param name of the lock.
  */
 export function startLeader(
@@ -56,7 +57,7 @@ export function startLeader(
       if (Number(lock?.taken) !== 1) return;
       const leading = new AbortController();
       const signal = AbortSignal.any([ending.signal, leading.signal]);
-      // Each task listens to it.
+      // Any number of tasks listen to the signal.
       setMaxListeners(0, signal);
       const running = tasks.map((task) => repeat(task, log, signal));
       try {

@@ -30,9 +30,9 @@ const SECOND = 1_000;
 const RECONCILE_EVERY = 10 * SECOND;
 
 /**
- * Queues unfinished imports, due webhooks and due sources, as recorded in MySQL; reports operational events; removes what is old, and
- * what was asked to be deleted; makes listing segments. One of the maintenance processes does all of it. It needs no job: work goes on
- * while Redis is unreachable, except for what is to be queued.
+ * Queues unfinished imports, due webhooks and due sources, as recorded in MySQL. Reports operational events. Removes old data and carries
+ * out requested deletions. Makes listing segments. One of the maintenance processes does all of this. It uses no jobs, so all work except
+ * queuing continues while Redis is unreachable.
  */
 export function startMaintenance(runtime: Runtime): Role {
   const { database, queues, redis, metrics } = runtime;
@@ -69,7 +69,7 @@ export function startMaintenance(runtime: Runtime): Role {
   return { name: 'maintenance', stop: leader.stop };
 }
 
-/** Operational events that are found by looking. Others are recorded in the transaction of what they report. */
+/** Operational events that are found by regular checks. Other events are recorded in the transaction of the change that they report. */
 export const EVENT_TASKS: { name: string; run(runtime: Pick<Runtime, 'database'>): Promise<unknown> }[] = [
   { name: 'failing webhooks', run: ({ database }) => reportFailingWebhooks(database) },
   { name: 'failed deliveries', run: ({ database }) => reportFailedDeliveries(database) },
@@ -79,7 +79,7 @@ export const EVENT_TASKS: { name: string; run(runtime: Pick<Runtime, 'database'>
   { name: 'balances', run: ({ database }) => tellBalances(database) },
 ];
 
-/** Makes the deliveries of all events. @returns the number of webhooks that have deliveries of events now. */
+/** Makes the deliveries of all events. @returns the number of webhooks that now have deliveries of events. */
 async function dispatch(runtime: Runtime): Promise<number> {
   const { database, log } = runtime;
   const webhookIds = await dispatchEvents(database);
@@ -90,15 +90,15 @@ async function dispatch(runtime: Runtime): Promise<number> {
   return webhookIds.length;
 }
 
-/** Does once what is repeated about events. @returns the number of webhooks that have deliveries of events now. */
+/** Runs all event tasks once and dispatches the events. @returns the number of webhooks that now have deliveries of events. */
 export async function reportEvents(runtime: Runtime): Promise<number> {
   for (const { run } of EVENT_TASKS) await run(runtime);
   return dispatch(runtime);
 }
 
 /**
- * Removes what is old, once through everything, and counts the pass.
- * @param signal ends it after the current step. A pass that was stopped counts neither as done nor as failed.
+ * Makes one complete pass of retention, and counts it.
+ * @param signal ends the pass after the current step. A pass that was stopped counts neither as done nor as failed.
  * @throws what MySQL throws.
  */
 export async function passRetention(

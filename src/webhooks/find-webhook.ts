@@ -7,14 +7,14 @@ import { notFound } from '../platform/problems/problem.ts';
 
 const LIVE = { status: Not('deleted' as const) };
 
-/** A caller sees its customer's webhooks. A key limited to accounts sees those of its accounts, and not those for all. */
+/** A caller sees its customer's webhooks. A key limited to accounts sees only webhooks of its accounts, and none for all accounts. */
 const visible = ({ customerId, accountIds }: Caller) => ({
   customerId,
   ...LIVE,
   ...(accountIds === 'all' ? {} : { accountId: In([...accountIds]) }),
 });
 
-/** Reads webhooks, the oldest first. @param viewer null: an operator, who sees those of all customers. Index: webhooks_customer, or the primary key. */
+/** Reads webhooks, the oldest first. Index: webhooks_customer, or the primary key. @param viewer null: an operator, who sees all webhooks. */
 export function findWebhooks(
   database: Pick<DataSource, 'getRepository'>,
   viewer: Caller | null,
@@ -55,7 +55,7 @@ const REPLAYS = `
   WHERE webhook_id = ? AND finished_at IS NULL`;
 
 /**
- * Whether a webhook may have pending movements of other accounts, which it matched before. When in doubt, true.
+ * Says whether a webhook may have pending movements of other accounts, which it matched before. When in doubt, returns true.
  * @param accountIds the accounts that the caller may see; not empty.
  */
 export async function mayHavePendingOfOtherAccounts(

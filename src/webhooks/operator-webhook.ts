@@ -10,11 +10,11 @@ import type { Runtime } from '../platform/runtime.ts';
 import { addWebhook, changeColumns, markDeleted, replaceSecret } from './save-webhook.ts';
 
 /**
- * Keeps the webhook of OPS_WEBHOOK_URL as the configuration says. It belongs to a customer that stands for the operator, so that it is
- * sent, retried and shown like every other webhook. The OPERATIONAL webhooks of this customer get the events of all customers.
+ * Keeps the operator's webhook as OPS_WEBHOOK_URL configures it. It belongs to a customer that represents the operator, so it works like
+ * every other webhook. The OPERATIONAL webhooks of this customer get the events of all customers.
  */
 
-/** The title says which of the operator's webhooks the configuration decides about. */
+/** The title identifies the webhook that the configuration controls. The operator may have others. */
 const TITLE = 'OPS_WEBHOOK_URL';
 
 const OPERATOR_NAME = 'Operator';
@@ -37,9 +37,9 @@ interface StoredWebhook {
 const ER_DUP_ENTRY = 1062;
 
 /**
- * Creates, changes or deletes the operator's webhook, and records that in the audit log. Several processes may do so at the same time. A
- * webhook that was disabled because its endpoint failed becomes active again, since somebody has just started the service; one that was
- * paused stays paused.
+ * Creates, changes or deletes the operator's webhook, and records that in the audit log. Several processes may do this at the same time.
+ * A webhook that was disabled because its endpoint failed becomes active again, because somebody has just started the service. A paused
+ * webhook stays paused.
  */
 export async function setOperatorWebhook(runtime: Runtime): Promise<void> {
   const { database, secrets, config } = runtime;
@@ -55,7 +55,7 @@ export async function setOperatorWebhook(runtime: Runtime): Promise<void> {
   if (changedId !== null) await wakeChangedWebhook(runtime, changedId);
 }
 
-/** @returns the webhook that has existed before and was changed; null: there is none. */
+/** @returns the id of the webhook if it existed before and was changed, otherwise null. */
 async function setWebhook(
   sql: Sql,
   secrets: SecretBox,
@@ -64,7 +64,7 @@ async function setWebhook(
   const [operator] = await sql.query<{ id: string }[]>(OPERATOR);
   if (operator === undefined && wanted === undefined) return null;
   const customerId = operator?.id ?? (await addOperator(sql, secrets));
-  // Other processes wait here, and then find what this one has done.
+  // Other processes wait here, and then find the work done.
   await lockImports(sql, customerId);
   const [webhook] = await sql.query<StoredWebhook[]>(WEBHOOK, [customerId, TITLE]);
   if (webhook === undefined) {

@@ -23,22 +23,22 @@ interface NewWebhookRow {
   /** null: all. */
   accountId: string | null;
   columns: WebhookColumns;
-  /** The most webhooks that the customer may have with this one. Default: no limit. */
+  /** The most webhooks that the customer may have, including this one. Default: no limit. */
   most?: number;
-  /** Returns the sealed columns. They are bound to the row, whose id is known only after the INSERT. */
+  /** Returns the sealed columns. Sealing needs the row's id, which is known only after the INSERT. */
   seal: (webhookId: string) => { secret: string; headers: string | null };
   /** Runs in the same transaction. */
   record?: (sql: Sql, webhookId: string) => Promise<void>;
 }
 
 /**
- * Stores a new webhook with its filter, backlog and cursor. It matches what is stored from now on.
- * @returns its id.
- * @throws {Problem} 409 when the customer has as many as it may have.
+ * Stores a new webhook with its filter, backlog and cursor. The webhook matches movements stored from now on.
+ * @returns the webhook's id.
+ * @throws {Problem} 409 when the customer has reached its limit of webhooks.
  */
 export async function addWebhook(sql: Sql, row: NewWebhookRow): Promise<string> {
   const { customerId, event, accountId, columns, most, seal, record } = row;
-  // Imports take this lock before they lock accounts, and the row of a webhook refers to an account.
+  // Imports take this lock before they lock accounts. The INSERT locks the webhook's account, so it must come after this lock too.
   await lockImports(sql, customerId);
   if (most !== undefined) await requireRoom(sql, customerId, most);
   const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), [
@@ -88,7 +88,7 @@ const UPDATE = (columns: readonly string[]) => `
 /** Columns that decide which movements a webhook matches. Imports are locked before they change. */
 const FILTERING = ['event', 'account_id', 'status'];
 
-/** Columns whose change leads to another place, about which the health so far says nothing. */
+/** A change of these columns leads to another endpoint, so the health is reset. */
 const REDIRECTING = ['endpoint', 'headers'];
 
 interface WebhookUpdate {
@@ -98,8 +98,8 @@ interface WebhookUpdate {
 }
 
 /**
- * Changes a webhook. Event, account and status decide about movements stored from then on: a paused webhook keeps matching, and a
- * disabled one that becomes active matches again. The endpoint's health is reset when the webhook becomes active, or gets another
+ * Changes a webhook. Changes of event, account and status affect only movements stored from then on. A paused webhook keeps matching. A
+ * disabled webhook that becomes active matches again. The endpoint's health is reset when the webhook becomes active, or gets another
  * endpoint or headers.
  * @param check throws when the change is not allowed. It runs while the webhook is locked.
  * @returns false when the webhook does not exist any more.
@@ -124,7 +124,7 @@ export async function changeColumns(
   return true;
 }
 
-/** Which movements a webhook matches; null: none. */
+/** The movements that a webhook matches. null: none. */
 const filterOf = ({
   event,
   account_id,
@@ -139,7 +139,7 @@ const DELETE = `
   UPDATE webhooks SET status = 'deleted', revision = revision + 1 WHERE id = ? AND status <> 'deleted'`;
 
 /**
- * Deletes a webhook, however much is pending. It matches nothing any more, and no delivery run sends for it. Its log stays.
+ * Deletes a webhook even if deliveries are pending. It matches nothing any more, and no delivery run sends for it. Its log stays.
  * @param record runs in the same transaction, if the webhook is deleted.
  * @returns false when it was deleted before.
  */
@@ -163,7 +163,7 @@ const ROTATE = `
   WHERE id = ? AND status <> 'deleted'`;
 
 /**
- * Replaces a webhook's secret. Both the new and the old one sign for 24 h.
+ * Replaces a webhook's secret. For 24 h, notifications are signed with the new and the old secret.
  * @returns false when there is no such webhook any more.
  */
 export async function replaceSecret(sql: Sql, id: string, sealedSecret: string): Promise<boolean> {
@@ -171,17 +171,17 @@ export async function replaceSecret(sql: Sql, id: string, sealedSecret: string):
   return affectedRows > 0;
 }
 
-/** Index of both: the primary key, and retries_due. */
+/** Indexes: the primary key here, and retries_due in BRING_FORWARD. */
 const END_OPENING = `
   UPDATE webhook_cursors SET circuit_open_until = NOW(6) WHERE webhook_id = ? AND circuit_open_until > NOW(6)`;
 
-/** Without a delivery that is due, there would be nothing to probe with. */
+/** Makes a delivery due, because the probe needs one. */
 const BRING_FORWARD = `
   UPDATE retries SET due_at = NOW(6) WHERE webhook_id = ? AND due_at > NOW(6) ORDER BY due_at LIMIT 1`;
 
 /**
- * Makes an open circuit half-open now, and the next retry due, so that the webhook's next run sends one probe. The circuit decides
- * as usual what follows. The caller wakes the webhook.
+ * Makes an open circuit half-open now, and the next retry due, so that the webhook's next run sends one probe. After that, the circuit
+ * works as usual. The caller must wake the webhook.
  * @param record runs in the same transaction.
  */
 export function probeNow(

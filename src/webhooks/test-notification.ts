@@ -19,7 +19,7 @@ export const TestView = v.object({
   ),
 });
 
-/** Tells a subscriber what to correct, and no more: the reason of a failed connection would help to scan ports. */
+/** Tells a subscriber only what to correct. The reason of a failed connection would help to scan ports. */
 function viewAnswer({ status, error, refused }: Answer): v.InferOutput<typeof TestView> {
   if (error === null) return { status_code: status, error };
   if (refused) return { status_code: null, error: 'address not allowed' };
@@ -39,7 +39,7 @@ export async function sendTestNotification(
 ): Promise<v.InferOutput<typeof TestView>> {
   const request = await buildSample(database, secrets, { webhookId: id, event, now: new Date() });
   if (request === null) throw notFound('webhook');
-  // A poster for this POST alone: its connection is not used again.
+  // A poster for this POST alone, because its connection is not used again.
   const poster = createPoster({ guard });
   try {
     const attributes = { 'ledgerbell.webhook.id': Number(id) };

@@ -12,7 +12,7 @@ const MAX_HEADERS = 10;
 
 /**
  * Headers that Ledgerbell sets, or that belong to one connection and not to the message (RFC 9110, section 7.6.1). `host` and
- * `content-*` would contradict what is sent.
+ * `content-*` would contradict the request.
  */
 const REFUSED_HEADERS = [
   'connection',
@@ -32,10 +32,10 @@ const REFUSED_HEADERS = [
 ];
 const REFUSED_PREFIXES = ['webhook-', 'ledgerbell-', 'content-'];
 
-/** v.record drops these names, which JavaScript's own objects have. */
+/** v.record drops these names, because JavaScript objects have properties with these names. */
 const DROPPED_NAMES = ['__proto__', 'constructor', 'prototype'];
 
-/** A regular expression for a text in upper or lower case, without a flag, which JSON Schema does not have. */
+/** A case-insensitive regular expression for a text. It uses no flag, because JSON Schema has no flags. */
 const inAnyCase = (text: string) =>
   text.replaceAll(/[a-z]/g, (letter) => `[${letter}${letter.toUpperCase()}]`);
 
@@ -43,7 +43,7 @@ const REFUSED_NAME = new RegExp(
   `^(?:${[...REFUSED_HEADERS.map(inAnyCase), ...DROPPED_NAMES].join('|')})$|^(?:${REFUSED_PREFIXES.map(inAnyCase).join('|')})`,
 );
 
-/** A field-name is a token, a field-value is visible ASCII with inner spaces (RFC 9110, sections 5.1 and 5.5). */
+/** A field-name is a token. A field-value is visible ASCII with inner spaces (RFC 9110, sections 5.1 and 5.5). */
 const HeaderName = v.pipe(
   v.string(),
   v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, 'must have names of letters, digits and hyphens'),
@@ -95,7 +95,7 @@ const wholeNumber = (least: number, most: number) => {
 const ENDPOINT_RULE =
   'must be an http or https URL without a user name, with a host name in ASCII (punycode) or an IP address';
 
-/** An empty text counts as null, so that there is one way to store that there is no description. */
+/** An empty text becomes null, so that a missing description is stored in only one way. */
 const Description = v.nullable(
   v.pipe(
     v.string('must be a string or null'),
@@ -105,7 +105,7 @@ const Description = v.nullable(
   ),
 );
 
-/** A field that is stored as it is has the name of its column in `webhooks`. */
+/** Fields that are stored unchanged have the names of their columns in `webhooks`. */
 const fields = {
   title: Title,
   description: Description,
@@ -127,7 +127,7 @@ const fields = {
   headers: Headers,
 };
 
-/** The body of POST /v1/webhooks. The endpoint's address is checked separately, since that may ask DNS. */
+/** The body of POST /v1/webhooks. The endpoint's address is checked separately, because this may need DNS. */
 export const NewWebhook = v.strictObject({
   ...fields,
   description: v.optional(fields.description, null),

@@ -13,8 +13,8 @@ import type { Runtime } from '../platform/runtime.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 
 /**
- * SQL for a webhook's number of pending deliveries, with `webhook_backlogs` as `b` and `webhook_cursors` as `c`. It is a
- * difference of counters, so it costs the same however large the backlog is.
+ * SQL for a webhook's number of pending deliveries, with `webhook_backlogs` as `b` and `webhook_cursors` as `c`. It subtracts counters,
+ * so it costs the same for any size of backlog.
  */
 export const PENDING = 'GREATEST(CAST(b.matched_count AS SIGNED) - c.delivered_count - c.failed_count, 0)';
 
@@ -70,7 +70,7 @@ export const WebhookView = v.object({
 
 export type WebhookView = v.InferOutput<typeof WebhookView>;
 
-/** Webhooks with how they stand now, in their order. */
+/** Shows webhooks with their current health and numbers of deliveries, in the given order. */
 export async function viewWebhooks(
   { database, secrets }: Pick<Runtime, 'database' | 'secrets'>,
   webhooks: readonly Webhook[],
@@ -119,7 +119,7 @@ const view = (webhook: Webhook, { headerNames, health, deliveries }: WebhookDeta
   created_at: webhook.createdAt.toISOString(),
 });
 
-/** How a webhook stands: its endpoint's health and its deliveries, by number. */
+/** A webhook's endpoint health and numbers of deliveries. */
 interface WebhookDetails {
   headerNames: string[];
   health: {
@@ -153,7 +153,7 @@ interface Row {
   pending: string;
 }
 
-/** @returns each webhook's detail by its id. */
+/** @returns the details by webhook id. */
 export async function readDetails(
   sql: Sql,
   secrets: SecretBox,

@@ -21,8 +21,8 @@ const readWebhook = (database: DataSource, id: string): Promise<Webhook> =>
 
 /**
  * Creates a webhook.
- * @returns it, with its secret.
- * @throws {Problem} 422 or 403 for an endpoint or account that is not allowed; 409 when the customer has as many as it may have.
+ * @returns the webhook, with its secret.
+ * @throws {Problem} 422 or 403 for an endpoint or account that is not allowed; 409 when the customer has reached its limit of webhooks.
  */
 export async function createWebhook(
   { config, database, secrets }: Runtime,
@@ -60,7 +60,7 @@ export async function createWebhook(
 }
 
 /**
- * Changes a webhook, and wakes it, so that an active run reads it again.
+ * Changes a webhook and wakes it, so that an active run ends and the webhook is read again.
  * @param before the webhook, as `findWebhook` found it for the caller.
  * @throws {Problem} 404 when it has been deleted since; 422 or 403 for a change that is not allowed.
  */
@@ -130,7 +130,7 @@ export async function rotateWebhookSecret(
 }
 
 /**
- * A webhook is sent either movements, operational events or balances for as long as it exists: its log has only one kind of ids.
+ * A webhook is sent either movements, operational events or balances for as long as it exists, because its log has only one kind of ids.
  * @throws {Problem} 422.
  */
 function requireSameKind(before: Webhook, change: WebhookChange): void {
@@ -141,7 +141,7 @@ function requireSameKind(before: Webhook, change: WebhookChange): void {
       { path: 'event', message: `cannot be changed to or from ${kind}: create another webhook` },
     ]);
   const own = before.accountId ?? 'all';
-  // A key that is limited to the account would see, and could send elsewhere, what was told of other accounts before.
+  // After a change of account, a key limited to the new account could see, and send elsewhere, earlier balances of other accounts.
   if (event === 'BALANCE_UPDATED' && (change.account ?? own) !== own)
     throw invalid([
       {
@@ -177,7 +177,7 @@ async function toColumns(
 }
 
 /**
- * Custom headers are often credentials. Those that were given for one endpoint are not sent to another.
+ * Custom headers are often credentials. Headers that were given for one endpoint must not be sent to another.
  * @throws {Problem} 422.
  */
 function requireHeaders({ endpoint, headers }: StoredWebhook, columns: Record<string, unknown>): void {
@@ -192,13 +192,13 @@ function requireHeaders({ endpoint, headers }: StoredWebhook, columns: Record<st
     ]);
 }
 
-/** The names of the changed fields. Values may be secrets, such as those of headers; a status is none. */
+/** The names of the changed fields. Only the status is shown with its value, because other values, such as headers, may be secrets. */
 const describeChange = ({ status, ...others }: WebhookChange): string =>
   [...(status === undefined ? [] : [`status: ${status}`]), ...Object.keys(others)].join(', ');
 
 /**
- * A webhook may have matched other accounts before, and still have their movements pending. A key that is limited to accounts must
- * not redirect these to an endpoint of its choice.
+ * A webhook may have matched other accounts before, and their movements may still be pending. A key that is limited to accounts must
+ * not redirect these movements to another endpoint.
  * @throws {Problem} 403.
  */
 async function refuseForeignBacklog(sql: Sql, { accountIds }: Caller, webhookId: string): Promise<void> {
@@ -224,7 +224,7 @@ async function requireEndpoint(guard: AddressGuard, endpoint: string): Promise<s
 }
 
 /**
- * Checks the rules for a webhook that is sent events: they have members within members, and operational ones concern no account.
+ * Checks the rules for a webhook that is sent events: a form cannot hold their nested members, and operational events concern no account.
  * @throws {Problem} 422.
  */
 function requireEventFields({
@@ -242,7 +242,7 @@ function requireEventFields({
     throw invalid([{ path: 'encoding', message: `must be "json" if the event is ${event}` }]);
 }
 
-/** @throws {Problem} 422 for an extended body that has no place in a form, or no movement to be about. */
+/** @throws {Problem} 422 for an extended body if the encoding is form, or if the webhook is sent events. */
 function requireBody({ body, encoding, event }: Pick<Webhook, 'body' | 'encoding' | 'event'>): void {
   if (body !== 'extended') return;
   if (encoding === 'form')
@@ -262,7 +262,7 @@ function sealHeaders(secrets: SecretBox, webhookId: string, headers: Record<stri
 
 /**
  * Checks the account of a webhook.
- * @returns the account's id; null: all. Another customer's account is as unknown as one that does not exist.
+ * @returns the account's id; null: all. Another customer's account counts as unknown.
  * @throws {Problem} 422, or 403 when a limited key asks for all.
  */
 async function requireAccount(database: DataSource, caller: Caller, account: string): Promise<string | null> {

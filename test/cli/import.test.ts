@@ -137,7 +137,7 @@ describe('ledgerbell import', () => {
     expect(reasonOf(await importFile(path))).toMatch(/^error: transactions\.0\.amount must be a string/);
     const unknown = await runCli(['import', path, '--key', 'lb_tellnobody', '--url', service.url]);
     expect(reasonOf(unknown)).toBe(
-      `error: This API key does not exist. It may be mistyped, or it was deleted. Asked was ${service.url}.`,
+      `error: This API key does not exist. It may be mistyped, or it was deleted. The request went to ${service.url}.`,
     );
   });
 

@@ -169,7 +169,7 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
 
 describe('who a command acts for', () => {
   it.each([
-    [['webhooks', 'list'], 'Say whose: --customer <id> as the operator, or an API key'],
+    [['webhooks', 'list'], 'Say for which customer: give --customer <id> as the operator, or an API key'],
     [['webhooks', 'list', '--customer', '999999'], 'There is no customer of that id.'],
     [['webhooks', 'list', '--customer', '1', '--key', 'k'], 'cannot be used with'],
     [['webhooks', 'list', '--url', 'http://127.0.0.1:1'], '--url needs an API key'],
@@ -179,7 +179,7 @@ describe('who a command acts for', () => {
     [['movements', 'show', '999999'], 'There is no movement of that id.'],
     [['deliveries', 'show', '999999-1'], 'There is no delivery of that id.'],
     [['deliveries', 'show', '17'], 'It must be <webhook id>-<movement id>, such as 17-4711.'],
-    [['deliveries', 'list'], 'Say which: --webhook <id>, --movement <id>, or both.'],
+    [['deliveries', 'list'], 'Say which deliveries: give --webhook <id>, --movement <id>, or both.'],
     [['webhooks', 'list', '--limit', '0'], 'It must be a whole number from 1 to 100000.'],
     [
       ['webhooks', 'create', '--customer', '1', '--title', 'x', '--endpoint', 'http://10.0.0.1/'],
@@ -202,7 +202,7 @@ describe('who a command acts for', () => {
     const webhook = await createWebhook('/whose');
     const other = await createCustomer();
     expect(reasonOf(await asOperator('webhooks', 'show', webhook, '--customer', other.id))).toBe(
-      `error: The webhook is not one of customer ${other.id}.`,
+      `error: The webhook does not belong to customer ${other.id}.`,
     );
     const stranger = { LEDGERBELL_API_KEY: other.key, LEDGERBELL_URL: running.url };
     expect(reasonOf(await runHere(['webhooks', 'show', webhook], stranger))).toContain(

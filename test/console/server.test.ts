@@ -45,7 +45,7 @@ it('the console takes no other port than OPS_PORT, and names it when it is taken
   const port = await reservePort();
   await occupy(port);
   await expect(start({ opsPort: port })).rejects.toThrow(
-    `OPS_PORT ${port} on 127.0.0.1 is taken: set OPS_PORT to another one, or to 0 for any free one.`,
+    `OPS_PORT ${port} on 127.0.0.1 is taken: set OPS_PORT to another port, or to 0 for any free port.`,
   );
 });
 

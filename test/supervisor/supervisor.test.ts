@@ -158,7 +158,7 @@ it('ends with exit code 1 when a process keeps ending while it starts', async ()
   const [victim = 0] = childrenOf(service.child.pid);
   process.kill(victim, 'SIGKILL');
   expect(await service.ended()).toBe(1);
-  expect(service.said).toMatch(/^Ledgerbell cannot go on: \S+ ended again and again .*wrong\.json/m);
+  expect(service.said).toMatch(/^Ledgerbell cannot go on: \S+ keeps ending while it starts, .*wrong\.json/m);
   expect(service.said).toMatch(/started again in 4 s/);
 });
 
@@ -197,6 +197,6 @@ it('refuses a PORT that is taken, in one line', async () => {
   const service = start({ DATA_DIR: await newDirectory(), PROCESSES: '2', PORT: port });
   expect(await service.ended()).toBe(1);
   expect(service.said.trim()).toBe(
-    `Ledgerbell cannot start: PORT ${port} on 127.0.0.1 is taken: set PORT to another one, or to 0 for any free one.`,
+    `Ledgerbell cannot start: PORT ${port} on 127.0.0.1 is taken: set PORT to another port, or to 0 for any free port.`,
   );
 });

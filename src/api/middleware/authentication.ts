@@ -50,7 +50,7 @@ const unauthenticated = (problem: 'missing-api-key' | 'unknown-api-key', detail:
   // RFC 9110, section 11.6.1: a 401 must name an accepted scheme.
   new Problem(problem, detail, { headers: { 'WWW-Authenticate': 'Bearer realm="ledgerbell"' } });
 
-/** 401 for an unknown key, and for one that was deleted while its request was being handled. */
+/** 401 for a key that is unknown, or was deleted while its request was being handled. */
 export const unknownKey = () =>
   unauthenticated('unknown-api-key', 'This API key does not exist. It may be mistyped, or it was deleted.');
 
@@ -63,7 +63,7 @@ interface KeyRow {
   key_hash: string;
 }
 
-/** Index: api_keys_hash. Keys are looked up by their SHA-256 and never compared byte by byte. */
+/** Index: api_keys_hash. Looks up keys by their SHA-256 and never compares them byte by byte. */
 const FIND_KEYS = `
   SELECT id, customer_id, all_accounts, scopes, HEX(key_hash) AS key_hash,
     (last_used_at IS NULL OR last_used_at < NOW(6) - INTERVAL 1 MINUTE) AS unused
@@ -74,8 +74,8 @@ const SET_LAST_USED = 'UPDATE api_keys SET last_used_at = NOW(6) WHERE id IN (?)
 const KEY_ACCOUNTS = 'SELECT api_key_id, account_id FROM api_key_accounts WHERE api_key_id IN (?)';
 
 /**
- * Creates a function that finds the caller by the SHA-256 of an API key, or null for an unknown key. Keys of concurrent
- * requests are looked up together.
+ * Creates a function that finds the caller by the SHA-256 of an API key, or null for an unknown key. Looks up the keys of concurrent
+ * requests together.
  */
 function createCallerFinder(database: DataSource): (hash: Buffer) => Promise<Caller | null> {
   return createBatcher((hashes: readonly Buffer[]) => findCallers(database, hashes));
@@ -107,26 +107,26 @@ async function findCallers(sql: Sql, hashes: readonly Buffer[]): Promise<(Caller
   return hashes.map((hash) => callers.get(hash.toString('hex')) ?? null);
 }
 
-/** Milliseconds a caller is cached, and so how long a process may still accept a key that another process has deleted. */
+/** How long a caller is cached. For this long, a process may still accept a key that another process has deleted. Milliseconds. */
 const KEPT_FOR = 1_000;
 
 const KEPT_KEYS = 10_000;
 
-/** Caches the caller of an API key for a second, so that not every request has to query MySQL. */
+/** Caches the caller of an API key for a second. Most requests then need no query. */
 export interface CallerCache {
   /**
    * @param hash SHA-256 of the key.
-   * @param read looks the caller up; null for an unknown key, which is not cached.
+   * @param read looks up the caller; null for an unknown key, which is not cached.
    */
   find(hash: Buffer, read: () => Promise<Caller | null>): Promise<Caller | null>;
-  /** Removes a deleted key. In this process it stops working immediately. */
+  /** Removes a deleted key. The key stops working in this process immediately. */
   forget(apiKeyId: string): void;
 }
 
 /** @param clock milliseconds; must never go back. */
 export function createCallerCache(clock: () => number = () => performance.now()): CallerCache {
   const kept = new LRUCache<string, { caller: Caller; until: number }>({ max: KEPT_KEYS });
-  /** Grows when a key is deleted. A read that began before is not cached, because it may have found the deleted key. */
+  /** Grows when a key is deleted. The result of a read that began before is not cached, because it may have found the deleted key. */
   let version = 0;
   return {
     async find(hash, read) {

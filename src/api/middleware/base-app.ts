@@ -12,7 +12,7 @@ import type { Runtime } from '../../platform/runtime.ts';
 import { answerError } from '../answer-problem.ts';
 import { type ApiEnv, createMiddleware } from '../environment.ts';
 
-/** Creates an app with what all listeners share: request ids, the client's address, the request log and error answers. */
+/** Creates an app with the parts that all listeners share: request ids, the client's address, the request log and error answers. */
 export function createBaseApp({ config, log }: Pick<Runtime, 'config' | 'log'>): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
   app.use(requestId(), identifyClient(config.trustedProxies), requestLog(log));
@@ -21,8 +21,8 @@ export function createBaseApp({ config, log }: Pick<Runtime, 'config' | 'log'>):
 }
 
 /**
- * Answers requests that no route has taken: 405 with Allow (RFC 9110, section 15.5.6) if the path exists for other methods,
- * else 404. Call it after the last route.
+ * Answers requests that no route has handled: 405 with Allow (RFC 9110, section 15.5.6) if the path exists for other methods,
+ * otherwise 404. Call this after the last route.
  */
 export function answerUnrouted(app: Hono<ApiEnv>): void {
   const methods = new TrieRouter<string>();
@@ -34,7 +34,7 @@ export function answerUnrouted(app: Hono<ApiEnv>): void {
   }
   app.notFound((c) => {
     const allowed = [...known].filter((method) => methods.match(method, c.req.path)[0].length > 0);
-    // If the path does take the method, its route found nothing, such as a missing file of a page: 404.
+    // If the path takes the method, its route found nothing, for example because a file of a page is missing.
     if (allowed.length === 0 || allowed.includes(c.req.method)) throw notFound('path');
     throw new Problem('method-not-allowed', `This path takes ${allowed.join(', ')}.`, {
       headers: { Allow: allowed.join(', ') },
@@ -55,9 +55,9 @@ function identifyClient(trustedProxies: readonly string[]) {
 }
 
 /**
- * Creates a function that finds the address a request comes from. Each proxy appends the address of its own client to
- * `X-Forwarded-For`, and what stands before that may be forged. The list is therefore read from its end, as long as the
- * address found so far belongs to a trusted proxy. Reading ends at an entry that is not a plain IP address.
+ * Creates a function that finds the address from which a request comes. Each proxy appends the address of its own client to
+ * `X-Forwarded-For`. The entries before it may be forged. The list is therefore read from its end while the address found so far
+ * belongs to a trusted proxy. Reading ends at an entry that is not a plain IP address.
  *
  * The function takes the address of the connection and the header. It returns IPv4-mapped addresses as IPv4, and `undefined`
  * when the connection is already gone.
@@ -83,13 +83,13 @@ function parseAddress(text: string | undefined): Address | undefined {
   return text === undefined || isIP(text) === 0 ? undefined : ipaddr.process(text);
 }
 
-/** Turns a range of IPv4-mapped addresses into the IPv4 range, because addresses are compared as IPv4. */
+/** Converts a range of IPv4-mapped addresses to the IPv4 range, because addresses are compared as IPv4. */
 function unmapRange([address, bits]: Range): Range {
   const isMapped = address instanceof ipaddr.IPv6 && address.isIPv4MappedAddress() && bits >= 96;
   return isMapped ? [address.toIPv4Address(), bits - 96] : [address, bits];
 }
 
-/** Logs one line per request. Query, headers and body are left out, because they may hold account data and keys. */
+/** Logs one line per request. Leaves out query, headers and body, because they may hold account data and keys. */
 const requestLog = (log: Log) =>
   createMiddleware(async (c, next) => {
     const started = performance.now();
@@ -102,7 +102,7 @@ const requestLog = (log: Log) =>
 
 type Policy = NonNullable<NonNullable<Parameters<typeof secureHeaders>[0]>['contentSecurityPolicy']>;
 
-/** Security headers for HTML pages; the API's JSON needs none of them. @param policy what the page may load. */
+/** Security headers for HTML pages. The API's JSON needs none. @param policy sources that the page may load from. */
 export const pageHeaders = (policy: Policy) =>
   secureHeaders({
     contentSecurityPolicy: {
@@ -111,8 +111,8 @@ export const pageHeaders = (policy: Policy) =>
       formAction: ["'self'"],
       ...policy,
     },
-    // With the default, no-referrer, browsers send `Origin: null` with a page's own forms, which are then refused.
+    // With the default, no-referrer, browsers send `Origin: null` with a page's own forms, and the forms would be refused.
     referrerPolicy: 'same-origin',
-    // The proxy that terminates TLS decides about this for the whole host.
+    // The proxy that terminates TLS decides this for the whole host.
     strictTransportSecurity: false,
   });

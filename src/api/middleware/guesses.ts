@@ -4,7 +4,7 @@ import type { Caller } from '../../customers/caller.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 import { createQuota, tooManyRequests, WINDOW_SECONDS } from './rate-limit.ts';
 
-/** Unknown keys that one client may send in 10 s. */
+/** How many unknown keys one client may send in 10 s. */
 const GUESSES = 100;
 
 /** How many valid keys this process remembers. */
@@ -13,19 +13,19 @@ const MAX_PROVEN = 10_000;
 export interface Attempt {
   /** SHA-256 of the key. */
   hash: Buffer;
-  /** The address that the request comes from. */
+  /** The address of the client. */
   address: string | undefined;
   find: () => Promise<Caller | null>;
 }
 
 /**
  * Throttles the guessing of API keys. A client that has sent 100 unknown keys within 10 s is answered 429 until the 10 s are
- * over. Its keys are not looked up during that time, so a correct guess looks like a wrong one. A client is an IPv4 address or
- * an IPv6 /64, because a client with one address of a /64 can use all of them. The count is shared by all processes; while
- * Redis is unreachable, each process counts alone.
+ * over. Its keys are not looked up during that time, so a correct guess looks like a wrong one. A client is an IPv4 address or an
+ * IPv6 /64, because a client with one address of a /64 can use all of them. All processes share the count. While Redis is unreachable,
+ * each process counts alone.
  *
- * A key that was valid in this process before is let through, because other clients may share the guesser's address. Behind a
- * proxy that is not in TRUSTED_PROXIES, all clients do.
+ * A key that was valid in this process before is always looked up, because other clients may share the guesser's address. Behind a
+ * proxy that is not in TRUSTED_PROXIES, all clients share one address.
  */
 export function limitGuesses({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>) {
   const unknownKeys = createQuota({ redis, prefix: `${prefix}:guesses`, limit: GUESSES });
@@ -47,7 +47,7 @@ export function limitGuesses({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'
     const isProven = proven.has(name);
     if (!isProven) refuseTooMany(address);
     const caller = await find();
-    // Checked again, so that concurrent requests that passed the first check learn nothing beyond the limit either.
+    // Checked again, so that concurrent requests that passed the first check learn nothing beyond the limit.
     if (!isProven) refuseTooMany(address);
     if (caller !== null) proven.set(name, true);
     else {

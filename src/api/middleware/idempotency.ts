@@ -12,7 +12,7 @@ import { RESOURCE_BYTES, readBytes } from '../input.ts';
 const RESERVE = `
   INSERT IGNORE INTO idempotency_keys (customer_id, idempotency_key, request_hash) VALUES (?, ?, ?)`;
 
-/** A process that died left a request without a response. A small request takes far less than a minute. */
+/** Releases a request without a response after a minute, because its process has died. A small request takes far less time. */
 const RELEASE_STALE = `
   DELETE FROM idempotency_keys WHERE customer_id = ? AND idempotency_key = ?
     AND (created_at < NOW(6) - INTERVAL 24 HOUR OR (status IS NULL AND created_at < NOW(6) - INTERVAL 1 MINUTE))`;
@@ -28,15 +28,15 @@ const RELEASE = 'DELETE FROM idempotency_keys WHERE customer_id = ? AND idempote
 
 interface StoredRequest {
   request_hash: string;
-  /** Of a success. */
+  /** null: the request has no response yet. Only successes are stored. */
   status: 200 | 202 | null;
   response: string | null;
 }
 
 /**
- * Creates what carries out a POST with an Idempotency-Key once: a repeated request gets the stored response. Only successes are stored,
- * without their secrets, which are null in a repeated response. After an error the same request may be sent again. A route calls it
- * when the API key's scope has been checked.
+ * Creates a function that carries out a POST with an Idempotency-Key once. A repeated request gets the stored response. Only successes
+ * are stored. Their secrets are not stored, and are null in a repeated response. After an error, the same request may be sent again. A
+ * route calls the function after it has checked the API key's scope.
  */
 export const createCarryOutOnce =
   ({ database, secrets }: Pick<Runtime, 'database' | 'secrets'>): CarryOutOnce =>
@@ -90,12 +90,12 @@ async function readRequest(sql: Sql, customerId: string, key: string): Promise<S
   return request;
 }
 
-/** Printable ASCII, without a space at either end: HTTP does not transmit these. */
+/** Printable ASCII without a space at either end, because HTTP does not transmit such spaces. */
 export const IDEMPOTENCY_KEY = /^[!-~](?:[ -~]{0,253}[!-~])?$/;
 
 /**
- * Reads the Idempotency-Key: a string of RFC 8941 in quotes, as the draft for this header has it, or the bare text that most
- * clients send. An API key limited to accounts has its idempotency keys to itself: a shared one would lead to what it may not see.
+ * Reads the Idempotency-Key: a string of RFC 8941 in quotes, as in the draft for this header, or the bare text that most clients send.
+ * An API key limited to accounts has its own idempotency keys, because a shared key could return a response that it may not see.
  * @returns null when there is none.
  * @throws {Problem} 422.
  */
@@ -128,7 +128,7 @@ export const requestInProgress = () =>
     },
   );
 
-/** 409 for a key that came with another request before. */
+/** 409 for a key that was used for another request before. */
 export const keyReused = () =>
   new Problem(
     'idempotency-key-reused',

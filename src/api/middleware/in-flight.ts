@@ -2,14 +2,14 @@ import type { Context } from 'hono';
 import { Problem } from '../../platform/problems/problem.ts';
 import { type ApiEnv, createMiddleware } from '../environment.ts';
 
-/** Requests that a process works on at a time, and those of one customer, which leave room for others. */
+/** How many requests a process works on at a time, in all and of one customer. The lower limit leaves room for other customers. */
 export const MOST_IN_FLIGHT = 1_000;
 export const MOST_OF_CUSTOMER = 500;
 
 /**
- * Limits how many requests of the same name a process works on at a time. While MySQL is slow, each request takes up to 30 s, and those
- * that come in meanwhile would fill the memory. Beyond the limit, the answer is 503 with `Retry-After` immediately.
- * @param nameOf whose requests are counted together.
+ * Limits how many requests with the same name a process works on at a time. While MySQL is slow, each request takes up to 30 s, and
+ * waiting requests would fill the memory. Beyond the limit, the answer is immediately 503 with `Retry-After`.
+ * @param nameOf requests with the same name are counted together.
  */
 export function limitInFlight(most: number, nameOf: (c: Context<ApiEnv>) => string) {
   const inFlight = new Map<string, number>();

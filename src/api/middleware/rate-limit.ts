@@ -9,7 +9,7 @@ import { createMiddleware } from '../environment.ts';
 
 const SECOND = 1_000;
 
-/** Default length of a window. A quota allows its limit once per window. */
+/** Default length of a window. A quota allows `limit` uses per window. */
 export const WINDOW_SECONDS = 10;
 
 /** Milliseconds between two reports of a window to Redis. */
@@ -18,7 +18,7 @@ const REPORT_EVERY = 100;
 /** How many windows a process keeps in memory. The count of a dropped window is still in Redis. */
 const MAX_WINDOWS = 10_000;
 
-/** The rest of a name's limit. */
+/** The unused part of a name's limit. */
 export interface Left {
   exhausted: boolean;
   remaining: number;
@@ -29,7 +29,7 @@ export interface Left {
 interface Quota {
   /** Counts one use. If nothing is left, it counts nothing and returns `exhausted`. */
   take(name: string): Left;
-  /** The rest, without counting. */
+  /** Returns the same as `take`, but counts nothing. */
   look(name: string): Left;
 }
 
@@ -44,10 +44,10 @@ interface Window {
 }
 
 /**
- * Counts up to `limit` per name in windows, which all processes on one Redis share. A process answers from its own
- * count and reports to Redis in the background: immediately after a pause, otherwise every 100 ms. So no request waits for
- * Redis, whether Redis is fast, slow or unreachable. In return, each further process may let through what it receives within
- * those 100 ms. While Redis is unreachable, each process uses its own count.
+ * Counts up to `limit` uses per name and window. All processes on one Redis share the windows. A process answers from its own count and
+ * reports to Redis in the background: immediately after a pause, otherwise every 100 ms. So no request waits for Redis, even if Redis is
+ * slow or unreachable. In return, each further process may let through the requests that it receives within these 100 ms. While Redis
+ * is unreachable, each process uses its own count.
  */
 export function createQuota({
   redis,
@@ -56,7 +56,7 @@ export function createQuota({
   windowSeconds = WINDOW_SECONDS,
 }: {
   redis: RedisClient;
-  /** Prefix of its keys in Redis. */
+  /** Prefix of the quota's keys in Redis. */
   prefix: string;
   limit: number;
   windowSeconds?: number;
@@ -99,11 +99,11 @@ export function createQuota({
           window.counted = consumedPoints;
           window.endsAt = performance.now() + msBeforeNext;
         } else {
-          // The clock of Redis was set back. The key would last until the clock has caught up.
+          // The clock of Redis was set back. Without this, the key would last until the clock has caught up.
           await shared.delete(name);
         }
       } catch {
-        // Not reported again: a command that timed out may still have run, and counting it twice would refuse too early.
+        // Not reported again, because a command that timed out may still have run, and counting twice would refuse requests too early.
       }
       await sleep(REPORT_EVERY, undefined, { ref: false });
     }
@@ -125,14 +125,14 @@ export function createQuota({
 
 const isOver = ({ endsAt }: Window): boolean => performance.now() >= endsAt;
 
-/** All API keys of a customer together may send this many times what one may send. */
+/** All API keys of a customer together may send this many times as much as one key. */
 const KEYS_AT_FULL_RATE = 3;
 
 /**
- * Limits the requests of each API key to RATE_LIMIT per second, averaged over 10 s and counted across all processes, and those of all
- * keys of a customer to three times as many. Every answer to a known key carries `RateLimit-Policy` and `RateLimit` of the key
- * (draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4). Beyond a limit it is a 429 with `Retry-After` (RFC 6585, section 4).
- * While Redis is unreachable, each process uses its own count.
+ * Limits the requests of each API key to RATE_LIMIT per second, averaged over 10 s and counted across all processes. All keys of a
+ * customer together may send three times as many. Every answer to a known key has the headers `RateLimit-Policy` and `RateLimit` with
+ * the limit of the key (draft-ietf-httpapi-ratelimit-headers-11, sections 3 and 4). Beyond a limit, the answer is a 429 with
+ * `Retry-After` (RFC 6585, section 4). While Redis is unreachable, each process uses its own count.
  */
 export function limitRate({ config, redis, prefix }: Pick<Runtime, 'config' | 'redis' | 'prefix'>) {
   const limit = config.rateLimit * WINDOW_SECONDS;
@@ -158,7 +158,7 @@ export function limitRate({ config, redis, prefix }: Pick<Runtime, 'config' | 'r
   });
 }
 
-/** 429 that names the seconds to wait, in its detail and in `Retry-After`. */
+/** A 429 that names the seconds to wait in its detail and in `Retry-After`. */
 export const tooManyRequests = (
   problem: Extract<ProblemName, 'rate-limited' | `too-many-${string}`>,
   { seconds }: Left,

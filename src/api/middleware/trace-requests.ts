@@ -2,12 +2,12 @@ import { routePath } from 'hono/route';
 import type { Tracing } from '../../platform/tracing/tracing.ts';
 import { createMiddleware } from '../environment.ts';
 
-/** Methods that are named. Others count as one, because a client can invent any number of them. */
+/** Methods that a span names. All other methods get one common name, because a client can invent any number of methods. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
 
 /**
- * Makes a span of each request, and continues the trace of a client that sends `traceparent`. Comes after authentication: who has no
- * API key must not fill the exporter's queue. Neither query, headers nor body become attributes.
+ * Makes a span for each request, and continues the trace of a client that sends `traceparent`. Comes after authentication, so that
+ * clients without an API key cannot fill the exporter's queue. Query, headers and body do not become attributes.
  */
 export const traceRequests = (tracing: Tracing) =>
   createMiddleware(async (c, next) => {
@@ -32,7 +32,7 @@ export const traceRequests = (tracing: Tracing) =>
     await next();
     const { status } = c.res;
     const route = routePath(c, -1);
-    // Of a path that no route has taken, only the patterns of middleware match.
+    // If no route has handled the path, only the patterns of middleware match.
     if (!route.includes('*')) {
       span.rename(`${name} ${route}`);
       span.set({ 'http.route': route });

@@ -49,7 +49,7 @@ const DOCUMENTATION = {
   webhooks: { ...NOTIFICATION, ...EVENT_NOTIFICATION },
 };
 
-/** The schemas that generated clients have types for, by the names of these types. One that contains another comes after it. */
+/** Schemas with a named type in generated clients, by the names of these types. A schema comes after the schemas that it contains. */
 const NAMED: Record<string, v.GenericSchema> = {
   Bank: BankView,
   Account: AccountView,
@@ -80,7 +80,7 @@ const NAMED: Record<string, v.GenericSchema> = {
   NewApiKey,
 };
 
-/** Makes the OpenAPI document of an app. Each schema of NAMED is in it once. */
+/** Makes the OpenAPI document of an app. The document has each schema of NAMED once. */
 export async function createDocument(app: Hono<ApiEnv>): Promise<object> {
   const document = await generateSpecs(app, { documentation: DOCUMENTATION });
   const names = new Map<string, string>();
@@ -98,7 +98,7 @@ export async function createDocument(app: Hono<ApiEnv>): Promise<object> {
   return { ...document, paths, components: { ...document.components, examples, schemas } };
 }
 
-/** Puts references in the place of schemas that have a name. @param names by the schemas as JSON. */
+/** Replaces schemas that have a name with references. @param names by the schemas as JSON. */
 function refer(value: unknown, names: ReadonlyMap<string, string>): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map((item) => refer(item, names));
@@ -107,7 +107,7 @@ function refer(value: unknown, names: ReadonlyMap<string, string>): unknown {
   return name === undefined ? referred : { $ref: `#/components/schemas/${name}` };
 }
 
-/** Writes a value that may be null as `type: ["string", "null"]` in the place of `anyOf`, which generated clients take for two types. */
+/** Writes a nullable value as `type: ["string", "null"]`, because generated clients take `anyOf` for two types. */
 function plain(value: unknown): unknown {
   if (typeof value !== 'object' || value === null) return value;
   if (Array.isArray(value)) return value.map(plain);

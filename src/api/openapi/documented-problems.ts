@@ -40,7 +40,7 @@ export const PROBLEM_SCHEMA = {
   additionalProperties: false,
 };
 
-/** Answers of Node or the server before the app sees a request. */
+/** Errors that Node or the server answers before the app sees a request. */
 const OF_HTTP: readonly ProblemName[] = ['malformed', 'request-timeout', 'headers-too-large'];
 const OF_KEYS: readonly ProblemName[] = [
   'missing-api-key',
@@ -65,13 +65,13 @@ const OF_BODIES: readonly ProblemName[] = [
   'unsupported-content-encoding',
 ];
 
-/** The facts that decide about the errors of a route. */
+/** The facts about a route that decide which errors it has. */
 interface Route {
   scope?: string;
   idempotent?: true | 'in its own way';
   body?: object;
   path?: object;
-  /** Errors of its own. */
+  /** Errors that only this route has. */
   problems?: readonly ProblemName[];
 }
 
@@ -85,7 +85,7 @@ export const namesOf = ({ scope, idempotent, body, path, problems = [] }: Route)
   ...problems,
 ];
 
-/** The errors by status: several problems may share one. */
+/** The errors by status. Several problems may share a status. */
 export function problemsOf(names: readonly ProblemName[], traits: Traits) {
   const statuses = [...new Set(names.map((name) => PROBLEMS[name].status))].sort();
   return Object.fromEntries(
@@ -180,11 +180,11 @@ export const refer = (names: readonly HeaderName[]) =>
 
 const RETRIABLE = new Set([409, 429, 503]);
 
-/** The facts that decide about the headers of a route's answers. */
+/** The facts about a route that decide which headers its answers have. */
 interface Traits {
   /** No API key is needed. */
   open: boolean;
-  /** An answer may hold a secret: the route's own, or one that is stored for an Idempotency-Key. */
+  /** An answer may hold a secret: the route's own answer, or an answer that is stored for an Idempotency-Key. */
   secret: boolean;
 }
 

@@ -47,7 +47,7 @@ const header = (name: string, description: string, example: string, required = t
   example,
 });
 
-/** Of every notification. */
+/** The headers of every notification. */
 export const SIGNATURE_HEADERS = [
   header('webhook-id', 'The same on every attempt. Use it to detect duplicates.', 'msg_17-4711'),
   header('webhook-timestamp', 'When the attempt was signed: seconds since 1970.', '1790000000'),

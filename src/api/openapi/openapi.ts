@@ -5,10 +5,10 @@ import type { ProblemName } from '../../platform/problems/problem-types.ts';
 import { IDEMPOTENCY_KEY } from '../middleware/idempotency.ts';
 import { type HeaderName, headersOf, namesOf, problemsOf, refer } from './documented-problems.ts';
 
-/** Converts a valibot schema for the document. Checks that JSON Schema cannot express are left out of it. */
+/** Converts a valibot schema for the document. Leaves out checks that JSON Schema cannot express. */
 const schemaOf = (schema: v.GenericSchema) => resolver(schema, { errorMode: 'ignore', typeMode: 'input' });
 
-/** A parameter of a request. `schema` is JSON Schema; a string if it is left out. */
+/** A parameter of a request. `schema` is JSON Schema. By default, the parameter is a string. */
 export interface Parameter {
   description: string;
   example?: string;
@@ -47,29 +47,28 @@ export interface RouteDescription {
   operationId: string;
   summary: string;
   description?: string;
-  /** The scope that an API key needs; left out where no key is needed. */
+  /** The scope that an API key needs. undefined: no key is needed. */
   scope?: Scope;
-  /** A second scope that it needs. */
+  /** A second scope that the key needs. */
   alsoNeeds?: Scope;
-  /** It is a POST, and honours Idempotency-Key. 'in its own way': the route itself sees to that. */
+  /** The route is a POST and honours Idempotency-Key. 'in its own way': the route implements this itself. */
   idempotent?: true | 'in its own way';
-  /** The answer of a success. `secret`: the path of a member that holds one, such as `webhook.secret`. Such an answer must not be cached. */
+  /** The answer of a success. `secret`: the path of a member with a secret, such as `webhook.secret`. Such an answer must not be cached. */
   answer: {
     status?: 200 | 202;
     schema: v.GenericSchema;
     description: string;
     secret?: string;
-    /** Other statuses with what they mean, and the body if it is another one. */
+    /** Other statuses with their meanings, and with the body if it differs. */
     statuses?: Record<number, string | { description: string; schema: v.GenericSchema }>;
-    /** Headers of its own. */
+    /** Headers that only this answer has. */
     headers?: readonly HeaderName[];
   };
   body?: Record<string, v.GenericSchema | null>;
   path?: Record<string, Parameter>;
   query?: Record<string, Parameter>;
   /**
-   * The errors that only this route has. Those of every route with a scope, of a path with an id, of a body and of an
-   * Idempotency-Key are added.
+   * The errors that only this route has. The errors that come from a scope, an id in the path, a body and an Idempotency-Key are added.
    */
   problems?: readonly ProblemName[];
 }
@@ -117,7 +116,7 @@ export function describe(route: RouteDescription) {
   });
 }
 
-/** The schema of a body of any bytes, which generated clients take for a file. */
+/** The schema of a body of any bytes. Generated clients take it for a file. */
 const FILE = { type: 'string' as const, format: 'binary' };
 
 /** @param schemas by the media type of a body; null: the body is a file. */

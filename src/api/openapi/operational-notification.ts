@@ -10,7 +10,7 @@ const id = (description: string, example: number) => ({
   example,
 });
 const text = (description: string) => ({ type: 'string' as const, description });
-/** Without a type: the types of the document know no null. */
+/** Has no type, because the types of the document have no null. */
 const orNull = (description: string) => ({ description: `${description} Or null.` });
 const moment = (description: string) => ({
   type: 'string' as const,
@@ -54,7 +54,7 @@ const SOURCE = {
 
 const count = (description: string) => ({ type: 'integer' as const, minimum: 0, description });
 
-/** All members of all types. Which of them an event has, its type says. */
+/** The members of all types. The type of an event decides which of them it has. */
 const DATA = {
   type: 'object' as const,
   description:

@@ -27,7 +27,7 @@ const Readiness = v.object({
 
 const PROBE_TIMEOUT = 2_000;
 
-/** GET /readyz: 200 when MySQL, Redis and the schema are ready, else 503 that names what is not. */
+/** GET /readyz: 200 when MySQL, Redis and the schema are ready, otherwise 503 that names what is not ready. */
 export const getReadinessRoute = ({ database, redis }: Runtime) =>
   createRoute(
     {
@@ -53,7 +53,7 @@ export const getReadinessRoute = ({ database, redis }: Runtime) =>
     },
   );
 
-/** Asks MySQL and Redis. Each is `ok`, `not available`, or `does not answer` within 2 s. */
+/** Asks MySQL and Redis. Each is `ok`, `not available`, or `does not answer` (within 2 s). */
 export async function probeServers({ database, redis }: Pick<Runtime, 'database' | 'redis'>) {
   const [mysql, queue] = await Promise.all([
     probe(() => database.query('SELECT 1')),

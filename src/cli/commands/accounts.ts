@@ -24,7 +24,7 @@ interface SettingsOptions {
   lateAfterDays?: string;
 }
 
-/** Adds the options that `create` and `change` have in common. */
+/** Adds the options that `create` and `change` share. */
 const addSettings = (command: Command): Command =>
   command
     .option('--iban <iban>', 'with or without spaces; "": none')
@@ -49,7 +49,7 @@ const addSettings = (command: Command): Command =>
     )
     .option('--late-after-days <days>', 'when the next statement is late; "": learnt from those that came');
 
-/** The settings that were given, as the API names them. */
+/** The given settings, with the API's names. */
 const readSettings = ({
   iban,
   number,

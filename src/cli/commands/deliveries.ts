@@ -78,7 +78,8 @@ async function printOfWebhook(context: CommandContext, options: Options, webhook
 
 async function printOfMovement(context: CommandContext, options: Options): Promise<void> {
   const { movement: id } = options;
-  if (id === undefined) throw new Failure('Say which: --webhook <id>, --movement <id>, or both.');
+  if (id === undefined)
+    throw new Failure('Say which deliveries: give --webhook <id>, --movement <id>, or both.');
   const answer = v.object({ deliveries: v.array(Delivery) });
   const { deliveries: rows } = await withAccess(
     context,

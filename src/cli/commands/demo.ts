@@ -5,10 +5,10 @@ import type { Command } from 'commander';
 import { NegativeAnswer } from '../failure.ts';
 import type { CommandContext } from '../output.ts';
 
-/** The demo uses the command line, which therefore cannot import it. */
+/** A path and no import, because the demo itself imports the command line. */
 const PROGRAM = join(import.meta.dirname, `../../demo/main${extname(import.meta.filename)}`);
 
-/** `ledgerbell demo`: runs the demo as a process, which ends when this one is told to. */
+/** `ledgerbell demo`: runs the demo as a process. It ends when this process is told to end. */
 export const defineDemo = (command: Command, { signal }: CommandContext) =>
   command
     .option('--trouble', 'show dead, slow and flapping endpoints, and a failing import and source')

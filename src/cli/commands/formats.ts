@@ -13,7 +13,7 @@ interface Format {
   recognisedBy: string;
 }
 
-/** Each format, in the order in which a file is tried. */
+/** The formats, in the order in which a file is tested for them. */
 const FORMATS: Record<StatementFormat | FormatName, Omit<Format, 'name'>> = {
   xlsx: {
     title: 'Excel',
@@ -65,7 +65,7 @@ interface ProfileView {
   name: string;
   bank: string;
   country: string | null;
-  /** Its file in PROFILES_DIR; null: it comes with the program. */
+  /** The profile's file in PROFILES_DIR; null: the profile comes with the program. */
   file: string | null;
 }
 

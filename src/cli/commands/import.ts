@@ -66,7 +66,7 @@ export const defineImport = (command: Command, context: CommandContext) =>
           return printDryRun(context.terminal, { json }, answer);
         }
         const { answer, lines } = await send(api, file, parameters, ImportAnswer);
-        // A row of a statement has several lines, or a line several rows.
+        // Only NDJSON has one row per line.
         const rows = file.format === 'ndjson' ? lines : undefined;
         const ended = await follow(api, answer.import, rows, context.signal);
         context.terminal.answer(json, { import: ended }, describe(ended));
@@ -74,10 +74,10 @@ export const defineImport = (command: Command, context: CommandContext) =>
       });
     });
 
-/** An issue of another field is about the file itself, and is shown as the API writes it. */
+/** Issues of other fields concern the file itself, and are shown as the API writes them. */
 const FIELDS_WITH_OPTION = ['format', 'account_id', 'profile', 'create_accounts'];
 
-/** Uploads the file. @returns the answer, and how many lines the file has. */
+/** Uploads the file. @returns the answer and the number of lines in the file. */
 async function send<S extends v.GenericSchema>(
   api: Api,
   file: StatementFile,
@@ -113,7 +113,7 @@ async function follow(
     return await followImport(api, started, {
       signal,
       onState(state) {
-        // `received` is null until the file has been read to its end.
+        // `received` is null until the file has been read to the end.
         if (state.received !== null) bar.setTotal(state.received);
         bar.update(rowsDone(state));
       },

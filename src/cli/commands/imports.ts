@@ -113,7 +113,7 @@ const WARNINGS: readonly Column<ErrorsAnswer['warnings'][number]>[] = [
   ['warning', ({ message }) => message, 'whole'],
 ];
 
-/** The lists may be shorter than the counts: rows of a statement that are rejected for the same reason are listed once. */
+/** The lists may be shorter than the counts, because rows of a statement that are rejected for the same reason are listed once. */
 function describe({ errors, warnings, import: { rejected, warnings: warned } }: ErrorsAnswer): string {
   if (rejected + warned === 0) return 'None.';
   const counts = `${countOf(rejected, 'row was', 'rows were')} rejected; ${countOf(warned, 'warning')}.`;

@@ -9,7 +9,7 @@ import { withInstallation } from '../open-service.ts';
 import { currentOperator } from '../operator.ts';
 import type { CommandContext } from '../output.ts';
 
-/** Values that cannot be opened are named up to this number. */
+/** The most values that are named if they cannot be opened. */
 const NAMED = 10;
 
 /** `ledgerbell secrets reseal` */
@@ -34,7 +34,7 @@ const resealSecretsCommand = (context: CommandContext) =>
       }),
     );
 
-/** The values are written in many transactions, so this comes after the last one. */
+/** Records the change after the last transaction, because the values are written in many transactions. */
 const record = (database: Sql, values: number) =>
   recordChange(database, byOperator(currentOperator(), null), {
     action: 'reseal',
@@ -53,7 +53,7 @@ function reasonToFail({ remaining, unreadable }: Resealed): string | null {
   return `${countOf(unreadable.length, 'secret')} cannot be opened with SECRET_KEY or SECRET_KEY_PREVIOUS: ${named}${unreadable.length > NAMED ? ' …' : ''}.`;
 }
 
-/** Drawn on standard error, and only if that is a terminal. */
+/** Drawn on standard error, but only on a terminal. */
 const progressBar = () =>
   new SingleBar({
     format: 'Resealing {bar} {percentage}%  {value} of {total} secrets',

@@ -138,7 +138,7 @@ function readSettings({ path, settings }: CreateOptions): object {
   return path === undefined ? given : { ...given, path };
 }
 
-/** From a file, because credentials on the command line can be seen by other users of the machine. */
+/** Reads credentials from a file, because other users of the machine can see the command line. */
 async function readCredentials(path: string | undefined): Promise<object | undefined> {
   if (path === undefined) return undefined;
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
@@ -183,7 +183,7 @@ const showSourceCommand = (context: CommandContext) =>
 
 const POLL_INTERVAL = 300;
 
-/** Of the runs that may have begun since the request, the one that was asked for is not further down the list. */
+/** How many runs are searched for the requested run. Not more have begun since the request. */
 const LOOKED_AT = 20;
 
 const Requested = v.looseObject({ ...SourceAnswer.entries, previous_run_id: v.nullable(v.number()) });

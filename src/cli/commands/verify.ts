@@ -38,7 +38,7 @@ export const defineVerify = (command: Command, context: CommandContext) =>
       });
     });
 
-/** Describes the findings, account by account. */
+/** Describes the findings for each account. */
 export function describeBooks({ accounts, pending }: BooksReport, isRight: boolean): string {
   const waiting = pending.map(
     (it) => `Webhook ${it.webhook_id}, ${it.title}: ${countOf(it.pending, 'delivery', 'deliveries')} pending`,

@@ -17,9 +17,9 @@ type AuditSource = (typeof AUDIT_SOURCES)[number];
 interface AuditEvent {
   id: string;
   at: Date;
-  /** Null: what was changed belongs to no customer. */
+  /** null: the changed object belongs to no customer. */
   customer_id: string | null;
-  /** Null: there is no customer, or it does not exist any more. */
+  /** null: there is no customer, or it does not exist any more. */
   customer: string | null;
   source: AuditSource;
   actor: string;
@@ -36,7 +36,7 @@ interface AuditFilters {
   before: string;
 }
 
-/** Each index has the ids in order. The first filter that is given decides, and the others leave rows out. */
+/** The first given filter decides the index. The other filters leave rows out. Each index has the ids in order. */
 const INDEXES = {
   subject: 'audit_events_subject',
   customer_id: 'audit_events_customer',
@@ -75,7 +75,7 @@ const LAST_PAUSE = `
   SELECT source, actor FROM audit_events FORCE INDEX (audit_events_subject)
   WHERE subject = ? AND action = 'change' AND detail LIKE 'status: paused%' ORDER BY id DESC LIMIT 1`;
 
-/** The operator who was the last to pause a webhook, and where; null: its owner was, or the log does not reach back so far. */
+/** The operator who last paused a webhook, and where. null: its owner did, or the log does not reach back far enough. */
 export async function findPauser(sql: Sql, webhookId: string): Promise<string | null> {
   const [last] = await sql.query<Pick<AuditEvent, 'source' | 'actor'>[]>(LAST_PAUSE, [
     `webhook ${webhookId}`,
@@ -93,7 +93,7 @@ const Query = v.object({
   before: v.optional(Id),
 });
 
-/** GET /ops/audit: who has changed what, the newest first. */
+/** GET /ops/audit: the changes and who made them, the newest first. */
 export const auditPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEnv> =>
   new Hono<ApiEnv>().get('/', async (c) => {
     const { subject, customer, source, before } = readFilters(c, Query);
@@ -138,7 +138,7 @@ export const auditPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEnv>
     );
   });
 
-/** Things with a page of their own in the console. */
+/** The path of an object's page in the console; null: it has no page. */
 function linkOf(subject: string): string | null {
   const [, kind, id] = /^(webhook|delivery|import|source) ([\d-]+)$/.exec(subject) ?? [];
   switch (kind) {

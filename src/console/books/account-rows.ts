@@ -1,7 +1,7 @@
 import type { Completeness } from '../../books/statement-chain.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
 
-/** Reads the accounts of all customers with what their statements say, as the console shows them. */
+/** Reads the accounts of all customers with the results of their statements, as the console shows them. */
 
 export interface BookedAccount {
   id: string;
@@ -9,10 +9,10 @@ export interface BookedAccount {
   bank: string;
   title: string;
   currency: string;
-  /** The last day of the newest final statement, and its number; null: there is none, or it has no number. */
+  /** The last day and the number of the newest final statement. null: there is no statement, or it has no number. */
   newest_day: string | null;
   newest_number: string | null;
-  /** As the last check found it; null: nothing was checked. */
+  /** The result of the last check. null: nothing was checked. */
   completeness: Completeness | null;
   late_since: Date | null;
   open_conflicts: number | string;
@@ -31,7 +31,7 @@ const ACCOUNTS = `
     ORDER BY n.account_id DESC, n.kind DESC, n.to_date DESC, n.id DESC LIMIT 1)
   WHERE a.id < ? AND a.status <> 'deleting' ORDER BY a.id DESC LIMIT ?`;
 
-/** Finds the accounts below an id, the newest first. @returns the id that a next page begins below; null: there is none. */
+/** Finds the accounts below an id, the newest first. @returns also the id below which the next page begins; null: there is no next page. */
 export async function findBookedAccounts(
   sql: Sql,
   before: string,
@@ -45,7 +45,7 @@ export async function findBookedAccounts(
 /** Index: the primary key. */
 const IMPORTS = 'SELECT id, import_id FROM transactions WHERE id IN (?)';
 
-/** Reads which import has stored each of these movements. */
+/** Reads the import that has stored each of these movements. */
 export async function readImports(
   sql: Sql,
   movementIds: readonly string[],

@@ -52,7 +52,7 @@ const DECISIONS = {
 
 type Decision = keyof typeof DECISIONS;
 
-/** /ops/books: the accounts with their statements, conflicts that wait for a decision, and the statements of an account. */
+/** /ops/books: the accounts, the conflicts that wait for a decision, and the statements of an account. */
 export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   const { runtime } = context;
   const { database } = runtime;

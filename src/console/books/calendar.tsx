@@ -19,7 +19,7 @@ const SEVERITY: readonly PeriodStatus[] = ['contradiction', 'gap', 'overlap', 'c
 interface Day {
   /** YYYY-MM-DD */
   date: string;
-  /** null: no statement is about the day. */
+  /** null: no statement covers the day. */
   status: PeriodStatus | null;
 }
 
@@ -44,7 +44,7 @@ export function monthsOf(periods: readonly Period[]): { month: string; days: Day
   }).filter(({ month }) => month >= first.slice(0, 7));
 }
 
-/** Days of which statements are complete, missing or contradictory, by month. */
+/** The days of each month, marked as complete, missing or contradictory. */
 export const Calendar = ({ periods }: { periods: readonly Period[] }) => (
   <>
     <h2>Calendar</h2>

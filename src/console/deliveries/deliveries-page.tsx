@@ -34,7 +34,7 @@ import {
 
 const PER_PAGE = 50;
 
-/** GET /ops/deliveries: the newest movements first, of one webhook or of those that the filters mean. */
+/** GET /ops/deliveries: the deliveries of one webhook, or of the webhooks that the filters select. Newest movements first. */
 export const deliveriesPage = (runtime: Pick<Runtime, 'database' | 'config'>): Hono<ApiEnv> => {
   const { database, config } = runtime;
   const moment = v.optional(MomentText(config.zone));
@@ -53,7 +53,7 @@ export const deliveriesPage = (runtime: Pick<Runtime, 'database' | 'config'>): H
     const filters = { accountId: account ?? null, status: status ?? null };
     const ids = webhook === undefined ? await chooseWebhooks(database, filters) : [webhook];
     const found = await readWebhookRows(database, ids.slice(0, MOST_WEBHOOKS));
-    // Events have ids of their own, which do not fit between those of movements.
+    // The ids of events and of movements cannot be sorted together.
     const webhooks = found.filter(({ event }) => webhook !== undefined || !isOfEvents(event));
     const { deliveries, next } = await listAcross(
       database,

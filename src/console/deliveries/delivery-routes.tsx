@@ -21,7 +21,7 @@ interface Found {
   webhook: WebhookRow;
 }
 
-/** /ops/deliveries/:id: what was sent and what was answered, and sending it again. */
+/** /ops/deliveries/:id: shows the request and the answers of a delivery, and sends it again. */
 export const deliveryRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   const { database, secrets } = context.runtime;
   return new Hono<ApiEnv>()
@@ -78,7 +78,7 @@ async function requireDelivery(c: Context<ApiEnv>, runtime: Runtime): Promise<Fo
   return { key, delivery, webhook };
 }
 
-/** What a delivery that is sent again waits for. */
+/** Explains what a redelivery waits for. */
 function explainRedelivery({ status, open_until }: WebhookRow, now: Date): string {
   if (status === 'paused') return 'It is pending, and waits until the webhook is enabled.';
   if (open_until !== null && open_until > now)

@@ -21,14 +21,14 @@ export interface ListedDelivery {
 
 interface DeliveryList {
   deliveries: ListedDelivery[];
-  /** The next page has the movements below this one; null: there is none. */
+  /** The next page has the movements below this id. null: there is no next page. */
   next: string | null;
 }
 
-/** Without a webhook, the console looks at so many of them. */
+/** The most webhooks that are looked at if the filters name none. */
 export const MOST_WEBHOOKS = 12;
 
-/** One row per webhook is read. Which webhooks a person looking for deliveries of a status means first. */
+/** Chooses webhooks for a status, the most likely first. Reads one row per webhook. */
 const CHOICES = {
   any: 'SELECT webhook_id AS id FROM webhook_cursors ORDER BY highest_recorded_id DESC, webhook_id LIMIT ?',
   delivered:
@@ -46,7 +46,7 @@ const OF_ACCOUNT = `
   SELECT w.id FROM accounts a JOIN webhooks w FORCE INDEX (webhooks_customer) ON w.customer_id = a.customer_id
   WHERE a.id = ? AND (w.account_id IS NULL OR w.account_id = a.id) ORDER BY w.id LIMIT ?`;
 
-/** The webhooks whose deliveries are listed when none is named, at most MOST_WEBHOOKS and one. */
+/** Chooses the webhooks to list if none is named. Returns one more than MOST_WEBHOOKS if there are more. */
 export async function chooseWebhooks(
   sql: Sql,
   { accountId, status }: Pick<DeliveryFilters, 'accountId' | 'status'>,
@@ -60,8 +60,8 @@ export async function chooseWebhooks(
 }
 
 /**
- * Reads a page of the deliveries of these webhooks. Each webhook's own page is read, and they are merged. A page may be shorter than
- * `perPage` and still have a next one, where only a few of very many deliveries match.
+ * Reads a page of the deliveries of these webhooks. Reads a page of each webhook and merges the pages. If only a few of very many
+ * deliveries match, a page may be shorter than `perPage` and still have a next page.
  * @param callerOf the caller that may see a customer's deliveries.
  */
 export async function listAcross(
@@ -95,7 +95,7 @@ interface Page {
 }
 
 function merge(pages: readonly Page[], perPage: number): DeliveryList {
-  // A webhook's page ends at its `next`. Below that, its deliveries are not known yet, so the merged page ends there too.
+  // A webhook's page ends at its `next`. Its deliveries below are not known yet, so the merged page must end there too.
   const floor = pages.reduce(
     (most, { next }) => (next !== null && BigInt(next) > most ? BigInt(next) : most),
     0n,
@@ -106,19 +106,19 @@ function merge(pages: readonly Page[], perPage: number): DeliveryList {
     .sort((a, b) => Number(BigInt(b.row.transaction_id) - BigInt(a.row.transaction_id)));
   const last = all[perPage - 1]?.row.transaction_id;
   if (last === undefined) return { deliveries: all, next: floor > 0n ? String(floor) : null };
-  // All deliveries of a movement stay on one page, since the next one begins below the movement.
+  // All deliveries of a movement stay on one page, because the next page begins below the movement.
   const deliveries = all.filter(({ row }) => BigInt(row.transaction_id) >= BigInt(last));
   const isAll = deliveries.length === all.length && floor === 0n;
   return { deliveries, next: isAll ? null : last };
 }
 
-/** The status of a listed delivery. What was pending when its webhook was deleted is cancelled. */
+/** The status of a listed delivery. A pending delivery of a deleted webhook is cancelled. */
 export function shownStatus({ webhook, row }: ListedDelivery): ListedStatus | 'cancelled' {
   const status = statusOf(row);
   return status === 'pending' && webhook.status === 'deleted' ? 'cancelled' : status;
 }
 
-/** Reads the newest attempts of one webhook, whatever became of their deliveries. */
+/** Reads the newest attempts of one webhook, whatever the status of their deliveries. */
 
 /** Index: the primary key, read backwards. */
 const NEWEST_DELIVERIES = `
@@ -131,8 +131,8 @@ const NEXT_RETRIES = `
   WHERE webhook_id = ? AND due_at IS NOT NULL ORDER BY webhook_id, due_at LIMIT ?`;
 
 /**
- * Reads the newest attempts of a webhook, the newest first. They are looked for in its newest deliveries and in those that are tried
- * again next, because no index has the attempts in the order of time.
+ * Reads the newest attempts of a webhook, the newest first. Searches the newest deliveries and the next retries, because no index has the
+ * attempts in the order of time.
  */
 export async function readNewestAttempts(sql: Sql, webhookId: string, limit: number): Promise<AttemptRow[]> {
   const [newest, retried] = await Promise.all([
@@ -144,7 +144,7 @@ export async function readNewestAttempts(sql: Sql, webhookId: string, limit: num
   return attempts.sort(byTime).reverse().slice(0, limit);
 }
 
-/** The newest attempts of webhooks, from which the console takes latencies and success rates. */
+/** The newest attempts of webhooks. The console takes latencies and success rates from them. */
 
 interface RecentAttempt {
   webhook_id: string;
@@ -182,7 +182,7 @@ export interface AttemptSummary {
   p99: number | null;
 }
 
-/** Sums attempts up. A percentile is the duration that so many of the attempts did not exceed. */
+/** Summarizes attempts. p95 is the duration that 95 % of the attempts did not exceed. */
 export function summarizeAttempts(attempts: readonly RecentAttempt[]): AttemptSummary {
   const durations = attempts.map(({ duration_ms }) => duration_ms).sort((a, b) => a - b);
   const percentile = (share: number) =>

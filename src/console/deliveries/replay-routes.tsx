@@ -21,7 +21,7 @@ type Range = v.InferOutput<typeof Range>;
 
 const Answer = v.object({ replay: ReplayView });
 
-/** /ops/webhooks/:id/replay: asks for a range, then says how many deliveries it holds, then sends them again. */
+/** /ops/webhooks/:id/replay: asks for a range, shows how many deliveries it holds, and sends them again. */
 export const replayRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   const { database } = context.runtime;
   return new Hono<ApiEnv>()
@@ -38,7 +38,7 @@ export const replayRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
     });
 };
 
-/** By default, what has failed since the endpoint began to fail, or within the last day. */
+/** By default, the range begins when the endpoint began to fail, or a day ago. */
 function askForRange(c: Context<ApiEnv>, webhook: WebhookRow) {
   const since = webhook.failing_since ?? new Date(Date.now() - DAY);
   return sendPage(

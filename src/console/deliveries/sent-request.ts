@@ -20,7 +20,7 @@ const MOVEMENT = `
 const EVENT = `
   SELECT e.type, e.data, DATE_FORMAT(e.created_at, '%Y-%m-%dT%H:%i:%s.%fZ') AS timestamp FROM operational_events e WHERE e.id = ?`;
 
-/** Headers that are shown as they are. The values of all others are the customer's own, and may be credentials. */
+/** Headers whose values are shown. The values of all other headers are masked, because they may be credentials. */
 const SHOWN = [
   'content-type',
   'user-agent',
@@ -37,8 +37,8 @@ export interface SentRequest {
 }
 
 /**
- * Rebuilds the POST of a delivery from the movement or the event, and the webhook's settings. The values of custom headers, the signature and the
- * hash are masked.
+ * Rebuilds the POST of a delivery from the movement or event and the webhook's settings. Masks the values of custom headers, the
+ * signature and the hash.
  * @param sentAt when the attempt began.
  * @returns null when the movement, the event or the webhook does not exist any more.
  */
@@ -64,7 +64,7 @@ export async function rebuildRequest(
       name,
       SHOWN.includes(name) ? String(value) : MASK,
     ]),
-    // The hash is the last of the twelve fields in both encodings, and no other value can contain its name with an unescaped quote or ampersand.
+    // In both encodings, no other value can contain the name of the hash with an unescaped quote or ampersand.
     body: body.replace(/("hash":"|&hash=)[^"&]+/, `$1${MASK}`),
   };
 }

@@ -25,7 +25,7 @@ import { ImportStatusTag } from './imports-page.tsx';
 const MOST_ISSUES = 200;
 const MOST_MOVEMENTS = 20;
 
-/** /ops/imports/:id: its counts, issues, and what it stored; and trying it again. */
+/** /ops/imports/:id: shows the counts, the issues and the stored movements of an import, and tries it again. */
 export const importRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   const { database } = context.runtime;
   return new Hono<ApiEnv>()

@@ -10,13 +10,13 @@ export interface StoredMovement {
   date_issue: string;
 }
 
-/** Entries of the index that are looked at. While an import is stored, other imports of the customer may be stored too. */
+/** The most index entries that are looked at. Other imports of the customer may be stored at the same time. */
 const LOOKED_AT = 5_000;
 
-/** A small import is stored after the moment that its row names. */
+/** A small import may be stored this long after the moment that its row names. */
 const STORED_WITHIN_SECONDS = 60;
 
-/** Index: transactions_readed, from the beginning of the import to its end, because no index has the imports of movements. */
+/** Index: transactions_readed, from the beginning of the import to its end, because no index holds the movements of an import. */
 const STORED = `
   SELECT t.id, t.account_id, t.dc, t.amount, t.description, t.date_issue FROM (
     SELECT id FROM transactions FORCE INDEX (transactions_readed)
@@ -32,7 +32,7 @@ export const readStored = (
 ): Promise<StoredMovement[]> =>
   sql.query(STORED, [customer_id, started_at ?? received_at, finished_at, id, limit]);
 
-/** A row of an import of which nothing proves that it is a known movement, or a new one, and the movement. */
+/** A row that was assumed to be a known or a new movement without proof, with that movement. */
 export interface AssumedRow {
   line: number;
   reason: 'assumed' | 'assumed_new';

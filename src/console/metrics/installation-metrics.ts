@@ -9,18 +9,18 @@ import { VERSION } from '../../platform/version.ts';
 import { PENDING } from '../../webhooks/webhook-view.ts';
 import { countRunning, readProcesses } from '../heartbeat.ts';
 
-/** How long the processes share what one of them has read. Prometheus asks every 15 s by default. */
+/** How long the processes share a reading. Prometheus asks every 15 s by default. */
 const SHARED_SECONDS = 10;
 
-/** A scrape does not wait longer for MySQL or Redis. Prometheus gives up after 10 s by default. Milliseconds. */
+/** How long a scrape waits for MySQL or Redis. Prometheus gives up after 10 s by default. Milliseconds. */
 const PATIENCE = 3_000;
 
 type Labelled = Gauge<string>;
 
 /**
- * Gauges of the whole installation. Every process shows the same values, so take their `max`, not their `sum`. What cannot be read is
- * left out, because a 0 would look as if all were well.
- * @returns what brings them up to date. It never throws.
+ * Creates gauges of the whole installation. Every process shows the same values, so take their `max`, not their `sum`. A value that cannot
+ * be read is left out, because a 0 would look like a healthy installation.
+ * @returns a function that updates the gauges. It never throws.
  */
 export function createInstallationGauges(registry: Registry, runtime: Runtime): () => Promise<void> {
   const { database, queues, redis, prefix } = runtime;
@@ -99,7 +99,7 @@ export function createInstallationGauges(registry: Registry, runtime: Runtime): 
   };
 }
 
-/** @returns null when the value does not come, or does not come in time. */
+/** @returns null when the value fails, or does not come in time. */
 async function withPatience<T>(value: Promise<T>): Promise<T | null> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<null>((resolve) => {
@@ -117,7 +117,7 @@ function setAll(gauge: Labelled, label: string, values: Record<string, number> |
   for (const [name, value] of Object.entries(values ?? {})) gauge.set({ [label]: name }, value);
 }
 
-/** For a gauge without labels, which `reset` would set to 0. */
+/** Sets or removes the value of a gauge without labels. `reset` would set it to 0. */
 function setOnly(gauge: Labelled, value: number | undefined): void {
   if (value === undefined) gauge.remove();
   else gauge.set(value);
@@ -129,12 +129,12 @@ interface InstallationState {
   /** Circuits of active webhooks. */
   circuits: Record<CircuitState, number>;
   pending: Record<PendingState, number>;
-  /** Seconds since the oldest movement was stored that an active, healthy webhook has not been sent; 0: there is none. */
+  /** The age in seconds of the oldest movement that was not sent to an active, healthy webhook. 0: there is none. */
   oldestPending: number;
-  /** Seconds since the first of the failures of the active webhook that has failed for the longest time; 0: none fails. */
+  /** Seconds for which the longest failing active webhook has been failing. 0: none fails. */
   longestFailing: number;
   imports: Record<UnfinishedStatus, number>;
-  /** Seconds since the oldest import was received that is queued or running; 0: there is none. */
+  /** Seconds since the oldest queued or running import was received. 0: there is none. */
   oldestImport: number;
   /** Accounts by what is wrong with their statements. */
   statements: Record<'incomplete' | 'contradictory' | 'late', number>;
@@ -161,7 +161,7 @@ const WEBHOOKS = `
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
   WHERE w.status <> 'deleted' GROUP BY status_now, circuit, failing`;
 
-/** Index: imports_status, which has all that is read. */
+/** Index: imports_status, which covers the query. */
 const IMPORTS = `
   SELECT status, COUNT(*) AS imports FROM imports FORCE INDEX (imports_status)
   WHERE status IN ('receiving', 'queued', 'running', 'failed') GROUP BY status`;
@@ -176,7 +176,7 @@ const OLDEST_IMPORT = `
     )
     .join(' UNION ALL ')}) i`;
 
-/** Indexes: statement_checks_result, statement_checks_late and movement_conflicts_status, which have all that is read. */
+/** Indexes: statement_checks_result, statement_checks_late and movement_conflicts_status, which cover the query. */
 const BOOKS = `
   SELECT
     (SELECT COUNT(*) FROM statement_checks WHERE completeness = 'incomplete') AS incomplete,
@@ -235,7 +235,7 @@ export async function readInstallationState(sql: Sql): Promise<InstallationState
   return state;
 }
 
-/** A clock that was set back makes no negative ages. */
+/** Reads an age, which is never negative, even after the clock was set back. */
 async function readSeconds(sql: Sql, statement: string): Promise<number> {
   const [row] = await sql.query<{ seconds: string | null }[]>(statement);
   return Math.max(0, Number(row?.seconds ?? 0));
@@ -248,7 +248,7 @@ interface QueueState {
   workers: number;
 }
 
-/** Reads the state of all queues from Redis. It counts jobs without reading them, and looks at the list of Redis' clients. */
+/** Reads the state of all queues from Redis. Counts jobs without reading them, and looks at the list of Redis' clients. */
 const readQueueStates = ({ all }: Queues): Promise<QueueState[]> =>
   Promise.all(
     all.map(async (queue) => {
@@ -261,16 +261,16 @@ const readQueueStates = ({ all }: Queues): Promise<QueueState[]> =>
     }),
   );
 
-/** How long one process may take to read, before another one does. Milliseconds. */
+/** How long one process may take to read before another process reads. Milliseconds. */
 const READ_LIMIT = 30_000;
 
 /**
- * Shares something that is expensive to read among all processes, through Redis: within `seconds`, one of them reads it, whichever asks
- * first. While it reads, the others get what was read before.
+ * Shares an expensive reading among all processes through Redis. Within `seconds`, only the first process that asks reads the value. While
+ * it reads, the other processes get the previous value.
  *
  * While Redis is unreachable, each process reads for itself, at most once in `seconds`.
- * @param options.key of the value in Redis. It has to change with the shape of the value.
- * @param options.read what is shared must survive JSON.
+ * @param options.key of the value in Redis. Change it when the shape of the value changes.
+ * @param options.read returns the value, which must survive JSON.
  * @returns a function that gets the value, at most twice as old as `seconds`. It throws what `read` throws.
  */
 export function shareReading<T>({
@@ -305,7 +305,7 @@ export function shareReading<T>({
     const shared = await redis.get(key).catch(() => null);
     if (shared !== null) return JSON.parse(shared) as T;
     const isMine = await redis.set(lockKey, '', 'PX', READ_LIMIT, 'NX').catch(() => 'OK');
-    // Without a value from before, this process reads too: an answer without it would look like an outage.
+    // Without a previous value, this process reads too, because an answer without the value would look like an outage.
     return isMine === null && last !== null ? last.value : readAndShare();
   }
 

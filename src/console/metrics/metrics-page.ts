@@ -7,9 +7,9 @@ import { createInstallationGauges } from './installation-metrics.ts';
 import { createProcessMetrics } from './process-metrics.ts';
 
 /**
- * GET /metrics, in Prometheus' text format: what the processes have counted, their state, and the state of the installation. It answers
- * without MySQL and Redis too.
- * @param others whose metrics are on this page too. Each metric of a process then has the label `process`.
+ * GET /metrics, in Prometheus' text format: the counters and the state of the processes, and the state of the installation. It also
+ * answers without MySQL and Redis.
+ * @param others processes whose metrics are also on this page. Each metric of a process then has the label `process`.
  */
 export function metricsPage(runtime: Runtime, others: OtherProcesses | undefined): Hono<ApiEnv> {
   const installation = new Registry();
@@ -36,6 +36,6 @@ export function metricsPage(runtime: Runtime, others: OtherProcesses | undefined
   });
 }
 
-/** Each process has its label, so that there is nothing to add up, and nothing may be left out. */
+/** Keeps every metric. Nothing is added up, because each process has its own label. */
 const merge = (metrics: readonly MetricObject[][]): Registry =>
   AggregatorRegistry.aggregate(metrics.map((ofOne) => ofOne.map((it) => ({ ...it, aggregator: 'first' }))));

@@ -5,9 +5,9 @@ import { onPoolWait, readPoolUse } from '../../platform/database/connection.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 
 /**
- * Collects the metrics of this process: what it has counted, and its own state.
- * @param name of the process, for the label `process`. Without it there is no such label.
- * @returns what reads them.
+ * Collects the metrics of this process: its counters and its state.
+ * @param name of the process, for the label `process`. Without a name there is no label.
+ * @returns a function that reads the metrics.
  */
 export function createProcessMetrics(runtime: Runtime, name?: string): () => Promise<MetricObject[]> {
   const gauges = new Registry();
@@ -21,7 +21,7 @@ export function createProcessMetrics(runtime: Runtime, name?: string): () => Pro
   };
 }
 
-/** Gauges of prom-client that are named like counters, which `promtool check metrics` refuses. The same numbers are there by type. */
+/** Gauges of prom-client that are named like counters, which `promtool check metrics` refuses. Other gauges have the same numbers by type. */
 const MISNAMED = [
   'nodejs_active_handles_total',
   'nodejs_active_requests_total',
@@ -29,9 +29,9 @@ const MISNAMED = [
 ];
 
 /**
- * Gauges of this process: whether it reaches MySQL and Redis, its connections, and what prom-client knows of Node, such as the delay of
- * the event loop.
- * @returns what brings them up to date.
+ * Creates gauges of this process: whether it reaches MySQL and Redis, its connections, and prom-client's metrics of Node, such as the
+ * delay of the event loop.
+ * @returns a function that updates the gauges.
  */
 function createProcessGauges(
   registry: Registry,
@@ -78,7 +78,7 @@ function createProcessGauges(
   });
 
   return async () => {
-    // Before the probes, which take a connection themselves.
+    // Read before the probes, which use a connection themselves.
     const use = readPoolUse(database);
     if (use !== null) {
       connections.set({ state: 'busy' }, use.busy);

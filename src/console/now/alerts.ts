@@ -4,10 +4,10 @@ import { countOf, formatDuration, timesInARow } from '../page/elements.tsx';
 import type { WebhookRow } from '../webhooks/webhook-rows.ts';
 import type { Now, Work } from './now-reader.ts';
 
-/** The worst first. stopped: nothing works until somebody acts. failing: something does not work. attention: somebody should look. */
+/** The worst comes first. stopped: nothing works until somebody acts. failing: something does not work. attention: somebody should look. */
 const SEVERITIES = ['stopped', 'failing', 'attention'] as const;
 
-/** Something that is wrong, as one sentence for the person on duty. */
+/** A problem, in one sentence for the person on duty. */
 export interface Alert {
   severity: (typeof SEVERITIES)[number];
   sentence: string;
@@ -15,7 +15,7 @@ export interface Alert {
   link: { text: string; href: string } | null;
 }
 
-/** The alerts of now, the worst first. Empty: all is well. */
+/** The current alerts, the worst first. Empty: there is no problem. */
 export function findAlerts({ mysql, redis, work, at }: Now): Alert[] {
   if (!mysql.reachable || work === null) {
     return [
@@ -115,7 +115,7 @@ function failingWebhooks({ trouble, totals }: Work, at: Date): Alert[] {
   ];
 }
 
-/** Webhooks that the service has quarantined or disabled. A single one is named. */
+/** Webhooks that the service has quarantined or disabled. The webhook is named if there is only one. */
 function stoppedWebhooks({ trouble, totals }: Work): Alert[] {
   const quarantined = trouble.filter(({ status }) => status === 'paused');
   const disabled = trouble.filter(({ status }) => status === 'disabled');
@@ -153,7 +153,7 @@ const linkTo = (rows: readonly WebhookRow[]) =>
     ? { text: `Webhook ${rows[0].id}`, href: `/ops/webhooks/${rows[0].id}` }
     : { text: 'Webhooks', href: '/ops/webhooks' };
 
-/** A file that could not be read is its sender's matter after a day. */
+/** A file that could not be read is no alert after a day, because its sender must correct it. */
 function failedImports({ totals: { importsFailedLately: number }, imports: listed }: Work): Alert[] {
   if (number === 0) return [];
   const failed = listed.filter(({ status }) => status === 'failed');
@@ -173,7 +173,7 @@ function failedImports({ totals: { importsFailedLately: number }, imports: liste
   ];
 }
 
-/** Without an importer, that is said instead. */
+/** No alert if there is no importer, because another alert says that. */
 function stuckImports({ totals: { importsStuck }, processes }: Work): Alert[] {
   if (importsStuck === 0 || countRunning(processes, 'importer') === 0) return [];
   return [
@@ -185,7 +185,7 @@ function stuckImports({ totals: { importsStuck }, processes }: Work): Alert[] {
   ];
 }
 
-/** Webhooks whose endpoints answer, and whose backlogs nevertheless grow old. */
+/** Webhooks with an old backlog although their endpoints answer. */
 function webhooksBehind({ trouble }: Work, at: Date): Alert[] {
   const behind = trouble.filter(({ behindSince }) => behindSince !== undefined);
   const named = behind.slice(0, NAMED).map(
@@ -229,7 +229,7 @@ const NAMED_SOURCES = 3;
 const linkToSource = (it: SourceSummary) => ({ text: `Source ${it.id}`, href: `/ops/sources/${it.id}` });
 const LIST = { text: 'Sources', href: '/ops/sources' };
 
-/** Sources whose runs fail, and sources that brought a file which could not be imported. */
+/** Sources whose runs fail, and sources with a file that could not be imported. */
 function sourceAlerts({ sources, sourcesInTrouble }: Pick<Work, 'sources' | 'sourcesInTrouble'>): Alert[] {
   const { failing, withWrongFile } = sourcesInTrouble;
   const named = sources.filter((it) => it.consecutive_failures > 0).slice(0, NAMED_SOURCES);

@@ -17,7 +17,7 @@ const CHARTS = [
   ['latency', 'Answer time', 'ms at p50, p95, p99'],
 ] as const;
 
-/** The page /ops. Its parts with an id are replaced by public/ops/now.js as the installation changes. */
+/** The page /ops. When the installation changes, public/ops/now.js replaces the parts that have an id. */
 export const NowPage = ({ now }: { now: Now }) => (
   <>
     <p id="now-announcement" class="hidden" role="status" />
@@ -41,7 +41,7 @@ export const NowPage = ({ now }: { now: Now }) => (
   </>
 );
 
-/** The alerts in large letters, with what to click. */
+/** The alerts in large letters, with their links. */
 export function Headline({ now }: { now: Now }) {
   const alerts = findAlerts(now);
   const severity = alerts[0]?.severity ?? 'well';

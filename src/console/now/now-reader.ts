@@ -18,10 +18,10 @@ import {
 } from '../totals.ts';
 import { readWebhooksInTrouble, type WebhookRow } from '../webhooks/webhook-rows.ts';
 
-/** How a server answered. */
+/** The answer of a server to a ping. */
 export interface ServerSeen {
   reachable: boolean;
-  /** Milliseconds of a round trip; null: it did not answer. */
+  /** Milliseconds of a round trip. null: the server did not answer. */
   roundTrip: number | null;
 }
 
@@ -66,10 +66,10 @@ export interface Now {
   sample: Sample;
 }
 
-/** The lists of the page Now. The page Webhooks has all. */
+/** The length of the lists on the page Now. The page Webhooks lists all. */
 const LISTED = 10;
 
-/** Latencies are taken from the last minute's attempts, of failing webhooks and those that were sent the most. */
+/** Latencies are taken from the last minute's attempts of failing webhooks and of the webhooks that were sent the most. */
 const SAMPLED_WEBHOOKS = 20;
 const SAMPLED_ATTEMPTS = 100;
 const SAMPLED_SECONDS = 60;
@@ -90,7 +90,7 @@ const FINISHED = 'SELECT webhook_id, delivered_count + failed_count AS finished 
 const NEWEST_IMPORT = 'SELECT MAX(id) AS id FROM imports';
 
 /**
- * Creates a function that reads the installation. Rates are differences to the call before, so the first call has none.
+ * Creates a function that reads the installation. Rates are differences from the previous call, so the first call has none.
  * If MySQL or Redis cannot be reached, the result says so.
  */
 export function createNowReader({ database, redis }: Pick<Runtime, 'database' | 'redis'>) {
@@ -221,13 +221,13 @@ function compare(counters: Counters, previous: Counters) {
   };
 }
 
-/** Reads something again and again while somebody looks at it. All who look share one reading. */
+/** Reads something repeatedly while somebody looks at it. All viewers share one reading. */
 export interface Poller<T> {
-  /** The newest reading, or a new one if that is too old. Concurrent callers share it. */
+  /** The newest reading. If it is too old, a new reading. Concurrent callers share it. */
   current(): Promise<T>;
-  /** The readings while somebody has been looking, the oldest first. */
+  /** The readings since somebody began to look, the oldest first. */
   readonly history: readonly T[];
-  /** Calls `listener` with each new reading. @returns a function that ends this. With the last one, reading ends. */
+  /** Calls `listener` with each new reading. @returns a function that ends the subscription. Reading stops with the last subscription. */
   subscribe(listener: (reading: T) => void): () => void;
   /** Ends all subscriptions. */
   close(): void;
@@ -236,7 +236,7 @@ export interface Poller<T> {
 }
 
 /**
- * @param read reads once. If it fails, the reading is left out, and `current` fails.
+ * @param read reads once. If it fails, the reading is left out and `current` fails.
  * @param every milliseconds between readings.
  * @param kept readings in the history.
  */
@@ -259,7 +259,7 @@ export function createPoller<T>({
   const readOnce = (): Promise<T> => {
     reading ??= read()
       .then((value) => {
-        // A gap would look like a straight line in a chart.
+        // Clears the history, because a chart would show a gap as a straight line.
         if (performance.now() - readAt > 3 * every) history.length = 0;
         readAt = performance.now();
         history.push(value);

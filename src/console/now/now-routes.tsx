@@ -9,10 +9,10 @@ import { createNowReader, createPoller, type Now, type Poller } from './now-read
 
 const READ_EVERY = 2_000;
 
-/** Ten minutes of readings. public/ops/now.js keeps as many. */
+/** Ten minutes of readings. public/ops/now.js keeps the same number. */
 const KEPT = 300;
 
-/** Reads the installation while somebody looks at the page Now: once for all who look, and not at all when nobody does. */
+/** Reads the installation while somebody looks at the page Now. All viewers share one reading. */
 export const watchInstallation = (runtime: Pick<Runtime, 'database' | 'redis'>): Poller<Now> =>
   createPoller({ read: createNowReader(runtime), every: READ_EVERY, kept: KEPT });
 
@@ -49,7 +49,7 @@ export const nowRoutes = (watched: Poller<Now>): Hono<ApiEnv> =>
 
 const rendered = new WeakMap<Now, ReturnType<typeof renderParts>>();
 
-/** The parts of the page that change, rendered once for all who look. */
+/** The parts of the page that change, rendered once for all viewers. */
 function render(now: Now) {
   const known = rendered.get(now) ?? renderParts(now);
   rendered.set(now, known);
@@ -67,7 +67,7 @@ function renderParts(now: Now) {
   };
 }
 
-/** The title of the browser's tab, so that it says in the background too whether all is well. */
+/** The title of the browser's tab. It shows in the background whether there are alerts. */
 function titleOf(now: Now): string {
   const { length } = findAlerts(now);
   return length === 0 ? 'All is well' : `(${length}) Not well`;

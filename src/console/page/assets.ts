@@ -12,7 +12,7 @@ export const ASSETS_PATH = '/ops/assets';
 const CSS = 'text/css; charset=utf-8';
 const SCRIPT = 'text/javascript; charset=utf-8';
 
-/** The console's own files, and those of uPlot. They are served from here, so that the pages work without internet access. */
+/** The files of the console and of uPlot. They are served from here, so that the pages work without internet access. */
 const FILES: ReadonlyMap<string, { folder: 'own' | 'uplot'; type: string }> = new Map([
   ['console.css', { folder: 'own', type: CSS }],
   ['now.js', { folder: 'own', type: SCRIPT }],
@@ -37,7 +37,7 @@ export function consoleAssets(): Hono<ApiEnv> {
   });
 }
 
-/** Searches upwards: public/ is beside src/ and dist/, and this file is deeper in dist/. */
+/** Searches upwards, because public/ is beside src/ and dist/, but this file is deeper in dist/ than in src/. */
 function findPublic(from: string): string {
   const here = join(from, 'public', 'ops');
   if (existsSync(join(here, 'console.css'))) return here;

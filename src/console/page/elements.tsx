@@ -2,7 +2,7 @@ import type { Child } from 'hono/jsx';
 
 /** Parts that several pages of the console share. */
 
-/** A moment, as its distance from now. The exact time is shown on hover. */
+/** A moment, shown as its distance from now. The exact time is shown on hover. */
 export const Moment = ({ at, now = new Date() }: { at: Date | null; now?: Date }) =>
   at === null ? (
     <span class="calm">–</span>
@@ -12,7 +12,7 @@ export const Moment = ({ at, now = new Date() }: { at: Date | null; now?: Date }
     </time>
   );
 
-/** How a state is coloured. The text says the same, for those who do not see the colour. */
+/** The colour of a state. The text says the same, for people who do not see the colour. */
 export type Tone = 'good' | 'bad' | 'warn' | 'calm';
 
 export const Tag = ({ tone, children }: { tone: Tone; children?: Child }) => (
@@ -26,7 +26,7 @@ export const Notice = ({ tone, children }: { tone: Tone; children?: Child }) => 
   </p>
 );
 
-/** One column of a table. `label` heads it, and stands before each value where the screen is too narrow for a table. */
+/** One column of a table. `label` is its heading. On screens that are too narrow for a table, `label` stands before each value. */
 export interface Column<Row> {
   label: string;
   /** number: aligned to the right. wide: long texts, which may break anywhere. */
@@ -34,14 +34,14 @@ export interface Column<Row> {
   cell: (row: Row) => Child;
 }
 
-/** A table, or one sentence where there is nothing to show. */
+/** A table, or one sentence if there are no rows. */
 export function Table<Row>({
   caption,
   columns,
   rows,
   empty,
 }: {
-  /** Read aloud by screen readers. The heading above the table says it to everybody else. */
+  /** For screen readers only. Everybody else sees the heading above the table. */
   caption: string;
   columns: readonly Column<Row>[];
   rows: readonly Row[];

@@ -5,7 +5,7 @@ import type { ApiEnv } from '../../api/environment.ts';
 import type { Log } from '../../platform/log.ts';
 import { type PageOptions, sendPage } from './layout.tsx';
 
-/** Answers an error as a page where a browser asks, and otherwise like the API. */
+/** Answers an error as a page if a browser asks, and otherwise like the API. */
 export async function answerErrorPage(error: unknown, c: Context<ApiEnv>, log: Log): Promise<Response> {
   const answer = answerError(error, c, log);
   if (!c.req.header('accept')?.includes('text/html')) return answer;
@@ -29,13 +29,13 @@ export async function answerErrorPage(error: unknown, c: Context<ApiEnv>, log: L
 }
 
 export interface Confirmation {
-  /** The question, which names the thing. */
+  /** The question, which names what is changed. */
   question: string;
-  /** The effect, and on how many. */
+  /** The effect, and how many things it affects. */
   consequences: readonly Child[];
   /** The text of the button that does it. */
   button: string;
-  /** Whether it takes something away from somebody. The button is then red. */
+  /** Makes the button red, because the action takes something away from somebody. */
   dangerous?: boolean;
   /** Fields that are sent along. */
   fields?: Record<string, string>;

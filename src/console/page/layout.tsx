@@ -20,11 +20,11 @@ const PAGES = [
 ] as const;
 
 export interface PageOptions {
-  /** Of the page, also shown by the browser. */
+  /** The title of the page and of the browser's tab. */
   title: string;
   /** The entry of the navigation that the page belongs to. */
   section?: (typeof PAGES)[number][0];
-  /** Scripts and style sheets below /ops/assets, beside those of all pages. */
+  /** Scripts and style sheets below /ops/assets, in addition to those of all pages. */
   scripts?: readonly string[];
   styles?: readonly string[];
   /** The search term, shown in the search field. */
@@ -38,7 +38,7 @@ export function sendPage(
   { title, section, scripts = [], styles = [], query = '', status = 200 }: PageOptions,
   content: Child,
 ): Response | Promise<Response> {
-  // A page is of this moment, and may show account data.
+  // A page shows the current state, and may show account data.
   c.header('Cache-Control', 'no-store');
   const page = (
     <html lang="en">

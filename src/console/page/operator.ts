@@ -8,7 +8,7 @@ import { notFound, Problem } from '../../platform/problems/problem.ts';
 import { PROBLEMS, type ProblemName } from '../../platform/problems/problem-types.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 
-/** The console changes things through the API's own routes, on behalf of the customer it belongs to. */
+/** The console makes changes through the API's own routes, on behalf of the customer. */
 
 export interface ConsoleContext {
   runtime: Runtime;
@@ -20,13 +20,13 @@ export const createConsoleContext = (runtime: Runtime): ConsoleContext => ({
   callApi: createOperatorApi(runtime),
 });
 
-/** Who is at the console: the name that was signed in with, or the machine itself where no password is set. */
+/** The operator at the console: the name of the sign-in, or the address of the client if no password is set. */
 export function operatorOf(c: Context<ApiEnv>, { config }: Pick<Runtime, 'config'>): Operator {
   const name = config.admin?.user ?? `${c.get('clientAddress') ?? 'this machine'}`;
   return { source: 'console', name };
 }
 
-/** The caller for reading and changing what belongs to a customer. */
+/** The caller for reading and changing the things of a customer. */
 export const callerFor = (c: Context<ApiEnv>, runtime: Runtime, customerId: string): Caller =>
   actFor(customerId, operatorOf(c, runtime));
 
@@ -38,7 +38,7 @@ const OWNER = {
   conflict: 'SELECT customer_id FROM movement_conflicts WHERE id = ?',
 } as const;
 
-/** The customer whom something belongs to. @throws {Problem} 404 when it does not exist. */
+/** Finds the customer to whom something belongs. @throws {Problem} 404 when it does not exist. */
 export async function findOwner(sql: Sql, kind: keyof typeof OWNER, id: string): Promise<string> {
   const [row] = await sql.query<{ customer_id: string }[]>(OWNER[kind], [id]);
   if (row === undefined) throw notFound(kind);
@@ -65,7 +65,7 @@ export function callApiFor(
 
 const ProblemAnswer = v.object({ type: v.string(), detail: v.string() });
 
-/** @returns the body of a success. @throws {Problem} what the API has refused, with its own words. */
+/** @returns the body of a success. @throws {Problem} if the API has refused the request, with the API's words. */
 export async function requireAnswer(response: Response): Promise<unknown> {
   const body: unknown = await response.json();
   if (response.ok) return body;

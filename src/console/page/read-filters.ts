@@ -4,8 +4,7 @@ import type { ApiEnv } from '../../api/environment.ts';
 import { check } from '../../platform/problems/problem.ts';
 
 /**
- * Reads the filters of a list from the query string. Spaces around a value are dropped, since ids are often pasted, and a field that
- * was left empty is absent.
+ * Reads the filters of a list from the query string. Drops spaces around a value, because ids are often pasted. Leaves out empty fields.
  * @throws {Problem} 422 with the name of the filter that is wrong.
  */
 export const readFilters = <S extends v.GenericSchema>(c: Context<ApiEnv>, schema: S): v.InferOutput<S> =>
@@ -19,7 +18,7 @@ export const readFilters = <S extends v.GenericSchema>(c: Context<ApiEnv>, schem
     ),
   );
 
-/** The path of a list with other filters. Those that are undefined are left out. */
+/** The path of a list with these filters. Undefined filters are left out. */
 export function pathWith(path: string, filters: Record<string, string | undefined>): string {
   const given = Object.entries(filters).filter(
     (it): it is [string, string] => it[1] !== undefined && it[1] !== '',

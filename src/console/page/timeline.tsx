@@ -19,7 +19,7 @@ const LEAST_BAR = 3;
 const toneOf = (outcome: string): Tone =>
   outcome === 'delivered' ? 'good' : outcome === 'throttled' ? 'warn' : 'bad';
 
-/** A bar for each attempt, at its time, as high as it took long. The table below says the same. */
+/** A bar for each attempt, placed at its time. Its height shows how long the attempt took. The table below shows the same. */
 function AttemptBars({ attempts }: { attempts: readonly AttemptRow[] }) {
   const times = attempts.map(({ started_at }) => started_at.getTime());
   const first = Math.min(...times);
@@ -60,7 +60,7 @@ function AttemptBars({ attempts }: { attempts: readonly AttemptRow[] }) {
   );
 }
 
-/** The answer of an endpoint, as far as it is kept. */
+/** The part of an endpoint's answer that is kept. */
 export const Answer = ({ response, error }: { response: string | null; error: string | null }) => (
   <>
     {error === null ? null : <div>{error}</div>}

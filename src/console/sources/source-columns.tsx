@@ -14,7 +14,7 @@ const SourceLink = ({ id, title }: { id: string; title: string }) => (
 export const describeSchedule = (schedule: SourceSchedule): string =>
   'cron' in schedule ? `${schedule.cron} in ${schedule.time_zone}` : `every ${schedule.every}`;
 
-/** The state of a source in one word or two, with its colour. */
+/** The state of a source in one or two words, with its colour. */
 export function SourceState({ source: it }: { source: SourceSummary }) {
   const running = it.run_id !== null ? ', running' : '';
   if (it.status === 'deleted') return <Tag tone="calm">deleted</Tag>;

@@ -20,7 +20,7 @@ import { pathWith } from '../page/read-filters.ts';
 import { describeSchedule, SourceState } from './source-columns.tsx';
 import type { WrongFile } from './source-rows.ts';
 
-/** Imports that are named of each run. */
+/** The most imports that are named for each run. */
 const NAMED_IMPORTS = 5;
 
 interface RunImports extends RunRow {
@@ -29,7 +29,7 @@ interface RunImports extends RunRow {
 
 interface SourcePageProps {
   source: SourceSummary;
-  /** Null for a deleted source. */
+  /** null for a deleted source. */
   settings: SourceView | null;
   failingSince: Date | null;
   runs: readonly RunImports[];
@@ -38,13 +38,13 @@ interface SourcePageProps {
   /** The filter of the runs, as it was typed. */
   filters: Record<string, string | undefined>;
   wrongFiles: readonly WrongFile[];
-  /** The path of the source's job on the dashboard of the queues; null: it has none now. */
+  /** The path of the source's job on the dashboard of the queues. null: it has no job now. */
   job: string | null;
   done: string | undefined;
   now: Date;
 }
 
-/** The page of one source: what is wrong, what to press, its runs. */
+/** The page of one source: its problems, the possible actions, and its runs. */
 export const SourcePage = (props: SourcePageProps) => {
   const { source, failingSince, runs, older, filters, wrongFiles, done, now } = props;
   return (
@@ -173,7 +173,7 @@ const runColumns = (now: Date): Column<RunImports>[] => [
   { label: 'Error', kind: 'wide', cell: ({ error }) => error ?? '' },
 ];
 
-/** The meaning of a source's state, and what happens next. */
+/** Explains a source's state, and what happens next. */
 function explain(it: SourceSummary, failingSince: Date | null, now: Date): string {
   const error = it.error === null ? '' : ` The last error: ${it.error}`;
   switch (it.status) {
@@ -209,7 +209,7 @@ const SOURCE_LABELS: Readonly<Record<SourceAction, string>> = {
   enable: 'Enable',
 };
 
-/** The actions that make sense for a source in its state, the most likely one first. */
+/** The actions that make sense in a source's state, the most likely first. */
 function sourceActionsFor({ status }: SourceSummary): SourceAction[] {
   switch (status) {
     case 'deleted':
@@ -221,7 +221,7 @@ function sourceActionsFor({ status }: SourceSummary): SourceAction[] {
   }
 }
 
-/** Asks whether an action is meant, and says what it does. */
+/** Asks for confirmation of an action, and explains its effect. */
 export function confirmSourceAction(action: SourceAction, it: SourceSummary): Omit<Confirmation, 'back'> {
   const name = `source ${it.id} “${it.title}” of ${it.customer}`;
   switch (action) {
@@ -257,7 +257,7 @@ export function confirmSourceAction(action: SourceAction, it: SourceSummary): Om
   }
 }
 
-/** The confirmation on the page of the source afterwards. */
+/** The messages on the source's page after an action. */
 const SOURCE_DONE: Readonly<Record<string, string>> = {
   run: 'A run was asked for. Reload this page to see how it ends.',
   pause: 'The source is paused. Nothing more is collected.',

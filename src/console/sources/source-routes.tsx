@@ -26,7 +26,7 @@ import { readFailingSince, readWrongFiles } from './source-rows.ts';
 const RUNS = 50;
 const WRONG_FILES = 20;
 
-/** /ops/sources/:id and what can be done there. Each change is asked for on a page of its own, and sent as a POST. */
+/** /ops/sources/:id and its actions. Each change has its own confirmation page, which sends a POST. */
 export const sourceRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   const { database } = context.runtime;
   const routes = new Hono<ApiEnv>().get('/:id', (c) => showSource(c, context));
@@ -50,7 +50,7 @@ export const sourceRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
 const requireSource = (sql: Sql, c: Context<ApiEnv>): Promise<SourceRow> =>
   findSource(sql, null, readId(c, 'source'));
 
-/** The request to the API that does it. */
+/** The request to the API that carries out an action. */
 function requestOf(action: SourceAction, id: string): { method: string; path: string; body?: object } {
   const path = `/v1/sources/${id}`;
   switch (action) {

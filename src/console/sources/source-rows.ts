@@ -3,7 +3,7 @@ import { type SourceSummary, SUMMARY_COLUMNS } from '../../sources/find-source.t
 
 /** Reads the sources of all customers, as the console shows them. */
 
-/** Only what is in trouble is read. Index: sources_status. */
+/** Reads only sources in trouble. Index: sources_status. */
 const IN_TROUBLE = `
   SELECT ${SUMMARY_COLUMNS} FROM sources s FORCE INDEX (sources_status) STRAIGHT_JOIN customers u ON u.id = s.customer_id
   WHERE s.status = 'active' AND s.error IS NOT NULL ORDER BY s.consecutive_failures DESC, s.id LIMIT ?`;
@@ -12,14 +12,14 @@ const COUNT_TROUBLE = `
   SELECT COUNT(*) AS all_of_them, COALESCE(SUM(consecutive_failures > 0), 0) AS failing
   FROM sources FORCE INDEX (sources_status) WHERE status = 'active' AND error IS NOT NULL`;
 
-/** Active sources with an error: those whose runs fail first, the most often failed on top, then those that brought a wrong file. */
+/** Active sources with an error. Sources whose runs fail come first, the most failures on top. Sources with a wrong file follow. */
 export const findSourcesInTrouble = (sql: Sql, most: number): Promise<SourceSummary[]> =>
   sql.query(IN_TROUBLE, [most]);
 
 export interface SourcesInTrouble {
   /** Sources whose last runs failed. */
   failing: number;
-  /** Sources that were reached, and brought a file that could not be imported, or not all of it. */
+  /** Sources that were reached, but had a file that could not be imported completely. */
   withWrongFile: number;
 }
 
@@ -38,7 +38,7 @@ const FAILING_SINCE = `
     (SELECT MAX(d.id) FROM source_runs d FORCE INDEX (source_runs_page) WHERE d.source_id = ? AND d.status = 'done'), 0)
   ORDER BY r.id LIMIT 1`;
 
-/** When the first failed run after the last one that was done began; null: the last run was done. */
+/** When the first failed run after the last `done` run began. null: the last run is `done`. */
 export async function readFailingSince(sql: Sql, sourceId: string): Promise<Date | null> {
   const [run] = await sql.query<{ started_at: Date }[]>(FAILING_SINCE, [sourceId, sourceId]);
   return run?.started_at ?? null;
@@ -47,7 +47,7 @@ export async function readFailingSince(sql: Sql, sourceId: string): Promise<Date
 export interface WrongFile {
   name: string;
   run_id: string;
-  /** Null: it was refused without an import. */
+  /** null: the file was refused without an import. */
   import_id: string | null;
   created_at: Date;
 }
@@ -57,6 +57,6 @@ const WRONG_FILES = `
   SELECT name, run_id, import_id, created_at FROM source_files FORCE INDEX (source_files_outcome)
   WHERE outcome = 'failed' AND source_id = ? ORDER BY id DESC LIMIT ?`;
 
-/** The newest files of a source that could not be imported, or not all of them. */
+/** The newest files of a source that could not be imported completely. */
 export const readWrongFiles = (sql: Sql, sourceId: string, most: number): Promise<WrongFile[]> =>
   sql.query(WRONG_FILES, [sourceId, most]);

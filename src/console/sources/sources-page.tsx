@@ -21,7 +21,7 @@ const Query = v.object({
   after: v.optional(Id),
 });
 
-/** GET /ops/sources: those in trouble first, then all. */
+/** GET /ops/sources: first the sources in trouble, then all sources. */
 export const sourcesPage = (runtime: Runtime): Hono<ApiEnv> =>
   new Hono<ApiEnv>().get('/', async (c) => {
     const { database } = runtime;

@@ -17,10 +17,10 @@ import { type Hit, readMovement, search, type TracedMovement } from './trace-row
 
 const Query = v.object({ q: v.optional(v.pipe(v.string(), v.maxLength(300))), movement: v.optional(Id) });
 
-/** Attempts of so many webhooks are shown for a movement. */
+/** The most webhooks whose attempts are shown for a movement. */
 const MOST_WEBHOOKS = 50;
 
-/** GET /ops/trace: finds what an id means, and shows what became of a movement. */
+/** GET /ops/trace: finds the objects with an id, and shows the history of a movement. */
 export const tracePage = (context: ConsoleContext): Hono<ApiEnv> =>
   new Hono<ApiEnv>().get('/', async (c) => {
     const { q, movement } = readFilters(c, Query);

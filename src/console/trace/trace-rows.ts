@@ -2,7 +2,7 @@ import { parseDeliveryId } from '../../deliveries/delivery-id.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../../platform/database/entities/webhook-enums.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
 
-/** Reads what became of one movement. */
+/** Reads the history of one movement. */
 
 export interface TracedMovement {
   id: string;
@@ -21,9 +21,9 @@ export interface TracedMovement {
   date_readed: Date;
   import_received_at: Date | null;
   import_format: string | null;
-  /** The source that has collected it; null: it was sent over the API, or the import was deleted. */
+  /** The source that has collected the movement. null: it was sent over the API, or the import was deleted. */
   source_id: string | null;
-  /** The name of the API key that sent it; null: a source has collected it, or the key or the import was deleted. */
+  /** The name of the API key that sent the movement. null: a source has collected it, or the key or the import was deleted. */
   api_key: string | null;
 }
 
@@ -41,9 +41,8 @@ export async function readMovement(sql: Sql, id: string): Promise<TracedMovement
   return movement;
 }
 
-/** Finds what a person means by an id, a unique_id or a customer's name. */
+/** Finds the objects with an id, a unique_id or a customer's name. */
 
-/** Something that was found. */
 export interface Hit {
   kind: 'movement' | 'delivery' | 'webhook' | 'import' | 'source' | 'customer';
   id: string;
@@ -89,7 +88,7 @@ const HREF: Record<Hit['kind'], (id: string) => string> = {
   customer: (id) => `/ops/webhooks?customer=${id}`,
 };
 
-/** Finds everything that a text may mean. A number may be the id of several things, and a unique_id too. */
+/** Finds everything that a text may mean. A number may be the id of several objects, and also a unique_id. */
 export async function search(sql: Sql, text: string): Promise<Hit[]> {
   const find = async (kind: Hit['kind'], statement: string, values: unknown[]): Promise<Hit[]> => {
     const rows = await sql.query<{ id: string; text: string }[]>(statement, values);
@@ -104,6 +103,6 @@ export async function search(sql: Sql, text: string): Promise<Hit[]> {
     find('movement', BY_UNIQUE_ID, [Buffer.from(text, 'utf8')]),
     isId ? [] : find('customer', BY_NAME, [`${text.replaceAll(/[\\%_]/g, '\\$&')}%`]),
   ]);
-  // A movement may be found by its id and by its unique_id.
+  // A movement may be found twice, by its id and by its unique_id.
   return [...new Map(found.flat().map((hit) => [hit.href, hit])).values()];
 }

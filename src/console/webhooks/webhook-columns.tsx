@@ -13,7 +13,7 @@ import type { WebhookRow } from './webhook-rows.ts';
 
 /** How the console describes webhooks in tables. */
 
-/** The state of a webhook in one word or two, with its colour. */
+/** The state of a webhook in one or two words, with its colour. */
 export function WebhookState({ webhook: it, now }: { webhook: WebhookRow; now: Date }) {
   if (it.status === 'disabled') return <Tag tone="bad">disabled</Tag>;
   if (it.status === 'deleted') return <Tag tone="calm">deleted</Tag>;
@@ -79,7 +79,7 @@ export const WebhooksInTrouble = ({
 
 const NO_ATTEMPTS: AttemptSummary = summarizeAttempts([]);
 
-/** The same, with how the endpoint has been answering. @param recent by the id of the webhook. */
+/** The same columns, with the results of recent attempts. @param recent by the id of the webhook. */
 export const webhookColumnsWithAttempts = (
   now: Date,
   recent: ReadonlyMap<string, AttemptSummary>,

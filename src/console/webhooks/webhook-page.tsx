@@ -18,19 +18,19 @@ import { explainWebhook, type WebhookRow } from './webhook-rows.ts';
 
 interface WebhookPageProps {
   webhook: WebhookRow;
-  /** The operator who has paused it, from the audit log; null: nobody but its owner has. */
+  /** The operator who has paused the webhook, from the audit log. null: no operator has. */
   pausedBy: string | null;
-  /** Null for a deleted webhook. */
+  /** null for a deleted webhook. */
   settings: WebhookView | null;
   attempts: readonly AttemptRow[];
   run: RunState | null;
-  /** The path of the webhook's job on the dashboard of the queues; null: it has none now. */
+  /** The path of the webhook's job on the dashboard of the queues. null: it has no job now. */
   job: string | null;
   done: string | undefined;
   now: Date;
 }
 
-/** The page of one webhook: what is wrong, what to press, its attempts. */
+/** The page of one webhook: its problems, the possible actions, and its attempts. */
 export const WebhookPage = ({
   webhook,
   settings,
@@ -116,7 +116,7 @@ function WebhookFacts({
   );
 }
 
-/** The actions for a webhook in the console, except for a replay, which asks for a range first. */
+/** The actions for a webhook in the console. A replay is separate, because it asks for a range first. */
 export const WEBHOOK_ACTIONS = ['pause', 'enable', 'probe', 'test', 'rotate-secret'] as const;
 export type WebhookAction = (typeof WEBHOOK_ACTIONS)[number];
 
@@ -130,7 +130,7 @@ const ACTION_LABELS: Readonly<Record<WebhookAction | 'replay', string>> = {
   replay: 'Replay',
 };
 
-/** The actions that make sense for a webhook in its state, the most likely one first. */
+/** The actions that make sense in a webhook's state, the most likely first. */
 function actionsFor({ status, failing_since, open_until }: WebhookRow): (WebhookAction | 'replay')[] {
   switch (status) {
     case 'deleted':
@@ -149,7 +149,7 @@ function actionsFor({ status, failing_since, open_until }: WebhookRow): (Webhook
   }
 }
 
-/** Asks whether an action is meant, and says what it does. */
+/** Asks for confirmation of an action, and explains its effect. */
 export function confirmAction(action: WebhookAction, it: WebhookRow): Omit<Confirmation, 'back'> {
   const name = `webhook ${it.id} “${it.title}” of ${it.customer}`;
   const pending = countOf(Number(it.pending), 'pending delivery', 'pending deliveries');
@@ -207,7 +207,7 @@ export function confirmAction(action: WebhookAction, it: WebhookRow): Omit<Confi
   }
 }
 
-/** The confirmation on the page of the webhook afterwards. */
+/** The messages on the webhook's page after an action. */
 export const DONE: Readonly<Record<string, string>> = {
   pause: 'The webhook is paused. Nothing more is sent.',
   enable: 'The webhook is enabled. The first notification is on its way.',

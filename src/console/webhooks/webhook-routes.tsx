@@ -22,7 +22,7 @@ import { readWebhookRows, type WebhookRow } from './webhook-rows.ts';
 
 const ATTEMPTS = 50;
 
-/** /ops/webhooks/:id and what can be done there. Each change is asked for on a page of its own, and sent as a POST. */
+/** /ops/webhooks/:id and its actions. Each change has its own confirmation page, which sends a POST. */
 export const webhookRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   const { database, secrets, queues } = context.runtime;
   const routes = new Hono<ApiEnv>().get('/:id', async (c) => {

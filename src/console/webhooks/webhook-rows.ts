@@ -14,18 +14,18 @@ export interface WebhookRow {
   customer_id: string;
   customer: string;
   status: 'active' | 'paused' | 'disabled' | 'deleted';
-  /** Why the service has paused or disabled it. A webhook that its owner has paused has none. */
+  /** Why the service has paused or disabled the webhook. null if its owner has paused it. */
   status_reason: string | null;
   failing_since: Date | null;
   consecutive_failures: number;
   circuit_openings: number;
-  /** Null when the circuit is not open. */
+  /** null when the circuit is not open. */
   open_until: Date | null;
   last_error: string | null;
   delivered: string;
   failed: string;
   pending: string;
-  /** Set where the endpoint answers, and something has been pending for minutes: since when. */
+  /** Since when deliveries have been pending. Set only if they have waited for minutes although the endpoint answers. */
   behindSince?: Date;
 }
 
@@ -57,7 +57,7 @@ const STOPPED = `
   SELECT id FROM webhooks FORCE INDEX (webhooks_status)
   WHERE status = ? AND status_reason IS NOT NULL ORDER BY id DESC LIMIT ?`;
 
-/** Ids of the webhooks in trouble: failing ones first, then those that the service has disabled or quarantined. */
+/** Ids of the webhooks in trouble: first failing webhooks, then webhooks that the service has disabled or quarantined. */
 async function findWebhooksInTrouble(sql: Sql, most: number): Promise<string[]> {
   const found: { id: string }[] = await sql.query(FAILING, [most]);
   for (const status of ['paused', 'disabled']) {
@@ -68,10 +68,10 @@ async function findWebhooksInTrouble(sql: Sql, most: number): Promise<string[]> 
   return found.map(({ id }) => id);
 }
 
-/** A backlog that grows this old although its endpoint answers needs somebody to look, as the alert does. Seconds. */
+/** A backlog of this age needs attention if its endpoint answers. The alert uses the same limit. Seconds. */
 const BEHIND_AFTER = 300;
 
-/** Webhooks in trouble: failing ones first, then those that were disabled or quarantined, then those that fall behind. */
+/** Webhooks in trouble: first failing webhooks, then disabled or quarantined webhooks, then webhooks that fall behind. */
 export async function readWebhooksInTrouble(sql: Sql, most: number): Promise<WebhookRow[]> {
   const [ids, waiting] = await Promise.all([
     findWebhooksInTrouble(sql, most),
@@ -87,11 +87,11 @@ export async function readWebhooksInTrouble(sql: Sql, most: number): Promise<Web
   });
 }
 
-/** The explanation of a webhook's state on its page, and what happens next. */
+/** Explains a webhook's state on its page, and what happens next. */
 
 /**
- * @param run null: what is being sent now is not known.
- * @param pausedBy the operator who has paused it; null: nobody but its owner has.
+ * @param run null: it is not known whether a run is sending.
+ * @param pausedBy the operator who has paused the webhook; null: no operator has.
  */
 export function explainWebhook(
   it: WebhookRow,
@@ -129,7 +129,7 @@ const endSentence = (text: string): string => (text.endsWith('.') ? text : `${te
 
 const join = (...sentences: string[]): string => sentences.filter((it) => it !== '').join(' ');
 
-/** Why the pending deliveries of an active webhook have not been sent yet: what holds back all of them comes first. "": nothing waits. */
+/** Explains why pending deliveries of an active webhook have not been sent yet. A reason that holds back all of them comes first. "": nothing waits. */
 function explainWaiting({ open_until, pending }: WebhookRow, run: RunState | null, now: Date): string {
   if (open_until !== null)
     return `Its circuit is open: nothing is sent until the next probe in ${formatDuration(open_until.getTime() - now.getTime())}.`;

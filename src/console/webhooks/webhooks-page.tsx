@@ -15,12 +15,12 @@ import { readWebhookRows, readWebhooksInTrouble } from './webhook-rows.ts';
 
 const PER_PAGE = 50;
 
-/** From how many attempts of each webhook p95 and the success rate are taken. */
+/** How many attempts of each webhook are used for p95 and the success rate. */
 const ATTEMPTS = 100;
 
 const Query = v.object({ customer: v.optional(Id), after: v.optional(Id) });
 
-/** GET /ops/webhooks: those in trouble first, then all. */
+/** GET /ops/webhooks: first the webhooks in trouble, then all webhooks. */
 export const webhooksPage = (runtime: Runtime): Hono<ApiEnv> =>
   new Hono<ApiEnv>().get('/', async (c) => {
     const { database } = runtime;
@@ -71,7 +71,7 @@ export const webhooksPage = (runtime: Runtime): Hono<ApiEnv> =>
     );
   });
 
-/** How the endpoints have been answering, by the id of the webhook. */
+/** Summaries of recent attempts, by the id of the webhook. */
 async function summarizeRecent(
   sql: Sql,
   webhookIds: readonly string[],

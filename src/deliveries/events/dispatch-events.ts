@@ -3,11 +3,11 @@ import { EVENTS_WITHOUT_MOVEMENTS } from '../../platform/database/entities/webho
 import { inTransaction, type Sql } from '../../platform/database/transaction.ts';
 import { BALANCE_UPDATED } from './operational-event.ts';
 
-/** Makes the deliveries of operational events. They begin as retries that are due now, since no movement log holds them. */
+/** Makes the deliveries of operational events. They begin as retries that are due now, because the movement log holds no events. */
 
 const EVENTS_PER_TRANSACTION = 100;
 
-/** SKIP LOCKED: another process may be dispatching, or a transaction that records an event may be open. */
+/** Uses SKIP LOCKED, because another process may dispatch events, or a transaction that records an event may be open. */
 const UNDISPATCHED = `
   SELECT id, customer_id, webhook_id, account_id, type, created_at
   FROM operational_events FORCE INDEX (operational_events_undispatched)
@@ -50,9 +50,9 @@ interface Recipient {
 }
 
 /**
- * Makes the deliveries of all events that have none yet: for the OPERATIONAL webhooks of the customer, and for those of the operator.
- * A balance is for the customer's BALANCE_UPDATED webhooks alone.
- * An event about a webhook is not sent to that webhook: if it were, a failure would cause further deliveries that fail.
+ * Makes the deliveries of all events that have none yet, for the OPERATIONAL webhooks of the customer and of the operator.
+ * A balance goes only to the customer's BALANCE_UPDATED webhooks.
+ * An event about a webhook is not sent to that webhook, because each failure would then cause another delivery that fails.
  * @returns the webhooks to wake.
  */
 export async function dispatchEvents(database: DataSource): Promise<string[]> {
@@ -88,7 +88,7 @@ async function dispatchSome(
   return { events: events.length, webhookIds };
 }
 
-/** A webhook that was created after the event is not sent it. */
+/** An event is not sent to a webhook that was created after it. */
 function isFor(event: Undispatched, webhook: Recipient, operatorId: string | undefined): boolean {
   if (webhook.created_at > event.created_at) return false;
   const isOwn = webhook.customer_id === event.customer_id;

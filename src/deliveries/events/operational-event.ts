@@ -1,6 +1,6 @@
 import type { Sql, WriteResult } from '../../platform/database/transaction.ts';
 
-/** Events that a customer or the operator should know of. docs/operational-events.md describes each type. */
+/** Events that a customer or the operator should know about. docs/operational-events.md describes each type. */
 export const EVENT_TYPES = [
   'webhook.failing',
   'webhook.disabled',
@@ -17,18 +17,18 @@ export const EVENT_TYPES = [
 ] as const;
 type EventType = (typeof EVENT_TYPES)[number];
 
-/** The type of the events for webhooks with the event BALANCE_UPDATED. No other webhook is sent them. */
+/** The type of the events for BALANCE_UPDATED webhooks. Other webhooks are not sent these events. */
 export const BALANCE_UPDATED = 'balance.updated';
 
 export interface OperationalEvent {
   type: EventType;
-  /** null: it concerns the operator alone. */
+  /** null: the event concerns only the operator. */
   customerId: string | null;
-  /** The webhook that it is about. It is not sent to that one. */
+  /** The webhook that the event is about. The event is not sent to that webhook. */
   webhookId?: string;
-  /** The account that it is about, with which it is deleted. */
+  /** The account that the event is about. The event is deleted with the account. */
   accountId?: string;
-  /** Equal for events that must exist only once. Left out where the caller's transaction sees to that. */
+  /** Two events with the same occasion are stored only once. Not needed if the caller's transaction prevents duplicates. */
   occasion?: string;
   /** The member `data` of the notification. */
   data: Record<string, unknown>;
@@ -48,10 +48,10 @@ const INSERT = `
   ON DUPLICATE KEY UPDATE id = id`;
 
 /**
- * Records an operational event. `dispatchEvents` makes its deliveries within 10 s. The last event that fits into the hour says until
- * when others may be left out (`suppressed_until`).
- * @param sql the transaction of what the event reports, so that neither is stored without the other. It is the last thing it does.
- * @returns false when the event was recorded before, or is one too many in this hour.
+ * Records an operational event. `dispatchEvents` makes its deliveries within 10 s. The last event that the limit per hour allows says
+ * until when others may be left out (`suppressed_until`).
+ * @param sql the transaction of the change that the event reports, so that both are stored or neither. Record the event last.
+ * @returns false when the event was recorded before, or exceeds the limit per hour.
  */
 export async function recordEvent(sql: Sql, event: OperationalEvent): Promise<boolean> {
   const { type, customerId, webhookId = null, accountId = null, occasion = null, data } = event;
@@ -78,8 +78,8 @@ const INSERT_BALANCE = `
   INSERT INTO operational_events (customer_id, account_id, type, data) VALUES (?, ?, '${BALANCE_UPDATED}', ?)`;
 
 /**
- * Records a balance for BALANCE_UPDATED webhooks, however many there are: none of them is left out.
- * @param sql the transaction that notes that it was told.
+ * Records a balance for BALANCE_UPDATED webhooks. There is no limit per hour.
+ * @param sql the transaction that marks the balance as reported.
  */
 export async function recordBalance(
   sql: Sql,
@@ -91,7 +91,7 @@ export async function recordBalance(
 /** Index: operational_events_occasion. */
 const RECORDED = 'SELECT occasion FROM operational_events WHERE occasion IN (?)';
 
-/** @returns those of the occasions for which there is an event already. */
+/** @returns the occasions that already have an event. */
 export async function findRecorded(sql: Sql, occasions: readonly string[]): Promise<Set<string>> {
   if (occasions.length === 0) return new Set();
   const rows = await sql.query<{ occasion: string }[]>(RECORDED, [occasions]);

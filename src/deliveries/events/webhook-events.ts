@@ -5,7 +5,7 @@ import { readWaitingWebhooks, STALLED_AFTER_MINUTES } from '../reconcile.ts';
 import { DISABLE_AFTER_DAYS } from '../run/endpoint-health.ts';
 import { findRecorded, recordEvent } from './operational-event.ts';
 
-/** The webhook that an event is about, as it says. Of the endpoint only the origin: a path may hold a token. */
+/** The webhook that an event is about, as the event shows it. Only the endpoint's origin is shown, because a path may hold a token. */
 interface WebhookSubject {
   id: number;
   title: string;
@@ -45,12 +45,12 @@ export async function readSubject(sql: Sql, webhookId: string): Promise<WebhookS
 const DAY_SECONDS = 24 * 60 * 60;
 const DISABLE_AFTER_SECONDS = DISABLE_AFTER_DAYS * DAY_SECONDS;
 
-/** Parts of the time until a webhook is disabled after which its owner is told. In descending order. */
+/** After these percentages of the time until a webhook is disabled, its owner is told. In descending order. */
 const PERCENTAGES = [90, 70, 50] as const;
 const FIRST_PERCENTAGE = 50;
 
 /**
- * Only webhooks that had a failed attempt on each day so far: after a day without one, the count begins again. Index:
+ * Finds only webhooks with a failed attempt on each day so far, because after a day without one the count begins again. Index:
  * webhook_cursors_failing.
  */
 const FAILING = `
@@ -68,8 +68,8 @@ type Row = SubjectRow & {
 };
 
 /**
- * Records a `webhook.failing` for each webhook that has passed 50, 70 or 90 % of the time until it is disabled: once for each
- * percentage of a period of failures, and only the highest if several have passed since.
+ * Records a `webhook.failing` for each webhook that has passed 50, 70 or 90 % of the time until it is disabled. In a period of failures,
+ * each percentage is recorded once. If several have passed since the last check, only the highest is recorded.
  */
 export async function reportFailingWebhooks(database: DataSource): Promise<void> {
   const rows = await database.query<Row[]>(FAILING, [(DISABLE_AFTER_SECONDS * FIRST_PERCENTAGE) / 100]);
@@ -110,17 +110,17 @@ const percentageOf = (failingSeconds: number): number =>
 const occasionOf = ({ subject_id, failing_since }: Row, percent: number): string =>
   `webhook.failing ${subject_id} ${failing_since.toISOString()} ${percent}`;
 
-/** Reports deliveries that have failed for good: immediately, and then at most once an hour for each webhook. */
+/** Reports deliveries that have failed for good. The first report is immediate. Further reports come at most once an hour per webhook. */
 
-/** Ids in one event. The API lists all of them. */
+/** The most ids in one event. The API lists all of them. */
 const MOST_IDS = 10;
 
-/** Also if the clock was set back since the last report. */
+/** Also true if the clock was set back since the last report. */
 const IS_DUE = `
   c.unreported_failures > 0 AND (c.failures_reported_at IS NULL OR c.failures_reported_at > NOW(6)
     OR c.failures_reported_at <= NOW(6) - INTERVAL 1 HOUR)`;
 
-/** Deliveries of operational events are not reported: that would be a loop. Reads each webhook's cursor once. */
+/** Leaves out deliveries of operational events, because reporting them would cause a loop. Reads each webhook's cursor once. */
 const UNREPORTED = `
   SELECT c.webhook_id FROM webhook_cursors c JOIN webhooks w ON w.id = c.webhook_id
   WHERE w.status <> 'deleted' AND w.event <> 'OPERATIONAL' AND ${IS_DUE}`;
@@ -129,7 +129,7 @@ const LOCK = `
   SELECT c.customer_id, c.unreported_failures, c.last_error FROM webhook_cursors c
   WHERE c.webhook_id = ? AND ${IS_DUE} FOR UPDATE`;
 
-/** Index: retries_due, which has the dead letters in the order of their movements. */
+/** Index: retries_due, which holds the dead letters in the order of their movements. */
 const NEWEST = `
   SELECT transaction_id FROM retries FORCE INDEX (retries_due)
   WHERE webhook_id = ? AND due_at IS NULL ORDER BY transaction_id DESC LIMIT ${MOST_IDS}`;
@@ -164,11 +164,11 @@ async function report(sql: Sql, webhookId: string): Promise<void> {
       last_error,
     },
   });
-  // Otherwise they are reported together with later ones.
+  // If the event was not recorded, these failures are reported together with later failures.
   if (isRecorded) await sql.query(REPORTED, [webhookId]);
 }
 
-/** Reports that webhooks make no progress although their endpoints answer. */
+/** Reports webhooks that make no progress although their endpoints answer. */
 
 /** Index: operational_events_recent. */
 const STALLED_REPORTED = `
@@ -179,8 +179,8 @@ const STALLED_REPORTED = `
 const HOUR = "SELECT DATE_FORMAT(NOW(6), '%Y-%m-%d %H') AS hour";
 
 /**
- * Records a `delivery.stalled` if webhooks with a movement to send that is older than ten minutes make no progress: at most one an hour,
- * for the operator. A large backlog that is being sent is not stalled.
+ * Records a `delivery.stalled` for the operator, at most once an hour, if a webhook makes no progress although it has an unsent movement
+ * older than ten minutes. A large backlog that is being sent is not stalled.
  */
 export async function reportStalledDeliveries(database: DataSource): Promise<void> {
   const waiting = await readWaitingWebhooks(database, { failing: false, stalled: true });

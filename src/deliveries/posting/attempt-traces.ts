@@ -4,7 +4,7 @@ import { formatDeliveryId } from '../delivery-id.ts';
 import type { Delivery } from '../run/types.ts';
 import type { Answer, Poster, PostRequest } from './post.ts';
 
-/** The traces of attempts. Each attempt is a span below the one that its movement was imported with, also hours later. */
+/** The traces of attempts. The span of each attempt is a child of the span that imported its movement, even hours later. */
 
 /** Indexes: the primary keys. */
 const READ = `
@@ -18,7 +18,7 @@ interface Origin {
 }
 
 export interface AttemptTraces {
-  /** Reads which traces the attempts of these deliveries belong to. Those for which that fails begin traces of their own. Never rejects. */
+  /** Reads the traces to which the attempts of these deliveries belong. If that fails, attempts begin their own traces. Never rejects. */
   read(deliveries: readonly Delivery[]): Promise<void>;
   post(
     request: PostRequest,
@@ -27,7 +27,7 @@ export interface AttemptTraces {
 }
 
 export function createAttemptTraces(database: Sql, poster: Poster, tracing: Tracing): AttemptTraces {
-  /** By movement, because webhooks with the same filter share movements that were read. */
+  /** By movement, because webhooks with the same filter share their movements. */
   const origins = new WeakMap<NonNullable<Delivery['movement']>, Origin>();
 
   return {
@@ -64,8 +64,8 @@ export function createAttemptTraces(database: Sql, poster: Poster, tracing: Trac
 }
 
 /**
- * Sends one POST as a span of its own, which the header `traceparent` names to the receiver. The URL is left out except for its host
- * and port, because its path and query may hold credentials.
+ * Sends one POST in its own span. The header `traceparent` passes the span to the receiver. The span has only the host and port of the
+ * URL, because the path and query may hold credentials.
  */
 export async function postTraced(
   tracing: Tracing,

@@ -22,7 +22,7 @@ export interface NotifiedMovement {
   extended?: Extended;
 }
 
-/** The format of the body that the webhook's owner has chosen. */
+/** The body format that the webhook's owner has chosen. */
 export interface BodyFormat {
   encoding: 'json' | 'form';
   hashEncoding: 'hex' | 'raw';
@@ -34,8 +34,8 @@ export const CONTENT_TYPES = {
 } as const;
 
 /**
- * Builds the body: twelve fields in this order, and after them `extended` if the webhook's owner wants it. A null is "" in the body and in the hash, so that what is hashed
- * is what is sent. The same movement gives the same bytes on every attempt.
+ * Builds the body: twelve fields in this order, then `extended` if the webhook's owner wants it. null becomes "" in the body and in the
+ * hash, so that the hash covers what is sent. The same movement gives the same bytes on every attempt.
  */
 export function buildBody(
   movement: NotifiedMovement,
@@ -68,7 +68,7 @@ export function buildBody(
 
 const bodies = new WeakMap<NotifiedMovement, Map<string, string>>();
 
-/** `buildBody`, but built only once for all webhooks of a customer that share the movement and the format. */
+/** Like `buildBody`, but builds the body only once for all webhooks of a customer that share the movement and the format. */
 export function buildSharedBody(movement: NotifiedMovement, format: BodyFormat, apiSecret: string): string {
   let made = bodies.get(movement);
   if (made === undefined) {
@@ -95,6 +95,6 @@ export interface NotifiedEvent {
   data: string;
 }
 
-/** The payload that Standard Webhooks recommends. The same event gives the same bytes on every attempt. */
+/** Builds the payload that Standard Webhooks recommends. The same event gives the same bytes on every attempt. */
 export const buildEventBody = ({ type, timestamp, data }: NotifiedEvent): string =>
   `{"type":${JSON.stringify(type)},"timestamp":${JSON.stringify(timestamp)},"data":${data}}`;

@@ -10,10 +10,10 @@ const TOTAL_TIMEOUT = 15 * SECOND;
 
 /** How much of an answer's body is kept for the log. */
 const KEPT_BYTES = 4 * 1024;
-/** A longer answer is cut off: reading on would cost more than a new connection. */
+/** A longer answer is cut off, because reading on would cost more than a new connection. */
 const READ_BYTES = 64 * 1024;
 
-/** How often deadlines are checked. One timer for all POSTs costs less than one for each. Milliseconds. */
+/** How often deadlines are checked. One timer for all POSTs costs less than a timer for each. Milliseconds. */
 const DEADLINE_TICK = 250;
 /** Hundreds of hanging POSTs can end in the same tick, and closing a connection takes a while, so other work runs in between. */
 const CANCELS_PER_PASS = 16;
@@ -27,18 +27,18 @@ export interface PostRequest {
   body: string;
 }
 
-/** How one POST ended. `post` never rejects: that there was no answer is reported here as well. */
+/** How one POST ended. `post` never rejects, so a missing answer is reported here too. */
 export interface Answer {
-  /** The status code, even if the rest of the answer broke off; null: there was none. */
+  /** The status code, even if the rest of the answer broke off. null: no status arrived. */
   status: number | null;
   retryAfter: string | undefined;
   /** The beginning of the answer's body as text, at most 4 KiB. */
   body: string;
-  /** The error, for people to read; null when the answer is complete, or was only cut off for its length. */
+  /** The error for people to read. null: the answer is complete, or was only cut off for its length. */
   error: string | null;
   /** The address guard refused the connection. */
   refused: boolean;
-  /** Cut short by `abort` before a status arrived, which says nothing about the receiver. */
+  /** `abort` cut the POST short before a status arrived. This says nothing about the receiver. */
   aborted: boolean;
 }
 
@@ -50,8 +50,8 @@ export interface Poster {
 }
 
 /**
- * Creates a poster with kept-alive connections: 5 s to connect, 15 s in all. Redirects are never followed. Each connection goes
- * only to an address that the guard has checked.
+ * Creates a poster with kept-alive connections. Timeouts: 5 s to connect, 15 s in all. The poster never follows redirects, and connects
+ * only to addresses that the guard has checked.
  */
 export function createPoster({
   guard,
@@ -73,7 +73,7 @@ export function createPoster({
     const now = performance.now();
     let cancelled = 0;
     for (const exchange of inFlight) {
-      if (exchange.deadline > now) break; // A Set keeps the order of insertion, which is the order of the deadlines.
+      if (exchange.deadline > now) break; // The Set keeps the order of insertion, which is the order of the deadlines.
       if (cancelled === CANCELS_PER_PASS) {
         setImmediate(cancelOverdue);
         break;
@@ -85,7 +85,7 @@ export function createPoster({
   const timer = setInterval(cancelOverdue, DEADLINE_TICK);
   timer.unref();
 
-  // undici does not look up a literal address, so each URL itself is checked before the POST. The result never changes.
+  // undici does not look up a literal address, so the guard checks the URL before the POST. The result never changes.
   const refusals = new Map<string, string | null>();
   const refusalOf = (origin: string): string | null => {
     let refusal = refusals.get(origin);
@@ -126,7 +126,7 @@ export function createPoster({
 
 const NO_ANSWER = { status: null, retryAfter: undefined, body: '', aborted: false } as const;
 
-/** The result of a POST that was not even begun. */
+/** The result of a POST that was not begun. */
 export const NOT_SENT: Answer = { ...NO_ANSWER, error: null, refused: false, aborted: true };
 
 class TimeoutError extends Error {}
@@ -150,7 +150,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 
   /**
-   * Ends the POST for this reason. If undici has not started the request yet, it is aborted when it starts.
+   * Ends the POST for this reason. If undici has not started the request yet, the request is aborted when it starts.
    * @returns false when the POST was cancelled before.
    */
   cancel(reason: Error): boolean {
@@ -205,7 +205,7 @@ class Exchange implements Dispatcher.DispatchHandler {
   }
 }
 
-/** Whether the other side closed a connection that had carried answers before, without answering this request. */
+/** Says whether the receiver closed a reused connection without answering this request. */
 function isStaleSocket(error: Error | null): boolean {
   if (error === null || !('socket' in error)) return false;
   const { socket } = error as { socket?: { bytesRead?: number } | null };

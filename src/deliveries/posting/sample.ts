@@ -33,10 +33,10 @@ const INVENTED: SampleAccount = {
 };
 
 /**
- * Builds a notification without a movement or an event. Its encoding, headers, hash and signatures are as in a real one, plus the header
- * `webhook-test: true`. Its id, `msg_test_<random>`, is a new one each time.
+ * Builds a notification without a stored movement or event. Its encoding, headers, hash and signatures are like those of a real
+ * notification. It also has the header `webhook-test: true`. Its id, `msg_test_<random>`, is new each time.
  * @returns null when the webhook does not exist any more.
- * @throws {SecretBoxError} when SECRET_KEY is not the one that its secrets were sealed with.
+ * @throws {SecretBoxError} when SECRET_KEY is not the key with which the webhook's secrets were sealed.
  */
 export async function buildSample(
   sql: Sql,

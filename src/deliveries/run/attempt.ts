@@ -5,21 +5,20 @@ import type { AttemptResult, Delivery, RunEvent } from './types.ts';
 
 /** Decides what the answer to one POST means for the delivery, the endpoint and the webhook. */
 
-/** One POST that has been answered. */
 export type AnsweredAttempt = Omit<Extract<RunEvent, { type: 'answered' }>, 'type'>;
 
 /** The consequences of one attempt. */
 interface AttemptEnd {
   result: AttemptResult;
   health: EndpointHealth;
-  /** The error, for people to read; null: none. */
+  /** The error for people to read. null: no error. */
   lastError: string | null;
   /** Why the webhook is to be disabled; null: it is not. */
   disable: string | null;
 }
 
 /**
- * Turns an answer into the attempt's result, with what follows from it for the endpoint and the webhook.
+ * Turns an answer into the attempt's result and its consequences for the endpoint and the webhook.
  * @param health of the endpoint before this attempt.
  */
 export function endAttempt(
@@ -63,7 +62,7 @@ function reasonToDisable(isGone: boolean, health: EndpointHealth, now: number): 
   return shouldDisable(health, now) ? 'Every attempt of the last 5 days has failed.' : null;
 }
 
-/** A delivery whose movement is gone can never be sent. It fails for good, or it would stay due forever. */
+/** A delivery whose movement is gone can never be sent. It fails for good, because otherwise it would stay due forever. */
 export const failedWithoutMovement = (delivery: Delivery, now: number): AttemptResult => ({
   transactionId: delivery.transactionId,
   source: delivery.source,
@@ -83,8 +82,8 @@ export const failedWithoutMovement = (delivery: Delivery, now: number): AttemptR
 /**
  * How one attempt ended.
  * - delivered: a 2xx.
- * - failed: anything else. `cause` is 'endpoint' if every other delivery would fail as well (the endpoint is down, has moved, or
- *   locks us out), and 'body' if only this one does.
+ * - failed: anything else. `cause` is 'endpoint' if other deliveries would fail too (the endpoint is down, has moved, or locks us out).
+ *   It is 'body' if only this delivery fails.
  * - throttled: 429, or 503 with Retry-After. The endpoint is up, and asks us to come back later.
  * - gone: 410. The endpoint wants no more notifications.
  * - refused: the address guard did not allow the connection.
@@ -96,7 +95,7 @@ export type Outcome =
   | { kind: 'gone' }
   | { kind: 'refused' };
 
-/** Client errors that concern the endpoint and not the body: it has moved, or it does not let us in. */
+/** Client errors that concern the endpoint, not the body: the endpoint has moved or does not let us in. */
 const LOCKED_OUT = new Set([401, 403, 404, 405]);
 
 /** Decides what the answer to one POST means. `now` is milliseconds since 1970, for a Retry-After that is a date. */

@@ -1,17 +1,17 @@
 import type { Outcome } from './attempt.ts';
 import { MAX_RETRY_AFTER, withJitter } from './schedule.ts';
 
-/** The circuit breaker: when an endpoint gets no POSTs, how many it gets while it recovers, and when its webhook is disabled. */
+/** The circuit breaker. Decides when an endpoint gets no POSTs, how many it gets while it recovers, and when its webhook is disabled. */
 
 const SECOND = 1_000;
 const DAY = 24 * 60 * 60 * SECOND;
 
-/** Endpoint failures without a success between them that open the circuit. One 500 among many 200s says little. */
+/** The circuit opens after this many endpoint failures without a success between them. One 500 among many 200s says little. */
 export const FAILURES_TO_OPEN = 3;
 const FIRST_OPENING = 5 * SECOND;
 const LONGEST_OPENING = 600 * SECOND;
 
-/** So many bodies in a row are not wrong one by one: the endpoint rejects all of them. */
+/** If an endpoint rejects this many bodies in a row, the endpoint is at fault, not the bodies. */
 const REJECTIONS_TO_OPEN = 30;
 
 /** A webhook is disabled when all its attempts have failed for this many days, with at least one attempt on each of them. */
@@ -23,14 +23,14 @@ export const DISABLE_AFTER_DAYS = 5;
  */
 export interface EndpointHealth {
   consecutiveFailures: number;
-  /** When the failures since the last success began. A day without an attempt makes it begin again. */
+  /** When the failures since the last success began. After a day without an attempt, this period begins again. */
   failingSince: number | null;
   /** Days since `failingSince`, the first one included, each of which had a failed attempt. */
   failingDays: number;
-  /** How often the circuit has opened since the last success. Each opening lasts twice as long as the one before, up to 10 min. */
+  /** How often the circuit has opened since the last success. The time that it stays open doubles with each opening, up to 10 min. */
   circuitOpenings: number;
   openUntil: number | null;
-  /** Successes of a new or recovering endpoint; null: it has recovered, and gets as many POSTs at a time as its webhook allows. */
+  /** Successes of a new or recovering endpoint. null: the endpoint has recovered and gets as many POSTs at a time as its webhook allows. */
   recoverySuccesses: number | null;
   /** Answers since the last success that rejected the body (400, 413, 422 …). */
   consecutiveRejections: number;
@@ -40,12 +40,13 @@ export interface EndpointHealth {
  * The health of an endpoint after one more outcome.
  *
  * The circuit opens at the third endpoint failure in a row, for 5 s, 10 s, 20 s … 10 min (± 20 %). A throttled attempt opens it
- * immediately, for at least as long as the endpoint asks, up to 1 h. Half-open, one probe is in flight, and its failure opens the
- * circuit again; `inFlightLimit` says what follows its success. A new endpoint begins half-open, so that hundreds of endpoints that
- * never answer cost little. Failures of POSTs that were in flight when the circuit opened do not keep it open for longer.
+ * immediately, for at least as long as the endpoint asks, up to 1 h. While the circuit is half-open, one probe is in flight. If the probe
+ * fails, the circuit opens again. If it succeeds, more POSTs follow, see `inFlightLimit`. A new endpoint begins half-open, so that
+ * hundreds of endpoints that never answer cost little. Failures of POSTs that were in flight when the circuit opened do not keep it open
+ * for longer.
  *
- * An answer that rejects the body concerns this delivery alone. From the 30th in a row on, each counts as an endpoint failure that opens
- * the circuit: otherwise, an endpoint that answers 400 to everything would get each movement twelve times.
+ * An answer that rejects the body concerns only this delivery. But from the 30th rejection in a row, each rejection counts as an endpoint
+ * failure that opens the circuit. Otherwise, an endpoint that answers 400 to everything would get each movement twelve times.
  */
 export function afterOutcome(
   health: EndpointHealth,
@@ -74,13 +75,13 @@ export function afterOutcome(
   return failed;
 }
 
-/** POSTs that may be in flight: one at first. The limit doubles each time that many have succeeded, up to the webhook's limit. */
+/** How many POSTs may be in flight: one at first. When as many POSTs as the limit have succeeded, it doubles, up to the webhook's limit. */
 export const inFlightLimit = ({ recoverySuccesses }: EndpointHealth, maxInFlight: number): number =>
   recoverySuccesses === null
     ? maxInFlight
     : Math.min(maxInFlight, 2 ** Math.floor(Math.log2(recoverySuccesses + 1)));
 
-/** Whether every attempt of the last five days has failed, with at least one on each of them. */
+/** Says whether every attempt of the last five days has failed, with at least one attempt on each day. */
 export function shouldDisable({ failingSince, failingDays }: EndpointHealth, now: number): boolean {
   return (
     failingSince !== null &&

@@ -6,7 +6,7 @@ interface Pace {
   spend(now: number): void;
 }
 
-/** A delay up to this is a timer's lateness and is made up for. A longer pause earns no credit for a burst. Milliseconds. */
+/** A delay up to this comes from a late timer and is made up for. After a longer pause, no burst is allowed. Milliseconds. */
 export const TIMER_LATENESS = 20;
 
 /**

@@ -2,10 +2,10 @@ import type { AttemptResult } from './types.ts';
 
 /** Collects the results of a run until they are recorded, and decides when that is. One record is under way at a time. */
 
-/** This many results are recorded immediately. Fewer are recorded after a short wait, or when the run cannot go on before. */
+/** This many results are recorded immediately. Fewer results are recorded after a short wait, or when the run cannot continue without it. */
 const RESULTS_PER_RECORD = 200;
 
-/** Sent but unrecorded deliveries may be sent again after a crash. While MySQL takes records, far fewer wait. */
+/** The most unrecorded results, because a crash may send their deliveries again. While MySQL accepts records, far fewer wait. */
 const MOST_UNRECORDED = 1_000;
 
 export interface Recording {
@@ -14,17 +14,17 @@ export interface Recording {
   flush(): void;
   /**
    * Begins a record if one is due.
-   * @param options.isLast nothing follows, so it is recorded now, even without results.
-   * @param options.isAwaited the run cannot go on before its results are recorded.
-   * @returns its results; `later`: ask for `flush` soon; null: nothing is to be done.
+   * @param options.isLast this is the last record, so it begins now, even without results.
+   * @param options.isAwaited the run cannot continue before its results are recorded.
+   * @returns the results of the record. `later`: ask for `flush` soon. null: do nothing.
    */
   begin(options: { isLast: boolean; isAwaited: boolean }): readonly AttemptResult[] | 'later' | null;
   /** The record under way is committed. @returns its results. */
   committed(): readonly AttemptResult[];
   isUnderWay(): boolean;
-  /** So many results wait that nothing should be sent before some are recorded. */
+  /** Says whether the run must send nothing before some results are recorded. */
   isFull(): boolean;
-  /** Whether everything is recorded. */
+  /** Says whether everything is recorded. */
   isDone(): boolean;
 }
 

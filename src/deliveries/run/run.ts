@@ -8,7 +8,8 @@ import type { AttemptResult, Delivery, RunCommand, RunEnd, RunEvent, RunStart } 
 /**
  * The state machine of a delivery run: it decides what to send next, what to record and when to end. It has no I/O.
  *
- *     sending ⇄ idle           Everything is sent and recorded, or something has come.
+ *     sending → idle           Everything is sent and recorded.
+ *     idle → sending           There is something to send.
  *     sending, idle → ending   For a reason of RunEnd. Nothing more is sent.
  *     ending → releasing       The POSTs in flight are answered. The last record, which gives the lease back, is under way.
  *     releasing → over         That record is committed.
@@ -24,14 +25,14 @@ type Phase =
   | { name: 'releasing'; reason: RunEnd }
   | { name: 'over' };
 
-/** If the rate limit requires a longer wait, the run ends and leaves a delayed job, which takes up no slot of the worker. */
+/** If the rate limit requires a longer wait, the run ends and a delayed job follows, which occupies no slot of the worker. */
 const LONGEST_RATE_WAIT = 500;
 
 /** Time and randomness come in as arguments. `now` is milliseconds since 1970 and never goes back; `random` is in [0, 1). */
 interface RunContext {
   now: number;
   random: () => number;
-  /** The most POSTs that a run of this process may have in flight, at least 1, whatever its webhook allows. */
+  /** The most POSTs that a run of this process may have in flight, at least 1. The limit of the webhook also applies. */
   mostInFlight: number;
 }
 
@@ -41,7 +42,7 @@ export interface Run {
 }
 
 /**
- * Creates the state machine of a delivery run. Events go in, commands come out, and the same events give the same commands.
+ * Creates the state machine of a delivery run. It takes events and returns commands. The same events give the same commands.
  *
  * While deliveries are in flight, the next ones are read and the results of others are recorded. With nothing left to send, the run
  * waits briefly for new movements. Its last record gives the lease back, and `end` is its last command.
@@ -62,7 +63,7 @@ export function createRun(start: RunStart, now: number): Run {
   /** Why the webhook is to be disabled; null: it is not. */
   let disable: string | null = null;
 
-  /** The first reason counts. */
+  /** Ends the run. Only the first reason counts. */
   const end = (reason: RunEnd) => {
     if (phase.name === 'sending' || phase.name === 'idle') phase = { name: 'ending', reason };
   };
@@ -77,7 +78,8 @@ export function createRun(start: RunStart, now: number): Run {
         sources.expectMore();
         return;
       case 'log read':
-        // The filters have changed since this run began. What only the new ones match may be missing, and would never be sent.
+        // The filters have changed since this run began. The read may lack movements that only the new filters match, and the cursor
+        // would pass them.
         if (event.filtersVersion > start.filtersVersion) end('changed');
         else sources.addMovements(event);
         return;
@@ -89,7 +91,7 @@ export function createRun(start: RunStart, now: number): Run {
         return;
       case 'answered':
         inFlight -= 1;
-        // Cut short by our own shutdown: it says nothing about the endpoint, and does not count as an attempt.
+        // If our own shutdown cut the POST short, it says nothing about the endpoint and does not count as an attempt.
         if (!event.answer.aborted) applyAnswer(event, context);
         return;
       case 'flush due':
@@ -114,7 +116,7 @@ export function createRun(start: RunStart, now: number): Run {
   }
 
   function applyAnswer(attempt: AnsweredAttempt, { now, random }: RunContext): void {
-    // Named one by one: spreading the context took a thirtieth of the processor time of a delivery.
+    // Named one by one, because spreading the context took a thirtieth of a delivery's processor time.
     const ended = endAttempt(attempt, health, { now, random, maxInFlight, retryDelays });
     health = ended.health;
     lastError = ended.lastError;
@@ -176,7 +178,7 @@ export function createRun(start: RunStart, now: number): Run {
   function record(now: number, commands: RunCommand[]): void {
     if (phase.name === 'releasing' || (phase.name === 'ending' && phase.reason === 'lost')) return;
     const release = phase.name === 'ending' && inFlight === 0;
-    // An ordered webhook reads its next retry only after the result before it is recorded, so that result must not wait.
+    // An ordered webhook reads its next retry only after the previous result is recorded, so this result must not wait.
     const results = recording.begin({ isLast: release, isAwaited: ordered && inFlight === 0 });
     if (results === null) return;
     if (results === 'later') return void commands.push({ type: 'flush soon' });
@@ -197,7 +199,7 @@ export function createRun(start: RunStart, now: number): Run {
     recordedHealth = health;
   }
 
-  /** When the run has to check its state again even if nothing happens until then; null: no timer is needed. */
+  /** When the run has to check its state again even if nothing happens. null: no timer is needed. */
   function nextTimer(now: number): number | null {
     const moments = [
       phase.name === 'idle' ? idleEnd(phase.since) : null,

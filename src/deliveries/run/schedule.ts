@@ -20,7 +20,7 @@ export const RETRY_DELAYS: readonly number[] = [
   24 * HOUR,
 ];
 
-/** A receiver may ask for a longer wait than the schedule's, up to this. Later than that, a delivery would be as good as lost. */
+/** The longest wait that a receiver may ask for. After a longer wait, a delivery would be as good as lost. */
 export const MAX_RETRY_AFTER = HOUR;
 
 const JITTER = 0.2;
@@ -33,7 +33,7 @@ export function withJitter(delay: number, random: number): number {
 /**
  * Milliseconds until a delivery that has failed `failures` times is due again; null when the schedule is over and the delivery has
  * failed for good.
- * @param retryAfter milliseconds that the receiver asked for, if it did. Obeyed when longer than the schedule's wait, up to 1 h.
+ * @param retryAfter milliseconds that the receiver asked for, if any. Obeyed if longer than the schedule's wait, up to 1 h.
  */
 export function retryDelay(
   failures: number,

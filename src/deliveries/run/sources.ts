@@ -1,14 +1,14 @@
 import type { AttemptResult, Delivery, RunCommand, RunStart } from './types.ts';
 
-/** Decides which delivery a run sends next: a new movement from the log, or a retry. Replays become retries, some at a time. */
+/** Decides which delivery a run sends next: a new movement from the log, or a retry. Replays become retries, a batch at a time. */
 
-/** The log is read further when fewer than this many of the movements read are still to be sent, or than half of a smaller read. */
+/** The next read of the log begins when fewer than this many movements are left to send. For a smaller read, half of its size counts. */
 const READ_AHEAD = 150;
 
-/** Retries read at a time, in addition to those in hand, which the read may return again. */
+/** Retries read at a time, in addition to the retries in hand, which the read may return again. */
 export const RETRIES_PER_READ = 100;
 
-/** While both are waiting, one send in this many is a retry, so that neither source holds up the other. */
+/** While movements and retries are both waiting, one send in this many is a retry, so that neither source holds up the other. */
 const RETRY_SHARE = 4;
 
 export interface Sources {
@@ -17,12 +17,12 @@ export interface Sources {
   replayExpanded(expanded: { added: number; replaying: boolean }, now: number): void;
   /** There may be new movements. */
   expectMore(): void;
-  /** Takes the delivery to send next; undefined: none is ready. */
+  /** Takes the delivery to send next. undefined: none is ready. */
   next(): Delivery | undefined;
   hasReady(): boolean;
-  /** When the next retry that has not been read is due, in milliseconds since 1970; null: none is known. */
+  /** When the next unread retry is due, in milliseconds since 1970. null: none is known. */
   nextRetryAt(): number | null;
-  /** The commands for what has to be read now. */
+  /** The commands for the reads that are needed now. */
   read(now: number): RunCommand[];
   isReading(): boolean;
   /** An attempt has ended. */
@@ -44,12 +44,12 @@ export function createSources(start: RunStart, now: number): Sources {
     reading: { log: false, retries: false, replay: false },
     logComplete: false,
     readAhead: READ_AHEAD,
-    /** The first read began before the lease was taken. Nothing wakes the run for what was stored in between, so it reads again. */
+    /** The first read began before the lease was taken. Nothing wakes the run for movements stored in between, so it reads again. */
     readBeforeLease: start.hasBacklog,
     replaying: start.replaying,
     retryAt: start.retryIn === null ? null : now + start.retryIn,
     highestRecordedId: start.cursor.highestRecordedId,
-    /** Ids recorded while the retries were being read. That read may have seen their retries as they were before. */
+    /** Ids recorded while the retries were being read. The read may have returned an older state of their retries. */
     recordedMeanwhile: [] as number[],
     sends: 0,
   };
@@ -60,7 +60,7 @@ export function createSources(start: RunStart, now: number): Sources {
 
   function mayReadRetries(at: number): boolean {
     if (state.reading.retries || state.retryAt === null || state.retryAt > at) return false;
-    // An ordered webhook reads its retries one at a time, each after the one before is recorded.
+    // An ordered webhook reads its retries one at a time, each after the previous result is recorded.
     return ordered ? inHand.size === fresh.length : due.length < RETRIES_PER_READ / 2;
   }
 
@@ -115,7 +115,7 @@ export function createSources(start: RunStart, now: number): Sources {
       const commands: RunCommand[] = [];
       if (!state.reading.log && !state.logComplete && fresh.length < state.readAhead) {
         state.reading.log = true;
-        // For movements that arrive during the read, `expectMore` sets this to false again.
+        // `expectMore` sets this to false again for movements that arrive during the read.
         state.logComplete = true;
         const { highestRecordedId } = start.cursor;
         commands.push({ type: 'read log', after: window.readThrough(), highestRecordedId });
@@ -154,11 +154,11 @@ export function createSources(start: RunStart, now: number): Sources {
 }
 
 /**
- * The part of the movement log that a run has read, and which of it has a result. Attempts end in any order, but the cursor may pass a
- * movement only when that movement and all before it have a result. A result counts here before it is recorded in MySQL.
+ * The movements that a run has read from the log, and which of them have a result. Attempts end in any order, but the cursor may pass a
+ * movement only when this movement and all movements before it have a result. A result counts here before it is recorded in MySQL.
  */
 interface LogWindow {
-  /** Adds the ids that were read next, in ascending order. @param through nothing that matches is left at or before it. */
+  /** Adds the next ids of the log, in ascending order. @param through no other match is left at or before this id. */
   read(ids: readonly number[], through: number): void;
   /** Notes that an id has a result. @returns whether the id was read from the log. */
   addResult(id: number): boolean;

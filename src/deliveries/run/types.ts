@@ -11,15 +11,15 @@ export interface LoggedMovement extends NotifiedMovement {
   stored_at: string;
 }
 
-/** An event, as a webhook is sent it in place of a movement. */
+/** An event that a webhook is sent in place of a movement. */
 export interface LoggedEvent extends NotifiedEvent {
-  /** null: it is of no account. */
+  /** null: the event belongs to no account. */
   account_id: string | null;
   /** When it was recorded: microseconds since 1970. */
   stored_at: string;
 }
 
-/** One movement, or one operational event, for one webhook, to be sent. */
+/** One movement or operational event to be sent to one webhook. */
 export interface Delivery {
   /** The id of the movement or the event. */
   transactionId: number;
@@ -29,14 +29,14 @@ export interface Delivery {
   attempts: number;
   /** Failed attempts on the current retry schedule. A redelivery or a replay starts it again at 0. */
   failures: number;
-  /** Sent as the body: an event if the webhook is sent events. null: it is not stored any more. */
+  /** The content of the body: an event if the webhook is sent events. null: it is not stored any more. */
   movement: LoggedMovement | LoggedEvent | null;
 }
 
 /** The result of one attempt that has ended. */
 export interface AttemptResult {
   transactionId: number;
-  /** Where the delivery came from. One from `retries` has a row there. */
+  /** Where the delivery came from. A delivery from `retries` has a row there. */
   source: Delivery['source'];
   /** Counted from 1 over the life of the delivery. */
   number: number;
@@ -52,11 +52,11 @@ export interface AttemptResult {
   error: string | null;
   response: string;
   failures: number;
-  /** Milliseconds until the next attempt of a pending delivery; null for the others. */
+  /** Milliseconds until the next attempt. null: the delivery is not pending. */
   retryIn: number | null;
 }
 
-/** How far a webhook has got in the movement log. */
+/** A webhook's position in the movement log. */
 export interface Cursor {
   /** Every matching movement up to this id has a result. */
   sentThrough: number;
@@ -64,7 +64,7 @@ export interface Cursor {
   highestRecordedId: number;
 }
 
-/** A webhook as a run finds it at its start. */
+/** The state of a webhook at the start of a run. */
 export interface RunStart {
   revision: number;
   ordered: boolean;
@@ -80,11 +80,11 @@ export interface RunStart {
   hasBacklog: boolean;
   /** The customer's `filters_version`, which grows when one of the customer's webhooks changes what it matches. */
   filtersVersion: number;
-  /** Milliseconds until the next retry is due (ordered webhook: the one with the lowest transaction id); null: none is waiting. */
+  /** Milliseconds until the next retry is due (ordered webhook: the retry with the lowest transaction id). null: no retry is waiting. */
   retryIn: number | null;
   /** Whether a replay is unfinished. */
   replaying: boolean;
-  /** Milliseconds to wait after the first failure, the second, and so on. A failure beyond the list is final. */
+  /** Milliseconds to wait after the first failure, the second, and so on. A failure after the last wait is final. */
   retryDelays: readonly number[];
   /** The run ends if it still has something to send after this long. Being idle starts a new slice. Milliseconds. */
   sliceLength: number;
@@ -117,31 +117,31 @@ export type RunEvent =
       deliveries: Delivery[];
       /** No other match is left at or before this id. */
       through: number;
-      /** Nothing lay beyond `through` at the moment of the read. */
+      /** At the moment of the read, there were no movements beyond `through`. */
       complete: boolean;
       filtersVersion: number;
     }
   | {
       type: 'retries read';
       deliveries: Delivery[];
-      /** Milliseconds until the next retry that is not among them; 0: more are due. null: there is none. */
+      /** Milliseconds until the next retry that is not in `deliveries`. 0: more are due. null: there is none. */
       nextIn: number | null;
     }
   /** Some of a replay's deliveries became due, or none was left. */
   | { type: 'replay expanded'; added: number; replaying: boolean }
   | { type: 'answered'; delivery: Delivery; answer: Answer; startedAt: number; durationMs: number }
-  /** Results have waited for long enough, and are to be recorded. */
+  /** Results have waited long enough and must be recorded now. */
   | { type: 'flush due' }
   | { type: 'recorded'; revision: number }
   | { type: 'timer' }
   /** Nothing more can be recorded: another run has the lease, or MySQL did not accept the record. */
   | { type: 'lease lost' }
-  /** Something failed that this run cannot repair, such as a read. What has been sent is still recorded. */
+  /** Something failed that this run cannot repair, such as a read. The results so far are still recorded. */
   | { type: 'failed' }
   /** End as soon as possible: the process shuts down or was frozen, or too many of its runs linger. */
   | { type: 'stop' };
 
-/** Its output: something is to be done now. One event answers each read, record and expansion; at most one of each kind is under way. */
+/** The output of the state machine: something to do now. One event answers each read, record and expansion. At most one of each kind is under way. */
 export type RunCommand =
   | { type: 'read log'; after: number; highestRecordedId: number }
   | { type: 'read retries'; limit: number }
@@ -156,7 +156,7 @@ export type RunCommand =
   | { type: 'idle'; isIdle: boolean }
   | { type: 'end'; reason: RunEnd };
 
-/** A record of a run: results, how far it has got, and the health of its endpoint. */
+/** A record of a run: its results, its cursor, and the health of its endpoint. */
 export interface RunRecord {
   results: readonly AttemptResult[];
   cursor: Cursor;

@@ -1,15 +1,15 @@
 import { RefusedAddressError } from '../../platform/addresses/address-guard.ts';
 import { SourceError } from '../connector.ts';
 
-/** Says in one sentence why a connection failed, and what to do about it. */
+/** Explains in one sentence why a connection failed, and what to do about it. */
 
 const SECOND = 1_000;
 
 /** In milliseconds. */
 export interface TimeLimits {
-  /** For connecting, with encryption and sign-in. */
+  /** The time for connecting, including encryption and sign-in. */
   connect: number;
-  /** How long the server may send nothing while something is expected of it. */
+  /** How long the server may send nothing while an answer is expected. */
   idle: number;
 }
 
@@ -48,7 +48,7 @@ export const brokenOffError = (peer: string) =>
 
 /**
  * @param peer the server as the settings name it, such as "sftp.bank.example:22".
- * @returns the error for the owner of the source; the error itself if it is one, or if nothing is known about it.
+ * @returns a SourceError for the owner of the source. An error that is already a SourceError, or is unknown, is returned unchanged.
  */
 export function toSourceError(error: unknown, peer: string, limits: TimeLimits): unknown {
   if (error instanceof SourceError) return error;
@@ -84,7 +84,7 @@ export function toSourceError(error: unknown, peer: string, limits: TimeLimits):
   return error;
 }
 
-/** The code of an error, or of the first error in it: Node tries several addresses of one name. */
+/** The code of an error, or of the first error in an AggregateError, because Node tries several addresses of one name. */
 export function codeOf(error: unknown): string {
   if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
   if (!(error instanceof Error)) return '';

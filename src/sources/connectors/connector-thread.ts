@@ -3,7 +3,7 @@ import { createAddressGuard } from '../../platform/addresses/address-guard.ts';
 import { type Connector, type FileOutcome, type OfferedFile, SourceError } from '../connector.ts';
 import { KINDS } from './kinds.ts';
 
-/** Runs in a worker thread: one connector, for one run of a source. See threaded-connector.ts. */
+/** Code of a worker thread, which holds one connector for one run of a source. See threaded-connector.ts. */
 
 /** The settings that the thread starts with. */
 export interface ThreadSource {
@@ -11,15 +11,15 @@ export interface ThreadSource {
   settings: unknown;
   credentials: unknown;
   accountId: string | null;
-  /** CIDR ranges to which connections are allowed although they are private. */
+  /** Private CIDR ranges to which connections are allowed. */
   allow: readonly string[];
 }
 
-/** Requests to the thread. Each request but `abort` is answered. */
+/** Requests to the thread. Each request except `abort` is answered. */
 export type Request =
-  /** Gives the next file; null: there is none. */
+  /** Gets the next file; null: there is none. */
   | { do: 'next file'; since: string | null }
-  /** Gives the next part of the file that was given last; null: it is whole. */
+  /** Gets the next part of the last file; null: the file is complete. */
   | { do: 'next part' }
   | { do: 'mark'; file: { name: string; version: string }; outcome: FileOutcome }
   | { do: 'close' }
@@ -63,7 +63,7 @@ async function carryOut(request: Request): Promise<Reply> {
       if (file === null) throw new Error('there is no file to read');
       parts ??= file.open(aborting.signal)[Symbol.asyncIterator]();
       const { value, done } = await parts.next();
-      // A copy: the bytes may be a view of a much larger buffer, all of which would cross the border.
+      // A copy, because the bytes may be a view of a much larger buffer, which would be sent as a whole.
       return { part: done === true ? null : new Uint8Array(value) };
     }
     case 'mark':

@@ -3,12 +3,12 @@
 /** Names that programs give a file while they are writing it. */
 const UNFINISHED = /^\.|\.(?:part|partial|tmp|temp|filepart|crdownload|writing|uploading)$|~$/i;
 
-/** Whether the name says that the file is hidden, or still being written. */
+/** Says whether the name belongs to a file that is hidden or still being written. */
 export const isUnfinished = (name: string): boolean => UNFINISHED.test(name);
 
 /**
- * Whether a name fits a pattern, in which `*` stands for any characters and `?` for one. Upper and lower case are different.
- * Takes linear space and at most name × pattern steps: a regular expression could be made to take minutes.
+ * Says whether a name matches a pattern, in which `*` stands for any characters and `?` for one. Upper and lower case are different.
+ * Takes linear space and at most name × pattern steps. A malicious regular expression could take minutes.
  */
 export function matchesPattern(name: string, pattern: string): boolean {
   let at = 0;

@@ -7,9 +7,9 @@ import { codeOf } from './connection-errors.ts';
 import { isUnfinished } from './file-names.ts';
 import { FOLDERS } from './settings.ts';
 
-/** The files of a folder source: those that lie there, and those that a run has taken. */
+/** The files of a folder source: the files in the folder, and the files that a run has taken. */
 
-/** A file that lies in the folder. */
+/** A file in the folder. */
 interface FoundFile {
   name: string;
   /** Changes while the file is written. */
@@ -25,7 +25,7 @@ export interface TakenFile {
   path: string;
 }
 
-/** Finds the files in a folder, the oldest first. Folders, symbolic links and the like are left alone. */
+/** Finds the files in a folder, the oldest first. Ignores everything that is not a regular file, such as folders and symbolic links. */
 export async function look(folder: string): Promise<FoundFile[]> {
   const found: FoundFile[] = [];
   for (const name of await readdir(folder)) {
@@ -37,7 +37,7 @@ export async function look(folder: string): Promise<FoundFile[]> {
   return found.toSorted((a, b) => a.changedAt - b.changedAt || (a.name < b.name ? -1 : 1));
 }
 
-/** @returns null when there is no such file, or it is something else. */
+/** @returns null when there is nothing with this name, or it is not a regular file. */
 async function statOf(path: string) {
   try {
     const stats = await lstat(path);
@@ -49,7 +49,7 @@ async function statOf(path: string) {
 }
 
 /**
- * Takes a file: renaming it is atomic, so that two runs never take the same one.
+ * Takes a file by renaming it. This is atomic, so two runs never take the same file.
  * @returns null when it is not there any more.
  */
 export async function takeFile(
@@ -70,12 +70,12 @@ export async function takeFile(
   }
 }
 
-/** Finds the files that earlier runs have taken and that are not marked, the oldest first. Removes folders that are empty. */
+/** Finds the files that earlier runs have taken but not marked, the oldest first. Removes empty folders. */
 export async function findTaken({ processing }: SourceFolders): Promise<TakenFile[]> {
   const found: (TakenFile & { changedAt: number })[] = [];
   for (const entry of await readdir(processing, { withFileTypes: true })) {
     const { name: token } = entry;
-    // No link: it could lead out of the customer's folder.
+    // A link is ignored, because it could lead out of the customer's folder.
     if (!entry.isDirectory() || !/^[0-9a-f]{16}$/.test(token)) continue;
     const folder = join(processing, token);
     const [name] = await readdir(folder);
@@ -92,9 +92,9 @@ export async function findTaken({ processing }: SourceFolders): Promise<TakenFil
 
 const READ_SIZE = 256 * 1024;
 
-/** Yields the bytes of a file. @throws {SourceError} when something else was put in its place. */
+/** Yields the bytes of a file. @throws {SourceError} when the file was replaced with something else. */
 export async function* readTaken({ name, path }: TakenFile, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  // A pipe that nobody writes to would never open without O_NONBLOCK.
+  // Without O_NONBLOCK, opening a pipe that nobody writes to would never end.
   const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
   try {
     const stats = await handle.stat();
@@ -102,7 +102,7 @@ export async function* readTaken({ name, path }: TakenFile, signal: AbortSignal)
     if (!stats.isFile() || (await realpath(path)) !== path || (await lstat(path)).ino !== stats.ino)
       throw new SourceError(`${name} was replaced while it was collected.`);
     for (;;) {
-      // A stream that is created with an aborted signal would end the process with its error.
+      // Not a stream, because the error of a stream that is created with an aborted signal would end the process.
       signal.throwIfAborted();
       const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(READ_SIZE), 0, READ_SIZE);
       if (bytesRead === 0) return;
@@ -113,13 +113,13 @@ export async function* readTaken({ name, path }: TakenFile, signal: AbortSignal)
   }
 }
 
-/** The folders of a folder source, all of them below the customer's. */
+/** The folders of a folder source. All of them are below the customer's folder. */
 
 /** Real paths, without symbolic links. */
 export type SourceFolders = Record<'inbox' | keyof typeof FOLDERS, string>;
 
 /**
- * Opens the folders of a source, and makes those that are missing.
+ * Opens the folders of a source, and makes missing folders.
  * @param root the customer's folder. The folder above it must exist.
  * @param path within the customer's folder.
  * @throws {SourceError} when they cannot be opened, or a symbolic link leads out of the customer's folder.
@@ -187,14 +187,14 @@ export function folderError(error: unknown, path: string): Error {
   return new SourceError(`${which} cannot be used. ${REASONS[code] ?? `The operating system says ${code}.`}`);
 }
 
-/** The longest name that file systems take, in bytes. */
+/** The longest name that file systems accept, in bytes. */
 const MAX_NAME = 255;
 
 const REASON_SUFFIX = '.error.txt';
 
 /**
- * Moves a file that was taken to `done/` or `failed/`, there with the reason beside it. May be repeated: what is moved already stays
- * where it is.
+ * Moves a taken file to `done/` or `failed/`. In `failed/`, the reason is written beside it. May be repeated, because a file that was
+ * already moved stays where it is.
  */
 export async function markFile(
   folders: SourceFolders,
@@ -206,7 +206,7 @@ export async function markFile(
   if (!(await exists(path))) return;
   const target = folders[outcome.status];
   const free = (await exists(join(target, name))) ? addToName(name, `-${token}`) : name;
-  // The reason comes first, so that no file lies in failed/ without one.
+  // The reason is written first, so that no file is in failed/ without a reason.
   if (outcome.status === 'failed')
     await replaceFile(
       join(target, cutName(free, REASON_SUFFIX)),
@@ -214,11 +214,11 @@ export async function markFile(
       `${outcome.reason}\n`,
     );
   await rename(path, join(target, free));
-  // Something else may have been put there.
+  // Fails if somebody has put another file there.
   await rmdir(folder).catch(() => {});
 }
 
-/** Writes a file. A symbolic link in its place is replaced, not followed: whoever has access to the folder could have put it there. */
+/** Writes a file. Replaces a symbolic link instead of following it, because anybody with access to the folder could have put it there. */
 async function replaceFile(path: string, draft: string, text: string): Promise<void> {
   await rm(draft, { force: true });
   await writeFile(draft, text, { flag: 'wx' });
@@ -241,7 +241,7 @@ function addToName(name: string, text: string): string {
   return cutName(name.slice(0, name.length - extension.length), text + extension);
 }
 
-/** Appends to a name, whose end is cut off where it would get too long. */
+/** Appends to a name. Cuts off the end of a name that would get too long. */
 function cutName(name: string, suffix: string): string {
   const letters = [...name];
   while (Buffer.byteLength(letters.join('') + suffix) > MAX_NAME) letters.pop();

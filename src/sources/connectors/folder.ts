@@ -19,13 +19,13 @@ const NO_FOLDERS = 'There are no folder sources on this service. Have the operat
 export const checkFolder = (_: FolderSettings, { folder }: { folder: string | null }): string | null =>
   folder === null ? NO_FOLDERS : null;
 
-/** How the connector finds out that a file is complete. Milliseconds. */
+/** The times after which a file counts as complete. Milliseconds. */
 interface Patience {
-  /** A file that has changed since then may still be written. */
+  /** A file that has changed within this time may still be written. */
   quiet: number;
-  /** How often the folder is looked at while there are such files. A file is taken when it is the same at two looks. */
+  /** How often the folder is looked at while there are such files. A file is taken when it looks the same twice. */
   lookEvery: number;
-  /** How long they are waited for. A later run takes what is not complete by then. */
+  /** How long a run waits for such files. A later run takes the files that are not complete by then. */
   total: number;
 }
 

@@ -4,7 +4,7 @@ import { VERSION } from '../../platform/version.ts';
 import { SourceError } from '../connector.ts';
 import { type TimeLimits, toSourceError } from './connection-errors.ts';
 
-/** Sends GET requests for an HTTP source: checks every address, follows redirects, keeps credentials at home. */
+/** Sends GET requests for an HTTP source. Checks every address, follows redirects, and sends credentials only to their own origin. */
 
 const MAX_REDIRECTS = 3;
 const REDIRECTS = [301, 302, 303, 307, 308];
@@ -23,8 +23,8 @@ export interface HttpAnswer {
 
 export interface HttpClient {
   /**
-   * @param headers beside the credentials.
-   * @throws {SourceError} for any status that is neither 200, 204 nor 304, and when the body could end without anybody noticing.
+   * @param headers in addition to the credentials.
+   * @throws {SourceError} for any status other than 200, 204 and 304, and when a body that breaks off could not be noticed.
    */
   get(url: URL, headers: Record<string, string>, signal: AbortSignal): Promise<HttpAnswer>;
   close(): Promise<void>;
@@ -57,7 +57,7 @@ export function createHttpClient({
     headers: Record<string, string>,
     signal: AbortSignal,
   ): Promise<HttpAnswer> {
-    // undici does not look up a literal address, so the URL itself is checked before each request.
+    // undici does not look up a literal address, so the guard checks the URL before each request.
     const refusal = guard.checkUrl(url);
     if (refusal !== null) throw new SourceError(refusal);
     const answer = await request(url, {
@@ -74,7 +74,7 @@ export function createHttpClient({
     }).catch((error: unknown) => {
       throw signal.aborted ? signal.reason : toSourceError(error, url.host, limits);
     });
-    answer.body.on('error', () => {}); // Whoever reads it gets the error. A body that nobody reads must not end the process.
+    answer.body.on('error', () => {}); // The reader of the body gets the error. Without this, a body that nobody reads would end the process.
     const single = Object.entries(answer.headers).map(([name, value]) => [
       name,
       Array.isArray(value) ? value.join(', ') : value,
@@ -120,7 +120,7 @@ function followRedirect(from: URL, location: string | undefined): URL {
 
 function accept(answer: HttpAnswer): HttpAnswer {
   const { status, headers, url } = answer;
-  // Without one of these, a body ends when the connection does, and a half file looks like a whole one (RFC 9112, section 6.3).
+  // Without these headers, a body ends when the connection ends, and half a file would look complete (RFC 9112, section 6.3).
   const hasEnd = headers['content-length'] !== undefined || headers['transfer-encoding'] !== undefined;
   if (status === 200 && hasEnd) return answer;
   answer.giveUp();

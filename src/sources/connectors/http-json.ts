@@ -9,26 +9,26 @@ import type { HttpSettings } from './settings.ts';
 
 /** Collects movements from a JSON API, page by page. Each page becomes a file of NDJSON. */
 
-/** A page is held in memory. */
+/** The limit for a page, because it is held in memory. */
 const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 
-/** Pages in one run. The next run continues there. */
+/** The most pages in one run. The next run continues after them. */
 const MAX_PAGES = 1_000;
 
-/** An API may give a new cursor for ever although there is nothing new. */
+/** A run ends after this many empty pages, because an API may return new cursors forever. */
 const MAX_EMPTY_PAGES = 10;
 
 /** NDJSON is yielded in pieces of about this many characters. */
 const PIECE = 64 * 1024;
 
-/** Before the URL of a page, in `OfferedFile.cursor`. */
+/** Stands before the URL of a page in `OfferedFile.cursor`. */
 const PAGE = 'page:';
 /** The longest cursor that is stored. */
 const MAX_CURSOR = 4_000;
 
 /**
- * Yields the pages, from the one at `since` on. The last page is asked for again in the next run, since movements may have been added
- * to it; it is a new version if they have.
+ * Yields the pages, beginning with the page at `since`. The next run requests the last page again, because movements may have been added
+ * to it. If so, the page is a new version.
  * @param accountId goes into movements that have no `account_id`.
  */
 export async function* offerPages(
@@ -55,7 +55,7 @@ export async function* offerPages(
   }
 }
 
-/** The page where the last run ended. */
+/** The URL of the page where the last run ended. */
 const pageOf = (cursor: string | null, first: URL): URL | null =>
   cursor?.startsWith(PAGE) ? new URL(cursor.slice(PAGE.length), first) : null;
 
@@ -131,7 +131,7 @@ function decode({ body, headers, url }: HttpAnswer): AsyncIterable<Uint8Array> {
 
 export interface Page {
   movements: unknown[];
-  /** Null: this is the last one. */
+  /** null: this is the last page. */
   next: URL | null;
 }
 

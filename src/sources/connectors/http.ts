@@ -8,12 +8,13 @@ import { type HttpCredentials, type HttpSettings, headersOf } from './settings.t
 
 /** Collects one file at a URL, when it has changed. */
 
-/** A version has to fit its column, with what stands before the ETag. */
+/** The longest ETag, so that the version with its prefix fits the column. */
 const MAX_ETAG = 240;
 
 /**
- * Yields the file unless it is the one of version `since`. The server is asked with that version (RFC 9110, section 13). If it sends
- * neither ETag nor Last-Modified, the content is compared: the file is then read once to compare it, and again if it has changed.
+ * Yields the file unless it still has the version `since`. The request is conditional on that version (RFC 9110, section 13). If the
+ * server sends neither ETag nor Last-Modified, the content is compared. The file is then read once to compare it, and again if it has
+ * changed.
  */
 async function* offerFile(
   client: HttpClient,
@@ -34,7 +35,7 @@ async function* offerFile(
   }
 }
 
-/** gzip is unpacked where all files are, with a limit to its size. */
+/** Accepts gzip, because all files are unpacked later, with a limit to their size. */
 function refuseUnknownEncoding({ headers, url }: HttpAnswer): void {
   const encoding = headers['content-encoding'];
   if (encoding === undefined || encoding === 'identity' || encoding === 'gzip') return;
@@ -86,7 +87,7 @@ async function* readUntil(
   }
 }
 
-/** The last part of the path. The query is left out, since it may hold a token. */
+/** The last part of the path. The query is left out, because it may hold a token. */
 function nameOf({ pathname, host }: URL): string {
   const last = pathname.split('/').findLast((part) => part !== '');
   if (last === undefined) return host;
@@ -101,7 +102,7 @@ interface HttpOptions {
   settings: HttpSettings;
   credentials: HttpCredentials;
   guard: AddressGuard;
-  /** For pages of JSON: the account of movements that name none. */
+  /** For pages of JSON: the account of movements without an account. */
   accountId?: string | null;
   limits?: TimeLimits;
 }

@@ -23,7 +23,7 @@ import { checkSftpAddress, createSftpConnector } from './sftp.ts';
 /** The context that a connector is given. */
 export interface SourcePlace {
   guard: AddressGuard;
-  /** The folder below which the customer's folder sources lie; null: there is none. */
+  /** The folder that contains the customer's folder sources; null: there is none. */
   folder: string | null;
 }
 
@@ -31,26 +31,26 @@ export interface SourcePlace {
 interface StoredSource<S, C> extends SourcePlace {
   settings: S;
   credentials: C;
-  /** The account that its files are about; null: the files say which. */
+  /** The account of the source's files; null: the files name their accounts. */
   accountId: string | null;
 }
 
-/** A kind of source, for callers that do not know which. */
+/** A kind of source, for callers that work with any kind. */
 export interface ConnectorKind {
   Settings: v.GenericSchema;
-  /** The schema of `credentials`; undefined where a client sends none. */
+  /** The schema of `credentials`. It receives undefined if the client sends no credentials. */
   Credentials: v.GenericSchema;
   /** Whether a customer may have only one source with the same settings. */
   isExclusive: boolean;
-  /** The server that the credentials are sent to. Those of one server are never sent to another. */
+  /** The server that the credentials are sent to. Credentials of one server are never sent to another. */
   server(settings: unknown): string;
-  /** Whether a source may be created. @returns null, or one sentence that says why not, without input. */
+  /** Checks whether a source may be created. @returns null, or one sentence that says why not. The sentence repeats no input. */
   check(settings: unknown, place: SourcePlace): Promise<string | null>;
   /** Connects at the first use. */
   create(source: StoredSource<unknown, unknown>): Connector;
 }
 
-/** Makes a kind of its typed parts. The stored settings are parsed again, because an older version may have stored them. */
+/** Makes a kind from its typed parts. Parses stored settings again, because an older version may have stored them. */
 function kind<S extends v.GenericSchema, C extends v.GenericSchema>(parts: {
   Settings: S;
   Credentials: C;

@@ -22,7 +22,7 @@ export interface S3Access {
   limits: TimeLimits;
 }
 
-/** The SDK takes a third of a second to load, so only a process that needs it does. */
+/** Loaded only when needed, because loading the SDK takes a third of a second. */
 export const loadSdk = () => import('@aws-sdk/client-s3');
 export type Sdk = Awaited<ReturnType<typeof loadSdk>>;
 
@@ -30,12 +30,12 @@ export type Sdk = Awaited<ReturnType<typeof loadSdk>>;
 export function createS3Client(sdk: Sdk, { settings, credentials, guard, limits }: S3Access): S3Client {
   const endpoint = endpointOf(settings);
   const { host } = endpoint;
-  // Node does not look up a literal address, so the URL itself is checked first.
+  // Node does not look up a literal address, so the guard checks the URL first.
   const refusal = guard.checkUrl(endpoint);
   if (refusal !== null) throw new SourceError(refusal);
   const agent = { keepAlive: true, lookup: guard.lookup };
   const client = new sdk.S3Client({
-    // Always given, so that nothing in this machine's environment or ~/.aws decides where the secret is used.
+    // Always set, so that neither this machine's environment nor ~/.aws decides where the secret is sent.
     endpoint: endpoint.href,
     region: settings.region,
     credentials: { accessKeyId: credentials.access_key_id, secretAccessKey: credentials.secret_access_key },
@@ -44,11 +44,11 @@ export function createS3Client(sdk: Sdk, { settings, credentials, guard, limits 
       httpAgent: new HttpAgent(agent),
       httpsAgent: new HttpsAgent(agent),
       connectionTimeout: limits.connect,
-      // Until the headers of the answer are there. readWithLimit limits the body.
+      // The time until the headers of the answer arrive. readWithLimit limits the body.
       requestTimeout: limits.connect + limits.idle,
       throwOnRequestTimeout: true,
     },
-    // Other services than AWS do not know the newer checksums.
+    // Services other than AWS do not know the newer checksums.
     requestChecksumCalculation: 'WHEN_REQUIRED',
     responseChecksumValidation: 'WHEN_REQUIRED',
     maxAttempts: 2,
@@ -68,7 +68,7 @@ export function createS3Client(sdk: Sdk, { settings, credentials, guard, limits 
 }
 
 const MIB = 1024 * 1024;
-/** The SDK reads every answer whole, except objects. A page of a listing has 1,000 keys of at most 1,024 bytes, which XML may escape. */
+/** The SDK reads every answer except objects as a whole. A page of a listing has 1,000 keys of at most 1,024 bytes, which XML may escape. */
 const MAX_ANSWER_BYTES = 8 * MIB;
 
 /** @returns the answer, which ends with a SourceError when it is longer than 8 MiB. */
@@ -89,7 +89,7 @@ function limitAnswer(answer: Readable, host: string): Readable {
   return limited;
 }
 
-/** Says in one sentence what an error of the SDK means to the owner of the source. */
+/** Explains an error of the SDK to the owner of the source in one sentence. */
 export function explainS3(error: unknown, settings: S3Settings, limits: TimeLimits): unknown {
   const { bucket, region } = settings;
   const host = endpointOf(settings).host;
@@ -139,7 +139,7 @@ function explainOther(
   );
 }
 
-/** Reads an object in constant memory, and knows whether it is whole. */
+/** Reads an object in constant memory, and checks that it is complete. */
 
 interface Listed {
   key: string;
@@ -148,7 +148,7 @@ interface Listed {
 }
 
 /**
- * Yields the bytes of the object in the version that was listed.
+ * Yields the bytes of the listed version of the object.
  * @throws {SourceError}
  */
 export async function* readObject(
@@ -188,7 +188,7 @@ export async function* readObject(
   if (bytes !== (answer.ContentLength ?? size)) throw brokenOffError(host);
 }
 
-/** Yields the parts of a body. The time runs while the next one is waited for, and not while a slow import keeps the last one. */
+/** Yields the parts of a body. The time limit runs while the next part is awaited, but not while a slow import handles the last part. */
 async function* readWithLimit(
   body: Readable,
   idle: number,
@@ -214,7 +214,7 @@ async function* readWithLimit(
 const changed = (key: string) =>
   new SourceError(`"${key}" changed while it was being read. The next run reads it again.`);
 
-/** An error of this object alone. */
+/** Explains an error that concerns only this object. */
 function explainObject(error: unknown, key: string): SourceError | null {
   switch (error instanceof Error ? error.name : '') {
     case 'NoSuchKey':

@@ -15,7 +15,7 @@ interface S3Options {
   limits?: TimeLimits;
 }
 
-/** An object is complete as soon as it is listed, so nothing has to be taken over before it is read. */
+/** An object is complete as soon as it is listed, so it need not be moved before it is read. */
 export function createS3Connector({
   settings,
   credentials,
@@ -62,7 +62,7 @@ export function createS3Connector({
       const next = page.IsTruncated === true ? page.NextContinuationToken : undefined;
       if (page.IsTruncated === true && (next === undefined || next === token)) {
         throw new SourceError(
-          `${endpointOf(settings).host} lists the bucket "${settings.bucket}" without an end.`,
+          `${endpointOf(settings).host} does not say how to continue the list of the bucket "${settings.bucket}".`,
         );
       }
       token = next;
@@ -92,17 +92,17 @@ export const checkS3Address = (
   { guard }: { guard: AddressGuard },
 ): Promise<string | null> => guard.checkEndpoint(endpointOf(settings));
 
-/** Moves objects to `done/` or `failed/` when they have been collected. S3 cannot rename: they are copied, then deleted. */
+/** Moves collected objects to `done/` or `failed/`. S3 cannot rename objects, so they are copied and then deleted. */
 
 /**
- * Returns a function that puts an object away. It does nothing if that was done, or if the object has changed since: the new one is
- * collected by the next run.
+ * Returns a function that moves a collected object. It does nothing if the object was moved before, or has changed since. The next run
+ * collects the changed object.
  */
 function createS3Mover(sdk: Sdk, client: S3Client, { settings, limits }: S3Access) {
   const { bucket, prefix = '' } = settings;
   const folders = foldersOf(settings);
 
-  /** Null when there is no such object. */
+  /** null when there is no such object. */
   async function etagOf(key: string): Promise<string | null> {
     try {
       return (await client.send(new sdk.HeadObjectCommand({ Bucket: bucket, Key: key }))).ETag ?? '';
@@ -112,7 +112,7 @@ function createS3Mover(sdk: Sdk, client: S3Client, { settings, limits }: S3Acces
     }
   }
 
-  /** A copy of the same object that a crash left behind counts as free: copying it again changes nothing. */
+  /** A key with a copy of the same object, left behind by a crash, counts as free, because copying again changes nothing. */
   async function findFreeKey(wanted: string, etag: string): Promise<string> {
     for (let n = 1; ; n += 1) {
       const key = numberedName(wanted, n);
@@ -140,7 +140,7 @@ function createS3Mover(sdk: Sdk, client: S3Client, { settings, limits }: S3Acces
         new sdk.PutObjectCommand({ Bucket: bucket, Key: `${to}.error.txt`, Body: `${outcome.reason}\n` }),
       );
     }
-    // Services that do not know the condition delete without it.
+    // Services that do not know IfMatch delete the object unconditionally.
     await client.send(new sdk.DeleteObjectCommand({ Bucket: bucket, Key: key, IfMatch: etag }));
   }
 
@@ -149,7 +149,7 @@ function createS3Mover(sdk: Sdk, client: S3Client, { settings, limits }: S3Acces
       try {
         await move(key, etag, outcome);
       } catch (error) {
-        // It has changed between two of these requests.
+        // The object has changed between two of these requests.
         if (error instanceof Error && error.name === 'PreconditionFailed') return;
         throw explainS3(error, settings, limits);
       }

@@ -18,7 +18,7 @@ const HttpUrl = v.pipe(
   v.check((text) => URL.canParse(text), URL_RULE),
 );
 
-/** A text without control characters, which no path and no name of a user needs. */
+/** A text without control characters. No path and no user name needs them. */
 const plainText = (most: number) =>
   v.pipe(
     v.string('must be a string'),
@@ -39,17 +39,17 @@ export const secretText = (most: number) =>
     wellFormed,
   );
 
-/** Which names are collected. `*` stands for any characters, `?` for one. */
+/** The names of files to collect. `*` stands for any characters, `?` for one. */
 const NamePattern = v.pipe(
   plainText(200),
   v.check((text) => !text.includes('/'), 'must be a pattern of file names, such as "*.sta", without a path'),
   documented({ examples: ['*.sta'] }),
 );
 
-/** The treatment of a file on the server when it has been collected. */
+/** What happens to a file on the server after it was collected. */
 export const After = v.picklist(['leave', 'move'], 'must be "leave" or "move"');
 
-/** A place for collected files, which has a meaning only if they are moved. */
+/** A place for collected files has a meaning only if they are moved. */
 const MOVE_RULE = 'needs "after": "move"';
 const hasMeaning = (place: string | undefined, after: 'leave' | 'move'): boolean =>
   place === undefined || after === 'move';
@@ -85,7 +85,7 @@ const MAX_HEADERS = 10;
 const REFUSED_HEADERS =
   /^(?:host|connection|keep-alive|proxy-.*|te|trailer|transfer-encoding|upgrade|expect|content-.*|accept-encoding|range|if-.*|__proto__|constructor|prototype)$/i;
 
-/** A field-name is a token, a field-value is visible ASCII with inner spaces (RFC 9110, sections 5.1 and 5.5). */
+/** A field-name is a token. A field-value is visible ASCII with inner spaces (RFC 9110, sections 5.1 and 5.5). */
 const HeaderName = v.pipe(
   v.string(),
   v.regex(/^[!#$%&'*+.^_`|~0-9A-Za-z-]{1,100}$/, 'must have names of letters, digits and hyphens'),
@@ -108,7 +108,7 @@ const Headers = v.pipe(
 
 const MEMBER_RULE = 'must be the names of members with points between them, such as "paging.next"';
 
-/** Where a page of JSON tells how the next one is asked for. */
+/** Where a page of JSON says how to request the next page. */
 const Json = v.strictObject({
   cursor_path: v.pipe(
     v.string(MEMBER_RULE),
@@ -123,7 +123,7 @@ export const HttpSettings = v.pipe(
     url: HttpUrl,
     format: v.optional(v.picklist(['file', 'json'], 'must be "file" or "json"'), 'file'),
     json: v.optional(Json),
-    /** Where a run begins: at the last page that was collected, or always at `url`. */
+    /** Where a run begins: at the last collected page, or always at `url`. */
     start: v.optional(v.picklist(['last_page', 'first_page'], 'must be "last_page" or "first_page"')),
   }),
   v.forward(
@@ -137,7 +137,7 @@ export const HttpSettings = v.pipe(
 );
 export type HttpSettings = v.InferOutput<typeof HttpSettings>;
 
-/** Credentials of a source of kind `http`. All of them are sent to the host of `url` alone. */
+/** Credentials of a source of kind `http`. They are sent only to the host of `url`. */
 export const HttpCredentials = v.pipe(
   v.strictObject({
     bearer: v.optional(v.pipe(v.string(VISIBLE_RULE), v.regex(VISIBLE, VISIBLE_RULE))),
@@ -182,7 +182,7 @@ const FOLDER_RULE = 'must be a prefix that ends with "/", and another one than "
 /** Settings of a source of kind `s3`. Everybody who may read the source sees them. */
 export const S3Settings = v.pipe(
   v.strictObject({
-    /** Of a service other than AWS. */
+    /** The URL of a service other than AWS. */
     endpoint: v.optional(HttpUrl),
     region: v.optional(v.pipe(v.string(REGION_RULE), v.regex(/^[a-z0-9-]{1,50}$/, REGION_RULE)), 'us-east-1'),
     bucket: v.pipe(
@@ -226,7 +226,7 @@ export const S3Credentials = v.strictObject({
 });
 export type S3Credentials = v.InferOutput<typeof S3Credentials>;
 
-/** Where the service answers. AWS has an address per region. */
+/** The URL of the service. AWS has a URL for each region. */
 export const endpointOf = ({ endpoint, region }: S3Settings): URL =>
   new URL(endpoint ?? `https://s3.${region}.amazonaws.com`);
 
@@ -262,7 +262,7 @@ export const SftpSettings = v.pipe(
       v.regex(/^SHA256:[A-Za-z0-9+/]{43}$/, HOST_KEY_RULE),
       documented({ examples: ['SHA256:mVPwvezndPv/ARoIadVY98vAC0g+P/5633yTC4d/wXE'] }),
     ),
-    /** Whether the server may sign with SHA-1, as servers do that know nothing newer (RFC 8332). */
+    /** Whether the server may sign with SHA-1, which very old servers need (RFC 8332). */
     ssh_rsa: v.optional(v.boolean('must be true or false')),
     pattern: v.optional(NamePattern, '*'),
     after: v.optional(After, 'leave'),
@@ -288,13 +288,13 @@ export const SftpSettings = v.pipe(
 );
 export type SftpSettings = v.InferOutput<typeof SftpSettings>;
 
-/** ssh-keygen uses 16 or 24. Each takes about 40 ms, in which the process does nothing else. */
+/** ssh-keygen uses 16 or 24 rounds. Each round takes about 40 ms and blocks the process. */
 const MAX_ROUNDS = 64;
 export const ROUNDS_RULE = `must be encrypted with at most ${MAX_ROUNDS} rounds of bcrypt: ssh-keygen -p -a 16 -f FILE changes them`;
 
 /**
- * Whether a private key can be decrypted soon. The file itself names the rounds, up to 2^32 (openssh/PROTOCOL.key, section 2). What is no
- * key of OpenSSH has none.
+ * Says whether a private key can be decrypted quickly. The file itself names the number of rounds, up to 2^32 (openssh/PROTOCOL.key,
+ * section 2). Other keys than those of OpenSSH have no rounds.
  */
 export function hasFewRounds(key: string): boolean {
   const [, base64] = /-----BEGIN OPENSSH PRIVATE KEY-----([^-]*)/.exec(key) ?? [];
@@ -342,7 +342,7 @@ export const SftpCredentials = v.pipe(
 export type SftpCredentials = v.InferOutput<typeof SftpCredentials>;
 
 /**
- * The folder below which the folder sources of a customer lie.
+ * The folder that contains the folder sources of a customer.
  * @param sourcesDir SOURCES_DIR; undefined: there are no folder sources.
  * @returns an absolute path, or null.
  */

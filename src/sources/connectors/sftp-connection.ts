@@ -21,7 +21,7 @@ interface SftpConnection {
   socket: Socket;
 }
 
-/** Kinds of host keys, the best first. A server usually has one of each, and shows the first that the client asks for. */
+/** Kinds of host keys, the best first. A server usually has a key of each kind, and shows the first kind that the client requests. */
 const HOST_KEY_KINDS: ServerHostKeyAlgorithm[][] = [
   ['ssh-ed25519'],
   ['ecdsa-sha2-nistp256', 'ecdsa-sha2-nistp384', 'ecdsa-sha2-nistp521'],
@@ -29,9 +29,9 @@ const HOST_KEY_KINDS: ServerHostKeyAlgorithm[][] = [
 ];
 
 /**
- * Connects and signs in. A server that shows another host key than the pinned one is asked for its other kinds of keys, since
- * banks often publish one fingerprint only. No credentials are sent to a server that does not have the pinned key.
- * @throws {SourceError} which names the fingerprints that were seen when none of them is the pinned one.
+ * Connects and signs in. If a server shows a host key other than the pinned key, it is asked for its other kinds of keys, because banks
+ * often publish only one fingerprint. No credentials are sent to a server that does not have the pinned key.
+ * @throws {SourceError} when the server does not have the pinned key. The message names the fingerprints that it showed.
  */
 export async function connectSftp(access: SftpAccess, signal: AbortSignal): Promise<SftpConnection> {
   const seen: HostKey[] = [];
@@ -49,7 +49,7 @@ export async function connectSftp(access: SftpAccess, signal: AbortSignal): Prom
   }
 }
 
-/** With `ssh_rsa`, also signatures with SHA-1, which old servers have and RFC 8332 replaces. */
+/** With `ssh_rsa`, signatures with SHA-1 are also accepted. Old servers have them, and RFC 8332 replaces them. */
 const hostKeyKinds = ({ ssh_rsa = false }: SftpSettings): ServerHostKeyAlgorithm[][] =>
   ssh_rsa ? [...HOST_KEY_KINDS, ['ssh-rsa']] : HOST_KEY_KINDS;
 
@@ -74,7 +74,7 @@ class OtherHostKeyError extends Error {
 function otherHostKey({ host, port, host_key }: SftpSettings, seen: readonly HostKey[]): SourceError {
   const shown = seen.map(({ type, fingerprint }) => `${fingerprint} (${type})`).join(', ');
   return new SourceError(
-    `${host}:${port} shows the host key ${shown}, and host_key in the settings is ${host_key}. Ask the server's operator which is right: somebody may be in between. Nothing was sent.`,
+    `${host}:${port} shows the host key ${shown}, and host_key in the settings is ${host_key}. Ask the server's operator which key is right, because somebody may be intercepting the connection. No credentials were sent.`,
   );
 }
 
@@ -116,8 +116,8 @@ async function connectOnce(
     ...(credentials.password !== undefined && { password: credentials.password, tryKeyboard: true }),
     ...(credentials.private_key !== undefined && { privateKey: credentials.private_key }),
     ...(credentials.passphrase !== undefined && { passphrase: credentials.passphrase }),
-    readyTimeout: 0, // The timer below covers all, from the look-up to the open channel.
-    // Without compression: a few bytes of a server could unpack to any number.
+    readyTimeout: 0, // The timer below covers everything from the look-up to the open channel.
+    // No compression, because a few bytes from a server could unpack to any number.
     algorithms: { serverHostKey, compress: ['none'] },
     hostVerifier: (key: Buffer) => {
       const shown = describeKey(key);

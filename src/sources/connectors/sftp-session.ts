@@ -28,13 +28,13 @@ export const isDenied = (error: unknown): boolean =>
 export interface SftpEntry {
   name: string;
   size: number;
-  /** When its content changed, in seconds since 1970; 0: the server does not tell. */
+  /** When the content changed, in seconds since 1970; 0: the server does not say. */
   changedAt: number;
 }
 
 type Attributes = Pick<SftpEntry, 'size' | 'changedAt'>;
 
-/** Changes when the content does, as far as the server tells. */
+/** Changes when the content changes, as far as the server shows it. */
 export const versionOf = ({ size, changedAt }: Attributes): string => `${size}-${changedAt}`;
 
 /** A path that does not begin with "/" begins in the user's home. */
@@ -44,14 +44,14 @@ export const join = (folder: string, name: string): string =>
 export interface SftpSession {
   /** The regular files in a folder, in the order in which the server lists them. Links and folders are left out. */
   list(path: string): AsyncGenerator<SftpEntry>;
-  /** Null when there is none. */
+  /** null when there is no such file. */
   stat(path: string): Promise<Attributes | null>;
   open(path: string): Promise<Buffer>;
   statOpen(handle: Buffer): Promise<Attributes>;
-  /** Reads up to `length` bytes. Fewer do not mean that the file ends; none does. */
+  /** Reads up to `length` bytes. Only an empty result means the end of the file. */
   read(handle: Buffer, position: number, length: number): Promise<Buffer>;
   closeHandle(handle: Buffer): Promise<void>;
-  /** Fails if `to` exists, as far as the server follows version 3 of the protocol. */
+  /** Fails if `to` exists, provided that the server follows version 3 of the protocol. */
   rename(from: string, to: string): Promise<void>;
   makeFolder(path: string): Promise<void>;
   writeFile(path: string, text: string): Promise<void>;
@@ -61,16 +61,16 @@ export interface SftpSession {
 type Done<T> = (error: Error | null | undefined, result: T) => void;
 
 /**
- * Connects, and sends requests over this connection until it is closed. Errors of the connection are `SourceError`s, refused
- * requests are `SftpStatusError`s.
- * @param signal ends the connection, and so every request.
+ * Connects, and sends requests over this connection until it is closed. An error of the connection is a `SourceError`. A refused
+ * request is an `SftpStatusError`.
+ * @param signal ends the connection and every request.
  */
 export async function openSession(access: SftpAccess, signal: AbortSignal): Promise<SftpSession> {
   const { client, sftp, socket } = await connectSftp(access, signal);
   const { limits } = access;
   const peer = `${access.settings.host}:${access.settings.port}`;
   let lost: unknown;
-  /** Requests without an answer: what fails each of them. */
+  /** For each request without an answer, a function that makes it fail. */
   const pending = new Set<() => void>();
 
   const lose = (reason: unknown) => {
@@ -90,7 +90,7 @@ export async function openSession(access: SftpAccess, signal: AbortSignal): Prom
   );
   socket.on('timeout', () => lose(idleError(peer, limits)));
 
-  /** The socket's timer runs while an answer is expected, so that a slow import does not end the connection. */
+  /** Sends a request. The socket's timer runs only while an answer is expected, so that a slow import does not end the connection. */
   function request<T>(send: (sftp: SFTPWrapper, done: Done<T>) => void): Promise<T> {
     return new Promise<T>((resolve, reject) => {
       if (lost !== undefined) return reject(lost);
@@ -153,7 +153,7 @@ export async function openSession(access: SftpAccess, signal: AbortSignal): Prom
     writeFile: (path, text) =>
       request((it, done) => it.writeFile(path, text, (error) => done(error, undefined))),
     close() {
-      // A server that does not close its side must not keep the socket.
+      // The timeout closes the socket if the server does not close its side.
       socket.setTimeout(limits.idle);
       client.end();
     },
@@ -173,9 +173,9 @@ const attributesOf = ({ size, mtime }: Stats): Attributes => ({
   changedAt: mtime ?? 0,
 });
 
-/** Some servers on mainframes and Windows send no mode. Their long name begins as in `ls -l`, if they send that. */
+/** Some servers on mainframes and Windows send no mode. If they send a long name, it begins as in `ls -l`. */
 const isRegular = (attributes: Stats, longName: string): boolean =>
   (attributes.mode as number | undefined) === undefined ? !/^[dl]/.test(longName) : attributes.isFile();
 
-/** A server could also answer with a path. */
+/** Refuses a path, with which a server could answer instead of a name. */
 const isOneName = (name: string): boolean => !/[/\0]/.test(name) && name !== '.' && name !== '..';

@@ -14,23 +14,23 @@ import {
 /** Moves files within an SFTP server: into `processing` before they are read, into `done` or `failed` afterwards. */
 
 export interface Mover {
-  /** Files that an earlier run has taken and not put away, because it crashed or their import is still running. */
+  /** Files that an earlier run has taken but not moved further, because it crashed or their import is still running. */
   leftOvers(): Promise<SftpEntry[]>;
   /** Renames a file into `processing`. */
   take(entry: SftpEntry): Promise<void>;
-  /** Where a taken file lies. */
+  /** The path of a taken file. */
   taken(entry: SftpEntry): string;
-  /** Renames a taken file into `done` or `failed`, there with a text file that has the reason. Does nothing if that was done. */
+  /** Renames a taken file into `done` or `failed`. In `failed`, writes the reason to a text file. Does nothing if this was done before. */
   put(file: { name: string; version: string }, outcome: FileOutcome): Promise<void>;
 }
 
-/** In `processing`, the version stands before the name, so that two files of one name do not meet there. */
+/** In `processing`, the version stands before the name, so that two files with the same name do not collide. */
 const TAKEN = /^(\d+-\d+)-(.+)$/s;
 
-/** More files of one name in `done` than this are an error of whoever uploads them. */
+/** The most files with the same name in `done`. More are an error of the uploader. */
 const MAX_NUMBER = 10_000;
 
-/** Names that are held in memory, to collect the oldest first. */
+/** The most files in a folder. Their names are held in memory, to collect the oldest first. */
 export const MAX_FILES = 100_000;
 
 export const tooManyFiles = (path: string) =>
@@ -70,7 +70,7 @@ export function createMover(session: SftpSession, settings: SftpSettings): Mover
       const [, version = '', name = ''] = TAKEN.exec(takenName) ?? [];
       if (name === '') continue;
       const entry = { name, ...attributes };
-      // Somebody was still writing it, and has now changed it: it is another version, and has to be read whole again.
+      // The file has changed since it was taken. It is another version now, and must be read again as a whole.
       if (versionOf(entry) !== version)
         await session.rename(join(processing, takenName), pathOf(name, versionOf(entry)));
       if (found.push(entry) > MAX_FILES) throw tooManyFiles(processing);
@@ -78,7 +78,7 @@ export function createMover(session: SftpSession, settings: SftpSettings): Mover
     return found;
   }
 
-  /** Where a file lies that is to be put away; null when it is not there any more. */
+  /** The current path of a file that must be moved; null when it is not there any more. */
   async function locate(name: string, version: string): Promise<string | null> {
     for (const path of [pathOf(name, version), join(settings.path, name)]) {
       const attributes = await session.stat(path);
@@ -116,23 +116,23 @@ export function createMover(session: SftpSession, settings: SftpSettings): Mover
         const folder = folders[outcome.status];
         await makeFolder(folder);
         const to = await findFreePath(folder, name);
-        // The reason first: after a crash between the two, both are done again.
+        // The reason is written first. After a crash between the two steps, both are repeated.
         if (outcome.status === 'failed') await session.writeFile(`${to}.error.txt`, `${outcome.reason}\n`);
         await session.rename(from, to);
       }),
   };
 }
 
-/** Reads a file from an SFTP server in constant memory, and knows whether it is whole. */
+/** Reads a file from an SFTP server in constant memory, and checks that it is complete. */
 
 /** All servers answer requests of this size (draft-ietf-secsh-filexfer-02, section 3). */
 const READ_BYTES = 32 * 1024;
-/** Requests under way at a time: 512 KiB, so that a server 100 ms away still sends 5 MB/s. */
+/** Requests under way at a time. Together they ask for 512 KiB, so that a server 100 ms away still sends 5 MB/s. */
 const READ_AHEAD = 16;
 
 /**
- * Yields the bytes of a file. Its size and time must be the same before and after, so that neither a file that is still being
- * written nor a connection that breaks off is taken for a whole one.
+ * Yields the bytes of a file. Its size and time must be the same before and after. So neither a file that is still being written nor a
+ * transfer that breaks off counts as complete.
  * @param size of the file when it was listed.
  * @throws {SourceError}
  */
@@ -167,7 +167,7 @@ export async function* readWhole(
   }
 }
 
-/** A server may answer with less than it was asked for. */
+/** Repeats requests until the part is complete, because a server may answer with fewer bytes than requested. */
 async function readPart(
   session: SftpSession,
   handle: Buffer,

@@ -21,7 +21,7 @@ import { createMover, MAX_FILES, type Mover, readWhole, tooManyFiles } from './s
 const SECOND = 1_000;
 const DAY = 24 * 60 * 60 * SECOND;
 
-/** Files that changed within the last day must look the same twice, this many milliseconds apart: they may still be uploaded. */
+/** Files that changed within the last day may still be uploaded. They must look the same twice, this many milliseconds apart. */
 const SECOND_LOOK_AFTER = 5 * SECOND;
 
 interface SftpOptions {
@@ -34,8 +34,8 @@ interface SftpOptions {
 }
 
 /**
- * With `after: "leave"` nothing on the server is changed. With "move", a file is renamed into the folder `processing` before it is
- * read, so that a new file of the same name cannot take its place, and into `done` or `failed` afterwards.
+ * With `after: "leave"`, nothing on the server is changed. With "move", a file is renamed into the folder `processing` before it is read,
+ * so that a new file of the same name cannot replace it. Afterwards it is renamed into `done` or `failed`.
  */
 export function createSftpConnector({
   settings,
@@ -69,7 +69,7 @@ export function createSftpConnector({
     return entries;
   }
 
-  /** The files that are not being uploaded any more, oldest first. */
+  /** The files that are completely uploaded, the oldest first. */
   async function findFiles(it: SftpSession, signal: AbortSignal): Promise<SftpEntry[]> {
     let entries = await listFiles(it);
     const isRecent = ({ changedAt }: SftpEntry) => Math.abs(now() - changedAt * SECOND) < DAY;

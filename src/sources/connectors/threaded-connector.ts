@@ -5,8 +5,8 @@ import type { Reply, Request, ThreadSource } from './connector-thread.ts';
 import { type ConnectorKind, KINDS } from './kinds.ts';
 
 /**
- * Runs connectors in worker threads. A server that belongs to a stranger may send what fills the memory of a thread, or keeps it busy: the
- * thread ends, and the run fails with a sentence. The process, and other runs, go on.
+ * Runs connectors in worker threads. A stranger's server may send data that fills the memory or keeps the thread busy. Then only the
+ * thread ends, and the run fails with an explanation. The process and other runs continue.
  */
 
 /** How long a thread may take to close its connections. Milliseconds. */
@@ -15,7 +15,7 @@ const CLOSE_LIMIT = 5_000;
 const TOO_LARGE =
   'The server sent something that needs more memory than a source may take. Check what it offers, and the settings of the source.';
 
-/** The kinds of sources that talk to a server, each run in a thread of its own. A folder needs none. @param allow ALLOW_PRIVATE_ENDPOINTS. */
+/** The kinds of sources. A run that talks to a server has its own thread. A folder needs none. @param allow ALLOW_PRIVATE_ENDPOINTS. */
 export function createThreadedKinds(allow: readonly string[]): Record<string, ConnectorKind> {
   const threaded = (kind: keyof typeof KINDS): ConnectorKind => ({
     ...KINDS[kind],
@@ -32,7 +32,7 @@ export function createThreadedConnector(
 ): Connector {
   let thread: Worker | null = null;
   let failure: Error | null = null;
-  /** The requests that were sent, in their order. The thread answers in the same order. */
+  /** The sent requests in order. The thread answers in the same order. */
   const waiting: { resolve: (reply: Reply) => void; reject: (error: unknown) => void }[] = [];
 
   function fail(error: Error): void {
@@ -43,7 +43,8 @@ export function createThreadedConnector(
   function start(): Worker {
     const started = startThread(new URL('./connector-thread', import.meta.url), {
       workerData: source,
-      // package-lock.json has a version of the AWS SDK that runs on Node 20. Otherwise each run would print that later ones will not.
+      // package-lock.json has a version of the AWS SDK that runs on Node 20. Without this variable, each run would print a warning that
+      // later versions do not run on it.
       env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
       ...(memoryLimit === undefined ? {} : { memoryLimit }),
     });
@@ -102,7 +103,7 @@ export function createThreadedConnector(
   };
 }
 
-/** @throws the signal's reason when it is aborted first, also if the thread does not answer any more. */
+/** @throws the signal's reason when it is aborted first, even if the thread does not answer any more. */
 async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
   work.catch(() => {});
   signal.throwIfAborted();

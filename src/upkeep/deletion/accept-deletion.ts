@@ -8,7 +8,7 @@ import type { Runtime } from '../../platform/runtime.ts';
 import { requestAccountDeletion } from './request-deletion.ts';
 
 /**
- * Accepts that an account is deleted, records it, and wakes its webhooks, so that their runs end.
+ * Accepts the deletion of an account, records it, and wakes the account's webhooks, so that their runs end.
  * @returns the account, which is being deleted.
  * @throws {Problem} 404.
  */

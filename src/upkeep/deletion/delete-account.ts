@@ -17,14 +17,14 @@ const MATCHING = `
     SELECT 1 FROM webhook_filters f
     WHERE f.webhook_id = w.id AND f.event IS NOT NULL AND (f.account_id IS NULL OR f.account_id = ?))`;
 
-/** Their bodies are kept for a retry, in which every row would be rejected. Index: imports_status. */
+/** Failed imports keep their bodies for a retry, but now a retry would reject every row. Index: imports_status. */
 const FAILED_IMPORTS =
   "SELECT id FROM imports FORCE INDEX (imports_status) WHERE status = 'failed' AND customer_id = ? AND account_id = ?";
 
 const LEFT = `
   SELECT 1 FROM transactions FORCE INDEX (transactions_account_page) WHERE account_id = ? LIMIT 1`;
 
-/** A webhook that was deleted with the account may have matched other accounts before. Its log stays, without the account. So do sources. */
+/** A webhook that was deleted with the account may have matched other accounts before, so its row and its log stay. Sources stay too. */
 const DELETE = [
   'UPDATE webhooks SET account_id = NULL WHERE account_id = ?',
   'UPDATE sources SET account_id = NULL WHERE account_id = ?',
@@ -35,7 +35,7 @@ const DELETE = [
 const DELETE_SEGMENTS = 'DELETE FROM transaction_segments WHERE customer_id = ? AND account_id = ?';
 const END = 'DELETE FROM deletions WHERE customer_id = ? AND account_id = ?';
 
-/** Finds the webhooks that match an account, or did before, and so may have deliveries of it. */
+/** Finds the webhooks that match an account now or did before, and so may have deliveries of it. */
 export async function findMatchingWebhooks(
   database: DataSource,
   customerId: string,
@@ -51,8 +51,8 @@ export async function findMatchingWebhooks(
 }
 
 /**
- * Goes on deleting an account. After a crash it begins where it was, because each step leaves nothing half done.
- * @returns false if something is left: the work was stopped, or a delivery run kept its webhook's lease.
+ * Continues to delete an account. After a crash, the work continues where it was, because each step is complete in itself.
+ * @returns false if something is left, because the work was stopped or a delivery run kept its webhook's lease.
  */
 export async function deleteAccount(
   database: DataSource,
@@ -80,8 +80,8 @@ const PENDING_EVENTS =
 const DELETE_EVENTS = 'DELETE FROM operational_events WHERE id IN (?)';
 
 /**
- * Deletes the events about an account, with their deliveries. A delivery that is pending fails, because its event is gone.
- * @returns false if it was stopped before.
+ * Deletes the events about an account, with their deliveries. A pending delivery fails, because its event is gone.
+ * @returns false if the work was stopped early.
  */
 async function deleteEvents(
   database: DataSource,
@@ -112,7 +112,7 @@ function deleteRow(database: DataSource, customerId: string, accountId: string):
     const newest = await lockImports(sql, customerId);
     const left = await sql.query<unknown[]>(LEFT, [accountId]);
     if (left.length > 0) return false;
-    // One more may have been created for the account just when its deletion was requested.
+    // Another source or webhook may have been created for the account just when its deletion was requested.
     await stopSources(sql, { customerId, accountId });
     await stopWebhooks(sql, { customerId, accountId, newest });
     for (const statement of DELETE) await sql.query(statement, [accountId]);
@@ -124,7 +124,7 @@ function deleteRow(database: DataSource, customerId: string, accountId: string):
 
 /** Deletes the movements of an account, each with all of its deliveries. */
 
-/** Each webhook is looked up for each movement. A step has so few movements that these are at most as many. */
+/** The most lookups in a step. Each webhook is looked up for each movement, so this limits the movements of a step. */
 const MOST_LOOKUPS = 4_000;
 const LEAST_MOVEMENTS = 20;
 
@@ -133,7 +133,7 @@ const READ = `
   SELECT id FROM transactions FORCE INDEX (transactions_account_page)
   WHERE account_id = ? AND id > ? ORDER BY account_id, id LIMIT ?`;
 
-/** A redelivery may have come at the moment at which the deletion was requested. Index: the primary key. */
+/** A redelivery may have come just when the deletion was requested. Index: the primary key. */
 const PENDING = `
   SELECT 1 FROM deliveries FORCE INDEX (PRIMARY) WHERE webhook_id IN (?) AND transaction_id IN (?) AND status = 'pending' LIMIT 1`;
 
@@ -142,7 +142,7 @@ const COUNT_DELETED = `
 
 /** Webhooks that may have deliveries of the account. */
 interface MatchingWebhooks {
-  /** Those that still send. */
+  /** Webhooks that still send. */
   live: string[];
   deleted: string[];
 }
@@ -150,7 +150,7 @@ interface MatchingWebhooks {
 /**
  * Deletes the movements of an account.
  * @param options.countedIn account_id of the deletion that shows the progress.
- * @returns false if it was stopped before, or a delivery is pending again.
+ * @returns false if the work was stopped early, or a delivery is pending again.
  */
 export async function deleteAccountMovements(
   database: DataSource,
@@ -174,7 +174,7 @@ export async function deleteAccountMovements(
   return isWhole && isFree;
 }
 
-/** @returns the last movement that was deleted; null: nothing was, because a delivery is pending. */
+/** @returns the last movement that was deleted; null: nothing was deleted, because a delivery is pending. */
 async function deleteSome(
   sql: Sql,
   ids: readonly string[],

@@ -21,13 +21,13 @@ const DELETE_LOG = ['deliveries', 'attempts', 'retries'].map(
 );
 const SOURCES = 'SELECT id FROM sources WHERE customer_id = ?';
 const DELETE_REQUESTS = 'DELETE FROM idempotency_keys WHERE customer_id = ? LIMIT ?';
-/** The operator may still have to be sent one. That delivery then fails. Index: operational_events_recent. */
+/** If the operator has still to be sent such an event, that delivery fails. Index: operational_events_recent. */
 const DELETE_EVENTS = 'DELETE FROM operational_events WHERE customer_id = ? LIMIT ?';
 
 const LEFT =
   'SELECT 1 FROM transactions FORCE INDEX (transactions_customer_page) WHERE customer_id = ? LIMIT 1';
 
-/** A table comes before the one that its foreign key refers to. */
+/** A table comes before the table that its foreign key refers to. */
 const DELETE = [
   'DELETE FROM api_keys WHERE customer_id = ?',
   'DELETE FROM sources WHERE customer_id = ?',
@@ -41,8 +41,9 @@ const DELETE = [
 ];
 
 /**
- * Goes on deleting a customer. After a crash it begins where it was. Its webhooks are deleted already, so nothing is pending.
- * @returns false if something is left: the work was stopped, or a last request has stored something.
+ * Continues to delete a customer. After a crash, the work continues where it was. The customer's webhooks are deleted already, so nothing
+ * is pending.
+ * @returns false if something is left, because the work was stopped or a last request has stored something.
  */
 export async function deleteCustomer(
   database: DataSource,
@@ -68,7 +69,7 @@ export async function deleteCustomer(
   return deleteRest(database, customerId);
 }
 
-/** Without its row, an import that is being stored or received ends too. */
+/** An import that is being stored or received ends when its row is gone. */
 function deleteImports(database: DataSource, steps: Steps, customerId: string): Promise<boolean> {
   return steps.repeat(async (rows) => {
     const imports = await database.query<{ id: string }[]>(IMPORTS, [customerId, rows]);

@@ -7,13 +7,13 @@ import { deleteAccount, findMatchingWebhooks } from './delete-account.ts';
 import { deleteCustomer } from './delete-customer.ts';
 import { WHOLE_CUSTOMER } from './request-deletion.ts';
 
-/** An account that is being deleted, or a customer. */
+/** The deletion of an account or a customer. */
 export interface Deletion {
   customerId: string;
   /** null: the customer, with all accounts. */
   accountId: string | null;
   requestedAt: Date;
-  /** How many movements there were when the work began; null: it has not begun. */
+  /** How many movements there were when the work began. null: the work has not begun. */
   movements: number | null;
   movementsDeleted: number;
 }
@@ -26,7 +26,7 @@ interface DeletionRow {
   movements_deleted: string;
 }
 
-/** Deletions are read in the order in which they were requested. There are few of them. */
+/** Reads deletions in the order in which they were requested. There are few of them. */
 const DELETIONS = `
   SELECT customer_id, account_id, requested_at, movements, movements_deleted FROM deletions
   ORDER BY requested_at, customer_id, account_id`;
@@ -34,7 +34,7 @@ const DELETIONS = `
 const SET_COUNT =
   'UPDATE deletions SET movements = ? WHERE customer_id = ? AND account_id = ? AND movements IS NULL';
 
-/** Reads what is being deleted, of all customers, the oldest request first. */
+/** Reads the deletions of all customers, the oldest request first. */
 export async function readDeletions(sql: Sql): Promise<Deletion[]> {
   return (await sql.query<DeletionRow[]>(DELETIONS)).map((row) => ({
     customerId: row.customer_id,
@@ -46,8 +46,8 @@ export async function readDeletions(sql: Sql): Promise<Deletion[]> {
 }
 
 /**
- * Goes on with everything that is being deleted. It may be stopped at any time, and run in several processes at once.
- * @returns how many deletions were completed. Something that could not be deleted yet is tried again by the next call.
+ * Continues all deletions. May be stopped at any time, and may run in several processes at once.
+ * @returns how many deletions were completed. The next call tries the others again.
  * @throws what MySQL throws.
  */
 export async function runDeletions(
@@ -59,7 +59,7 @@ export async function runDeletions(
   const customers = new Set(deletions.flatMap((it) => (it.accountId === null ? [it.customerId] : [])));
   let completed = 0;
   for (const { customerId, accountId, movements } of deletions) {
-    // Its accounts go with the customer.
+    // The account is deleted with its customer.
     if (accountId !== null && customers.has(customerId)) continue;
     if (movements === null) {
       const count = await countMovements(database, { customerId, accountId });
@@ -75,7 +75,7 @@ export async function runDeletions(
   return completed;
 }
 
-/** A run that came while the deletion had its webhook's lease waits for the end of that lease. It need not. */
+/** Wakes webhooks whose lease the deletion had, because their runs would otherwise wait for the end of that lease. */
 async function wakeMatching(
   runtime: Pick<Runtime, 'database' | 'queues' | 'redis' | 'prefix' | 'log'>,
   customerId: string,

@@ -10,16 +10,16 @@ import type { Steps } from '../retention/steps.ts';
 
 /**
  * Ends the pending deliveries of an account that is being deleted. They fail for good, as if a delivery run had found that the
- * movement is gone. Delivery runs do the same, but those of a paused webhook, or of one whose endpoint is down, may not come for days.
+ * movement is gone. Delivery runs do the same, but a webhook that is paused or whose endpoint is down may have no run for days.
  */
 
-/** Deliveries ended in one transaction. */
+/** How many deliveries are ended in one transaction. */
 const PAGE = 200;
 
-/** How often a lease is asked for, while a delivery run keeps it. After that, the deletion goes on later. */
+/** How often a lease is requested while a delivery run keeps it. After that, the deletion is continued later. */
 const MOST_REFUSALS = 200;
 
-/** The findings of a page, and where the next one begins; null: there is none. */
+/** The pending deliveries of a page, and where the next page begins; null: there is no next page. */
 interface Page {
   pending: Delivery[];
   next: string | null;
@@ -28,8 +28,8 @@ interface Page {
 type ReadPage = (sql: Sql, state: WebhookState, accountId: string, after: string) => Promise<Page>;
 
 /**
- * Ends what a webhook has pending of an account. While it does so, it has the webhook's lease, so no delivery run sends or records.
- * @returns false if a delivery run kept the lease, or the work was stopped: there may be more.
+ * Ends a webhook's pending deliveries of an account. Holds the webhook's lease meanwhile, so no delivery run sends or records.
+ * @returns false if a delivery run kept the lease, or the work was stopped. Then more may be pending.
  */
 export async function endPending(
   database: DataSource,
@@ -55,7 +55,7 @@ export async function endPending(
   return true;
 }
 
-/** Records that deliveries have failed for good. @returns false if a delivery run has the lease, or has had it since the state was read. */
+/** Records that deliveries have failed for good. @returns false if a delivery run has held the lease since the state was read. */
 async function failAll(
   database: DataSource,
   state: WebhookState,

@@ -52,8 +52,8 @@ export function requestCustomerDeletion(
 }
 
 /**
- * Accepts the deletion of an account or of a customer. From the commit on, no import stores movements of it, and nothing of it is
- * sent. The maintenance role deletes the rows.
+ * Accepts the deletion of an account or a customer. After the commit, no import stores its movements, and none of them is sent. The
+ * maintenance role deletes the rows.
  */
 
 const FIND_ACCOUNT = 'SELECT status FROM accounts WHERE id = ? AND customer_id = ? FOR UPDATE';
@@ -62,9 +62,9 @@ const MARK_ACCOUNT = "UPDATE accounts SET status = 'deleting' WHERE id = ?";
 
 const MARK_ACCOUNTS = "UPDATE accounts SET status = 'deleting' WHERE customer_id = ?";
 
-/** A request that is repeated changes nothing. */
+/** A repeated request changes nothing. */
 const ADD_DELETION = `
   INSERT INTO deletions (customer_id, account_id) VALUES (?, ?) ON DUPLICATE KEY UPDATE account_id = VALUES(account_id)`;
 
-/** From now on, requests with them are answered 401. Their accounts go with them. */
+/** After this, requests with these keys are answered 401. The rows of the keys' accounts are deleted with the keys. */
 const DELETE_KEYS = 'DELETE FROM api_keys WHERE customer_id = ?';

@@ -2,7 +2,7 @@ import { LEASE_IS_FREE } from '../../deliveries/lease.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
 import { revokeRun } from '../../sources/source-lease.ts';
 
-/** Stops what is sent of an account, or of a customer, that is to be deleted. Index of all: webhooks_customer. */
+/** Stops sending for an account or a customer that is to be deleted. Index of all statements: webhooks_customer. */
 
 const MATCH_NOTHING = `
   INSERT INTO webhook_filters (webhook_id, from_id, customer_id, event, account_id)
@@ -14,10 +14,10 @@ const DELETE_WEBHOOKS = `
   UPDATE webhooks SET status = 'deleted', revision = revision + 1
   WHERE customer_id = ? AND status <> 'deleted' AND (? IS NULL OR account_id = ?)`;
 
-/** A run that began before reads its webhook again. From then on, it sends nothing of an account that is being deleted. */
+/** Ends active runs, so that their webhooks are read again. New runs send nothing of an account that is being deleted. */
 const END_RUNS = "UPDATE webhooks SET revision = revision + 1 WHERE customer_id = ? AND status <> 'deleted'";
 
-/** Imports notice that their rows have to be checked again, and which webhooks match nothing any more. */
+/** Makes imports check their rows again, and read which webhooks match nothing any more. */
 const CHANGE_VERSIONS = `
   UPDATE import_locks SET filters_version = filters_version + 1, removals = removals + 1 WHERE customer_id = ?`;
 
@@ -26,7 +26,7 @@ const WITH_RUNS = `
   WHERE w.customer_id = ? AND NOT ${LEASE_IS_FREE}`;
 
 /**
- * Deletes the webhooks of an account, or all of the customer, and ends the customer's delivery runs.
+ * Deletes the webhooks of an account, or all webhooks of the customer, and ends the customer's delivery runs.
  * @param sql a transaction that has locked the customer's imports.
  * @param options.accountId null: the customer is to be deleted.
  * @param options.newest the customer's newest movement.
@@ -52,7 +52,7 @@ const DELETE_SOURCE = `
   UPDATE sources SET status = 'deleted', credentials = NULL, next_run_at = NULL, is_requested = 0, error = NULL WHERE id = ?`;
 
 /**
- * Deletes the sources of an account, or all of the customer, and ends their runs.
+ * Deletes the sources of an account, or all sources of the customer, and ends their runs.
  * @param sql a transaction.
  * @param options.accountId null: the customer is to be deleted.
  */

@@ -5,8 +5,8 @@ import { deleteByIds, type Steps } from './steps.ts';
 /** Removes old deliveries that have ended, with their attempts and dead letters. */
 
 /**
- * Redeliveries and new replays lock this row too. While it is locked, an ended delivery becomes pending again only through a replay
- * that is open already.
+ * Redeliveries and new replays also lock this row. While it is locked, only a replay that is already open can make an ended delivery
+ * pending again.
  */
 const LOCK = 'SELECT status FROM webhooks WHERE id = ? FOR UPDATE';
 
@@ -21,18 +21,18 @@ const READ = `
   SELECT transaction_id, status, started_at FROM deliveries FORCE INDEX (PRIMARY)
   WHERE webhook_id = ? AND transaction_id > ? AND transaction_id <= ? ORDER BY transaction_id LIMIT ?`;
 
-/** In the order in which other transactions lock these tables. */
+/** The order in which other transactions lock these tables. */
 const TABLES = ['deliveries', 'attempts', 'retries'];
 
 /** Index: the primary keys. */
 const DELETE = TABLES.map((table) => `DELETE FROM ${table} WHERE webhook_id = ? AND transaction_id IN (?)`);
 
-/** A third of the time of DELETE. Index: the primary keys. */
+/** Takes a third of the time of DELETE. Index: the primary keys. */
 const DELETE_RANGE = TABLES.map(
   (table) => `DELETE FROM ${table} WHERE webhook_id = ? AND transaction_id > ? AND transaction_id <= ?`,
 );
 
-/** Deletes deliveries of a webhook with everything that is recorded of them. @param sql a transaction. */
+/** Deletes deliveries of a webhook with their attempts and retries. @param sql a transaction. */
 export async function deleteDeliveries(
   sql: Sql,
   webhookId: string,
@@ -43,15 +43,15 @@ export async function deleteDeliveries(
 
 interface Range {
   webhookId: string;
-  /** The movements that are old enough: up to this id. */
+  /** Movements up to this id are old enough. */
   through: bigint;
-  /** A delivery whose last attempt began since then is kept. */
+  /** A delivery whose last attempt began at or after this moment is kept. */
   before: Date;
 }
 
 /**
- * Removes the old deliveries of a webhook. A pending delivery stays, and so does every row beyond the cursor: a run that starts there
- * sends what has no row. What an open replay has still to reach stays too. Of a deleted webhook, everything that is old goes.
+ * Removes the old deliveries of a webhook. Pending deliveries stay. Rows beyond the cursor stay, because a run would send their movements
+ * again without a row. Deliveries that an open replay has not reached yet stay. For a deleted webhook, all old deliveries are removed.
  * @returns how many deliveries were removed.
  */
 export async function removeDeliveries(database: DataSource, steps: Steps, range: Range): Promise<number> {
@@ -66,7 +66,7 @@ export async function removeDeliveries(database: DataSource, steps: Steps, range
   return removed;
 }
 
-/** @returns the last movement that was looked at; null: none is left. */
+/** @returns `last`: the last movement that was looked at; null: none is left. */
 async function removeSome(
   sql: Sql,
   { webhookId, through, before }: Range,
@@ -88,7 +88,7 @@ async function removeSome(
   );
   const ids = old.map(({ transaction_id }) => transaction_id);
   const newest = deliveries.at(-1)?.transaction_id ?? null;
-  // Up to the cursor, each delivery of the range has been read. None becomes pending while the webhook is locked.
+  // All deliveries of the range have been read and are old. None becomes pending while the webhook is locked.
   if (ids.length === deliveries.length && newest !== null)
     for (const statement of DELETE_RANGE) await sql.query(statement, [webhookId, after, newest]);
   else await deleteDeliveries(sql, webhookId, ids);
@@ -106,7 +106,7 @@ async function lastRemovable(sql: Sql, webhookId: string, through: bigint): Prom
   return ends.reduce((least, end) => (end < least ? end : least), through);
 }
 
-/** Removes old attempts. Nothing but the log of a delivery reads them. */
+/** Removes old attempts. Only the log of a delivery reads them. */
 
 /** Index: the primary key. */
 const READ_ATTEMPTS = `
@@ -118,8 +118,8 @@ const DELETE_ATTEMPTS = `
   DELETE FROM attempts WHERE webhook_id = ? AND transaction_id > ? AND transaction_id <= ? AND started_at < ?`;
 
 /**
- * Removes the attempts of a webhook's deliveries that began before a moment, of the movements up to `through`.
- * @returns how many were removed.
+ * Removes a webhook's attempts that began before a moment, for movements up to `through`.
+ * @returns how many attempts were removed.
  */
 export async function removeAttempts(
   database: DataSource,

@@ -26,14 +26,14 @@ const READ = `
   SELECT id, customer_id FROM operational_events FORCE INDEX (operational_events_created)
   WHERE created_at < ? AND id > ? AND dispatched_at IS NOT NULL ORDER BY created_at, id LIMIT ?`;
 
-/** Redeliveries and new replays lock these rows too. */
+/** Redeliveries and new replays also lock these rows. */
 const LOCK = 'SELECT id FROM webhooks WHERE id IN (?) ORDER BY id FOR UPDATE';
 
-/** Events that a replay has still to reach stay, and there is seldom one. Index: replays_open. */
+/** Finds an open replay, because events that it has not reached yet must stay. Open replays are rare. Index: replays_open. */
 const REPLAYING = `
   SELECT 1 FROM replays FORCE INDEX (replays_open) WHERE webhook_id IN (?) AND finished_at IS NULL LIMIT 1`;
 
-/** Events with a delivery that is pending, or was attempted since. A deleted webhook is sent nothing. Indexes: the primary keys. */
+/** Events with a delivery that is pending, or was attempted since. Ignores deleted webhooks. Indexes: the primary keys. */
 const NEEDED = `
   SELECT r.transaction_id AS id FROM retries r JOIN webhooks w ON w.id = r.webhook_id
   WHERE r.webhook_id IN (?) AND r.transaction_id IN (?) AND r.due_at IS NOT NULL AND w.status <> 'deleted'
@@ -43,8 +43,8 @@ const NEEDED = `
 const DELETE = 'DELETE FROM operational_events WHERE id IN (?)';
 
 /**
- * Removes the events that were recorded before a moment, and what is recorded of their deliveries. An event with a pending delivery
- * stays, such as one for a paused webhook. While a replay of such a webhook is open, nothing is removed.
+ * Removes the events that were recorded before a moment, with their deliveries. An event with a pending delivery stays, for example a
+ * delivery to a paused webhook. While a replay of a recipient is open, nothing is removed.
  * @returns how many events were removed.
  */
 export async function removeEvents(database: DataSource, steps: Steps, before: Date): Promise<number> {

@@ -4,17 +4,17 @@ import type { Steps } from './steps.ts';
 
 /** Removes old imports that have ended, with their errors and with the bodies of failed ones. */
 
-/** Parts of a body per step: each is up to 1 MiB. */
+/** How many parts of a body are removed per step. Each part has up to 1 MiB. */
 const PARTS = 16;
 
-/** Imports are looked at in the order of their ids, the oldest first. Index: the primary key. */
+/** Reads imports in the order of their ids, the oldest first. Index: the primary key. */
 const READ = `
   SELECT id, source_id, received_at, finished_at, status IN ('done', 'failed') AS has_ended FROM imports FORCE INDEX (PRIMARY)
   WHERE id > ? ORDER BY id LIMIT ?`;
 
 /**
- * Imports whose file is not marked in its source yet, for example because the source is paused. Whether it is done is read from the
- * import. Index: source_files_outcome.
+ * Imports whose file is not marked in its source yet, for example because the source is paused. Marking needs the import's status. Index:
+ * source_files_outcome.
  */
 const UNMARKED = `
   SELECT f.import_id AS id FROM source_files f FORCE INDEX (source_files_outcome) JOIN sources s ON s.id = f.source_id
@@ -25,7 +25,7 @@ const WITH_DETAILS = `
   SELECT DISTINCT import_id FROM import_parts FORCE INDEX (PRIMARY) WHERE import_id IN (?)
   UNION SELECT DISTINCT import_id FROM import_errors FORCE INDEX (PRIMARY) WHERE import_id IN (?)`;
 
-/** A request to retry a failed import takes the same lock. Once its first part is gone, it is refused. */
+/** A request to retry a failed import takes the same lock. It is refused once the first part of the body is gone. */
 const LOCK = 'SELECT id FROM imports WHERE id = ? FOR UPDATE';
 const ENDED = `SELECT id FROM imports FORCE INDEX (PRIMARY) WHERE id IN (?) AND status IN ('done', 'failed') FOR UPDATE`;
 
@@ -43,7 +43,7 @@ interface ImportRow {
 
 /**
  * Removes imports that ended before a moment.
- * @returns how many were removed.
+ * @returns how many imports were removed.
  */
 export async function removeImports(database: DataSource, steps: Steps, before: Date): Promise<number> {
   let removed = 0;
@@ -59,7 +59,7 @@ export async function removeImports(database: DataSource, steps: Steps, before: 
     const ids = old.map(({ id }) => id).filter((id) => !unmarked.has(id));
     if (ids.length > 0) removed += await removeEnded(database, steps, ids);
     after = last.id;
-    // Ids grow with the time of receipt, so nothing beyond is old.
+    // Ids grow with the time of receipt, so no later import is old.
     return imports.length === rows && imports.some(({ received_at }) => received_at < before);
   });
   return removed;
@@ -88,8 +88,8 @@ async function removeEnded(database: DataSource, steps: Steps, ids: readonly str
 
 /**
  * Removes the body and the errors of an import. A failed import without its body cannot be retried.
- * @param which ended: nothing, if the import is queued again.
- * @returns false if the work was stopped before.
+ * @param which ended: removes nothing if the import is queued again.
+ * @returns false if the work was stopped early.
  */
 export async function removeDetails(
   database: DataSource,

@@ -6,32 +6,32 @@ import { deleteByIds, type Steps } from './steps.ts';
 
 /** Removes old movements that no webhook needs any more. */
 
-/** The movements beyond the cursor of a webhook that still has some pending. Index: webhooks_customer. */
+/** The lowest cursor of the customer's webhooks with pending movements. Index: webhooks_customer. */
 const PENDING_AFTER = `
   SELECT MIN(c.sent_through) AS id
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
   WHERE w.customer_id = ? AND w.status <> 'deleted' AND b.matched_through > c.sent_through`;
 
-/** A delivery is shown with its movement, and may be sent again. Indexes: webhooks_customer, and the primary key. */
+/** A delivery needs its movement, because it is shown with it and may be sent again. Indexes: webhooks_customer, and the primary key. */
 const OLDEST_DELIVERY = `
   SELECT MIN((SELECT d.transaction_id FROM deliveries d FORCE INDEX (PRIMARY) WHERE d.webhook_id = w.id
     ORDER BY d.webhook_id, d.transaction_id LIMIT 1)) AS id
   FROM webhooks w WHERE w.customer_id = ? AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS}`;
 
-/** Index: transactions_customer_page, which has all of these columns. */
+/** Index: transactions_customer_page, which covers these columns. */
 const READ = `
   SELECT id, date_issue FROM transactions FORCE INDEX (transactions_customer_page)
   WHERE customer_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`;
 
 /**
- * Imports compare `removals` with what they have read before. So a movement that was issued before this day is either stored now, or
- * rejected: if it was stored before, it cannot be stored and sent a second time.
+ * Imports compare `removals` with the value that they have read before. So a movement that was issued before this day is already stored,
+ * or is rejected. A removed movement therefore cannot be stored and sent a second time.
  */
 const REFUSE_BEFORE = `
   UPDATE import_locks SET removals = removals + 1, removed_before = ?
   WHERE customer_id = ? AND (removed_before IS NULL OR removed_before < ?)`;
 
-/** Old movements: those of a customer up to an id, if they were also issued before a day (YYYY-MM-DD). */
+/** Old movements of a customer: up to an id, and issued before a day (YYYY-MM-DD). */
 interface OldMovements {
   customerId: string;
   through: bigint;
@@ -39,8 +39,8 @@ interface OldMovements {
 }
 
 /**
- * Removes old movements of a customer, up to the first one that a webhook has still to send, or that has a delivery.
- * @returns how many were removed.
+ * Removes old movements of a customer, up to the first movement that is still to be sent or has a delivery.
+ * @returns how many movements were removed.
  */
 export async function removeMovements(
   database: DataSource,
@@ -91,15 +91,15 @@ const DELETE = 'DELETE FROM transactions WHERE id IN (?)';
 /** The outcome for movements that were to be deleted. */
 interface MovementDeletion {
   deleted: number;
-  /** All of them up to this id are gone. */
+  /** All of these movements up to this id are gone. */
   through: string;
 }
 
 /**
- * Deletes movements of one segment, and keeps the counts of the segment right. Several processes may do so at the same time: each
- * movement is subtracted once.
+ * Deletes movements of one segment, and keeps the counts of the segment correct. Several processes may do this at the same time, because
+ * each movement is subtracted only once.
  * @param sql a transaction.
- * @param ids of movements of one customer, in their order; at least one. Those beyond the segment of the first are left.
+ * @param ids of movements of one customer, in order; at least one. Movements beyond the segment of the first are not deleted.
  */
 export async function deleteMovements(
   sql: Sql,

@@ -3,8 +3,8 @@ import { inTransaction, type WriteResult } from '../../platform/database/transac
 import type { Steps } from './steps.ts';
 
 /**
- * Removes deleted sources, with their runs and files. The files of a source that is not deleted stay for ever: a file without its row
- * would be collected again.
+ * Removes deleted sources, with their runs and files. The rows of a source's files stay until the source is deleted, because a file
+ * without its row would be collected again.
  */
 
 /** There are few sources, so the table is read as a whole. */
@@ -25,8 +25,8 @@ const DELETE_COLLECTED = ['source_files', 'source_accounts', 'source_runs'].map(
 const DELETE = "DELETE FROM sources WHERE id = ? AND status = 'deleted'";
 
 /**
- * Removes deleted sources whose last run began before a moment, once none of their imports is left.
- * @returns how many were removed.
+ * Removes deleted sources whose last run began before a moment and whose imports are all removed.
+ * @returns how many sources were removed.
  */
 export async function removeSources(database: DataSource, steps: Steps, before: Date): Promise<number> {
   const deleted = await database.query<{ id: string }[]>(DELETED, [before]);
@@ -43,7 +43,7 @@ export async function removeSources(database: DataSource, steps: Steps, before: 
 
 /**
  * Removes the files, accounts and runs of a deleted source.
- * @returns false if the work was stopped before.
+ * @returns false if the work was stopped early.
  */
 export async function removeCollected(
   database: DataSource,

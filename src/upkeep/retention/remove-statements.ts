@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { inTransaction } from '../../platform/database/transaction.ts';
 import { deleteByIds, type Steps } from './steps.ts';
 
-/** Removes statements: those whose movements were removed, and those of an account that is deleted. */
+/** Removes statements whose movements were removed, and statements of an account that is deleted. */
 
 /** Statements of days whose movements have been removed, and are not stored again. Indexes: statements_time, transactions_account_date. */
 const READ = `

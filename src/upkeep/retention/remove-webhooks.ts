@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../../platform/database/transaction.ts';
 import type { Steps } from './steps.ts';
 
-/** Removes what webhooks leave behind: filters that apply to nothing any more, finished replays, and deleted webhooks. */
+/** Removes unused filters, finished replays and deleted webhooks. */
 
 const LOCK = 'SELECT status FROM webhooks WHERE id = ? FOR UPDATE';
 
@@ -14,14 +14,14 @@ const DELETE_FILTERS =
 /** Index: replays_open. */
 const DELETE_REPLAYS = 'DELETE FROM replays WHERE webhook_id = ? AND finished_at < ? LIMIT ?';
 
-/** Whether a deleted webhook has nothing left that could be shown. Indexes: the primary keys. */
+/** Finds a deleted webhook if nothing of it is left to show. Indexes: the primary keys. */
 const IS_EMPTY = `
   SELECT w.id FROM webhooks w JOIN webhook_backlogs b ON b.webhook_id = w.id
   WHERE w.id = ? AND w.status = 'deleted' AND b.matched_through <= ?
     AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id)
     AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.webhook_id = w.id)`;
 
-/** A table comes before the one that its foreign key refers to. */
+/** A table comes before the table that its foreign key refers to. */
 const DELETE_WEBHOOK = [
   'DELETE FROM retries WHERE webhook_id = ?',
   'DELETE FROM replays WHERE webhook_id = ?',
@@ -31,7 +31,7 @@ const DELETE_WEBHOOK = [
   'DELETE FROM webhooks WHERE id = ?',
 ];
 
-/** Removes the filters of a webhook that apply only to movements up to an id. @returns how many. */
+/** Removes the filters of a webhook that apply only to movements up to an id. @returns how many filters were removed. */
 export async function removeFilters(
   database: DataSource,
   steps: Steps,
@@ -43,7 +43,7 @@ export async function removeFilters(
   return removeRows(database, steps, DELETE_FILTERS, [webhookId, needed.id]);
 }
 
-/** Removes the replays of a webhook that were finished before a moment. @returns how many. */
+/** Removes the replays of a webhook that were finished before a moment. @returns how many replays were removed. */
 export const removeReplays = (
   database: DataSource,
   steps: Steps,
@@ -69,8 +69,8 @@ async function removeRows(
 }
 
 /**
- * Removes a deleted webhook that has no deliveries left, and matched nothing after the movement `through`.
- * @returns whether it was removed.
+ * Removes a deleted webhook that has no deliveries left and matched no movement after `through`.
+ * @returns whether the webhook was removed.
  */
 export function removeDeletedWebhook(
   database: DataSource,

@@ -11,15 +11,15 @@ import { removeStatements } from './remove-statements.ts';
 import { removeDeletedWebhook, removeFilters, removeReplays } from './remove-webhooks.ts';
 import { createAgeFinder, dateOf, daysBefore, readNow, type Steps } from './steps.ts';
 
-/** Removes what is older than the settings say. */
+/** Removes data that is older than the settings allow. */
 
-/** How many of each were removed. `webhooks` and `sources` were deleted, and nothing of them is left. */
+/** How many of each kind were removed. `webhooks` and `sources` are deleted ones of which nothing is left. */
 export type Removed = Record<RemovedKind, number>;
 
 /** Counts what was removed. */
 type Count = (kind: RemovedKind, count: number) => void;
 
-/** Customers, or webhooks, read in one query. */
+/** How many customers or webhooks are read in one query. */
 const PAGE = 1_000;
 
 interface WebhookPage {
@@ -34,9 +34,9 @@ interface WebhookPage {
 }
 
 /**
- * Reads one entry of an index for each of them, however many rows a webhook has. What is kept of an operational event is removed with
- * the event. Indexes: the primary keys, and replays_open. The order of
- * the join is fixed, because MySQL would read all cursors for each page, and sort them.
+ * Reads one entry of each index per webhook, however many rows the webhook has. Deliveries of operational events are left out, because
+ * they are removed with their events. Indexes: the primary keys, and replays_open. The order of the join is fixed, because otherwise MySQL
+ * would read and sort all cursors for each page.
  */
 const WEBHOOKS = `
   SELECT w.id, w.customer_id, w.status, c.sent_through,
@@ -65,8 +65,8 @@ interface RetentionRun {
 }
 
 /**
- * Removes everything that is old, in small steps. It may be stopped at any time, and run in several processes at once: the next run
- * removes what is left.
+ * Removes all old data in small steps. May be stopped at any time, and may run in several processes at once. The next run removes the
+ * rest.
  * @throws what MySQL throws.
  */
 export async function removeOld(run: RetentionRun): Promise<Removed> {
@@ -90,7 +90,7 @@ export async function removeOld(run: RetentionRun): Promise<Removed> {
   };
   const { deliveries, attempts, imports, movements } = run.retention;
   if (deliveries !== null) {
-    // Before webhooks: a deleted one goes when none of its deliveries is left.
+    // Before webhooks, because a deleted webhook is removed when none of its deliveries is left.
     count('events', await removeEvents(database, steps, daysBefore(now, deliveries)));
     await removeOfDeliveries(database, steps, daysBefore(now, deliveries), count);
   }
@@ -126,7 +126,7 @@ const OLDEST_DELIVERY = `
   SELECT transaction_id AS id FROM deliveries FORCE INDEX (PRIMARY) WHERE webhook_id = ?
   ORDER BY webhook_id, transaction_id LIMIT 1`;
 
-/** The matches of a webhook up to this id are not needed any more: the movements are sent, and their deliveries were removed. */
+/** The filters of a webhook up to this id are not needed any more, because the movements are sent and their deliveries were removed. */
 async function lastUnfiltered(
   database: DataSource,
   { id, sent_through }: WebhookPage,

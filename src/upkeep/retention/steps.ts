@@ -4,22 +4,22 @@ import type { Sql } from '../../platform/database/transaction.ts';
 
 /** Divides the work of retention and of deletions into steps that imports and deliveries do not notice. */
 
-/** Rows per step at first. A quick step that found enough is followed by one with twice as many. */
+/** Rows of the first step. After a quick step that found enough rows, the next step may have twice as many. */
 export const FIRST_ROWS = 250;
 const LEAST_ROWS = 50;
 
-/** How long a step should take. If one takes longer, the next has fewer rows. Milliseconds. */
+/** How long a step should take. If a step takes longer, the next has half as many rows. Milliseconds. */
 const STEP_TIME = 40;
 
-/** Work of this length is followed by a pause. Small steps share one. Milliseconds. */
+/** After this much work, a pause follows. Small steps share a pause. Milliseconds. */
 const WORK_BEFORE_PAUSE = 2;
 
 const MINUTE = 60_000;
 
 /**
- * How long a pause is, compared with the work before it, and the most rows per step. At first, four fifths of the time belong to the
- * others, which do not notice the work. Work that takes long has a backlog, so it becomes faster, or it would never end where more rows
- * become old than are removed.
+ * How long a pause is, compared with the work before it, and the most rows per step. At first, four fifths of the time are left to imports
+ * and deliveries. If the work takes long, there is much to remove, so it becomes faster. Otherwise it would never end if rows become old
+ * faster than they are removed.
  */
 const PACES = [
   { from: 0, pause: 4, rows: FIRST_ROWS },
@@ -31,9 +31,9 @@ const paceAfter = (lasted: number) => PACES.findLast(({ from }) => lasted >= fro
 
 export interface Steps {
   /**
-   * Repeats a step, with a pause after each. A step may itself repeat others: what these take does not count as its own time.
-   * @param step is told how many rows it may change. It ends the repetition with false.
-   * @returns false if the work was stopped before.
+   * Repeats a step with pauses in between. A step may itself repeat other steps, whose time does not count as its own.
+   * @param step gets the number of rows that it may change. Returns false to end the repetition.
+   * @returns false if the work was stopped early.
    */
   repeat(step: (rows: number) => Promise<boolean>): Promise<boolean>;
 }
@@ -94,13 +94,13 @@ export function createSteps({
 const rest = (milliseconds: number, signal: AbortSignal | undefined) =>
   setTimeout(milliseconds, undefined, signal === undefined ? {} : { signal }).catch(() => {});
 
-/** Finds what is older than a moment. */
+/** Finds movements that are older than a moment. */
 
 const DAY = 24 * 60 * 60 * 1_000;
 
 const NOW = 'SELECT NOW(3) AS now';
 
-/** MySQL's clock, which all processes share. */
+/** The time of MySQL's clock, which all processes share. */
 export async function readNow(sql: Sql): Promise<Date> {
   const [row] = await sql.query<{ now: Date }[]>(NOW);
   if (row === undefined) throw new Error('MySQL does not say what time it is');
@@ -110,7 +110,7 @@ export async function readNow(sql: Sql): Promise<Date> {
 /** The moment that is this many days before `now`. */
 export const daysBefore = (now: Date, days: number): Date => new Date(now.getTime() - days * DAY);
 
-/** A calendar date, as MySQL writes it. In UTC. */
+/** A calendar date in UTC, as MySQL writes it. */
 export const dateOf = (moment: Date): string => moment.toISOString().slice(0, 10);
 
 const NEWEST = 'SELECT last_transaction_id FROM import_locks WHERE customer_id = ?';
@@ -119,8 +119,8 @@ const NEWEST = 'SELECT last_transaction_id FROM import_locks WHERE customer_id =
 type FindNewestBefore = (customerId: string) => Promise<bigint>;
 
 /**
- * Ids and date_readed of a customer grow together, so what is older than a moment is everything up to one id. That needs no index on
- * the times of the other tables.
+ * A customer's ids grow with date_readed, so all movements up to one id are older than a moment. Therefore the other tables need no index
+ * on their times.
  * @returns a function that finds this id for a customer, and remembers it; 0: nothing is older.
  */
 export function createAgeFinder(sql: Sql, before: Date): FindNewestBefore {
@@ -128,7 +128,7 @@ export function createAgeFinder(sql: Sql, before: Date): FindNewestBefore {
   return async (customerId) => {
     const known = found.get(customerId);
     if (known !== undefined) return known;
-    // Read first: what is stored after this is beyond it, and is found by the second statement.
+    // Read first. The second statement then finds any movement that is stored after this.
     const [lock] = await sql.query<{ last_transaction_id: string }[]>(NEWEST, [customerId]);
     const [younger] = await sql.query<{ id: string }[]>(FIRST_READ_AFTER, [customerId, before]);
     const newest = younger === undefined ? BigInt(lock?.last_transaction_id ?? 0) : BigInt(younger.id) - 1n;
@@ -138,15 +138,15 @@ export function createAgeFinder(sql: Sql, before: Date): FindNewestBefore {
 }
 
 /**
- * Ids per statement. MySQL looks up where each id is if there are fewer than 200 (eq_range_index_dive_limit). With more, it relies on
- * its statistics. If these are old, it may read the whole table.
+ * Ids per statement. MySQL looks up each id in the index if there are fewer than 200 (eq_range_index_dive_limit). With more, it relies on
+ * its statistics. If the statistics are old, it may read the whole table.
  */
 const IDS = 100;
 
 /**
  * Deletes rows by their ids.
  * @param statement a DELETE whose last condition is `IN (?)`.
- * @param values of its other conditions.
+ * @param values of the other conditions.
  */
 export async function deleteByIds(
   sql: Sql,

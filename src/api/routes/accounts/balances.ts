@@ -14,7 +14,7 @@ const PER_PAGE = 100;
 
 const DAY = 86_400_000;
 
-/** A page begins before the day of its cursor, which is counted from the first that MySQL has. */
+/** Days as numbers, counted from MySQL's first day, for cursors. A page begins before the day of its cursor. */
 const toNumber = (date: string): number => (Date.parse(date) - Date.parse(EVER.from)) / DAY;
 const dayBefore = (cursor: string): string =>
   addDays(EVER.from, Math.min(Number(cursor) - 1, toNumber(EVER.to)));

@@ -20,7 +20,7 @@ import { createRoute } from '../../route.ts';
 
 const PER_PAGE = 100;
 
-/** Periods in an answer. An account has hardly ever more than ten. */
+/** The most periods in an answer. An account rarely has more than ten. */
 const MOST_PERIODS = 1_000;
 
 const Query = v.strictObject(paging('n1', PER_PAGE));

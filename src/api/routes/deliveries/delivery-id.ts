@@ -12,7 +12,7 @@ export const DELIVERY_ID: Parameter = {
   schema: { type: 'string', pattern: DELIVERY_ID_PATTERN.source },
 };
 
-/** Reads the delivery's id in the path. @throws {Problem} 404 when it cannot be one. */
+/** Reads the delivery's id in the path. @throws {Problem} 404 when it cannot be the id of a delivery. */
 export function readDeliveryKey(c: Context<ApiEnv>): DeliveryKey {
   const key = parseDeliveryId(c.req.param('id') ?? '');
   if (key === null) throw notFound('delivery');

@@ -81,7 +81,7 @@ export const listDeliveriesRoute = ({ config, database }: Runtime) => {
   );
 };
 
-/** Limits bounds to one movement, if one is asked for. */
+/** Limits bounds to one movement, if the request names one. */
 function only(movement: string | undefined, bounds: { after: string; before: string }) {
   if (movement === undefined) return bounds;
   const id = BigInt(movement);
@@ -91,7 +91,7 @@ function only(movement: string | undefined, bounds: { after: string; before: str
     : { after: movement, before: movement };
 }
 
-/** As if the key were limited to the account that is asked for. An account that it may not see has no deliveries. */
+/** Limits the caller to the account that the request names. An account that the key may not see has no deliveries. */
 function narrow(caller: Caller, account: string | undefined): Caller {
   if (account === undefined) return caller;
   return { ...caller, accountIds: maySee(caller, account) ? [account] : [] };

@@ -35,17 +35,17 @@ const NDJSON_TYPE = 'application/x-ndjson';
 /** The body of an import as JSON. */
 export const NewImport = v.strictObject({ transactions: v.array(Movement, 'must be an array of movements') });
 
-/** Other parameters are refused. If they were ignored, a client would think that they had an effect. */
+/** Refuses other parameters, because a client would think that they had an effect. */
 const query = (format: 'json' | 'ndjson') =>
   v.strictObject({
-    // Generated clients send the defaults of the document, which are for statement files too.
+    // Accepts the defaults for statement files too, because generated clients send the defaults of the document.
     format: v.optional(v.picklist([format, 'auto'], `must be "${format}" or "auto" for this content type`)),
     create_accounts: v.optional(v.literal('false', 'must be "false" for this content type')),
     unidentified: UnidentifiedParameter,
     dry_run: DryRunParameter,
   });
 
-/** The format of the body, and how it is to be read. */
+/** The format of the body, and how to read it. */
 type Sent = Pick<Upload, 'format' | 'statement' | 'unidentified'> & { isDryRun: boolean };
 
 /** POST /v1/imports. @param formats of statement files. */
@@ -71,7 +71,7 @@ export const createImportRoute = (runtime: Runtime, formats: StatementFormats) =
     c: Context<ApiEnv>,
   ): Promise<Omit<CheckedMovements, 'issues'> & { bytes: Buffer; movements: Movement[] }> {
     const bytes = await readBytes(c, JSON_IMPORT_BYTES);
-    // Receiving the body may have taken long, and the API key may have been deleted meanwhile.
+    // The API key may have been deleted while the body was received.
     await c.get('requireKey')();
     const { transactions } = check(NewImport, parseJson(bytes));
     const { issues, ...checked } = await acceptance.check(c.get('caller'), transactions);
@@ -79,7 +79,7 @@ export const createImportRoute = (runtime: Runtime, formats: StatementFormats) =
     return { ...checked, bytes, movements: transactions };
   }
 
-  /** Calls `use` with the body as it arrives. @throws {Problem} when the beginning of a file shows that it cannot be read. */
+  /** Calls `use` with the body as it arrives. @throws {Problem} when the beginning of a file shows that the file cannot be read. */
   async function streamBody<T>(
     c: Context<ApiEnv>,
     { format, statement }: Sent,
@@ -93,7 +93,7 @@ export const createImportRoute = (runtime: Runtime, formats: StatementFormats) =
       const profile = statement?.profile ?? null;
       return await use(await requireReadable(body, { formats, format, profile }));
     } finally {
-      // Not awaited: a client that is refused may never send the rest.
+      // Not awaited, because a client that is refused may never send the rest.
       body.return(undefined).catch(() => {});
     }
   }

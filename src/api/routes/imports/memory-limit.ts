@@ -6,19 +6,19 @@ import { declaredBytes, mediaType, RESOURCE_BYTES } from '../../input.ts';
 
 const MIB = 1024 * 1024;
 
-/** Bytes of JSON imports that a process reads at once. Parsed, they take several times as much memory. */
+/** The most bytes of JSON imports that a process reads at once. After parsing, they take several times as much memory. */
 const TOTAL_BYTES = 64 * MIB;
 
-/** Bytes of one customer at once: one body of the largest size. So a customer that sends slowly does not hold up the others. */
+/** The most bytes of one customer at once: one body of the largest size. A customer that sends slowly then does not hold up the others. */
 const CUSTOMER_BYTES = JSON_IMPORT_BYTES;
 
-/** Milliseconds a request waits before it is refused. */
+/** How long a request waits before it is refused. Milliseconds. */
 const PATIENCE = 5_000;
 
 /**
- * Limits the memory that JSON imports take at once: each is read and parsed as a whole. A request that would exceed the limit
- * waits up to 5 s, without its body being read, and is then answered 503 with `Retry-After`. Bodies up to 256 KiB, the limit of all
- * other routes, do not count. NDJSON is read in parts, so it needs no limit.
+ * Limits the memory that JSON imports take at once, because each is read and parsed as a whole. A request that would exceed the limit
+ * waits up to 5 s before its body is read. It is then answered 503 with `Retry-After`. Bodies up to 256 KiB, the limit of all other
+ * routes, do not count. NDJSON is read in parts, so it needs no limit.
  */
 export function limitImportMemory() {
   const budget = createByteBudget({ total: TOTAL_BYTES, perOwner: CUSTOMER_BYTES, patience: PATIENCE });

@@ -16,9 +16,9 @@ import type { ApiEnv } from '../../environment.ts';
 import { readQuery } from '../../input.ts';
 import type { Parameter } from '../../openapi/openapi.ts';
 
-/** The parameters of a statement file: its format, and how it is to be read. */
+/** The parameters of a statement file: its format, and how to read it. */
 
-/** Content types of statement files. The content decides which format it is, whatever the type. */
+/** Content types of statement files. The content of the file decides its format, whatever the type. */
 export const STATEMENT_TYPES = [
   'application/octet-stream',
   'text/csv',
@@ -31,13 +31,13 @@ export const STATEMENT_TYPES = [
   'application/zip',
 ] as const;
 
-/** Decides about rows without an id that equal a stored movement: they are the same movement (`known`), or another one (`store`). */
+/** Decides about rows without an id that equal a stored movement. `known`: they are the same movement. `store`: they are other movements. */
 export const UnidentifiedParameter = v.optional(
   v.picklist(['known', 'store'], 'must be "known" or "store"'),
   'known',
 );
 
-/** Whether a dry run is asked for: nothing is stored then. */
+/** `true`: a dry run, which stores nothing. */
 export const DryRunParameter = v.optional(
   v.picklist(['true', 'false'], 'must be "true" or "false"'),
   'false',
@@ -56,7 +56,7 @@ const Query = v.strictObject({
   dry_run: DryRunParameter,
 });
 
-/** The same for the document. */
+/** The same parameters for the document. */
 export const STATEMENT_PARAMETERS: Record<string, Parameter> = {
   account_id: {
     description:
@@ -75,7 +75,7 @@ export const STATEMENT_PARAMETERS: Record<string, Parameter> = {
   },
 };
 
-/** Reads how a statement file is to be read. @throws {Problem} 422 when a parameter is wrong, or the account is not the caller's. */
+/** Reads the parameters of a statement file. @throws {Problem} 422 when a parameter is wrong, or the account is not the caller's. */
 export async function readStatementUpload(
   c: Context<ApiEnv>,
   database: DataSource,
@@ -116,8 +116,8 @@ const FIELD = 'file';
 
 /**
  * Yields the file in a form as it arrives.
- * @throws {Problem} 400 when the form is broken or cut off; 422 when it has anything else than one file in the field `file`. That may
- * be found out after the last byte of the file, so nothing may be accepted before the end.
+ * @throws {Problem} 400 when the form is broken or cut off; 422 when it has anything other than one file in the field `file`. The error
+ * may come after the last byte of the file, so accept nothing before the end.
  */
 export async function* readMultipartFile(
   body: AsyncGenerator<Uint8Array>,
@@ -136,16 +136,16 @@ export async function* readMultipartFile(
   } catch (error) {
     throw form.fault() ?? error;
   } finally {
-    // Not awaited: the client may never send more.
+    // Not awaited, because the client may never send more.
     body.return(undefined).catch(() => {});
   }
 }
 
 interface Form {
   parser: BusboyInstance;
-  /** Its content has begun. Pending if there is no such field. */
+  /** Resolves when the content of the file begins. Stays pending if there is no such field. */
   file: Promise<Readable>;
-  /** The error of the form, as far as it has been read. */
+  /** The error in the part of the form that has been read. */
   fault(): Problem | null;
 }
 
@@ -162,7 +162,7 @@ function openForm(contentType: string): Form {
   });
   const file = new Promise<Readable>((resolve) => {
     parser.on('file', (name, content) => {
-      // It is known as the fault already.
+      // `fault` reports this error already.
       content.on('error', () => {});
       if (name === FIELD) return resolve(content);
       refuse();
@@ -185,7 +185,7 @@ function createParser(contentType: string): BusboyInstance {
   }
 }
 
-/** Gives the parser the whole body, as fast as the file is read. @throws {Problem} when the form has a fault. */
+/** Feeds the whole body to the parser, as fast as the file is read. @throws {Problem} when the form has a fault. */
 async function feed(body: AsyncIterable<Uint8Array>, { parser, fault }: Form): Promise<null> {
   const requireFaultless = () => {
     const found = fault();
@@ -206,7 +206,7 @@ async function feed(body: AsyncIterable<Uint8Array>, { parser, fault }: Form): P
 const malformed = () =>
   new Problem(
     'malformed-multipart',
-    'The body is not complete multipart/form-data with a part, or its Content-Type names another boundary.',
+    'The body must be complete multipart/form-data with at least one part, and its Content-Type must name the boundary of the body.',
   );
 
 const notOneFile = () =>
@@ -218,9 +218,9 @@ const notOneFile = () =>
   ]);
 
 /**
- * Refuses a file whose beginning shows that it cannot be read, so that nobody has to follow an import to find out.
- * @returns all of the file, the beginning included.
- * @throws {Problem} 422 with what is supported and what to do.
+ * Refuses a file whose beginning shows that it cannot be read, so that the client learns this immediately and not from the import.
+ * @returns the whole file, including the beginning.
+ * @throws {Problem} 422 that says what is supported and what to do.
  */
 export async function requireReadable(
   file: AsyncIterable<Uint8Array>,

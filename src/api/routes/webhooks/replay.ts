@@ -11,10 +11,10 @@ import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 
 const STATUS_RULE = `must be ${REPLAYABLE.map((it) => `"${it}"`).join(' or ')}, or a list of both`;
-/** Which deliveries are sent again. */
+/** The statuses of deliveries that are sent again. */
 export const ReplayStatus = v.picklist(REPLAYABLE, STATUS_RULE);
 
-/** In the query string, as for an import, whose body is the file. */
+/** `dry_run` is in the query string, as for an import, where the body is the file. */
 const Query = v.strictObject({
   dry_run: v.optional(v.picklist(['true', 'false'], 'must be "true" or "false"'), 'false'),
 });

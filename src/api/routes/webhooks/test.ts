@@ -39,12 +39,12 @@ export const sendTestNotificationRoute = (runtime: Runtime, guard: AddressGuard)
 
 const MINUTE_IN_SECONDS = 60;
 
-/** Test notifications that one customer may send in a minute, and that one host and port may get, from all customers. */
+/** How many test notifications one customer may send in a minute, and how many one host and port may get from all customers. */
 export const TESTS_PER_MINUTE = 10;
 
 /**
- * Creates a function that counts a test notification. Without a limit, a customer could change the endpoint and send a test for
- * each port of a host, or send many tests to a host of somebody else. All processes count together, as far as Redis is reachable.
+ * Creates a function that counts a test notification. Without a limit, a customer could change the endpoint and send a test to each
+ * port of a host, or send many tests to somebody else's host. All processes share the count while Redis is reachable.
  */
 function limitTests({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>) {
   const quota = (name: string) =>
@@ -57,7 +57,7 @@ function limitTests({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>) {
   const byCustomer = quota('customer');
   const byHost = quota('host');
 
-  /** @throws {Problem} 429 when the customer or the host has had too many. */
+  /** @throws {Problem} 429 when the customer or the host has had too many tests. */
   return function countTest(customerId: string, host: string): void {
     const ofCustomer = byCustomer.take(customerId);
     if (ofCustomer.exhausted) {
