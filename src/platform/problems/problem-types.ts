@@ -22,7 +22,7 @@ const REQUEST_PROBLEMS = {
     status: 400,
     title: 'Malformed request',
     cause: 'The request is not valid HTTP/1.1, or its target or Host header is not valid.',
-    remedy: 'Check how your client builds the request, and which proxies change it on the way.',
+    remedy: 'Check how your client builds the request, and what proxies do to it.',
     retry: NOT_UNCHANGED,
   },
   'malformed-json': {
@@ -35,8 +35,8 @@ const REQUEST_PROBLEMS = {
   'malformed-multipart': {
     status: 400,
     title: 'Malformed multipart body',
-    cause: 'The body is not multipart/form-data as its Content-Type says, or it breaks off.',
-    remedy: 'Let your HTTP library build the body and its Content-Type with the boundary.',
+    cause: 'The body is not valid multipart/form-data.',
+    remedy: 'Let your HTTP library build the body and its Content-Type.',
     retry: NOT_UNCHANGED,
   },
   'missing-api-key': {
@@ -138,7 +138,7 @@ const REQUEST_PROBLEMS = {
     status: 422,
     title: 'Invalid request',
     cause: 'A parameter, header or field has a value that is not allowed.',
-    remedy: 'Correct each value in errors. Each entry names its path and what is allowed.',
+    remedy: 'Correct each value that is listed in errors.',
     retry: NOT_UNCHANGED,
   },
   'unreadable-file': {
@@ -178,7 +178,7 @@ const STATE_PROBLEMS = {
     status: 409,
     title: 'Idempotency key reused',
     cause: 'Another request had this Idempotency-Key within the last 24 hours.',
-    remedy: 'Use a new key for each new request. Keep the key only to repeat a request unchanged.',
+    remedy: 'Use a new key, except to repeat a request unchanged.',
     retry: 'No.',
   },
   'unfinished-import': {
@@ -192,7 +192,7 @@ const STATE_PROBLEMS = {
     status: 409,
     title: 'Import not failed',
     cause: 'Only a failed import can be retried.',
-    remedy: 'Follow the import. It needs no retry while it is queued or running, or when it is done.',
+    remedy: 'Follow the import until it is done or failed.',
     retry: 'Yes, when the import has failed.',
   },
   'import-not-retryable': {
@@ -206,8 +206,7 @@ const STATE_PROBLEMS = {
     status: 409,
     title: 'Conflict already decided',
     cause: 'The conflict was decided the other way.',
-    remedy:
-      'Nothing, if that was right. Correct a movement that should not have been stored with another movement.',
+    remedy: 'Nothing, if that was right. Correct a wrongly stored movement with another movement.',
     retry: NOT_UNCHANGED,
   },
   'webhook-disabled': {
@@ -227,14 +226,14 @@ const STATE_PROBLEMS = {
   'webhook-limit-reached': {
     status: 409,
     title: 'Too many webhooks',
-    cause: 'The customer has the most webhooks that it may have.',
+    cause: 'The customer has reached its limit of webhooks.',
     remedy: 'Delete an unused webhook, or ask the operator for a higher WEBHOOKS_PER_CUSTOMER.',
     retry: 'Yes, when a webhook was deleted.',
   },
   'api-key-limit-reached': {
     status: 409,
     title: 'Too many API keys',
-    cause: 'The customer has the most API keys that it may have.',
+    cause: 'The customer has reached its limit of API keys.',
     remedy: 'Delete an unused key, or ask the operator for a higher KEYS_PER_CUSTOMER.',
     retry: 'Yes, when a key was deleted.',
   },
@@ -248,14 +247,14 @@ const STATE_PROBLEMS = {
   'source-limit-reached': {
     status: 409,
     title: 'Too many sources',
-    cause: 'The customer has the most sources that it may have.',
+    cause: 'The customer has reached its limit of sources.',
     remedy: 'Delete an unused source.',
     retry: 'Yes, when a source was deleted.',
   },
   'account-limit-reached': {
     status: 409,
     title: 'Too many accounts',
-    cause: 'The customer has the most accounts that it may have.',
+    cause: 'The customer has reached its limit of accounts.',
     remedy: 'Delete an unused account.',
     retry: 'Yes, when an account was deleted.',
   },
@@ -319,7 +318,7 @@ const STATE_PROBLEMS = {
     status: 503,
     title: 'Too many requests at once',
     cause:
-      'The service, or one process of it, has as many requests as it can work on, of all customers or of yours. The database may be slow.',
+      'The service has as many requests as it can work on, of all customers or of yours. The database may be slow.',
     remedy: 'Send the request again later, and fewer at a time.',
     retry: AFTER_RETRY_AFTER,
   },
