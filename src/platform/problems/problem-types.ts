@@ -154,7 +154,7 @@ const REQUEST_PROBLEMS = {
     title: 'Endpoint refused',
     cause: "The endpoint's host does not exist in DNS, or leads to a private or special address only.",
     remedy: 'Use a public address. The operator can allow others with ALLOW_PRIVATE_ENDPOINTS.',
-    retry: 'Yes, when the DNS record was created or changed.',
+    retry: 'Yes, when the DNS record has been created or changed.',
   },
   'headers-too-large': {
     status: 431,
