@@ -64,13 +64,13 @@ describe('how long a webhook waits', () => {
     ['a paused one', { ...backlog, status: 'paused' }, null],
     ['a disabled one', { ...backlog, status: 'disabled', retryIn: -5 }, null],
     ['a deleted one', { ...backlog, status: 'deleted', replaying: true }, null],
-  ])('with %s', (_, fields, expected) => {
+  ])('is right with %s', (_, fields, expected) => {
     expect(waitBeforeSending({ ...base, ...fields })).toBe(expected);
   });
 });
 
-describe('the state of a webhook', () => {
-  it('is read for many at once, in the order they are asked for', async () => {
+describe('the state of webhooks', () => {
+  it('is read for many at once, in the order in which they are asked for', async () => {
     const one = await createSubscriber(service, NOWHERE, {}, { ordered: true });
     const two = await createSubscriber(service);
     const ids = await one.store(3);
@@ -96,7 +96,7 @@ describe('the state of a webhook', () => {
     });
   });
 
-  it('has the filters from the cursor on, where they have changed beyond it', async () => {
+  it('has the filters from the cursor on, including later changes', async () => {
     const { webhook, store } = await createSubscriber(service);
     const { database } = service.runtime;
     const change = (filter: Parameters<typeof setFilter>[2]) =>
@@ -148,13 +148,13 @@ describe('the state of a webhook', () => {
       "lease_token = 't', lease_writes = 5",
       { lastToken: 't', lastWrites: 5 },
     ],
-  ])('tells of %s', async (_, assignments, expected) => {
+  ])('includes %s', async (_, assignments, expected) => {
     const { webhook } = await createSubscriber(service);
     await setCursor(service, webhook.id, assignments);
     expect(await readState(webhook.id)).toMatchObject(expected);
   });
 
-  it('tells when the next retry is due: of an ordered webhook that of the first in its order', async () => {
+  it('includes when the next retry is due, which for an ordered webhook is the first retry in its order', async () => {
     const { webhookIds, customerId, store } = await createSubscriber(
       service,
       NOWHERE,
@@ -184,7 +184,7 @@ describe('the state of a webhook', () => {
     expect(states.map((state) => state?.retryIn)).toEqual([about(60_000), about(600_000), null]);
   });
 
-  it('tells whether a replay is not finished', async () => {
+  it('says whether a replay is unfinished', async () => {
     const { webhookIds, webhook } = await createSubscriber(service, NOWHERE, {}, {});
     const { database } = service.runtime;
     const add = (finishedAt: string) =>

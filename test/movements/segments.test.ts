@@ -96,7 +96,7 @@ describe('a far page of a listing', () => {
       'some accounts',
       ({ accounts }) => ({ accountIds: accounts.slice(1), starts: '2025-03-01', ends: '2026-01-20' }),
     ],
-  ])('by %s is that part of all its rows', async (_name, fields) => {
+  ])('by %s has the movements that a sort of all movements gives for it', async (_name, fields) => {
     for (const perPage of [1, 2, 3]) {
       const listing = {
         ...ALL,
@@ -109,7 +109,7 @@ describe('a far page of a listing', () => {
     }
   });
 
-  it('is that for any filters together', async () => {
+  it('with any combination of filters has the movements that a sort of all movements gives for it', async () => {
     await fc.assert(
       fc.asyncProperty(listingOf(filled), fc.nat(), async (listing, at) => {
         const pages = farPages(filled.rows, listing);
@@ -119,7 +119,7 @@ describe('a far page of a listing', () => {
     );
   });
 
-  it('is that over HTTP, for a key limited to accounts too', async () => {
+  it('has the right movements over HTTP, also for a key limited to accounts', async () => {
     const { key, accounts, rows, customerId } = filled;
     const limited = accounts.slice(0, 2);
     const { body } = await service.call('POST', '/v1/apikeys', {
@@ -140,7 +140,7 @@ describe('a far page of a listing', () => {
     }
   });
 
-  it('is that where more segments lie across the dates than are counted', async () => {
+  it('has the right movements where more segments span the dates than are counted', async () => {
     const { api_key: key, customer } = await service.customer();
     const { id } = await createAccount(service, key);
     for (let number = 0; number < 5; number += 1) {

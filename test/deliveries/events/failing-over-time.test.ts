@@ -78,7 +78,7 @@ it('a webhook that fails for five days is reported at 50, 70, 90 and 100 %, once
   ]);
 });
 
-it('a webhook that fails again after a success is reported from 50 % on again', async () => {
+it('a webhook that fails again after a success is reported again from 50 %', async () => {
   const webhook = await failingWebhook('/flapping');
   const reported: [number, string[]][] = [];
   for (let hours = 0; hours <= 180; hours += 6) {
