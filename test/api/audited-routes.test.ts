@@ -64,7 +64,7 @@ const countEvents = async () => {
 };
 
 // A route that is added later is asked for too, because the operations are those of the document.
-it('every request that changes something is recorded once', async () => {
+it('every request that changes something is recorded exactly once in the audit log', async () => {
   const recorded: Record<string, number> = {};
   for (const operation of changes) {
     const body = bodyOf(operation);

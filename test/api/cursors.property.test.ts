@@ -181,7 +181,7 @@ const spoiled = () =>
 const encoded = (text: string) => encodeURIComponent(text.toWellFormed());
 
 describe('a listing with a cursor', () => {
-  it('is one of those that this file knows', async () => {
+  it('is covered by this file for every operation with a cursor', async () => {
     const known = operations.filter(({ parameters }) => parameters.some(({ name }) => name === 'cursor'));
     const targets = await listings();
     for (const { path } of known) {
@@ -191,7 +191,7 @@ describe('a listing with a cursor', () => {
     expect(known).not.toEqual([]);
   });
 
-  it('goes on behind it with the rows of the caller, whoever it was made for', async () => {
+  it("continues after the cursor with the caller's rows, whoever the cursor was made for", async () => {
     const all = await listings();
     for (const { rows } of all) expect(rows).not.toEqual([]);
     await fc.assert(
@@ -212,7 +212,7 @@ describe('a listing with a cursor', () => {
     );
   });
 
-  it('refuses any other text, or shows rows of the caller', async () => {
+  it('refuses any other text as a cursor, or shows rows of the caller', async () => {
     const all = await listings();
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...all), spoiled(), async (listing, text) => {
@@ -228,7 +228,7 @@ describe('a listing with a cursor', () => {
     );
   });
 
-  it('takes for a page whole numbers in range alone, and shows rows of the caller', async () => {
+  it('accepts only whole numbers in range as page and per_page, and shows rows of the caller', async () => {
     const number = fc.oneof(anyId(), respelled(anyId()), hostileText, fc.bigInt().map(String));
     const movements = (await listings()).filter(({ member }) => member === 'transactions');
     const name = fc.constantFrom('page', 'per_page');
@@ -248,7 +248,7 @@ describe('a listing with a cursor', () => {
 });
 
 describe('an id in a path', () => {
-  it('is found in the one way it is written, and for its owner alone', async () => {
+  it('is accepted in one spelling only, and finds rows of its owner only', async () => {
     const withId = operations.flatMap((operation) =>
       operation.parameters.filter((it) => it.in === 'path').map(({ name }) => ({ operation, name })),
     );

@@ -112,8 +112,8 @@ function expectKept({ body }: WireRequest, kept: { title: string }): void {
 /** Reading comes first, while the listings are short. */
 const ORDER = ['GET', 'PATCH', 'POST', 'DELETE'];
 
-describe('whatever is sent to an operation', () => {
-  it('is answered as the document says, or with a problem that repeats nothing of it', async () => {
+describe('a random request to an operation', () => {
+  it('is answered as the document says, or with a problem that repeats nothing of the request', async () => {
     expect(operations.filter(({ method }) => !ORDER.includes(method))).toEqual([]);
     const unreached: string[] = [];
     for (const method of ORDER) {
@@ -129,15 +129,15 @@ describe('whatever is sent to an operation', () => {
     expect(unreached).toEqual([]);
   }, 120_000);
 
-  it('leaves a service that works', async () => {
+  it('leaves the service working', async () => {
     for (const path of ['/v1/accounts', '/readyz']) {
       expect((await service.call('GET', path, { key: world.key })).status).toBe(200);
     }
   });
 });
 
-describe('a method that a path does not take', () => {
-  it('is refused with the ones it takes', async () => {
+describe('a method that a path does not support', () => {
+  it('is refused with 405', async () => {
     const { key, all } = world;
     for (const path of new Set(operations.map((operation) => operation.path))) {
       const methods = operations.filter((it) => it.path === path).map(({ method }) => method);
@@ -201,7 +201,7 @@ describe('bytes that are hardly HTTP', () => {
   );
   const body = fc.constantFrom('', '{}', '0\r\n\r\n', 'zz\r\n', 'ffffffffffffffff\r\nx', '\u0000\u0000');
 
-  it('end with an answer of the same kind, or with none', async () => {
+  it('get a problem as an answer, or none', async () => {
     await fc.assert(
       fc.asyncProperty(line, fc.array(header, { maxLength: 3 }), body, async (first, headers, rest) => {
         const bytes = `${[first, ...headers, 'Connection: close'].join('\r\n')}\r\n\r\n${rest}`;

@@ -61,7 +61,7 @@ async function stalledReader(requests: number): Promise<Socket> {
   return socket;
 }
 
-it('a listing holds no more than a page for each client that reads slowly, and serves the others', async () => {
+it('a listing holds at most a page for each client that reads slowly, and serves the other clients', async () => {
   for (let i = 0; i < 5; i += 1) await Promise.all(Array.from({ length: READERS }, readPage));
   const page = (await readPage()).length;
   const before = residentBytes();
@@ -75,7 +75,7 @@ it('a listing holds no more than a page for each client that reads slowly, and s
   expect(held / MIB).toBeLessThan((2 * READERS * page) / MIB + 80);
 });
 
-it('a listing gives a client that reads on all that it asked for, in order and whole', async () => {
+it('a listing gives a slow client everything it asked for when it reads on, in order and whole', async () => {
   const page = await readPage();
   const reader = await stalledReader(10);
   let read = 0;

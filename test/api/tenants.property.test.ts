@@ -191,8 +191,8 @@ async function expectOwnImports(actor: Actor, other: World, account: string): Pr
   return refused;
 }
 
-describe('over all operations', () => {
-  it('a customer neither reads, changes, sends again nor counts what is another one’s', async () => {
+describe('across all operations', () => {
+  it('a customer neither reads, changes, sends again nor counts anything of another customer', async () => {
     await fc.assert(
       fc.asyncProperty(worldPlan('Kendi'), worldPlan('Yabanci'), async (ownPlan, otherPlan) => {
         const own = await createWorld(service, ownPlan);
@@ -223,7 +223,7 @@ describe('over all operations', () => {
     );
   }, 120_000);
 
-  it('a key limited to accounts neither reads, changes nor sends again what is of the others', async () => {
+  it('a key limited to accounts neither reads, changes nor sends again anything of other accounts', async () => {
     await fc.assert(
       fc.asyncProperty(worldPlan('Kendi'), async (plan) => {
         const world = await createWorld(service, plan);
@@ -240,7 +240,7 @@ describe('over all operations', () => {
     );
   });
 
-  it('none was left out', () => {
+  it('every operation was covered by these tests', () => {
     expect(operations.map(({ name }) => name).filter((name) => !asked.has(name))).toEqual([]);
   });
 });

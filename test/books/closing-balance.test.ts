@@ -84,6 +84,6 @@ it.each<[string, Step[], number]>([
   expect(last?.id).toBe(String(expected));
 });
 
-it('nothing has no last step', () => {
+it('an empty list has no last step', () => {
   expect(findLast([])).toBeUndefined();
 });

@@ -136,7 +136,7 @@ const CHANGES: [name: string, action: string, command: (it: Subjects) => string[
   ['customers delete', 'delete', ({ customer }) => ['customers', 'delete', customer, '--yes']],
 ];
 
-it('every command is known here, as one that is recorded or as one that changes nothing', async () => {
+it('every command is listed in this test, as recorded or as changing nothing', async () => {
   const { commands } = await createProgram({} as CommandContext);
   const names = commands.flatMap((command) =>
     command.commands.length === 0

@@ -25,7 +25,7 @@ async function send(body: string) {
   });
 }
 
-it('verify says whether statements, movements and deliveries agree, and what does not', async () => {
+it('verify says whether statements, movements and deliveries agree, and names what does not', async () => {
   const { account, id: customer } = running.customer;
   expect(await verify()).toEqual({
     code: 0,

@@ -203,7 +203,7 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>, most: number
 
 const firstMovement = () => String(Number(newest) - MOVEMENTS + 1);
 
-describe('the console reads few entries', () => {
+describe('the console reads few rows', () => {
   it.each(CASES)('for %s', async (_name, work, most) => {
     const { result, read } = await watch(work);
     expect(result.length).toBeGreaterThan(0);

@@ -89,7 +89,7 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>][] = [
   ['the wrong files of a source', (sql) => readWrongFiles(sql, newestSource, 20)],
 ];
 
-describe('the console reads few entries', () => {
+describe('the console reads few rows', () => {
   it.each(CASES)('for %s', async (_name, work) => {
     const { result, read } = await watchReads(service.runtime.database, work);
     expect(result.length).toBeGreaterThan(0);

@@ -26,7 +26,7 @@ const storedMinutesAgo = (minutes: number) =>
   );
 const stuck = async () => (await readTotals(database)).importsStuck;
 
-it('imports are stuck when they have waited for five minutes and nothing of their customer was stored', async () => {
+it('imports are counted as stuck when they have waited for five minutes and no movement of their customer was stored', async () => {
   await storedMinutesAgo(6);
   await addImport('queued', 4);
   await addImport('done', 10);
@@ -44,7 +44,7 @@ it('imports are stuck when they have waited for five minutes and nothing of thei
   expect(await stuck()).toBe(0);
 });
 
-it('an import that failed counts for a day, and one that was given up until it is done', async () => {
+it('a failed import counts for a day, and an import that was given up counts until it is done', async () => {
   const day = 24 * 60;
   await addImport('failed', day + 1);
   await addImport('failed', day - 1);

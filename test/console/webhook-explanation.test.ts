@@ -82,11 +82,11 @@ it.each([
     { fields: { max_in_flight: 4 }, cursor: `${CLOSED}, ${SENDING}` },
     /They are being sent now, up to 4 at a time\.$/,
   ],
-])('the page of a webhook says why its deliveries are pending: %s', async (_, webhook, expected) => {
+])('the page of a webhook explains why its deliveries are pending: %s', async (_, webhook, expected) => {
   expect(await explanation(webhook)).toMatch(expected);
 });
 
-it('nothing waits when nothing is pending', async () => {
+it('the page of a webhook explains nothing when no delivery is pending', async () => {
   const { webhook } = await createSubscriber(service);
   const { body } = await service.callOps('GET', `/ops/webhooks/${webhook.id}`, {
     headers: { Accept: 'text/html' },

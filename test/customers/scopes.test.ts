@@ -48,7 +48,7 @@ it('each route needs the scopes that docs/authentication.md says, and every set 
   expect(seen.toSorted()).toEqual(documented.toSorted());
 });
 
-it('a dry run of a key without the scope read says that a row is known, and not as what', async () => {
+it('a dry run with a key without the scope read says that a row is known, but does not show the known movement', async () => {
   const { api_key: key } = await service.customer();
   const { id: account } = await createAccount(service, key);
   const rows = { transactions: [movement(account, { unique_id: 'known' })] };

@@ -27,12 +27,12 @@ function disarm(command: Command): void {
   for (const child of command.commands) disarm(child);
 }
 
-it('pages show commands of ledgerbell', () => {
+it('the documentation has many commands of ledgerbell', () => {
   expect(calls.length).toBeGreaterThan(80);
 });
 
 it.each(calls)(
-  '$page:$line: ledgerbell $call is a command that exists, with its options',
+  '$page:$line: ledgerbell $call is an existing command with existing options',
   async ({ call }) => {
     const said: string[] = [];
     const terminal = { note: (text: string) => said.push(text), answer: () => {} };

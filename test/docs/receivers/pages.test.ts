@@ -30,7 +30,7 @@ describe.each(pages)('docs/%s', (page) => {
   const url = new URL(page, DOCS);
   const text = read(url);
 
-  it('the documentation links to pages and headings that exist', () => {
+  it('links to existing pages and headings', () => {
     for (const [, link = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
       if (/^https?:/.test(link)) continue;
       const [path = '', anchor] = link.split('#');
@@ -40,7 +40,7 @@ describe.each(pages)('docs/%s', (page) => {
     }
   });
 
-  it('the documentation has no program that no test runs', () => {
+  it('has no program without a test that runs it', () => {
     if (page === NOT_RUN) {
       expect(text).toContain('This program has not been run.');
       return;
