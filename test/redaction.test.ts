@@ -212,7 +212,7 @@ async function makeCommandsFail(): Promise<void> {
   }
 }
 
-it('the service shows no secret, and nothing of what movements say, wherever something fails', async () => {
+it('the service shows no secret and no content of movements, wherever something fails', async () => {
   await makeRequestsFail();
   await makeDeliveriesFail();
   await makeCommandsFail();
