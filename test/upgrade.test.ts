@@ -23,7 +23,7 @@ const INITIAL_SCHEMA = [
 
 const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
 
-/** While something is not committed yet, the previous commit is the last one. null: this is not a clone, or one without history. */
+/** With uncommitted changes, the previous commit is HEAD. null: this is not a clone, or it has no history. */
 function findPrevious(): string | null {
   try {
     return git('rev-parse', git('status', '--porcelain', '--', 'src') === '' ? 'HEAD~1' : 'HEAD');

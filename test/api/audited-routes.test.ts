@@ -5,7 +5,7 @@ import { useService } from '../support/service.ts';
 import { createWorld, idsOf, type World } from '../support/world.ts';
 import { fill, leastBody } from './tenants/requests.ts';
 
-/** POST requests of which no change is recorded, and why. */
+/** POST requests that record no change, and why. */
 const NO_CHANGES: Record<string, string> = {
   'POST /v1/imports': 'the import itself says who has sent what, and when',
   'POST /v1/webhooks/{id}/test': 'nothing is stored',

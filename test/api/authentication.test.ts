@@ -17,11 +17,11 @@ describe('authentication', () => {
 
   it.each([
     ['no header', () => ({})],
-    ['an empty one', () => ({ Authentication: '' })],
+    ['an empty header', () => ({ Authentication: '' })],
     ['an unknown key', () => ({ Authentication: 'lb_unknownMARKER' })],
     ['a key cut short', (key: string) => ({ Authentication: key.slice(0, -1) })],
     ['a key in another case', (key: string) => ({ Authentication: key.toUpperCase() })],
-    ['a key with something behind it', (key: string) => ({ Authentication: `${key} MARKER` })],
+    ['a key with text after it', (key: string) => ({ Authentication: `${key} MARKER` })],
     ['Authorization without Bearer', (key: string) => ({ Authorization: key })],
     ['Authorization: Basic', (key: string) => ({ Authorization: `Basic ${btoa(`${key}:`)}` })],
     [

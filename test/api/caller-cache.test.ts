@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 
 const SECOND = 1_000;
 
-/** A cache with a clock that the test moves, and how often it asked who it is. */
+/** A cache whose clock the test moves, and the number of its reads. */
 function makeCache() {
   const time = { now: 0 };
   const cache = createCallerCache(() => time.now);

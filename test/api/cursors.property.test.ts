@@ -40,13 +40,13 @@ afterAll(() => wire?.close());
 const get = (target: string, method = 'GET') =>
   wire.exchange({ method, target, headers: [['Authentication', own.key]], body: null, chunked: false });
 
-/** A listing that goes on by cursors, and what it holds: read from the tables, without the API. */
+/** A listing with cursors, and its rows as read from the tables, without the API. */
 interface Listing {
   /** With `?` and a filter, so that parameters can be added. */
   target: string;
   member: string;
   kind: CursorKind;
-  /** Of each row its id, and that by which a cursor counts; in order. */
+  /** The id of each row and its position for a cursor, in order. */
   rows: { id: string; position: string }[];
 }
 
@@ -145,7 +145,7 @@ const kind = fc.constantFrom<CursorKind>(
   'd1',
 );
 
-/** Numbers that are ids of somebody, or of nobody. */
+/** Numbers that are ids of some customer's objects, or of none. */
 const anyId = () =>
   fc.oneof(
     fc.constantFrom(
@@ -159,7 +159,7 @@ const anyId = () =>
     fc.bigInt({ min: 0n, max: 10n ** 18n - 1n }).map(String),
   );
 
-/** Cursors as no Link has them. */
+/** Texts that no Link has as its cursor. */
 const spoiled = () =>
   fc.oneof(
     fc.tuple(respelled(anyId()), kind).map(([id, of]) => encodeCursor(id, of)),
@@ -235,7 +235,7 @@ describe('a listing with a cursor', () => {
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...movements), name, number, async ({ target, rows }, which, text) => {
         const answer = await get(`${target}&${which}=${encoded(text)}`);
-        // Spelled as `+` it is a space, which the query cannot tell apart.
+        // A `+` in a query means a space, so the two cannot be told apart.
         if (!/^0*[1-9]\d*$/.test(text)) expect(expectProblem(answer, 422)).toEqual([which]);
         if (answer.status !== 200) return void expect(expectProblem(answer, 422)).toEqual([which]);
         const ids = answer.body.transactions.map(({ id }: { id: number }) => String(id));

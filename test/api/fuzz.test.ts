@@ -8,7 +8,7 @@ import { openWire, sendAndEnd, type Wire, type WireRequest } from './fuzz/exchan
 import { type FuzzedRequest, requestsOf } from './fuzz/requests.ts';
 import { MARKER } from './fuzz/values.ts';
 
-/** Requests for each operation. Another seed and a hundred times as many are for a search; this many fit into `npm test`. */
+/** Requests for each operation. This many fit into `npm test`. To search for faults, use another seed and a hundred times as many. */
 const RUNS = 50;
 const SEED = 20_261_231;
 
@@ -30,12 +30,12 @@ const PLAN: WorldPlan = {
   outcomes: ['pending', 'delivered', 'failed'],
 };
 
-// All customers are made first: later so many wrong keys have come that none is believed which was not right before.
+// All customers are made first, because after many wrong keys the throttle accepts only keys that were right before.
 beforeAll(async () => {
   operations = await readOperations(service);
   wire = openWire(service.url);
   world = await createWorld(service, PLAN);
-  // With them, each new endpoint would need new headers too.
+  // With custom headers, each new endpoint would need new headers too.
   await service.runtime.database.query('UPDATE webhooks SET headers = NULL WHERE id IN (?)', [
     world.all.webhooks,
   ]);
@@ -60,7 +60,7 @@ async function createFailedImports(): Promise<World> {
   return failed;
 }
 
-/** Holds for every answer, whatever was asked. */
+/** Checks what holds for every answer to every request. */
 function expectDecentAnswer(answer: Answer, method: string): void {
   const { status, headers, body } = answer;
   const told = JSON.stringify({ headers: [...headers], body });
@@ -103,7 +103,7 @@ async function tryOutAll(operation: Operation): Promise<number[]> {
   return statuses;
 }
 
-/** Of what is a person's own words, nothing is changed on the way but the spaces around them. */
+/** Texts that a person has written come back unchanged, except for spaces at their ends. */
 function expectKept({ body }: WireRequest, kept: { title: string }): void {
   const { title = kept.title } = body === null ? {} : JSON.parse(body.text);
   expect(kept.title).toBe(title.trim());
@@ -125,7 +125,7 @@ describe('a random request to an operation', () => {
           }),
       );
     }
-    // Only then was more tried than how it refuses. A new operation may need good values in fuzz/values.ts.
+    // Every operation must succeed at least once, or only its refusals were tried. A new operation may need good values in fuzz/values.ts.
     expect(unreached).toEqual([]);
   }, 120_000);
 

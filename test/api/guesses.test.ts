@@ -30,7 +30,7 @@ const guess = (from: string, times: number) =>
 
 const count = (answers: Answer[], status: number) => answers.filter((it) => it.status === status).length;
 
-/** All that two answers could differ in, but for the seconds that pass between them. */
+/** Everything in which two answers could differ, except the seconds that pass between them. */
 const told = ({ status, headers, body: { request_id: _, ...body } }: Answer) =>
   JSON.stringify([status, [...headers.keys()], body]).replace(/in \d+ s/g, 'in n s');
 
@@ -49,7 +49,7 @@ describe('a client that guesses API keys', () => {
     }
     expect(told(right)).toBe(told(wrong));
 
-    // Others at the same address, those without a key, and other addresses go on.
+    // Known keys at the same address, requests without a key, and other addresses are not throttled.
     expect((await ask(guesser, used)).status).toBe(200);
     expectProblem(await ask(guesser, undefined), 401);
     expectProblem(await ask(bystander, unknownKey()), 401);
@@ -59,7 +59,7 @@ describe('a client that guesses API keys', () => {
   it('gains nothing by sending many keys at once', async () => {
     const attempt = limitGuesses(service.runtime);
     const from = newAddress();
-    // Found only after all have been sent.
+    // Keys are found only after all have been sent.
     const looking = new Promise((resolve) => setImmediate(resolve));
     const send = (found: Caller | null) =>
       attempt({ hash: randomBytes(32), address: from, find: () => looking.then(() => found) }).then(

@@ -6,7 +6,7 @@ import { useService } from '../support/service.ts';
 
 const service = useService({ roles: ['api'] });
 
-/** A body to be refused goes to each route that takes one. */
+/** The routes that take a body. Each must refuse the bad ones. */
 const BODY_ROUTES = ['/v1/webhooks', '/v1/accounts', '/v1/imports'];
 
 describe('the API', () => {

@@ -112,7 +112,7 @@ it('the list of balances is limited by page, days and key', async () => {
 
   for (const query of ['?from=2026-03-02&to=2026-03-01', '?days=1', '?from=2026-02-30', '?cursor=x'])
     expect((await get(query)).status, query).toBe(422);
-  // A cursor that nobody was given is one of another day.
+  // A cursor that was never given out is one for another day.
   const far = Buffer.from('d1:999999999999999999').toString('base64url');
   expect((await get(`?cursor=${far}`)).status).toBe(200);
   const other = await createAccount(service, key);

@@ -21,7 +21,7 @@ afterAll(() => rm(dataDir, { recursive: true, force: true }));
 const cli = (args: readonly string[], env: Record<string, string> = {}): Promise<Finished> =>
   runCli(args, { DATA_DIR: dataDir, PORT: '1', ...env });
 
-/** Whatever is announced, the document stands alone. */
+/** The document is alone on stdout, whatever is announced. */
 function answerOf({ code, stdout, stderr }: Finished) {
   expect(code, stderr).toBe(0);
   expect(stdout).toMatch(/^[^\n]+\n$/);

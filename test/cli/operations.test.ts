@@ -8,7 +8,7 @@ const { database, receiver, asOperator, withKey, createCustomer, createWebhook, 
 
 describe.each(['as the operator', 'with an API key'])('%s', (access) => {
   const http = access === 'with an API key';
-  /** An operator's command that names nothing of a customer has to name the customer. */
+  /** An operator's command that names no object of a customer must name the customer. */
   const who = () => (http ? [] : ['--customer', running.customer.id]);
   const run = (...args: string[]) =>
     http ? withKey(...args) : asOperator(...args, ...(args[1] === 'list' ? who() : []));

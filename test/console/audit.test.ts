@@ -115,12 +115,15 @@ describe('a change by an API key', () => {
 
   it.each([
     ['a refused endpoint', () => ['PATCH', `/v1/webhooks/${webhookId}`, { endpoint: 'http://10.0.0.1/' }]],
-    ['a webhook of nobody', () => ['DELETE', '/v1/webhooks/999999']],
+    ['a webhook that does not exist', () => ['DELETE', '/v1/webhooks/999999']],
     [
       'a dry run',
       () => ['POST', `/v1/webhooks/${webhookId}/replay?dry_run=true`, { since: '2001-01-01 00:00:00' }],
     ],
-    ['a bank of nobody', () => ['POST', '/v1/accounts', { bank_id: 999, title: 'Ana', currency: 'TRY' }]],
+    [
+      'a bank that does not exist',
+      () => ['POST', '/v1/accounts', { bank_id: 999, title: 'Ana', currency: 'TRY' }],
+    ],
     ['a read', () => ['GET', `/v1/webhooks/${webhookId}`]],
   ] as [string, () => [string, string, object?]][])(
     'is not recorded when nothing changed: %s',

@@ -64,7 +64,7 @@ const readEvents = () =>
     'SELECT source, actor, action, customer_id FROM audit_events ORDER BY id',
   );
 
-// One that is added later fails here, until it is in the list.
+// A form that is added later fails here until it is in the list.
 it('the tests of buttons cover every form of the console', () => {
   const { routes } = opsConsole(service.runtime, watchInstallation(service.runtime));
   const forms = routes.filter(({ method }) => !['GET', 'ALL'].includes(method)).map(({ path }) => path);

@@ -18,7 +18,7 @@ const receiver = useReceiver();
 
 const IBAN = 'TR330006100519786457841326';
 
-/** Its beginning is a statement without entries, so that it is accepted. The importer cannot read the rest. */
+/** It begins as a statement without entries, so it is accepted. The importer cannot read the rest. */
 const HALF_READABLE = zipSync({
   'a.sta': Buffer.from(
     `:20:1\r\n:25:${IBAN}\r\n:28C:1/1\r\n:60F:C260115TRY0,00\r\n:62F:C260115TRY0,00\r\n-\r\n`,
@@ -131,7 +131,7 @@ describe('/metrics', () => {
     // The API counts json, and has no list of formats.
     const absent = counters.filter(([sample]) => !early.samples.has(sample)).map(([sample]) => sample);
     expect(absent).toEqual([]);
-    // Retention begins with the process: its first pass may have ended before anybody asked.
+    // Retention begins with the process, so its first pass may have ended before the first request.
     const waiting = counters.filter(([sample]) => !sample.startsWith('ledgerbell_retention_passes_total'));
     expect(waiting.every(([sample]) => early.samples.get(sample) === 0)).toBe(true);
   });

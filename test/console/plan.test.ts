@@ -170,7 +170,7 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>, most: number
   ['an import', async (sql) => [await findImport(sql, null, firstImport)], FEW],
   ['the issues of an import', (sql) => readIssues(sql, firstImport, 200), FEW],
   [
-    'what an import stored',
+    'the movements that an import stored',
     async (sql) => {
       const it = await findImport(sql, null, firstImport);
       return readStored(sql, it, 20);

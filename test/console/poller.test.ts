@@ -43,7 +43,7 @@ it('a poller stops when it has no subscriber', async () => {
   await until('a reading', () => told > 0);
   end();
   const before = reads();
-  // Another poller ticks on meanwhile, so that a timer that was left running would have ticked too.
+  // Another poller keeps ticking, so a timer that had not been stopped would have ticked too.
   const other = counted();
   const endOther = other.poller.subscribe(() => {});
   await until('ten readings of another poller', () => other.reads() >= 10);

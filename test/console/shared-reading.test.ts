@@ -10,7 +10,7 @@ const service = useService({ roles: ['importer'] });
 let reads: number;
 let key: string;
 let now: number;
-/** Reads how often it was read. */
+/** Returns the number of reads so far. */
 const read = async () => {
   reads += 1;
   return { reads };

@@ -34,12 +34,12 @@ it('imports are counted as stuck when they have waited for five minutes and no m
   await addImport('queued', 6);
   await addImport('running', 7);
   expect(await stuck()).toBe(2);
-  // One that had failed long ago is not stuck when somebody retries it.
+  // An import that failed long ago is not stuck when it is retried.
   await addImport('running', 600);
   expect(await stuck()).toBe(3);
   await database.query('UPDATE imports SET retried_at = NOW(6) WHERE received_at < NOW(6) - INTERVAL 1 HOUR');
   expect(await stuck()).toBe(2);
-  // A large import before them goes on.
+  // A large import before them is still being stored.
   await storedMinutesAgo(1);
   expect(await stuck()).toBe(0);
 });

@@ -57,11 +57,11 @@ it.each([
     /It is ordered: everything waits for the retry of its oldest delivery, which is due in 1 h (30|29) min\.$/,
   ],
   [
-    'all of them wait for retries',
+    'all deliveries wait for retries',
     { cursor: `${CLOSED}, sent_through = LAST, highest_recorded_id = LAST`, retry: true },
     /They wait for retries\. The next one is due in 1 h (30|29) min\.$/,
   ],
-  ['no process has begun', {}, /They are due, and wait for their turn in a delivery process\.$/],
+  ['no process has begun to send them', {}, /They are due, and wait for their turn in a delivery process\.$/],
   [
     'it has a rate limit',
     { fields: { rate_limit: 5 }, cursor: `${CLOSED}, ${SENDING}` },

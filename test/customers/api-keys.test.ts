@@ -183,7 +183,7 @@ describe('API keys', () => {
       const row = JSON.stringify(movement(account.id));
       const body = type === 'application/json' ? `{"transactions":[${row}]}` : `${row}\n`;
       const upload = startUpload(apikey, type);
-      // Less than the two parts after which the import gets its row.
+      // The import gets its row after two parts, and this is less.
       upload.write(`${row}\n`.repeat(before) + body.slice(0, 10));
       await until('the upload has begun', () => upload.socket?.bytesWritten);
       // The key is looked up before the body is read, and so before the key of this later request.

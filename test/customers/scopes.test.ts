@@ -41,7 +41,7 @@ it('each route needs the scopes that docs/authentication.md says, and every set 
   }
   const seen = [...allowed].map(([route, sets]) => {
     const needed = SCOPES.filter((scope) => sets.every((scopes) => scopes.includes(scope)));
-    // Whoever has these has no need of others.
+    // Every set that contains these scopes is accepted.
     expect(sets, route).toHaveLength(2 ** (SCOPES.length - needed.length) - (needed.length === 0 ? 1 : 0));
     return `${route}: ${needed.map((scope) => `\`${scope}\``).join(', ')}`;
   });

@@ -44,7 +44,7 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
   let key: string;
   let webhook: string;
   let ids: string[];
-  /** Of each movement, what has become of it. */
+  /** The status of each movement's delivery. */
   const statusAt = (at: number) =>
     at >= 200 || at % 7 === 6 ? 'pending' : (['delivered', 'failed', 'pending'] as const)[at % 3];
 
@@ -52,7 +52,7 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
     const made = await createPausedWebhook(service);
     ({ key, webhook } = made);
     ids = await made.store(many(250));
-    // As after a crash: some beyond the cursor have been sent, every seventh of the first 200 has not.
+    // As after a crash: some movements after the cursor were sent, and every seventh of the first 200 was not.
     const recorded = ids
       .map((transactionId, at) => ({ transactionId, at }))
       .filter(({ at }) => at < 200 && at % 7 !== 6)
@@ -150,7 +150,7 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
       const { store, record, webhook, customerId } = await createPausedWebhook(service);
       const stored: string[] = [];
       for (let at = 0; at < 6; at += 1) stored.push(...(await store(many(1_000))));
-      // All failed, all delivered, all pending in a row: what is asked for lies behind very much else.
+      // Failed, delivered and pending deliveries form three blocks, so that a page of one status lies behind many others.
       const sort = (['delivered', 'failed', 'pending'] as const).map((it, at) => ({ it, at: at * 1_000 }));
       for (const { it, at } of sort) {
         const some = stored.slice(at, at + 1_000);
@@ -162,7 +162,7 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
         readPage(sql, caller, range, status),
       );
       expect(result.rows.length).toBe(100);
-      // A page, one more for the next, and what lies before it: 2,000 others at most.
+      // The page, one more row for the next page, and at most 2,000 other rows before it.
       expect(read).toBeLessThan(status === 'delivered' ? 6_000 : 1_500);
     },
   );

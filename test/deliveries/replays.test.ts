@@ -143,7 +143,7 @@ describe('a replay', () => {
     it.each<[string, readonly Replayable[] | undefined]>([
       ['failed', undefined],
       ['delivered', ['delivered']],
-      ['both', ['failed', 'delivered']],
+      ['failed and delivered', ['failed', 'delivered']],
     ])('is accepted without reading all of them, and leaves its count open: %s', async (_, statuses) => {
       const { result, read } = await watchReads(service.runtime.database, (sql) =>
         storeReplay(sql, { webhook: made.webhook, since: LONG_AGO, statuses }),

@@ -87,7 +87,7 @@ it('the result writer records the results of other webhooks when MySQL refuses t
   await Promise.all(writes.filter((_, at) => at !== 4));
   expect(await stored()).toEqual([0, 1, 2, 3, 5]);
   expect(await counts()).toEqual([1, 1, 1, 1, 0, 1]);
-  // It is given up after a while. The message, which may have values, is in the log alone.
+  // The writer gives it up after a while. MySQL's message may contain values, so it is only in the log.
   await expect(writes[4]).rejects.toThrow('MySQL refuses the results of its deliveries (ER_DATA_TOO_LONG)');
 });
 

@@ -56,14 +56,18 @@ describe('how long a webhook waits', () => {
     ['an open circuit and a later retry', { retryIn: 5_000, openFor: 700 }, 5_000],
     ['a rate limit', { ...backlog, rateWait: 20 }, 20],
     ["another run's lease", { ...backlog, leasedFor: 9_000 }, 9_000],
-    ['the longest of several', { ...backlog, openFor: 700, rateWait: 20, leasedFor: 300 }, 700],
+    [
+      'several reasons, of which the longest counts',
+      { ...backlog, openFor: 700, rateWait: 20, leasedFor: 300 },
+      700,
+    ],
     ['an ordered webhook with a backlog', { ...ordered, ...backlog }, 0],
     ['an ordered webhook that is blocked by a retry', { ...ordered, ...backlog, retryIn: 5_000 }, 5_000],
     ['an ordered webhook whose retry is due', { ...ordered, ...backlog, retryIn: -1 }, 0],
     ['an ordered webhook whose replay is blocked', { ...ordered, replaying: true, retryIn: 60 }, 60],
-    ['a paused one', { ...backlog, status: 'paused' }, null],
-    ['a disabled one', { ...backlog, status: 'disabled', retryIn: -5 }, null],
-    ['a deleted one', { ...backlog, status: 'deleted', replaying: true }, null],
+    ['a paused webhook', { ...backlog, status: 'paused' }, null],
+    ['a disabled webhook', { ...backlog, status: 'disabled', retryIn: -5 }, null],
+    ['a deleted webhook', { ...backlog, status: 'deleted', replaying: true }, null],
   ])('is right with %s', (_, fields, expected) => {
     expect(waitBeforeSending({ ...base, ...fields })).toBe(expected);
   });

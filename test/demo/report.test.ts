@@ -48,13 +48,21 @@ describe('the list of problems that the demo finds', () => {
       { verified: ['1'] },
       'Debits only lacks transaction 2 (2025-10-03, Debit 12.50).',
     ],
-    ['one that is not committed as delivered', { delivered: 1 }, 'Debits only: 1 of 2 were delivered.'],
+    [
+      'a notification that is not recorded as delivered',
+      { delivered: 1 },
+      'Debits only: 1 of 2 were delivered.',
+    ],
     [
       'a movement that was not stored',
       { expected: 3, delivered: 3 },
       'Debits only: 3 movements of the file match, 2 are stored.',
     ],
-    ['one too many', { verified: ['1', '2', '9'] }, 'Debits only received 1 movements that do not match it.'],
+    [
+      'a notification too many',
+      { verified: ['1', '2', '9'] },
+      'Debits only received 1 movements that do not match it.',
+    ],
     [
       'a false signature',
       { problems: ['It is not signed.', 'It is not signed.'] },

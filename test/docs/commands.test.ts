@@ -5,7 +5,7 @@ import { readSnippets } from './snippets.ts';
 
 const CALL = /(?:npm run (?:--silent )?cli --|^(?:\S+=\S+ )*ledgerbell) (.*)/s;
 
-/** What follows is the shell's: a pipe, a redirection, a comment, the end of a substitution. */
+/** After this, the text belongs to the shell: a pipe, a redirection, a comment or the end of a substitution. */
 const SHELL = /\s+(?:[|>]|&&|#\s|\d?>).*|\)".*/s;
 
 const calls = readSnippets().flatMap(({ page, line, command }) => {

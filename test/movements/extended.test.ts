@@ -214,18 +214,28 @@ it('a statement whose import is interrupted has one id, which all of its movemen
 describe('a reversal', () => {
   const REVERSAL = { dc: 'DBIT', date: '2026-03-05', isReversal: true };
   it.each<[string, Parts[], Parts, number | null]>([
-    ['the one with its end-to-end id', [{ endToEnd: 'E-1' }, { endToEnd: 'E-2' }], { endToEnd: 'E-2' }, 1],
-    ['the one with its bank reference', [{ reference: 'B1' }, { reference: 'B2' }], { reference: 'B1' }, 0],
     [
-      'none of two',
+      'the movement with its end-to-end id',
+      [{ endToEnd: 'E-1' }, { endToEnd: 'E-2' }],
+      { endToEnd: 'E-2' },
+      1,
+    ],
+    [
+      'the movement with its bank reference',
+      [{ reference: 'B1' }, { reference: 'B2' }],
+      { reference: 'B1' },
+      0,
+    ],
+    [
+      'no movement when two match',
       [{ endToEnd: 'E-1' }, { endToEnd: 'E-1', date: '2026-03-03' }],
       { endToEnd: 'E-1' },
       null,
     ],
-    ['none of another amount', [{ endToEnd: 'E-1', amount: '11.00' }], { endToEnd: 'E-1' }, null],
-    ['none of the same direction', [{ endToEnd: 'E-1', dc: 'DBIT' }], { endToEnd: 'E-1' }, null],
-    ['none that is later', [{ endToEnd: 'E-1', date: '2026-03-06' }], { endToEnd: 'E-1' }, null],
-    ['none without an id', [{}], {}, null],
+    ['no movement of another amount', [{ endToEnd: 'E-1', amount: '11.00' }], { endToEnd: 'E-1' }, null],
+    ['no movement of the same direction', [{ endToEnd: 'E-1', dc: 'DBIT' }], { endToEnd: 'E-1' }, null],
+    ['no later movement', [{ endToEnd: 'E-1', date: '2026-03-06' }], { endToEnd: 'E-1' }, null],
+    ['no movement without an id', [{}], {}, null],
   ])('is linked to %s', async (_, earlier, later, expected) => {
     const { send } = await createReader();
     const before = await send(camt(...earlier.map(ntry)));

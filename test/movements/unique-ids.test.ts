@@ -5,7 +5,7 @@ import { useService } from '../support/service.ts';
 
 const service = useService({ roles: ['api', 'importer'] });
 
-/** Each of these equals another one of them under some collation. */
+/** Under some collation, each of these equals another of them. */
 const NEAR = [
   'a',
   'a ',

@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import { findGoProgram } from '../support/go-program.ts';
 import { INSTALL_TIMEOUT, runProgram } from '../support/installed-program.ts';
 
-/** Variables that containers do not take: what they need of servers, folders and roles is in the compose file itself. */
+/** Variables that containers do not get, because the compose file itself sets servers, folders and roles. */
 const OF_OTHERS = ['DATA_DIR', 'EMBEDDED', 'EMBEDDED_INSTALL', 'PROCESSES'];
 
 interface Compose {

@@ -18,7 +18,7 @@ const LEDGERBELL = join(prefix, 'bin/ledgerbell');
 /** Where npm has put the package. It has package.json with its scripts, and no development dependencies. */
 const INSTALLED = join(prefix, 'lib/node_modules/ledgerbell');
 
-/** Of the environment of the tests, what was installed gets where programs are. */
+/** The installed package gets nothing of the tests' environment except PATH and HOME. */
 const { PATH = '', HOME = '' } = process.env;
 const env = { PATH, HOME, PORT: '0', OPS_PORT: '0', LOG_LEVEL: 'silent' };
 

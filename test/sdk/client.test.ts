@@ -29,7 +29,7 @@ const rows = (account: string, from: number, count: number) =>
     unique_id: `m${from + i}`,
   }));
 
-/** Passes requests on to the service, once each has got the answers of a proxy in trouble. */
+/** Passes requests on to the service after each has first got the answers of a failing proxy. */
 async function startProxy(troubles: number[]) {
   const keys: (string | undefined)[] = [];
   const proxy = createServer(async (request, response) => {

@@ -62,7 +62,7 @@ describe('a service in several processes', () => {
     );
     expect(page).toMatch(/^ledgerbell_process_up\{process="api-2"\} 1$/m);
     expect(page.match(/^# TYPE ledgerbell_attempts_total /gm)).toHaveLength(1);
-    // Of the installation, and so without a process.
+    // A metric of the whole installation, and so without a process.
     expect(page).toMatch(/^ledgerbell_processes\{role="api"\} 2$/m);
   });
 

@@ -86,7 +86,7 @@ describe('segments', () => {
           ...batch(Math.max(0, number - 1), accounts, 10),
         ]);
       }
-      // More than are stored inline: by the importer.
+      // More movements than the API stores itself, so the importer stores them.
       await importMovements(service, key, batch(20, accounts, 150));
     })().finally(() => {
       importing = false;
@@ -135,7 +135,7 @@ describe('segments', () => {
     const { database } = service.runtime;
     const { key, customerId, accounts } = await customerWithAccounts();
     await importMovements(service, key, batch(0, accounts, 15));
-    // As if these were counted: the count only tells where it is worth looking.
+    // As if these movements were counted, because the count only tells where to look.
     await storeHistory(database, [{ customerId, accountId: accounts[0] ?? '' }], 100);
     await database.query('UPDATE import_locks SET movements = 115 WHERE customer_id = ?', [customerId]);
     expect(await makeSegments(database, { size: 10 })).toBe(1);

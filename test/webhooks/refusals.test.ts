@@ -168,8 +168,8 @@ describe('a webhook', () => {
     ['a name that JavaScript objects have', { constructor: 'MARKER' }],
     ['the name __proto__', JSON.parse('{"__proto__":"MARKER"}')],
     ['no names', ['MARKER']],
-    ['text', 'MARKER'],
-    ['null', null],
+    ['text in place of an object', 'MARKER'],
+    ['null in place of an object', null],
   ])('is refused for headers with %s', async (_case, headers) => {
     expect((await refuse({ headers })).paths[0]).toMatch(/^headers/);
   });

@@ -17,7 +17,7 @@ const service = useService({ roles: ['api'] });
 const receiver = useReceiver();
 const runners = useRunners(service);
 
-/** NOW(6) of its only connection is set by the tests. That of the server is not: other files are using it. */
+/** The tests set NOW(6) of its only connection. They do not set the server's clock, because other test files use the server. */
 let later: DataSource;
 beforeAll(async () => {
   later = await createDataSource(service.runtime.config.databaseUrl ?? '', { poolSize: 1 }).initialize();

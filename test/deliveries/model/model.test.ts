@@ -26,7 +26,7 @@ const SCHEDULES = Number(process.env.MODEL_SCHEDULES ?? 300);
 /** MODEL_SEED repeats a run. */
 const SEED = process.env.MODEL_SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.MODEL_SEED);
 
-/** Schedules of seed 11 that found a defect made on purpose which few others find (test/durability/README.md). */
+/** Schedules of seed 11 that find a deliberate defect which few others find (test/durability/README.md). */
 const FIXED_SEED = 11;
 const RARE = [555, 906, 2_184, 2_408, 4_818];
 

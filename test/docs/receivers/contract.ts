@@ -64,7 +64,7 @@ function checkReceiver(
   };
   const send = async (request: PostRequest) => {
     const status = await post(request);
-    // Its output tells why.
+    // The receiver's output tells why.
     if (typeof status !== 'number' || status >= 500) throw new Error(`${status}: ${receiver.said}`);
     return status;
   };
@@ -111,7 +111,7 @@ function checkReceiver(
     const sendable = vectors.filter(
       ({ name, secrets, expected }) =>
         String(secrets) === webhook.secret &&
-        // Time passes until they are received.
+        // Their age changes until they are received.
         !/^30[01] s/.test(name) &&
         // Some libraries read the number before the text.
         (expected.ok || expected.reason !== 'malformed-header'),

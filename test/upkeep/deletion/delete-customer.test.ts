@@ -15,7 +15,7 @@ const work = () => runDeletions(service.runtime, createSteps({ pauses: false }))
 const rowsOf = async (customerId: string) =>
   Object.fromEntries(
     Object.entries(await readState(service, customerId)).flatMap(([table, { rows }]) =>
-      // Who has changed what stays.
+      // The audit log stays.
       rows === 0 || table === 'audit_events' ? [] : [[table, rows]],
     ),
   );
@@ -25,7 +25,7 @@ it('the deletion of a customer removes every row of the customer, and none of an
   const before = await readState(service, other.customerId);
   const { key, customerId } = await createFull(service);
   const full = await rowsOf(customerId);
-  // All tables but those with what is only there for a moment.
+  // All tables except those whose rows exist only for a moment.
   const tables = Object.keys(await readState(service, customerId));
   expect(tables.filter((table) => !(table in full))).toEqual([
     'segment_checkpoints',

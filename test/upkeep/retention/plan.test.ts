@@ -9,7 +9,7 @@ import { FOREVER, NOW } from './kept.ts';
 
 /** Checks how many entries of tables and indexes MySQL reads. */
 const MOVEMENTS = 20_000;
-/** Of these, so many are old. */
+/** The number of old rows among them. */
 const OLD = 1_000;
 
 const service = useService({ roles: ['api'] });

@@ -74,7 +74,7 @@ describe('retention of imports', () => {
       remove(),
       service.call('POST', `/v1/imports/${id}/retry`, { key }),
     ]);
-    // Whoever came first: either the whole body is there, or the import is not queued.
+    // Whichever came first, either the whole body is there or the import is not queued.
     if (retried.status === 202) expect([removed.imports, (await rowsOf(id))[1]]).toEqual([0, 40]);
     else expect([404, 409]).toContain(retried.status);
   });

@@ -96,8 +96,8 @@ describe('a deleted source', () => {
   });
 
   it.each([
-    ['an import of it ended lately', { importEnded: LATELY }, ALL],
-    ['its last run was lately', { lastRun: LATELY }, { ...ALL, imports: 0 }],
+    ['an import of it has ended recently', { importEnded: LATELY }, ALL],
+    ['its last run is recent', { lastRun: LATELY }, { ...ALL, imports: 0 }],
   ])('stays while %s', async (_, fields, left) => {
     const { rows } = await createSource({ status: 'deleted', ...fields });
     expect(await remove()).toMatchObject({ sources: 0 });
