@@ -75,7 +75,7 @@ async function cli(root: string | undefined, ...args: string[]) {
 
 const ROLES = ['--roles', 'api,importer,delivery,maintenance'];
 
-describe.skipIf(!canUpgrade)('the previous commit and this one', () => {
+describe.skipIf(!canUpgrade)('the previous commit and the current one', () => {
   it('run side by side under load, and no movement is lost, sent twice or refused', async () => {
     await compilePrevious();
     await cli(directory, 'migrate');

@@ -54,7 +54,7 @@ describe('a key limited to accounts', () => {
     }
   });
 
-  it('finds no other account, and no movements of one', async () => {
+  it('finds no other account, and no movements of other accounts', async () => {
     for (const path of [`/v1/accounts/${hidden}`, `/v1/accounts/${hidden}/transactions?starts=2000-01-01`]) {
       expectProblem(await service.call('GET', path, { key: limited }), 404);
       expect((await service.call('GET', path, { key: whole })).status).toBe(200);

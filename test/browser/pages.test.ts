@@ -44,7 +44,7 @@ describe('/docs in a browser', () => {
 });
 
 describe('/ops/queues in a browser', () => {
-  it('shows every queue, without any way to change one', async () => {
+  it('shows every queue, without any way to change a queue', async () => {
     const visit = await browser.visit(`${service.opsUrl}/ops/queues`);
     const { page, faults } = visit;
     for (const name of ['imports', 'deliveries', 'sources']) {

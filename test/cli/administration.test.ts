@@ -35,7 +35,7 @@ const account = async (customerId: string) =>
   ).account.id as string;
 
 describe('ledgerbell migrate', () => {
-  it('creates the schema once, and other commands ask for it before', async () => {
+  it('creates the schema once, and until then other commands ask for it', async () => {
     const onFresh = (...args: string[]) => runCli(args, environment(fresh.url));
     expect(reasonOf(await onFresh('customers', 'list'))).toBe(
       'error: The database schema is not up to date. Run first: ledgerbell migrate',

@@ -73,7 +73,7 @@ describe('the scopes of an API key', () => {
     ['webhooks', 'GET', '/v1/settings/api'],
     ['webhooks', 'POST', '/v1/apikeys'],
     ['admin', 'GET', '/v1/webhooks'],
-  ])('%s alone does not allow %s %s', async (scope, method, path) => {
+  ])('limited to %s do not allow %s %s', async (scope, method, path) => {
     const { api_key: key } = await service.customer();
     const { apikey } = (await make(key, { title: scope, account: 'all', scopes: [scope] })).body.apikey;
     const refused = await service.call(method, path, {

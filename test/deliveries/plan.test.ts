@@ -169,7 +169,7 @@ describe('MySQL reads few rows when', () => {
     expect(none.read).toBeLessThan(1_500);
   });
 
-  it('the reconciler looks for webhooks with something due, because it does not look at the others again', async () => {
+  it('the reconciler looks for webhooks with something due, without looking at the others again', async () => {
     const reconcile = async () => {
       const found: string[] = [];
       const { result, read } = await watchOwn((database) =>

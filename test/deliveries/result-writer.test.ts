@@ -257,7 +257,7 @@ function useLossyWay() {
 
 const way = useLossyWay();
 
-it('the result writer counts results once whose COMMIT got no answer, and goes on under the same lease', async () => {
+it('the result writer counts results only once when their COMMIT got no answer, and goes on under the same lease', async () => {
   const [row] = await service.runtime.database.query<{ name: string }[]>('SELECT DATABASE() AS name');
   const database = createDataSource(way.through(row?.name ?? ''), { poolSize: 2 });
   await database.initialize();

@@ -94,7 +94,7 @@ it('a webhook is disabled on 410: nothing more is sent, and nothing more matches
   expect(receiver.at('/gone')).toHaveLength(1);
 });
 
-it('a webhook delays one body that is refused alone, while the others arrive', async () => {
+it('a webhook whose endpoint refuses a single body delays that body, while the others arrive', async () => {
   let refused = '';
   receiver.answer('/picky', (received, response) => {
     refused ||= received.headers['webhook-id'] ?? '';

@@ -96,7 +96,7 @@ describe('a far page of a listing', () => {
       'some accounts',
       ({ accounts }) => ({ accountIds: accounts.slice(1), starts: '2025-03-01', ends: '2026-01-20' }),
     ],
-  ])('by %s has the movements that a sort of all movements gives for it', async (_name, fields) => {
+  ])('by %s is the right slice of all movements', async (_name, fields) => {
     for (const perPage of [1, 2, 3]) {
       const listing = {
         ...ALL,
@@ -109,7 +109,7 @@ describe('a far page of a listing', () => {
     }
   });
 
-  it('with any combination of filters has the movements that a sort of all movements gives for it', async () => {
+  it('with any combination of filters is the right slice of all movements', async () => {
     await fc.assert(
       fc.asyncProperty(listingOf(filled), fc.nat(), async (listing, at) => {
         const pages = farPages(filled.rows, listing);

@@ -21,7 +21,7 @@ const filtersOf = (id: string) =>
 const revisionOf = async (id: string) =>
   (await read<{ revision: number }>('SELECT revision FROM webhooks WHERE id = ?', id))[0]?.revision ?? 0;
 
-describe('what a webhook matches', () => {
+describe('the set of movements that a webhook matches', () => {
   it('begins with the movements after the newest when it is created', async () => {
     const { key, id, customerId, store } = await createWebhook(service, { event: 'NEW_DEBIT' });
     expect(await filtersOf(id)).toEqual([{ from_id: '0', event: 'NEW_DEBIT', account_id: null }]);
@@ -94,7 +94,7 @@ describe('what a webhook matches', () => {
     expect((await deliveriesOf(service, id)).map((it) => it.transaction_id)).toEqual([before, after]);
   });
 
-  it('is nothing once the webhook is deleted, and its pending deliveries are left as they are', async () => {
+  it('is empty once the webhook is deleted, and its pending deliveries are left as they are', async () => {
     const { key, id, store } = await createWebhook(service);
     const ids = await store(Array.from({ length: 1_000 }, () => ({})));
     expect((await service.call('DELETE', `/v1/webhooks/${id}`, { key })).status).toBe(200);

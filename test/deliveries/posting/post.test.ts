@@ -31,7 +31,7 @@ const post = (origin: string, totalTimeout = 1_500) => {
   return poster.post({ origin, path: '/', headers: { 'content-type': 'application/json' }, body: '{}' });
 };
 
-describe('one POST', () => {
+describe('a POST', () => {
   it('reports the status and the beginning of the answer', async () => {
     const origin = await serve((socket) =>
       socket.end('HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nhello'),
@@ -144,7 +144,7 @@ describe('one POST', () => {
     expect(connections).toEqual([]);
   });
 
-  it('says only that it was aborted when abort cuts it short', async () => {
+  it('that is cut short by abort reports that, and nothing else', async () => {
     const arrived: number[] = [];
     const origin = await serve((_, connection) => void arrived.push(connection));
     const answer = post(origin, 10_000);

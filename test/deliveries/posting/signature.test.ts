@@ -33,7 +33,7 @@ describe('the hash of a movement', () => {
     rent,
     { ...rent, dc: 'Credit', description: 'çek 🎂 "iade"\n\\' },
     { ...rent, code: '', balance: '', description: '' },
-  ])('agrees with WebCrypto %#', async (fields) => {
+  ])('agrees with WebCrypto in case %#', async (fields) => {
     const text = [
       fields.dc,
       fields.code,

@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { createLogWindow } from '../../../src/deliveries/run/sources.ts';
 
 describe('the window of the movements that a run has read', () => {
-  it('moves the cursor past a movement only when it and all before it have a result', () => {
+  it('moves the cursor past a movement only when that movement and all earlier ones have a result', () => {
     const window = createLogWindow(10);
     window.read([12, 15, 19], 20);
     expect(window.sentThrough()).toBe(11);

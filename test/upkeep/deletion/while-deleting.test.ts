@@ -18,7 +18,7 @@ const record = (...args: Parameters<typeof recordDeliveries> extends [unknown, .
 const createTwo = (...webhooks: object[]) => createTwoAccounts(service, ...webhooks);
 
 describe('while an account is being deleted', () => {
-  it('no import stores a movement of it, whatever the format', async () => {
+  it('no import stores a movement of the account, whatever the format', async () => {
     const { key, accountId, otherId, remove } = await createTwo();
     // So that this process has cached the accounts.
     await importMovements(service, key, [movement(accountId)]);
@@ -62,7 +62,7 @@ describe('while an account is being deleted', () => {
     expect(await query('SELECT 1 FROM transactions WHERE account_id = ?', accountId)).toEqual([]);
   });
 
-  it('its deliveries are not sent again, and no webhooks or keys can be created for it', async () => {
+  it('the deliveries of the account are not sent again, and no webhooks or keys can be created for it', async () => {
     const { key, accountId, webhook, remove, store } = await createTwo();
     const [id = ''] = await store([{}]);
     await record(webhook, [{ transactionId: id, status: 'failed' }]);
