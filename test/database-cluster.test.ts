@@ -23,7 +23,7 @@ const name = await findClusterOfSuite();
 const CLIENTS = 6;
 const CONNECTIONS = "SELECT 1 FROM information_schema.processlist WHERE user = 'ledgerbell'";
 
-describe.skipIf(name === null)(`three servers that form one cluster (${name})`, () => {
+describe.skipIf(name === null)(`on a cluster of three servers (${name})`, () => {
   const receiver = useReceiver();
   const secretKey = randomBytes(32).toString('base64');
   const services: Service[] = [];
@@ -104,7 +104,7 @@ describe.skipIf(name === null)(`three servers that form one cluster (${name})`, 
     await until('imports go on', () => accepted.length > before + 2 * CLIENTS, 30_000);
   }
 
-  it('a pool leaves no connection when it is closed, also while it looks at the hosts', async () => {
+  it('a pool leaves no connection when it is closed, even while it checks the hosts', async () => {
     for (let i = 0; i < 20; i += 1) {
       const database = await createDataSource(cluster.url).initialize();
       // The first look after the start begins after half a second.
@@ -115,7 +115,7 @@ describe.skipIf(name === null)(`three servers that form one cluster (${name})`, 
       await until('all connections are closed', async () => (await node.ask(CONNECTIONS)).length === 0);
   });
 
-  it('the primary is killed, frozen, and cut off from the others under load: all is stored once and sent, and nobody has to come', async () => {
+  it('every movement is stored once and sent while the primary is killed, frozen and cut off under load, without intervention', async () => {
     const service = await start();
     const { key, account } = await prepare(service, '/lost');
     const load = startImportLoad([service.url], { key, account, clients: CLIENTS });
@@ -140,7 +140,7 @@ describe.skipIf(name === null)(`three servers that form one cluster (${name})`, 
   }, 240_000);
 
   it.runIf(name === 'galera')(
-    'two processes that write to different nodes store each movement once, and its id is larger than those of all before',
+    'two processes that write to different nodes store each movement once, with ids that increase in commit order',
     async () => {
       const urls = cluster.nodes
         .slice(0, 2)
@@ -178,7 +178,7 @@ describe.skipIf(name === null)(`three servers that form one cluster (${name})`, 
   );
 
   it.runIf(name === 'group-replication')(
-    'a group with several primaries is refused at the start, and says what to do',
+    'a group with several primaries is refused at the start, with the statement that changes it',
     async () => {
       const primary = await cluster.primary();
       await primary.ask('SELECT group_replication_switch_to_multi_primary_mode()');

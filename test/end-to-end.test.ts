@@ -22,8 +22,8 @@ function expectedHash(fields: Record<string, string>, apiSecret: string): string
   return Buffer.from(hex, 'latin1').toString('base64');
 }
 
-describe('from an import to a receiver', () => {
-  it('sends each new movement once, signed, hashed, with the twelve fields in their order', async () => {
+describe('the way from an import to a receiver', () => {
+  it('sends each new movement once, signed, hashed, and with the twelve fields in their order', async () => {
     const { api_key: key, api_secret } = await service.customer();
     const account = await createAccount(service, key);
     const webhook = await subscribe(key, '/whole');
@@ -97,7 +97,7 @@ describe('from an import to a receiver', () => {
     );
   });
 
-  it('fans out by event and by account, and to nobody else', async () => {
+  it('sends by event and by account, and to nobody else', async () => {
     const { api_key: key } = await service.customer();
     const one = await createAccount(service, key);
     const two = await createAccount(service, key, { bank: 'Akbank' });
@@ -125,7 +125,7 @@ describe('from an import to a receiver', () => {
     expect(count('/stranger')).toBe(0);
   });
 
-  it('stores and sends once what is imported twice, and by two requests at the same time', async () => {
+  it('stores and sends a movement once that is imported twice, or by two requests at the same time', async () => {
     const { api_key: key } = await service.customer();
     const account = await createAccount(service, key);
     await subscribe(key, '/once');

@@ -23,12 +23,12 @@ function isValidIban(text: string): boolean {
 const kurus = (amount: string) => BigInt(amount.replace('.', ''));
 
 describe('the example statement', () => {
-  it('is what the generator writes', () => {
+  it('is what its generator writes', () => {
     expect(rows).toEqual(createRows());
     expect(JSON.parse(read('accounts.json'))).toEqual(ACCOUNTS);
   });
 
-  it('has 520 rows with the same fields in the same order, the first 40 of them as one JSON document too', () => {
+  it('has 520 rows with the same fields in the same order, and the first 40 of them as a JSON document too', () => {
     expect(rows).toHaveLength(520);
     const fields =
       'account_id,dc,code,amount,balance,description,date_issue,opponent_id,opponent_iban,unique_id,name';
@@ -92,7 +92,7 @@ describe('the example statement', () => {
     for (const letter of 'ğüşıöçi') expect(descriptions).toContain(letter);
   });
 
-  it('has what makes real statements awkward', () => {
+  it('has the awkward values of real statements: null, leading spaces, quotes, line breaks, an amount of 0 and invalid IBANs', () => {
     const count = (is: (row: Row) => boolean) => rows.filter(is).length;
     expect(count((row) => row.name === null)).toBeGreaterThan(20);
     expect(count((row) => row.opponent_id === null)).toBeGreaterThan(20);
@@ -105,7 +105,7 @@ describe('the example statement', () => {
     expect(count((row) => row.opponent_iban !== null && !isValidIban(row.opponent_iban))).toBe(2);
   });
 
-  it('has ten rows without an id of the bank, two of them equal in everything, and no id twice on an account', () => {
+  it('has ten rows without a bank id, two rows equal in everything, and no id twice on an account', () => {
     const ids = rows.filter((row) => row.unique_id).map((row) => `${row.account_id} ${row.unique_id}`);
     expect(ids).toHaveLength(510);
     expect(new Set(ids).size).toBe(510);
@@ -119,7 +119,7 @@ describe('the example statement', () => {
     });
   });
 
-  it('has ids of persons that belong to nobody: their last digit is not the one a real id would have', () => {
+  it('has personal ids that belong to nobody, because their check digit is wrong', () => {
     const persons = new Set(rows.map((row) => row.opponent_id).filter((id) => /^\d{11}$/.test(id ?? '')));
     expect(persons.size).toBeGreaterThan(20);
     for (const id of persons) {
@@ -143,7 +143,7 @@ describe('the bank’s files of November', () => {
     ),
   ].map(([, amount = '', dc, year, month, day]) => [`${year}${month}${day}`, dc, kurus(amount)] as const);
 
-  it('have the same entries, with two equal ones on a day and a reversal', () => {
+  it('have the same entries, with two equal entries on one day and a reversal', () => {
     expect(ofMt940).toHaveLength(10);
     expect(ofCamt).toEqual(ofMt940);
     expect(new Set(ofMt940.map(String)).size).toBe(9);

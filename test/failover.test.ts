@@ -59,7 +59,7 @@ afterAll(async () => {
 
 const post = (key: string, path: string, body: unknown) => postUntilAnswered(service.url + path, key, body);
 
-it('primary and replica change roles under load: all is stored once and sent once, and nobody has to restart anything', async () => {
+it('every movement is stored once and sent once while primary and replica change roles under load, without a restart', async () => {
   const { api_key: key } = await createCustomer(service.runtime, 'Müşteri');
   const account = (await post(key, '/v1/accounts', { bank: 'Akbank', title: 'Kasa', currency: 'TRY' })).body
     .account.id;
@@ -89,7 +89,7 @@ it('primary and replica change roles under load: all is stored once and sent onc
   expect(onReplica).toEqual(onPrimary);
 }, 180_000);
 
-it('a process that starts while no server takes writes waits for one that does', async () => {
+it('a process that starts while no server accepts writes waits for one that does', async () => {
   await replication.forbidWrites();
   const announced: string[] = [];
   const starting = start((line) => announced.push(line));
@@ -99,7 +99,7 @@ it('a process that starts while no server takes writes waits for one that does',
   await other.stop();
 }, 60_000);
 
-it('with both hosts in DATABASE_URL, statements go to the one that is not read-only', async () => {
+it('statements go to the host that is not read-only when DATABASE_URL names both', async () => {
   const database = await createDataSource(replication.urlOfBoth).initialize();
   const portOf = async () => {
     const [row] = await database.query<{ port: string }[]>('SELECT @@port AS port');
@@ -127,14 +127,14 @@ it('with both hosts in DATABASE_URL, statements go to the one that is not read-o
   );
 }, 60_000);
 
-it('two servers that both take writes, each for itself, are refused at the start', () =>
+it('two servers that accept writes independently of each other are refused at the start', () =>
   replication.allowWritesOnBoth(async () => {
     await expect(createDataSource(replication.urlOfBoth).initialize()).rejects.toThrow(
       /^DATABASE_URL names servers that take writes independently of each other \(127.0.0.1:\d+, 127.0.0.1:\d+\): make all but one read-only\.$/,
     );
   }));
 
-it('after a failover that loses movements, new ones get ids that nobody has seen, once skip-ids has run', async () => {
+it('new movements get ids that nobody has seen after a failover has lost movements and skip-ids has run', async () => {
   const { api_key: key } = await createCustomer(service.runtime, 'Müşteri');
   const account = (await post(key, '/v1/accounts', { bank: 'Akbank', title: 'Kasa', currency: 'TRY' })).body
     .account.id;

@@ -50,7 +50,7 @@ describe('SIGTERM during the start', () => {
     if (code === 0) expect(left).toEqual([]);
   });
 
-  it('that MySQL does not heed kills it when the ten seconds are over', async () => {
+  it('kills a MySQL that does not react within ten seconds', async () => {
     const directory = await newDirectory();
     const service = start({ DATA_DIR: directory });
     await service.url();
@@ -61,7 +61,7 @@ describe('SIGTERM during the start', () => {
   });
 });
 
-it('the service waits for MySQL, Redis and the schema, and says for what', async () => {
+it('the service waits for MySQL and the schema, and says which of them it waits for', async () => {
   const dataDir = await newDirectory();
   const embedded = { dataDir, mysql: true, redis: true, install: 'never' as const, announce: () => {} };
   const { databaseUrl = '', redisUrl = '', stop } = await startEmbedded(embedded);
@@ -86,7 +86,7 @@ it('the service waits for MySQL, Redis and the schema, and says for what', async
   await servers.stop();
 });
 
-it('the service says that a newer version has migrated the database, and works, unless that needs a newer one', async () => {
+it('the service works with a database that a newer version has migrated, and says so, unless the database requires a newer version', async () => {
   const dataDir = await newDirectory();
   const first = start({ DATA_DIR: dataDir });
   await first.url();

@@ -74,7 +74,7 @@ describe('npm start', () => {
     [{ NODE_ENV: 'production' }, []],
     [{ EMBEDDED: 'never' }, []],
     [{}, ['--roles', 'api,importer,delivery,maintenance']],
-  ])('with %j and %j does not start private servers in place of forgotten URLs', async (env, args) => {
+  ])('with %j and %j does not start private servers when URLs may have been forgotten', async (env, args) => {
     const dataDir = await newDirectory();
     const service = start({ ...env, DATA_DIR: dataDir }, args);
     expect(await service.ended()).toBe(1);
@@ -89,7 +89,7 @@ describe('npm start', () => {
     expect(await service.end('SIGTERM')).toBe(0);
   });
 
-  it('with an unknown role says which there are', async () => {
+  it('with an unknown role lists the roles', async () => {
     const service = start({}, ['--roles', 'api,postman']);
     expect(await service.ended()).toBe(1);
     expect(service.said).toMatch(/api, importer, delivery, maintenance.*"postman"/);
@@ -109,7 +109,7 @@ describe('the running service', () => {
     ({ key, accountId } = newCustomer(dataDir));
   });
 
-  it('ends within its ten seconds on SIGTERM although a receiver hangs, and sends that again after the next start', async () => {
+  it('ends within ten seconds of SIGTERM although a receiver hangs, and sends the delivery again after the next start', async () => {
     const url = await service.url();
     receiver.answer('/hangs', () => {});
     await call(url, key, '/v1/webhooks', webhook({ endpoint: `${receiver.url}/hangs` }));
@@ -127,7 +127,7 @@ describe('the running service', () => {
     expect(second?.headers['webhook-id']).toBe(first?.headers['webhook-id']);
   });
 
-  it('outlives MySQL and Redis: says 503 while they are unreachable, and continues when they are back', async () => {
+  it('survives an outage of MySQL and Redis: it answers 503 while they are unreachable, and continues when they are back', async () => {
     const url = await service.url();
     await call(url, key, '/v1/webhooks', webhook({ endpoint: `${receiver.url}/outlives` }));
     const pids = await Promise.all(
@@ -212,14 +212,14 @@ describe('the running service', () => {
     );
   });
 
-  it('refuses a second start on the same DATA_DIR, and is not disturbed', async () => {
+  it('refuses a second start on the same DATA_DIR, and goes on working', async () => {
     const second = start({ DATA_DIR: dataDir });
     expect(await second.ended()).toBe(1);
     expect(second.said).toContain(String(service.child.pid));
     expect((await call(await service.url(), key, '/v1/accounts')).status).toBe(200);
   });
 
-  it('that was killed leaves nothing that the next start could stumble over', async () => {
+  it('starts again after it was killed', async () => {
     await service.end('SIGKILL');
     service = start({ DATA_DIR: dataDir });
     expect((await call(await service.url(), key, '/v1/accounts')).body.accounts).toHaveLength(1);

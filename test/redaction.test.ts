@@ -39,9 +39,9 @@ let service: ServiceProcess;
 let key: string;
 let accountId: string;
 
-/** Every answer that was an error, with what it was an answer to. */
+/** Every error answer, with its request. */
 const errors: { request: string; answer: string }[] = [];
-/** The output of processes and commands, apart from secrets that they are there to show once. */
+/** The output of processes and commands, without the secrets that they must show once. */
 const said: string[] = [];
 
 async function call(method: string, path: string, body?: unknown, headers: Record<string, string> = {}) {
@@ -62,7 +62,7 @@ async function call(method: string, path: string, body?: unknown, headers: Recor
   };
 }
 
-/** A command that must fail; what it says is kept. */
+/** Keeps the output of a command that must fail. */
 function keep({ code, stdout, stderr }: Finished): void {
   expect(code).toBe(1);
   said.push(stdout, stderr);
@@ -103,7 +103,7 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 });
 
-/** All errors that the API has, each with a secret or account data in what it is about. */
+/** Causes every error of the API, each with a secret or account data in its request. */
 async function makeRequestsFail(): Promise<void> {
   for (const request of failingRequests(key, accountId)) await call(...request);
   for (const headers of [
@@ -212,7 +212,7 @@ async function makeCommandsFail(): Promise<void> {
   }
 }
 
-it('the service shows no secret, and nothing of what movements say, wherever something fails', async () => {
+it('the service shows no secret and no content of movements, wherever something fails', async () => {
   await makeRequestsFail();
   await makeDeliveriesFail();
   await makeCommandsFail();
@@ -225,7 +225,7 @@ it('the service shows no secret, and nothing of what movements say, wherever som
     expect(statuses).toContain(status);
   }
   said.push(service.said);
-  // Both were told of what is looked for, and left it out.
+  // Both messages were given what is searched for, and left it out.
   for (const what of ['request failed', 'job interrupted']) {
     expect(service.said).toMatch(new RegExp(`Incorrect integer value: '…'.*"msg":"${what}`));
   }

@@ -4,7 +4,7 @@ import { MARKER } from './durability/load/movements.ts';
 import { movement } from './support/movements.ts';
 import { webhook } from './support/webhooks.ts';
 
-/** Secrets and account data for test/redaction.test.ts, and what fails because of them. */
+/** Secrets and account data for test/redaction.test.ts, and the requests and settings that fail because of them. */
 
 /** Letters and digits that occur nowhere else, so that a leak can be found by searching. */
 const secret = (name: string) => `${name}${randomBytes(8).toString('hex')}`;
@@ -15,14 +15,14 @@ export const REFUSED_URL = `http://user:${secret('endpoint')}@127.0.0.1/`;
 export const IBAN = 'TR330006100519786457841326';
 export const ACCOUNT = { bank: 'Akbank', title: 'Kasa', currency: 'TRY', iban: IBAN };
 
-/** Texts to look for, with what they are. Secrets that are made later are added by the test. */
+/** The texts to search for, with their names. The test adds secrets that are created later. */
 export const secrets = new Map([
   [AUTHORIZATION, 'a custom header'],
   [ADMIN_PASSWORD, 'ADMIN_PASSWORD'],
   [SECRET_KEY, 'SECRET_KEY'],
   [new URL(REFUSED_URL).password, 'the password in a refused endpoint'],
 ]);
-/** MySQL may hold these in clear, because that is what it is for. */
+/** MySQL may store these in clear, because it is their store. */
 export const accountData = new Map([
   [IBAN, 'an IBAN'],
   [MARKER, "a movement's description"],
@@ -36,7 +36,7 @@ export const movements = (accountId: string, count: number, prefix: string) => (
 
 type Request = [method: string, path: string, body?: unknown, headers?: Record<string, string>];
 
-/** One for each error that the API has, with a secret or account data in what it is about. */
+/** A request for each error of the API, with a secret or account data in it. */
 export function failingRequests(key: string, accountId: string): Request[] {
   const wrongHeaders = { Authorization: AUTHORIZATION, 'X-Broken': `${AUTHORIZATION}\u0000` };
   return [

@@ -24,12 +24,12 @@ const files = readdirSync(join(ROOT, 'src'), { recursive: true, withFileTypes: t
   .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
   .map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)));
 
-it('every folder of src is a room of docs/architecture.md', () => {
+it('every folder of src is a room in docs/architecture.md', () => {
   const folders = new Set(files.map(roomOf).filter((name) => !PROGRAM.includes(name)));
   expect([...folders].toSorted()).toEqual([...rooms.keys()].toSorted());
 });
 
-it('a room imports only from the rooms that docs/architecture.md allows it', () => {
+it('a room imports only from rooms that docs/architecture.md allows', () => {
   const forbidden = files.flatMap((path) => {
     const room = roomOf(path);
     const text = readFileSync(join(ROOT, path), 'utf8');

@@ -23,7 +23,7 @@ const INITIAL_SCHEMA = [
 
 const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();
 
-/** While something is not committed yet, the previous commit is the last one. null: this is not a clone, or one without history. */
+/** With uncommitted changes, the previous commit is HEAD. null: this is not a clone, or it has no history. */
 function findPrevious(): string | null {
   try {
     return git('rev-parse', git('status', '--porcelain', '--', 'src') === '' ? 'HEAD~1' : 'HEAD');
@@ -75,8 +75,8 @@ async function cli(root: string | undefined, ...args: string[]) {
 
 const ROLES = ['--roles', 'api,importer,delivery,maintenance'];
 
-describe.skipIf(!canUpgrade)('the previous commit and this one', () => {
-  it('run side by side under load, and nothing is lost, sent twice or refused', async () => {
+describe.skipIf(!canUpgrade)('the previous commit and the current one', () => {
+  it('run side by side under load, and no movement is lost, sent twice or refused', async () => {
     await compilePrevious();
     await cli(directory, 'migrate');
     const old = start(env, ROLES, 'src/main.ts', directory);

@@ -5,7 +5,7 @@ import { useService } from '../support/service.ts';
 import { createWorld, idsOf, type World } from '../support/world.ts';
 import { fill, leastBody } from './tenants/requests.ts';
 
-/** POST requests of which no change is recorded, and why. */
+/** POST requests that record no change, and why. */
 const NO_CHANGES: Record<string, string> = {
   'POST /v1/imports': 'the import itself says who has sent what, and when',
   'POST /v1/webhooks/{id}/test': 'nothing is stored',
@@ -64,7 +64,7 @@ const countEvents = async () => {
 };
 
 // A route that is added later is asked for too, because the operations are those of the document.
-it('every request that changes something is recorded once', async () => {
+it('every request that changes something is recorded exactly once in the audit log', async () => {
   const recorded: Record<string, number> = {};
   for (const operation of changes) {
     const body = bodyOf(operation);

@@ -10,18 +10,18 @@ describe('authentication', () => {
     ['Authentication: Bearer <key>', (key: string) => ({ Authentication: `Bearer ${key}` })],
     ['Authorization: Bearer <key>', (key: string) => ({ Authorization: `Bearer ${key}` })],
     ['authorization: bearer <key>', (key: string) => ({ authorization: `bearer ${key}` })],
-  ])('takes %s', async (_form, headers) => {
+  ])('accepts %s', async (_form, headers) => {
     const { api_key } = await service.customer();
     expect((await service.call('GET', '/v1/accounts', { headers: headers(api_key) })).status).toBe(200);
   });
 
   it.each([
     ['no header', () => ({})],
-    ['an empty one', () => ({ Authentication: '' })],
+    ['an empty header', () => ({ Authentication: '' })],
     ['an unknown key', () => ({ Authentication: 'lb_unknownMARKER' })],
     ['a key cut short', (key: string) => ({ Authentication: key.slice(0, -1) })],
     ['a key in another case', (key: string) => ({ Authentication: key.toUpperCase() })],
-    ['a key with something behind it', (key: string) => ({ Authentication: `${key} MARKER` })],
+    ['a key with text after it', (key: string) => ({ Authentication: `${key} MARKER` })],
     ['Authorization without Bearer', (key: string) => ({ Authorization: key })],
     ['Authorization: Basic', (key: string) => ({ Authorization: `Basic ${btoa(`${key}:`)}` })],
     [
@@ -36,7 +36,7 @@ describe('authentication', () => {
     expect(JSON.stringify(answer.body)).not.toMatch(/MARKER|lb_/);
   });
 
-  it('asks for a key before it tells what exists, whatever the method, path and body', async () => {
+  it('requires a key before it reveals what exists, whatever the method, path and body', async () => {
     for (const [method, path] of [
       ['GET', '/v1/webhooks/1'],
       ['GET', '/v1/nothing'],
@@ -48,7 +48,7 @@ describe('authentication', () => {
     expectProblem(await service.call('POST', '/v1/imports', { body: '{', type: 'text/csv' }), 401);
   });
 
-  it('keeps of a key only its SHA-256 and a prefix that does not open anything', async () => {
+  it('stores only the SHA-256 of a key and a prefix that is not accepted as a key', async () => {
     const { api_key, customer } = await service.customer();
     const [row] = await service.runtime.database.query<{ prefix: string; key_hash: Buffer }[]>(
       'SELECT prefix, key_hash FROM api_keys WHERE customer_id = ?',

@@ -16,7 +16,7 @@ const LIMITS = [
   ['/v1/imports', 32 * 1024 * KIB, '32 MiB'],
 ] as const;
 
-describe('the size of a body', () => {
+describe('a request body', () => {
   it.each(LIMITS)('of %s is refused beyond %i bytes by its Content-Length', async (path, limit, size) => {
     const { api_key: key } = await service.customer();
     const before = await countRows(service);
@@ -47,7 +47,7 @@ describe('the size of a body', () => {
     expect(await countRows(service)).toEqual(before);
   });
 
-  it.each(LIMITS)('of %s may be %i bytes', async (path, limit) => {
+  it.each(LIMITS)('of %s may have %i bytes', async (path, limit) => {
     const { api_key: key } = await service.customer();
     const answer = await send(service.url + path, {
       method: 'POST',

@@ -8,7 +8,7 @@ import { until } from '../support/until.ts';
 
 const SECOND = 1_000;
 
-/** A cache with a clock that the test moves, and how often it asked who it is. */
+/** A cache whose clock the test moves, and the number of its reads. */
 function makeCache() {
   const time = { now: 0 };
   const cache = createCallerCache(() => time.now);
@@ -32,8 +32,8 @@ function makeCache() {
   };
 }
 
-describe('the callers that a process keeps', () => {
-  it('are read once a second', async () => {
+describe('the cache of callers', () => {
+  it('reads a caller once a second', async () => {
     const { find, time, reads, caller } = makeCache();
     for (const now of [0, 1, SECOND - 1]) {
       time.now = now;
@@ -45,7 +45,7 @@ describe('the callers that a process keeps', () => {
     expect(reads()).toBe(2);
   });
 
-  it('are kept from when reading began: a key that is deleted during it works for no longer than a second', async () => {
+  it('keeps a caller from the start of the read, so that a key deleted meanwhile works for at most a second', async () => {
     const { cache, time, caller, find, reads } = makeCache();
     await cache.find(Buffer.from('a'), async () => {
       time.now = 400;
@@ -56,7 +56,7 @@ describe('the callers that a process keeps', () => {
     expect(reads()).toBe(1);
   });
 
-  it('are forgotten with their key, and those of other keys are not', async () => {
+  it('forgets the caller of one key, and keeps those of other keys', async () => {
     const { find, cache, reads, caller } = makeCache();
     await find('a');
     await find('b');
@@ -66,7 +66,7 @@ describe('the callers that a process keeps', () => {
     expect(reads()).toBe(3);
   });
 
-  it('are not kept where a key was deleted while they were being read', async () => {
+  it('does not keep a caller whose key was deleted during the read', async () => {
     const { cache, caller, find } = makeCache();
     await cache.find(Buffer.from('a'), async () => {
       cache.forget('a');
@@ -75,7 +75,7 @@ describe('the callers that a process keeps', () => {
     expect(await find('a', null)).toBeNull();
   });
 
-  it('do not include who is not known: a key that is made later works immediately', async () => {
+  it('does not keep unknown keys, so that a key created later works immediately', async () => {
     const { find, caller } = makeCache();
     expect(await find('a', null)).toBeNull();
     expect(await find('a')).toEqual(caller('a'));
@@ -104,7 +104,7 @@ describe('a deleted API key', () => {
     expectProblem(await use(), 401);
   });
 
-  it('stops working within a second in another one', async () => {
+  it('stops working within a second in another process', async () => {
     const { other, use } = await usedKey();
     // As another process does.
     const deleted = performance.now();

@@ -33,7 +33,7 @@ describe('the address of a client', () => {
     '203.0.113.07',
     '203.0.113.7;',
     'for=203.0.113.7',
-  ])('is the last proxy before an entry that is no address: %s', (entry) => {
+  ])('is that of the last proxy before an invalid entry: %s', (entry) => {
     expect(find('10.0.0.1', entry)).toBe('10.0.0.1');
     expect(find('10.0.0.1', `198.51.100.1, ${entry}, 10.0.0.2`)).toBe('10.0.0.2');
   });

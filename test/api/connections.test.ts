@@ -11,7 +11,7 @@ async function answerTo(outgoing: ClientRequest): Promise<number | undefined> {
   return response.statusCode;
 }
 
-it('the API goes on serving a connection after it has refused a body half-way', async () => {
+it('the API keeps serving a connection after it has refused a body half-way', async () => {
   const { api_key: key } = await service.customer();
   const agent = new Agent({ keepAlive: true, maxSockets: 1 });
   onTestFinished(() => agent.destroy());

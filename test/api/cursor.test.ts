@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { decodeCursor, encodeCursor } from '../../src/api/paging.ts';
 
 describe('a cursor', () => {
-  it('leads back to the movement it was made of, and stands in a URL as it is', () => {
+  it('decodes to the movement it was made of, and needs no encoding in a URL', () => {
     fc.assert(
       fc.property(fc.bigInt({ min: 1n, max: 10n ** 18n - 1n }), (id) => {
         const cursor = encodeCursor(String(id), 't1');
@@ -13,7 +13,7 @@ describe('a cursor', () => {
     );
   });
 
-  it('is null for anything else, and never an error', () => {
+  it('decodes to null from anything else, without an error', () => {
     const changed = fc
       .tuple(fc.bigInt({ min: 1n, max: 10n ** 18n - 1n }), fc.nat(30), fc.string({ maxLength: 3 }))
       .map(([id, at, text]) => {
@@ -44,7 +44,7 @@ describe('a cursor', () => {
     btoa('t1:1 '),
     btoa('t1:1e3'),
     `${encodeCursor('1', 't1')}=`,
-  ])('is not %j', (text) => {
+  ])('is not decoded from %j', (text) => {
     expect(decodeCursor(text, 't1')).toBeNull();
   });
 });

@@ -40,13 +40,13 @@ afterAll(() => wire?.close());
 const get = (target: string, method = 'GET') =>
   wire.exchange({ method, target, headers: [['Authentication', own.key]], body: null, chunked: false });
 
-/** A listing that goes on by cursors, and what it holds: read from the tables, without the API. */
+/** A listing with cursors, and its rows as read from the tables, without the API. */
 interface Listing {
   /** With `?` and a filter, so that parameters can be added. */
   target: string;
   member: string;
   kind: CursorKind;
-  /** Of each row its id, and that by which a cursor counts; in order. */
+  /** The id of each row and its position for a cursor, in order. */
   rows: { id: string; position: string }[];
 }
 
@@ -145,7 +145,7 @@ const kind = fc.constantFrom<CursorKind>(
   'd1',
 );
 
-/** Numbers that are ids of somebody, or of nobody. */
+/** Numbers that are ids of some customer's objects, or of none. */
 const anyId = () =>
   fc.oneof(
     fc.constantFrom(
@@ -159,7 +159,7 @@ const anyId = () =>
     fc.bigInt({ min: 0n, max: 10n ** 18n - 1n }).map(String),
   );
 
-/** Cursors as no Link has them. */
+/** Texts that no Link has as its cursor. */
 const spoiled = () =>
   fc.oneof(
     fc.tuple(respelled(anyId()), kind).map(([id, of]) => encodeCursor(id, of)),
@@ -181,7 +181,7 @@ const spoiled = () =>
 const encoded = (text: string) => encodeURIComponent(text.toWellFormed());
 
 describe('a listing with a cursor', () => {
-  it('is one of those that this file knows', async () => {
+  it('is covered by this file for every operation with a cursor', async () => {
     const known = operations.filter(({ parameters }) => parameters.some(({ name }) => name === 'cursor'));
     const targets = await listings();
     for (const { path } of known) {
@@ -191,7 +191,7 @@ describe('a listing with a cursor', () => {
     expect(known).not.toEqual([]);
   });
 
-  it('goes on behind it with the rows of the caller, whoever it was made for', async () => {
+  it("continues after the cursor with the caller's rows, whoever the cursor was made for", async () => {
     const all = await listings();
     for (const { rows } of all) expect(rows).not.toEqual([]);
     await fc.assert(
@@ -212,7 +212,7 @@ describe('a listing with a cursor', () => {
     );
   });
 
-  it('refuses any other text, or shows rows of the caller', async () => {
+  it('refuses any other text as a cursor, or shows rows of the caller', async () => {
     const all = await listings();
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...all), spoiled(), async (listing, text) => {
@@ -228,14 +228,14 @@ describe('a listing with a cursor', () => {
     );
   });
 
-  it('takes for a page whole numbers in range alone, and shows rows of the caller', async () => {
+  it('accepts only whole numbers in range as page and per_page, and shows rows of the caller', async () => {
     const number = fc.oneof(anyId(), respelled(anyId()), hostileText, fc.bigInt().map(String));
     const movements = (await listings()).filter(({ member }) => member === 'transactions');
     const name = fc.constantFrom('page', 'per_page');
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...movements), name, number, async ({ target, rows }, which, text) => {
         const answer = await get(`${target}&${which}=${encoded(text)}`);
-        // Spelled as `+` it is a space, which the query cannot tell apart.
+        // A `+` in a query means a space, so the two cannot be told apart.
         if (!/^0*[1-9]\d*$/.test(text)) expect(expectProblem(answer, 422)).toEqual([which]);
         if (answer.status !== 200) return void expect(expectProblem(answer, 422)).toEqual([which]);
         const ids = answer.body.transactions.map(({ id }: { id: number }) => String(id));
@@ -248,7 +248,7 @@ describe('a listing with a cursor', () => {
 });
 
 describe('an id in a path', () => {
-  it('is found in the one way it is written, and for its owner alone', async () => {
+  it('is accepted in one spelling only, and finds rows of its owner only', async () => {
     const withId = operations.flatMap((operation) =>
       operation.parameters.filter((it) => it.in === 'path').map(({ name }) => ({ operation, name })),
     );

@@ -8,7 +8,7 @@ import { openWire, sendAndEnd, type Wire, type WireRequest } from './fuzz/exchan
 import { type FuzzedRequest, requestsOf } from './fuzz/requests.ts';
 import { MARKER } from './fuzz/values.ts';
 
-/** Requests for each operation. Another seed and a hundred times as many are for a search; this many fit into `npm test`. */
+/** Requests for each operation. This many fit into `npm test`. To search for faults, use another seed and a hundred times as many. */
 const RUNS = 50;
 const SEED = 20_261_231;
 
@@ -30,12 +30,12 @@ const PLAN: WorldPlan = {
   outcomes: ['pending', 'delivered', 'failed'],
 };
 
-// All customers are made first: later so many wrong keys have come that none is believed which was not right before.
+// All customers are made first, because after many wrong keys the throttle accepts only keys that were right before.
 beforeAll(async () => {
   operations = await readOperations(service);
   wire = openWire(service.url);
   world = await createWorld(service, PLAN);
-  // With them, each new endpoint would need new headers too.
+  // With custom headers, each new endpoint would need new headers too.
   await service.runtime.database.query('UPDATE webhooks SET headers = NULL WHERE id IN (?)', [
     world.all.webhooks,
   ]);
@@ -60,7 +60,7 @@ async function createFailedImports(): Promise<World> {
   return failed;
 }
 
-/** Holds for every answer, whatever was asked. */
+/** Checks what holds for every answer to every request. */
 function expectDecentAnswer(answer: Answer, method: string): void {
   const { status, headers, body } = answer;
   const told = JSON.stringify({ headers: [...headers], body });
@@ -103,7 +103,7 @@ async function tryOutAll(operation: Operation): Promise<number[]> {
   return statuses;
 }
 
-/** Of what is a person's own words, nothing is changed on the way but the spaces around them. */
+/** Texts that a person has written come back unchanged, except for spaces at their ends. */
 function expectKept({ body }: WireRequest, kept: { title: string }): void {
   const { title = kept.title } = body === null ? {} : JSON.parse(body.text);
   expect(kept.title).toBe(title.trim());
@@ -112,8 +112,8 @@ function expectKept({ body }: WireRequest, kept: { title: string }): void {
 /** Reading comes first, while the listings are short. */
 const ORDER = ['GET', 'PATCH', 'POST', 'DELETE'];
 
-describe('whatever is sent to an operation', () => {
-  it('is answered as the document says, or with a problem that repeats nothing of it', async () => {
+describe('a random request to an operation', () => {
+  it('is answered as the document says, or with a problem that repeats nothing of the request', async () => {
     expect(operations.filter(({ method }) => !ORDER.includes(method))).toEqual([]);
     const unreached: string[] = [];
     for (const method of ORDER) {
@@ -125,19 +125,19 @@ describe('whatever is sent to an operation', () => {
           }),
       );
     }
-    // Only then was more tried than how it refuses. A new operation may need good values in fuzz/values.ts.
+    // Every operation must succeed at least once, or only its refusals were tried. A new operation may need good values in fuzz/values.ts.
     expect(unreached).toEqual([]);
   }, 120_000);
 
-  it('leaves a service that works', async () => {
+  it('leaves the service working', async () => {
     for (const path of ['/v1/accounts', '/readyz']) {
       expect((await service.call('GET', path, { key: world.key })).status).toBe(200);
     }
   });
 });
 
-describe('a method that a path does not take', () => {
-  it('is refused with the ones it takes', async () => {
+describe('a method that a path does not support', () => {
+  it('is refused with 405', async () => {
     const { key, all } = world;
     for (const path of new Set(operations.map((operation) => operation.path))) {
       const methods = operations.filter((it) => it.path === path).map(({ method }) => method);
@@ -201,7 +201,7 @@ describe('bytes that are hardly HTTP', () => {
   );
   const body = fc.constantFrom('', '{}', '0\r\n\r\n', 'zz\r\n', 'ffffffffffffffff\r\nx', '\u0000\u0000');
 
-  it('end with an answer of the same kind, or with none', async () => {
+  it('get a problem as an answer, or none', async () => {
     await fc.assert(
       fc.asyncProperty(line, fc.array(header, { maxLength: 3 }), body, async (first, headers, rest) => {
         const bytes = `${[first, ...headers, 'Connection: close'].join('\r\n')}\r\n\r\n${rest}`;

@@ -30,12 +30,12 @@ const guess = (from: string, times: number) =>
 
 const count = (answers: Answer[], status: number) => answers.filter((it) => it.status === status).length;
 
-/** All that two answers could differ in, but for the seconds that pass between them. */
+/** Everything in which two answers could differ, except the seconds that pass between them. */
 const told = ({ status, headers, body: { request_id: _, ...body } }: Answer) =>
   JSON.stringify([status, [...headers.keys()], body]).replace(/in \d+ s/g, 'in n s');
 
-describe('whoever guesses API keys', () => {
-  it('learns nothing more after a hundred in ten seconds, not even from a right one', async () => {
+describe('a client that guesses API keys', () => {
+  it('learns nothing after a hundred wrong keys in ten seconds, not even whether a key is right', async () => {
     const [guesser, bystander] = [newAddress(), newAddress()];
     const [{ api_key: used }, { api_key: unused }] = [await service.customer(), await service.customer()];
     expect((await ask(bystander, used)).status).toBe(200);
@@ -49,17 +49,17 @@ describe('whoever guesses API keys', () => {
     }
     expect(told(right)).toBe(told(wrong));
 
-    // Others at the same address, those without a key, and other addresses go on.
+    // Known keys at the same address, requests without a key, and other addresses are not throttled.
     expect((await ask(guesser, used)).status).toBe(200);
     expectProblem(await ask(guesser, undefined), 401);
     expectProblem(await ask(bystander, unknownKey()), 401);
     await until('the ten seconds are over', async () => (await ask(guesser, unused)).status === 200);
   });
 
-  it('gains nothing by sending many at once, whose keys are all being looked for already', async () => {
+  it('gains nothing by sending many keys at once', async () => {
     const attempt = limitGuesses(service.runtime);
     const from = newAddress();
-    // Found only after all have been sent.
+    // Keys are found only after all have been sent.
     const looking = new Promise((resolve) => setImmediate(resolve));
     const send = (found: Caller | null) =>
       attempt({ hash: randomBytes(32), address: from, find: () => looking.then(() => found) }).then(
@@ -70,7 +70,7 @@ describe('whoever guesses API keys', () => {
     expect(await Promise.all(outcomes)).toEqual([...Array(100).fill('told'), ...Array(21).fill('refused')]);
   });
 
-  it('gains nothing by going to another process', async () => {
+  it('gains nothing by using another process', async () => {
     const guesser = newAddress();
     const other = await startApi(service.runtime, createStatementFormats([]));
     onTestFinished(() => other.stop());
@@ -92,7 +92,7 @@ describe('whoever guesses API keys', () => {
     expect([count(answers, 401), count(answers, 429)]).toEqual([100, 10]);
   });
 
-  it('is not helped by a key that was right until it was deleted', async () => {
+  it('gains nothing from a key that was right until it was deleted', async () => {
     const guesser = newAddress();
     const { api_key: key } = await service.customer();
     const made = await service.call('POST', '/v1/apikeys', {
@@ -122,7 +122,7 @@ describe('whoever guesses API keys', () => {
   });
 });
 
-describe('a client, to the throttle,', () => {
+describe('the name of a client for the throttle', () => {
   it.each([
     ['192.0.2.7', '192.0.2.7'],
     ['::ffff:192.0.2.7', '192.0.2.7'],

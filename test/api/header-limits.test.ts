@@ -35,7 +35,7 @@ function expectRawProblem(text: string, status: number): string {
 
 const marker = (length: number) => 'MARKER'.padEnd(length, 'x');
 
-describe('the API answers a problem, and closes the connection, to', () => {
+describe('the API answers with a problem and closes the connection on', () => {
   it.each([
     ['a header of 17 KiB', request('/healthz', [`X: ${marker(17 * 1024)}`]), 431],
     ['headers of 8 MiB', request('/healthz', Array(8 * 1024).fill(`X: ${marker(1024)}`)), 431],
@@ -54,7 +54,7 @@ describe('the API answers a problem, and closes the connection, to', () => {
   });
 });
 
-it('the API answers 431 to the 101st header of a request, and goes on with the connection', async () => {
+it('the API answers 431 to a request with 101 headers, and keeps the connection open', async () => {
   const headers = (count: number) => Array.from({ length: count }, (_, i) => `X-${i}: MARKER`);
   // With Host: 100, 101, 3001; the last one closes the connection.
   const answer = await sendBytes(
@@ -71,14 +71,14 @@ it('the API answers 431 to the 101st header of a request, and goes on with the c
   ]);
 });
 
-it('the API leaves a long URL that fits to the route', async () => {
+it('a URL of 15 KiB reaches the route', async () => {
   const { api_key: key } = await service.customer();
   const long = marker(15 * 1024);
   expect((await service.call('GET', `/v1/${long}`, { key })).status).toBe(404);
   expect((await service.call('GET', `/v1/transactions?starts=${long}`, { key })).status).toBe(422);
 });
 
-it('cuts the connection of a client that goes on sending after its answer', async () => {
+it('the API cuts the connection of a client that keeps sending after its answer', async () => {
   const { hostname, port } = new URL(service.url);
   const socket = connect({ host: hostname, port: Number(port), allowHalfOpen: true });
   onTestFinished(() => void socket.destroy());
@@ -99,7 +99,7 @@ it('cuts the connection of a client that goes on sending after its answer', asyn
   expectRawProblem(answer, 400);
 });
 
-it('the API explains what it answers to headers that are too long', async () => {
+it('the API explains the problems of headers that are too long or too slow', async () => {
   for (const name of ['headers-too-large', 'request-timeout', 'rate-limited']) {
     expect((await service.call('GET', `/problems/${name}`)).status).toBe(200);
   }

@@ -4,17 +4,17 @@ import { useService } from '../support/service.ts';
 
 const service = useService({ roles: ['api'] });
 
-it('the service tells without a key that the process is alive, and which version it is', async () => {
+it('/healthz tells without a key that the process is alive, and its version', async () => {
   const { status, body } = await service.call('GET', '/healthz');
   expect([status, body]).toEqual([200, { status: 'ok', version: VERSION }]);
 });
 
-it('the service tells without a key that MySQL, Redis and the schema are ready', async () => {
+it('/readyz tells without a key that MySQL, Redis and the schema are ready', async () => {
   const { status, body } = await service.call('GET', '/readyz');
   expect([status, body]).toEqual([200, { status: 'ready', mysql: 'ok', redis: 'ok', migrations: 'ok' }]);
 });
 
-it('the service is not ready while a migration has not run', async () => {
+it('/readyz is not ready while a migration has not run', async () => {
   const { database } = service.runtime;
   const [migration] = await database.query<{ id: number; timestamp: string; name: string }[]>(
     'SELECT * FROM migrations ORDER BY id DESC LIMIT 1',

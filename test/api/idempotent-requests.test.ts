@@ -16,7 +16,7 @@ const listWebhooks = async (key: string) =>
   (await service.call('GET', '/v1/webhooks', { key })).body.webhooks as { id: number }[];
 
 describe('a POST with an Idempotency-Key', () => {
-  it('is carried out once, however often it is sent: each repetition gets the first response, without its secret', async () => {
+  it('is carried out once, however often it is sent, and each repetition gets the first response without its secret', async () => {
     const { api_key: key } = await service.customer();
     const name = randomUUID();
     const first = await post(key, '/v1/webhooks', name, webhook());
@@ -32,7 +32,7 @@ describe('a POST with an Idempotency-Key', () => {
     expect(JSON.stringify(rows)).not.toContain(first.body.webhook.secret);
   });
 
-  it('shows no API key and no API secret a second time', async () => {
+  it('does not show an API key or an API secret a second time', async () => {
     const { api_key: key } = await service.customer();
     const body = { title: 'ERP', account: 'all' };
     const made = await post(key, '/v1/apikeys', 'new-key', body);
@@ -42,7 +42,7 @@ describe('a POST with an Idempotency-Key', () => {
     expect((await post(key, '/v1/settings/api/rotate', 'new-secret')).body).toEqual({ api_secret: null });
   });
 
-  it('is refused without the scope of the route, although the response is stored', async () => {
+  it('is refused without the scope of the route, although its response is stored', async () => {
     const { api_key: key, customer } = await service.customer();
     const { apikey: reader } = await insertApiKey(service.runtime.database, {
       customerId: customer.id,
@@ -75,7 +75,7 @@ describe('a POST with an Idempotency-Key', () => {
     expect(answers.some(({ status }) => status === 200)).toBe(true);
   });
 
-  it('is refused when the key came with another request, and carried out again after an error', async () => {
+  it('is refused when the key came with another request, and can be repeated after an error', async () => {
     const { api_key: key } = await service.customer();
     const name = randomUUID();
     expectProblem(await post(key, '/v1/webhooks', name, webhook({ event: 'NONE' })), 422);
@@ -88,7 +88,7 @@ describe('a POST with an Idempotency-Key', () => {
     ]);
   });
 
-  it('shares its keys with no other customer, and those of a limited API key with no other key', async () => {
+  it('shares its keys neither with another customer nor, for a limited API key, with another API key', async () => {
     const [{ api_key: key, customer }, stranger] = [await service.customer(), await service.customer()];
     const { id: account } = await createAccount(service, key);
     const limited = await insertApiKey(service.runtime.database, {
@@ -105,7 +105,7 @@ describe('a POST with an Idempotency-Key', () => {
     expect(new Set([...ids, made.body.webhook.id]).size).toBe(3);
   });
 
-  it('may be sent anew when its process died a minute ago, or after 24 hours', async () => {
+  it('may be sent again when its process died a minute ago, or after 24 hours', async () => {
     const { api_key: key } = await service.customer();
     const { database } = service.runtime;
     const name = randomUUID();

@@ -27,7 +27,7 @@ function createTestApp() {
 
 const nextPass = () => new Promise(setImmediate);
 
-it('a process works on so many requests at a time, and on fewer of one customer, and answers 503 to the others', async () => {
+it('a process limits the requests in progress, in all and of one customer, and answers 503 beyond the limits', async () => {
   const { ask, ends } = createTestApp();
   const first = Array.from({ length: 3 }, () => ask('a'));
   await nextPass();

@@ -36,7 +36,7 @@ describe('a key limited to accounts', () => {
     ]);
   });
 
-  it('lists its accounts and their movements alone', async () => {
+  it('lists only its accounts and their movements', async () => {
     const idsOf = async (key: string) =>
       (await service.call('GET', '/v1/accounts', { key })).body.accounts.map(({ id }: { id: number }) =>
         String(id),
@@ -54,7 +54,7 @@ describe('a key limited to accounts', () => {
     }
   });
 
-  it("finds no other account, nor an account's movements", async () => {
+  it('finds no other account, and no movements of other accounts', async () => {
     for (const path of [`/v1/accounts/${hidden}`, `/v1/accounts/${hidden}/transactions?starts=2000-01-01`]) {
       expectProblem(await service.call('GET', path, { key: limited }), 404);
       expect((await service.call('GET', path, { key: whole })).status).toBe(200);
@@ -62,14 +62,14 @@ describe('a key limited to accounts', () => {
     expectProblem(await service.call('GET', `/v1/accounts/${seen}`, { key: none }), 404);
   });
 
-  it('adds no accounts', async () => {
+  it('cannot add accounts', async () => {
     const body = { bank: 'Yeni Banka', title: 'Yeni', currency: 'TRY' };
     const before = await countRows(service);
     expectProblem(await service.call('POST', '/v1/accounts', { key: limited, body }), 403);
     expect(await countRows(service)).toEqual(before);
   });
 
-  it('subscribes to its accounts, but neither to all nor to others', async () => {
+  it('creates webhooks for its accounts, but neither for all accounts nor for others', async () => {
     const subscribe = (key: string, account: string) =>
       service.call('POST', '/v1/webhooks', { key, body: webhook({ account }) });
     expectProblem(await subscribe(limited, 'all'), 403);
@@ -89,7 +89,7 @@ describe('a key limited to accounts', () => {
     expect((await service.call('GET', '/v1/webhooks', { key: whole })).body.webhooks).toHaveLength(3);
   });
 
-  it('imports into its accounts alone: JSON is refused whole, NDJSON by the row', async () => {
+  it('imports only into its accounts: other movements make JSON refused as a whole, and NDJSON row by row', async () => {
     const rows = [movement(seen, { unique_id: 'new' }), movement(hidden, { unique_id: 'new' })];
     const before = await countRows(service);
     const json = await service.call('POST', '/v1/imports', { key: limited, body: { transactions: rows } });
@@ -107,7 +107,7 @@ describe('a key limited to accounts', () => {
     expect(body.errors).toEqual([{ line: 2, path: 'account_id', message: expect.any(String) }]);
   });
 
-  it('sees its own imports alone', async () => {
+  it('sees only its own imports', async () => {
     const theirs = await importMovements(service, whole, []);
     const mine = await importMovements(service, limited, []);
     const list = await service.call('GET', '/v1/imports', { key: limited });
@@ -120,7 +120,7 @@ describe('a key limited to accounts', () => {
     expect((await service.call('GET', `/v1/imports/${mine.id}`, { key: whole })).status).toBe(200);
   });
 
-  it('is not told of the import of another key by an Idempotency-Key', async () => {
+  it('does not get the import of another key by an Idempotency-Key', async () => {
     const send = (key: string) =>
       service.call('POST', '/v1/imports', {
         key,
@@ -133,7 +133,7 @@ describe('a key limited to accounts', () => {
     expect(mine.body.import.id).not.toBe(theirs.body.import.id);
   });
 
-  it('reaches neither the webhooks nor the deliveries of other accounts', async () => {
+  it('finds neither webhooks nor deliveries of other accounts', async () => {
     const made = await service.call('POST', '/v1/webhooks', {
       key: whole,
       body: webhook({ account: hidden }),

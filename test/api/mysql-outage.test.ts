@@ -49,7 +49,7 @@ afterAll(async () => {
   await rm(dataDir, { recursive: true, force: true });
 });
 
-it('the API answers 503 with Retry-After while MySQL is unreachable, and by itself 200 when it is back', async () => {
+it('the API answers 503 with Retry-After while MySQL is unreachable, and 200 again when it is back', async () => {
   const { api_key } = await createCustomer(service.runtime, 'Müşteri');
   const get = (path: string) => send(service.url + path, { headers: { Authentication: api_key } });
   expect((await get('/v1/accounts')).status).toBe(200);

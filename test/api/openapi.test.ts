@@ -52,7 +52,7 @@ describe('/openapi.json', () => {
     });
   });
 
-  it('has every route under /v1, and none that is not there', () => {
+  it('has every route under /v1, and no other', () => {
     const app = createApp(service.runtime, createAddressGuard({ allow: [] }), {
       formats: createStatementFormats([]),
     });
@@ -66,7 +66,7 @@ describe('/openapi.json', () => {
     expect(described).toEqual(expect.arrayContaining(['GET /healthz', 'GET /readyz']));
   });
 
-  it('says of each operation under /v1 that it needs a key, and of the others that they do not', () => {
+  it('says that each operation under /v1 needs a key, and that the others do not', () => {
     const schemes = Object.keys(document.components.securitySchemes);
     expect(document.security.flatMap((it) => Object.keys(it)).sort()).toEqual(schemes.sort());
     for (const { path, operation } of operations) {
@@ -79,7 +79,7 @@ describe('/openapi.json', () => {
     }
   });
 
-  it('tells of the rate limit on each answer under /v1, and when to come back', () => {
+  it('describes the rate limit on each answer under /v1, and Retry-After', () => {
     for (const { path, operation } of operations) {
       for (const [status, { headers = {} }] of Object.entries(operation.responses)) {
         const names = path.startsWith('/v1/') ? ['RateLimit-Policy', 'RateLimit'] : [];
@@ -91,7 +91,7 @@ describe('/openapi.json', () => {
     }
   });
 
-  it('gives each operation a summary, a name of its own, a tag and a success', () => {
+  it('gives each operation a summary, a unique name, a tag and a success', () => {
     for (const { operation } of operations) {
       expect(operation.summary).toMatch(/./);
       expect(operation.tags).toHaveLength(1);
@@ -115,7 +115,7 @@ describe('/openapi.json', () => {
     }
   });
 
-  it('has a schema for each body, in and out, that leads nowhere but into the document', () => {
+  it('has a schema for each body, in and out, with references only inside the document', () => {
     const bodies = operations.flatMap(({ operation }) => [
       ...Object.entries(operation.requestBody?.content ?? {}),
       ...Object.values(operation.responses).flatMap(({ content = {} }) => Object.entries(content)),
@@ -141,14 +141,14 @@ describe('/openapi.json', () => {
     }
   });
 
-  it('tells the errors of a status apart by their types', () => {
+  it('tells the errors of one status apart by their types', () => {
     const { content = {} } = document.paths['/v1/webhooks']?.post?.responses['403'] ?? {};
     expect(content['application/problem+json']?.schema).toMatchObject({
       properties: { type: { enum: ['/problems/missing-scope', '/problems/limited-api-key'] } },
     });
   });
 
-  it('shows what a webhook and a movement are made of', () => {
+  it('shows the fields of a webhook and a movement', () => {
     const schemaOf = (path: string) => document.paths[path]?.post?.requestBody?.content['application/json'];
     expect(schemaOf('/v1/webhooks')).toEqual({ schema: { $ref: '#/components/schemas/NewWebhook' } });
     expect(schemaOf('/v1/imports')).toEqual({ schema: { $ref: '#/components/schemas/NewImport' } });
@@ -170,7 +170,7 @@ describe('/openapi.json', () => {
       expect(imports).toContain(`"${field}"`);
   });
 
-  it('names no default that is refused, because generated clients send them', async () => {
+  it('names no default that the API refuses, because generated clients send defaults', async () => {
     const { api_key: key } = await service.customer();
     const parameters = document.paths['/v1/imports']?.post?.parameters ?? [];
     const defaults = parameters.flatMap(({ name, schema }) =>

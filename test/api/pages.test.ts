@@ -6,7 +6,7 @@ import { useService } from '../support/service.ts';
 const service = useService({ roles: ['api'] });
 
 describe('/docs', () => {
-  it('is a page that names only files of its own, each of them there', async () => {
+  it('is a page that names only files of its own, and each of them exists', async () => {
     const page = await service.call('GET', '/docs');
     expect(page.status).toBe(200);
     expect(page.headers.get('content-type')).toMatch(/^text\/html/);
@@ -22,7 +22,7 @@ describe('/docs', () => {
     }
   });
 
-  it('lets the browser load nothing from elsewhere', async () => {
+  it('does not let the browser load anything from elsewhere', async () => {
     const { headers } = await service.call('GET', '/docs');
     const policy = headers.get('content-security-policy') ?? '';
     expect(policy).toContain("default-src 'none'");
@@ -32,7 +32,7 @@ describe('/docs', () => {
     expect(headers.get('x-content-type-options')).toBe('nosniff');
   });
 
-  it('is found with a slash behind it too', async () => {
+  it('is also found with a trailing slash', async () => {
     const { status, headers } = await service.call('GET', '/docs/');
     expect([status, headers.get('location')]).toEqual([302, '/docs']);
   });
@@ -42,7 +42,7 @@ describe('/docs', () => {
     '/docs/package.json',
     '/docs/%2e%2e/package.json',
     '/docs/constructor',
-  ])('gives away no other file: %s', async (path) => {
+  ])('serves no other file: %s', async (path) => {
     expectProblem(await service.call('GET', path), 404);
   });
 });
@@ -57,11 +57,11 @@ describe('/problems', () => {
     }
   });
 
-  it.each(['constructor', '__proto__', 'toString'])('does not take %s for one', async (name) => {
+  it.each(['constructor', '__proto__', 'toString'])('answers 404 to %s', async (name) => {
     expectProblem(await service.call('GET', `/problems/${name}`), 404);
   });
 
-  it('is where the type of an error leads to', async () => {
+  it('has the page that the type of an error links to', async () => {
     const { body } = await service.call('GET', '/v1/accounts');
     expect((await service.call('GET', body.type)).status).toBe(200);
   });

@@ -6,10 +6,10 @@ import { useService } from '../support/service.ts';
 
 const service = useService({ roles: ['api'] });
 
-/** A body to be refused goes to each route that takes one. */
+/** The routes that take a body. Each must refuse the bad ones. */
 const BODY_ROUTES = ['/v1/webhooks', '/v1/accounts', '/v1/imports'];
 
-describe('errors', () => {
+describe('the API', () => {
   it.each([
     ['/v1/nothing', 'GET'],
     ['/nothing', 'GET'],
@@ -45,46 +45,52 @@ describe('errors', () => {
     expect(allow).not.toContain(method);
   });
 
-  it.each(BODY_ROUTES)('answers 415 on %s to what is not JSON, 400 to what is no JSON', async (path) => {
-    const { api_key: key } = await service.customer();
-    const before = await countRows(service);
-    for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonMARKER']) {
-      const answer = await service.call('POST', path, { key, body: '{}', type });
-      expectProblem(answer, 415);
-      expect(answer.body.detail).toContain('application/json');
-      expect(JSON.stringify(answer.body)).not.toContain('MARKER');
-    }
-    expectProblem(await send(service.url + path, { method: 'POST', headers: { Authentication: key } }), 415);
-    expectProblem(
-      await service.call('POST', path, { key, body: '{}', headers: { 'Content-Encoding': 'gzip' } }),
-      415,
-    );
-    const malformed = [
-      '',
-      ' ',
-      '{',
-      '{"MARKER":}',
-      "{'a':1}",
-      '{} {}',
-      'NaN',
-      '{"a":1,}',
-      '['.repeat(200_000),
-    ];
-    for (const body of [
-      ...malformed,
-      Buffer.from('7b22c3287d', 'hex'),
-      Buffer.from('{"a":"MARKER\xff"}', 'latin1'),
-    ]) {
-      const answer = await send(service.url + path, {
-        method: 'POST',
-        headers: { Authentication: key, 'Content-Type': 'application/json; charset=utf-8' },
-        body: [body],
-      });
-      expectProblem(answer, 400);
-      expect(JSON.stringify(answer.body)).not.toContain('MARKER');
-    }
-    expect(await countRows(service)).toEqual(before);
-  });
+  it.each(BODY_ROUTES)(
+    'answers 415 on %s to a body that is not declared as JSON, and 400 to broken JSON',
+    async (path) => {
+      const { api_key: key } = await service.customer();
+      const before = await countRows(service);
+      for (const type of ['text/plain', 'application/x-www-form-urlencoded', 'application/jsonMARKER']) {
+        const answer = await service.call('POST', path, { key, body: '{}', type });
+        expectProblem(answer, 415);
+        expect(answer.body.detail).toContain('application/json');
+        expect(JSON.stringify(answer.body)).not.toContain('MARKER');
+      }
+      expectProblem(
+        await send(service.url + path, { method: 'POST', headers: { Authentication: key } }),
+        415,
+      );
+      expectProblem(
+        await service.call('POST', path, { key, body: '{}', headers: { 'Content-Encoding': 'gzip' } }),
+        415,
+      );
+      const malformed = [
+        '',
+        ' ',
+        '{',
+        '{"MARKER":}',
+        "{'a':1}",
+        '{} {}',
+        'NaN',
+        '{"a":1,}',
+        '['.repeat(200_000),
+      ];
+      for (const body of [
+        ...malformed,
+        Buffer.from('7b22c3287d', 'hex'),
+        Buffer.from('{"a":"MARKER\xff"}', 'latin1'),
+      ]) {
+        const answer = await send(service.url + path, {
+          method: 'POST',
+          headers: { Authentication: key, 'Content-Type': 'application/json; charset=utf-8' },
+          body: [body],
+        });
+        expectProblem(answer, 400);
+        expect(JSON.stringify(answer.body)).not.toContain('MARKER');
+      }
+      expect(await countRows(service)).toEqual(before);
+    },
+  );
 
   it.each(BODY_ROUTES)('answers 422 on %s to JSON that is no object', async (path) => {
     const { api_key: key } = await service.customer();
@@ -95,7 +101,7 @@ describe('errors', () => {
     }
   });
 
-  it("gives every answer a request id, the caller's own if it is plain", async () => {
+  it("gives every answer a request id, which is the caller's own if it is plain", async () => {
     const { api_key: key } = await service.customer();
     const own = await service.call('GET', '/v1/banks', { key, headers: { 'X-Request-Id': 'my-id-1' } });
     expect(own.headers.get('x-request-id')).toBe('my-id-1');
@@ -126,7 +132,7 @@ describe('errors', () => {
     ['a host that is none', 'GET /healthz HTTP/1.1\r\nHost: MAR KER/\r\nConnection: close\r\n\r\n', 400],
     ['a target that is none', 'GET http://[MARKER/ HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', 400],
     ['a backslash', 'GET /v1\\MARKER HTTP/1.1\r\nHost: a\r\nConnection: close\r\n\r\n', 400],
-  ])('answers a problem to %s', async (_case, bytes, status) => {
+  ])('answers with a problem to %s', async (_case, bytes, status) => {
     const answer = await sendBytes(service.url, bytes);
     const [head = '', body = ''] = answer.split('\r\n\r\n');
     expect(head).toMatch(new RegExp(`^HTTP/1.1 ${status} `));

@@ -49,7 +49,7 @@ async function statuses(times: number, ask: () => Promise<{ status: number } | n
 
 const servedThenRefused = [...Array<number>(10).fill(200), 429];
 
-it('the rate limit counts down with every answer, refuses what is beyond the limit, and serves again after Retry-After', async () => {
+it('the rate limit counts down with every answer, refuses requests beyond the limit, and serves again after Retry-After', async () => {
   const { key } = await newKey();
   const { api_key: other } = await service.customer();
   const call = (path: string, method = 'GET') => service.call(method, path, { key });
@@ -78,7 +78,7 @@ it('the rate limit counts down with every answer, refuses what is beyond the lim
   expect(served.headers.get('ratelimit')).toMatch(/^"default";r=9;/);
 });
 
-it('the rate limit is one for all processes on one Redis', async () => {
+it('the rate limit is shared by all processes on one Redis', async () => {
   const { key } = await newKey();
   const [one, two] = [await anotherApi({ rateLimit: 20 }), await anotherApi({ rateLimit: 20 })];
   expect(await statuses(200, () => one(key))).toEqual(Array(200).fill(200));
@@ -91,7 +91,7 @@ it('the rate limit is one for all processes on one Redis', async () => {
   expect(served).toBeLessThan(200);
 });
 
-it('limits by its own count while Redis is unreachable, and shares it again afterwards', async () => {
+it('the rate limit is counted by each process while Redis is unreachable, and shared again afterwards', async () => {
   const [before, after] = [await newKey(), await newKey()];
   const { redis } = service.runtime;
   redis.disconnect();
@@ -119,7 +119,7 @@ it('the rate limit does not wait for a Redis that hangs', async () => {
   expect(answers).toEqual(servedThenRefused);
 });
 
-it('the rate limit does not hold against a key what Redis keeps too long because its clock was set back', async () => {
+it("the rate limit does not block a key for longer when Redis's clock was set back", async () => {
   const { key, count } = await newKey();
   const { redis } = service.runtime;
   await redis.set(count, '10', 'EX', 3_600);

@@ -6,7 +6,7 @@ import { useService } from '../support/service.ts';
 const service = useService({ roles: ['api'] });
 
 describe('while Redis is unreachable', () => {
-  it('imports are accepted and kept, everything else answers, and /readyz and /ops tell of it', async () => {
+  it('imports are accepted and kept, everything else answers, and /readyz and /ops report it', async () => {
     const { api_key: key } = await service.customer();
     const { id } = await createAccount(service, key);
     const { redis, queues, database } = service.runtime;

@@ -11,7 +11,7 @@ const service = useService({ roles: ['api'] });
 
 const REDOCLY = fileURLToPath(new URL('../../node_modules/.bin/redocly', import.meta.url));
 
-it('Redocly finds nothing in the OpenAPI document, with all recommended rules', async () => {
+it('Redocly reports nothing about the OpenAPI document with all recommended rules', async () => {
   const folder = await mkdtemp(join(tmpdir(), 'ledgerbell-openapi-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const path = join(folder, 'openapi.json');

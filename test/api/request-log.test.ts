@@ -5,7 +5,7 @@ import { createBaseApp } from '../../src/api/middleware/base-app.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { send } from '../support/raw-http.ts';
 
-it('the log names the client of each request, also behind a trusted proxy, and nothing of its query', async () => {
+it('the request log names the client of each request, also behind a trusted proxy, and nothing of its query', async () => {
   const lines: string[] = [];
   const log = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(line) });
   const app = createBaseApp({ config: readConfig({ TRUSTED_PROXIES: '127.0.0.1/32' }), log });

@@ -8,7 +8,7 @@ const service = useService({ roles: ['api'] });
 const address = ({ path }: Operation): string => path.replaceAll(/\{\w+\}/g, '1');
 
 describe('every route under /v1', () => {
-  it('refuses a query parameter that it does not know, with its name', async () => {
+  it('refuses an unknown query parameter, and names it', async () => {
     const { api_key: key } = await service.customer();
     const operations = (await readOperations(service)).filter(({ path }) => path.startsWith('/v1/'));
     expect(operations.length).toBeGreaterThan(25);

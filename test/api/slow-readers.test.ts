@@ -51,7 +51,7 @@ const readPage = async () => {
 const residentBytes = () =>
   1024 * Number(execFileSync('ps', ['-o', 'rss=', '-p', String(service.child.pid)], { encoding: 'utf8' }));
 
-/** A client that asks again and again on one connection, has begun to be answered, and reads on only when it is told to. */
+/** A client that sends many requests on one connection, and has received the beginning of the first answer. It reads on only when it is told to. */
 async function stalledReader(requests: number): Promise<Socket> {
   const socket = connect(Number(url.port), url.hostname);
   socket.write(
@@ -61,13 +61,13 @@ async function stalledReader(requests: number): Promise<Socket> {
   return socket;
 }
 
-it('a listing holds no more than a page for each client that reads slowly, and serves the others', async () => {
+it('a listing holds at most a page for each client that reads slowly, and serves the other clients', async () => {
   for (let i = 0; i < 5; i += 1) await Promise.all(Array.from({ length: READERS }, readPage));
   const page = (await readPage()).length;
   const before = residentBytes();
   const readers: Socket[] = [];
   for (let i = 0; i < READERS; i += 1) readers.push(await stalledReader(AHEAD));
-  // Each is far behind the first it was answered; had the service worked ahead for them, it would be done by now.
+  // Every slow client waits at its first answer. If the service prepared further answers for it, they would be ready by now.
   for (let i = 0; i < AHEAD; i += 1) expect(await readPage()).toHaveLength(page);
   const held = residentBytes() - before;
   for (const reader of readers) reader.destroy();
@@ -75,7 +75,7 @@ it('a listing holds no more than a page for each client that reads slowly, and s
   expect(held / MIB).toBeLessThan((2 * READERS * page) / MIB + 80);
 });
 
-it('a listing gives a client that reads on all that it asked for, in order and whole', async () => {
+it('a listing gives a slow client everything it asked for when it reads on, in order and whole', async () => {
   const page = await readPage();
   const reader = await stalledReader(10);
   let read = 0;

@@ -29,7 +29,7 @@ beforeAll(async () => {
   operations = (await readOperations(service)).filter(({ path }) => path.startsWith('/v1/'));
 });
 
-/** Names of operations, to see at the end that none was left out. */
+/** Names of the operations that were requested, to check at the end that none was left out. */
 const asked = new Set<string>();
 
 function ask({ key }: Actor, { operation, target, body }: Request): Promise<Answer> {
@@ -40,14 +40,14 @@ function ask({ key }: Actor, { operation, target, body }: Request): Promise<Answ
 const askAll = (actor: Actor, requests: readonly Request[]): Promise<Answer[]> =>
   Promise.all(requests.map((request) => ask(actor, request)));
 
-/** First, middle and last: of many of one kind these are enough. */
+/** The first, the middle and the last. Of many objects of a kind, these are enough. */
 function pick(ids: readonly string[], turn: number): string {
   const id = [ids[0], ids[ids.length >> 1], ids.at(-1)][turn];
   if (id === undefined) throw new Error('there is nothing to ask about');
   return id;
 }
 
-/** Asks about `hidden` as `actor`, who must be told of each what is told of nothing at all. @returns the answers. */
+/** Asks about `hidden` as `actor`, who must get the same answer for each as for an object that does not exist. @returns the answers. */
 async function expectHidden(actor: Actor, hidden: Objects): Promise<Answer[]> {
   const ofNothing = await askAll(actor, requestsAbout(operations, nobodysIn, actor));
   const answers: Answer[] = [];
@@ -65,7 +65,7 @@ async function expectHidden(actor: Actor, hidden: Objects): Promise<Answer[]> {
   return answers;
 }
 
-/** The same requests by one who may: they would else have been refused for another reason. What deletes comes last. */
+/** The same requests with a key that may make them. They must succeed, or they were refused for another reason. Deletions come last. */
 async function expectOpen(owner: Actor, objects: Objects): Promise<void> {
   const requests = requestsAbout(operations, (collection) => pick(idsOf(objects, collection), 2), owner);
   // The webhooks of an account are deleted with it, and the key that is deleted may be the one that asks.
@@ -79,7 +79,7 @@ async function expectOpen(owner: Actor, objects: Objects): Promise<void> {
   }
 }
 
-/** Asks what names no object at all, and changes something of the caller's own. @returns the answers. */
+/** Makes the requests that name no object and change something of the caller's own. @returns the answers. */
 async function askTheRest(actor: Actor): Promise<Answer[]> {
   const answers: Answer[] = [];
   const referring = new Set(
@@ -95,7 +95,7 @@ async function askTheRest(actor: Actor): Promise<Answer[]> {
   return answers;
 }
 
-/** Where an operation leads for each of the objects that a key sees. */
+/** The paths of an operation, one for each object that a key sees. */
 function targetsOf(operation: Operation, actor: Actor): string[] {
   const [, name] = /\{(\w+)\}/.exec(operation.path) ?? [];
   const ids = name === undefined ? [''] : idsOf(actor.own, collectionOf(operation.path, name));
@@ -152,7 +152,7 @@ function expectNothingOf({ secrets }: World, answers: unknown): void {
 const whole = ({ key, all }: World): Actor => ({ key, own: all });
 const limited = ({ limitedKey, limited: own }: World): Actor => ({ key: limitedKey, own });
 
-/** Follows the owner's links: a cursor names a place, and gives no right to what is there. */
+/** Follows the owner's links with another key, because a cursor is a position and gives no rights. */
 async function expectOwnRowsBehind(linksOf: Actor, follower: Actor): Promise<void> {
   const { headers } = await service.call('GET', '/v1/transactions?starts=2000-01-01&per_page=1', {
     key: linksOf.key,
@@ -163,7 +163,7 @@ async function expectOwnRowsBehind(linksOf: Actor, follower: Actor): Promise<voi
     expect(follower.own.accounts).toContain(String(row.account_id));
 }
 
-/** The key that another one's import was sent with is free, and its rows of another one's accounts are refused. */
+/** The Idempotency-Key of another caller's import is free, and rows for another caller's accounts are refused. */
 async function expectOwnImports(actor: Actor, other: World, account: string): Promise<unknown> {
   const send = async (accountId: string) => {
     const { status, body } = await service.call('POST', '/v1/imports', {
@@ -191,8 +191,8 @@ async function expectOwnImports(actor: Actor, other: World, account: string): Pr
   return refused;
 }
 
-describe('over all operations', () => {
-  it('a customer neither reads, changes, sends again nor counts what is another one’s', async () => {
+describe('across all operations', () => {
+  it('a customer neither reads, changes, sends again nor counts anything of another customer', async () => {
     await fc.assert(
       fc.asyncProperty(worldPlan('Kendi'), worldPlan('Yabanci'), async (ownPlan, otherPlan) => {
         const own = await createWorld(service, ownPlan);
@@ -223,7 +223,7 @@ describe('over all operations', () => {
     );
   }, 120_000);
 
-  it('a key limited to accounts neither reads, changes nor sends again what is of the others', async () => {
+  it('a key limited to accounts neither reads, changes nor sends again anything of other accounts', async () => {
     await fc.assert(
       fc.asyncProperty(worldPlan('Kendi'), async (plan) => {
         const world = await createWorld(service, plan);
@@ -240,7 +240,7 @@ describe('over all operations', () => {
     );
   });
 
-  it('none was left out', () => {
+  it('every operation was covered by these tests', () => {
     expect(operations.map(({ name }) => name).filter((name) => !asked.has(name))).toEqual([]);
   });
 });

@@ -14,7 +14,7 @@ describe('two customers', () => {
     [one, two] = [await service.customer('Bir'), await service.customer('İki')];
   });
 
-  it('may store movements of the same unique_id', async () => {
+  it('may store movements with the same unique_id', async () => {
     for (const { api_key } of [one, two]) {
       const account = await createAccount(service, api_key);
       const same = movement(account.id, { unique_id: 'same' });

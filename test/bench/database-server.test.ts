@@ -6,6 +6,6 @@ it.each([
   { version: '11.8.3-MariaDB-log', name: 'MariaDB 11.8.3' },
   { version: '9.7.0', name: 'MySQL 9.7.0' },
   { version: '8.0.44-0ubuntu0.24.04.1', name: 'MySQL 8.0.44' },
-])('SELECT VERSION() says $version: the server is $name', ({ version, name }) => {
+])('the version $version means the server $name', ({ version, name }) => {
   expect(nameServer(version)).toBe(name);
 });

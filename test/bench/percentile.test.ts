@@ -10,7 +10,7 @@ describe('percentile', () => {
     { count: 1_000, part: 0.99, value: 990 },
     { count: 10_000, part: 0.999, value: 9_990 },
     { count: 1, part: 0.99, value: 1 },
-  ])('$part of the numbers up to $count is $value', ({ count, part, value }) => {
+  ])('at $part of the numbers up to $count is $value', ({ count, part, value }) => {
     expect(percentile(upTo(count), part)).toBe(value);
   });
 });
@@ -26,20 +26,20 @@ describe('samplesNeeded', () => {
 });
 
 describe('percentilesOf', () => {
-  it('takes samples in any order', () => {
+  it('accepts samples in any order', () => {
     const samples = upTo(1_000).reverse();
     expect(percentilesOf([[samples]], 0.99)).toEqual({ values: [[990]], pooled: false });
     expect(samples[0]).toBe(1_000);
   });
 
-  it('is of each round where each has enough samples', () => {
+  it('gives the percentile of each round if each has enough samples', () => {
     expect(percentilesOf([[upTo(1_000), upTo(2_000)], [upTo(3_000)]], 0.99)).toEqual({
       values: [[990, 1_980], [2_970]],
       pooled: false,
     });
   });
 
-  it('is of all rounds pooled where one round of one side has too few', () => {
+  it('gives the percentile of all rounds pooled if one round of one side has too few', () => {
     const sides = [
       [upTo(1_000), upTo(1_000)],
       [upTo(999), upTo(1_000)],
@@ -47,7 +47,7 @@ describe('percentilesOf', () => {
     expect(percentilesOf(sides, 0.99)).toEqual({ values: [[990], [990]], pooled: true });
   });
 
-  it('is null where a side has too few in all rounds together', () => {
+  it('gives null if a side has too few samples in all rounds together', () => {
     expect(percentilesOf([[upTo(500), upTo(499)]], 0.99)).toBeNull();
     expect(percentilesOf([[upTo(5_000)], [upTo(10)]], 0.99)).toBeNull();
   });

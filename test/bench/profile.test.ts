@@ -13,7 +13,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
 
-it('a profile tells where the time of a process went', async () => {
+it('a profile shows how a process spent its time', async () => {
   const script = `
     const { createHash } = require('node:crypto');
     const end = performance.now() + 300;
@@ -34,7 +34,7 @@ it('a profile tells where the time of a process went', async () => {
   expect(row).toMatch(/^1-hasher/);
 });
 
-it('a profile names packages, folders of the source, and what Node does by itself', () => {
+it("a profile names packages, folders of the source, and Node's own work", () => {
   const frame = (id: number, functionName: string, url: string) => ({ id, callFrame: { functionName, url } });
   const { parts } = summariseProfile({
     nodes: [

@@ -24,7 +24,7 @@ const report = (results: Report['results']): Report => ({
 });
 
 describe('summarise', () => {
-  it('takes median, least and greatest over the rounds, and of ratios within one round', () => {
+  it('gives median, least and greatest over the rounds, and of the ratios within each round', () => {
     const rounds = [[measured(50, 100)], [measured(90, 100)], [measured(100, 400)]];
     expect(summarise('deliveries', SERVER, rounds)).toEqual([
       {
@@ -43,12 +43,12 @@ describe('summarise', () => {
     ]);
   });
 
-  it('takes the mean of the two in the middle when the rounds are even in number', () => {
+  it('gives the mean of the middle two if the number of rounds is even', () => {
     const [result] = summarise('f', SERVER, [[measured(10, 10)], [measured(20, 10)]]);
     expect(result?.value.median).toBe(15);
   });
 
-  it('keeps apart what is held against two baselines', () => {
+  it('keeps results with two baselines apart', () => {
     const round = [measured(50, 100), measured(50, 25, { baseline: { name: 'jobs', value: 25 } })];
     const ratios = summarise('f', SERVER, [round, round]).map(({ baseline }) => [
       baseline?.name,
@@ -65,22 +65,22 @@ describe('summarise', () => {
     { value: 59, wanted: { atLeast: 0.6 }, met: false },
     { value: 150, wanted: { atMost: 1.5 }, met: true },
     { value: 151, wanted: { atMost: 1.5 }, met: false },
-  ])('compares the ratio $value/100 against $wanted as $met', ({ value, wanted, met }) => {
+  ])('compares the ratio $value/100 with $wanted as $met', ({ value, wanted, met }) => {
     expect(summarise('f', SERVER, [[measured(value, 100, { wanted })]])[0]?.met).toBe(met);
   });
 
-  it('compares the value itself where there is no baseline', () => {
+  it('compares the value itself if there is no baseline', () => {
     const memory = { name: 'peak', unit: 'MB', value: 301, wanted: { atMost: 300 } };
     expect(summarise('memory', SERVER, [[memory]])[0]).toMatchObject({ met: false });
     expect(summarise('memory', SERVER, [[{ ...memory, value: 300 }]])[0]).toMatchObject({ met: true });
   });
 
-  it('says nothing of met where nothing is wanted', () => {
+  it('has no met if nothing is wanted', () => {
     expect(summarise('f', SERVER, [[measured(1, 2)]])[0]).not.toHaveProperty('met');
   });
 });
 
-describe('summarise, of percentiles', () => {
+describe('summarise with percentiles', () => {
   const times = (count: number, wanted?: MeasuredTimes['wanted']): MeasuredTimes => ({
     name: 'latency, p99',
     unit: 'ms',
@@ -90,7 +90,7 @@ describe('summarise, of percentiles', () => {
     ...(wanted === undefined ? {} : { wanted }),
   });
 
-  it('takes the percentile of each round that has enough samples', () => {
+  it('gives the percentile of each round that has enough samples', () => {
     const [result] = summarise('f', SERVER, [[times(1_000, { atMost: 2 })], [times(2_000)]]);
     expect(result).toMatchObject({
       rounds: 2,
@@ -101,7 +101,7 @@ describe('summarise, of percentiles', () => {
     expect(result).not.toHaveProperty('pooled');
   });
 
-  it('pools all rounds where one alone has too few samples, and says so', () => {
+  it('pools all rounds if one alone has too few samples, and says so', () => {
     const results = summarise('f', SERVER, [[times(500)], [times(500)]]);
     expect(results).toMatchObject([
       {
@@ -114,14 +114,14 @@ describe('summarise, of percentiles', () => {
     expect(renderMarkdown(report(results)).at(-1)).toContain('| latency, p99, ms, all rounds pooled | 990 |');
   });
 
-  it('pools both sides when only one has too few samples', () => {
+  it('pools both sides if only one has too few samples', () => {
     const uneven = { ...times(1_000), times: times(600).times };
     expect(summarise('f', SERVER, [[uneven], [uneven]])).toMatchObject([
       { pooled: true, value: { median: 1_188 }, baseline: { value: { median: 990 } } },
     ]);
   });
 
-  it('leaves out what has too few samples in all rounds together', () => {
+  it('leaves out a figure with too few samples in all rounds together', () => {
     expect(summarise('f', SERVER, [[times(499)], [times(500)]])).toEqual([]);
     expect(
       summarise('f', SERVER, [[{ ...times(5_000), baseline: { name: 'a relay', times: [1] } }]]),
@@ -130,7 +130,7 @@ describe('summarise, of percentiles', () => {
 });
 
 describe('mergeReports', () => {
-  it('keeps what an earlier run measured of other figures and on other servers, with its day', () => {
+  it("keeps an earlier run's results for other figures and other servers, with their day", () => {
     const on = (server: string, figure: string, value: number) =>
       summarise(figure, server, [[measured(value, 100)]]);
     const earlier = report([
@@ -162,14 +162,14 @@ describe('mergeReports', () => {
   });
 });
 
-describe('the table', () => {
+describe('the table of results', () => {
   const results = summarise('deliveries', SERVER, [
     [measured(12_345, 20_000, { wanted: { atLeast: 0.6 } })],
     [measured(10_000, 20_000, { wanted: { atLeast: 0.6 } })],
     [measured(13_000, 20_000, { wanted: { atLeast: 0.6 } })],
   ]);
 
-  it('shows medians with least and greatest, the ratio, what is wanted and whether it is met', () => {
+  it('shows medians with least and greatest, the ratio, the target and whether it is met', () => {
     const lines = renderTerminal(report(results));
     expect(lines.find((line) => line.includes('deliveries, 2 webhooks'))).toMatch(
       /12,345 \(10,000 to 13,000\) +20,000 +0\.62 \(0\.50 to 0\.65\) +≥ 0\.6 +yes +MariaDB 10\.11\.19$/,
@@ -177,14 +177,14 @@ describe('the table', () => {
     expect(lines[0]).toContain('rounds: 3');
   });
 
-  it('is a row of as many cells as its heading in Markdown, with a dash for what there is not', () => {
+  it('has as many cells in each row as in its heading in Markdown, with a dash for a missing value', () => {
     const memory = summarise('memory', SERVER, [[{ name: 'peak', unit: 'MB', value: 120 }]]);
     const rows = renderMarkdown(report([...results, ...memory])).filter((line) => line.startsWith('|'));
     expect(rows.map((row) => row.split(' | ').length)).toEqual([9, 9, 9, 9]);
     expect(rows.at(-1)).toBe('| peak, MB | 120 | – | – | – | – | – | MariaDB 10.11.19 | 2026-01-15 |');
   });
 
-  it('names the server of each row, and all of them above the table', () => {
+  it('names the server of each row, and all servers above the table', () => {
     const onMysql = summarise('deliveries', 'MySQL 9.7.0', [[measured(9_000, 20_000)]]);
     const lines = renderTerminal(report([...results, ...onMysql]));
     expect(lines[0]).toContain('MariaDB 10.11.19, MySQL 9.7.0.');
@@ -194,7 +194,7 @@ describe('the table', () => {
     ]);
   });
 
-  it('takes the place of the one in the page, and leaves the rest of the page as it is', () => {
+  it('replaces the table in the page, and leaves the rest of the page as it is', () => {
     const page = 'before\n<!-- table: npm run bench -->\n\nold\n\n<!-- end of the table -->\nafter\n';
     expect(replaceTable(page, ['| new |'])).toBe(
       'before\n<!-- table: npm run bench -->\n\n| new |\n\n<!-- end of the table -->\nafter\n',
@@ -203,7 +203,7 @@ describe('the table', () => {
   });
 });
 
-describe('the picture', () => {
+describe('the picture of results', () => {
   it('names the server of each bar when there are several', () => {
     const wanted = { atLeast: 0.6 };
     const one = summarise('deliveries', SERVER, [[measured(50, 100, { wanted })]]);
@@ -214,7 +214,7 @@ describe('the picture', () => {
     );
   });
 
-  it('is an SVG whose text is text, with a panel for what should be long and one for what should be short', () => {
+  it('is an SVG with real text, and separate panels for figures to be long and figures to be short', () => {
     const svg = drawPicture([
       ...summarise('deliveries', SERVER, [[measured(50, 100, { wanted: { atLeast: 0.6 } })]]),
       ...summarise('latency', SERVER, [

@@ -38,7 +38,7 @@ async function customer() {
   };
 }
 
-it('balances are those of statements, or else of the last movements, the last day first', async () => {
+it('balances are taken from statements, or else from the last movements, and the last day comes first', async () => {
   const { balances, send, store } = await customer();
   await store([
     ['2026-03-01', '10.00', '60.00'],
@@ -68,7 +68,7 @@ it('balances are those of statements, or else of the last movements, the last da
   ]);
 });
 
-it('the balance of a day is that of its last movement, also if the last is listed first', async () => {
+it('the balance of a day is that of its last movement, also if the bank lists the last movement first', async () => {
   const { days, store } = await customer();
   await store([
     ['2026-03-05', '5.00', '18.00'],
@@ -78,7 +78,7 @@ it('the balance of a day is that of its last movement, also if the last is liste
   expect(await days()).toEqual(['2026-03-05 18.00 movement']);
 });
 
-it('a final statement is preferred to an interim one, and the last statement of a day to those before it', async () => {
+it('a final statement takes precedence over an interim one, and the last statement of a day over earlier ones', async () => {
   const { account, days, send } = await customer();
   await send(dayStatement(2, 2, 150, [-30]));
   await send(dayStatement(1, 2, 100, [50]));
@@ -92,7 +92,7 @@ it('a final statement is preferred to an interim one, and the last statement of 
   expect(await days()).toEqual(['2026-03-03 777.00 statement', '2026-03-02 120.00 statement']);
 });
 
-it('pages, days and keys limit what is listed', async () => {
+it('the list of balances is limited by page, days and key', async () => {
   const { key, account, days, get, store } = await customer();
   await store(['01', '02', '05', '09'].map((day) => [`2026-03-${day}`, '1.00', `${Number(day)}.00`]));
   const first = await get('?per_page=3');
@@ -112,7 +112,7 @@ it('pages, days and keys limit what is listed', async () => {
 
   for (const query of ['?from=2026-03-02&to=2026-03-01', '?days=1', '?from=2026-02-30', '?cursor=x'])
     expect((await get(query)).status, query).toBe(422);
-  // A cursor that nobody was given is one of another day.
+  // A cursor that was never given out is one for another day.
   const far = Buffer.from('d1:999999999999999999').toString('base64url');
   expect((await get(`?cursor=${far}`)).status).toBe(200);
   const other = await createAccount(service, key);
@@ -128,7 +128,7 @@ it('pages, days and keys limit what is listed', async () => {
   expect((await service.call('GET', `/v1/accounts/${account}/balances`, { key })).status).toBe(200);
 });
 
-it('a page goes on where very many movements have ended it', async () => {
+it('the list of balances continues on the next page after a page that very many movements have ended', async () => {
   const { account, get, store } = await customer();
   await store([['2026-03-01', '1.00', '1.00']]);
   // As many movements of the following days as are read for a page.

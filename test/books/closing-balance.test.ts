@@ -15,7 +15,7 @@ it.each<[string, Step[], number]>([
     2,
   ],
   [
-    'the last of steps in the other order is the first',
+    'the first of steps in reverse order is the last',
     [
       [150, 120],
       [100, 150],
@@ -24,7 +24,7 @@ it.each<[string, Step[], number]>([
     0,
   ],
   [
-    'the last of steps in any order is the one that no other goes on from',
+    'the step from which no other continues is the last, in whatever order they came',
     [
       [100, 150],
       [150, 120],
@@ -33,7 +33,7 @@ it.each<[string, Step[], number]>([
     1,
   ],
   [
-    'a statement without entries does not end the one before it',
+    'a statement without entries is not the last when another has entries',
     [
       [0, 100, 3],
       [100, 100, 0],
@@ -49,7 +49,7 @@ it.each<[string, Step[], number]>([
     0,
   ],
   [
-    'of two that are equally long, the one that came last is',
+    'of two equally long statements, the one that came last is the last',
     [
       [0, 150, 2],
       [0, 100, 2],
@@ -57,7 +57,7 @@ it.each<[string, Step[], number]>([
     1,
   ],
   [
-    'of steps that come back to where they began, the one that came last is',
+    'of steps that return to their first balance, the one that came last is the last',
     [
       [0, 100, 9],
       [100, 0, 1],
@@ -65,7 +65,7 @@ it.each<[string, Step[], number]>([
     1,
   ],
   [
-    'steps without an opening balance are taken in the order in which they came',
+    'of steps without an opening balance, the one that came last is the last',
     [
       [null, 100],
       [null, 150],
@@ -84,6 +84,6 @@ it.each<[string, Step[], number]>([
   expect(last?.id).toBe(String(expected));
 });
 
-it('nothing has no last step', () => {
+it('an empty list has no last step', () => {
   expect(findLast([])).toBeUndefined();
 });

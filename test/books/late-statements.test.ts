@@ -41,7 +41,7 @@ describe('a statement', () => {
     ['every working day', workingDays(HOLIDAYS)],
     ['every week', every(7)],
     ['at the end of every month', monthEnds],
-  ])('is never late where one comes %s', (_, days) => {
+  ])('is never late when statements come regularly %s', (_, days) => {
     for (let count = 1; count < days.length; count += 1) {
       const known = arrivals(days.slice(Math.max(0, count - LEARNED_FROM), count).toReversed());
       const next = arrivals([days[count] as string])[0] as Arrival;
@@ -55,7 +55,7 @@ describe('a statement', () => {
     ['every working day', workingDays([]), 14],
     ['every week', every(7), 17],
     ['at the end of every month', monthEnds, 41],
-  ])('is late in time where one came %s', (_, days, within) => {
+  ])('is late soon enough when statements came %s', (_, days, within) => {
     const known = arrivals(days.slice(-LEARNED_FROM).toReversed());
     const last = Date.parse(known[0]?.to ?? '');
     expect((findLateAt(known, null)?.getTime() ?? Number.POSITIVE_INFINITY) - last).toBeLessThan(
@@ -63,16 +63,16 @@ describe('a statement', () => {
     );
   });
 
-  it('is late after the days that were set', () => {
+  it('is late after the configured days', () => {
     expect(findLateAt(arrivals(['2026-03-06']), 4)).toEqual(new Date('2026-03-11T00:00:00Z'));
   });
 
-  it('is not late where too few have come', () => {
+  it('is not late when too few statements have come', () => {
     expect(findLateAt([], 4)).toBeNull();
     expect(findLateAt(arrivals(every(1).slice(0, 7).toReversed()), null)).toBeNull();
   });
 
-  it('is not late where an archive was sent long after its last day', () => {
+  it('is not late when an archive was sent long after its last day', () => {
     const archive = every(1).map((to): Arrival => ({ to, receivedAt: new Date('2027-06-01T00:00:00Z') }));
     const lateAt = findLateAt(archive.toReversed().slice(0, LEARNED_FROM), null);
     expect(lateAt?.getTime()).toBeGreaterThan(Date.parse('2027-06-01'));

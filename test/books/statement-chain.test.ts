@@ -37,7 +37,7 @@ const told = (statements: readonly ChainStatement[]) =>
   findPeriods(statements).map(({ status, from, to, difference }) => [status, from, to, Number(difference)]);
 
 describe('the statements of an account', () => {
-  it('are complete when each begins as another one ends, in whatever order they came', () => {
+  it('are complete when each begins with the closing balance of another, in whatever order they came', () => {
     const chain = [
       statement(0, 0, 50),
       statement(1, 50, 20),
@@ -50,7 +50,7 @@ describe('the statements of an account', () => {
     expect(summarisePeriods([])).toBe('unknown');
   });
 
-  it('have no gap where a longer one contains two days that shorter ones have one by one', () => {
+  it('have no gap when a longer statement contains two days that shorter ones cover one by one', () => {
     const shorter = [
       statement(1, 50, 20, { entries: 26, credits: 10n, debits: 40n }),
       statement(2, 20, 30, { entries: 4, credits: 10n }),
@@ -61,7 +61,7 @@ describe('the statements of an account', () => {
     expect(told(chain).map(([status]) => status)).not.toContain('gap');
   });
 
-  it('do not contradict each other where one of two days ends, by chance, with the balance between the days', () => {
+  it('do not contradict each other when one of two days ends, by chance, with the balance between the days', () => {
     const chain = [
       statement(0, 0, 50),
       statement(1, 50, 80, { entries: 35, credits: 66n, debits: 36n }),
@@ -73,7 +73,7 @@ describe('the statements of an account', () => {
     expect(findPeriods(chain).filter(({ status }) => status === 'contradiction')).toEqual([]);
   });
 
-  it('have a gap where one is missing, with what was booked in it', () => {
+  it('have a gap where a statement is missing, with the sum that was booked in it', () => {
     const chain = [statement(0, 0, 50), statement(3, 70, 20)];
     expect(told(chain)).toEqual([
       ['complete', '2024-01-01', '2024-01-01', 0],
@@ -94,25 +94,25 @@ describe('the statements of an account', () => {
     ]);
   });
 
-  it('may be several for one day', () => {
+  it('may be several for one day, in any order', () => {
     const day = [statement(0, 0, 50), statement(0, 50, -10), statement(0, -10, 90)];
     for (const order of [day, day.toReversed(), [day[1], day[0], day[2]] as ChainStatement[]]) {
       expect(told(order)).toEqual([['complete', '2024-01-01', '2024-01-01', 0]]);
     }
   });
 
-  it('say the same for a week as for its days', () => {
+  it('give the same periods when a statement of the week is added to those of its days', () => {
     const days = [statement(0, 0, 50), statement(2, 50, 20), statement(4, 20, 90)];
     expect(told([...days, statement([0, 6], 0, 90)]).map(([status]) => status)).toEqual(['complete']);
   });
 
-  it('may be of a day that is not over, and come again with more', () => {
+  it('may cover a day that is not over, and come again with more entries', () => {
     const early = [statement(1, 50, 70), statement([0, 1], 0, 70, { entries: 2 })];
     const whole = [statement(0, 0, 50), statement(1, 50, 90, { entries: 2 })];
     expect(told([...early, ...whole])).toEqual([['complete', '2024-01-01', '2024-01-02', 0]]);
   });
 
-  it('may be of a day that is not over, and whose entries so far cancel out', () => {
+  it('may cover a day that is not over and whose entries so far cancel out', () => {
     const days = [
       statement(0, 202, 186, { entries: 34 }),
       statement(1, 186, 186, { entries: 26 }),
@@ -127,7 +127,7 @@ describe('the statements of an account', () => {
     expect(findPeriods(days)[0]).toMatchObject({ opening: 202n, closing: 184n });
   });
 
-  it('follow the nearer one where a balance returns to where it was', () => {
+  it('continue with the nearer statement when a balance returns to an earlier value', () => {
     const onTheSameDay = [statement(3, 35, 10, { entries: 2 }), statement(3, 10, -35)];
     expect(told([statement(0, 100, 55), statement(1, 55, 10), ...onTheSameDay])).toEqual([
       ['complete', '2024-01-01', '2024-01-02', 0],
@@ -148,7 +148,7 @@ describe('the statements of an account', () => {
     expect(summarisePeriods(findPeriods(chain))).toBe('contradictory');
   });
 
-  it('contradict each other when they begin with one balance, end with two, and neither contains the other', () => {
+  it('contradict each other when they begin with the same balance, end with two, and neither contains the other', () => {
     const sums = (credits: bigint, debits: bigint) => ({ credits, debits });
     const day = statement(0, 0, 50, { ...sums(50n, 0n), entries: 3 });
     const [less, other] = [statement(0, 0, 40, sums(40n, 0n)), statement(0, 0, 30, sums(40n, 10n))];
@@ -160,7 +160,7 @@ describe('the statements of an account', () => {
     expect(told([day, otherDays])).toContainEqual(['contradiction', '2024-01-01', '2024-01-01', 20]);
   });
 
-  it('are looked at in a time that hardly depends on how they are linked', () => {
+  it('are checked in a time that hardly depends on how they are linked', () => {
     const many = Array.from({ length: 20_000 }, (_, day) => day);
     const none = { entries: 0 };
     expect(told(many.map((day) => statement(day, 7, 7, none)))).toHaveLength(1);
@@ -168,7 +168,7 @@ describe('the statements of an account', () => {
     expect(told(many.map((day) => statement([day, day + 300], 10 * day, 10 * day + 5)))).toHaveLength(20_000);
   }, 30_000);
 
-  it('are the same periods when there are so many that a thread looks at them', async () => {
+  it('give the same periods when they are so many that a thread checks them', async () => {
     const many = Array.from({ length: 3_000 }, (_, day) =>
       statement(day, 10 * day, 10 * day + (day % 3 === 0 ? 5 : 10)),
     );
@@ -176,7 +176,7 @@ describe('the statements of an account', () => {
     expect(await findPeriodsOf('1', many)).toEqual(findPeriods(many));
   });
 
-  it('contradict themselves when their entries do not give their closing balance', () => {
+  it('contradict themselves when their entries do not lead to their closing balance', () => {
     expect(told([statement(0, 0, 50, { difference: 3n })])).toContainEqual([
       'contradiction',
       '2024-01-01',
@@ -185,7 +185,7 @@ describe('the statements of an account', () => {
     ]);
   });
 
-  it('have a gap of nothing where a number is missing, if the bank counts its statements', () => {
+  it('have a gap of zero where a number is missing, if the bank numbers its statements', () => {
     const numbered = (numbers: number[]) => numbers.map((number) => statement(number, 5, 5, { number }));
     expect(told(numbered([1, 2, 3, 4, 6, 7]))).toContainEqual(['gap', '2024-01-06', '2024-01-06', 0]);
     // A new year, and numbers that mean something else.
@@ -224,8 +224,8 @@ const bank = fc
     return { statements, balanceAfter };
   });
 
-describe('a bank whose files come in any order', () => {
-  it('is complete when all have come, also with statements of weeks among them', () => {
+describe('an account whose files come in any order', () => {
+  it('is complete when all files have come, also with statements of whole weeks among them', () => {
     fc.assert(
       fc.property(bank, fc.infiniteStream(fc.nat()), ({ statements, balanceAfter }, random) => {
         fc.pre(statements.length > 0);
@@ -242,7 +242,7 @@ describe('a bank whose files come in any order', () => {
     );
   });
 
-  it('has gaps of exactly what is missing between the first and the last that came', () => {
+  it('has gaps of exactly the missing sums between the first and the last file that came', () => {
     fc.assert(
       fc.property(bank, fc.array(fc.nat(99), { minLength: 60, maxLength: 60 }), ({ statements }, lost) => {
         const kept = statements.filter((_, index) => (lost[index % lost.length] ?? 0) > 25);

@@ -37,7 +37,7 @@ async function customer() {
   };
 }
 
-describe('the statements of files', () => {
+describe('statements from files', () => {
   it('are listed with their numbers, days and balances, each once', async () => {
     const { send, statements } = await customer();
     const file = dayStatement(12, 2, 100, [50, -20]);
@@ -65,7 +65,7 @@ describe('the statements of files', () => {
     ]);
   });
 
-  it('show a gap with what is missing, which is reported once and closes itself', async () => {
+  it('show a gap with the missing sum, which is reported once and closes when the missing statement comes', async () => {
     const { id, accountId, send, completeness } = await customer();
     const check = async () => {
       await checkNow(accountId);
@@ -98,7 +98,7 @@ describe('the statements of files', () => {
     expect(await check()).toHaveLength(1);
   });
 
-  it('are late after the days that the account says, which is reported once', async () => {
+  it('are late after the days configured for the account, which is reported once', async () => {
     const { key, id, accountId, send, completeness } = await customer();
     const lateEvents = async () => {
       await checkNow(accountId);
@@ -132,7 +132,7 @@ describe('the statements of files', () => {
     expect(Number((await checks())[0].late)).toBe(0);
   });
 
-  it('that are late stay due until their event is recorded, when the hour has had all that it may have', async () => {
+  it('that are late stay due until their event is recorded, if the hourly limit of events was reached', async () => {
     const { key, id, accountId, send } = await customer();
     await send(dayStatement(1, 2, 100, [50]));
     await service.call('PATCH', `/v1/accounts/${accountId}`, { key, body: { late_after_days: 3 } });
@@ -163,7 +163,7 @@ describe('the statements of files', () => {
     expect(await ofAccount()).toHaveLength(1);
   });
 
-  it('are kept with what has come, when their file breaks off', async () => {
+  it('are kept with the entries that have come when their file breaks off', async () => {
     const { key, statements, accountId } = await customer();
     const whole = gzipSync(
       dayStatement(
@@ -195,7 +195,7 @@ describe('the statements of files', () => {
     expect(Number(stored?.lost)).toBe(0);
   });
 
-  it('have no balances and sums that are too large to be kept, and a warning', async () => {
+  it('have no balances, and a warning, when their sums are too large to be stored', async () => {
     const { key, send, statements } = await customer();
     const entry = (n: number) =>
       `<STMTTRN><TRNTYPE>CREDIT<DTPOSTED>20260302<TRNAMT>999999999999999999.00<FITID>${n}</STMTTRN>`;
@@ -210,7 +210,7 @@ describe('the statements of files', () => {
     ]);
   });
 
-  it('that follow each other have no entry in common, however equal their entries are', async () => {
+  it('that follow each other share no entry, however equal their entries are', async () => {
     const { send, movements } = await customer();
     const first = dayStatement(1, 2, 100, [-45]);
     const second = dayStatement(2, 2, 55, [-45]);
@@ -220,14 +220,14 @@ describe('the statements of files', () => {
     expect(await movements()).toHaveLength(2);
   });
 
-  it('that follow each other may come in the other order', async () => {
+  it('that follow each other may come in reverse order', async () => {
     const { send, movements } = await customer();
     await send(dayStatement(2, 2, 55, [-45]));
     await send(dayStatement(1, 2, 100, [-45]));
     expect(await movements()).toHaveLength(2);
   });
 
-  it('that the bank has numbered anew, because it has inserted an entry, bring that entry alone', async () => {
+  it('that come again with new numbers after the bank has inserted an entry add only that entry', async () => {
     const { send, movements } = await customer();
     const withReferences = (file: string) => {
       let count = 0;
@@ -239,7 +239,7 @@ describe('the statements of files', () => {
     expect(await movements()).toHaveLength(3);
   });
 
-  it('without ids and balances are stored again if the sender says so', async () => {
+  it('without ids and balances are stored again if the sender asks for it', async () => {
     const { send, movements } = await customer();
     const interim = dayReport(2, [100]);
     await send(interim);
@@ -249,12 +249,12 @@ describe('the statements of files', () => {
   });
 });
 
-describe('a CSV file with a balance beside each row', () => {
+describe('a CSV file with a balance in each row', () => {
   const HEADING = 'Tarih;Açıklama;Etiket;Tutar;Bakiye;Dekont No\n';
   const row = (day: number, amount: string, balance: string) =>
     `0${day}.03.2026;MARKET;POS;${amount};${balance};\n`;
 
-  it('is a statement with these balances', async () => {
+  it('is stored as a statement with these balances', async () => {
     const { accountId, send, statements } = await customer();
     const rows = [row(2, '-50,25', '49,75'), row(3, '10,00', '59,75')];
     for (const body of [rows.join(''), rows.toReversed().join('')])
@@ -267,7 +267,7 @@ describe('a CSV file with a balance beside each row', () => {
     ]);
   });
 
-  it('has a warning for a row that contradicts it', async () => {
+  it('has a warning for a row that contradicts its balance', async () => {
     const { accountId, send } = await customer();
     const body = HEADING + row(2, '-50,2', '49,75') + row(3, '10,00', '59,75') + row(4, '1,00', '60,70');
     expect(await send(body, `?account_id=${accountId}`)).toMatchObject({
@@ -278,7 +278,7 @@ describe('a CSV file with a balance beside each row', () => {
   });
 });
 
-it('a check of statements that fails keeps no other account from being checked', async () => {
+it("a failed check of one account's statements does not keep other accounts from being checked", async () => {
   const { database } = service.runtime;
   const [first, second] = [await customer(), await customer()];
   for (const { send } of [first, second]) {

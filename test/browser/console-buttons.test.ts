@@ -26,7 +26,7 @@ describe('a person with a mouse', () => {
     await page.waitForLoadState();
   }
 
-  it('gets from the sentence on top to the failing webhook, and probes it', async () => {
+  it('gets from the sentence at the top to the failing webhook, and probes it', async () => {
     const { dead } = trouble.webhooks;
     const { page, faults } = await visit('/ops');
     await page
@@ -70,7 +70,7 @@ describe('a person with a mouse', () => {
     await page.close();
   });
 
-  it('gets from the sentence on top to a failing source, runs another one, pauses and enables it', async () => {
+  it('gets from the sentence at the top to a failing source, runs another source, pauses and enables it', async () => {
     const { failing, wrongFile } = trouble.sources;
     const { page, faults } = await visit('/ops');
     await page
@@ -116,7 +116,7 @@ describe('a person with a mouse', () => {
 });
 
 describe('a page of another site in the same browser', () => {
-  it('can send a form here, which changes nothing', async () => {
+  it('can send a form to the console, but that changes nothing', async () => {
     const { dead } = trouble.webhooks;
     receiver.answer('/evil', (_received, response) => {
       response

@@ -78,18 +78,21 @@ const PAGES: [name: string, path: () => string, shows: () => string[]][] = [
 ];
 
 describe('the console in a browser', () => {
-  it.each(PAGES)('shows its data, breaks no rule, and asks no other host: %s', async (_name, path, shows) => {
-    for (const dark of [false, true]) {
-      const visited = await visit(path(), { dark });
-      const { page, faults } = visited;
-      const text = await page.locator('body').textContent();
-      for (const shown of shows()) expect(text).toContain(shown);
-      expect(await seriousFindings(page)).toEqual([]);
-      expect(faults).toEqual([]);
-      expect(foreign(visited)).toEqual([]);
-      await page.close();
-    }
-  });
+  it.each(PAGES)(
+    'shows its data, breaks no accessibility rule, and asks no other host: %s',
+    async (_name, path, shows) => {
+      for (const dark of [false, true]) {
+        const visited = await visit(path(), { dark });
+        const { page, faults } = visited;
+        const text = await page.locator('body').textContent();
+        for (const shown of shows()) expect(text).toContain(shown);
+        expect(await seriousFindings(page)).toEqual([]);
+        expect(faults).toEqual([]);
+        expect(foreign(visited)).toEqual([]);
+        await page.close();
+      }
+    },
+  );
 
   it.each(PAGES)('fits a screen of 360 pixels: %s', async (_name, path) => {
     const { page } = await visit(path());
@@ -98,7 +101,7 @@ describe('the console in a browser', () => {
     await page.close();
   });
 
-  it('draws its charts, and keeps them moving', async () => {
+  it('draws its charts, and keeps them up to date', async () => {
     const { page, faults } = await visit('/ops');
     const value = page.locator('#value-pending');
     await until('the number of pending deliveries', async () => /\d/.test((await value.textContent()) ?? ''));
@@ -110,13 +113,13 @@ describe('the console in a browser', () => {
     await page.close();
   });
 
-  it('says in the title of the tab that something is wrong, and changes it when that changes', async () => {
+  it('says in the title of the tab that something is wrong, and updates it', async () => {
     const { page } = await visit('/ops');
     expect(await page.title()).toMatch(/^\(\d\) Not well/);
     await page.close();
   });
 
-  it('replaces a part of the page whose link has the focus, and keeps the focus', async () => {
+  it('replaces a part of the page while a link in it has the focus, and keeps the focus', async () => {
     const { page } = await visit('/ops');
     const link = page.locator('#now-headline a').first();
     const href = await link.getAttribute('href');
@@ -130,7 +133,7 @@ describe('the console in a browser', () => {
     await page.close();
   });
 
-  it('leads to the queues, whose jobs are named and lead back', async () => {
+  it('links to the queues, whose jobs have names and links back', async () => {
     const { dead } = trouble.webhooks;
     const { page, faults } = await visit(`/ops/webhooks/${dead}`);
     await page.getByRole('link', { name: 'in the queue' }).click();

@@ -26,7 +26,7 @@ describe('/docs in a browser', () => {
     expect(foreign(visit)).toEqual([]);
   });
 
-  it('tries a request out with the key that was entered', async () => {
+  it('tries out a request with the key that was entered', async () => {
     const { api_key: key } = await service.customer();
     const { page, faults } = await browser.visit(`${service.url}/docs`);
     await page.locator('button.authorize').first().click();
@@ -44,7 +44,7 @@ describe('/docs in a browser', () => {
 });
 
 describe('/ops/queues in a browser', () => {
-  it('shows every queue, with no way to change them', async () => {
+  it('shows every queue, without any way to change a queue', async () => {
     const visit = await browser.visit(`${service.opsUrl}/ops/queues`);
     const { page, faults } = visit;
     for (const name of ['imports', 'deliveries', 'sources']) {

@@ -52,13 +52,13 @@ describe.runIf(process.env.SCREENSHOTS === 'true')('screenshots', () => {
     ['statements', () => `/ops/books/accounts/${account}`],
   ];
 
-  it.each(PAGES)('%s', async (name, path) => {
+  it.each(PAGES)('show the page %s', async (name, path) => {
     const { page } = await browser.visit(service.opsUrl + path());
     await page.screenshot({ path: join(FOLDER, `console-${name}.png`), fullPage: true });
     await page.close();
   });
 
-  it('now', async () => {
+  it('show the page now', async () => {
     // Something to see in the charts: movements of a second customer, whose endpoint takes its time.
     const { api_key: key } = await service.customer('Yıldız Lojistik');
     const { id } = await createAccount(service, key);

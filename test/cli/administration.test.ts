@@ -35,7 +35,7 @@ const account = async (customerId: string) =>
   ).account.id as string;
 
 describe('ledgerbell migrate', () => {
-  it('makes the schema once; before it other commands say so', async () => {
+  it('creates the schema once, and until then other commands ask for it', async () => {
     const onFresh = (...args: string[]) => runCli(args, environment(fresh.url));
     expect(reasonOf(await onFresh('customers', 'list'))).toBe(
       'error: The database schema is not up to date. Run first: ledgerbell migrate',
@@ -60,7 +60,7 @@ describe('ledgerbell customers', () => {
     expect(keys).toEqual([{ customer_id: String(made.customer.id) }]);
   });
 
-  it('list prints them in a table, or as one document', async () => {
+  it('list prints the customers in a table, or as one document', async () => {
     const id = await customer('Listelenen Ltd.');
     const { customers } = documentOf(await cli('customers', 'list', '--json'));
     expect(customers).toContainEqual({
@@ -104,7 +104,7 @@ describe('ledgerbell accounts create', () => {
 });
 
 describe('ledgerbell keys create', () => {
-  it('prints a key for all accounts, or for those named', async () => {
+  it('prints a key for all accounts, or for the named ones', async () => {
     const customerId = await customer();
     const [one, two] = [await account(customerId), await account(customerId)];
     const all = documentOf(await cli('keys', 'create', '--customer', customerId, '--json'));
@@ -166,7 +166,7 @@ describe('a command that cannot be run says why in one line', () => {
     expect(reasonOf(await runHere(args, environment(url)))).toContain(reason);
   });
 
-  it('with the name of a wrong variable', async () => {
+  it('with the name of the wrong variable', async () => {
     const { DATABASE_URL, ...rest } = environment(url);
     expect(reasonOf(await runCli(['migrate'], { ...rest, DATABASE_URL: 'postgres://x' }))).toMatch(
       /^error: DATABASE_URL must be a URL such as mysql:/,
@@ -174,7 +174,7 @@ describe('a command that cannot be run says why in one line', () => {
     expect(reasonOf(await runCli(['migrate'], { DATABASE_URL }))).toMatch(/^error: SECRET_KEY must be set/);
   });
 
-  it('without ever showing a secret', async () => {
+  it('without showing a secret', async () => {
     const mistyped = await cli('listen', '--secrt=whsec_tellnobody', '--secret', 'whsec_tellnobody');
     expect(reasonOf(mistyped)).toBe("error: unknown option '--secrt'");
     expect(reasonOf(await cli('listen', '--secret', 'tellnobody'))).not.toContain('tellnobody');
@@ -193,7 +193,7 @@ function withPassword(text: string, password: string): string {
 }
 
 describe('ledgerbell', () => {
-  it('shows its commands with --help, on any configuration', async () => {
+  it('shows its commands with --help, whatever the configuration', async () => {
     const { code, stdout, stderr } = await runCli(['--help'], { PORT: 'wrong' });
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     for (const command of ['migrate', 'customers', 'keys', 'accounts', 'import', 'listen', 'replay']) {

@@ -19,7 +19,7 @@ async function serve(answer: RequestListener) {
 
 const Anything = v.looseObject({});
 
-it('an answer that comes before the end of an upload is read, and the rest is not sent', async () => {
+it('the API client reads an answer that comes before the end of an upload, and does not send the rest', async () => {
   const api = await serve((_request, response) => {
     response.writeHead(413).end(JSON.stringify({ detail: 'The file is too large.' }));
   });
@@ -33,7 +33,7 @@ it('an answer that comes before the end of an upload is read, and the rest is no
   });
 });
 
-it('a connection that breaks in the middle of an answer counts as no answer', async () => {
+it('the API client treats a connection that breaks in the middle of an answer as no answer', async () => {
   const api = await serve((_request, response) => {
     response.writeHead(200, { 'content-length': '10' }).write('{', () => response.destroy());
   });
@@ -43,7 +43,7 @@ it('a connection that breaks in the middle of an answer counts as no answer', as
   });
 });
 
-it('a file that cannot be read to its end fails the upload', async () => {
+it('the API client fails an upload whose file cannot be read to its end', async () => {
   const api = await serve(() => {});
   const body = Readable.from(
     (async function* () {

@@ -41,7 +41,7 @@ it('a change by the command line is recorded with the name of the user', async (
   ]);
 });
 
-/** Commands that change nothing of a customer, or whose change is recorded in another way. */
+/** Commands that change no customer's data, or whose change is recorded in another way. */
 const NO_CHANGES = [
   'accounts list',
   'banks list',
@@ -92,7 +92,7 @@ interface Subjects {
 
 const ANYTHING = ['--title', 'x', '--currency', 'TRY'];
 
-/** Each other command, with what it is recorded as, in an order in which all of them succeed. */
+/** All other commands with their recorded action, in an order in which all of them succeed. */
 const CHANGES: [name: string, action: string, command: (it: Subjects) => string[]][] = [
   ['customers create', 'create', () => ['customers', 'create', '--name', 'Yeni']],
   [
@@ -136,7 +136,7 @@ const CHANGES: [name: string, action: string, command: (it: Subjects) => string[
   ['customers delete', 'delete', ({ customer }) => ['customers', 'delete', customer, '--yes']],
 ];
 
-it('every command is known here, as one that is recorded or as one that changes nothing', async () => {
+it('every command is listed in this test, as recorded or as changing nothing', async () => {
   const { commands } = await createProgram({} as CommandContext);
   const names = commands.flatMap((command) =>
     command.commands.length === 0

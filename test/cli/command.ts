@@ -13,7 +13,7 @@ export interface Finished {
   stderr: string;
 }
 
-/** Nothing of the environment that the tests run in reaches the command, but where programs are. */
+/** The command gets nothing of the tests' environment except PATH and HOME. */
 export function spawnCli(
   args: readonly string[],
   env: Record<string, string> = {},

@@ -19,12 +19,12 @@ describe('ledgerbell completion', () => {
     expect(await complete('completion', '--')).toEqual(['--json', '--help']);
   });
 
-  it('leaves the values of other options, and files, to the shell', async () => {
+  it('leaves the values of other options, and file names, to the shell', async () => {
     expect(await complete('webhooks', 'list', '--limit', '')).toEqual([]);
     expect(await complete('import', 'mov')).toEqual([]);
   });
 
-  it('knows bash, zsh and fish', async () => {
+  it('supports bash, zsh and fish', async () => {
     const { stdout: zsh } = await runHere(['completion', 'zsh']);
     expect(zsh).toMatch(/^#compdef ledgerbell\n/);
     const { stdout: fish } = await runHere(['completion', 'fish']);

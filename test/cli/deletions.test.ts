@@ -6,7 +6,7 @@ import { useRunningService } from './running-service.ts';
 const running = useRunningService(12);
 const { asOperator, withKey, createCustomer, importMovements } = running;
 
-it('an account is deleted by the operator, and with an API key; status shows it until it is gone', async () => {
+it('an account is deleted by the operator or with an API key, and status shows it until it is gone', async () => {
   await importMovements(3);
   const args = [
     '--bank',
@@ -36,7 +36,7 @@ it('an account is deleted by the operator, and with an API key; status shows it 
   expect(accounts.map(({ id }: { id: number }) => String(id))).toEqual([running.customer.account]);
 });
 
-it('a customer is deleted, and its key is unknown from then on', async () => {
+it('a customer is deleted, and its key is unknown afterwards', async () => {
   const { id } = await createCustomer();
   const said = await asOperator('customers', 'delete', id, '--yes');
   expect(said.code).toBe(0);

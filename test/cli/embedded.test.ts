@@ -21,7 +21,7 @@ afterAll(() => rm(dataDir, { recursive: true, force: true }));
 const cli = (args: readonly string[], env: Record<string, string> = {}): Promise<Finished> =>
   runCli(args, { DATA_DIR: dataDir, PORT: '1', ...env });
 
-/** Whatever is announced, the document stands alone. */
+/** The document is alone on stdout, whatever is announced. */
 function answerOf({ code, stdout, stderr }: Finished) {
   expect(code, stderr).toBe(0);
   expect(stdout).toMatch(/^[^\n]+\n$/);
@@ -29,7 +29,7 @@ function answerOf({ code, stdout, stderr }: Finished) {
 }
 
 describe('a command without configured servers', () => {
-  it('does not begin a database where another folder was meant', async () => {
+  it('does not create a database when DATA_DIR is probably the wrong folder', async () => {
     const path = join(dataDir, 'nowhere.json');
     await writeFile(path, '{}');
     const other = join(dataDir, 'other');
@@ -45,14 +45,14 @@ describe('a command without configured servers', () => {
     expect(existsSync(other)).toBe(false);
   });
 
-  it('starts them for as long as it runs, migrated, and what it made is there for the next', async () => {
+  it('starts and migrates embedded servers while it runs, and the next command finds its data', async () => {
     const made = answerOf(await cli(['customers', 'create', '--name', 'Gömülü', '--json']));
     expect(await findRunning(dataDir)).toBeNull();
     const { customers } = answerOf(await cli(['customers', 'list', '--json']));
     expect(customers).toMatchObject([made.customer]);
   });
 
-  it('starts none with EMBEDDED=never', async () => {
+  it('starts no embedded servers with EMBEDDED=never', async () => {
     const path = join(dataDir, 'refused.json');
     await writeFile(path, '{}');
     const never = { EMBEDDED: 'never' };
@@ -60,7 +60,7 @@ describe('a command without configured servers', () => {
     expect(reasonOf(await cli(['import', path, '--key', 'k'], never))).toContain('Nothing answers at');
   });
 
-  it('makes another secret key, and reseals with it what the former one has sealed', async () => {
+  it('creates a new secret key, and reseals with it the secrets sealed with the former one', async () => {
     const key = join(dataDir, 'secret.key');
     const former = await readFile(key, 'utf8');
     await rename(key, `${key}.old`);
@@ -75,7 +75,7 @@ describe('a command without configured servers', () => {
     answerOf(await cli(['customers', 'list', '--json']));
   });
 
-  it('starts the whole service for an import, until it is done', async () => {
+  it('starts the whole service for an import, until the import is done', async () => {
     const { customer, api_key: key } = answerOf(
       await cli(['customers', 'create', '--name', 'İthal', '--json']),
     );
@@ -101,7 +101,7 @@ describe('a command without configured servers', () => {
     expect(await findRunning(dataDir)).toBeNull();
   });
 
-  it('uses those of a service that runs on the same DATA_DIR', async () => {
+  it('uses the servers of a service that runs on the same DATA_DIR', async () => {
     const config = readConfig({ DATA_DIR: dataDir, PORT: '0' });
     const service = await startService({
       config,
@@ -124,7 +124,7 @@ describe('a command without configured servers', () => {
     );
   });
 
-  it('does not take another program for the service', async () => {
+  it('does not mistake another program for the service', async () => {
     const stranger = createServer((_request, response) => response.end('hello')).listen(0, '127.0.0.1');
     onTestFinished(() => void stranger.close());
     await new Promise((resolve) => stranger.once('listening', resolve));

@@ -46,7 +46,7 @@ describe('ledgerbell import --dry-run', () => {
     expect(await countRows(service)).toEqual(before);
   });
 
-  it('prints the answer of the API with --json, also from standard input', async () => {
+  it("prints the API's answer with --json, also for standard input", async () => {
     const args = ['import', '-', '--key', key, '--url', service.url, '--dry-run', '--json'];
     const answer = documentOf(await runCli(args, {}, { input: mt940(entries) }));
     expect(answer).toMatchObject({ dry_run: { received: 2, inserted: 2 }, transactions: [{}, {}] });

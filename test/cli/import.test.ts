@@ -33,7 +33,7 @@ const rows = (name: string, count: number) =>
 const ndjson = (movements: object[]) => movements.map((row) => `${JSON.stringify(row)}\n`).join('');
 
 describe('ledgerbell import', () => {
-  it('waits until a file is stored, and counts what was known already', async () => {
+  it('waits until a file is stored, and counts the rows that were known already', async () => {
     const path = await file('twice.ndjson', ndjson(rows('twice', 1_500)));
     const first = documentOf(await importFile(path, '--json')).import;
     expect(first).toMatchObject({
@@ -47,7 +47,7 @@ describe('ledgerbell import', () => {
     expect(second).toMatchObject({ status: 'done', inserted: 0, duplicates: 1_500 });
   });
 
-  it('takes the format from --format where the name does not say it', async () => {
+  it('takes the format from --format if the file name does not tell it', async () => {
     const path = await file('movements.txt', JSON.stringify({ transactions: rows('named', 2) }));
     expect(reasonOf(await importFile(path))).toMatch(
       /^error: The file is in no format that is supported\. .* use --format NAME\. .* a name that ends in \.json or \.ndjson, or --format\.$/,
@@ -58,7 +58,7 @@ describe('ledgerbell import', () => {
     });
   });
 
-  it('imports a statement file as it is, for an account that it creates on request', async () => {
+  it('imports a statement file for an account that it creates on request', async () => {
     const path = await file(
       'march.sta',
       mt940([{ day: 2, amount: 10 }], { account: 'DE89370400440532013000' }),
@@ -75,7 +75,7 @@ describe('ledgerbell import', () => {
     expect(created).toMatchObject({ format: 'mt940', inserted: 1, rejected: 0 });
   });
 
-  it('tells a person what came of it, and where to see why rows were rejected', async () => {
+  it('tells a person the result, and the command that shows why rows were rejected', async () => {
     const path = await file('half.jsonl', `${ndjson(rows('half', 2))}{"amount":"12,3"}\n`);
     const { code, stdout, stderr } = await importFile(path);
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -84,7 +84,7 @@ describe('ledgerbell import', () => {
     );
   });
 
-  it('ends with 1 when every row was rejected, and not when one of them is known already', async () => {
+  it('ends with 1 if every row was rejected, but not if one of them is known already', async () => {
     const path = await file('all.jsonl', '{"amount":"12,3"}\n'.repeat(2));
     const { code, stdout, stderr } = await importFile(path);
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
@@ -122,14 +122,14 @@ describe('ledgerbell import', () => {
     );
   });
 
-  it('takes an empty file for one without rows', async () => {
+  it('treats an empty file as a file without rows', async () => {
     expect(documentOf(await importFile(await file('empty.ndjson', ''), '--json')).import).toMatchObject({
       status: 'done',
       inserted: 0,
     });
   });
 
-  it('passes on why the service refuses a file or a key', async () => {
+  it("shows the service's reason for refusing a file or a key", async () => {
     const path = await file(
       'wrong.json',
       JSON.stringify({ transactions: [movement(accountId, { amount: '1e5' })] }),
@@ -141,7 +141,7 @@ describe('ledgerbell import', () => {
     );
   });
 
-  it('names options where the API names parameters, and not with --json', async () => {
+  it("names options in place of the API's parameters, but not with --json", async () => {
     const entries = [2, 3].map((day) => ({ day, amount: 10 }));
     const statement = await file('words.sta', mt940(entries, { account: 'XY12345678' }));
     const here = (...args: string[]) =>
@@ -164,7 +164,7 @@ describe('ledgerbell import', () => {
     );
   });
 
-  it('says where nothing answers', async () => {
+  it('names the URL at which nothing answers', async () => {
     const path = await file('nowhere.json', '{}');
     expect(reasonOf(await runCli(['import', path, '--key', key, '--url', 'http://127.0.0.1:1']))).toBe(
       'error: Nothing answers at http://127.0.0.1:1 (ECONNREFUSED). Start the service (ledgerbell start), or say with --url where it is.',

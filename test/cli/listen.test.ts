@@ -109,7 +109,7 @@ describe('ledgerbell listen', () => {
     expect(await nextLine()).toBe('');
   });
 
-  it('prints a line for a person, whatever the description holds', async () => {
+  it('prints one line for a person, with spaces in place of what breaks a line in the description', async () => {
     const { send, nextLine } = await listen(['--secret', secret]);
     expect(await send(body)).toBe(204);
     expect(await nextLine()).toBe(
@@ -121,7 +121,7 @@ describe('ledgerbell listen', () => {
     );
   });
 
-  it('takes its secrets from the environment, and says which is missing or wrong', async () => {
+  it('takes its secrets from the environment, and says which one is missing or wrong', async () => {
     const run = (env: Record<string, string>) => runCli(['listen'], env);
     expect(reasonOf(await run({}))).toBe(
       'error: The webhook’s secret is missing: give --secret, or LEDGERBELL_WEBHOOK_SECRET.',
@@ -135,7 +135,7 @@ describe('ledgerbell listen', () => {
     expect(JSON.parse(await nextLine())).toMatchObject({ verified: true, hash: 'verified' });
   });
 
-  it('says when its port is taken', async () => {
+  it('says that its port is taken', async () => {
     const server = (await import('node:http')).createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void server.close());
     await once(server, 'listening');

@@ -31,7 +31,7 @@ const COMMANDS: [command: string, more: string[]][] = [
 
 it.each(COMMANDS)('%s loads no package of the database, the queues or the service', async (command, more) => {
   writeFileSync(LOADED_PACKAGES, '');
-  // Nothing answers there. The whole command has been loaded before it asks.
+  // Nothing answers at this address. The command is loaded completely before it sends a request.
   const api = { LEDGERBELL_URL: 'http://127.0.0.1:1', LEDGERBELL_API_KEY: 'key' };
   const { stdout, stderr } = await runCli(command.split(' '), { ...api, NODE_OPTIONS, LOADED_PACKAGES });
   expect(stdout + stderr).toMatch(/Usage: |Nothing answers|webhook’s secret is missing|ISO 20022/);

@@ -8,7 +8,7 @@ const { database, receiver, asOperator, withKey, createCustomer, createWebhook, 
 
 describe.each(['as the operator', 'with an API key'])('%s', (access) => {
   const http = access === 'with an API key';
-  /** An operator's command that names nothing of a customer has to name the customer. */
+  /** An operator's command that names no object of a customer must name the customer. */
   const who = () => (http ? [] : ['--customer', running.customer.id]);
   const run = (...args: string[]) =>
     http ? withKey(...args) : asOperator(...args, ...(args[1] === 'list' ? who() : []));
@@ -77,7 +77,7 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
     );
   });
 
-  it('an account gets an IBAN and a number, and loses them', async () => {
+  it('an account gets an IBAN and a number, and loses them again', async () => {
     const { account } = running.customer;
     const change = (...args: string[]) => run('accounts', 'change', account, ...args);
     const changed = await change('--iban', 'TR33 0006 1005 1978 6457 8413 26', '--number', '42');
@@ -167,7 +167,7 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
   });
 });
 
-describe('who a command acts for', () => {
+describe('a command', () => {
   it.each([
     [['webhooks', 'list'], 'Say for which customer: give --customer <id> as the operator, or an API key'],
     [['webhooks', 'list', '--customer', '999999'], 'There is no customer of that id.'],
@@ -185,11 +185,11 @@ describe('who a command acts for', () => {
       ['webhooks', 'create', '--customer', '1', '--title', 'x', '--endpoint', 'http://10.0.0.1/'],
       '--endpoint is not allowed',
     ],
-  ])('%j', async (args, reason) => {
+  ])('explains why it cannot act: %j', async (args, reason) => {
     expect(reasonOf(await asOperator(...args))).toContain(reason);
   });
 
-  it('is not asked at a wrong LEDGERBELL_URL', async () => {
+  it('refuses a wrong LEDGERBELL_URL', async () => {
     for (const wrong of ['ftp://x', 'http://user:tellnobody@127.0.0.1:1', 'here']) {
       const env = { LEDGERBELL_API_KEY: 'k', LEDGERBELL_URL: wrong };
       expect(reasonOf(await runHere(['webhooks', 'list'], env))).toBe(
@@ -198,7 +198,7 @@ describe('who a command acts for', () => {
     }
   });
 
-  it('is checked when both a customer and something of another customer are named', async () => {
+  it('refuses a webhook that does not belong to the given customer or key', async () => {
     const webhook = await createWebhook('/whose');
     const other = await createCustomer();
     expect(reasonOf(await asOperator('webhooks', 'show', webhook, '--customer', other.id))).toBe(

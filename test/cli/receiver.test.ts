@@ -13,8 +13,8 @@ async function receiver(reply: Reply) {
 
 const post = (url: string, body: string) => fetch(url, { method: 'POST', body });
 
-describe('a receiver', () => {
-  it('hands on path, headers and the exact bytes of a POST, and answers as it is told', async () => {
+describe('the receiver of ledgerbell listen', () => {
+  it('hands on path, headers and the exact bytes of a POST, and answers with the given status', async () => {
     const { url, received } = await receiver(202);
     const { status } = await post(`${url}hook?a=1`, 'ğüş');
     expect(status).toBe(202);
@@ -28,7 +28,7 @@ describe('a receiver', () => {
     expect(received).toHaveLength(1);
   });
 
-  it('takes POST alone', async () => {
+  it('accepts POST only', async () => {
     const { url, received } = await receiver(204);
     const answer = await fetch(url);
     expect(answer.status).toBe(405);
@@ -36,7 +36,7 @@ describe('a receiver', () => {
     expect(received).toEqual([]);
   });
 
-  it('refuses more than 1 MiB', async () => {
+  it('refuses a body of more than 1 MiB', async () => {
     const { url, received } = await receiver(204);
     expect((await post(url, 'x'.repeat(1024 * 1024))).status).toBe(204);
     const tooLarge = await post(url, 'x'.repeat(1024 * 1024 + 1)).catch(() => null);

@@ -39,7 +39,7 @@ const idOf = (name: string) =>
   v.object({ [name]: v.object({ id: v.pipe(v.number(), v.transform(String)) }) });
 
 describe('ledgerbell replay', () => {
-  it('has the notifications of a webhook sent again by the running service', async () => {
+  it('makes the running service send the notifications of a webhook again', async () => {
     const { api_key: key } = await createCustomer(service.runtime, 'Tekrar');
     const api = createApi(service.url, key);
     const { account } = await api.post(

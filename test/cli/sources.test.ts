@@ -13,13 +13,13 @@ afterAll(() => rm(sourcesDir, { recursive: true, force: true }));
 const running = useRunningService(12, { SOURCES_DIR: sourcesDir });
 const { asOperator, withKey } = running;
 
-describe('status', () => {
+describe('ledgerbell status', () => {
   const status = async () => {
     const { code, stdout } = await asOperator('status', '--json');
     return { code, ...JSON.parse(stdout) };
   };
 
-  it('names a source whose last file has failed, until a later one is imported well', async () => {
+  it('names a source whose last file has failed, until a later file is imported', async () => {
     const options = ['--title', 'Durum', '--kind', 'folder', '--path', 'status', '--cron', '0 0 1 1 *'];
     const account = ['--account', running.customer.account, '--customer', running.customer.id];
     const { source } = documentOf(await asOperator('sources', 'create', ...options, ...account, '--json'));
@@ -117,7 +117,7 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
     );
   });
 
-  it('a wrong option is named, and credentials are not repeated', async () => {
+  it('a wrong option is named in the error, and credentials are not repeated', async () => {
     const create = (...args: string[]) =>
       run('sources', 'create', '--title', 'X', '--kind', 'folder', ...args, ...who());
     expect(reasonOf(await create('--path', '../x'))).toMatch(
@@ -132,7 +132,7 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
     expect(reason).toBe('error: --credentials-file must be a JSON object, such as {"path":"inbox"}.');
   });
 
-  it('a run that fails is an exit code of 1', async () => {
+  it('a failed run makes the exit code 1', async () => {
     const options = ['--title', 'Kırık', '--kind', 'folder', '--path', `${path}-broken`];
     const { source } = await answer('sources', 'create', ...options, '--cron', '0 0 1 1 *', ...who());
     await writeFile(join(sourcesDir, running.customer.id, `${path}-broken`), 'a file');

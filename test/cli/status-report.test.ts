@@ -21,13 +21,13 @@ const problemsWith = (totals: Partial<typeof WORK.totals>) =>
     work: { ...WORK, totals: { ...WORK.totals, ...totals } },
   });
 
-it('an import that waits while nothing of its customer is stored is a problem', () => {
+it('status reports an import that waits while no movement of its customer is stored as a problem', () => {
   expect(problemsWith({ importsStuck: 1 })).toEqual([
     '1 import has been waiting for more than 5 minutes, and nothing of the same customer is stored.',
   ]);
 });
 
-it('an import of a file that cannot be read is no problem, and an import that was given up is one', () => {
+it('status reports an import that was given up as a problem, but not an import of an unreadable file', () => {
   expect(problemsWith({ importsFailedLately: 1 })).toEqual([]);
   expect(problemsWith({ importsGivenUp: 2 })).toEqual(['2 imports were given up.']);
 });

@@ -6,8 +6,8 @@ import { answering, useRunningService } from './running-service.ts';
 const running = useRunningService(11);
 const { database, receiver, environment, asOperator, createWebhook, newMovement, importMovements } = running;
 
-describe('imports retry', () => {
-  it('has the running service finish an import that had failed', async () => {
+describe('ledgerbell imports retry', () => {
+  it('makes the running service finish a failed import', async () => {
     // The state of an import that was quarantined before its first row was stored.
     const [{ id: keyId = '' } = {}] = await database.query<{ id: string }[]>(
       'SELECT id FROM api_keys WHERE customer_id = ?',
@@ -38,8 +38,8 @@ describe('imports retry', () => {
   });
 });
 
-describe('status', () => {
-  it('says that all is well, with the roles that run', async () => {
+describe('ledgerbell status', () => {
+  it('says that everything is well, with the running roles', async () => {
     const { code, stdout } = await runCli(['status', '--json'], environment);
     expect({ code, report: JSON.parse(stdout) }).toMatchObject({
       code: 0,
@@ -57,7 +57,7 @@ describe('status', () => {
     expect(shown.stdout).toMatch(/^All is well\.\n\nMySQL +ok\nRedis +ok\n/);
   });
 
-  it('names the oldest pending movement, and webhooks that need attention without calling them a problem', async () => {
+  it('names the oldest pending movement, and lists webhooks that need attention without calling them a problem', async () => {
     const failing = await createWebhook('/failing');
     receiver.answer('/failing', answering(500));
     await importMovements(2);
@@ -84,7 +84,7 @@ describe('status', () => {
     await asOperator('webhooks', 'delete', failing);
   });
 
-  it('says what cannot be reached', async () => {
+  it('says that MySQL and Redis cannot be reached', async () => {
     const none = {
       ...environment,
       REDIS_URL: 'redis://127.0.0.1:1',
@@ -96,8 +96,8 @@ describe('status', () => {
   });
 });
 
-describe('a person', () => {
-  it('is asked before a webhook or a key is deleted, unless --yes is given', async () => {
+describe('a person at the command line', () => {
+  it('is asked before a webhook is deleted, unless --yes is given', async () => {
     const webhook = await createWebhook('/asked');
     const asked: string[] = [];
     const say = (answer: boolean) => ({
@@ -114,7 +114,7 @@ describe('a person', () => {
     expect(asked).toHaveLength(1);
   });
 
-  it('gets tables of at most 100 characters, and is told that there is more', async () => {
+  it('gets tables of at most 100 characters, and is told that there are more rows', async () => {
     const ids = [await createWebhook(`/${'long'.repeat(40)}`), await createWebhook('/second')];
     const { stdout, stderr } = await asOperator(
       'webhooks',
@@ -132,7 +132,7 @@ describe('a person', () => {
     for (const id of ids) await asOperator('webhooks', 'delete', id);
   });
 
-  it('is told of a test that failed by the exit code', async () => {
+  it('gets exit code 1 from a test that failed', async () => {
     const webhook = await createWebhook('/test-fails');
     receiver.answer('/test-fails', answering(503));
     const { code, stdout, stderr } = await asOperator('webhooks', 'test', webhook);
@@ -152,7 +152,7 @@ describe('a person', () => {
     await asOperator('webhooks', 'delete', webhook);
   });
 
-  it('can act as the operator while Redis cannot be reached, and is told what that means', async () => {
+  it('can act as the operator while Redis cannot be reached, and is told what follows from that', async () => {
     const webhook = await createWebhook('/without-redis');
     const unreachable = { ...environment, REDIS_URL: 'redis://127.0.0.1:1' };
     const { code, stdout, stderr } = await runHere(['webhooks', 'pause', webhook], unreachable);

@@ -52,7 +52,7 @@ describe('a notification', () => {
     });
   });
 
-  it('is read and verified as a form too, with Turkish letters and a leading space', () => {
+  it('is also read and verified as a form, with Turkish letters and a leading space', () => {
     const body = new URLSearchParams(hashed).toString();
     const headers = signed(body, { type: 'application/x-www-form-urlencoded' });
     expect(check(body, headers)).toEqual({
@@ -64,17 +64,17 @@ describe('a notification', () => {
     });
   });
 
-  it('may carry the hash of the bytes instead of that of the digits', () => {
+  it('may carry the hash of the bytes instead of the hexadecimal hash', () => {
     const raw = JSON.stringify({ ...fields, hash: Buffer.from(hex, 'hex').toString('base64') });
     expect(check(raw).hash).toBe('verified');
   });
 
-  it('is genuine without a look at the hash when the API secret is not known', () => {
+  it('is genuine without a check of the hash when the API secret is not known', () => {
     expect(check(json, signed(json), {})).toMatchObject({ problem: null, hash: 'not checked' });
   });
 
   it.each(['dc', 'code', 'amount', 'balance', 'currency', 'description', 'hash'] as const)(
-    'is not believed when %s was changed by someone who can sign',
+    'is refused when a signer has changed %s',
     (field) => {
       const body = JSON.stringify({ ...hashed, [field]: `${hashed[field]}1` });
       expect(check(body)).toMatchObject({ problem: expect.stringContaining('hash'), hash: 'wrong' });
@@ -86,11 +86,11 @@ describe('a notification', () => {
     ['a number among its fields', '{"amount":1250}'],
     ['no JSON', 'amount=1'],
     ['null', 'null'],
-  ])('is not believed when its signed body is %s', (_kind, body) => {
+  ])('is refused when its signed body is %s', (_kind, body) => {
     expect(check(body)).toMatchObject({ fields: {}, problem: 'The body is neither JSON nor a form.' });
   });
 
-  it('is not read when it is not UTF-8', () => {
+  it('cannot be read when it is not UTF-8', () => {
     expect(readFields('application/json', Buffer.from([0x22, 0xff, 0x22]))).toBeNull();
   });
 });
@@ -99,19 +99,19 @@ describe('a signature', () => {
   const verify = (headers: Record<string, string | undefined>, body = json) =>
     verifySignature(headers, Buffer.from(body), secret, now);
 
-  it('is accepted as the first and as the second of two', () => {
+  it('is accepted as the first or the second of two signatures', () => {
     expect(verify(signed(json, { by: [secret, otherSecret] }))).toBeNull();
     expect(verify(signed(json, { by: [otherSecret, secret] }))).toBeNull();
   });
 
-  it('is refused for another body, another id and another secret', () => {
+  it('is refused for another body, another id or another secret', () => {
     const noMatch = 'No signature matches: the secret is another, or the body was changed.';
     expect(verify(signed(json), `${json} `)).toBe(noMatch);
     expect(verify({ ...signed(json), 'webhook-id': 'msg_18' })).toBe(noMatch);
     expect(verify(signed(json, { by: [otherSecret] }))).toBe(noMatch);
   });
 
-  it('is refused under another version, and cut short', () => {
+  it('is refused under another version, or when cut short', () => {
     const { 'webhook-signature': signature, ...headers } = signed(json);
     expect(verify({ ...headers, 'webhook-signature': signature.replace('v1,', 'v2,') })).toMatch(
       'No signature',
@@ -125,15 +125,18 @@ describe('a signature', () => {
     [301, 'webhook-timestamp is 301 s old; at most 300 s are accepted.'],
     [-300, null],
     [-301, 'webhook-timestamp is 301 s in the future; at most 300 s are accepted.'],
-  ])('made %d s ago gives %j', (age, problem) => {
+  ])('made %d s ago gives the problem %j', (age, problem) => {
     expect(verify(signed(json, { age }))).toBe(problem);
   });
 
-  it.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])('is missing without %s', (name) => {
-    expect(verify({ ...signed(json), [name]: undefined })).toMatch('It is not signed');
-  });
+  it.each(['webhook-id', 'webhook-timestamp', 'webhook-signature'])(
+    'is reported missing without %s',
+    (name) => {
+      expect(verify({ ...signed(json), [name]: undefined })).toMatch('It is not signed');
+    },
+  );
 
-  it('needs a timestamp in whole seconds', () => {
+  it('requires a timestamp in whole seconds', () => {
     expect(verify({ ...signed(json), 'webhook-timestamp': '2026-01-31' })).toMatch('number of seconds');
   });
 });
@@ -146,7 +149,7 @@ describe('a webhook secret', () => {
     ['whsec_', false],
     ['whsec_short', false],
     [`${secret}\n`, false],
-  ])('%j: %s', (text, valid) => {
+  ])('of the form %j is valid: %s', (text, valid) => {
     expect(isSecret(text)).toBe(valid);
   });
 });

@@ -25,7 +25,7 @@ async function send(body: string) {
   });
 }
 
-it('verify says whether statements, movements and deliveries agree, and what does not', async () => {
+it('verify says whether statements, movements and deliveries agree, and names what does not', async () => {
   const { account, id: customer } = running.customer;
   expect(await verify()).toEqual({
     code: 0,
@@ -70,7 +70,7 @@ it('verify says whether statements, movements and deliveries agree, and what doe
 
   receiver.answer('/verify', answering(500));
   const webhook = await running.createWebhook('/verify');
-  // The fourth day and the fifth. A report has more of the fifth, and no final statement has confirmed that yet.
+  // The fourth and the fifth day. A report has more entries of the fifth day, which no final statement has confirmed yet.
   const twoDays = dayStatement(3, 5, 120, [1, 7]).replace(/:(60F:C|61:)260305(?=TRY|C1,)/g, ':$1260304');
   await send(twoDays);
   await send(dayReport(5, [7, 99]));

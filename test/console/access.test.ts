@@ -31,21 +31,26 @@ const basic = (credentials: string) => ({
   Authorization: `Basic ${Buffer.from(credentials, 'utf8').toString('base64')}`,
 });
 
-describe('the listeners', () => {
-  it.each(PATHS)('show %s to operators only, on a listener of its own', async (path) => {
+describe('the listeners of the API and of operators', () => {
+  it.each(PATHS)("show %s on the operators' listener only", async (path) => {
     expect((await send(open.opsUrl + path, {})).status).not.toBe(403);
     expectProblem(await send(open.url + path, {}), 404);
     expectProblem(await send(closed.url + path, { headers: basic('yönetici:gizli:MARKER') }), 404);
   });
 
-  it.each(['/healthz', '/readyz', '/problems/forbidden'])('show %s to everybody, on both', async (path) => {
-    for (const url of [closed.url, closed.opsUrl]) {
-      const answer = await send(url + path, { headers: { Host: '10.0.0.1', 'X-Forwarded-For': '10.0.0.2' } });
-      expect(answer.status).toBe(200);
-    }
-  });
+  it.each(['/healthz', '/readyz', '/problems/forbidden'])(
+    'show %s to everybody, on both listeners',
+    async (path) => {
+      for (const url of [closed.url, closed.opsUrl]) {
+        const answer = await send(url + path, {
+          headers: { Host: '10.0.0.1', 'X-Forwarded-For': '10.0.0.2' },
+        });
+        expect(answer.status).toBe(200);
+      }
+    },
+  );
 
-  it.each(['/v1/banks', '/docs', '/openapi.json'])('keep %s for the API', async (path) => {
+  it.each(['/v1/banks', '/docs', '/openapi.json'])("show %s on the API's listener only", async (path) => {
     expectProblem(await open.callOps('GET', path), 404);
     expectProblem(await closed.callOps('GET', path), 401);
   });
@@ -69,35 +74,35 @@ describe('the console without a password', () => {
     { Host: 'localhost.example' },
     { Host: '127.0.0.1.example:3000' },
     { Host: '10.0.0.1' },
-  ])('answers 403 to what only seems to come from it: %j', async (headers) => {
+  ])('answers 403 to a request that only seems to come from this machine: %j', async (headers) => {
     for (const path of PATHS) expectProblem(await send(open.opsUrl + path, { headers }), 403);
   });
 });
 
-describe('the console with the password that its process has made', () => {
+describe('the console with a password made by its process', () => {
   const made = useService({ roles: ['api'], config: { admin: createOneTimeAdmin() } });
   const signIn = () => basic(`admin:${made.runtime.config.admin?.password}`);
 
-  it('answers to it on this machine alone', async () => {
+  it('accepts the password only on this machine', async () => {
     expect((await send(`${made.opsUrl}/ops`, { headers: signIn() })).status).toBe(200);
     const forwarded = { 'X-Forwarded-For': '127.0.0.1', ...signIn() };
     expectProblem(await send(`${made.opsUrl}/ops`, { headers: forwarded }), 403);
   });
 
-  it.each(PATHS.filter((path) => path !== '/metrics'))('asks for it at %s', async (path) => {
+  it.each(PATHS.filter((path) => path !== '/metrics'))('asks for the password at %s', async (path) => {
     const answer = await send(made.opsUrl + path, {});
     expectProblem(answer, 401);
     expect(answer.body.detail).toMatch(/printed when it started/);
   });
 
-  it('shows the metrics without it, on this machine alone', async () => {
+  it('shows the metrics without the password, only on this machine', async () => {
     expect((await send(`${made.opsUrl}/metrics`, {})).status).toBe(200);
     expectProblem(await send(`${made.opsUrl}/metrics`, { headers: { Host: 'rebound.example' } }), 403);
   });
 });
 
-describe('the console with a password', () => {
-  it('answers to it, from wherever', async () => {
+describe('the console with a configured password', () => {
+  it('accepts the password from any address', async () => {
     for (const headers of [{}, { 'X-Forwarded-For': '93.184.216.34' }, { Host: 'ops.example' }]) {
       const answer = await send(`${closed.opsUrl}/ops`, {
         headers: { ...headers, ...basic('yönetici:gizli:MARKER') },
@@ -117,7 +122,7 @@ describe('the console with a password', () => {
     { Authorization: 'Basic' },
     { Authorization: 'Basic %%%' },
     { Authorization: 'Bearer gizli:MARKER' },
-  ])('answers 401 to anything else: %j', async (headers) => {
+  ])('answers 401 to any other credentials: %j', async (headers) => {
     for (const path of PATHS) {
       const answer = await send(closed.opsUrl + path, { headers, from: newAddress() });
       expectProblem(answer, 401);
@@ -126,7 +131,7 @@ describe('the console with a password', () => {
     }
   });
 
-  it('answers 429 after ten wrong passwords in a minute, also to the right one, and elsewhere goes on', async () => {
+  it('answers 429 after ten wrong passwords in a minute, also to the right one, but not at other addresses', async () => {
     const ask = (from: string, headers: Record<string, string>) =>
       send(`${closed.opsUrl}/ops`, { from, headers });
     const [guesser, operator] = ['127.0.2.1', '127.0.2.2'];
@@ -144,7 +149,7 @@ describe('the console with a password', () => {
     expect((await ask(operator, basic('yönetici:gizli:MARKER'))).status).toBe(200);
   });
 
-  it('does not answer to an API key', async () => {
+  it('does not accept an API key', async () => {
     const { api_key: key } = await closed.customer();
     expectProblem(await closed.callOps('GET', '/ops', { key }), 401);
   });

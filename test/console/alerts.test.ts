@@ -87,12 +87,12 @@ function now({
 const sentences = (it: Now) => findAlerts(it).map(({ sentence }) => sentence);
 const headline = (it: Now) => headlineOf(findAlerts(it));
 
-describe('the sentence on top of the console', () => {
-  it('says that all is well', () => {
+describe('the sentence at the top of the console', () => {
+  it('says that everything is well', () => {
     expect(headline(now())).toBe('All is well.');
   });
 
-  it('names the one webhook that fails, its customer, since when, and what is pending', () => {
+  it('names a single failing webhook, its customer, since when it fails, and its pending deliveries', () => {
     const it = now({ trouble: [failing('12')], totals: { failing: 1, pending: 4711 } });
     expect(headline(it)).toBe(
       'Acme: webhook 12 “Depo” has been failing for 12 min, 4,711 deliveries pending. Last error: answered 503.',
@@ -100,7 +100,7 @@ describe('the sentence on top of the console', () => {
     expect(findAlerts(it)[0]?.link).toEqual({ text: 'Webhook 12', href: '/ops/webhooks/12' });
   });
 
-  it('counts what is wrong when it is more than one thing', () => {
+  it('counts the troubles when there are several', () => {
     const it = now({
       trouble: [failing('12'), failing('13')],
       totals: { failing: 2, importsFailedLately: 2 },
@@ -115,7 +115,7 @@ describe('the sentence on top of the console', () => {
     expect(found.at(-1)).toBe('37 more webhooks are failing.');
   });
 
-  it('says first that no delivery process is running, with what is pending', () => {
+  it('says first that no delivery process is running, with the number of pending deliveries', () => {
     const processes = [
       running(['api', 'importer', 'maintenance']),
       running(['delivery'], { running: false }),
@@ -136,7 +136,7 @@ describe('the sentence on top of the console', () => {
     );
   });
 
-  it('says that MySQL cannot be reached, and what that means', () => {
+  it('says that MySQL cannot be reached, and what follows from that', () => {
     const it = { ...now(), mysql: { reachable: false, roundTrip: null }, work: null };
     expect(headline(it)).toMatch(/^MySQL cannot be reached\. Nothing is accepted/);
     expect(sentences({ ...it, redis: { reachable: false, roundTrip: null } })).toHaveLength(2);
@@ -172,7 +172,7 @@ describe('the sentence on top of the console', () => {
     expect(sentences(now({ totals, processes }))).toHaveLength(1);
   });
 
-  it('asks for attention where nothing fails: a disabled webhook, an old backlog', () => {
+  it('asks for attention when nothing fails but a webhook is disabled or a backlog is old', () => {
     const disabled = failing('9', { status: 'disabled', failing_since: null });
     expect(headline(now({ trouble: [disabled] }))).toBe('Everything works. Somebody should look at this:');
     expect(sentences(now({ trouble: [disabled, { ...disabled, id: '10' }] }))).toEqual([
@@ -187,14 +187,14 @@ describe('the sentence on top of the console', () => {
     expect(many.at(-1)).toBe('More webhooks are behind.');
   });
 
-  it('counts the conflicts that wait for a decision', () => {
+  it('counts the conflicts that await a decision', () => {
     const [alert, ...others] = findAlerts(now({ openConflicts: 3 }));
     expect(others).toEqual([]);
     expect(alert?.sentence).toContain('3 conflicts wait for a decision');
     expect(alert?.link).toEqual({ text: 'Books', href: '/ops/books' });
   });
 
-  it('names the source that fails, and how often it has', () => {
+  it('names a single failing source, and how often it has failed', () => {
     const it = now({ sources: [source('4')], sourcesInTrouble: { failing: 1, withWrongFile: 0 } });
     expect(headline(it)).toBe(
       'Acme: source 4 “Ekstre” has failed 3 times in a row. Last error: The server refused the password.',
@@ -209,7 +209,7 @@ describe('the sentence on top of the console', () => {
     expect(found.at(-1)).toBe('9 more sources are failing.');
   });
 
-  it('asks for attention where a source has brought a wrong file', () => {
+  it('asks for attention when a source has brought a wrong file', () => {
     const wrong = source('5', { consecutive_failures: 0, error: 'march.sta: 1 row was rejected.' });
     const one = now({ sources: [wrong], sourcesInTrouble: { failing: 0, withWrongFile: 1 } });
     expect(headline(one)).toBe('Everything works. Somebody should look at this:');
@@ -222,7 +222,7 @@ describe('the sentence on top of the console', () => {
     ]);
   });
 
-  it('says that a webhook was taken aside', () => {
+  it('says that a webhook was quarantined', () => {
     const trouble = [failing('9', { status: 'paused', status_reason: 'crashed', failing_since: null })];
     expect(headline(now({ trouble, totals: { quarantined: 1 } }))).toBe(
       'Acme: webhook 9 “Depo” was paused, because delivery runs kept crashing.',

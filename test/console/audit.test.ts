@@ -37,7 +37,7 @@ async function recordedBy(method: string, path: string, options: CallOptions = {
 }
 
 describe('a change by an API key', () => {
-  it('is recorded with the customer, the key, and what was done', async () => {
+  it('is recorded with the customer, the key and the action', async () => {
     const { events } = await recordedBy('POST', '/v1/webhooks', {
       body: {
         title: 'Depo',
@@ -93,14 +93,14 @@ describe('a change by an API key', () => {
     for (const secret of all) expect(JSON.stringify(events)).not.toContain(secret);
   });
 
-  it('names the fields that were changed, and the new status', async () => {
+  it('is recorded with the names of the changed fields, and the new status', async () => {
     const { events } = await recordedBy('PATCH', `/v1/webhooks/${webhookId}`, {
       body: { title: 'Başka', status: 'active' },
     });
     expect(events[0]?.detail).toBe('status: active, title');
   });
 
-  it('is recorded for a key that deletes itself, with its name', async () => {
+  it("is recorded when a key deletes itself, with the key's name", async () => {
     const { body } = await recordedBy('POST', '/v1/apikeys', { body: { title: 'Kısa', account: 'all' } });
     const { id, apikey } = body.apikey;
     const { events } = await recordedBy('DELETE', `/v1/apikeys/${id}`, { key: apikey });
@@ -115,22 +115,25 @@ describe('a change by an API key', () => {
 
   it.each([
     ['a refused endpoint', () => ['PATCH', `/v1/webhooks/${webhookId}`, { endpoint: 'http://10.0.0.1/' }]],
-    ['a webhook of nobody', () => ['DELETE', '/v1/webhooks/999999']],
+    ['a webhook that does not exist', () => ['DELETE', '/v1/webhooks/999999']],
     [
       'a dry run',
       () => ['POST', `/v1/webhooks/${webhookId}/replay?dry_run=true`, { since: '2001-01-01 00:00:00' }],
     ],
-    ['a bank of nobody', () => ['POST', '/v1/accounts', { bank_id: 999, title: 'Ana', currency: 'TRY' }]],
+    [
+      'a bank that does not exist',
+      () => ['POST', '/v1/accounts', { bank_id: 999, title: 'Ana', currency: 'TRY' }],
+    ],
     ['a read', () => ['GET', `/v1/webhooks/${webhookId}`]],
   ] as [string, () => [string, string, object?]][])(
-    'is not recorded where nothing changed: %s',
+    'is not recorded when nothing changed: %s',
     async (_name, request) => {
       const [method, path, body] = request();
       expect((await recordedBy(method, path, body === undefined ? {} : { body })).events).toEqual([]);
     },
   );
 
-  it('is not committed without its event', async () => {
+  it('is not committed if its event cannot be recorded', async () => {
     const { database } = service.runtime;
     const title = async () =>
       (await service.call('GET', `/v1/webhooks/${webhookId}`, { key })).body.webhook.title;

@@ -11,7 +11,7 @@ const readPage = async (path: string) =>
     ' ',
   );
 
-it('a webhook whose endpoint answers, and whose backlog grows old, is in trouble after those that fail', async () => {
+it('the console lists a webhook with an old backlog as in trouble, after those that fail, although its endpoint answers', async () => {
   const { webhookIds, store } = await createSubscriber(service, NOWHERE, {}, {});
   const [behind = '', failing = ''] = webhookIds;
   const ids = await store(3);

@@ -64,8 +64,8 @@ const readEvents = () =>
     'SELECT source, actor, action, customer_id FROM audit_events ORDER BY id',
   );
 
-// One that is added later fails here, until it is in the list.
-it('every form of the console is known', () => {
+// A form that is added later fails here until it is in the list.
+it('the tests of buttons cover every form of the console', () => {
   const { routes } = opsConsole(service.runtime, watchInstallation(service.runtime));
   const forms = routes.filter(({ method }) => !['GET', 'ALL'].includes(method)).map(({ path }) => path);
   expect(forms.sort()).toEqual(Object.keys(BUTTONS).sort());
@@ -88,14 +88,14 @@ describe('a page of another site', () => {
     },
   );
 
-  it('has no form sent with `Origin: null`, which would be refused: browsers are told to send the origin', async () => {
+  it("is told apart from the console's own forms, because browsers are told to send their origin", async () => {
     const { headers } = await service.callOps('GET', `/ops/webhooks/${dead()}/pause`);
     expect(headers.get('referrer-policy')).toBe('same-origin');
   });
 });
 
 it.each(Object.entries(BUTTONS))(
-  'what %s does is recorded once, with who and for whom',
+  'an action by %s is recorded once, with who and for whom, if it changes something',
   async (route, button) => {
     const before = (await readEvents()).length;
     const { status, body } = await service.callOps('POST', pathOf(route, button), {

@@ -26,7 +26,7 @@ it('the calendar shows the days of complete periods and of gaps, the newest mont
   expect(months[1]?.days).toHaveLength(28);
 });
 
-it('the calendar of an account with many years has twelve months', () => {
+it('the calendar of an account with many years shows twelve months', () => {
   const months = monthsOf(findPeriods([statement('1', '2020-01-01', '2026-03-31', 100n, 200n)]));
   expect(months).toHaveLength(12);
   expect(months.at(-1)?.month).toBe('2025-04');

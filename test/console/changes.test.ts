@@ -51,7 +51,7 @@ const byConsole = (action: string, subject: string) => ({
 });
 
 describe('a change in the console', () => {
-  it('asks first, and says what will happen and to how many', async () => {
+  it('asks for confirmation, and says what will happen and how many deliveries it concerns', async () => {
     const { dead, healthy } = trouble.webhooks;
     expect(await get(`/ops/webhooks/${dead}/pause`)).toContain(`${MATCHED} pending deliveries are kept`);
     expect(await get(`/ops/webhooks/${dead}/probe`)).toContain(`One of its ${MATCHED} pending deliveries`);
@@ -59,7 +59,7 @@ describe('a change in the console', () => {
     expect((await webhookOf(dead)).status).toBe('active');
   });
 
-  it('pauses and enables a webhook, and sends what is pending', async () => {
+  it('pauses and enables a webhook, and sends its pending deliveries', async () => {
     const { healthy } = trouble.webhooks;
     const paused = await press(`/ops/webhooks/${healthy}/pause`);
     expect([paused.status, paused.headers.get('location')]).toEqual([
@@ -85,7 +85,7 @@ describe('a change in the console', () => {
     expect(await newestEvent()).toEqual(byConsole('rotate secret', `webhook ${healthy}`));
   });
 
-  it('sends a test, and says what was answered', async () => {
+  it('sends a test, and shows the answer', async () => {
     const { dead, healthy } = trouble.webhooks;
     expect(String((await press(`/ops/webhooks/${healthy}/test`)).body)).toContain(
       'The endpoint answered 200',
@@ -131,7 +131,7 @@ describe('a change in the console', () => {
     await until('all were sent again', () => receiver.at('/healthy').length >= before + MATCHED);
   });
 
-  it('probes an endpoint before its circuit would, and sends everything once it answers', async () => {
+  it('probes an endpoint before its circuit is half-open, and sends everything once it answers', async () => {
     const { dead } = trouble.webhooks;
     const before = receiver.at('/dead').length;
     expect((await press(`/ops/webhooks/${dead}/probe`)).status).toBe(303);

@@ -21,7 +21,7 @@ it('the console shows each process with its roles, version and load', async () =
   expect(['api', 'importer', 'delivery'].map((role) => countRunning(seen, role))).toEqual([1, 1, 0]);
 });
 
-it('the console removes a process that stops', async () => {
+it('the console no longer lists a process that stops', async () => {
   const { runtime } = service;
   const heartbeat = await startHeartbeat(runtime, ['delivery']);
   expect(countRunning(await readProcesses(runtime.database), 'delivery')).toBe(1);
@@ -29,7 +29,7 @@ it('the console removes a process that stops', async () => {
   expect(countRunning(await readProcesses(runtime.database), 'delivery')).toBe(0);
 });
 
-it('the console shows a process that was killed as gone, and forgets it after an hour', async () => {
+it('the console shows a killed process as gone, and forgets it after an hour', async () => {
   const { runtime } = service;
   const heartbeat = await startHeartbeat(runtime, ['maintenance']);
   onTestFinished(() => heartbeat.stop());

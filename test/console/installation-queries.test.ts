@@ -26,7 +26,7 @@ const addImport = ({ customerId }: Subscriber, status: string, receivedAgo: numb
   );
 
 describe('the state of an installation', () => {
-  it('is all zeros where nothing is', async () => {
+  it('is all zeros in an empty installation', async () => {
     expect(await readState()).toEqual({
       processes: { api: 1, importer: 0, delivery: 0, maintenance: 0 },
       webhooks: { active: 0, paused: 0, quarantined: 0, disabled: 0 },
@@ -95,7 +95,7 @@ describe('the state of an installation', () => {
   });
 });
 
-describe('without looking at all that is there', () => {
+describe('with a large installation', () => {
   const MOVEMENTS = 20_000;
   const WEBHOOKS = 300;
   const IMPORTS = 5_000;
@@ -154,7 +154,7 @@ describe('without looking at all that is there', () => {
     await query('ANALYZE TABLE webhooks, webhook_cursors, webhook_backlogs, transactions, imports');
   });
 
-  it('it is read: some entries for each webhook with a backlog, and failed imports in their index', async () => {
+  it('the state is read from a few rows for each webhook with a backlog, and from the index of failed imports', async () => {
     const { result, read } = await watchReads(service.runtime.database, readInstallationState);
     expect(result.pending.healthy).toBeGreaterThan(WEBHOOKS * MOVEMENTS);
     expect(result.oldestPending).toBeGreaterThan(0);

@@ -16,7 +16,7 @@ const FROM_MYSQL = [
 ];
 const OWN = ['ledgerbell_attempts_total{outcome="failed"}', 'nodejs_eventloop_lag_p99_seconds'];
 
-it('/metrics answers without Redis and MySQL, says so, and leaves out what it cannot know', async () => {
+it('/metrics answers without Redis and MySQL, says so, and leaves out what depends on them', async () => {
   const present = async (names: readonly string[]) => {
     const { samples } = await scrape(service);
     const up = (name: string) => samples.get(`ledgerbell_dependency_up{dependency="${name}"}`);

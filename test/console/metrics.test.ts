@@ -18,7 +18,7 @@ const receiver = useReceiver();
 
 const IBAN = 'TR330006100519786457841326';
 
-/** Its beginning is a statement without entries, so that it is accepted. The importer cannot read the rest. */
+/** It begins as a statement without entries, so it is accepted. The importer cannot read the rest. */
 const HALF_READABLE = zipSync({
   'a.sta': Buffer.from(
     `:20:1\r\n:25:${IBAN}\r\n:28C:1/1\r\n:60F:C260115TRY0,00\r\n:62F:C260115TRY0,00\r\n-\r\n`,
@@ -72,7 +72,7 @@ describe('/metrics', () => {
     expect(sampleOf('ledgerbell_leases_lost_total')).toBe(0);
   });
 
-  it('measures every attempt, and the way of each delivery from stored to delivered', () => {
+  it('measures every attempt, and the time of each delivery from stored to delivered', () => {
     const attempts = ['delivered', 'failed'].map((it) =>
       sampleOf(`ledgerbell_attempts_total{outcome="${it}"}`),
     );
@@ -126,12 +126,12 @@ describe('/metrics', () => {
     expect([...sampleNames()].filter((name) => /^nodejs_active_.*_total$/.test(name))).toEqual([]);
   });
 
-  it('begins all counters at 0, so that the first increase is seen', () => {
+  it('starts all counters at 0, so that the first increase is seen', () => {
     const counters = [...late.samples].filter(([sample]) => /^ledgerbell_\w+_total/.test(sample));
     // The API counts json, and has no list of formats.
     const absent = counters.filter(([sample]) => !early.samples.has(sample)).map(([sample]) => sample);
     expect(absent).toEqual([]);
-    // Retention begins with the process: its first pass may have ended before anybody asked.
+    // Retention begins with the process, so its first pass may have ended before the first request.
     const waiting = counters.filter(([sample]) => !sample.startsWith('ledgerbell_retention_passes_total'));
     expect(waiting.every(([sample]) => early.samples.get(sample) === 0)).toBe(true);
   });
@@ -146,7 +146,7 @@ describe('/metrics', () => {
     expect(ours.length).toBeLessThan(150);
   });
 
-  it("follows Prometheus' naming: base units, and _total for counters alone", () => {
+  it("follows Prometheus' naming: base units, and _total only for counters", () => {
     const ours = [...late.types].filter(([name]) => name.startsWith('ledgerbell_'));
     for (const [name, type] of ours) {
       expect([name, name.endsWith('_total')]).toEqual([name, type === 'counter']);
@@ -158,7 +158,7 @@ describe('/metrics', () => {
 
 describe('promtool', () => {
   it(
-    'has nothing against the metrics of the service',
+    'accepts the metrics of the service',
     async ({ skip }) => {
       if (!(await findPromtool())) skip();
       expect(promtool(['check', 'metrics'], late.text)).toEqual({ code: 0, output: '' });
@@ -176,7 +176,7 @@ describe('every metric', () => {
 
   const dashboards = readdirSync(join(ROOT, 'ops/grafana')).filter((name) => name.endsWith('.json'));
 
-  it.each(dashboards)('in the dashboard %s is exported, and each panel says what it shows', (name) => {
+  it.each(dashboards)('in the dashboard %s is exported, and each panel has a description', (name) => {
     const { panels } = JSON.parse(readFileSync(join(ROOT, 'ops/grafana', name), 'utf8')) as {
       panels: { type: string; title: string; description?: string; targets?: { expr: string }[] }[];
     };
@@ -196,7 +196,7 @@ describe('every metric', () => {
     expect(used.filter((metric) => !sampleNames().has(metric))).toEqual([OF_A_SUPERVISOR]);
   });
 
-  it('of the service is in docs/metrics.md with its type and labels, and no other', () => {
+  it('of the service is in docs/metrics.md with its type and labels, and that file has no other metric', () => {
     const rows = readFileSync(join(ROOT, 'docs/metrics.md'), 'utf8').matchAll(
       /^\| `(ledgerbell_\w+)` \| (\w+)[^|]*\| ([^|]*)\|/gm,
     );
@@ -217,7 +217,7 @@ describe('every metric', () => {
     expect(documented.toSorted(byName)).toEqual(exported.toSorted(byName));
   });
 
-  it('that the runbook asks for is exported', () => {
+  it('in the runbook is exported', () => {
     const commands = readFileSync(join(ROOT, 'docs/runbook.md'), 'utf8').matchAll(
       /\/metrics \| grep (?:-E '([^']+)'|(\S+))$/gm,
     );

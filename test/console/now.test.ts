@@ -27,7 +27,7 @@ describe('the page Now', () => {
     expect(body).toContain('No maintenance process is running.');
   });
 
-  it('is kept up to date with events: first the history, then what is new', async () => {
+  it('is kept up to date with events: first the history, then each new sample', async () => {
     const { reader, events } = await readEvents(service.opsUrl, 2);
     await reader.cancel();
     const [first, second] = events;
@@ -43,7 +43,7 @@ describe('the page Now', () => {
     expect(second.history).toBeUndefined();
   });
 
-  it('ends its events when the listener stops, which therefore need not wait', async () => {
+  it('ends its events when the listener stops, so that the stop does not wait for them', async () => {
     const { runtime } = service;
     const ops = await startOps({ ...runtime, config: { ...runtime.config, opsPort: 0 } });
     const { reader } = await readEvents(ops.url, 1);

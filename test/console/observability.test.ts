@@ -48,7 +48,7 @@ describe('the profile observability', () => {
     }
   });
 
-  it("asks every role at the port of its operators' listener", () => {
+  it("scrapes every role at the port of its operators' listener", () => {
     const [{ job_name, dns_sd_configs }] = config.scrape_configs;
     const [{ names, port }] = dns_sd_configs;
     expect(job_name).toBe('ledgerbell');
@@ -80,7 +80,7 @@ describe('the profile observability', () => {
     return { directory, status, stdout };
   }
 
-  it('gives Prometheus the name, and the file with the password', async () => {
+  it('gives Prometheus the user name, and the file with the password', async () => {
     const { directory, status, stdout } = await start({ ADMIN_USER: 'ops' });
     expect([status, stdout]).toEqual([
       0,
@@ -94,7 +94,7 @@ describe('the profile observability', () => {
     expect(prometheus.secrets).toEqual(['admin_password']);
   });
 
-  it('shows the dashboards, from the Prometheus that it starts', () => {
+  it('shows the dashboards, with data from its own Prometheus', () => {
     const [provider] = read('ops/grafana/provisioning/dashboards/ledgerbell.yml').providers;
     expect(grafana.volumes).toContain(`./ops/grafana:${provider.options.path}:ro`);
     const [source] = read('ops/grafana/provisioning/datasources/prometheus.yml').datasources;

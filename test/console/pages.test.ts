@@ -51,7 +51,7 @@ describe('every page', () => {
     ['a question', () => `/ops/webhooks/${trouble.webhooks.dead}/pause`],
   ];
 
-  it.each(PAGES)('shows no secret, and text as text: %s', async (_name, path) => {
+  it.each(PAGES)('shows no secret, and escapes text: %s', async (_name, path) => {
     const { status, text, headers } = await page(path());
     expect(status).toBe(200);
     for (const secret of trouble.secrets) expect(text).not.toContain(secret);
@@ -61,22 +61,19 @@ describe('every page', () => {
     expect(headers.get('cache-control')).toBe('no-store');
   });
 
-  it.each(PAGES)(
-    'may load nothing from elsewhere and run no script of its own text: %s',
-    async (_name, path) => {
-      const { text, headers } = await page(path());
-      const policy = headers.get('content-security-policy') ?? '';
-      expect(policy).toContain("default-src 'none'");
-      expect(policy).toContain("script-src 'self'");
-      expect(policy).toContain("frame-ancestors 'none'");
-      expect(policy).not.toMatch(/unsafe|https?:|\*/);
-      expect(text).not.toMatch(/ style="| on\w+="|(src|href)="(https?:)?\/\//);
-    },
-  );
+  it.each(PAGES)('may load nothing from elsewhere and run no inline script: %s', async (_name, path) => {
+    const { text, headers } = await page(path());
+    const policy = headers.get('content-security-policy') ?? '';
+    expect(policy).toContain("default-src 'none'");
+    expect(policy).toContain("script-src 'self'");
+    expect(policy).toContain("frame-ancestors 'none'");
+    expect(policy).not.toMatch(/unsafe|https?:|\*/);
+    expect(text).not.toMatch(/ style="| on\w+="|(src|href)="(https?:)?\/\//);
+  });
 });
 
-describe('the pages', () => {
-  it('show all accounts with their statements, and conflicts with what is stored beside what was received', async () => {
+describe('the pages of the console', () => {
+  it('show all accounts with their statements, and each conflict with the stored and the received value', async () => {
     const text = await textOf('/ops/books');
     const { database } = service.runtime;
     const accounts = await database.query<{ id: string; title: string; currency: string }[]>(
@@ -93,7 +90,7 @@ describe('the pages', () => {
     expect(await textOf(`/ops/books/accounts/${trouble.accountId}`)).toContain('unknown');
   });
 
-  it('say first what is wrong, whose it is, and what is pending', async () => {
+  it('say first what is wrong, for which customer, and what is pending', async () => {
     const text = await textOf('/ops');
     expect(text).toMatch(
       new RegExp(
@@ -104,7 +101,7 @@ describe('the pages', () => {
     expect(text).toContain('api, importer, delivery, maintenance');
   });
 
-  it('list webhooks in trouble first, and those of a customer', async () => {
+  it('list webhooks in trouble first, and the webhooks of a customer', async () => {
     const text = await textOf('/ops/webhooks');
     expect(text.indexOf('kapalı')).toBeLessThan(text.indexOf('Depo'));
     for (const shown of ['circuit open', 'next probe in 9 min', 'answered 503', 'disabled', 'paused']) {
@@ -114,7 +111,7 @@ describe('the pages', () => {
     expect(await textOf('/ops/webhooks?customer=999')).toContain('There are none.');
   });
 
-  it('show the attempts of a webhook with the start of each answer', async () => {
+  it('show the attempts of a webhook with the beginning of each answer', async () => {
     const text = await textOf(`/ops/webhooks/${trouble.webhooks.dead}`);
     expect(text).toContain('has failed 7 times in a row, for 1 h');
     expect(text).toContain('failed 503');
@@ -137,7 +134,7 @@ describe('the pages', () => {
     expect(await count(`webhook=${disabled}&until=2001-01-01 00:00:00`)).toBe(0);
   });
 
-  it('list every delivery once over their pages', async () => {
+  it('list every delivery once across their pages', async () => {
     const seen: string[] = [];
     let path: string | undefined = '/ops/deliveries';
     while (path !== undefined) {
@@ -179,14 +176,14 @@ describe('the pages', () => {
     expect((await page(`/ops/imports?id=${done}`)).headers.get('location')).toBe(`/ops/imports/${done}`);
   });
 
-  it('show the issues of an import, and what it stored', async () => {
+  it('show the issues of an import, and the movements it stored', async () => {
     const text = await textOf(`/ops/imports/${trouble.imports.rejected}`);
     expect(text).toMatch(/rejected amount must be/);
     const stored = await page(`/ops/imports/${trouble.imports.done}`);
     for (const id of trouble.movementIds) expect(stored.text).toContain(`/ops/trace?movement=${id}`);
   });
 
-  it('trace a movement by its unique_id: the import, whom it concerned, what they answered', async () => {
+  it('trace a movement by its unique_id: its import, its deliveries, and the answers of the endpoints', async () => {
     const found = await page(`/ops/trace?q=${trouble.uniqueId}`);
     expect(found.headers.get('location')).toBe(`/ops/trace?movement=${trouble.movementIds[0]}`);
     const text = await textOf(`/ops/trace?movement=${trouble.movementIds[0]}`);
@@ -201,7 +198,7 @@ describe('the pages', () => {
     }
   });
 
-  it('find what an id or a name may mean', async () => {
+  it('find everything that an id or a name may mean', async () => {
     expect((await page(`/ops/trace?q=msg_${firstDelivery()}`)).headers.get('location')).toBe(
       `/ops/deliveries/${firstDelivery()}`,
     );
@@ -242,7 +239,7 @@ describe('the pages', () => {
   });
 });
 
-it('the page of an import shows the rows of an import of which nothing proves whether they are known', async () => {
+it('the page of an import shows the rows that cannot be proved known or new', async () => {
   const { key, accountId } = trouble;
   const { unique_id: _, ...row } = movement(accountId, { amount: '3.21' });
   const send = async () =>

@@ -170,7 +170,7 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>, most: number
   ['an import', async (sql) => [await findImport(sql, null, firstImport)], FEW],
   ['the issues of an import', (sql) => readIssues(sql, firstImport, 200), FEW],
   [
-    'what an import stored',
+    'the movements that an import stored',
     async (sql) => {
       const it = await findImport(sql, null, firstImport);
       return readStored(sql, it, 20);
@@ -203,7 +203,7 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>, most: number
 
 const firstMovement = () => String(Number(newest) - MOVEMENTS + 1);
 
-describe('the console reads few entries', () => {
+describe('the console reads few rows', () => {
   it.each(CASES)('for %s', async (_name, work, most) => {
     const { result, read } = await watch(work);
     expect(result.length).toBeGreaterThan(0);

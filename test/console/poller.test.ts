@@ -16,14 +16,14 @@ function counted(every = 5) {
   return { poller, reads: () => reads };
 }
 
-it('a poller reads once for callers that ask at the same time, and not again while the reading is new', async () => {
+it('a poller reads once for callers that ask at the same time, and not again while the reading is fresh', async () => {
   const { poller, reads } = counted(60_000);
   expect(await Promise.all([poller.current(), poller.current()])).toEqual([1, 1]);
   expect(await poller.current()).toBe(1);
   expect(reads()).toBe(1);
 });
 
-it('a poller reads once for all who look, and tells each of them', async () => {
+it('a poller reads once for all subscribers, and tells each of them', async () => {
   const { poller, reads } = counted();
   const [one, other]: [number[], number[]] = [[], []];
   const ends = [poller.subscribe((it) => one.push(it)), poller.subscribe((it) => other.push(it))];
@@ -34,7 +34,7 @@ it('a poller reads once for all who look, and tells each of them', async () => {
   expect(poller.history).toHaveLength(3);
 });
 
-it('a poller stops when nobody looks any more', async () => {
+it('a poller stops when it has no subscriber', async () => {
   const { poller, reads } = counted();
   let told = 0;
   const end = poller.subscribe(() => {
@@ -43,7 +43,7 @@ it('a poller stops when nobody looks any more', async () => {
   await until('a reading', () => told > 0);
   end();
   const before = reads();
-  // Another poller ticks on meanwhile, so that a timer that was left running would have ticked too.
+  // Another poller keeps ticking, so a timer that had not been stopped would have ticked too.
   const other = counted();
   const endOther = other.poller.subscribe(() => {});
   await until('ten readings of another poller', () => other.reads() >= 10);
@@ -52,7 +52,7 @@ it('a poller stops when nobody looks any more', async () => {
   expect(reads() - before).toBeLessThanOrEqual(1);
 });
 
-it('a poller goes on after a reading that failed', async () => {
+it('a poller goes on after a failed reading', async () => {
   let reads = 0;
   const poller = createPoller({
     read: async () => {

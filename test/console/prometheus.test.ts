@@ -37,7 +37,7 @@ describe('promtool', () => {
     expect(promtool(['test', 'rules', join(FOLDER, 'alerts.test.yml')])).toMatchObject({ code: 0 });
   });
 
-  it('accepts the configuration, with the alerts where the container has them', async ({ skip }) => {
+  it('accepts the configuration, with the alerts where the container mounts them', async ({ skip }) => {
     if (!isThere) skip();
     const directory = await mkdtemp(join(tmpdir(), 'ledgerbell-prometheus-'));
     onTestFinished(() => rm(directory, { recursive: true }));
@@ -58,7 +58,7 @@ describe('each alert', () => {
   );
   const headings = sections.matchAll(/^## (.+)$/gm);
 
-  it('has a section in the runbook, in the same order, and says where it is', () => {
+  it('has a section in the runbook, in the same order, and links to it', () => {
     expect([...headings].map(([, heading]) => heading)).toEqual(alerts.map(({ alert }) => alert));
     for (const { alert, annotations } of alerts) {
       expect(annotations.runbook_url).toBe(`docs/runbook.md#${alert.toLowerCase()}`);
@@ -73,7 +73,7 @@ describe('each alert', () => {
     }
   });
 
-  it('is tested: when it fires, and when it does not', () => {
+  it('is tested both for firing and for not firing', () => {
     const { tests } = parse(readFileSync(join(FOLDER, 'alerts.test.yml'), 'utf8'));
     const checks: { expr: string; exp_samples: unknown[] }[] = tests.flatMap(
       (it: { promql_expr_test?: unknown[] }) => it.promql_expr_test ?? [],

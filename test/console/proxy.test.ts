@@ -27,7 +27,7 @@ describe.each([
   };
 
   it.skipIf(left)(
-    'behind a proxy that passes everything on, the API shows none of the pages for operators',
+    "the API shows none of the operators' pages, although the proxy passes everything on",
     async () => {
       const url = await proxy(service.url, { forwards: false });
       expect((await send(`${url}/healthz`, {})).status).toBe(200);

@@ -7,8 +7,8 @@ import { until } from '../support/until.ts';
 const readOnly = useService({ roles: ['api'] });
 const writable = useService({ roles: ['api'], config: { queueDashboard: 'writable' } });
 
-describe('the dashboard of the queues', () => {
-  it.each(['/ops', '/ops/queues'])('%s is found with a slash behind it too', async (path) => {
+describe('the queue dashboard', () => {
+  it.each(['/ops', '/ops/queues'])('at %s is also found with a trailing slash', async (path) => {
     const { status, headers } = await readOnly.callOps('GET', `${path}/`);
     expect([status, headers.get('location')]).toEqual([302, path]);
     const page = await readOnly.callOps('GET', path);
@@ -16,16 +16,19 @@ describe('the dashboard of the queues', () => {
     expect(page.headers.get('content-type')).toMatch(/^text\/html/);
   });
 
-  it.each(['/ops', '/ops/queues'])('%s lets the browser load nothing from elsewhere', async (path) => {
-    const { headers } = await readOnly.callOps('GET', path);
-    const policy = headers.get('content-security-policy') ?? '';
-    expect(policy).toMatch(/default-src '(none|self)'/);
-    expect(policy).toContain("frame-ancestors 'none'");
-    expect(policy).not.toMatch(/https?:|\*|unsafe-eval/);
-    expect((await readOnly.callOps('GET', path)).body).not.toMatch(/(src|href)="(https?:)?\/\//);
-  });
+  it.each(['/ops', '/ops/queues'])(
+    'at %s does not let the browser load anything from elsewhere',
+    async (path) => {
+      const { headers } = await readOnly.callOps('GET', path);
+      const policy = headers.get('content-security-policy') ?? '';
+      expect(policy).toMatch(/default-src '(none|self)'/);
+      expect(policy).toContain("frame-ancestors 'none'");
+      expect(policy).not.toMatch(/https?:|\*|unsafe-eval/);
+      expect((await readOnly.callOps('GET', path)).body).not.toMatch(/(src|href)="(https?:)?\/\//);
+    },
+  );
 
-  it('knows every queue', async () => {
+  it('lists every queue', async () => {
     const { status, body } = await readOnly.callOps('GET', '/ops/queues/api/queues');
     expect(status).toBe(200);
     expect(body.queues.map(({ name }: { name: string }) => name).sort()).toEqual([
@@ -35,7 +38,7 @@ describe('the dashboard of the queues', () => {
     ]);
   });
 
-  it('serves none of the files around it', async () => {
+  it('serves no file outside its folder', async () => {
     for (const path of ['..%2f..%2f..%2fpackage.json', '%2e%2e/package.json', '..%5cpackage.json']) {
       const { status } = await readOnly.callOps('GET', `/ops/queues/static/${path}`);
       expect(status).toBe(404);
@@ -76,7 +79,7 @@ describe('the dashboard of the queues', () => {
     expect(await readOnly.runtime.queues.deliveries[0].isPaused()).toBe(false);
   });
 
-  it('changes what it is told when the operator has set it so', async () => {
+  it('makes changes when the operator has allowed them', async () => {
     const { status } = await writable.callOps('PUT', '/ops/queues/api/queues/imports/pause');
     expect(status).toBe(200);
     await until('the queue paused', () => writable.runtime.queues.imports.isPaused());
@@ -97,7 +100,7 @@ describe('the dashboard of the queues', () => {
     expect(page.body).toContain('queue sources');
   });
 
-  it('changes nothing for a page of another site, which a browser on this machine may be showing', async () => {
+  it('refuses changes by a page of another site, which a browser on this machine may show', async () => {
     const path = '/ops/queues/api/queues/deliveries/pause';
     const { host } = new URL(writable.opsUrl);
     for (const headers of [

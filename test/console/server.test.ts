@@ -22,7 +22,7 @@ async function occupy(port: number): Promise<void> {
   await once(server, 'listening');
 }
 
-it('the console takes the port after that of the API, or any free one when another process has it', async () => {
+it("the console takes the port after the API's, or any free port when another process has that one", async () => {
   const port = await reservePort();
   const first = await start({ port: port - 1 });
   expect(Number(first.port)).toBe(port);
@@ -31,17 +31,17 @@ it('the console takes the port after that of the API, or any free one when anoth
   for (const { href } of [first, second]) expect((await fetch(`${href}healthz`)).status).toBe(200);
 });
 
-it.each([0, 65_535])('the console takes any free port when that of the API is %d', async (port) => {
+it.each([0, 65_535])("the console takes any free port when the API's port is %d", async (port) => {
   expect((await fetch(`${(await start({ port })).href}healthz`)).status).toBe(200);
 });
 
-it('listens where OPS_HOST and OPS_PORT say', async () => {
+it('the console listens on OPS_HOST and OPS_PORT', async () => {
   const port = await reservePort();
   expect((await start({ opsHost: '0.0.0.0', opsPort: port })).host).toBe(`127.0.0.1:${port}`);
   expect((await start({ opsHost: 'localhost', opsPort: 0 })).hostname).toBe('localhost');
 });
 
-it('the console takes no other port than OPS_PORT, and names it when it is taken', async () => {
+it('the console takes no port but OPS_PORT, and names it when it is taken', async () => {
   const port = await reservePort();
   await occupy(port);
   await expect(start({ opsPort: port })).rejects.toThrow(

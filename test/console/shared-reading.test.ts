@@ -10,7 +10,7 @@ const service = useService({ roles: ['importer'] });
 let reads: number;
 let key: string;
 let now: number;
-/** Reads how often it was read. */
+/** Returns the number of reads so far. */
 const read = async () => {
   reads += 1;
   return { reads };
@@ -27,7 +27,7 @@ beforeEach(() => {
 });
 
 describe('a shared reading', () => {
-  it('is read once for all processes, and kept for as long as it says', async () => {
+  it('is read once for all processes, and kept for its set time', async () => {
     const [first, second] = [shareAs(), shareAs()];
     expect([await first(), await second(), await first()]).toEqual([
       { reads: 1 },
@@ -39,7 +39,7 @@ describe('a shared reading', () => {
     expect(left).toBeLessThanOrEqual(10_000);
   });
 
-  it('is read once for requests that come together', async () => {
+  it('is read once for requests at the same time', async () => {
     const get = shareAs();
     expect(await Promise.all([get(), get(), get()])).toEqual([{ reads: 1 }, { reads: 1 }, { reads: 1 }]);
   });
@@ -73,7 +73,7 @@ describe('a shared reading', () => {
     expect(reads).toBe(1);
   });
 
-  it('is read by each process while Redis is unreachable, once in its time', async () => {
+  it('is read by each process while Redis is unreachable, once in its set time', async () => {
     const redis = connectFailFast(`redis://127.0.0.1:${await reservePort()}`);
     try {
       const [first, second] = [shareAs({ redis }), shareAs({ redis })];
@@ -84,7 +84,7 @@ describe('a shared reading', () => {
     }
   });
 
-  it('fails when it cannot be read, and is read the next time', async () => {
+  it('fails when it cannot be read, and is read again the next time', async () => {
     let fails = true;
     const get = shareAs({ read: () => (fails ? Promise.reject(new Error('no MySQL')) : read()) });
     await expect(get()).rejects.toThrow('no MySQL');

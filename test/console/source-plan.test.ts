@@ -35,7 +35,7 @@ beforeAll(async () => {
   newestSource = await insertSourceHistory(subscriber);
 });
 
-/** Of 5,000 sources, 20 are paused and 20 have an error. The newest has as many runs as are kept, and files. @returns its id. */
+/** Of 5,000 sources, 20 are paused and 20 have an error. The newest has files, and the largest number of runs that is kept. @returns its id. */
 async function insertSourceHistory({ customerId, accountId }: Subscriber): Promise<string> {
   const { database } = service.runtime;
   await database.query("UPDATE sources SET status = 'paused' WHERE id % 250 = 1");
@@ -85,11 +85,11 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>][] = [
     'runs of a source until a moment',
     (sql) => listRuns(sql, newestSource, { ...ANY_RUN, status: 'failed', until: '2026-01-01 01:00:00' }, 50),
   ],
-  ['since when a source fails', async (sql) => [await readFailingSince(sql, newestSource)]],
+  ['the time since when a source fails', async (sql) => [await readFailingSince(sql, newestSource)]],
   ['the wrong files of a source', (sql) => readWrongFiles(sql, newestSource, 20)],
 ];
 
-describe('the console reads few entries', () => {
+describe('the console reads few rows', () => {
   it.each(CASES)('for %s', async (_name, work) => {
     const { result, read } = await watchReads(service.runtime.database, work);
     expect(result.length).toBeGreaterThan(0);

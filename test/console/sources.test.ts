@@ -48,7 +48,7 @@ const readSource = async (id: string) =>
   (await service.call('GET', `/v1/sources/${id}`, { key: trouble.key })).body.source;
 
 describe('the list of sources', () => {
-  it('has those in trouble first: failing ones, then those with a wrong file', async () => {
+  it('shows sources in trouble first: failing ones, then those with a wrong file', async () => {
     const { failing, wrongFile, paused } = trouble.sources;
     const all = [failing, wrongFile, failing, wrongFile, paused];
     expect(await listed()).toEqual(all);
@@ -59,7 +59,7 @@ describe('the list of sources', () => {
     }
   });
 
-  it('is searched by id, customer, account and status', async () => {
+  it('can be searched by id, customer, account and status', async () => {
     const { failing, wrongFile, paused } = trouble.sources;
     const { headers } = await page(`/ops/sources?id=${paused}`);
     expect(headers.get('location')).toBe(`/ops/sources/${paused}`);
@@ -75,7 +75,7 @@ describe('the list of sources', () => {
     expect(await listed(`?account=${trouble.accountId}&status=paused`)).toEqual([paused]);
   });
 
-  it('goes on with the next page', async () => {
+  it('continues on the next page', async () => {
     const { failing, paused } = trouble.sources;
     expect(await listed(`?after=${failing}`)).toEqual([trouble.sources.wrongFile, paused]);
   });
@@ -90,7 +90,7 @@ describe('the page of a source', () => {
     }
   });
 
-  it('lists its runs, newest first, and finds them by status and time', async () => {
+  it("lists the source's runs, newest first, and finds them by status and time", async () => {
     const path = `/ops/sources/${trouble.sources.failing}`;
     const statuses = async (query = '') =>
       [...(await page(path + query)).html.matchAll(/data-label="Status"><span class="tag \w+">(\w+)</g)].map(
@@ -105,7 +105,7 @@ describe('the page of a source', () => {
     expect(html).toContain('since must be a date and time that exist');
   });
 
-  it('leads to the imports of its files, and they lead back', async () => {
+  it('links to the imports of its files, and their pages link back', async () => {
     const { wrongFile } = trouble.sources;
     const { html } = await page(`/ops/sources/${wrongFile}`);
     expect(html).toContain('mart &lt;i&gt;2026&lt;/i&gt;.sta');
@@ -124,7 +124,7 @@ describe('the page of a source', () => {
     expect((await page(`/ops/trace?movement=${movement?.id}`)).html).toContain(back);
   });
 
-  it('is still there for a deleted source, to which imports lead', async () => {
+  it('still exists for a deleted source, because imports link to it', async () => {
     const { body } = await service.call('POST', '/v1/sources', {
       key: trouble.key,
       body: {
@@ -142,8 +142,8 @@ describe('the page of a source', () => {
   });
 });
 
-describe('a person on duty', () => {
-  it('runs a source now, and sees what became of its files', async () => {
+describe('an operator in the console', () => {
+  it('runs a source now, and sees the outcome of its files', async () => {
     const { wrongFile } = trouble.sources;
     const inbox = join(sourcesDir, trouble.customerId, 'aylik');
     await mkdir(inbox, { recursive: true });

@@ -26,7 +26,7 @@ const storedMinutesAgo = (minutes: number) =>
   );
 const stuck = async () => (await readTotals(database)).importsStuck;
 
-it('imports are stuck when they have waited for five minutes and nothing of their customer was stored', async () => {
+it('imports are counted as stuck when they have waited for five minutes and no movement of their customer was stored', async () => {
   await storedMinutesAgo(6);
   await addImport('queued', 4);
   await addImport('done', 10);
@@ -34,17 +34,17 @@ it('imports are stuck when they have waited for five minutes and nothing of thei
   await addImport('queued', 6);
   await addImport('running', 7);
   expect(await stuck()).toBe(2);
-  // One that had failed long ago is not stuck when somebody retries it.
+  // An import that failed long ago is not stuck when it is retried.
   await addImport('running', 600);
   expect(await stuck()).toBe(3);
   await database.query('UPDATE imports SET retried_at = NOW(6) WHERE received_at < NOW(6) - INTERVAL 1 HOUR');
   expect(await stuck()).toBe(2);
-  // A large import before them goes on.
+  // A large import before them is still being stored.
   await storedMinutesAgo(1);
   expect(await stuck()).toBe(0);
 });
 
-it('an import that failed counts for a day, and one that was given up until it is done', async () => {
+it('a failed import counts for a day, and an import that was given up counts until it is done', async () => {
   const day = 24 * 60;
   await addImport('failed', day + 1);
   await addImport('failed', day - 1);

@@ -57,11 +57,11 @@ it.each([
     /It is ordered: everything waits for the retry of its oldest delivery, which is due in 1 h (30|29) min\.$/,
   ],
   [
-    'all of them wait for retries',
+    'all deliveries wait for retries',
     { cursor: `${CLOSED}, sent_through = LAST, highest_recorded_id = LAST`, retry: true },
     /They wait for retries\. The next one is due in 1 h (30|29) min\.$/,
   ],
-  ['no process has begun', {}, /They are due, and wait for their turn in a delivery process\.$/],
+  ['no process has begun to send them', {}, /They are due, and wait for their turn in a delivery process\.$/],
   [
     'it has a rate limit',
     { fields: { rate_limit: 5 }, cursor: `${CLOSED}, ${SENDING}` },
@@ -82,11 +82,11 @@ it.each([
     { fields: { max_in_flight: 4 }, cursor: `${CLOSED}, ${SENDING}` },
     /They are being sent now, up to 4 at a time\.$/,
   ],
-])('the page of a webhook says why its deliveries are pending: %s', async (_, webhook, expected) => {
+])('the page of a webhook explains why its deliveries are pending: %s', async (_, webhook, expected) => {
   expect(await explanation(webhook)).toMatch(expected);
 });
 
-it('nothing waits when nothing is pending', async () => {
+it('the page of a webhook explains nothing when no delivery is pending', async () => {
   const { webhook } = await createSubscriber(service);
   const { body } = await service.callOps('GET', `/ops/webhooks/${webhook.id}`, {
     headers: { Accept: 'text/html' },

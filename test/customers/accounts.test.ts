@@ -12,7 +12,7 @@ const ACCOUNT = { bank: 'Ziraat Bankası', title: 'Şirket Hesabı', currency: '
 const IBAN = 'TR330006100519786457841326';
 
 describe('accounts', () => {
-  it('are made, listed in order, and looked at one by one', async () => {
+  it('are created, listed in order, and shown one by one', async () => {
     const { api_key: key } = await service.customer();
     expect((await service.call('GET', '/v1/accounts', { key })).body).toEqual({ accounts: [] });
     const first = await service.call('POST', '/v1/accounts', {
@@ -76,7 +76,7 @@ describe('accounts', () => {
     expect(expectProblem(answer, 422)).toEqual(['number']);
   });
 
-  it('get an IBAN, a number and a title later, and lose them', async () => {
+  it('get an IBAN, a number and a title later, and can lose the IBAN and the number', async () => {
     const { api_key: key } = await service.customer();
     const { account } = (await service.call('POST', '/v1/accounts', { key, body: ACCOUNT })).body;
     const change = (body: object) => service.call('PATCH', `/v1/accounts/${account.id}`, { key, body });
@@ -91,7 +91,7 @@ describe('accounts', () => {
     expect(removed).toMatchObject({ iban: null, number: '42', title: 'Yeni' });
   });
 
-  it('are not changed to what an account cannot be', async () => {
+  it('refuse a change to invalid or conflicting values', async () => {
     const { api_key: key } = await service.customer();
     const { id } = await createAccount(service, key, { iban: IBAN });
     const { id: other } = await createAccount(service, key);
@@ -115,7 +115,7 @@ describe('accounts', () => {
     expect((await change(euro, { iban: IBAN })).status).toBe(200);
   });
 
-  it('never get one IBAN twice, however many are changed at once', async () => {
+  it('never get one IBAN twice, however many are changed at the same time', async () => {
     const { api_key: key } = await service.customer();
     const ids = await Promise.all([1, 2, 3, 4].map(() => createAccount(service, key)));
     const answers = await Promise.all(
@@ -124,7 +124,7 @@ describe('accounts', () => {
     expect(answers.map(({ status }) => status).toSorted()).toEqual([200, 422, 422, 422]);
   });
 
-  it('are changed with a key of the scope admin for all accounts, and by their owner alone', async () => {
+  it('can be changed only by their owner, with a key of the scope admin for all accounts', async () => {
     const { api_key: key } = await service.customer();
     const { id } = await createAccount(service, key);
     const body = { title: 'Benim' };
@@ -159,7 +159,7 @@ describe('accounts', () => {
     ]);
   });
 
-  it('name a bank once, however often it is named, and list it under /v1/banks', async () => {
+  it('share one bank, however often it is named, and it is listed under /v1/banks', async () => {
     const { api_key: key } = await service.customer();
     const made = await Promise.all([1, 2, 3].map(() => createAccount(service, key, { bank: 'Kuveyt Türk' })));
     expect(new Set(made.map(({ id }) => id)).size).toBe(3);
@@ -168,7 +168,7 @@ describe('accounts', () => {
     expect(body).toEqual({ banks: [{ id: expect.any(Number), name: 'Kuveyt Türk' }] });
   });
 
-  it('name banks as their own customer spells them, and not as another one did first', async () => {
+  it('name banks as their own customer spells them, not as another customer did first', async () => {
     const [one, two] = [await service.customer('Bir'), await service.customer('İki')];
     const bankOf = async ({ api_key: key }: NewCustomer, bank: string) =>
       (await service.call('POST', '/v1/accounts', { key, body: { ...ACCOUNT, bank } })).body.account.bank;
@@ -223,7 +223,7 @@ describe('accounts', () => {
   });
 
   it.each(['0', '-1', '1.0', '01', '999999999999', '99999999999999999999', 'all', 'null', '1%20', '１'])(
-    'that cannot be there are not found: %s',
+    'with an impossible id are not found: %s',
     async (id) => {
       const { api_key: key } = await service.customer();
       expectProblem(await service.call('GET', `/v1/accounts/${id}`, { key }), 404);

@@ -19,7 +19,7 @@ const countKeys = async () =>
   (await service.runtime.database.query<{ n: string }[]>('SELECT COUNT(*) AS n FROM api_keys'))[0]?.n;
 
 describe('the list of API keys', () => {
-  it('shows how each begins, what it may do, and when it was last used, but never the key', async () => {
+  it("shows each key's beginning, scopes and last use, but never the key", async () => {
     const { api_key: key } = await service.customer();
     const account = await createAccount(service, key);
     const scopes = ['webhooks', 'read', 'read'];
@@ -49,7 +49,7 @@ describe('the list of API keys', () => {
     expectProblem(await service.call('GET', '/v1/apikeys', { key: made.apikey }), 403);
   });
 
-  it('goes on where Link says, and has a last page', async () => {
+  it('continues where Link says, and has a last page', async () => {
     const { api_key: key } = await service.customer();
     for (const title of ['one', 'two']) await make(key, { title, account: 'all' });
     const first = await service.call('GET', '/v1/apikeys?per_page=2', { key });
@@ -73,7 +73,7 @@ describe('the scopes of an API key', () => {
     ['webhooks', 'GET', '/v1/settings/api'],
     ['webhooks', 'POST', '/v1/apikeys'],
     ['admin', 'GET', '/v1/webhooks'],
-  ])('%s alone does not allow %s %s', async (scope, method, path) => {
+  ])('limited to %s do not allow %s %s', async (scope, method, path) => {
     const { api_key: key } = await service.customer();
     const { apikey } = (await make(key, { title: scope, account: 'all', scopes: [scope] })).body.apikey;
     const refused = await service.call(method, path, {
@@ -84,7 +84,7 @@ describe('the scopes of an API key', () => {
     expect(refused.body.detail).toContain('lacks the scope');
   });
 
-  it('are refused where they are none', async () => {
+  it('are refused if they are empty or invalid', async () => {
     const { api_key: key } = await service.customer();
     for (const scopes of [[], ['write'], 'read', [1]]) {
       const [path] = expectProblem(await make(key, { title: 'x', account: 'all', scopes }), 422) ?? [];
@@ -94,7 +94,7 @@ describe('the scopes of an API key', () => {
 });
 
 describe('API keys', () => {
-  it('are made for all accounts or for some, and shown once', async () => {
+  it('are created for all accounts or for some, and shown once', async () => {
     const { api_key: key } = await service.customer();
     const [one, two] = [await createAccount(service, key), await createAccount(service, key)];
     const all = await make(key, { title: 'Hepsi', account: 'all' });
@@ -109,7 +109,7 @@ describe('API keys', () => {
     expect(JSON.stringify(rows)).not.toContain(all.body.apikey.apikey);
   });
 
-  it('are refused for what is no account of the customer, and then none is made', async () => {
+  it('are refused for accounts of others and for invalid fields, and then no key is created', async () => {
     const [{ api_key: key }, other] = [await service.customer(), await service.customer()];
     const mine = await createAccount(service, key);
     const foreign = await createAccount(service, other.api_key);
@@ -129,7 +129,7 @@ describe('API keys', () => {
     expect(await countKeys()).toBe(before);
   });
 
-  it('that are limited make no keys, and delete themselves alone', async () => {
+  it('limited to accounts cannot create keys, and can delete only themselves', async () => {
     const { api_key: key } = await service.customer();
     const account = await createAccount(service, key);
     const limited = (await make(key, { title: 'Dar', account: [account.id] })).body.apikey;
@@ -141,7 +141,7 @@ describe('API keys', () => {
     expect(await accountsOf(another.apikey)).toEqual([account.id]);
   });
 
-  it("are deleted, also by themselves; another customer's are as unknown as none", async () => {
+  it("can be deleted, also by themselves, and another customer's key is answered like an unknown one", async () => {
     const [{ api_key: key }, other] = [await service.customer(), await service.customer()];
     const { id, apikey } = (await make(key, { title: 'x', account: 'all' })).body.apikey;
     expectProblem(await remove(other.api_key, id), 404);
@@ -153,7 +153,7 @@ describe('API keys', () => {
     expectProblem(await remove(key, id), 404);
   });
 
-  it('stay while an import that was sent with them is not finished', async () => {
+  it('cannot be deleted while an import that was sent with them is unfinished', async () => {
     const { api_key: key } = await service.customer();
     const account = await createAccount(service, key);
     const { id, apikey } = (await make(key, { title: 'x', account: 'all' })).body.apikey;
@@ -175,7 +175,7 @@ describe('API keys', () => {
     ['application/x-ndjson', 0],
     ['application/x-ndjson', 1_500],
   ])(
-    'deleted while an upload with them comes in make it 401, and nothing is kept: %s, %i rows before',
+    'that are deleted during an upload make its answer 401, and nothing is kept: %s, %i rows before',
     async (type, before) => {
       const { api_key: key, customer } = await service.customer();
       const account = await createAccount(service, key);
@@ -183,7 +183,7 @@ describe('API keys', () => {
       const row = JSON.stringify(movement(account.id));
       const body = type === 'application/json' ? `{"transactions":[${row}]}` : `${row}\n`;
       const upload = startUpload(apikey, type);
-      // Less than the two parts after which the import gets its row.
+      // The import gets its row after two parts, and this is less.
       upload.write(`${row}\n`.repeat(before) + body.slice(0, 10));
       await until('the upload has begun', () => upload.socket?.bytesWritten);
       // The key is looked up before the body is read, and so before the key of this later request.
@@ -197,7 +197,7 @@ describe('API keys', () => {
     },
   );
 
-  it('being deleted while an upload is staged make it 401', async () => {
+  it('that are being deleted while an upload is staged make its answer 401', async () => {
     const { database } = service.runtime;
     const { api_key: key, customer } = await service.customer();
     const account = await createAccount(service, key);
@@ -224,7 +224,7 @@ describe('API keys', () => {
     expect(await importsOf(customer.id)).toEqual([]);
   });
 
-  it('stay while a long upload with them comes in', async () => {
+  it('cannot be deleted while a long upload with them comes in', async () => {
     const { api_key: key, customer } = await service.customer();
     const { id, apikey } = (await make(key, { title: 'x', account: 'all' })).body.apikey;
     const upload = startUpload(apikey, 'application/x-ndjson');

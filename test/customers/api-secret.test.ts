@@ -14,7 +14,7 @@ const read = (key: string) => service.call('GET', '/v1/settings/api', { key });
 const rotate = (key: string) => service.call('POST', '/v1/settings/api/rotate', { key });
 
 describe('the API secret', () => {
-  it('is shown to the customer whose it is', async () => {
+  it('is shown to its own customer', async () => {
     const [one, two] = [await service.customer(), await service.customer()];
     expect([(await read(one.api_key)).body, (await read(two.api_key)).body]).toEqual([
       { api_secret: one.api_secret },
@@ -22,7 +22,7 @@ describe('the API secret', () => {
     ]);
   });
 
-  it('is replaced for this customer alone, kept sealed, and hashes what is sent from then on', async () => {
+  it('is replaced for this customer alone, stored sealed, and used for the hashes of later notifications', async () => {
     const [{ api_key: key, api_secret: former }, other] = [
       await service.customer(),
       await service.customer(),

@@ -11,7 +11,7 @@ const service = useService({
   config: { webhooksPerCustomer: 2, keysPerCustomer: 3 },
 });
 
-it('a customer has at most so many webhooks; a deleted one makes room, and other customers do not count', async () => {
+it('a customer has a limited number of webhooks, without deleted ones and those of other customers', async () => {
   const { api_key: key } = await service.customer();
   const create = () => service.call('POST', '/v1/webhooks', { key, body: webhook() });
   const made = await Promise.all([create(), create(), create(), create()]);
@@ -24,7 +24,7 @@ it('a customer has at most so many webhooks; a deleted one makes room, and other
   expect((await service.call('POST', '/v1/webhooks', { key: other, body: webhook() })).status).toBe(200);
 });
 
-it('a customer has at most so many API keys', async () => {
+it('a customer has a limited number of API keys', async () => {
   const { api_key: key } = await service.customer();
   const create = () => service.call('POST', '/v1/apikeys', { key, body: { title: 'x', account: 'all' } });
   const made = await Promise.all([create(), create(), create(), create()]);
@@ -80,7 +80,7 @@ it('a customer has at most 1,000 sources, without deleted ones, and 100,000 acco
   ]);
 });
 
-it('a key needs the scope read too to have past movements sent again', async () => {
+it('a key without the scope read cannot have past movements sent again', async () => {
   const { api_key: key, customer } = await service.customer();
   const { id: account } = await createAccount(service, key);
   const { id } = (await service.call('POST', '/v1/webhooks', { key, body: webhook() })).body.webhook;

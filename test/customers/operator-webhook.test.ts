@@ -27,7 +27,7 @@ async function webhooks(): Promise<Row[]> {
   return rows.map((row) => ({ ...row, secret: secrets.open(row.secret, SEALED.webhookSecret(row.id)) }));
 }
 
-it('the webhook of the operator is as the configuration says', async () => {
+it("the operator's webhook is as the configuration says", async () => {
   const { database } = service.runtime;
   await set(undefined);
   expect(await webhooks()).toEqual([]);
@@ -70,7 +70,7 @@ it('the webhook of the operator is as the configuration says', async () => {
   expect((await webhooks())[0]?.customer_id).toBe((await webhooks())[1]?.customer_id);
 });
 
-it('what the configuration changes is in the audit log, and nothing else', async () => {
+it("a change of the operator's webhook by the configuration is in the audit log, and nothing else is", async () => {
   const { database } = service.runtime;
   const recorded = async () => {
     const rows = await database.query<Record<string, string>[]>(

@@ -41,14 +41,14 @@ it('each route needs the scopes that docs/authentication.md says, and every set 
   }
   const seen = [...allowed].map(([route, sets]) => {
     const needed = SCOPES.filter((scope) => sets.every((scopes) => scopes.includes(scope)));
-    // Whoever has these has no need of others.
+    // Every set that contains these scopes is accepted.
     expect(sets, route).toHaveLength(2 ** (SCOPES.length - needed.length) - (needed.length === 0 ? 1 : 0));
     return `${route}: ${needed.map((scope) => `\`${scope}\``).join(', ')}`;
   });
   expect(seen.toSorted()).toEqual(documented.toSorted());
 });
 
-it('a dry run of a key without the scope read says that a row is known, and not as what', async () => {
+it('a dry run with a key without the scope read says that a row is known, but does not show the known movement', async () => {
   const { api_key: key } = await service.customer();
   const { id: account } = await createAccount(service, key);
   const rows = { transactions: [movement(account, { unique_id: 'known' })] };

@@ -44,7 +44,7 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
   let key: string;
   let webhook: string;
   let ids: string[];
-  /** Of each movement, what has become of it. */
+  /** The status of each movement's delivery. */
   const statusAt = (at: number) =>
     at >= 200 || at % 7 === 6 ? 'pending' : (['delivered', 'failed', 'pending'] as const)[at % 3];
 
@@ -52,7 +52,7 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
     const made = await createPausedWebhook(service);
     ({ key, webhook } = made);
     ids = await made.store(many(250));
-    // As after a crash: some beyond the cursor have been sent, every seventh of the first 200 has not.
+    // As after a crash: some movements after the cursor were sent, and every seventh of the first 200 was not.
     const recorded = ids
       .map((transactionId, at) => ({ transactionId, at }))
       .filter(({ at }) => at < 200 && at % 7 !== 6)
@@ -63,7 +63,7 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
   const all = (status?: string) =>
     readPages(key, `/v1/webhooks/${webhook}/deliveries${status === undefined ? '' : `?status=${status}`}`);
 
-  it('shows each once, a hundred a page, the newest movement first', async () => {
+  it('shows each delivery once, a hundred a page, the newest movement first', async () => {
     const pages = await all();
     expect(pages.map(({ length }) => length)).toEqual([100, 100, 50]);
     expect(pages.flat().map((it) => [it.transaction_id, it.status])).toEqual(
@@ -72,14 +72,17 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
     expect(pages.flat().map(({ id }) => id)).toEqual(ids.map((id) => `${webhook}-${id}`).reverse());
   });
 
-  it.each(['pending', 'delivered', 'failed'])('lists those that are %s alone', async (status) => {
-    const expected = ids.filter((_, at) => statusAt(at) === status).reverse();
-    const shown = (await all(status)).flat();
-    expect(shown.map((it) => it.transaction_id)).toEqual(expected);
-    expect(new Set(shown.map((it) => it.status))).toEqual(new Set([status]));
-  });
+  it.each(['pending', 'delivered', 'failed'])(
+    'lists only %s deliveries when asked for that status',
+    async (status) => {
+      const expected = ids.filter((_, at) => statusAt(at) === status).reverse();
+      const shown = (await all(status)).flat();
+      expect(shown.map((it) => it.transaction_id)).toEqual(expected);
+      expect(new Set(shown.map((it) => it.status))).toEqual(new Set([status]));
+    },
+  );
 
-  it('shows dates in ISO 8601, and what went wrong last', async () => {
+  it('shows dates in ISO 8601, and the last error', async () => {
     const rows = (await all()).flat();
     const shown = (at: number) => rows.find(({ transaction_id }) => transaction_id === ids[at]);
     const common = { webhook_id: Number(webhook), event_id: null, created_at: '2026-01-31T12:00:00.000Z' };
@@ -110,7 +113,7 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
     expect(shown(0)).toMatchObject({ status: 'delivered', due_at: null, last_error: null });
   });
 
-  it('refuses a status there is not, an unknown parameter, and a cursor of another listing', async () => {
+  it('refuses an unknown status, an unknown parameter, and a cursor of another listing', async () => {
     const path = `/v1/webhooks/${webhook}/deliveries`;
     const pathOf = async (query: string) =>
       expectProblem(await service.call('GET', `${path}?${query}`, { key }), 422);
@@ -120,7 +123,7 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
     expect(await pathOf('cursor=dDE6MQ')).toEqual(['cursor']);
   });
 
-  it('keeps to what the webhook matched when a movement was stored', async () => {
+  it('lists the movements that matched the webhook when they were stored, although its filters have changed since', async () => {
     const { key, webhook, store, account } = await createPausedWebhook(service, { event: 'NEW_DEBIT' });
     const other = (await createAccount(service, key)).id;
     const change = (body: object) => service.call('PATCH', `/v1/webhooks/${webhook}`, { key, body });
@@ -142,12 +145,12 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
   });
 
   it.each([null, 'pending', 'delivered', 'failed'] as const)(
-    'reads a page of the status %s in a few looks, however many there are',
+    'reads a page of the status %s without reading most of the other deliveries',
     async (status) => {
       const { store, record, webhook, customerId } = await createPausedWebhook(service);
       const stored: string[] = [];
       for (let at = 0; at < 6; at += 1) stored.push(...(await store(many(1_000))));
-      // All failed, all delivered, all pending in a row: what is asked for lies behind very much else.
+      // Failed, delivered and pending deliveries form three blocks, so that a page of one status lies behind many others.
       const sort = (['delivered', 'failed', 'pending'] as const).map((it, at) => ({ it, at: at * 1_000 }));
       for (const { it, at } of sort) {
         const some = stored.slice(at, at + 1_000);
@@ -159,12 +162,12 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
         readPage(sql, caller, range, status),
       );
       expect(result.rows.length).toBe(100);
-      // A page, one more for the next, and what lies before it: 2,000 others at most.
+      // The page, one more row for the next page, and at most 2,000 other rows before it.
       expect(read).toBeLessThan(status === 'delivered' ? 6_000 : 1_500);
     },
   );
 
-  it('ends a page early where few of very many match, and goes on behind it', async () => {
+  it('ends a page early where few of very many movements match, and goes on after it', async () => {
     const { key, webhook, store } = await createPausedWebhook(service, { event: 'NEW_DEBIT' });
     const first = await store([{ dc: 'Debit' }]);
     for (let at = 0; at < 11; at += 1) await store(many(1_000));

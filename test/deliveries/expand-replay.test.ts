@@ -60,7 +60,7 @@ const statuses = async () =>
   ).map(({ status }) => status);
 
 describe('a replay', () => {
-  it('makes its deliveries due, with the whole schedule before them, and counts them as pending', async () => {
+  it('makes its deliveries due, with the whole retry schedule ahead of them, and counts them as pending', async () => {
     const ids = await subscriber.store(5);
     await record(ids, (at) => (at < 2 ? 'delivered' : at < 4 ? 'failed' : 'pending'));
     const id = await replay({ statuses: ['failed', 'delivered'] });
@@ -97,7 +97,7 @@ describe('a replay', () => {
   it.each([
     ['failed' as const, [1, 3]],
     ['delivered' as const, [0, 2]],
-  ])('of what is %s leaves the rest as it is', async (status, expected) => {
+  ])('of %s deliveries leaves the others as they are', async (status, expected) => {
     const ids = await subscriber.store(4);
     await record(ids, (at) => (at % 2 ? 'failed' : 'delivered'));
     await replay({ statuses: [status] });
@@ -105,7 +105,7 @@ describe('a replay', () => {
     expect(await dueIds()).toEqual(expected.map((at) => ids[at]));
   });
 
-  it('is searched for before the cursor is locked: meanwhile, results are recorded and leases renewed', async () => {
+  it('finds its deliveries before it locks the cursor, so that results are recorded and leases renewed meanwhile', async () => {
     await record(await subscriber.store(3), () => 'delivered');
     await replay({ statuses: ['delivered'] });
     const { database } = service.runtime;
@@ -131,7 +131,7 @@ describe('a replay', () => {
     }
   });
 
-  it('is worked off in parts, in the order of the movements', async () => {
+  it('is expanded in parts, in the order of the movements', async () => {
     const ids = await subscriber.store(450);
     await record(ids, () => 'failed');
     const id = await replay();
@@ -152,7 +152,7 @@ describe('a replay', () => {
     expect(row).toEqual({ replayed: '450' });
   });
 
-  it('ends exactly where its range does, also where a part is full', async () => {
+  it('ends exactly where its range ends, also when a part is full there', async () => {
     const ids = await subscriber.store(
       Array.from({ length: 210 }, (_, at) => ({
         dateReaded: at < 200 ? '2026-01-31 12:00:00' : '2026-02-01 12:00:00',
@@ -165,7 +165,7 @@ describe('a replay', () => {
     expect(await dueIds()).toEqual(ids.slice(0, 200));
   });
 
-  it('waits for the ones before it', async () => {
+  it('waits for the replays before it', async () => {
     const ids = await subscriber.store(4);
     await record(ids, (at) => (at < 2 ? 'failed' : 'delivered'));
     await replay({ statuses: ['delivered'] });
@@ -177,7 +177,7 @@ describe('a replay', () => {
   });
 
   it.each(['failed', 'delivered'] as const)(
-    'of a key limited to accounts is for their movements: %s',
+    'by a key limited to accounts covers only movements of those accounts: %s',
     async (status) => {
       const other = (await createAccount(service, subscriber.key)).id;
       const ids = [
@@ -192,7 +192,7 @@ describe('a replay', () => {
     },
   );
 
-  it('is for one webhook, and not for another of the customer', async () => {
+  it('covers one webhook, and no other webhook of the customer', async () => {
     const ids = await subscriber.store(2);
     const neighbour = { id: subscriber.webhookIds[1] ?? '', customerId: subscriber.customerId };
     await record(ids, () => 'failed');

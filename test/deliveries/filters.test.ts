@@ -52,7 +52,7 @@ describe('the filters of a webhook', () => {
     expect(await versionOf(subscriber)).toBe(2);
   });
 
-  it('change behind the newest movement, each time with a new version; of several changes there the last counts', async () => {
+  it('change after the newest movement, each time with a new version, and the last of several changes there counts', async () => {
     const subscriber = await createSubscriber(service);
     const { id } = subscriber.webhook;
     const [first] = await subscriber.store(1);
@@ -94,7 +94,7 @@ describe('the filters of a webhook', () => {
     expect(at).toEqual([EVERYTHING, DEBITS, null]);
   });
 
-  it('have an exact boundary while imports are committed: what an import matched is what is delivered, once', async () => {
+  it('change at an exact boundary while imports are committed, so that each movement is delivered by the filters it matched, once', async () => {
     workers.start();
     const { api_key: key, customer } = await service.customer();
     const accounts = [await createAccount(service, key), await createAccount(service, key)].map(

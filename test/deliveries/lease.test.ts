@@ -51,7 +51,7 @@ describe('the lease of a webhook', () => {
     expect(await secondsLeft(id)).toSatisfy((left) => left > LEASE_SECONDS - 6 && left <= LEASE_SECONDS);
   });
 
-  it('is not given for settings or a status that were changed since they were read', async () => {
+  it("is not given if the webhook's settings or status were changed after the run read them", async () => {
     const id = await newWebhook();
     await service.runtime.database.query(
       "UPDATE webhooks SET status = 'paused', revision = revision + 1 WHERE id = ?",
@@ -76,7 +76,7 @@ describe('the lease of a webhook', () => {
     expect(await secondsLeft(free)).toSatisfy((left) => left > 5);
   });
 
-  it('is given to one of many that ask at the same time', async () => {
+  it('is given to only one of many runs that ask at the same time', async () => {
     const id = await newWebhook();
     const leases = await Promise.all(Array.from({ length: 12 }, () => take([id, ''])));
     const given = leases.flat().filter((lease) => lease !== null);
@@ -84,7 +84,7 @@ describe('the lease of a webhook', () => {
     expect((await cursorOf(service, id)).lease_token).toBe(given[0]?.token);
   });
 
-  it('is refused to a run that has read the webhook before another had the lease: its state is stale', async () => {
+  it('is refused to a run that read the webhook before another run had the lease, because its state is stale', async () => {
     const id = await newWebhook();
     const { token } = await takeOne(id, '');
     await giveBack(id);
@@ -95,7 +95,7 @@ describe('the lease of a webhook', () => {
     expect(await take([id, token])).toEqual([expect.objectContaining({ webhookId: id })]);
   });
 
-  it('is refused where its last holder has recorded since the webhook was read, although it was over then', async () => {
+  it('is refused if its last holder recorded after the webhook was read, although the lease had expired by then', async () => {
     const id = await newWebhook();
     const { token } = await takeOne(id, '');
     // The webhook is read here, when the lease has expired. Its holder goes on, records and gives it back.
@@ -105,7 +105,7 @@ describe('the lease of a webhook', () => {
     expect(await take([id, token, 1])).toEqual([expect.objectContaining({ webhookId: id })]);
   });
 
-  it('is taken for many in one statement: each answer for itself, and once where two ask for the same', async () => {
+  it('is taken for many webhooks in one statement, and once for a webhook that is asked for twice', async () => {
     const [free = '', held = '', stale = '', twice = '', last = ''] = await webhooks(5);
     await takeOne(held, '');
     await takeOne(stale, '');
@@ -136,7 +136,7 @@ describe('the lease of a webhook', () => {
   it.each([
     ['it has run out', 'NOW(6) - INTERVAL 1 SECOND'],
     ['the clock was set back', 'NOW(6) + INTERVAL 1 HOUR'],
-  ])('is free when %s, for whoever has read the webhook since', async (_, until) => {
+  ])('is free when %s, for a run that has read the webhook since', async (_, until) => {
     const id = await newWebhook();
     const dead = await takeOne(id, '');
     await setCursor(service, id, `lease_until = ${until}`);
@@ -157,7 +157,7 @@ describe('the lease of a webhook', () => {
     });
   });
 
-  it('is prolonged for its holder, and not for a former one', async () => {
+  it('is prolonged for its holder, and not for a former holder', async () => {
     const [own = '', other = ''] = await webhooks(2);
     const lease = await takeOne(own, '');
     const former = await takeOne(other, '');
@@ -169,7 +169,7 @@ describe('the lease of a webhook', () => {
     expect(await secondsLeft(other)).toBeLessThan(2);
   });
 
-  it('that was given back is not taken again by being prolonged', async () => {
+  it('is not taken again by being prolonged after it was given back', async () => {
     const id = await newWebhook();
     const lease = await takeOne(id, '');
     await giveBack(id);

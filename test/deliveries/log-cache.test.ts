@@ -66,7 +66,7 @@ describe('the cache of the log', () => {
     expect(source.log.queries).toBe(1);
   });
 
-  it('asks again at the end of what it knows, and is longer by that', async () => {
+  it('asks MySQL again at the end of what it holds, and keeps the new movements', async () => {
     source.add(10);
     await read(0);
     source.add(3);
@@ -75,7 +75,7 @@ describe('the cache of the log', () => {
     expect(source.log.queries).toBe(2);
   });
 
-  it('does not say that nothing more is there: only MySQL knows', async () => {
+  it('does not say that nothing more is there, because only MySQL knows', async () => {
     source.add(10);
     expect((await read(0)).complete).toBe(true);
     source.add(1);
@@ -97,7 +97,7 @@ describe('the cache of the log', () => {
     }
   });
 
-  it('leaves a webhook that lags behind to itself, and one that reads up to a boundary', async () => {
+  it('does not serve a webhook that lags behind, nor a read up to a boundary', async () => {
     source.add(2_000);
     await read(1_990);
     expect(idsOf(await read(0))).toHaveLength(300);
@@ -107,7 +107,7 @@ describe('the cache of the log', () => {
     expect(source.log.queries).toBe(3);
   });
 
-  it('says which version of the filters its newest movements were read with', async () => {
+  it('says with which version of the filters its newest movements were read', async () => {
     source.add(5);
     await read(0);
     source.log.filtersVersion = 2;
@@ -116,7 +116,7 @@ describe('the cache of the log', () => {
     expect(await read(0)).toMatchObject({ filtersVersion: 2 });
   });
 
-  it('skips nothing, however webhooks lag behind and the log grows, while it forgets what it cannot keep', async () => {
+  it('skips no movement, however webhooks lag behind and the log grows, while it drops what does not fit', async () => {
     const step = fc.oneof(
       fc.record({ kind: fc.constant('add' as const), count: fc.nat(700), others: fc.nat(20) }),
       fc.record({ kind: fc.constant('read' as const), webhook: fc.nat(4), filter: fc.nat(15) }),

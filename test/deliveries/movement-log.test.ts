@@ -11,7 +11,7 @@ const service = useService({ roles: ['api'] });
 const openLog = () => openMovementLog(service.runtime.database);
 
 describe('the movement log', () => {
-  it('gives all that a notification is made of', async () => {
+  it('gives everything that a notification contains', async () => {
     const subscriber = await createSubscriber(service);
     const { accountId, key } = subscriber;
     const { unique_id: _, name: __, ...sent } = movement(accountId);
@@ -39,7 +39,7 @@ describe('the movement log', () => {
     expect(end.through).toBe(Number(ids[749]));
   });
 
-  it('matches by event and by account', async () => {
+  it('matches movements by event and by account', async () => {
     const subscriber = await createSubscriber(service);
     const second = (await createAccount(service, subscriber.key)).id;
     const [debit, credit] = await subscriber.store([{ dc: 'Debit' }, { dc: 'Credit' }]);
@@ -62,7 +62,7 @@ describe('the movement log', () => {
     }
   });
 
-  it('keeps to the boundaries of filters that have changed, each of them exact', async () => {
+  it('keeps to the exact boundaries of filters that have changed', async () => {
     const subscriber = await createSubscriber(service);
     const ids = await subscriber.store(
       Array.from({ length: 40 }, (_, at) => ({ dc: at % 2 ? 'Debit' : 'Credit' })),
@@ -90,7 +90,7 @@ describe('the movement log', () => {
     expect(nothing).toMatchObject({ movements: [], through: id(19), complete: false });
   });
 
-  it('leaves out what has a result already, where a crash left gaps behind the cursor', async () => {
+  it('leaves out movements that already have a result, where a crash left gaps after the cursor', async () => {
     const subscriber = await createSubscriber(service);
     const ids = await subscriber.store(20);
     const recorded = [3, 4, 7, 11].map((at) => ids[at] ?? '');
@@ -111,7 +111,7 @@ describe('the movement log', () => {
     expect(await readAll(log, neighbour)).toEqual(ids.slice(3));
   });
 
-  it('says which version of the customer’s filters it read with', async () => {
+  it('says with which version of the customer’s filters it read', async () => {
     const subscriber = await createSubscriber(service);
     const [id] = await subscriber.store(1);
     const { key, webhookIds } = subscriber;
@@ -161,7 +161,7 @@ describe('the movement log', () => {
     expect(statements).toHaveLength(1);
   });
 
-  it('gives each its movements, although a large backlog comes before it', async () => {
+  it('gives each webhook its movements, although a large backlog comes before it', async () => {
     const [huge, small] = [await createSubscriber(service), await createSubscriber(service)];
     const ids = await huge.store(700);
     const few = await small.store(3);
@@ -186,7 +186,7 @@ describe('the movement log', () => {
     expect(reads.map(({ complete }) => complete)).toEqual([false, true, true, true, true]);
   });
 
-  it('gives no read more than it asks for, and loses nothing between two reads', async () => {
+  it('gives each read no more than it asks for, and loses no movement between two reads', async () => {
     const [busy, other] = [await createSubscriber(service), await createSubscriber(service)];
     const ids = await busy.store(50);
     const few = await other.store(20);
@@ -206,13 +206,13 @@ describe('the movement log', () => {
     expect([all, again, none]).toEqual([ids, ids, []]);
   });
 
-  it('reads for a customer without movements', async () => {
+  it('reads nothing for a customer without movements', async () => {
     const subscriber = await createSubscriber(service);
     const read = await openLog().read(request(subscriber));
     expect(read).toMatchObject({ movements: [], through: 0, complete: true });
   });
 
-  it('skips nothing while imports are committed', async () => {
+  it('skips no movement while imports are committed', async () => {
     const subscriber = await createSubscriber(service);
     const { key, accountId } = subscriber;
     let importing = true;

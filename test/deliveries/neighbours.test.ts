@@ -22,7 +22,7 @@ const poster = createPoster({
 });
 afterAll(() => poster.abort());
 
-it(`delivers to healthy webhooks while ${HANGING} others hang`, async () => {
+it(`healthy webhooks get their deliveries while ${HANGING} others hang`, async () => {
   workers.start({ poster });
   const { api_key: hangingKey } = await service.customer();
   const hangingAccount = await createAccount(service, hangingKey);

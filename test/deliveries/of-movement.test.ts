@@ -10,7 +10,7 @@ const service = useService({ roles: ['api'] });
 const ENDPOINT = 'http://127.0.0.1:9/';
 
 describe('GET /v1/transactions/:id/deliveries', () => {
-  it('shows whom a movement was sent to, and who waits for it, one delivery for each webhook that matches', async () => {
+  it('shows one delivery for each webhook that matches, sent or pending', async () => {
     const debits = { event: 'NEW_DEBIT' };
     const subscriber = await createSubscriber(service, ENDPOINT, {}, {}, debits);
     const { key, customerId, webhookIds, store } = subscriber;
@@ -31,7 +31,7 @@ describe('GET /v1/transactions/:id/deliveries', () => {
     ]);
   });
 
-  it('is 404 for a movement that the key does not see', async () => {
+  it('answers 404 for a movement that the key does not see', async () => {
     const { key, store } = await createSubscriber(service, ENDPOINT);
     const [id = ''] = await store(1);
     const stranger = await service.customer();
@@ -82,7 +82,7 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
     }
   });
 
-  it('refuses what is no filter, and a since that is later than until', async () => {
+  it('refuses an invalid filter, and a since that is later than until', async () => {
     const { key, webhook } = await subscriber();
     for (const [query, path] of [
       ['account=x', 'account'],

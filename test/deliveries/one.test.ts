@@ -10,7 +10,7 @@ const service = useService({ roles: ['api'] });
 const ISO = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/;
 
 describe('GET /v1/deliveries/:id', () => {
-  it('shows one that was never attempted, and is cancelled when its webhook is deleted', async () => {
+  it('shows a delivery that was never attempted, and as cancelled when its webhook is deleted', async () => {
     const { key, webhook, store } = await createPausedWebhook(service);
     const [transaction] = await store([{}]);
     const path = `/v1/deliveries/${webhook}-${transaction}`;
@@ -36,7 +36,7 @@ describe('GET /v1/deliveries/:id', () => {
     expectProblem(await service.call('GET', `/v1/deliveries/${webhook}-${after}`, { key }), 404);
   });
 
-  it('shows every attempt once, in order, and leaves one as it has ended when its webhook is deleted', async () => {
+  it('shows every attempt once, in order, and keeps a delivery that has ended as it is when its webhook is deleted', async () => {
     const { key, webhook, store, record, customerId } = await createPausedWebhook(service);
     const [failed = '', delivered = ''] = await store([{}, {}]);
     await record([
@@ -66,7 +66,7 @@ describe('GET /v1/deliveries/:id', () => {
     ]);
   });
 
-  it('finds no movement that the webhook does not match, nor one that was stored before it', async () => {
+  it('answers 404 for a movement that the webhook does not match or that was stored before the webhook', async () => {
     const { key, webhook, store } = await createPausedWebhook(service, { event: 'NEW_DEBIT' });
     const [credit] = await store([{ dc: 'Credit' }]);
     const later = (await subscribe(service, key, 'http://127.0.0.1:9/')).id;
@@ -76,7 +76,7 @@ describe('GET /v1/deliveries/:id', () => {
     }
   });
 
-  it('finds nothing of another customer, neither its webhook nor its movement', async () => {
+  it('answers 404 for a webhook or a movement of another customer', async () => {
     const [own, other] = [await createPausedWebhook(service), await createPausedWebhook(service)];
     const [mine] = await own.store([{}]);
     const [theirs] = await other.store([{}]);
@@ -87,7 +87,7 @@ describe('GET /v1/deliveries/:id', () => {
   });
 
   it.each(['999999', '0', 'abc', '1-0', '1-999999', '01-1', '1-1-1', '99999999999999999999-1'])(
-    'of %s is 404',
+    'answers 404 for %s',
     async (id) => {
       const { api_key: key } = await service.customer();
       expectProblem(await service.call('GET', `/v1/deliveries/${id}`, { key }), 404);

@@ -110,8 +110,8 @@ const range = (fields: object) => ({
   ...fields,
 });
 
-describe('without looking at all that is there', () => {
-  it('the state of webhooks is read, whatever is pending', async () => {
+describe('MySQL reads few rows when', () => {
+  it('the state of webhooks is read, however much is pending', async () => {
     const { result, read } = await watch((sql) => readStates(sql, [all, rare, due, waiting]));
     expect(
       result.map((state) => state && [state.matchedThrough > state.sentThrough, state.retryIn === null]),
@@ -124,7 +124,7 @@ describe('without looking at all that is there', () => {
     expect(read).toBeLessThan(200);
   });
 
-  it('a batch is read from a long log: of all accounts, of one, and where some have results', async () => {
+  it('a batch is read from a long log: of all accounts, of one account, and where some movements have results', async () => {
     for (const fields of [
       {},
       { filter: { ...EVERYTHING, accountId: subscriber.accountId } },
@@ -136,14 +136,14 @@ describe('without looking at all that is there', () => {
     }
   });
 
-  it('batches of many webhooks are read together, each from its own place', async () => {
+  it('batches of many webhooks are read together, each from its own cursor', async () => {
     const reads = Array.from({ length: 40 }, (_, at) => range({ after: at * 1_000 }));
     const { result, read } = await watch((sql) => readRanges(sql, reads));
     expect(result.every(({ movements }) => movements.length > 0)).toBe(true);
     expect(read).toBeLessThan(41 * 4_000);
   });
 
-  it('what a webhook matches rarely is found among many other movements without a look at them', async () => {
+  it('a webhook matches few among many movements', async () => {
     for (const accountId of [null, subscriber.accountId]) {
       const debits = { filter: { event: 'NEW_DEBIT' as const, accountId } };
       for (const others of [[], [range({ after: newest }), range({ ...debits, after: newest })]]) {
@@ -154,13 +154,13 @@ describe('without looking at all that is there', () => {
     }
   });
 
-  it('the end of the log is read where nothing is new', async () => {
+  it('the end of the log is read and nothing is new', async () => {
     const { result, read } = await watch((sql) => readRanges(sql, [range({ after: newest })]));
     expect(result[0]).toMatchObject({ movements: [], complete: true });
     expect(read).toBeLessThan(50);
   });
 
-  it(`retries are read of ${RETRIES}`, async () => {
+  it(`retries are read among ${RETRIES}`, async () => {
     const many = await watch((sql) => readRetries(sql, due, { ordered: false, limit: 100 }));
     expect(many.result.deliveries).toHaveLength(100);
     expect(many.read).toBeLessThan(1_500);
@@ -169,7 +169,7 @@ describe('without looking at all that is there', () => {
     expect(none.read).toBeLessThan(1_500);
   });
 
-  it('the reconciler finds who has something due, and does not look at the others again', async () => {
+  it('the reconciler looks for webhooks with something due, without looking at the others again', async () => {
     const reconcile = async () => {
       const found: string[] = [];
       const { result, read } = await watchOwn((database) =>

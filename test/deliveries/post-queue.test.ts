@@ -34,7 +34,7 @@ function openQueue(options: Partial<Parameters<typeof createPostQueue>[0]> = {})
 
 const nextPass = () => new Promise(setImmediate);
 
-it('the first POSTs of a run leave immediately, and so do the first after it has caught up', async () => {
+it('the first POSTs of a run leave immediately, and so do the first POSTs after it has caught up', async () => {
   const run = openQueue().open();
   run.add(SMALL_BACKLOG + 1);
   expect(run.begun()).toBe(SMALL_BACKLOG);
@@ -45,7 +45,7 @@ it('the first POSTs of a run leave immediately, and so do the first after it has
   expect(run.begun()).toBe(SMALL_BACKLOG + 2);
 });
 
-it('so many POSTs begin in one pass of the event loop, and the rest in the next ones', async () => {
+it('only a limited number of POSTs begin in one pass of the event loop, and the rest in the next passes', async () => {
   const { begun, open } = openQueue({ perPass: 3, perWebhook: 2 });
   open().addToLargeBacklog(8);
   expect(begun).toHaveLength(0);
@@ -65,14 +65,14 @@ it('webhooks take turns, however large the backlog of one of them', async () => 
   expect(begun.slice(0, 8)).toEqual(['huge', 'b', 'c', 'd', 'huge', 'b', 'c', 'd']);
 });
 
-it('a pass goes on with the webhook whose turn was next when the pass before was full', async () => {
+it('after a full pass, the next pass begins with the webhook whose turn was next', async () => {
   const { begun, open } = openQueue({ perPass: 2, perWebhook: 2 });
   for (const name of ['a', 'b', 'c']) open(name).addToLargeBacklog(4);
   while (begun.length < 12) await nextPass();
   expect(begun.join('')).toBe('aabbccaabbcc');
 });
 
-it('a webhook that comes while others wait gets its turn behind them', async () => {
+it('a webhook that comes while others wait gets its turn after them', async () => {
   const { begun, open } = openQueue({ perPass: 1, perWebhook: 1 });
   open('a').addToLargeBacklog(3);
   while (begun.length < 1) await nextPass();
@@ -81,7 +81,7 @@ it('a webhook that comes while others wait gets its turn behind them', async () 
   expect(begun).toEqual(['a', 'a', 'late', 'a']);
 });
 
-it('everything begins, also what is added while a POST begins', async () => {
+it('every POST begins, including one that is added while another begins', async () => {
   const begun: number[] = [];
   const run = createPostQueue({ ...systemClock, perPass: 4, perWebhook: 2 }).open('1', ORIGIN);
   const begin = (number: number) => {
@@ -108,7 +108,7 @@ it('the limit of a host holds for all webhooks of a customer, which take turns',
   expect([a.begun(), b.begun(), c.begun()]).toEqual([5, 2, 1]);
 });
 
-it('a webhook goes on one by one while the POSTs of its neighbours hang', () => {
+it('a webhook goes on one POST at a time while the POSTs of its neighbours hang', () => {
   const { open } = openQueue({ mostPerHost: 2 });
   const [hanging, healthy] = [open(), open()];
   hanging.add(5);
@@ -119,14 +119,14 @@ it('a webhook goes on one by one while the POSTs of its neighbours hang', () => 
   }
 });
 
-it('the POSTs of another customer, and those to another host, do not count', () => {
+it('POSTs of another customer and POSTs to another host do not count towards the limit of a host', () => {
   const { open } = openQueue({ mostPerHost: 2 });
   const runs = [open(), open('', { customerId: '2' }), open('', { origin: 'https://a.example:8443' })];
   for (const run of runs) run.add(3);
   expect(runs.map((it) => it.begun())).toEqual([2, 2, 2]);
 });
 
-it('nothing is lost or sent twice, in whatever order POSTs end', async () => {
+it('no POST is lost or sent twice, in whatever order POSTs end', async () => {
   const { open } = openQueue({ mostPerHost: 3 });
   const runs = Array.from({ length: 20 }, () => open());
   const ended = runs.map(() => 0);

@@ -73,7 +73,7 @@ async function reconcile(): Promise<{ added: number; ids: string[] }> {
   return { added, ids: found };
 }
 
-it('the reconciler finds the webhooks that have something due and that no run is at', async () => {
+it('the reconciler finds the webhooks that have something due and no run', async () => {
   const due = ['pending', 'retry due', 'replay', 'lease over', 'circuit half-open'] as const;
   await setCursor(service, idOf('leased'), 'lease_until = NOW(6) + INTERVAL 12 SECOND');
   const { added, ids: found } = await reconcile();
@@ -103,7 +103,7 @@ it('the reconciler looks at a webhook again when it may send, and within an hour
   }
 });
 
-it('the reconciler looks at a webhook at once when the clock was set back', async () => {
+it('the reconciler looks at a webhook immediately after the clock was set back', async () => {
   const { database } = service.runtime;
   await database.query('UPDATE webhook_backlogs SET due_at = NOW(6) + INTERVAL 1 DAY WHERE webhook_id = ?', [
     idOf('pending'),
@@ -111,7 +111,7 @@ it('the reconciler looks at a webhook at once when the clock was set back', asyn
   expect((await reconcile()).ids).toContain(idOf('pending'));
 });
 
-it('the reconciler finds them among thousands', async () => {
+it('the reconciler finds due webhooks among thousands', async () => {
   const { database } = service.runtime;
   const before = (await reconcile()).ids;
   for (const table of ['webhooks', 'webhook_cursors', 'webhook_backlogs'] as const) {
@@ -178,7 +178,7 @@ describe('a webhook with nothing pending is due again', () => {
   });
 });
 
-it('what becomes due while the reconciler looks stays due', async () => {
+it('a webhook that becomes due while the reconciler looks stays due', async () => {
   const { database } = service.runtime;
   const webhookId = idOf('retry later');
   const due = 'UPDATE webhook_backlogs SET due_at = NOW(6) WHERE webhook_id = ?';
@@ -189,7 +189,7 @@ it('what becomes due while the reconciler looks stays due', async () => {
   expect(await nextLook(webhookId)).toBeLessThanOrEqual(0);
 });
 
-it('a backlog that an import has locked does not hold up the reconciler', async () => {
+it('the reconciler does not wait for a backlog that an import has locked', async () => {
   const { database } = service.runtime;
   const webhookId = idOf('retry later');
   await database.query('UPDATE webhook_backlogs SET due_at = NOW(6) WHERE webhook_id = ?', [webhookId]);

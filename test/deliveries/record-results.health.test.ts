@@ -55,7 +55,7 @@ describe('the health of an endpoint', () => {
     return row?.ms == null ? null : Number(row.ms);
   };
 
-  it('is written with the results, its times by MySQL’s clock, and stays as it was where it has not changed', async () => {
+  it('is written with the results, by MySQL’s clock, and stays as it was where it has not changed', async () => {
     const fields = { health: failing, lastError: 'answered 500' };
     await record({ ...recordOf(leases[0], [failure(5)], fields), now: 20_000 }, recordOf(leases[1], []));
     expect(await cursorOf(service, id)).toMatchObject(written);
@@ -71,7 +71,7 @@ describe('the health of an endpoint', () => {
     expect(await openFor()).toBeNull();
   });
 
-  it('is not written by a run that began before it was reset; its results are', async () => {
+  it('is not written by a run that began before the health was reset, although the results of that run are', async () => {
     await resetHealth(service.runtime.database, id, 2);
     const before = await cursorOf(service, id);
     const fields = { health: failing, lastError: 'answered 500', revision: 1 };
@@ -89,7 +89,7 @@ describe('the health of an endpoint', () => {
     expect(await cursorOf(service, id)).toMatchObject(written);
   });
 
-  it('keeps when the rate limit lets the next POST go', async () => {
+  it('keeps the time at which the rate limit allows the next POST', async () => {
     await record(recordOf(leases[0], [], { rateWait: 5_000 }), recordOf(leases[1], [], { rateWait: null }));
     const [limited, free] = await Promise.all(
       [0, 1].map((at) => cursorOf(service, leases[at]?.webhookId ?? '')),

@@ -33,8 +33,8 @@ const attempts = () =>
 /** The same lease after this many records. */
 const nextOf = (lease: Lease, writes: number): Lease => ({ ...lease, writes });
 
-describe('a record', () => {
-  it('stores results of several webhooks, how far each has got, and what it counts', async () => {
+describe('a record of results', () => {
+  it('stores the results, cursors and counts of several webhooks', async () => {
     const [one, two] = leases;
     const last = failure(9, { status: 'failed', retryIn: null, failures: 12, number: 12 });
     await record(
@@ -74,7 +74,7 @@ describe('a record', () => {
     expect(await cursorOf(service, two.webhookId)).toMatchObject({ sent_through: '5', delivered_count: '1' });
   });
 
-  it('keeps the facts of the last attempt with the delivery, and of those that failed with the attempts', async () => {
+  it('keeps the facts of the last attempt with the delivery, and those of failed attempts in the log of attempts', async () => {
     const facts = 'outcome, status_code, started_at, duration_ms, error, response';
     const startedAt = Date.parse('2026-03-29T01:30:00.250Z');
     await record(recordOf(leases[0], [failure(5, { startedAt, error: 'other side closed' })]));
@@ -101,7 +101,7 @@ describe('a record', () => {
     ]);
   });
 
-  it('ends a retry when its delivery is delivered, and only that one', async () => {
+  it('ends the retry of a delivery that is delivered, and no other retry', async () => {
     await record(recordOf(leases[0], [failure(5), failure(6)]));
     await record(recordOf(nextOf(leases[0], 1), [success(5, { number: 2 })]));
     expect(await retries()).toMatchObject([{ transaction_id: '6' }]);
@@ -117,7 +117,7 @@ describe('a record', () => {
     expect(await cursorOf(service, id)).toMatchObject({ sent_through: '50', highest_recorded_id: '60' });
   });
 
-  it('prolongs the lease, or gives it back, and tells that the run did not crash', async () => {
+  it('prolongs the lease or gives it back, and resets the crash count', async () => {
     await setCursor(service, id, 'lease_until = NOW(6) + INTERVAL 1 SECOND');
     await record(recordOf(leases[0], []));
     const { crash_count, lease_until } = await cursorOf(service, id);
@@ -127,7 +127,7 @@ describe('a record', () => {
     expect(await cursorOf(service, id)).toMatchObject({ lease_until: null, lease_token: leases[0].token });
   });
 
-  it('gives back the revision that each webhook has now, in the order of the records', async () => {
+  it('returns the current revision of each webhook, in the order of the records', async () => {
     const [one, two, three] = leases;
     await rows('UPDATE webhooks SET revision = 4 WHERE id = ?', two.webhookId);
     await rows('UPDATE webhooks SET revision = 9 WHERE id = ?', three.webhookId);
@@ -135,12 +135,12 @@ describe('a record', () => {
   });
 });
 
-describe('without the lease', () => {
+describe('without the lease,', () => {
   it.each([
     ['another run has it', "lease_token = 'of another run'"],
     ['it was given back', 'lease_until = NULL'],
     ['another run has recorded', 'lease_writes = 3'],
-  ])('nothing is recorded, of no webhook in the batch: %s', async (_, change) => {
+  ])('nothing is recorded for any webhook in the batch: %s', async (_, change) => {
     const [one, two, three] = leases;
     await setCursor(service, two.webhookId, change);
     const before = await Promise.all(leases.map(({ webhookId }) => cursorOf(service, webhookId)));
@@ -153,7 +153,7 @@ describe('without the lease', () => {
     expect([await retries(), await attempts()]).toEqual([[], []]);
   });
 
-  it('a run that has given it back records nothing more', async () => {
+  it('a run that has given the lease back records nothing more', async () => {
     await record(recordOf(leases[0], [success(5)], { release: true }));
     await expect(record(recordOf(nextOf(leases[0], 1), [success(6)]))).rejects.toThrow(LeaseLostError);
     expect(await deliveries()).toHaveLength(1);
@@ -161,7 +161,7 @@ describe('without the lease', () => {
 });
 
 describe('a record whose COMMIT got no answer', () => {
-  it('is repeated without counting twice', async () => {
+  it('is repeated without counting the results twice', async () => {
     const results = [success(5), failure(6), failure(7, { status: 'failed', retryIn: null })];
     const once = recordOf(leases[0], results);
     await record(once);
@@ -188,7 +188,7 @@ describe('a record whose COMMIT got no answer', () => {
     expect(await cursorOf(service, id)).toMatchObject({ delivered_count: '1', lease_until: null });
   });
 
-  it('is lost where another run has taken the webhook over since', async () => {
+  it('fails with a lost lease when another run has taken the webhook over since', async () => {
     const last = recordOf(leases[0], [success(5)], { release: true });
     await record(last);
     await leaseAll(service, [id]);

@@ -76,7 +76,7 @@ async function allDelivered(webhookId: string, count: number, arrived: () => num
 const endpoint = useEndpoint();
 
 it(
-  'an endpoint that was down with 20,000 pending is sent each of them once, slowly at first and never too many at once',
+  'an endpoint that was down with 20,000 pending deliveries is sent each of them once, slowly at first and never too many at once',
   async () => {
     const PENDING = 20_000;
     const webhookId = await createBacklog(endpoint.url, PENDING);
@@ -145,7 +145,7 @@ it.each([
   ['ordered', { ordered: true }, 1, 0],
   ['rate-limited', { rate_limit: 50 }, 16, 1_000 / 50],
 ])(
-  'a delivery run keeps to what an %s webhook asks for, also when it catches up',
+  'a delivery run keeps to the limits of an %s webhook, also when it catches up',
   async (_, fields, limit, interval) => {
     const PENDING = 60;
     narrow.take();
@@ -184,7 +184,7 @@ it('an endpoint is sent nothing while the circuit is open, although there are ne
   expect(await progressOf(webhook.id)).toEqual({ ...before, untried: before.untried + 1 });
 });
 
-it('an ordered webhook keeps the place of a failed delivery, whenever its circuit is half-open', async () => {
+it('an ordered webhook keeps the place of a failed delivery each time its circuit is half-open', async () => {
   // A job whose retry is due when it reads the state again makes another run, before the endpoint has recovered.
   const runner = runners.create({ delays: Array<number>(11).fill(1_000) });
   const webhookId = await createBacklog(narrow.url, 3, { ordered: true });

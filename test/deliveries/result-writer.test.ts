@@ -38,7 +38,7 @@ const stored = async () => {
   return rows.map(({ webhook_id }) => leases.findIndex(({ webhookId }) => webhookId === webhook_id));
 };
 
-it('the result writer records the results of many runs, and gives back the leases of those that end', async () => {
+it('the result writer records the results of many runs, and gives back the leases of runs that end', async () => {
   const writer = newWriter();
   const revisions = await Promise.all(
     leases.map((lease, at) => writer.write(recordOf(lease, [success(5)], { release: at % 2 === 0 }))),
@@ -56,7 +56,7 @@ it('the result writer records the results of many runs, and gives back the lease
   ]);
 });
 
-it('the result writer records nothing for a webhook whose lease is lost, and everything for those that come with it', async () => {
+it('the result writer records nothing for a webhook whose lease is lost, and everything for the other webhooks of the batch', async () => {
   const writer = newWriter();
   await setCursor(service, leases[3]?.webhookId ?? '', "lease_token = 'of another run'");
   const revisions = await Promise.all(leases.map((lease) => writer.write(recordOf(lease, [success(5)]))));
@@ -78,7 +78,7 @@ it('the result writer counts the results that were recorded, and none of a webho
   expect(counted.toSorted()).toEqual([0, 1, 3, 4, 5]);
 });
 
-it('the result writer keeps what MySQL refuses of one webhook from holding back the others', async () => {
+it('the result writer records the results of other webhooks when MySQL refuses those of one', async () => {
   const writer = newWriter();
   const tooLong = { error: 'x'.repeat(300) };
   const writes = leases.map((lease, at) =>
@@ -87,11 +87,11 @@ it('the result writer keeps what MySQL refuses of one webhook from holding back 
   await Promise.all(writes.filter((_, at) => at !== 4));
   expect(await stored()).toEqual([0, 1, 2, 3, 5]);
   expect(await counts()).toEqual([1, 1, 1, 1, 0, 1]);
-  // It is given up after a while. The message, which may have values, is in the log alone.
+  // The writer gives it up after a while. MySQL's message may contain values, so it is only in the log.
   await expect(writes[4]).rejects.toThrow('MySQL refuses the results of its deliveries (ER_DATA_TOO_LONG)');
 });
 
-it('the result writer goes on with results that MySQL refuses of many webhooks: something else is wrong', async () => {
+it('the result writer keeps trying when MySQL refuses results of many webhooks, because the cause is not one webhook', async () => {
   const writer = newWriter();
   const tooLong = { error: 'x'.repeat(300) };
   let given = 0;
@@ -128,7 +128,7 @@ it('the lease of a webhook whose results cannot be recorded can be renewed after
   expect(await write).toBe(1);
 });
 
-it('the result writer tries again what cannot be recorded, while it records the rest, and stops when the lease is lost', async () => {
+it('the result writer tries locked records again while it records the rest, and stops when the lease is lost', async () => {
   const writer = newWriter();
   const [first, second] = leases;
   if (first === undefined || second === undefined) throw new Error('no leases');
@@ -147,7 +147,7 @@ it('the result writer tries again what cannot be recorded, while it records the 
   expect(await counts()).toEqual([1, 0, 1, 1, 1, 1]);
 });
 
-it('calls back all that ask at the same moment, each once', async () => {
+it('the result writer calls back everyone that asks for a flush at the same moment, each once', async () => {
   const writer = newWriter();
   const called: string[] = [];
   const ask = (name: string) => writer.flushSoon(() => void called.push(name));
@@ -161,7 +161,7 @@ it('calls back all that ask at the same moment, each once', async () => {
   expect(called).toEqual(['early', 'late', 'next']);
 });
 
-it('the result writer waits longer with results while records wait for a writer', async () => {
+it('the result writer waits longer for results while records wait for a writer', async () => {
   const writer = newWriter();
   const locked = leases.slice(0, 2);
   const release = await lockCursors(locked);
@@ -257,7 +257,7 @@ function useLossyWay() {
 
 const way = useLossyWay();
 
-it('the result writer counts results once whose COMMIT got no answer, and goes on under the same lease', async () => {
+it('the result writer counts results only once when their COMMIT got no answer, and goes on under the same lease', async () => {
   const [row] = await service.runtime.database.query<{ name: string }[]>('SELECT DATABASE() AS name');
   const database = createDataSource(way.through(row?.name ?? ''), { poolSize: 2 });
   await database.initialize();

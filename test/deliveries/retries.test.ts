@@ -33,7 +33,7 @@ const about = (milliseconds: number) =>
   expect.toSatisfy((it) => it <= milliseconds && it > milliseconds - 10_000);
 
 describe('the retries of a webhook', () => {
-  it('are those that are due, the longest due first, and when the next one is', async () => {
+  it('are those that are due, the longest due first, together with when the next retry is due', async () => {
     await addRetries({ [id(0)]: -10, [id(1)]: -30, [id(2)]: 3_600, [id(3)]: 60, [id(4)]: -20 });
     const found = await read();
     expect(idsOf(found)).toEqual(numbers(1, 4, 0));
@@ -55,21 +55,21 @@ describe('the retries of a webhook', () => {
     });
   });
 
-  it('say that more are due where not all were read', async () => {
+  it('say that more retries are due when not all were read', async () => {
     await addRetries({ [id(0)]: -10, [id(1)]: -30, [id(2)]: -20 });
     expect(await read({ limit: 2 })).toMatchObject({ nextIn: 0 });
     expect(idsOf(await read({ limit: 2 }))).toEqual(numbers(1, 2));
     expect((await read({ limit: 4 })).nextIn).toBeNull();
   });
 
-  it('leave out what has failed for good, and what another webhook has', async () => {
+  it('leave out deliveries that have failed for good, and those of other webhooks', async () => {
     await addRetries({ [id(0)]: null, [id(1)]: null });
     await addRetries({ [id(2)]: -10 }, subscriber.webhookIds[1]);
     expect(await read()).toEqual({ deliveries: [], nextIn: null });
     expect(await read({ ordered: true, limit: 1 })).toEqual({ deliveries: [], nextIn: null });
   });
 
-  it('of an ordered webhook are the first in its order alone: due, or not yet', async () => {
+  it('are only the first in its order when the webhook is ordered, due or not', async () => {
     await addRetries({ [id(0)]: null, [id(2)]: -1, [id(1)]: 60, [id(3)]: -30 });
     const waiting = await read({ ordered: true, limit: 1 });
     expect(waiting).toEqual({ deliveries: [], nextIn: about(60_000) });
@@ -79,7 +79,7 @@ describe('the retries of a webhook', () => {
     expect(idsOf(await read({ ordered: true, limit: 1 }))).toEqual(numbers(1));
   });
 
-  it('come without their movement where that is gone', async () => {
+  it('come without their movement when the movement is gone', async () => {
     await addRetries({ [id(0)]: -10, [id(1)]: -5 });
     await service.runtime.database.query('DELETE FROM transactions WHERE id = ?', [id(0)]);
     const { deliveries } = await read();

@@ -22,7 +22,7 @@ const answering = (path: string, status: number) =>
   receiver.answer(path, (_, response) => void response.writeHead(status).end());
 const idsAt = (path: string) => receiver.at(path).map(({ headers }) => headers['webhook-id']);
 
-describe('a run', () => {
+describe('a delivery run', () => {
   it('sends what is pending, gives its lease back and leaves no job', async () => {
     const runner = runners.create();
     const { webhook, store } = await subscriber('/all');
@@ -39,7 +39,7 @@ describe('a run', () => {
     expect(runner.addedJobs).toEqual([]);
   });
 
-  it('sends nothing where another one is at it, and leaves a job for when that lease must be over', async () => {
+  it('sends nothing while another run holds the lease, and adds a job for when the lease must be over', async () => {
     const [one, other] = [runners.create(), runners.create()];
     const { webhook, store } = await subscriber('/twice');
     await store(50);
@@ -63,7 +63,7 @@ describe('a run', () => {
     expect(count(await statuses(webhook.id), 'delivered')).toBe(50);
   });
 
-  it('of one process or of many at the same time sends each delivery once', async () => {
+  it('sends each delivery once, however many runs there are at the same time in one process or several', async () => {
     const all = Array.from({ length: 4 }, () => runners.create());
     const { webhook, store } = await subscriber('/race');
     await store(60);
@@ -72,7 +72,7 @@ describe('a run', () => {
     expect(count(await statuses(webhook.id), 'delivered')).toBe(60);
   });
 
-  it('finds what was stored during it, although nobody tells it', async () => {
+  it('finds movements that were stored during it, although nothing wakes it', async () => {
     const runner = runners.create();
     const { webhook, store } = await subscriber('/late');
     await store(1);
@@ -87,7 +87,7 @@ describe('a run', () => {
     expect(runner.addedJobs).toEqual([]);
   });
 
-  it('looks once more after it has left a later job: a wake-up just before that is lost, its movement is not', async () => {
+  it('looks once more after it has added a later job, because a wake-up just before that is lost but its movement is not', async () => {
     const { webhook, store } = await subscriber('/sleep');
     // Only this delivery waits: the endpoint itself is healthy.
     answering('/sleep', 422);
@@ -106,7 +106,7 @@ describe('a run', () => {
     expect(addedJobs).toEqual([expect.toSatisfy((delay) => delay > 1_000), 0]);
   });
 
-  it('ends when its time slice is over, and leaves a job for the rest', async () => {
+  it('ends when its time slice is over, and adds a job for the rest', async () => {
     const runner = runners.create({ timeSlice: 50 });
     const { webhook, store } = await subscriber('/slice', { max_in_flight: 1 });
     receiver.answer('/slice', (_, response) => void setTimeout(() => response.end(), 5));
@@ -118,7 +118,7 @@ describe('a run', () => {
     expect(runner.addedJobs).toEqual([{ webhookId: webhook.id, delay: 0 }]);
   });
 
-  it('records what arrives while the process is shutting down', async () => {
+  it('records answers that arrive while the process is shutting down', async () => {
     const runner = runners.create();
     const { webhook, store } = await subscriber('/last');
     let answer = () => {};
@@ -135,7 +135,7 @@ describe('a run', () => {
     expect(runner.addedJobs).toEqual([]);
   });
 
-  it('does not count an attempt that our own shutdown cut short, and leaves a job for it', async () => {
+  it('does not count an attempt that our own shutdown cut short, and adds a job for it', async () => {
     const runner = runners.create();
     const { webhook, store } = await subscriber('/cut');
     receiver.answer('/cut', () => {});
@@ -153,7 +153,7 @@ describe('a run', () => {
     expect(runner.addedJobs).toEqual([{ webhookId: webhook.id, delay: 0 }]);
   });
 
-  it('that has lost its lease records nothing: another run sends again what had no result, and no result is mixed', async () => {
+  it('that has lost its lease records nothing, and another run sends again what had no result', async () => {
     let lost = 0;
     const counted: number[] = [];
     const runner = runners.create({
@@ -186,7 +186,7 @@ describe('a run', () => {
     expect(idsAt('/lost')).toEqual([`msg_${webhook.id}-${id}`, `msg_${webhook.id}-${id}`]);
   });
 
-  it('sends after a crash what has no result, and nothing else', async () => {
+  it('sends after a crash the deliveries without a result, and no others', async () => {
     const runner = runners.create();
     const { webhook, store } = await subscriber('/crash');
     const ids = await store(30);

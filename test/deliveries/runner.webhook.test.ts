@@ -71,7 +71,7 @@ describe('a webhook', () => {
     expect(await statuses(webhook.id)).toEqual(['delivered']);
   });
 
-  it('is not quarantined while many others crash too: something else ends the processes', async () => {
+  it('is not quarantined while many others crash too, because the cause is not one webhook', async () => {
     const runner = runners.create();
     const others = await Promise.all(Array.from({ length: 5 }, (_, i) => subscriber(`/innocent/${i}`)));
     const { webhook, store } = await subscriber('/innocent/last');
@@ -84,7 +84,7 @@ describe('a webhook', () => {
     for (const { webhook: other } of others) await setCursor(service, other.id, 'crash_count = 0');
   });
 
-  it('whose endpoint rejects every body is not sent all of them', async () => {
+  it('whose endpoint rejects every body is not sent all of its deliveries', async () => {
     const runner = runners.create();
     const { webhook, store } = await subscriber('/rejects');
     answering('/rejects', 400);
@@ -98,7 +98,7 @@ describe('a webhook', () => {
     expect((await cursorOf(service, webhook.id)).circuit_openings).toBe(1);
   });
 
-  it('with a rate limit does not wait for a moment that was written before the clock was set back', async () => {
+  it('with a rate limit does not wait for a time that was written before the clock was set back', async () => {
     const runner = runners.create();
     const { webhook, store } = await subscriber('/clock', { rate_limit: 5 });
     await store(2);
@@ -107,7 +107,7 @@ describe('a webhook', () => {
     expect(receiver.at('/clock')).toHaveLength(2);
   });
 
-  it('whose circuit is open takes no lease and sends nothing, however often it is run', async () => {
+  it('whose circuit is open takes no lease and is sent nothing, however often it is run', async () => {
     const runner = runners.create();
     const { webhook, store } = await subscriber('/open');
     await store(1);
@@ -131,7 +131,7 @@ describe('a webhook', () => {
   });
 
   it.each([401, 403, 404, 405, 302])(
-    'that answers %i again and again has its circuit opened',
+    'whose endpoint repeatedly answers %i has its circuit opened',
     async (status) => {
       const runner = runners.create();
       const path = `/locked-${status}`;
@@ -153,7 +153,7 @@ describe('a webhook', () => {
     },
   );
 
-  it('ends retries whose movement is gone, instead of finding them due for ever', async () => {
+  it('ends retries whose movement is gone, so that they are not due for ever', async () => {
     const runner = runners.create();
     const { webhook, store } = await subscriber('/gone-movement');
     const ids = await store(3);
@@ -181,7 +181,7 @@ describe('a webhook', () => {
   });
 });
 
-describe('what its owner changes during a run', () => {
+describe('a change to a webhook during a run', () => {
   /** A webhook with many failures. Its only POST is answered with `status`, after its owner has changed it. */
   async function changedMeanwhile(path: string, body: object, status: number) {
     const runner = runners.create();
@@ -207,7 +207,7 @@ describe('what its owner changes during a run', () => {
     ['re-enabling it', '/enabled', { status: 'active' }],
     ['another endpoint', '/moved', { endpoint: 'http://127.0.0.1:9/elsewhere' }],
     ['other headers', '/headers', { headers: { 'x-token': 'another' } }],
-  ])('is not overwritten by that run: %s forgets the failures', async (_, path, body) => {
+  ])('is not overwritten by that run: %s resets the failures', async (_, path, body) => {
     const { webhook, key } = await changedMeanwhile(path, body, 503);
     expect(await cursorOf(service, webhook.id)).toMatchObject({
       consecutive_failures: 0,
@@ -223,7 +223,7 @@ describe('what its owner changes during a run', () => {
     expect(await deliveriesOf(service, webhook.id)).toMatchObject([{ status: 'pending', attempts: 1 }]);
   });
 
-  it('is sent by from then on: the new endpoint gets what follows', async () => {
+  it('of the endpoint applies from the next run on', async () => {
     const { webhook, store, runner } = await changedMeanwhile(
       '/before',
       { endpoint: `${receiver.url}/after` },
@@ -234,7 +234,7 @@ describe('what its owner changes during a run', () => {
     expect([receiver.at('/before').length, receiver.at('/after').length]).toEqual([1, 2]);
   });
 
-  it('keeps it active although the answer is 410', async () => {
+  it('keeps the webhook active although the answer is 410', async () => {
     const { webhook, key } = await changedMeanwhile('/changed', { title: 'a new beginning' }, 410);
     expect(await show(key, webhook.id)).toMatchObject({ status: 'active', title: 'a new beginning' });
   });
@@ -255,7 +255,7 @@ describe('failures over days', () => {
     return { made, webhook: await show(made.key, made.webhook.id) };
   }
 
-  it('disable the webhook when there were some on each of five days, and keep what is pending', async () => {
+  it('disable the webhook if there were some on each of five days, and keep its deliveries pending', async () => {
     const { made, webhook } = await failOnce('/five-days', 5 * DAYS + 60, 5);
     expect(webhook).toMatchObject({ status: 'disabled', status_reason: expect.stringContaining('5 days') });
     expect(await deliveriesOf(service, made.webhook.id)).toMatchObject([{ status: 'pending', attempts: 1 }]);
@@ -266,7 +266,7 @@ describe('failures over days', () => {
     expect(filters).toEqual([{ event: 'NEW_TRANSACTION' }, { event: null }]);
   });
 
-  it('do not, where one failure comes five days after another', async () => {
+  it('do not disable the webhook if one failure comes five days after another', async () => {
     const { made, webhook } = await failOnce('/two-failures', 5 * DAYS + 60, 1);
     expect(webhook).toMatchObject({ status: 'active' });
     const { failing_since, failing_days } = await cursorOf(service, made.webhook.id);

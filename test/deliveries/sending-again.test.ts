@@ -22,7 +22,7 @@ describe('POST /v1/deliveries/:id/redeliver', () => {
     return row;
   };
 
-  it('makes pending again what was delivered or has failed, with the whole schedule and its attempts kept', async () => {
+  it('makes a delivered or failed delivery pending again, with the whole retry schedule and its attempts kept', async () => {
     const { key, webhook, store, record } = await createPausedWebhook(service);
     const [failed = '', delivered = ''] = await store([{}, {}]);
     await record([
@@ -52,7 +52,7 @@ describe('POST /v1/deliveries/:id/redeliver', () => {
     expect(await countsOf(webhook)).toEqual({ delivered_count: '0', failed_count: '0' });
   });
 
-  it('makes due now what waits for its next attempt, and leaves alone what was never attempted', async () => {
+  it('makes a delivery due now that waits for its next attempt, and leaves a never attempted one alone', async () => {
     const { key, webhook, store, record } = await createPausedWebhook(service);
     const [waiting = '', untouched = ''] = await store([{}, {}]);
     await record([{ transactionId: waiting, status: 'pending', attempts: 3 }]);
@@ -87,7 +87,7 @@ describe('POST /v1/webhooks/:id/replay', () => {
   const replay = (key: string, webhook: string, body: unknown) =>
     service.call('POST', `/v1/webhooks/${webhook}/replay`, { key, body });
 
-  it('accepts what has failed, or what was delivered where that is asked for', async () => {
+  it('replays failed deliveries, or delivered ones if asked to', async () => {
     const { key, webhook, store, record } = await createPausedWebhook(service);
     const ids = await store(many(3));
     await record(
@@ -149,7 +149,7 @@ describe('POST /v1/webhooks/:id/replay', () => {
     expectProblem(await service.call('POST', `${path}?dry_run=true`, { key, body: { since } }), 409);
   });
 
-  it('of a disabled webhook is refused, and changes nothing', async () => {
+  it('is refused for a disabled webhook, and changes nothing', async () => {
     const { key, webhook, store, record } = await createPausedWebhook(service);
     const [id = ''] = await store([{}]);
     await record([{ transactionId: id, status: 'failed' }]);

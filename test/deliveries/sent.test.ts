@@ -70,7 +70,7 @@ describe('POST /v1/deliveries/:id/redeliver', () => {
   const redeliver = (key: string, id: string) =>
     service.call('POST', `/v1/deliveries/${id}/redeliver`, { key });
 
-  it('sends one again that was delivered, with the same webhook-id, and keeps both attempts', async () => {
+  it('sends a delivered delivery again with the same webhook-id, and keeps both attempts', async () => {
     const { key, webhook, delivery } = await createDelivery('/again');
     await ended(webhook, 'delivered');
     expect((await redeliver(key, delivery)).status).toBe(202);
@@ -87,7 +87,7 @@ describe('POST /v1/deliveries/:id/redeliver', () => {
     ]);
   });
 
-  it('sends one now that waits for its next attempt', async () => {
+  it('sends a delivery now that waits for its next attempt', async () => {
     receiver.answer('/later', (_, response) => response.writeHead(400).end());
     const { key, webhook, delivery } = await createDelivery('/later');
     await attempted(webhook, 1);
@@ -118,7 +118,7 @@ describe('POST /v1/webhooks/:id/replay', () => {
   const replay = (key: string, webhook: string, body: unknown) =>
     service.call('POST', `/v1/webhooks/${webhook}/replay`, { key, body });
 
-  it('sends again what ended so within the time given', async () => {
+  it('sends the deliveries again that ended with the given status in the given time', async () => {
     const { key, webhook, delivery } = await createDelivery('/replayed');
     await ended(webhook, 'delivered');
     for (const none of [

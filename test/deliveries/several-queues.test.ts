@@ -14,7 +14,7 @@ const api = useService({ roles: ['api'], config: { deliveryQueues: 4 } });
 let others: Service | undefined;
 afterAll(() => others?.stop());
 
-it('what lies in a queue that is no longer read is delivered when DELIVERY_QUEUES has become smaller', async () => {
+it('jobs in a queue that is no longer read are still run after DELIVERY_QUEUES has become smaller', async () => {
   const { api_key: key } = await api.customer();
   const { id: account } = await createAccount(api, key);
   for (let i = 0; i < 4; i += 1) await subscribe(api, key, `${receiver.url}/queue/${i}`);

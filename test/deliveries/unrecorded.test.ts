@@ -11,7 +11,7 @@ const service = useService({ roles: ['api', 'importer'] });
 const receiver = useReceiver();
 const workers = useDeliveryWorkers(service);
 
-it('what was sent is kept while a table is locked for longer than a lease lasts, and is recorded then, not sent again', async () => {
+it('results are kept while a table is locked for longer than a lease lasts, and are then recorded, not sent again', async () => {
   const { api_key: key } = await service.customer();
   const { id: account } = await createAccount(service, key);
   const { id } = await subscribe(service, key, `${receiver.url}/locked`);

@@ -73,14 +73,14 @@ describe('waking webhooks', () => {
     ['has run out', 'lease_until = NOW(6) - INTERVAL 1 SECOND'],
     ['was given back', "lease_token = 't', lease_until = NULL"],
     ['was given before the clock was set back', 'lease_until = NOW(6) + INTERVAL 1 HOUR'],
-  ])('adds a job where the lease %s', async (_, assignments) => {
+  ])('adds a job if the lease %s', async (_, assignments) => {
     const [id = ''] = await webhooks(1);
     await setCursor(service, id, assignments);
     await wake([id]);
     expect((await jobs()).waiting).toEqual([id]);
   });
 
-  it('adds nothing while the circuit is open: the run that has opened it left a job', async () => {
+  it('adds no job while the circuit is open, because the run that opened it added one', async () => {
     const [open = '', halfOpen = ''] = await webhooks(2);
     await setCursor(service, open, 'circuit_open_until = NOW(6) + INTERVAL 60 SECOND');
     await setCursor(service, halfOpen, 'circuit_open_until = NOW(6) - INTERVAL 1 SECOND');
@@ -96,12 +96,15 @@ describe('waking webhooks', () => {
     expect(await jobs()).toMatchObject({ waiting: [], delayed: [] });
   });
 
-  it.each(['paused', 'deleted'])('tells the run of one that is %s now, which is to end', async (status) => {
-    const [id = ''] = await webhooks(1);
-    await setCursor(service, id, leased);
-    await service.runtime.database.query('UPDATE webhooks SET status = ? WHERE id = ?', [status, id]);
-    await wake([id], { reread: true });
-    expect(await heardSoFar()).toEqual([{ ids: [id], reread: true }]);
-    expect(await jobs()).toMatchObject({ waiting: [], delayed: [] });
-  });
+  it.each(['paused', 'deleted'])(
+    'tells the run of a webhook that is now %s, so that the run ends',
+    async (status) => {
+      const [id = ''] = await webhooks(1);
+      await setCursor(service, id, leased);
+      await service.runtime.database.query('UPDATE webhooks SET status = ? WHERE id = ?', [status, id]);
+      await wake([id], { reread: true });
+      expect(await heardSoFar()).toEqual([{ ids: [id], reread: true }]);
+      expect(await jobs()).toMatchObject({ waiting: [], delayed: [] });
+    },
+  );
 });

@@ -56,21 +56,25 @@ describe('how long a webhook waits', () => {
     ['an open circuit and a later retry', { retryIn: 5_000, openFor: 700 }, 5_000],
     ['a rate limit', { ...backlog, rateWait: 20 }, 20],
     ["another run's lease", { ...backlog, leasedFor: 9_000 }, 9_000],
-    ['the longest of several', { ...backlog, openFor: 700, rateWait: 20, leasedFor: 300 }, 700],
+    [
+      'several reasons, of which the longest counts',
+      { ...backlog, openFor: 700, rateWait: 20, leasedFor: 300 },
+      700,
+    ],
     ['an ordered webhook with a backlog', { ...ordered, ...backlog }, 0],
     ['an ordered webhook that is blocked by a retry', { ...ordered, ...backlog, retryIn: 5_000 }, 5_000],
     ['an ordered webhook whose retry is due', { ...ordered, ...backlog, retryIn: -1 }, 0],
     ['an ordered webhook whose replay is blocked', { ...ordered, replaying: true, retryIn: 60 }, 60],
-    ['a paused one', { ...backlog, status: 'paused' }, null],
-    ['a disabled one', { ...backlog, status: 'disabled', retryIn: -5 }, null],
-    ['a deleted one', { ...backlog, status: 'deleted', replaying: true }, null],
-  ])('with %s', (_, fields, expected) => {
+    ['a paused webhook', { ...backlog, status: 'paused' }, null],
+    ['a disabled webhook', { ...backlog, status: 'disabled', retryIn: -5 }, null],
+    ['a deleted webhook', { ...backlog, status: 'deleted', replaying: true }, null],
+  ])('is right with %s', (_, fields, expected) => {
     expect(waitBeforeSending({ ...base, ...fields })).toBe(expected);
   });
 });
 
-describe('the state of a webhook', () => {
-  it('is read for many at once, in the order they are asked for', async () => {
+describe('the state of webhooks', () => {
+  it('is read for many at once, in the order in which they are asked for', async () => {
     const one = await createSubscriber(service, NOWHERE, {}, { ordered: true });
     const two = await createSubscriber(service);
     const ids = await one.store(3);
@@ -96,7 +100,7 @@ describe('the state of a webhook', () => {
     });
   });
 
-  it('has the filters from the cursor on, where they have changed beyond it', async () => {
+  it('has the filters from the cursor on, including later changes', async () => {
     const { webhook, store } = await createSubscriber(service);
     const { database } = service.runtime;
     const change = (filter: Parameters<typeof setFilter>[2]) =>
@@ -148,13 +152,13 @@ describe('the state of a webhook', () => {
       "lease_token = 't', lease_writes = 5",
       { lastToken: 't', lastWrites: 5 },
     ],
-  ])('tells of %s', async (_, assignments, expected) => {
+  ])('includes %s', async (_, assignments, expected) => {
     const { webhook } = await createSubscriber(service);
     await setCursor(service, webhook.id, assignments);
     expect(await readState(webhook.id)).toMatchObject(expected);
   });
 
-  it('tells when the next retry is due: of an ordered webhook that of the first in its order', async () => {
+  it('includes when the next retry is due, which for an ordered webhook is the first retry in its order', async () => {
     const { webhookIds, customerId, store } = await createSubscriber(
       service,
       NOWHERE,
@@ -184,7 +188,7 @@ describe('the state of a webhook', () => {
     expect(states.map((state) => state?.retryIn)).toEqual([about(60_000), about(600_000), null]);
   });
 
-  it('tells whether a replay is not finished', async () => {
+  it('says whether a replay is unfinished', async () => {
     const { webhookIds, webhook } = await createSubscriber(service, NOWHERE, {}, {});
     const { database } = service.runtime;
     const add = (finishedAt: string) =>

@@ -28,7 +28,7 @@ const ended = (webhookId: string, status: string) =>
     return delivery?.status === status && delivery;
   });
 
-it('repeats a failed attempt with the same id and body, a new timestamp and a signature of its own', async () => {
+it('a failed attempt is repeated with the same id and body, a new timestamp and a signature of its own', async () => {
   workers.start(quick);
   let calls = 0;
   receiver.answer('/flaky', (_, response) => {
@@ -79,7 +79,7 @@ it('a webhook does not follow a redirect', async () => {
   expect(receiver.at('/elsewhere')).toHaveLength(0);
 });
 
-it('disables the webhook on 410: nothing more is sent, and nothing more matches', async () => {
+it('a webhook is disabled on 410: nothing more is sent, and nothing more matches', async () => {
   receiver.answer('/gone', (_, response) => {
     response.statusCode = 410;
     response.end();
@@ -94,7 +94,7 @@ it('disables the webhook on 410: nothing more is sent, and nothing more matches'
   expect(receiver.at('/gone')).toHaveLength(1);
 });
 
-it('delays one body that is refused alone, while the others arrive', async () => {
+it('a webhook whose endpoint refuses a single body delays that body, while the others arrive', async () => {
   let refused = '';
   receiver.answer('/picky', (received, response) => {
     refused ||= received.headers['webhook-id'] ?? '';
@@ -122,7 +122,7 @@ it('delays one body that is refused alone, while the others arrive', async () =>
   expect(others.every(({ number }) => number === 1)).toBe(true);
 });
 
-it('a webhook waits as a whole when it is throttled, and uses up no attempts of what was not sent', async () => {
+it('a throttled webhook waits as a whole, and uses up no attempts of the deliveries that were not sent', async () => {
   receiver.answer('/busy', (_, response) => {
     response.statusCode = 429;
     response.setHeader('Retry-After', '3000');
@@ -151,7 +151,7 @@ it('a webhook waits as a whole when it is throttled, and uses up no attempts of 
   expect(receiver.at('/busy').length).toBeLessThanOrEqual(2);
 });
 
-it('a webhook sends nothing while the circuit is open, and then everything, one at first', async () => {
+it('a webhook is sent nothing while the circuit is open, and then everything, one delivery at first', async () => {
   let down = true;
   let open = 0;
   const openAfter: number[] = [];

@@ -52,7 +52,7 @@ describe('the delivery worker', () => {
     expect(arrived('/trickle')).toHaveLength(150);
   });
 
-  it('keeps the order of an ordered webhook, also over a failure in its middle', async () => {
+  it('keeps the order of an ordered webhook, also when a delivery in the middle fails', async () => {
     const { key, accountId } = await customerWithAccount();
     const webhook = await subscribe(service, key, `${receiver.url}/ordered`, { ordered: true });
     let calls = 0;
@@ -70,7 +70,7 @@ describe('the delivery worker', () => {
     expect(order.slice(9, 12)).toEqual([order[9], order[9], order[9]]);
   });
 
-  it('never has more in flight than the webhook allows', async () => {
+  it('never has more POSTs in flight than the webhook allows', async () => {
     const { key, accountId } = await customerWithAccount();
     let open = 0;
     let peak = 0;
@@ -88,7 +88,7 @@ describe('the delivery worker', () => {
     expect(peak).toBe(3);
   });
 
-  it('keeps to a rate limit, over several runs', async () => {
+  it('keeps to a rate limit over several runs', async () => {
     const { key, accountId } = await customerWithAccount();
     const webhook = await subscribe(service, key, `${receiver.url}/limited`, { rate_limit: 20 });
     await importMovements(service, key, movements(accountId, 15));
@@ -99,7 +99,7 @@ describe('the delivery worker', () => {
     expect((times.at(-1) ?? 0) - (times[0] ?? 0)).toBeGreaterThan(29 * 50 - 50);
   });
 
-  it('lets a webhook with one delivery have its turn beside one with thousands', async () => {
+  it('gives a webhook with one delivery its turn beside a webhook with thousands', async () => {
     const { key, accountId } = await customerWithAccount();
     const { key: otherKey, accountId: otherAccount } = await customerWithAccount();
     receiver.answer('/huge', (_, response) => void setTimeout(() => response.end(), 20));
@@ -129,7 +129,7 @@ describe('the delivery worker', () => {
     expect((await importMovements(service, key, [movement(accountId)])).deliveries).toBe(0);
   });
 
-  it('refuses, and logs why, an endpoint that came to lie at an address that is not allowed', async () => {
+  it('refuses, and logs why, an endpoint whose address has become forbidden', async () => {
     const { key, accountId } = await customerWithAccount();
     const webhook = await subscribe(service, key, `${receiver.url}/private`);
     await service.runtime.database.query(

@@ -48,7 +48,7 @@ describe('the demo', () => {
     expect(await findRunning(join(dataDir, 'demo'))).toBeNull();
   });
 
-  it('without it stays up on the same data, with pages and a listing to look at, until Ctrl-C', async () => {
+  it('without --once stays up on the same data, with pages and a listing, until Ctrl-C', async () => {
     const child = spawnDemo([]);
     const finished = finish(child);
     onTestFinished(async () => {
@@ -81,19 +81,19 @@ describe('the demo', () => {
     expect(await findRunning(join(dataDir, 'demo'))).toBeNull();
   });
 
-  it('says with --help what its options do, and starts nothing', async () => {
+  it('explains its options with --help, and starts nothing', async () => {
     const { code, stdout, stderr } = await finish(spawnDemo(['--help']));
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
     for (const option of ['--trouble', '--once', '--help']) expect(stdout).toContain(`\n  ${option} `);
   });
 
-  it('says in one line what is wrong with its configuration', async () => {
+  it('explains a wrong configuration in one line', async () => {
     const { code, stdout, stderr } = await finish(spawnDemo(['--once'], { PORT: 'wrong' }));
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     expect(stdout).toBe('  ✘ PORT must be a port from 0 (any free one) to 65535.\n');
   });
 
-  it('goes to another port when somebody takes its own after it was looked at', async () => {
+  it('takes another port when its own is taken after it was checked', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     onTestFinished(() => void taken.close());
     await once(taken, 'listening');

@@ -48,23 +48,31 @@ describe('the list of problems that the demo finds', () => {
       { verified: ['1'] },
       'Debits only lacks transaction 2 (2025-10-03, Debit 12.50).',
     ],
-    ['one that is not committed as delivered', { delivered: 1 }, 'Debits only: 1 of 2 were delivered.'],
+    [
+      'a notification that is not recorded as delivered',
+      { delivered: 1 },
+      'Debits only: 1 of 2 were delivered.',
+    ],
     [
       'a movement that was not stored',
       { expected: 3, delivered: 3 },
       'Debits only: 3 movements of the file match, 2 are stored.',
     ],
-    ['one too many', { verified: ['1', '2', '9'] }, 'Debits only received 1 movements that do not match it.'],
+    [
+      'a notification too many',
+      { verified: ['1', '2', '9'] },
+      'Debits only received 1 movements that do not match it.',
+    ],
     [
       'a false signature',
       { problems: ['It is not signed.', 'It is not signed.'] },
       'Debits only refused a notification. It is not signed.',
     ],
-  ])('is %s', (_kind, change, problem) => {
+  ])('reports %s', (_kind, change, problem) => {
     expect(findProblems([outcome(change)])).toEqual([problem]);
   });
 
-  it('names the first five that are missing, and counts the rest', () => {
+  it('names the first five missing notifications, and counts the rest', () => {
     const matched = Array.from({ length: 8 }, (_, at) => movement(String(at)));
     const problems = findProblems([outcome({ matched, expected: 8, delivered: 8, verified: [] })]);
     expect(problems).toHaveLength(6);
@@ -73,7 +81,7 @@ describe('the list of problems that the demo finds', () => {
 });
 
 describe('the table of the demo', () => {
-  it('adds the webhooks up, with numbers under each other', () => {
+  it('adds up the webhooks, with aligned numbers', () => {
     expect(renderOutcomes([outcome(), outcome({ expected: 1_000, accountTitle: 'Ana Hesap' })])).toEqual([
       'webhook      event      account    body  matched  delivered  retried  verified',
       'Debits only  NEW_DEBIT  all        json        2          2        1         2',
@@ -91,7 +99,7 @@ describe('a subscription', () => {
     [subscription, { dc: 'Credit', account_id: '1' }, false],
     [one, { dc: 'Credit', account_id: '2' }, true],
     [one, { dc: 'Debit', account_id: '1' }, false],
-  ])('%# matches by event and account', (of, it, expected) => {
+  ])('matches by event and account (case %#)', (of, it, expected) => {
     expect(matches(of, it)).toBe(expected);
   });
 });

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { compiled } from '../support/compiled.ts';
 
-/** A program as a process of its own, with nothing of the environment that the tests run in. */
+/** Starts a program as a process, without the environment of the tests. */
 export function spawnProgram(
   program: 'demo' | 'cli',
   args: readonly string[],

@@ -34,7 +34,7 @@ function expectSights(stdout: string) {
 }
 
 describe('the demo with trouble', () => {
-  it('with --once names each trouble with what shows it, and exits with 0 when it has seen them all', async () => {
+  it('with --once names each trouble with its evidence, and exits with 0 when it has seen them all', async () => {
     const { code, stdout, stderr } = await finish(spawnDemo('--once'));
     expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' });
     expectSights(stdout);
@@ -42,7 +42,7 @@ describe('the demo with trouble', () => {
     expect(await findRunning(join(dataDir, 'trouble'))).toBeNull();
   });
 
-  it('without it begins anew, and stays up with traffic, pages and commands to look at, until Ctrl-C', async () => {
+  it('without --once begins anew, and stays up with traffic, pages and commands, until Ctrl-C', async () => {
     const child = spawnDemo();
     const finished = finish(child);
     onTestFinished(async () => {

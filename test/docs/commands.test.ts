@@ -5,7 +5,7 @@ import { readSnippets } from './snippets.ts';
 
 const CALL = /(?:npm run (?:--silent )?cli --|^(?:\S+=\S+ )*ledgerbell) (.*)/s;
 
-/** What follows is the shell's: a pipe, a redirection, a comment, the end of a substitution. */
+/** After this, the text belongs to the shell: a pipe, a redirection, a comment or the end of a substitution. */
 const SHELL = /\s+(?:[|>]|&&|#\s|\d?>).*|\)".*/s;
 
 const calls = readSnippets().flatMap(({ page, line, command }) => {
@@ -27,12 +27,12 @@ function disarm(command: Command): void {
   for (const child of command.commands) disarm(child);
 }
 
-it('pages show commands of ledgerbell', () => {
+it('the documentation has many commands of ledgerbell', () => {
   expect(calls.length).toBeGreaterThan(80);
 });
 
 it.each(calls)(
-  '$page:$line: ledgerbell $call is a command that exists, with its options',
+  '$page:$line: ledgerbell $call is an existing command with existing options',
   async ({ call }) => {
     const said: string[] = [];
     const terminal = { note: (text: string) => said.push(text), answer: () => {} };

@@ -85,7 +85,7 @@ it.each([
   ['Counted deliveries of a dry run', '100,000', 'deliveries/create-replay.ts', 'counted: 100_000,'],
   ['Lease of a delivery run', '12 s', 'deliveries/lease.ts', 'LEASE_SECONDS = 12;'],
   ['Work that Redis has lost', '10 s', 'upkeep/worker.ts', 'RECONCILE_EVERY = 10 * SECOND;'],
-])('docs/limits.md: %s, %s', (name, value, file, code) => {
+])('docs/limits.md states the limit in the code: %s, %s', (name, value, file, code) => {
   const row = rows.find((line) => line.startsWith(`| ${name}`));
   expect(row?.split(' | ')[1]).toContain(value);
   expect(read(`src/${file}`)).toContain(code);

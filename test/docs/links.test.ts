@@ -37,7 +37,7 @@ function isBroken(from: string, link: string): boolean {
   return anchor !== undefined && page !== undefined && !anchorsOf(page.text).includes(anchor);
 }
 
-it.each(pages)('every link of $path leads to a file and a heading that exist', ({ path, text }) => {
+it.each(pages)('every link of $path leads to an existing file and heading', ({ path, text }) => {
   const links = [...withoutCode(text).matchAll(/\]\(([^)\s]+)\)/g)].map(([, link = '']) => link);
   const local = links.filter((link) => !/^[a-z]+:/.test(link));
   expect(local.filter((link) => isBroken(path, link))).toEqual([]);

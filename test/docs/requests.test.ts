@@ -85,7 +85,7 @@ async function run(command: string) {
   return { code, said: out + problem };
 }
 
-it('pages show requests', () => {
+it('the documentation has many requests', () => {
   expect(requests.length).toBeGreaterThan(30);
 });
 

@@ -8,7 +8,7 @@ export interface Snippet {
   command: string;
 }
 
-/** Other Markdown, in which commands are not for readers of this version. */
+/** Markdown files whose commands are not for readers of this version. */
 const NOT_PAGES = /^CHANGELOG\.md$/;
 
 const START = /^ {4,}(?:\$ )?((?:[A-Z_]+=\S+ )*(?:curl|jq|npm run|ledgerbell) .*)$/;

@@ -84,7 +84,7 @@ const found = (given: Evidence): Finding[] =>
     .map(([name]) => name as Finding);
 
 describe('the checker of a fault run', () => {
-  it('finds nothing where all is as it should be, and counts it', () => {
+  it('finds nothing wrong in correct evidence, and counts it', () => {
     expect(found(evidence())).toEqual([]);
     expect(checkEvidence(evidence())).toMatchObject({
       sent: 2,
@@ -132,19 +132,19 @@ describe('the checker of a fault run', () => {
     ['out of order', ({ receipts }) => receipts.reverse()],
     ['missed by pollers', ({ pollers: [poller] }) => poller?.seen.delete('2')],
     ['shown to pollers out of order', ({ pollers: [poller] }) => poller?.disorder.push('2 after 3')],
-  ])('finds what is %s', (finding, tamper) => {
+  ])('finds %s', (finding, tamper) => {
     const given = evidence();
     tamper(given);
     expect(found(given)).toEqual([finding]);
   });
 
-  it('finds what is stored twice, and then also what was never told of it', () => {
+  it('finds a movement that was stored twice, and that its second copy was neither delivered nor polled', () => {
     const given = evidence();
     given.stored.push({ id: '3', customerId: '1', accountId: '1', dc: 'Credit', uniqueId: 'u1', name: 'u1' });
     expect(found(given)).toEqual(['stored twice', 'matched and never delivered', 'missed by pollers']);
   });
 
-  it('expects a movement as often as it was sent in', () => {
+  it('expects a movement to be stored as often as it was sent', () => {
     const given = evidence();
     given.sent.set('u1', { customerId: '1', accountId: '1', dc: 'Credit', acknowledged: true, copies: 2 });
     expect(found(given)).toEqual(['acknowledged and not stored']);
@@ -155,7 +155,7 @@ describe('the checker of a fault run', () => {
     ['kill delivery', 60_000, false],
     ['redis kill', 3_500, false],
     ['deadlock delivery', 3_500, false],
-  ] as const)('takes "%s" at %i for the cause of a duplicate: %s', (kind, start, explains) => {
+  ] as const)('considers "%s" at %i a cause of a duplicate: %s', (kind, start, explains) => {
     const given = evidence();
     given.receipts.push(receipt('2', '2', 9_000));
     given.faults.push(fault(kind, start));
@@ -163,7 +163,7 @@ describe('the checker of a fault run', () => {
     expect(checkEvidence(given).explained.get(kind)).toBe(explains ? 1 : undefined);
   });
 
-  it('takes a half answer for a delivery only where the table says that it was one', () => {
+  it('counts a half answer as a delivery only if the deliveries table says so', () => {
     const given = evidence();
     Object.assign(given.receipts[2] ?? {}, { mode: 'resets', answeredAt: null });
     expect(found(given)).toEqual([]);
@@ -171,7 +171,7 @@ describe('the checker of a fault run', () => {
     expect(found(given)).toEqual(['matched and never delivered']);
   });
 
-  it('takes an arrival without its answer for a delivery only where the receiver was killed at that moment', () => {
+  it('counts an arrival without an answer as a delivery only if the receiver was killed at that moment', () => {
     const given = evidence();
     const receipt = given.receipts[2];
     Object.assign(receipt ?? {}, { answeredAt: null });

@@ -37,13 +37,13 @@ const shown = (text: string | null) => ({
 const plain = (texts: readonly (string | null)[]) => JSON.stringify({ transactions: texts.map(shown) });
 const render = (texts: readonly (string | null)[]) => renderPage(texts.map(movement)).toString();
 
-describe('the body of a page', () => {
-  it.each([0, 1, 2, 1_000])('is its JSON, of %i movements', (count) => {
+describe('the body of a page of movements', () => {
+  it.each([0, 1, 2, 1_000])('is its JSON with %i movements', (count) => {
     const texts = Array.from({ length: count }, (_, i) => (i % 3 === 0 ? null : `${i} ğ`));
     expect(render(texts)).toBe(plain(texts));
   });
 
-  it('is its JSON, whatever its texts are', () => {
+  it('is its JSON with any texts', () => {
     fc.assert(
       fc.property(fc.array(fc.option(fc.string({ unit: 'binary' })), { maxLength: 20 }), (texts) => {
         expect(render(texts)).toBe(plain(texts));
@@ -58,7 +58,7 @@ describe('the body of a page', () => {
     },
   );
 
-  it('is its JSON when it is larger than the buffer, and when one movement is', () => {
+  it('is its JSON when the page, or one movement, is larger than the buffer', () => {
     const long = [
       ...Array.from({ length: 60 }, (_, i) => `${i} ${'€'.repeat(21_000)}`),
       '€'.repeat(400_000),
@@ -73,7 +73,7 @@ describe('the body of a page', () => {
     expect(kept.toString()).toBe(plain(['kısa']));
   });
 
-  it('shows a movement as the page of one movement does', () => {
+  it('shows a movement as the page of a single movement does', () => {
     expect(JSON.stringify({ transactions: [JSON.parse(renderTransaction(movement('ş')))] })).toBe(
       plain(['ş']),
     );

@@ -101,7 +101,7 @@ const NOTHING = {
 };
 
 describe('an extended listing', () => {
-  it('shows what the bank says of each movement, and a plain one is as before', async () => {
+  it('shows what the bank says of each movement, and a plain listing does not', async () => {
     const { key, account, list, send } = await createReader();
     const [first, reversal] = await send(
       camt(
@@ -137,7 +137,7 @@ describe('an extended listing', () => {
     expect((await one('')).body).toEqual({ transaction: plain });
   });
 
-  it('shows the currency of the account, and nothing else, for a movement that was sent as JSON', async () => {
+  it('shows only the currency of the account for a movement that was sent as JSON', async () => {
     const { key, account, list } = await createReader();
     await importMovements(service, key, [movement(account.id)]);
     expect((await list()).body.transactions).toMatchObject([{ extended: NOTHING }]);
@@ -148,7 +148,7 @@ describe('an extended listing', () => {
     expect(rows).toEqual([]);
   });
 
-  it('follows its pages with the cursor of the plain one', async () => {
+  it('follows its pages with the cursor of the plain listing', async () => {
     const { key, send, list } = await createReader();
     await send(camt(ntry({ reference: 'A' }), ntry({ reference: 'B' })));
     const page = await list('&fields=extended&per_page=1');
@@ -159,13 +159,13 @@ describe('an extended listing', () => {
     expect(second.body.transactions).toMatchObject([{ extended: { line: 3 } }]);
   });
 
-  it('refuses other fields', async () => {
+  it('refuses any other value of fields', async () => {
     const { list } = await createReader();
     expect((await list('&fields=all')).status).toBe(422);
   });
 });
 
-describe('a statement of more than one chunk', () => {
+describe('a statement of more than one part', () => {
   it('has one id, which all of its movements name', async () => {
     const { key, account, send, list } = await createReader();
     const entries = Array.from({ length: 1_100 }, (_, number) => ntry({ reference: `R${number}` }));
@@ -214,18 +214,28 @@ it('a statement whose import is interrupted has one id, which all of its movemen
 describe('a reversal', () => {
   const REVERSAL = { dc: 'DBIT', date: '2026-03-05', isReversal: true };
   it.each<[string, Parts[], Parts, number | null]>([
-    ['the one with its end-to-end id', [{ endToEnd: 'E-1' }, { endToEnd: 'E-2' }], { endToEnd: 'E-2' }, 1],
-    ['the one with its bank reference', [{ reference: 'B1' }, { reference: 'B2' }], { reference: 'B1' }, 0],
     [
-      'none of two',
+      'the movement with its end-to-end id',
+      [{ endToEnd: 'E-1' }, { endToEnd: 'E-2' }],
+      { endToEnd: 'E-2' },
+      1,
+    ],
+    [
+      'the movement with its bank reference',
+      [{ reference: 'B1' }, { reference: 'B2' }],
+      { reference: 'B1' },
+      0,
+    ],
+    [
+      'no movement when two match',
       [{ endToEnd: 'E-1' }, { endToEnd: 'E-1', date: '2026-03-03' }],
       { endToEnd: 'E-1' },
       null,
     ],
-    ['none of another amount', [{ endToEnd: 'E-1', amount: '11.00' }], { endToEnd: 'E-1' }, null],
-    ['none of the same direction', [{ endToEnd: 'E-1', dc: 'DBIT' }], { endToEnd: 'E-1' }, null],
-    ['none that is later', [{ endToEnd: 'E-1', date: '2026-03-06' }], { endToEnd: 'E-1' }, null],
-    ['none without an id', [{}], {}, null],
+    ['no movement of another amount', [{ endToEnd: 'E-1', amount: '11.00' }], { endToEnd: 'E-1' }, null],
+    ['no movement of the same direction', [{ endToEnd: 'E-1', dc: 'DBIT' }], { endToEnd: 'E-1' }, null],
+    ['no later movement', [{ endToEnd: 'E-1', date: '2026-03-06' }], { endToEnd: 'E-1' }, null],
+    ['no movement without an id', [{}], {}, null],
   ])('is linked to %s', async (_, earlier, later, expected) => {
     const { send } = await createReader();
     const before = await send(camt(...earlier.map(ntry)));
@@ -234,7 +244,7 @@ describe('a reversal', () => {
     expect(all.at(-1).extended.reverses).toBe(expected === null ? null : before[expected].id);
   });
 
-  it('of a file that came before is not linked again, and an entry that is none never is', async () => {
+  it('in a file that was sent before is not linked again, and an entry that is no reversal never is', async () => {
     const { send } = await createReader();
     const file = camt(ntry({ endToEnd: 'E-1' }), ntry({ endToEnd: 'E-1', ...REVERSAL, isReversal: false }));
     expect((await send(file)).map(({ extended }) => extended.reverses)).toEqual([null, null]);
@@ -243,7 +253,7 @@ describe('a reversal', () => {
 });
 
 describe('a webhook with an extended body', () => {
-  it('gets the same object as a last member, signed, again on each attempt, and others get none', async () => {
+  it('gets the extended object as the last member, signed, also when an attempt is repeated, and other webhooks do not', async () => {
     const { key, send } = await createReader();
     let attempts = 0;
     receiver.answer('/extended', (_, response) => {
@@ -280,14 +290,14 @@ describe('a webhook with an extended body', () => {
     }
   });
 
-  it('gets one also in a test notification', async () => {
+  it('gets the extended object in a test notification too', async () => {
     const { key } = await createReader();
     const { id } = await subscribe(service, key, `${receiver.url}/sample`, { body: 'extended' });
     await service.call('POST', `/v1/webhooks/${id}/test`, { key });
     expect(JSON.parse(receiver.at('/sample')[0]?.body ?? '{}')).toMatchObject({ extended: NOTHING });
   });
 
-  it('cannot become a form, and a form cannot be extended', async () => {
+  it('cannot be changed to form encoding, and a form webhook cannot be extended', async () => {
     const { key } = await createReader();
     const { id } = await subscribe(service, key, `${receiver.url}/form`, { body: 'extended' });
     const change = (fields: object) => service.call('PATCH', `/v1/webhooks/${id}`, { key, body: fields });

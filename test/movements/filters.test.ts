@@ -42,7 +42,7 @@ const list = (route: string, query: string) => readPage(service, key, `${route}?
 const expected = (reads: number[], days: string[]) =>
   reads.flatMap((read) => [...days].reverse().map((day) => `${read} ${day}`));
 
-describe('a listing', () => {
+describe('a listing of movements', () => {
   it.each([
     ['starts=2026-01-01', [0, 1, 2], DAYS.slice(1)],
     ['ends=2026-01-02', [0, 1, 2], DAYS.slice(0, 3)],
@@ -66,13 +66,13 @@ describe('a listing', () => {
     ['after=2026-03-01%2017%3A30%3A00-03%3A30', [1, 2], DAYS],
     ['after=2026-03-01 21:00:00-03', [], []],
     ['after=2026-03-02 00:00:00&starts=2026-01-02&ends=2026-02-28', [1, 2], DAYS.slice(2, 4)],
-  ])('shows what it is asked for, both ends inclusive: %s', async (query, reads, days) => {
+  ])('shows only movements that match the filter, both ends inclusive: %s', async (query, reads, days) => {
     for (const route of routes) {
       expect(uniqueIds((await list(route, query)).rows)).toEqual(expected(reads, days));
     }
   });
 
-  it('is in order of id, each movement with its account and bank, and these fields alone', async () => {
+  it('is in order of id, each movement with its account and bank, and no further fields', async () => {
     const answer = await service.call('GET', '/v1/transactions?starts=2000-01-01', { key });
     const rows = answer.body.transactions as Record<string, unknown>[];
     const ids = rows.map(({ id }) => id as number);
@@ -93,7 +93,7 @@ describe('a listing', () => {
     );
   });
 
-  it('takes any date_readed back as after, its "+" encoded, or pasted as it is', async () => {
+  it('accepts any date_readed as after, with its "+" encoded or not', async () => {
     const { rows } = await list(routes[0] ?? '', 'starts=2000-01-01');
     for (const { date_readed } of rows) {
       const first = rows.find((row) => row.date_readed === date_readed) as Listed;

@@ -6,7 +6,7 @@ import { useService } from '../support/service.ts';
 const service = useService({ roles: ['api', 'importer'] });
 
 describe('a listing that is read while imports go on', () => {
-  it('shows every row exactly once, by Link and by polling with after', async () => {
+  it('shows every movement exactly once, by Link and by polling with after', async () => {
     const { api_key: key } = await service.customer();
     const accounts = [await createAccount(service, key), await createAccount(service, key)];
     const names: string[] = [];

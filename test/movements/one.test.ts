@@ -6,7 +6,7 @@ import { useService } from '../support/service.ts';
 const service = useService({ roles: ['api'] });
 
 describe('GET /v1/transactions/:id', () => {
-  it('shows the movement as the listing does, and only to those who may see it', async () => {
+  it('shows the movement as the listing does, and only to keys that may see it', async () => {
     const [{ api_key: key }, stranger] = [await service.customer(), await service.customer()];
     const { id: accountId } = await createAccount(service, key);
     await importMovements(service, key, [movement(accountId, { code: null, balance: null })]);

@@ -21,8 +21,8 @@ const page = (first: string, next: string | null): Page => ({
   next,
 });
 
-describe('the place of a numbered page', () => {
-  it('is where the page before it ended, or where it began itself when it was read before', () => {
+describe('the start of a numbered page', () => {
+  it('is where the page before it ended, or where the page itself began when it was read before', () => {
     const marks = createPageOffsetCache();
     expect(marks.shorten(LISTING)).toEqual(LISTING);
     marks.keep({ ...LISTING, page: 1 }, page('5', '40'));
@@ -31,7 +31,7 @@ describe('the place of a numbered page', () => {
     expect(marks.shorten({ ...LISTING, page: 7 })).toEqual({ ...LISTING, page: 1, cursor: '699' });
   });
 
-  it('is counted from that of the nearest page before it, unless that is far away', () => {
+  it('is counted from the nearest earlier page that is known, unless that page is far away', () => {
     const marks = createPageOffsetCache();
     marks.keep({ ...LISTING, page: 7 }, page('700', '800'));
     expect(marks.shorten({ ...LISTING, page: 6 })).toEqual({ ...LISTING, page: 6 });
@@ -47,13 +47,13 @@ describe('the place of a numbered page', () => {
     { ends: '2026-01-02' },
     { after: '2026-01-01 00:00:00' },
     { perPage: 11 },
-  ])('is not that of another listing: %j', (other) => {
+  ])('is not taken from another listing: %j', (other) => {
     const marks = createPageOffsetCache();
     marks.keep({ ...LISTING, page: 1 }, page('5', '40'));
     expect(marks.shorten({ ...LISTING, ...other })).toEqual({ ...LISTING, ...other });
   });
 
-  it('is forgotten after ten minutes, and the oldest when there are too many', () => {
+  it('is forgotten after ten minutes, and the oldest is forgotten when there are too many', () => {
     let now = 1;
     const marks = createPageOffsetCache({ kept: 2, clock: () => now });
     for (const number of [1, 2, 3]) marks.keep({ ...LISTING, page: number, cursor: null }, page('1', '9'));
@@ -67,7 +67,7 @@ describe('the place of a numbered page', () => {
 describe('a listing that is read by page numbers', () => {
   const service = useService({ roles: ['api', 'importer'] });
 
-  it('shows the same pages again, and goes on into what was added meanwhile', async () => {
+  it('shows the same pages again, and continues with movements that were added meanwhile', async () => {
     const { api_key: key } = await service.customer();
     const { id } = await createAccount(service, key);
     const names = (from: number, to: number) =>

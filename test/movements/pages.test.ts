@@ -39,7 +39,7 @@ const QUERIES = [
 
 describe('the pages of a listing', () => {
   it.each([1, 2, 7, 24, 25, 26, 1_000])(
-    'of %i show each row exactly once when Link is followed',
+    'of size %i show each movement exactly once when Link is followed',
     async (size) => {
       for (const route of routes) {
         for (const query of QUERIES) {
@@ -50,7 +50,7 @@ describe('the pages of a listing', () => {
     },
   );
 
-  it('are numbered from 1, and empty beyond the end', async () => {
+  it('are numbered from 1, and empty after the last', async () => {
     for (const route of routes) {
       for (const query of QUERIES) {
         const page = async (number: number, size = 10) =>
@@ -66,7 +66,7 @@ describe('the pages of a listing', () => {
     }
   });
 
-  it('name the next one until the last, which a numbered page does as well', async () => {
+  it('name the next page until the last, also when they are numbered', async () => {
     for (const route of routes) {
       const first = await readPage(service, key, `${route}?starts=2026-01-01&per_page=10&page=2`);
       const { searchParams } = new URL(first.next ?? '', service.url);
@@ -78,18 +78,18 @@ describe('the pages of a listing', () => {
     }
   });
 
-  it('keep an after that was pasted without encoding', async () => {
+  it('accept an after whose "+" is not encoded', async () => {
     const rows = await readAll(service, key, `${routes[1]}?after=2020-01-01 00:00:00+03&per_page=4`);
     expect(uniqueIds(rows)).toEqual(NAMES);
   });
 
-  it('do not open what another customer has: its cursor is a place, not a right', async () => {
+  it('do not show another customer’s movements for its cursor, because a cursor is a position, not a right', async () => {
     const stranger = await service.customer();
     const { next } = await readPage(service, key, '/v1/transactions?starts=2026-01-01&per_page=1');
     expect(await readPage(service, stranger.api_key, next ?? '')).toEqual({ rows: [], next: null });
   });
 
-  it('come by a thousand when no size is given', async () => {
+  it('have a thousand movements when no size is given', async () => {
     const customer = (await service.customer()).api_key;
     const { id } = await createAccount(service, customer);
     await importMovements(

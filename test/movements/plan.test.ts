@@ -159,7 +159,7 @@ describe.each(SCOPES)('the listing of %s', (_scope, scope) => {
   // The look-ahead reads two pages in the index, and then the page is read. A limited API key sees half of its customer's rows.
   const ofPage = (perPage: number) => (scope.accountIds?.length === 2 ? 2 : 1) * 6 * perPage + 100;
 
-  it.each(NEAR)('by %s looks at what lies up to its page’s end, and little more', async (_shape, shape) => {
+  it.each(NEAR)('by %s reads little more than the rows up to the end of its page', async (_shape, shape) => {
     for (const perPage of [10, 100, 1_000]) {
       const fields = shape();
       const { examined } = await run({ ...scope, ...fields, perPage });
@@ -169,25 +169,25 @@ describe.each(SCOPES)('the listing of %s', (_scope, scope) => {
   });
 
   // Between the beginning of the listing and these dates are 50,000 rows in the smallest scope, and half a million in the largest.
-  it.each(FAR)('by %s steps from day to day to where its page begins', async (_shape, shape) => {
+  it.each(FAR)('by %s steps from day to day to the start of its page', async (_shape, shape) => {
     const { examined } = await run({ ...scope, ...shape() });
     expect(examined).toBeLessThan(ofPage(100) + STEPS);
   });
 
-  it.each(NUMBERED)('by %s looks at what lies before it in the index alone', async (_shape, shape) => {
+  it.each(NUMBERED)('by %s reads the rows before its page in the index alone', async (_shape, shape) => {
     const { examined } = await run({ ...scope, ...shape() });
     expect(examined).toBeLessThan(ofPage(DEEP * 100) + STEPS);
   });
 });
 
-describe('where segments were made', () => {
+describe('with segments', () => {
   beforeAll(async () => {
     await database.query('INSERT INTO import_locks (customer_id) VALUES (1), (2)');
     await advanceImportLocks(database);
     expect(await makeSegments(database, { most: 99 })).toBe(99);
   });
 
-  it('a segment is made of its own movements alone, by two walks in order of id', async () => {
+  it('a segment is made by two walks in order of id, which read its own movements alone', async () => {
     const { result, examined, statements } = await watch((sql) => makeSegment(sql, '2', SEGMENT_SIZE));
     expect(result).toBe(true);
     for (const { sql, steps } of statements) {
@@ -215,21 +215,24 @@ describe('where segments were made', () => {
   ];
 
   describe.each(SCOPES)('a far page of the listing of %s', (_scope, scope) => {
-    it.each(SEEKS)('by %s is sought', async (_shape, shape) => {
-      const { examined, statements } = await run({ ...scope, ...shape() });
-      for (const { sql, steps } of statements) {
-        for (const { table, type, key, Extra } of steps) {
-          if (table !== 't' && table !== 'transactions' && table !== 'transaction_segments') continue;
-          const plan = `${sql}\n${JSON.stringify(steps)}`;
-          expect(type, plan).toMatch(/^(const|eq_ref|ref|range)$/);
-          expect(key, plan).not.toBeNull();
-          // The segments of several accounts are sorted. They are a thousandth of the number of movements.
-          if (table !== 'transaction_segments' || scope.accountIds?.length !== 2)
-            expect(Extra ?? '', plan).not.toMatch(/Using (filesort|temporary)/);
+    it.each(SEEKS)(
+      'by %s is found by its segment, without reading the pages before it',
+      async (_shape, shape) => {
+        const { examined, statements } = await run({ ...scope, ...shape() });
+        for (const { sql, steps } of statements) {
+          for (const { table, type, key, Extra } of steps) {
+            if (table !== 't' && table !== 'transactions' && table !== 'transaction_segments') continue;
+            const plan = `${sql}\n${JSON.stringify(steps)}`;
+            expect(type, plan).toMatch(/^(const|eq_ref|ref|range)$/);
+            expect(key, plan).not.toBeNull();
+            // The segments of several accounts are sorted. They are a thousandth of the number of movements.
+            if (table !== 'transaction_segments' || scope.accountIds?.length !== 2)
+              expect(Extra ?? '', plan).not.toMatch(/Using (filesort|temporary)/);
+          }
         }
-      }
-      expect(statements.map(({ sql }) => sql).join()).not.toContain('transactions_account_date');
-      expect(examined).toBeLessThan(2.5 * SEGMENT_SIZE);
-    });
+        expect(statements.map(({ sql }) => sql).join()).not.toContain('transactions_account_date');
+        expect(examined).toBeLessThan(2.5 * SEGMENT_SIZE);
+      },
+    );
   });
 });

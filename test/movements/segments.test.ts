@@ -75,7 +75,7 @@ describe('a far page of a listing', () => {
     ['all movements', () => ({ starts: '2000-01-01' })],
     ['late starts', () => ({ starts: '2026-01-12' })],
     ['early ends', () => ({ ends: '2026-01-10' })],
-    ['both', () => ({ starts: '2026-01-03', ends: '2026-01-21' })],
+    ['both dates', () => ({ starts: '2026-01-03', ends: '2026-01-21' })],
     ['after', ({ rows }) => ({ after: rows[25]?.date_readed ?? null })],
     ['after and starts', ({ rows }) => ({ after: rows[50]?.date_readed ?? null, starts: '2026-01-05' })],
     ['a cursor', ({ rows }) => ({ cursor: rows[31]?.id ?? null })],
@@ -96,7 +96,7 @@ describe('a far page of a listing', () => {
       'some accounts',
       ({ accounts }) => ({ accountIds: accounts.slice(1), starts: '2025-03-01', ends: '2026-01-20' }),
     ],
-  ])('by %s is that part of all its rows', async (_name, fields) => {
+  ])('by %s is the right slice of all movements', async (_name, fields) => {
     for (const perPage of [1, 2, 3]) {
       const listing = {
         ...ALL,
@@ -109,7 +109,7 @@ describe('a far page of a listing', () => {
     }
   });
 
-  it('is that for any filters together', async () => {
+  it('with any combination of filters is the right slice of all movements', async () => {
     await fc.assert(
       fc.asyncProperty(listingOf(filled), fc.nat(), async (listing, at) => {
         const pages = farPages(filled.rows, listing);
@@ -119,7 +119,7 @@ describe('a far page of a listing', () => {
     );
   });
 
-  it('is that over HTTP, for a key limited to accounts too', async () => {
+  it('has the right movements over HTTP, also for a key limited to accounts', async () => {
     const { key, accounts, rows, customerId } = filled;
     const limited = accounts.slice(0, 2);
     const { body } = await service.call('POST', '/v1/apikeys', {
@@ -140,7 +140,7 @@ describe('a far page of a listing', () => {
     }
   });
 
-  it('is that where more segments lie across the dates than are counted', async () => {
+  it('has the right movements where more segments span the dates than are counted', async () => {
     const { api_key: key, customer } = await service.customer();
     const { id } = await createAccount(service, key);
     for (let number = 0; number < 5; number += 1) {

@@ -5,7 +5,7 @@ import { useService } from '../support/service.ts';
 
 const service = useService({ roles: ['api', 'importer'] });
 
-/** Each of these equals another one of them under some collation. */
+/** Under some collation, each of these equals another of them. */
 const NEAR = [
   'a',
   'a ',
@@ -30,7 +30,7 @@ const NEAR = [
   '１',
 ];
 
-it('an import tells unique ids apart byte by byte, and knows each of them again', async () => {
+it('an import compares unique ids byte by byte, and recognises each of them when it is sent again', async () => {
   const { api_key: key } = await service.customer();
   const { id } = await createAccount(service, key);
   const rows = NEAR.map((unique_id) => movement(id, { unique_id }));
@@ -39,7 +39,7 @@ it('an import tells unique ids apart byte by byte, and knows each of them again'
   expect(uniqueIds(await readAll(service, key, '/v1/transactions?starts=2000-01-01'))).toEqual(NEAR);
 });
 
-it('an import keeps the first of two movements with one id, in one import and in two', async () => {
+it('an import keeps the first of two movements with the same id, within one import and across two', async () => {
   const { api_key: key } = await service.customer();
   const { id } = await createAccount(service, key);
   const row = (amount: string) => movement(id, { unique_id: 'x', amount });
@@ -52,7 +52,7 @@ it('an import keeps the first of two movements with one id, in one import and in
   expect(body.transactions).toEqual([expect.objectContaining({ unique_id: 'x', amount: '1.00' })]);
 });
 
-it('an import knows one id in two accounts as two movements', async () => {
+it('an import treats the same id in two accounts as two movements', async () => {
   const { api_key: key } = await service.customer();
   const [one, two] = [await createAccount(service, key), await createAccount(service, key)];
   const rows = [movement(one.id, { unique_id: 'x' }), movement(two.id, { unique_id: 'x' })];

@@ -6,7 +6,7 @@ import { useService } from '../support/service.ts';
 
 const service = useService({ roles: ['api', 'importer'], config: { zone: parseOffset('-03:30') } });
 
-it('the API writes date_readed in the zone of TIME_ZONE_OFFSET, and reads after in it', async () => {
+it('the API writes date_readed in the time zone of TIME_ZONE_OFFSET, and reads after in it', async () => {
   const { api_key: key } = await service.customer();
   const { id } = await createAccount(service, key);
   await importMovements(service, key, [movement(id)]);

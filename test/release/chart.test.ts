@@ -102,7 +102,7 @@ it('the chart has the version of the service', () => {
   });
 });
 
-describe.each(readdirSync(VALUES))('with the values of %s', (file) => {
+describe.each(readdirSync(VALUES))('the chart with the values of %s', (file) => {
   let manifests: Manifest[] = [];
   const values = ['--values', join(VALUES, file)];
   beforeAll(() => {
@@ -116,14 +116,14 @@ describe.each(readdirSync(VALUES))('with the values of %s', (file) => {
     expect(code, output).toBe(0);
   });
 
-  it('the restricted Pod Security Standard allows every pod', ({ skip }) => {
+  it('has only pods that the restricted Pod Security Standard allows', ({ skip }) => {
     if (helm === null) skip();
     const pods = manifests.filter(podOf);
     expect(pods).toHaveLength(5);
     for (const manifest of pods) expect(breaches(podOf(manifest)), manifest.metadata.name).toEqual([]);
   });
 
-  it('every pod reads its passwords from files only', ({ skip }) => {
+  it('lets every pod read its passwords from files only', ({ skip }) => {
     if (helm === null) skip();
     for (const { containers } of manifests.map(podOf).filter(Boolean)) {
       const { env } = containers[0];
@@ -174,41 +174,46 @@ describe.each(readdirSync(VALUES))('with the values of %s', (file) => {
   );
 });
 
-describe.each(['minimal.yaml', 'monitored.yaml'])('the program, started as the pods of %s', (file) => {
-  it('migrates, answers every probe, and ends within the time that Kubernetes gives it', async ({ skip }) => {
-    if (helm === null) skip();
-    const folder = mkdtempSync(join(scratch, 'secret-'));
-    const manifests = render(CHART, '--values', join(VALUES, file));
-    const start = (manifest: Manifest) => startPod(podOf(manifest), folder);
+describe.each(['minimal.yaml', 'monitored.yaml'])(
+  'the program with the environment of the pods of %s',
+  (file) => {
+    it('migrates, answers every probe, and ends within the time that Kubernetes gives it', async ({
+      skip,
+    }) => {
+      if (helm === null) skip();
+      const folder = mkdtempSync(join(scratch, 'secret-'));
+      const manifests = render(CHART, '--values', join(VALUES, file));
+      const start = (manifest: Manifest) => startPod(podOf(manifest), folder);
 
-    const migration = start(manifests.find(({ kind }) => kind === 'Job'));
-    expect(await migration.ended(), migration.said).toBe(0);
-    await Promise.all(
-      manifests
-        .filter(({ kind }) => kind === 'Deployment')
-        .map(async (manifest) => {
-          const { containers, terminationGracePeriodSeconds } = podOf(manifest);
-          const [{ startupProbe, livenessProbe, readinessProbe }] = containers;
-          const service = start(manifest);
-          for (const { httpGet, exec } of [startupProbe, livenessProbe, readinessProbe]) {
-            if (httpGet) {
-              const base = httpGet.port === 'http' ? await service.url() : await service.opsUrl();
-              expect((await fetch(base + httpGet.path)).status, httpGet.path).toBe(200);
-            } else {
-              const [, option, program] = exec.command;
-              const moved = program.replace('http://127.0.0.1:3001', await service.opsUrl());
-              await run(process.execPath, [option, moved]);
+      const migration = start(manifests.find(({ kind }) => kind === 'Job'));
+      expect(await migration.ended(), migration.said).toBe(0);
+      await Promise.all(
+        manifests
+          .filter(({ kind }) => kind === 'Deployment')
+          .map(async (manifest) => {
+            const { containers, terminationGracePeriodSeconds } = podOf(manifest);
+            const [{ startupProbe, livenessProbe, readinessProbe }] = containers;
+            const service = start(manifest);
+            for (const { httpGet, exec } of [startupProbe, livenessProbe, readinessProbe]) {
+              if (httpGet) {
+                const base = httpGet.port === 'http' ? await service.url() : await service.opsUrl();
+                expect((await fetch(base + httpGet.path)).status, httpGet.path).toBe(200);
+              } else {
+                const [, option, program] = exec.command;
+                const moved = program.replace('http://127.0.0.1:3001', await service.opsUrl());
+                await run(process.execPath, [option, moved]);
+              }
             }
-          }
-          const begin = Date.now();
-          expect(await service.end('SIGTERM'), service.said).toBe(0);
-          expect(Date.now() - begin).toBeLessThan(terminationGracePeriodSeconds * 1000);
-        }),
-    );
-  }, 120_000);
-});
+            const begin = Date.now();
+            expect(await service.end('SIGTERM'), service.said).toBe(0);
+            expect(Date.now() - begin).toBeLessThan(terminationGracePeriodSeconds * 1000);
+          }),
+      );
+    }, 120_000);
+  },
+);
 
-it('renders the same from an archive, with the alerts in it', ({ skip }) => {
+it('the chart renders the same from an archive, with the alerts in it', ({ skip }) => {
   if (helm === null) skip();
   const { code, output } = runHelm('package', CHART, '--destination', scratch);
   expect(code, output).toBe(0);
@@ -219,7 +224,7 @@ it('renders the same from an archive, with the alerts in it', ({ skip }) => {
   expect(manifests.map(({ kind }) => kind)).toContain('PrometheusRule');
 });
 
-it('scales by a metric that the documentation has', ({ skip }) => {
+it('the chart scales by a metric that is documented', ({ skip }) => {
   if (helm === null) skip();
   const manifests = render(CHART, '--values', join(VALUES, 'monitored.yaml'));
   const { query } = manifests.find(({ kind }) => kind === 'ScaledObject').spec.triggers[0].metadata;
@@ -228,7 +233,7 @@ it('scales by a metric that the documentation has', ({ skip }) => {
 });
 
 it(
-  'has the alerts of ops/prometheus, which promtool accepts',
+  'the chart has the alerts of ops/prometheus, and promtool accepts them',
   async ({ skip }) => {
     if (helm === null || !(await findPromtool())) skip();
     const manifests = render(CHART, '--values', join(VALUES, 'monitored.yaml'));
@@ -257,7 +262,7 @@ it.for<[string, string]>([
   ['env.RATE_LIMIT=500', '/env/RATE_LIMIT'],
   ['ingress.enabled=true', '/ingress/hosts'],
   ['autoscaling.keda.enabled=true', '/autoscaling/keda/serverAddress'],
-])('refuses %s, and names the value', ([value, name], { skip }) => {
+])('the chart refuses %s, and names the value', ([value, name], { skip }) => {
   if (helm === null) skip();
   const { code, output } = template(CHART, '--set', value);
   expect(code).not.toBe(0);
@@ -282,7 +287,7 @@ it.for<[string[], string]>([
     ['serviceMonitor.enabled=true', 'secret.keys.ADMIN_USER=user', 'secret.keys.ADMIN_PASSWORD=password'],
     'serviceMonitor needs networkPolicy.opsFrom',
   ],
-])('refuses %s, and says why', ([values, sentence], { skip }) => {
+])('the chart refuses %s, and says why', ([values, sentence], { skip }) => {
   if (helm === null) skip();
   const { code, output } = template(CHART, ...values.flatMap((value) => ['--set', value]));
   expect(code).not.toBe(0);

@@ -7,7 +7,7 @@ import { parse } from 'yaml';
 import { findGoProgram } from '../support/go-program.ts';
 import { INSTALL_TIMEOUT, runProgram } from '../support/installed-program.ts';
 
-/** Variables that containers do not take: what they need of servers, folders and roles is in the compose file itself. */
+/** Variables that containers do not get, because the compose file itself sets servers, folders and roles. */
 const OF_OTHERS = ['DATA_DIR', 'EMBEDDED', 'EMBEDDED_INSTALL', 'PROCESSES'];
 
 interface Compose {
@@ -61,7 +61,7 @@ describe('docker-compose.yml, as Compose reads it', () => {
     };
   };
 
-  it('keeps MySQL and Redis in a network without a way out', ({ skip }) => {
+  it('keeps MySQL and Redis in a network without access to the outside', ({ skip }) => {
     if (program === null) skip();
     const { services, networks } = load();
     expect(networks.servers?.internal).toBe(true);
@@ -71,9 +71,7 @@ describe('docker-compose.yml, as Compose reads it', () => {
       expect(Object.keys(services[name]?.networks ?? {})).toEqual(['servers']);
   });
 
-  it('gives each container limits, no capabilities and a root file system that it cannot write', ({
-    skip,
-  }) => {
+  it('gives each container limits, no capabilities and a read-only root file system', ({ skip }) => {
     if (program === null) skip();
     for (const [name, it] of Object.entries(load().services)) {
       expect([name, it.read_only, it.cap_drop, it.security_opt]).toEqual([
@@ -89,7 +87,7 @@ describe('docker-compose.yml, as Compose reads it', () => {
     }
   });
 
-  it('can run several containers of each role but the api, whose port is published', ({ skip }) => {
+  it('can run several containers of each role except the api, whose port is published', ({ skip }) => {
     if (program === null) skip();
     const { services } = load();
     for (const role of ['importer', 'delivery', 'maintenance'])
@@ -100,7 +98,7 @@ describe('docker-compose.yml, as Compose reads it', () => {
       ]);
   });
 
-  it('make-secrets.sh makes a file for each secret, and keeps it when it runs again', async ({ skip }) => {
+  it('has secrets made by make-secrets.sh, which keeps them when it runs again', async ({ skip }) => {
     if (program === null) skip();
     const folder = await mkdtemp(join(tmpdir(), 'ledgerbell-secrets-'));
     onTestFinished(() => rm(folder, { recursive: true }));

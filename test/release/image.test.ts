@@ -85,7 +85,7 @@ describe('the image', () => {
     );
   });
 
-  it('runs as a user without rights, and writes nothing but /tmp', async ({ skip }) => {
+  it('runs as a user without privileges, and writes only to /tmp', async ({ skip }) => {
     if (podman === null) skip();
     expect(
       await runIn(
@@ -97,7 +97,7 @@ describe('the image', () => {
     expect(await runIn('grep', '-h', '^CapEff', '/proc/self/status')).toMatch(/\s0+$/);
   });
 
-  it('contains a list of its packages', async ({ skip }) => {
+  it('contains a list of its npm packages', async ({ skip }) => {
     if (podman === null) skip();
     const { spdxVersion, packages } = JSON.parse(await runIn('cat', '/app/sbom.spdx.json'));
     expect(spdxVersion).toMatch(/^SPDX-2/);
@@ -106,7 +106,7 @@ describe('the image', () => {
     expect(names).not.toContain('vitest');
   });
 
-  it('delivers an import with a container per role, its secrets in files', async ({ skip }) => {
+  it('delivers an import with a container per role and secrets in files', async ({ skip }) => {
     if (podman === null) skip();
     const mysql = await startRelay(databaseUrl);
     const redis = await startRelay(inject('redisUrl'));

@@ -18,7 +18,7 @@ const LEDGERBELL = join(prefix, 'bin/ledgerbell');
 /** Where npm has put the package. It has package.json with its scripts, and no development dependencies. */
 const INSTALLED = join(prefix, 'lib/node_modules/ledgerbell');
 
-/** Of the environment of the tests, what was installed gets where programs are. */
+/** The installed package gets nothing of the tests' environment except PATH and HOME. */
 const { PATH = '', HOME = '' } = process.env;
 const env = { PATH, HOME, PORT: '0', OPS_PORT: '0', LOG_LEVEL: 'silent' };
 
@@ -58,7 +58,7 @@ function start(
 }
 
 describe('the package', () => {
-  it('holds what the service reads, and neither sources, tests nor the benchmark', () => {
+  it('contains what the service reads, and neither sources, tests nor the benchmark', () => {
     expect(packed).toEqual(
       expect.arrayContaining([
         'dist/src/cli/main.js',
@@ -86,11 +86,11 @@ describe('the package', () => {
     expect(packed.filter((path) => /\.(tsx?|map|tsbuildinfo)$/.test(path))).toEqual([]);
   });
 
-  it('has a command line that knows its version', async () => {
+  it('has a command line that prints its version', async () => {
     expect((await run(LEDGERBELL, ['--version'])).stdout).toBe(`${VERSION}\n`);
   });
 
-  it('runs the demo to a good end', async () => {
+  it('runs the demo successfully', async () => {
     const { stdout } = await run(LEDGERBELL, ['demo', '--once']);
     expect(stdout).toContain('Every expected notification was delivered, received and verified.');
   });
@@ -118,7 +118,7 @@ describe('ledgerbell start', () => {
 });
 
 describe('npm start', () => {
-  it('needs no compiler where dist is there, and leaves nothing running when npm gets SIGTERM', async () => {
+  it('needs no compiler if dist exists, and leaves no process when npm gets SIGTERM', async () => {
     const dataDir = join(directory, 'data');
     const service = start('npm', ['start'], INSTALLED, { DATA_DIR: dataDir, PROCESSES: '2' });
     const url = await service.url();
@@ -130,7 +130,7 @@ describe('npm start', () => {
     await expect(fetch(url)).rejects.toThrow();
   });
 
-  it('says in one line what is missing where it can neither run nor compile', async () => {
+  it('says in one line what is missing if it can neither run nor compile', async () => {
     const folder = join(directory, 'without-dist');
     mkdirSync(folder);
     copyFileSync(join(ROOT, 'package.json'), join(folder, 'package.json'));

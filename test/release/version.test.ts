@@ -13,7 +13,7 @@ it('package.json, package-lock.json and the TypeScript package have the version 
   expect([lock.version, lock.packages[''].version]).toEqual([VERSION, VERSION]);
 });
 
-it('the changelog begins with what is unreleased, and then has a section for this version', () => {
+it('the changelog begins with the unreleased changes, followed by a section for this version', () => {
   const headings = [...read('CHANGELOG.md').matchAll(/^## (.+)$/gm)].map(([, heading]) => heading);
   expect(headings.slice(0, 2)).toEqual([
     '[Unreleased]',
@@ -21,7 +21,7 @@ it('the changelog begins with what is unreleased, and then has a section for thi
   ]);
 });
 
-it('the pages that show a version show this one', () => {
+it('every version on a page of the documentation is this version', () => {
   const pages = readdirSync(join(ROOT, 'docs'), { recursive: true, encoding: 'utf8' });
   const shown = pages
     .filter((name) => name.endsWith('.md'))

@@ -29,7 +29,7 @@ const rows = (account: string, from: number, count: number) =>
     unique_id: `m${from + i}`,
   }));
 
-/** Passes requests on to the service, once each has got the answers of a proxy in trouble. */
+/** Passes requests on to the service after each has first got the answers of a failing proxy. */
 async function startProxy(troubles: number[]) {
   const keys: (string | undefined)[] = [];
   const proxy = createServer(async (request, response) => {
@@ -79,7 +79,7 @@ describe('Ledgerbell', () => {
     expect(accounts.data.accounts.map(({ id }) => String(id))).toEqual([String(account)]);
   });
 
-  it('throws what the API says about a request that it refuses', async () => {
+  it("throws the API's problem when a request is refused", async () => {
     const { ledgerbell } = await prepare();
     const refused = ledgerbell.createWebhook({
       body: { ...webhook(), account: 'all', event: 'NONE' as never },
@@ -93,7 +93,7 @@ describe('Ledgerbell', () => {
     });
   });
 
-  it('goes through all movements, page by page', async () => {
+  it('iterates over all movements, page by page', async () => {
     const { ledgerbell, account } = await prepare();
     const { id } = await ledgerbell.importMovements(rows(account, 0, 25));
     await ledgerbell.waitForImport(id, { every: 50 });
@@ -103,7 +103,7 @@ describe('Ledgerbell', () => {
     expect(ids).toEqual(rows(account, 0, 25).map(({ unique_id }) => unique_id));
   });
 
-  it('sends a request again after 503, 429 and a lost connection, and a POST with one Idempotency-Key', async () => {
+  it('repeats a request after 503, 429 and a lost connection, and a POST with the same Idempotency-Key', async () => {
     const { apiKey, account } = await prepare();
     const { url, keys } = await startProxy([503, 429, 0]);
     const ledgerbell = new Ledgerbell({ url, apiKey });
@@ -117,7 +117,7 @@ describe('Ledgerbell', () => {
     expect(gone.keys).toHaveLength(3);
   });
 
-  it('uploads a file with its progress, and again from its beginning after an interruption', async () => {
+  it('uploads a file with progress, and starts again from the beginning after an interruption', async () => {
     const { apiKey, account } = await prepare();
     const { url } = await startProxy([0, 503]);
     const ledgerbell = new Ledgerbell({ url, apiKey });
@@ -136,7 +136,7 @@ describe('Ledgerbell', () => {
   });
 });
 
-it('a poller that is killed ten times while four importers write misses nothing, and gets nothing twice', async () => {
+it('a poller that is killed ten times while four importers write misses no movement, and gets none twice', async () => {
   const { apiKey, account, ledgerbell } = await prepare();
   const folder = await mkdtemp(join(tmpdir(), 'ledgerbell-poller-'));
   onTestFinished(() => rm(folder, { recursive: true }));

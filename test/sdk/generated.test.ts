@@ -54,7 +54,7 @@ async function readAll(folder: string): Promise<Record<string, string>> {
 }
 
 it(
-  'the client of the TypeScript package is what openapi-ts makes of the OpenAPI document. If not: npm run sdk',
+  'the client of the TypeScript package is what openapi-ts generates from the OpenAPI document (update it with: npm run sdk)',
   async () => {
     const folder = await mkdtemp(join(tmpdir(), 'ledgerbell-sdk-'));
     onTestFinished(() => rm(folder, { recursive: true }));

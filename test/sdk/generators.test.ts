@@ -135,7 +135,7 @@ describe('oapi-codegen', () => {
     program = await findGoProgram('oapi-codegen', 'No Go client is generated');
   }, INSTALL_TIMEOUT);
 
-  it('makes a client that works', async ({ skip }) => {
+  it('generates a Go client that works', async ({ skip }) => {
     if (program === null) skip();
     const go = join(folder, 'go');
     await mkdir(go);
@@ -164,7 +164,7 @@ describe('openapi-python-client', () => {
     site = await findPythonPackage('openapi-python-client', '0.29.1', 'No Python client is generated');
   }, INSTALL_TIMEOUT);
 
-  it('makes a client that works', async ({ skip }) => {
+  it('generates a Python client that works', async ({ skip }) => {
     if (site === null) skip();
     const python = { ...env, PYTHONPATH: site ?? '' };
     const config = join(folder, 'config.yml');

@@ -37,7 +37,7 @@ beforeAll(async () => {
 const runSnippet = async (name: string, ...args: string[]) =>
   (await run(process.execPath, [name, ...args], { cwd: project, env })).stdout.trim();
 
-describe('the package', () => {
+describe('the TypeScript package', () => {
   it('contains compiled code and types, and has one dependency', async () => {
     const { stdout } = await run('npm', ['ls', '--all', '--parseable'], { cwd: project });
     const names = stdout
@@ -74,8 +74,8 @@ export const receiver = createReceiver({ secret: 'whsec_AAAA', async onMovement(
   });
 });
 
-describe("the README's programs", () => {
-  it('import a file, movements, list them, and read a typed error', async () => {
+describe('the programs of the README', () => {
+  it('import a file and movements, list movements, and read a typed error', async () => {
     const statement = join(ROOT, 'examples/bank-files/november.sta');
     expect(await runSnippet('upload.mjs', statement)).toMatch(/^done [1-9]\d*$/);
     expect(await runSnippet('import.mjs')).toBe('1 new, 0 known already');
@@ -84,7 +84,7 @@ describe("the README's programs", () => {
     expect(await runSnippet('error.mjs')).toBe('422 /problems/invalid endpoint');
   });
 
-  it('poll from the position that was stored', async () => {
+  it('poll from the stored position', async () => {
     const poll = () => {
       const child = spawn(process.execPath, ['poll.mjs'], {
         cwd: project,

@@ -126,7 +126,7 @@ describe('a verifier', () => {
   });
 
   it.each([[[]], [['whsec_short']], [['whsec_====']], [[MOVEMENT.secrets[0]?.slice(6) ?? '']]])(
-    'does not take the secrets %s, and does not repeat them',
+    'refuses the secrets %s without repeating them',
     (secrets) => {
       expect(() => createVerifier({ secrets })).toThrow(/secret/);
       try {
@@ -137,7 +137,7 @@ describe('a verifier', () => {
     },
   );
 
-  it('takes another tolerance', async () => {
+  it('accepts another tolerance', async () => {
     const old = find('signatures-json', 'an hour old');
     const verify = createVerifier({ secrets: old.secrets, now: () => old.now, toleranceSeconds: 3_600 });
     expect(await verify(requestOf(old))).toMatchObject({ kind: 'movement', sentAt: old.now - 3_600 });
@@ -152,7 +152,7 @@ describe('a verifier', () => {
 });
 
 describe('a receiver', () => {
-  it('calls the handler of each kind', async () => {
+  it('calls the handler for the kind of the notification', async () => {
     const kinds: string[] = [];
     const note = ({ kind }: Notification) => void kinds.push(kind);
     const handlers = { onMovement: note, onBalance: note, onEvent: note, onUnknown: note, onTest: note };
@@ -163,14 +163,14 @@ describe('a receiver', () => {
     expect(logged).toEqual([]);
   });
 
-  it('answers 401 to what is not genuine, and logs the reason', async () => {
+  it('answers 401 to a notification that is not genuine, and logs the reason', async () => {
     const { receiver, logged, handled } = createTestReceiver();
     expect(await receiver.handle(requestOf(TAMPERED))).toMatchObject({ status: 401 });
     expect(logged).toMatchObject([{ reason: 'wrong-signature', id: TAMPERED.headers['webhook-id'] }]);
     expect(handled).toEqual([]);
   });
 
-  it('answers 500 when there is no handler, and 204 to tests and unknown events', async () => {
+  it('answers 500 without a handler, and 204 to tests and unknown events', async () => {
     const { receiver, logged } = createTestReceiver();
     const answer = async (name: string) => (await receiver.handle(requestOf(find('events', name)))).status;
     expect(await answer('a balance')).toBe(500);
@@ -194,7 +194,7 @@ describe('a receiver', () => {
     expect(logged).toMatchObject([{ error: { message: 'down' } }]);
   });
 
-  it('answers 204 when the work is done and the store fails then', async () => {
+  it('answers 204 when the work is done but the store then fails', async () => {
     const fail = () => Promise.reject(new Error('down'));
     const store: DeduplicationStore = { claim: async () => ({ complete: fail, release: fail }) };
     const { receiver, handled } = createTestReceiver({ store });
@@ -203,7 +203,7 @@ describe('a receiver', () => {
   });
 });
 
-describe('the store', () => {
+describe('the store of a receiver', () => {
   const { url } = useDatabase({ migrated: false });
   let redis: Redis;
   let pool: mysql.Pool;
@@ -255,7 +255,7 @@ describe('the store', () => {
       expect(handled).toHaveLength(1);
     });
 
-    it('lets a handler that throws be called again', async () => {
+    it('lets the handler be called again after it has thrown', async () => {
       let calls = 0;
       const { receiver, logged } = createTestReceiver({
         store: open(60),
@@ -289,7 +289,7 @@ describe('the store', () => {
     });
 
     it.runIf(shared)(
-      'frees the claim of a process that has ended, and does not let it free another',
+      'frees the claim of a process that has ended, and does not let that process free another claim',
       async () => {
         const store = open(1);
         const first = await store.claim('msg_1-1');
@@ -305,7 +305,7 @@ describe('the store', () => {
     );
   });
 
-  it('in memory forgets the oldest id beyond the limit', async () => {
+  it('in memory forgets the oldest id when the limit is exceeded', async () => {
     const store = memoryStore({ limit: 2 });
     for (const id of ['a', 'b', 'c']) {
       const claim = await store.claim(id);
@@ -315,7 +315,7 @@ describe('the store', () => {
     expect(await store.claim('a')).toBeTypeOf('object');
   });
 
-  it('in PostgreSQL gets numbered placeholders, and reads rows as pg returns them', async () => {
+  it('in PostgreSQL uses numbered placeholders, and reads rows as pg returns them', async () => {
     const sent: string[] = [];
     const store = sqlStore({
       dialect: 'postgres',
@@ -330,7 +330,7 @@ describe('the store', () => {
   });
 });
 
-describe('the adapter for', () => {
+describe('the receiver behind', () => {
   const stops: (() => unknown)[] = [];
   afterEach(async () => {
     for (const stop of stops.splice(0)) await stop();
@@ -407,29 +407,32 @@ describe('the adapter for', () => {
     ],
   ];
 
-  it.each(SERVERS)('%s answers', async (_, start) => {
-    const { receiver, handled, logged } = createTestReceiver();
-    const url = `${await start(receiver)}/webhooks`;
-    const post = async (vector: Vector, body = vector.body) =>
-      (await fetch(url, { method: 'POST', headers: vector.headers, body })).status;
+  it.each(SERVERS)(
+    '%s answers 204 to genuine notifications, 401 to others, and 413 to bodies that are too large',
+    async (_, start) => {
+      const { receiver, handled, logged } = createTestReceiver();
+      const url = `${await start(receiver)}/webhooks`;
+      const post = async (vector: Vector, body = vector.body) =>
+        (await fetch(url, { method: 'POST', headers: vector.headers, body })).status;
 
-    for (const vector of [
-      MOVEMENT,
-      MOVEMENT,
-      find('signatures-json', 'one secret'),
-      find('signatures-form', 'one secret'),
-    ])
-      expect(await post(vector), vector.name).toBe(204);
-    expect(handled).toHaveLength(3);
-    expect(await post(TAMPERED)).toBe(401);
-    expect(await post(find('signatures-json', 'an empty body'))).toBe(401);
-    expect(logged).toHaveLength(2);
-    expect(await post(MOVEMENT, 'x'.repeat(20_000))).toBe(413);
-    expect((await fetch(url)).status).toBeOneOf([404, 405]);
-    expect(await post(find('signatures-json', 'a wrong signature before the right one'))).toBe(204);
-  });
+      for (const vector of [
+        MOVEMENT,
+        MOVEMENT,
+        find('signatures-json', 'one secret'),
+        find('signatures-form', 'one secret'),
+      ])
+        expect(await post(vector), vector.name).toBe(204);
+      expect(handled).toHaveLength(3);
+      expect(await post(TAMPERED)).toBe(401);
+      expect(await post(find('signatures-json', 'an empty body'))).toBe(401);
+      expect(logged).toHaveLength(2);
+      expect(await post(MOVEMENT, 'x'.repeat(20_000))).toBe(413);
+      expect((await fetch(url)).status).toBeOneOf([404, 405]);
+      expect(await post(find('signatures-json', 'a wrong signature before the right one'))).toBe(204);
+    },
+  );
 
-  it('Express after express.json answers 500, and says why', async () => {
+  it('Express after express.json answers 500, and logs why', async () => {
     const { receiver, logged } = createTestReceiver();
     const express = await openExpress();
     const app = express();
@@ -441,7 +444,7 @@ describe('the adapter for', () => {
     expect(logged).toMatchObject([{ message: 'The body was parsed before the receiver has seen it.' }]);
   });
 
-  it('node:http survives a connection that breaks while the body comes', async () => {
+  it('node:http survives a connection that breaks in the middle of the body', async () => {
     const { receiver, handled } = createTestReceiver();
     const origin = await listen(createServer(toNodeHandler(receiver)));
     const socket = connect(Number(new URL(origin).port), '127.0.0.1');

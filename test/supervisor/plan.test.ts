@@ -4,7 +4,7 @@ import { countCores, quotaOf } from '../../src/supervisor/cores.ts';
 import { defaultCount, planProcesses } from '../../src/supervisor/layout.ts';
 import { decideRestart } from '../../src/supervisor/restarts.ts';
 
-it('one process has all roles, and two have one half each', () => {
+it('a single process has all roles, and two processes have half of them each', () => {
   expect(planProcesses(1)).toEqual([{ name: 'main', roles: ROLES }]);
   expect(planProcesses(2)).toEqual([
     { name: 'api-1', roles: ['api', 'importer'] },
@@ -12,11 +12,11 @@ it('one process has all roles, and two have one half each', () => {
   ]);
 });
 
-it('there is a process per core, and four at most, unless somebody chooses', () => {
+it('the default is a process per core, four at most', () => {
   expect([1, 2, 3, 4, 5, 64].map(defaultCount)).toEqual([1, 2, 3, 4, 4, 4]);
 });
 
-it('however many processes there are, each role is there, maintenance once, and each name once', () => {
+it('every role is there with any number of processes, maintenance once, and each process name once', () => {
   for (let count = 1; count <= 64; count += 1) {
     const plans = planProcesses(count);
     expect(plans).toHaveLength(count);
@@ -49,7 +49,7 @@ it.each([
   ['the fourth time within a minute, after four seconds', died(70, 80, 90, 100), 4_000],
   ['again a minute later, after half a second', died(40, 100), 500],
   ['again and again, after thirty seconds at most', died(91, 92, 93, 94, 95, 96, 97, 98, 99, 100), 30_000],
-])('a process that died is started again: %s', (_, deaths, pause) => {
+])('a dead process is started again: %s', (_, deaths, pause) => {
   expect(decideRestart(deaths, 100_000)).toBe(pause);
 });
 

@@ -37,7 +37,7 @@ describe('a service in several processes', () => {
     await service.url();
   });
 
-  it('says which processes there are, and has one health check for all', async () => {
+  it('lists its processes, and has one health check for all', async () => {
     expect(service.said).toContain(
       'Ledgerbell is running: api, importer, delivery, maintenance (api-1, delivery-1, api-2)',
     );
@@ -52,7 +52,7 @@ describe('a service in several processes', () => {
     expect(childrenOf(service.child.pid)).toHaveLength(3);
   });
 
-  it('serves the metrics of all processes on one page, and each metric has the name of its process', async () => {
+  it('serves the metrics of all processes on one page, each with the name of its process', async () => {
     const page = await readMetrics(service);
     for (const name of ['supervisor', 'api-1', 'delivery-1', 'api-2'])
       expect(page).toMatch(new RegExp(`^process_resident_memory_bytes\\{process="${name}"\\} \\d+`, 'm'));
@@ -62,11 +62,11 @@ describe('a service in several processes', () => {
     );
     expect(page).toMatch(/^ledgerbell_process_up\{process="api-2"\} 1$/m);
     expect(page.match(/^# TYPE ledgerbell_attempts_total /gm)).toHaveLength(1);
-    // Of the installation, and so without a process.
+    // A metric of the whole installation, and so without a process.
     expect(page).toMatch(/^ledgerbell_processes\{role="api"\} 2$/m);
   });
 
-  it('shows the names of its processes in the console, and writes one log with them', async () => {
+  it('shows the names of its processes in the console, and writes them in one log', async () => {
     const page = await fetch(`${await service.opsUrl()}/ops`, { headers: await service.signIn() });
     const html = await page.text();
     for (const name of ['supervisor', 'api-1', 'delivery-1', 'api-2']) expect(html).toContain(`, ${name}`);
@@ -76,7 +76,7 @@ describe('a service in several processes', () => {
     );
   });
 
-  it('starts each process again that is killed, and says so in one line', async () => {
+  it('restarts each process that is killed, and says so in one line', async () => {
     const [victim = 0, ...others] = childrenOf(service.child.pid);
     process.kill(victim, 'SIGKILL');
     await until('it is said', () =>
@@ -91,7 +91,7 @@ describe('a service in several processes', () => {
     expect(childrenOf(service.child.pid)).toHaveLength(3);
   });
 
-  it('says that a process which hangs does not answer', async () => {
+  it('says that a hanging process does not answer', async () => {
     const [victim = 0] = childrenOf(service.child.pid);
     process.kill(victim, 'SIGSTOP');
     const { status, processes } = await readHealth(service);
@@ -150,7 +150,7 @@ function getHealth(url: string, agent: Agent): Promise<number | string | undefin
   });
 }
 
-it('ends with exit code 1 when a process keeps ending while it starts', async () => {
+it('the supervisor ends with exit code 1 when a process keeps ending while it starts', async () => {
   const profiles = await newDirectory();
   const service = start({ DATA_DIR: await newDirectory(), PROCESSES: '2', PROFILES_DIR: profiles });
   await service.url();
@@ -162,7 +162,7 @@ it('ends with exit code 1 when a process keeps ending while it starts', async ()
   expect(service.said).toMatch(/started again in 4 s/);
 });
 
-it('ends at once on a second signal, but not on one that was sent twice', async () => {
+it('the supervisor ends immediately on a second signal, but not on a signal that was sent twice', async () => {
   const service = start({ DATA_DIR: await newDirectory(), PROCESSES: '2' });
   await service.url();
   const children = childrenOf(service.child.pid);
@@ -185,13 +185,13 @@ it.each([
     ['--processes', '2', '--roles', 'api'],
     'PROCESSES and --processes do not go together with --roles, which runs one process.',
   ],
-])('with %j and %j ends with one line', async (env, args, line) => {
+])('the supervisor with %j and %j ends with one line', async (env, args, line) => {
   const service = start(env, args);
   expect(await service.ended()).toBe(1);
   expect(service.said.trim()).toBe(line);
 });
 
-it('refuses a PORT that is taken, in one line', async () => {
+it('the supervisor refuses a PORT that is taken, in one line', async () => {
   const other = start({ DATA_DIR: await newDirectory(), PROCESSES: '2' });
   const { port } = new URL(await other.url());
   const service = start({ DATA_DIR: await newDirectory(), PROCESSES: '2', PORT: port });

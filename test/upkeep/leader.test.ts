@@ -9,7 +9,7 @@ const service = useService({ roles: ['api'] });
 const untilAborted = (signal: AbortSignal) =>
   new Promise((resolve) => signal.addEventListener('abort', resolve, { once: true }));
 
-it('one process at a time runs the tasks, and another one follows when it ends', async () => {
+it('one process at a time runs the tasks, and another process takes over when it ends', async () => {
   const working = new Set<string>();
   let most = 0;
   const start = (process: string) =>
@@ -34,7 +34,7 @@ it('one process at a time runs the tasks, and another one follows when it ends',
   expect([most, working.size]).toEqual([1, 0]);
 });
 
-it('a task that fails or takes long does not keep the others from running, and is repeated', async () => {
+it('a task that fails or takes long is repeated, and does not keep other tasks from running', async () => {
   const runs = { failing: 0, quick: 0 };
   const leader = startLeader(service.runtime, 'side-by-side', [
     {

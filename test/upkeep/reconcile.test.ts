@@ -27,7 +27,7 @@ async function emptyRedis() {
 }
 
 describe('the reconciler', () => {
-  it('rebuilds what Redis forgot: a queued import, and deliveries that are due', async () => {
+  it('restores what Redis has lost: a queued import, and deliveries that are due', async () => {
     const { api_key: key } = await service.customer();
     const account = await createAccount(service, key);
     const webhook = await subscribe(service, key, `${receiver.url}/hook`);

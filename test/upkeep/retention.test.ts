@@ -19,7 +19,7 @@ const readMetrics = async ({ registry }: Metrics = service.runtime.metrics) =>
   parseExposition(await registry.metrics()).samples;
 
 describe('the maintenance role', () => {
-  it('removes what is old by MySQL’s clock when it starts', async () => {
+  it('removes old rows when it starts, old by MySQL’s clock', async () => {
     const { webhook, store } = await createSubscriber(service);
     const [id = ''] = await store([{}]);
     await recordDeliveries(service.runtime.database, webhook, [{ transactionId: id, status: 'delivered' }]);
@@ -41,7 +41,7 @@ describe('the maintenance role', () => {
     expect(age).toBeLessThan(3_600);
   });
 
-  it('counts a pass that fails, and not one in which it is stopped', async () => {
+  it('counts a retention pass that fails, but not one that is stopped', async () => {
     const { config, log } = service.runtime;
     const metrics = createMetrics();
     // A database without our tables.
@@ -62,7 +62,7 @@ describe('the maintenance role', () => {
     expect(samples.get('ledgerbell_retention_last_pass_timestamp_seconds')).toBe(0);
   });
 
-  it('deletes an account, while its webhook goes on with what is of others', async () => {
+  it('deletes an account, while its webhook goes on with other accounts', async () => {
     const { key, accountId } = await createSubscriber(service, `${receiver.url}/all`);
     const other = await service.call('POST', '/v1/accounts', {
       key,

@@ -74,7 +74,7 @@ const countOf = async (customerId: string) => {
 };
 
 describe('segments', () => {
-  it('are made once each by many at once, while imports go on that bring known movements too', async () => {
+  it('are made once each by many processes at once, while imports go on that include known movements', async () => {
     const { database } = service.runtime;
     const { key, customerId, accounts } = await customerWithAccounts();
     const size = 9;
@@ -86,7 +86,7 @@ describe('segments', () => {
           ...batch(Math.max(0, number - 1), accounts, 10),
         ]);
       }
-      // More than are stored inline: by the importer.
+      // More movements than the API stores itself, so the importer stores them.
       await importMovements(service, key, batch(20, accounts, 150));
     })().finally(() => {
       importing = false;
@@ -105,7 +105,7 @@ describe('segments', () => {
     expect(Math.max(...made)).toBeLessThanOrEqual(70);
   });
 
-  it('of a backlog are made some at a time, of all customers', async () => {
+  it('of a backlog are made a few at a time, for all customers', async () => {
     const { database } = service.runtime;
     const some = [await customerWithAccounts(), await customerWithAccounts()];
     for (const { key, accounts } of some) await importMovements(service, key, batch(0, accounts));
@@ -116,7 +116,7 @@ describe('segments', () => {
       expect(await readSegments(customerId)).toEqual(await expectedSegments(customerId, 10));
   });
 
-  it('are not waited for by imports, nor do they wait for these', async () => {
+  it('do not make imports wait, and do not wait for imports', async () => {
     const { database } = service.runtime;
     const { key, customerId, accounts } = await customerWithAccounts();
     await importMovements(service, key, batch(0, accounts));
@@ -131,18 +131,18 @@ describe('segments', () => {
     });
   });
 
-  it('hold nothing of a transaction that is not committed, nor of what the importer has not passed', async () => {
+  it('contain no movement that is not committed or that the importer has not passed', async () => {
     const { database } = service.runtime;
     const { key, customerId, accounts } = await customerWithAccounts();
     await importMovements(service, key, batch(0, accounts, 15));
-    // As if these were counted: the count only tells where it is worth looking.
+    // As if these movements were counted, because the count only tells where to look.
     await storeHistory(database, [{ customerId, accountId: accounts[0] ?? '' }], 100);
     await database.query('UPDATE import_locks SET movements = 115 WHERE customer_id = ?', [customerId]);
     expect(await makeSegments(database, { size: 10 })).toBe(1);
     expect(await readSegments(customerId)).toEqual((await expectedSegments(customerId, 10)).slice(0, 3));
   });
 
-  it('are made by the maintenance worker of what was stored', async () => {
+  it('are made by the maintenance worker from stored movements', async () => {
     const { database } = service.runtime;
     const { customerId, accounts } = await customerWithAccounts();
     await storeHistory(

@@ -57,7 +57,7 @@ describe('PATCH /v1/webhooks/:id', () => {
     expect(row.secret).toEqual((await rowOf(made.id)).secret);
   });
 
-  it('asks for the custom headers again with a new endpoint, so that no other endpoint gets them', async () => {
+  it('requires the custom headers again with a new endpoint, so that no other endpoint gets them', async () => {
     const { api_key: key } = await service.customer();
     const { id } = await subscribe(service, key, 'http://127.0.0.1:9/one', {
       headers: { 'X-Token': 'secret' },
@@ -95,7 +95,7 @@ describe('PATCH /v1/webhooks/:id', () => {
     expect(await rowOf(id)).toEqual(before);
   });
 
-  it("takes no account of another customer's, and finds no webhook that is deleted", async () => {
+  it("refuses another customer's account, and answers 404 for a deleted webhook", async () => {
     const [{ api_key: key }, other] = [await service.customer(), await service.customer()];
     const foreign = await createAccount(service, other.api_key);
     const { id } = await subscribe(service, key, 'http://127.0.0.1:9/');
@@ -105,7 +105,7 @@ describe('PATCH /v1/webhooks/:id', () => {
     expect((await rowOf(id)).status).toBe('deleted');
   });
 
-  it('pauses, and sends what is pending to the new endpoint when it is active', async () => {
+  it('pauses the webhook, and its pending deliveries go to the new endpoint when it is active again', async () => {
     const { api_key: key } = await service.customer();
     const account = await createAccount(service, key);
     const { id } = await subscribe(service, key, `${receiver.url}/paused`);
@@ -123,7 +123,7 @@ describe('PATCH /v1/webhooks/:id', () => {
     expect(receiver.at('/paused')).toEqual([]);
   });
 
-  it('brings a disabled webhook back, and forgets the failures that led there', async () => {
+  it('enables a disabled webhook again, and resets the failures that led to it', async () => {
     const { api_key: key } = await service.customer();
     const account = await createAccount(service, key);
     receiver.answer('/gone', (_, response) => response.writeHead(410).end());
@@ -150,7 +150,7 @@ describe('PATCH /v1/webhooks/:id', () => {
     });
   });
 
-  it('is refused with another content type, and with a body that is no object', async () => {
+  it('refuses another content type, and a body that is no object', async () => {
     const { api_key: key } = await service.customer();
     const { id } = await subscribe(service, key, 'http://127.0.0.1:9/');
     expectProblem(

@@ -21,8 +21,8 @@ const filtersOf = (id: string) =>
 const revisionOf = async (id: string) =>
   (await read<{ revision: number }>('SELECT revision FROM webhooks WHERE id = ?', id))[0]?.revision ?? 0;
 
-describe('what a webhook matches', () => {
-  it('begins with the movements behind the newest when it is made', async () => {
+describe('the set of movements that a webhook matches', () => {
+  it('begins with the movements after the newest when it is created', async () => {
     const { key, id, customerId, store } = await createWebhook(service, { event: 'NEW_DEBIT' });
     expect(await filtersOf(id)).toEqual([{ from_id: '0', event: 'NEW_DEBIT', account_id: null }]);
     const [newest] = await store();
@@ -44,7 +44,7 @@ describe('what a webhook matches', () => {
     expect(await deliveriesOf(service, later)).toEqual([]);
   });
 
-  it('changes with event and account from the next movement on, and with nothing else', async () => {
+  it('changes with event and account from the next movement on, and with no other field', async () => {
     const { key, id, account, store } = await createWebhook(service);
     const first = { from_id: '0', event: 'NEW_TRANSACTION', account_id: null };
     for (const body of [
@@ -65,7 +65,7 @@ describe('what a webhook matches', () => {
     ]);
   });
 
-  it('stays the same while it is paused', async () => {
+  it('stays the same while the webhook is paused', async () => {
     const { key, id, store } = await createWebhook(service);
     await change(key, id, { status: 'paused' });
     await store();
@@ -74,7 +74,7 @@ describe('what a webhook matches', () => {
     expect(await deliveriesOf(service, id)).toMatchObject([{ status: 'pending' }]);
   });
 
-  it.each(['active', 'paused'])('begins anew when a disabled one becomes %s', async (status) => {
+  it.each(['active', 'paused'])('begins anew when a disabled webhook becomes %s', async (status) => {
     const { key, id, customerId, store } = await createWebhook(service);
     const { database } = service.runtime;
     const [before = ''] = await store();
@@ -94,7 +94,7 @@ describe('what a webhook matches', () => {
     expect((await deliveriesOf(service, id)).map((it) => it.transaction_id)).toEqual([before, after]);
   });
 
-  it('is nothing once it is deleted, and what is pending is left as it is', async () => {
+  it('is empty once the webhook is deleted, and its pending deliveries are left as they are', async () => {
     const { key, id, store } = await createWebhook(service);
     const ids = await store(Array.from({ length: 1_000 }, () => ({})));
     expect((await service.call('DELETE', `/v1/webhooks/${id}`, { key })).status).toBe(200);
@@ -105,7 +105,7 @@ describe('what a webhook matches', () => {
     expectProblem(await service.call('DELETE', `/v1/webhooks/${id}`, { key }), 404);
   });
 
-  it('is changed by one at a time, each on what the one before has left', async () => {
+  it('is changed by concurrent requests one after the other, each starting from the result of the one before', async () => {
     const { key, id, store } = await createWebhook(service);
     await store();
     const bodies = [{ event: 'NEW_DEBIT' }, { status: 'paused' }, { event: 'NEW_CREDIT' }, { title: 'x' }];

@@ -42,7 +42,7 @@ describe('the health of an endpoint', () => {
     { endpoint: 'http://127.0.0.1:9/other' },
     { headers: { 'X-Token': 'other' } },
     { headers: {} },
-  ])('is forgotten with %j, which a run of the revision before cannot write over', async (body) => {
+  ])('is reset by a change of %j, and a run of the revision before cannot overwrite that', async (body) => {
     const { key, id } = await createWebhook(service);
     await fail(id);
     expect((await change(key, id, body)).status).toBe(200);
@@ -51,7 +51,7 @@ describe('the health of an endpoint', () => {
   });
 
   it.each([{ status: 'paused' }, { title: 'x' }, { event: 'NEW_DEBIT' }, { max_in_flight: 3 }])(
-    'stays with %j',
+    'is kept by a change of %j',
     async (body) => {
       const { key, id } = await createWebhook(service);
       await fail(id);

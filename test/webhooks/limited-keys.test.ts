@@ -33,7 +33,7 @@ describe('a key limited to accounts', () => {
   }
 
   it.each(['hidden', 'all'] as const)(
-    'does not lead movements of others to an endpoint of its choice while any are pending (%s)',
+    'cannot redirect movements of other accounts to an endpoint of its choice while any are pending (%s)',
     async (before) => {
       const narrowed = await createNarrowed(before);
       const [first = ''] = await narrowed.store([{}], narrowed.hidden);
@@ -60,7 +60,7 @@ describe('a key limited to accounts', () => {
     },
   );
 
-  it('nor those of a replay that has not been worked off', async () => {
+  it('cannot redirect movements of other accounts that an unfinished replay has still to send', async () => {
     const narrowed = await createNarrowed('hidden');
     const [first = ''] = await narrowed.store([{}], narrowed.hidden);
     await narrowed.record(first, 'failed');
@@ -77,7 +77,7 @@ describe('a key limited to accounts', () => {
     expect((await narrowed.redirect()).status).toBe(200);
   });
 
-  it('leads its own pending movements wherever it likes', async () => {
+  it('can redirect its own pending movements to any endpoint', async () => {
     const narrowed = await createNarrowed('hidden');
     await narrowed.narrow();
     const [attempted = ''] = await narrowed.store();
@@ -86,7 +86,7 @@ describe('a key limited to accounts', () => {
     expect((await narrowed.redirect()).status).toBe(200);
   });
 
-  it('sees the deliveries of its own movements alone', async () => {
+  it('sees only deliveries of its own movements', async () => {
     const narrowed = await createNarrowed('all');
     const [hidden = ''] = await narrowed.store([{}], narrowed.hidden);
     const [own = ''] = await narrowed.store();

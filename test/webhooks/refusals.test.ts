@@ -22,7 +22,7 @@ const refuse = async (fields: object) => {
 };
 
 describe('a webhook', () => {
-  it('to a public address is made', async () => {
+  it('to a public address is created', async () => {
     const { api_key: key } = await service.customer();
     const { status } = await service.call('POST', '/v1/webhooks', {
       key,
@@ -80,7 +80,7 @@ describe('a webhook', () => {
     expect((await refuse({ endpoint })).paths).toEqual(['endpoint']);
   });
 
-  it('is refused for an unknown event, with the three allowed in the answer', async () => {
+  it('is refused for an unknown event, and the answer names the three allowed events', async () => {
     for (const event of ['MARKER', 'new_debit', 'NEW_DEBIT ', '', null, 1, undefined, ['NEW_DEBIT']]) {
       const { paths, detail } = await refuse({ event });
       expect(paths).toEqual(['event']);
@@ -133,7 +133,7 @@ describe('a webhook', () => {
     expect((await refuse(fields)).paths).toEqual([path]);
   });
 
-  it("is refused for another customer's account, as for one that does not exist", async () => {
+  it("is refused for another customer's account, with the same answer as for an unknown account", async () => {
     const stranger = await service.customer('Başkası');
     const { id } = await createAccount(service, stranger.api_key);
     const foreign = await refuse({ account: id });
@@ -168,8 +168,8 @@ describe('a webhook', () => {
     ['a name that JavaScript objects have', { constructor: 'MARKER' }],
     ['the name __proto__', JSON.parse('{"__proto__":"MARKER"}')],
     ['no names', ['MARKER']],
-    ['text', 'MARKER'],
-    ['null', null],
+    ['text in place of an object', 'MARKER'],
+    ['null in place of an object', null],
   ])('is refused for headers with %s', async (_case, headers) => {
     expect((await refuse({ headers })).paths[0]).toMatch(/^headers/);
   });

@@ -33,7 +33,7 @@ describe('a rotation of the secret', () => {
     return body.webhook;
   };
 
-  it('has both sign for a day, and then the new one alone', async () => {
+  it('makes both secrets sign for a day, and then the new secret alone', async () => {
     const { api_key: key } = await service.customer();
     const account = await createAccount(service, key);
     const made = await subscribe(service, key, `${receiver.url}/rotated`);
@@ -72,7 +72,7 @@ describe('a rotation of the secret', () => {
     expect([verifies(first, alone), verifies(second, alone)]).toEqual([false, true]);
   });
 
-  it('keeps the last two of several, sealed', async () => {
+  it('keeps the last two of several secrets, sealed', async () => {
     const { api_key: key } = await service.customer();
     const account = await createAccount(service, key);
     const { id, secret: first } = await subscribe(service, key, `${receiver.url}/twice`);
@@ -89,7 +89,7 @@ describe('a rotation of the secret', () => {
 describe('a test notification', () => {
   const send = (key: string, id: string) => service.call('POST', `/v1/webhooks/${id}/test`, { key });
 
-  it('is signed, says that it is one, and tells of the account of the webhook', async () => {
+  it('is signed, is marked as a test, and names the account of the webhook', async () => {
     const { api_key: key, api_secret } = await service.customer();
     await createAccount(service, key);
     const account = await createAccount(service, key, { bank: 'Akbank', title: 'Dolar', currency: 'USD' });
@@ -117,7 +117,7 @@ describe('a test notification', () => {
     expect(await deliveriesOf(service, id)).toEqual([]);
   });
 
-  it('goes to a paused webhook too, without an account, in its own encoding', async () => {
+  it("goes to a paused webhook too, without an account and in the webhook's encoding", async () => {
     const { api_key: key } = await service.customer();
     const { id } = await subscribe(service, key, `${receiver.url}/test-form`, { encoding: 'form' });
     await service.call('PATCH', `/v1/webhooks/${id}`, { key, body: { status: 'paused' } });
@@ -127,7 +127,7 @@ describe('a test notification', () => {
     expect(new URLSearchParams(post?.body).get('dc')).toBe('Credit');
   });
 
-  it('says that there was no answer, and asks the address guard', async () => {
+  it('reports that there was no answer or that the address guard refused the endpoint', async () => {
     const { api_key: key } = await service.customer();
     const { id } = await subscribe(service, key, 'http://127.0.0.1:9/');
     const none = await send(key, id);

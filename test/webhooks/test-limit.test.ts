@@ -12,7 +12,7 @@ const other = useReceiver();
 
 const sendTest = (key: string, id: string) => service.call('POST', `/v1/webhooks/${id}/test`, { key });
 
-it('the API refuses a customer more than ten test notifications in a minute, whatever webhook and endpoint they are for', async () => {
+it('the API refuses a customer more than ten test notifications in a minute, across all webhooks and endpoints', async () => {
   const { api_key: key } = await service.customer();
   const first = await subscribe(service, key, `${other.url}/first`);
   const second = await subscribe(service, key, NOWHERE);
@@ -28,7 +28,7 @@ it('the API refuses a customer more than ten test notifications in a minute, wha
   expect(other.at('/first')).toHaveLength(TESTS_PER_MINUTE - 1);
 });
 
-it('the API sends an endpoint ten test notifications in a minute at most, from all customers and to all paths', async () => {
+it('the API sends an endpoint at most ten test notifications in a minute, across all customers and paths', async () => {
   const answers: number[] = [];
   for (const path of ['/a', '/b', '/c']) {
     const { api_key: key } = await service.customer();
@@ -39,7 +39,7 @@ it('the API sends an endpoint ten test notifications in a minute at most, from a
   expect(receiver.received).toHaveLength(TESTS_PER_MINUTE);
 });
 
-it('the API does not tell why a connection failed, which would show what listens on a port', async () => {
+it('the API does not tell why a connection failed, because that would show what listens on a port', async () => {
   const { api_key: key } = await service.customer();
   const silent = await subscribe(service, key, NOWHERE);
   receiver.answer('/hang-up', (_received, response) => response.destroy());

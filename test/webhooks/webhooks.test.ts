@@ -15,7 +15,7 @@ const create = async (key: string, fields: object = {}) => {
 };
 
 describe('webhooks', () => {
-  it('are made with the four fields, and show their secret once', async () => {
+  it('are created with the four fields, and show their secret once', async () => {
     const { api_key: key } = await service.customer();
     const made = await create(key);
     expect(made).toEqual({
@@ -55,7 +55,7 @@ describe('webhooks', () => {
     expect(JSON.stringify(row)).not.toContain(secret);
   });
 
-  it('keep every option, their own headers sealed and never shown', async () => {
+  it('keep every option, and their custom headers are sealed and never shown', async () => {
     const { api_key: key } = await service.customer();
     const account = await createAccount(service, key);
     const options = {
@@ -93,7 +93,7 @@ describe('webhooks', () => {
     expect((await create(key, { account: Number(id) })).account).toBe(Number(id));
   });
 
-  it('are deleted with what was pending, and are then like one that never was', async () => {
+  it('are deleted with their pending deliveries, and are then like webhooks that never existed', async () => {
     const { api_key: key } = await service.customer();
     const account = await createAccount(service, key);
     const gone = await create(key);

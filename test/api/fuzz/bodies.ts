@@ -59,7 +59,7 @@ function jsonOf(
     });
 }
 
-/** Why the document does not allow this text; null when it does. Spaces around a text may be taken off before it is measured. */
+/** The reason why the document does not allow this text, or null. Spaces at its ends may be removed before it is measured. */
 function flawOf(schema: JsonSchema, text: string): string | null {
   let value: unknown;
   try {
@@ -94,7 +94,7 @@ function textOf(
   }));
 }
 
-/** Bodies that are refused for what they are, whatever the schema says. */
+/** Bodies that are refused whatever the schema says. */
 function brokenBody(types: readonly string[]): fc.Arbitrary<Content> {
   const wrongType = fc.constantFrom(
     '',

@@ -4,15 +4,15 @@ import { connect } from 'node:net';
 import { requireDocumented } from '../../support/document.ts';
 import type { Answer } from '../../support/service.ts';
 
-/** No request here is slow by itself; whatever takes so long hangs. */
+/** No request here is slow, so one that takes longer hangs. */
 const HANG = 20_000;
 
-/** A request as it goes over the wire; nothing of it is mended on the way. */
+/** A request as it is sent, without corrections. */
 export interface WireRequest {
   method: string;
   /** Path and query. */
   target: string;
-  /** In their order, a name as often as it is to be sent. */
+  /** In order. A name may occur several times. */
   headers: readonly (readonly [name: string, value: string])[];
   /** A character of `latin1` is a byte. Null: no body. */
   body: { text: string; encoding: 'utf8' | 'latin1' } | null;
@@ -77,7 +77,7 @@ function read(status: number, headers: Record<string, unknown>, bytes: Buffer): 
   };
 }
 
-/** Bytes that need not be HTTP at all, after which the client says no more. @returns what came back before the server closed. */
+/** Sends bytes that need not be HTTP, and ends its side. @returns what came back before the server closed. */
 export async function sendAndEnd(url: string, latin1: string): Promise<string> {
   const { hostname, port } = new URL(url);
   const socket = connect(Number(port), hostname);

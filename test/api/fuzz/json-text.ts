@@ -33,7 +33,7 @@ export function toText(node: Node): string {
   }
 }
 
-/** Puts another value, or none, or several, in the place of one. */
+/** Replaces a value with another, with none, or with several. */
 type Change = (it: Node) => Node;
 
 /** Changes the value that stands at `position` when all are counted, parents first; the position wraps around. */
@@ -125,7 +125,7 @@ export const change = (hostile: fc.Arbitrary<Node>): fc.Arbitrary<Change> =>
     },
   );
 
-/** Of an object its members; anything else stays as it is. */
+/** The members of an object. Any other value stays as it is. */
 const onMembers =
   (to: (members: [string, Node][]) => [string, Node][]): Change =>
   (it) =>

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 
-/** The same number written otherwise, and numbers that wrap around to it in 64 bits; of a delivery's id the second number. */
+/** The same number written differently, and numbers that wrap around to it in 64 bits. For a delivery's id, its second number. */
 export const respelled = (id: fc.Arbitrary<string>) =>
   fc.tuple(id, fc.nat(12)).map(([whole, way]) => {
     const [, before = '', text = ''] = /^(\d+-)?(\d+)$/.exec(whole) ?? [];

@@ -52,7 +52,7 @@ export const hostileText: fc.Arbitrary<string> = fc.oneof(
   { weight: 1, arbitrary: fc.string({ unit: 'grapheme', maxLength: 20 }) },
 );
 
-/** Values that no member expects, or not this one. */
+/** Values that no member expects, or that this member does not expect. */
 export const hostileNode: fc.Arbitrary<Node> = fc.oneof(
   { weight: 3, arbitrary: hostileText.map((text) => literal(JSON.stringify(text))) },
   {
@@ -82,7 +82,7 @@ export const hostileNode: fc.Arbitrary<Node> = fc.oneof(
   },
 );
 
-/** A path's ids that lead nowhere, written as they stand in the path. */
+/** Ids in a path for which there is no object, encoded as in the path. */
 export const hostileSegment: fc.Arbitrary<string> = fc.oneof(
   fc.constantFrom(
     '0',
@@ -123,7 +123,7 @@ export const hostileSegment: fc.Arbitrary<string> = fc.oneof(
   hostileText.map((text) => encodeURIComponent(text.toWellFormed()).slice(0, 3_000)),
 );
 
-/** Good values for the names whose meaning no schema tells. A new name that must be given needs its line here. */
+/** Good values for the names whose meaning the schema does not tell. A new required name needs a line here. */
 export function samples({ all }: World, endpoint: string): Record<string, readonly unknown[]> {
   const cursors = [...all.deliveries.slice(0, 2), '0', '999999999999999999'].flatMap((id) =>
     (['t1', 'm2'] as const).map((kind) => encodeCursor(id, kind)),
@@ -169,7 +169,7 @@ export function samples({ all }: World, endpoint: string): Record<string, readon
   };
 }
 
-/** Values of a schema: mostly such that fit it, some just beyond each of its bounds. */
+/** Values for a schema. Most fit it, and some are just beyond one of its bounds. */
 export function valuesOf(
   schema: JsonSchema,
   name: string,

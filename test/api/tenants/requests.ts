@@ -17,17 +17,17 @@ export interface Request {
 /** An id that no object has. */
 export const NOBODYS = '999999999999';
 
-/** The same, in the shape of the ids of a collection. */
+/** The same id, in the form that the collection uses. */
 export const nobodysIn = (collection: string): string =>
   collection === 'deliveries' ? `${NOBODYS}-${NOBODYS}` : NOBODYS;
 
-/** A path with an id in each of its places, and what its listings need. */
+/** A path with its ids filled in, and with the parameters that its listings need. */
 export function fill(operation: Operation, idFor: (collection: string) => string): string {
   const path = operation.path.replace(/\{(\w+)\}/g, (_, name) => idFor(collectionOf(operation.path, name)));
   return operation.parameters.some(({ name }) => name === 'starts') ? `${path}?starts=2000-01-01` : path;
 }
 
-/** Values that must be given, where the schema does not say which are good. */
+/** Values for required members whose good values the schema does not tell. */
 const GOOD: Record<string, unknown> = {
   endpoint: 'http://127.0.0.1:9/',
   currency: 'TRY',
@@ -40,7 +40,7 @@ const GOOD: Record<string, unknown> = {
   schedule: { cron: '0 0 1 1 *' },
 };
 
-/** Or bank_id: that one of the two must be given is beyond the schema. */
+/** Or bank_id. The schema cannot say that one of the two is required. */
 const ALSO_REQUIRED = 'bank';
 
 /** The least body that an operation accepts, with `more` in it. */
@@ -59,10 +59,10 @@ function leastValue(schema: JsonSchema, name: string): unknown {
   return 'x';
 }
 
-/** Whether a schema is that of an id, which is known by the rule for its digits. */
+/** Whether a schema is that of an id. It is recognised by its pattern of digits. */
 const isId = ({ pattern }: JsonSchema) => pattern === '^[1-9][0-9]{0,17}$';
 
-/** The body in as many ways as there are members that name another object, with an id in one of them. */
+/** One body for each member that names another object, with an id in that member. */
 function bodiesNaming(idFor: (collection: string) => string, schema: JsonSchema): object[] {
   const values = (it: JsonSchema, name: string): unknown[] => {
     if (isId(it)) return [idFor(name === 'bank_id' ? 'banks' : 'accounts')];
@@ -75,7 +75,7 @@ function bodiesNaming(idFor: (collection: string) => string, schema: JsonSchema)
   return values(schema, '') as object[];
 }
 
-/** Everything that can be asked about other objects: by an id in the path, and by each member of a body that holds an id. */
+/** All requests that name other objects: by an id in the path, or in a member of the body. */
 export function requestsAbout(
   operations: readonly Operation[],
   idFor: (collection: string) => string,

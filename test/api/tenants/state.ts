@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { expect } from 'vitest';
 import type { TestService } from '../../support/service.ts';
 
-/** For each table the rows of one customer, whose id stands for each `?`. */
+/** For each table, the query of one customer's rows. Each `?` stands for the customer's id. */
 const ROWS: Record<string, string> = {
   customers: 'SELECT * FROM customers WHERE id = ?',
   import_locks: 'SELECT * FROM import_locks WHERE customer_id = ?',

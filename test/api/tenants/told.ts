@@ -1,6 +1,6 @@
 import type { Answer } from '../../support/service.ts';
 
-/** Parts that may differ between two answers that tell the same: the request's own id, the moment, and what is left of a limit. */
+/** Parts in which two equal answers may differ: the request's id, the time, and the rest of a rate limit. */
 const VOLATILE = /^(x-request-id|date|ratelimit|content-length)/;
 
 export const told = ({ status, headers, body }: Answer) => {

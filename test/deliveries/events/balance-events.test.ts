@@ -34,7 +34,7 @@ async function balanceCustomer(path: string) {
 }
 
 describe('a webhook with the event BALANCE_UPDATED', () => {
-  it('is sent the closing balance of a statement, signed, and no other webhook is', async () => {
+  it('is sent the closing balance of a statement, signed, and other webhooks are not', async () => {
     const { id, account, send, balances, subscription } = await balanceCustomer('/balance');
     const sent = await send(dayStatement(1, 2, 100, [50]));
     const event = await balances.next('balance.updated');
@@ -63,7 +63,7 @@ describe('a webhook with the event BALANCE_UPDATED', () => {
     expect(subscription.events()).toEqual([]);
   });
 
-  it('is told of newer balances once each, and not of older files that come late', async () => {
+  it('is sent each newer balance once, and no balance of an older file that comes late', async () => {
     const { send, told, balances } = await balanceCustomer('/late');
     await send(dayStatement(2, 3, 150, [20, 30]));
     // The day before, the same statement again, and the first part of the same day.
@@ -81,7 +81,7 @@ describe('a webhook with the event BALANCE_UPDATED', () => {
     await until('all sent', () => balances.events().length === all.length);
   });
 
-  it('of one account is sent the balances of that account, which its key sees and sends again', async () => {
+  it("for one account is sent the balances of that account, which the account's key sees and sends again", async () => {
     const { key, account, send } = await balanceCustomer('/one');
     const other = await createAccount(service, key);
     const { body } = await service.call('POST', '/v1/apikeys', {
@@ -113,7 +113,7 @@ describe('a webhook with the event BALANCE_UPDATED', () => {
     expect(new Set(own.events().map((it) => it.id)).size).toBe(1);
   });
 
-  it('is not sent movements, keeps its event and account, and gets JSON', async () => {
+  it('is sent no movements, keeps its event and account, and gets JSON', async () => {
     const { key, account, balances, change } = await balanceCustomer('/fields');
     await importMovements(service, key, [movement(account, { balance: '5.00' })]);
     await report();
@@ -127,7 +127,7 @@ describe('a webhook with the event BALANCE_UPDATED', () => {
     });
   });
 
-  it('that is created later is told of the next balance', async () => {
+  it('that is created later is sent the next balance', async () => {
     const { key, id } = await newCustomer('/later');
     const type = 'application/octet-stream';
     const send = async (body: string) => {

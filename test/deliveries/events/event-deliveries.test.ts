@@ -28,8 +28,8 @@ beforeAll(() => {
   workers.start({ delays: [] });
 });
 
-describe('deliveries of events', () => {
-  it('are shown, replayed and sent again like those of movements', async () => {
+describe('an event delivery', () => {
+  it('is shown, replayed and sent again like that of a movement', async () => {
     const customer = await newCustomer('/shown');
     const { key, subscription } = customer;
     await service.call('PATCH', `/v1/webhooks/${subscription.id}`, { key, body: { status: 'paused' } });
@@ -77,7 +77,7 @@ describe('deliveries of events', () => {
     expect(new Set(subscription.events().map((it) => it.id))).toEqual(new Set([id]));
   });
 
-  it('are told apart from those of a movement with the same id', async () => {
+  it('is told apart from that of a movement with the same id', async () => {
     const customer = await newCustomer('/same-id');
     const { key, subscription } = customer;
     const movements = await subscribe(service, key, `${receiver.url}/same-id-movements`);
@@ -118,7 +118,7 @@ describe('deliveries of events', () => {
     ]);
   });
 
-  it('are seen by their customer alone', async () => {
+  it('is seen by its customer alone', async () => {
     const customer = await newCustomer('/alone');
     const other = await newCustomer('/other');
     receiver.answer('/gone', (_, response) => response.writeHead(410).end());
@@ -138,7 +138,7 @@ describe('deliveries of events', () => {
     expect(status).toBe(200);
   });
 
-  it('never hold movements, and other webhooks never get events', async () => {
+  it('never holds a movement, and webhooks for movements never get events', async () => {
     const customer = await newCustomer('/events-only');
     const movements = await subscribe(service, customer.key, `${receiver.url}/movements-only`);
     const done = await importMovements(service, customer.key, [movement(customer.account)]);
@@ -155,7 +155,7 @@ describe('deliveries of events', () => {
     expect(receiver.at('/events-only')).toHaveLength(1);
   });
 
-  it('begin with a test, if asked for', async () => {
+  it('is created as a test by POST /v1/webhooks/:id/test', async () => {
     const { key, subscription } = await newCustomer('/test');
     const { status } = await service.call('POST', `/v1/webhooks/${subscription.id}/test`, { key });
     expect(status).toBe(202);
@@ -171,7 +171,7 @@ describe('a webhook for events', () => {
     ['POST', { encoding: 'form' }, 'encoding'],
     ['PATCH', { encoding: 'form' }, 'encoding'],
     ['PATCH', { event: 'NEW_TRANSACTION' }, 'event'],
-  ])('%s %j is refused', async (method, fields, path) => {
+  ])('refuses %s %j', async (method, fields, path) => {
     const { key, subscription } = await newCustomer(`/refused-${method}-${path}`);
     const body =
       method === 'PATCH'
@@ -183,7 +183,7 @@ describe('a webhook for events', () => {
     expect(answer.body.errors).toMatchObject([{ path }]);
   });
 
-  it('cannot be made of one for movements', async () => {
+  it('cannot be made of a webhook for movements', async () => {
     const { key, webhook } = await createSubscriber(service);
     const { status, body } = await service.call('PATCH', `/v1/webhooks/${webhook.id}`, {
       key,

@@ -40,7 +40,7 @@ const countRetries = async (webhookId: string) => {
 };
 
 describe('operational events', () => {
-  it('are at most a hundred of one type for a customer in an hour, and the last one says so', async () => {
+  it('are at most a hundred of one type for a customer in an hour, and the last of them says so', async () => {
     const { customer } = await service.customer();
     const { database } = service.runtime;
     const recorded: boolean[] = [];
@@ -59,7 +59,7 @@ describe('operational events', () => {
     expect(await recordEvent(database, failedImport(customer.id))).toBe(true);
   });
 
-  it('exist once for an occasion, and have one delivery for each webhook, however many processes dispatch them', async () => {
+  it('are stored once for an occasion, with one delivery for each webhook, however many processes dispatch them', async () => {
     const { customer, api_key: key } = await service.customer();
     const { database } = service.runtime;
     const one = await subscribeToEvents(service, receiver, key, '/one');
@@ -79,7 +79,7 @@ describe('operational events', () => {
     expect(await countRetries(late.id)).toBe(0);
   });
 
-  it('count deliveries that have failed for good, without those of movements that were deleted', async () => {
+  it('count the deliveries that have failed for good, without those of deleted movements', async () => {
     const { webhook } = await createSubscriber(service);
     const [lease] = await leaseAll(service, [webhook.id]);
     if (lease === undefined) throw new Error('no lease');
@@ -94,7 +94,7 @@ describe('operational events', () => {
     });
   });
 
-  it('about a webhook for events are not sent to itself, and its failures cause no further ones', async () => {
+  it('about a webhook for events are not sent to that webhook, and its failures cause no further events', async () => {
     await setOperatorWebhook(service.runtime);
     const { customer, api_key: key } = await service.customer();
     receiver.answer('/broken', (_, response) => response.writeHead(422).end());

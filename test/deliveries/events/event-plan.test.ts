@@ -60,8 +60,8 @@ beforeAll(async () => {
 
 const url = () => service.runtime.config.databaseUrl;
 
-describe('with many events and imports, few entries are read', () => {
-  it('when one is recorded', async () => {
+describe('with many events and imports, MySQL reads few rows', () => {
+  it('when an event is recorded', async () => {
     const { read, result } = await watchReads(service.runtime.database, (sql) =>
       recordEvent(sql, {
         type: 'import.failed',
@@ -74,13 +74,13 @@ describe('with many events and imports, few entries are read', () => {
     expect(read).toBeLessThan(50);
   });
 
-  it('when one is dispatched', async () => {
+  it('when an event is dispatched', async () => {
     const { read, result } = await watchOwnReads(url(), (database) => dispatchEvents(database));
     expect(result).toEqual([events]);
     expect(read).toBeLessThan(100);
   });
 
-  it('when the due ones are read', async () => {
+  it('when the due event deliveries are read', async () => {
     const { read, result } = await watchReads(service.runtime.database, (sql) =>
       readRetries(sql, events, { ordered: false, limit: 100, ofEvents: true }),
     );
@@ -88,7 +88,7 @@ describe('with many events and imports, few entries are read', () => {
     expect(read).toBeLessThan(1_500);
   });
 
-  it('when failed deliveries are reported, with the newest of them', async () => {
+  it('when failed deliveries are reported, and the report lists the newest of them', async () => {
     await setCursor(service, movements, 'unreported_failures = 3');
     const { read } = await watchOwnReads(url(), (database) => reportFailedDeliveries(database));
     expect(read).toBeLessThan(200);

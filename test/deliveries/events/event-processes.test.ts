@@ -18,7 +18,7 @@ const { database, url } = useDatabase();
 const receiver = useReceiver();
 const { start } = useServiceProcesses();
 
-it('events are sent by two processes, and by the one that is left when the other is killed', async () => {
+it('events are sent by two processes, and by the remaining process when the other is killed', async () => {
   const secretKey = randomBytes(32).toString('base64');
   const secrets = createSecretBox(secretKey);
   const { customer } = await createCustomer({ database, secrets }, 'Kesinti');

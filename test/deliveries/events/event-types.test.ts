@@ -12,7 +12,7 @@ import { storedEvents, subscribeToEvents } from './received-events.ts';
 
 const { service, receiver, report, toldOperator, newCustomer } = useEventService();
 
-describe('operational events reach the customer and the operator, signed', () => {
+describe('operational events reach the customer and the operator, signed:', () => {
   it('webhook.disabled', async () => {
     const customer = await newCustomer('/disabled');
     receiver.answer('/gone?token=secret', (_, response) => response.writeHead(410).end());
@@ -101,7 +101,7 @@ describe('operational events reach the customer and the operator, signed', () =>
     expect(await storedEvents(service, customer.id, 'webhook.quarantined')).toHaveLength(1);
   });
 
-  it('delivery.failed, immediately and then once an hour with what has failed since', async () => {
+  it('delivery.failed, immediately and then once an hour with the failures since', async () => {
     const customer = await newCustomer('/failed-deliveries');
     receiver.answer('/refusing', (_, response) => response.writeHead(422).end());
     const { id } = await subscribe(service, customer.key, `${receiver.url}/refusing`);
@@ -164,7 +164,7 @@ describe('operational events reach the customer and the operator, signed', () =>
     await toldOperator(customer.id, 'import.failed');
   });
 
-  it('import.stuck, once for the oldest import of a customer until something of the customer is stored', async () => {
+  it('import.stuck, once for the oldest import of a customer until the customer has a row stored', async () => {
     const customer = await newCustomer('/stuck-import');
     const { database } = service.runtime;
     const addImport = async (minutesAgo: number) => {
@@ -204,7 +204,7 @@ describe('operational events reach the customer and the operator, signed', () =>
     expect(await stuck()).toEqual([fresh, fresh]);
   });
 
-  it('source.failing, with the third failure in a row', async () => {
+  it('source.failing, at the third failure in a row', async () => {
     const source = await createTestSource(service, {
       // biome-ignore lint/correctness/useYield: a source that fails yields nothing.
       async *files() {

@@ -17,7 +17,7 @@ const service = useService({ roles: ['api'] });
 const receiver = useReceiver();
 const runners = useRunners(service);
 
-/** NOW(6) of its only connection is set by the tests. That of the server is not: other files are using it. */
+/** The tests set NOW(6) of its only connection. They do not set the server's clock, because other test files use the server. */
 let later: DataSource;
 beforeAll(async () => {
   later = await createDataSource(service.runtime.config.databaseUrl ?? '', { poolSize: 1 }).initialize();
@@ -78,7 +78,7 @@ it('a webhook that fails for five days is reported at 50, 70, 90 and 100 %, once
   ]);
 });
 
-it('a webhook that fails again after a success is reported from 50 % on again', async () => {
+it('a webhook that fails again after a success is reported again from 50 %', async () => {
   const webhook = await failingWebhook('/flapping');
   const reported: [number, string[]][] = [];
   for (let hours = 0; hours <= 180; hours += 6) {

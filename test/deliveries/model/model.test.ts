@@ -26,7 +26,7 @@ const SCHEDULES = Number(process.env.MODEL_SCHEDULES ?? 300);
 /** MODEL_SEED repeats a run. */
 const SEED = process.env.MODEL_SEED === undefined ? Date.now() % 2 ** 31 : Number(process.env.MODEL_SEED);
 
-/** Schedules of seed 11 that found a defect made on purpose which few others find (test/durability/README.md). */
+/** Schedules of seed 11 that find a deliberate defect which few others find (test/durability/README.md). */
 const FIXED_SEED = 11;
 const RARE = [555, 906, 2_184, 2_408, 4_818];
 
@@ -40,10 +40,10 @@ async function check(seed: number, options: { numRuns: number; path?: string }):
   expect(failed, message).toBe(false);
 }
 
-it(`the delivery engine keeps its guarantees in ${SCHEDULES} schedules of crashes, lost leases and late answers`, () =>
+it(`the delivery engine keeps its guarantees in ${SCHEDULES} random schedules of crashes, lost leases and late answers`, () =>
   check(SEED, { numRuns: SCHEDULES }));
 
-it('the delivery engine keeps them in schedules that are always the same, among them those that once failed', async () => {
+it('the delivery engine keeps its guarantees in fixed schedules, including those that failed in the past', async () => {
   await check(FIXED_SEED, { numRuns: 100 });
   for (const schedule of RARE) await check(FIXED_SEED, { numRuns: 1, path: String(schedule - 1) });
 });

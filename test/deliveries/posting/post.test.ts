@@ -31,8 +31,8 @@ const post = (origin: string, totalTimeout = 1_500) => {
   return poster.post({ origin, path: '/', headers: { 'content-type': 'application/json' }, body: '{}' });
 };
 
-describe('one POST', () => {
-  it('tells the status, and the beginning of the answer', async () => {
+describe('a POST', () => {
+  it('reports the status and the beginning of the answer', async () => {
     const origin = await serve((socket) =>
       socket.end('HTTP/1.1 201 Created\r\nContent-Length: 5\r\n\r\nhello'),
     );
@@ -68,7 +68,7 @@ describe('one POST', () => {
     expect(answer.error).not.toBeNull();
   });
 
-  it('takes a 2xx for an answer, and cuts off a body that does not end', async () => {
+  it('counts a 2xx as an answer, and cuts off a body that does not end', async () => {
     let closed = false;
     const origin = await serve((socket) => {
       socket.on('close', () => {
@@ -108,12 +108,12 @@ describe('one POST', () => {
     expect(answer.error).not.toBeNull();
   });
 
-  it('fails with a reason when nobody listens', async () => {
+  it('fails with a reason when nothing listens', async () => {
     const port = await reservePort();
     expect((await post(`http://127.0.0.1:${port}`)).error).toMatch(/ECONNREFUSED/);
   });
 
-  it('is tried once more on a new connection when a kept one was closed under it', async () => {
+  it('is tried once more on a new connection when a kept connection was closed under it', async () => {
     const seen: number[] = [];
     const origin = await serve((socket, connection) => {
       seen.push(connection);
@@ -144,7 +144,7 @@ describe('one POST', () => {
     expect(connections).toEqual([]);
   });
 
-  it('that is cut short by abort says so, and nothing else', async () => {
+  it('that is cut short by abort reports that, and nothing else', async () => {
     const arrived: number[] = [];
     const origin = await serve((_, connection) => void arrived.push(connection));
     const answer = post(origin, 10_000);

@@ -33,7 +33,7 @@ describe('the hash of a movement', () => {
     rent,
     { ...rent, dc: 'Credit', description: 'çek 🎂 "iade"\n\\' },
     { ...rent, code: '', balance: '', description: '' },
-  ])('agrees with WebCrypto %#', async (fields) => {
+  ])('agrees with WebCrypto in case %#', async (fields) => {
     const text = [
       fields.dc,
       fields.code,
@@ -50,7 +50,7 @@ describe('the hash of a movement', () => {
     expect(atob(movementHash(rent, apiSecret, 'hex'))).toMatch(/^[0-9a-f]{64}$/);
   });
 
-  it('counts null as the empty text that stands in the body', () => {
+  it('treats null as the empty text that stands in the body', () => {
     const blank = { ...rent, code: '', balance: '', description: '' };
     const absent = { ...rent, code: null, balance: null, description: null };
     expect(movementHash(absent, apiSecret, 'hex')).toBe(movementHash(blank, apiSecret, 'hex'));
@@ -79,7 +79,7 @@ describe('the signature of a notification', () => {
     expect(new Webhook(secret).verify(body, headers(signature))).toEqual(JSON.parse(body));
   });
 
-  it('is accepted with the old and with the new secret while both sign', () => {
+  it('is accepted with the old and with the new secret while both secrets sign', () => {
     const [old, fresh] = [createWebhookSecret(), createWebhookSecret()];
     const signature = createSigner([fresh, old])('msg_17', now, body);
     expect(signature).toMatch(/^v1,[A-Za-z0-9+/]{43}= v1,[A-Za-z0-9+/]{43}=$/);
@@ -88,7 +88,7 @@ describe('the signature of a notification', () => {
     }
   });
 
-  it('is refused with another secret, another body and another id', () => {
+  it('is refused with another secret, another body or another id', () => {
     const secret = createWebhookSecret();
     const signature = createSigner([secret])('msg_17', now, body);
     expect(() => new Webhook(createWebhookSecret()).verify(body, headers(signature))).toThrow('No matching');
@@ -98,7 +98,7 @@ describe('the signature of a notification', () => {
 });
 
 describe('a webhook secret', () => {
-  it('is whsec_ and the base64 of 32 bytes, new each time', () => {
+  it('is whsec_ and the base64 of 32 random bytes', () => {
     const secret = createWebhookSecret();
     expect(secret).toMatch(/^whsec_[A-Za-z0-9+/]{43}=$/);
     expect(createWebhookSecret()).not.toBe(secret);
@@ -106,7 +106,7 @@ describe('a webhook secret', () => {
 
   const encoded = (bytes: number) => Buffer.alloc(bytes, 7).toString('base64');
 
-  it.each([24, 32, 64])('of %d bytes is taken', (bytes) => {
+  it.each([24, 32, 64])('of %d bytes is accepted', (bytes) => {
     const secret = `whsec_${encoded(bytes)}`;
     const now = new Date();
     const signature = createSigner([secret])('msg_1', Math.floor(now.getTime() / 1000), '{}');
@@ -120,13 +120,13 @@ describe('a webhook secret', () => {
     ['of 65 bytes', `whsec_${encoded(65)}`],
     ['in base64url', `whsec_${Buffer.alloc(32, 255).toString('base64url')}`],
     ['with a space', `whsec_ ${encoded(32)}`],
-  ])('%s is refused without being repeated', (_kind, secret) => {
+  ])('is refused without being repeated in the message: %s', (_kind, secret) => {
     expect(() => createSigner([createWebhookSecret(), secret])).toThrow(
       /^Webhook secret number 2 is not "whsec_" followed by the base64 of 24 to 64 bytes\.$/,
     );
   });
 
-  it('is needed to sign', () => {
+  it('is required for signing', () => {
     expect(() => createSigner([])).toThrow('at least one secret');
   });
 });

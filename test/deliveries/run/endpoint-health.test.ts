@@ -34,7 +34,7 @@ const answered = (...statuses: number[]): Outcome[] =>
   );
 
 describe('the circuit', () => {
-  it('opens at the third endpoint failure in a row, not before', () => {
+  it('opens at the third endpoint failure in a row, and not before', () => {
     expect(behave(healthy, [down, down]).openUntil).toBeNull();
     expect(behave(healthy, [down, down, down])).toMatchObject({
       openUntil: 5 * SECOND,
@@ -43,7 +43,7 @@ describe('the circuit', () => {
     });
   });
 
-  it('opens when bodies are rejected thirty times without a success, and again at each one after that', () => {
+  it('opens when bodies are rejected thirty times without a success, and again at each rejection after that', () => {
     const rejected = behave(healthy, Array(29).fill(badBody));
     expect(rejected.openUntil).toBeNull();
     const open = behave(rejected, [badBody]);
@@ -57,7 +57,7 @@ describe('the circuit', () => {
   });
 
   it.each([401, 403, 404, 405, 301, 302, 307, 308])(
-    'opens when the endpoint answers %i three times in a row, and not for one among successes',
+    'opens when the endpoint answers %i three times in a row, but not when a success comes in between',
     (status) => {
       expect(behave(healthy, answered(status, status)).openUntil).toBeNull();
       expect(behave(healthy, answered(status, status, status)).openUntil).toBe(5 * SECOND);
@@ -65,7 +65,7 @@ describe('the circuit', () => {
     },
   );
 
-  it('stays open for as long as the endpoint asked for, although what was in flight succeeds', () => {
+  it('stays open for as long as the endpoint asked, although POSTs in flight succeed', () => {
     const asked = behave(healthy, [{ kind: 'throttled', retryAfter: 60 * SECOND }]);
     expect(behave(asked, Array(15).fill(delivered))).toMatchObject({
       openUntil: 60 * SECOND,
@@ -82,7 +82,7 @@ describe('the circuit', () => {
     expect(behave(unproven, [delivered, down, down]).openUntil).toBeNull();
   });
 
-  it('counts from the beginning after a success', () => {
+  it('counts failures from zero after a success', () => {
     expect(behave(healthy, [down, down, delivered, down, down]).openUntil).toBeNull();
   });
 
@@ -109,12 +109,12 @@ describe('the circuit', () => {
     });
   });
 
-  it('is not kept open for longer by what was in flight when it opened', () => {
+  it('is not kept open for longer by POSTs that were in flight when it opened', () => {
     const open = behave(healthy, [down, down, down]);
     expect(behave(open, [down, down, down]).openUntil).toBe(open.openUntil);
   });
 
-  it('lets one probe through when half-open, then 2, 4, 8, and then all', () => {
+  it('lets one probe through when half-open, then 2, 4, 8, and then all POSTs', () => {
     let state: EndpointHealth = { ...healthy, recoverySuccesses: 0, circuitOpenings: 3 };
     const limits = [];
     for (let i = 0; i < 15; i += 1) {
@@ -125,7 +125,7 @@ describe('the circuit', () => {
     expect(state).toEqual(healthy);
   });
 
-  it('stays open for as long as a throttling endpoint asks, at most an hour, from its first answer', () => {
+  it('stays open for as long as a throttling endpoint asks, at most an hour, counted from its first answer', () => {
     const opened = (retryAfter: number | null) =>
       behave(healthy, [{ kind: 'throttled', retryAfter }]).openUntil;
     expect([60 * SECOND, DAY, null].map(opened)).toEqual([60 * SECOND, HOUR, 5 * SECOND]);
@@ -153,7 +153,7 @@ describe('a webhook is disabled', () => {
     expect(disabledAt(daily(20, DAY), outcome)).toBe(6 * DAY);
   });
 
-  it('not before five days have passed, however many attempts failed', () => {
+  it('only after five days, however many attempts failed', () => {
     const hourly = Array.from({ length: 5 * 24 }, (_, hour) => hour * HOUR);
     expect(disabledAt(hourly)).toBeNull();
     expect(disabledAt([...hourly, 5 * DAY - 1])).toBeNull();
@@ -166,7 +166,7 @@ describe('a webhook is disabled', () => {
     ['a failure every fifth day', daily(20).map((day) => day * 5)],
     ['five days of which one had no attempt', [0, DAY, 2 * DAY, 4 * DAY, 5 * DAY]],
     ['a day without an attempt before the last', [0, DAY, 2 * DAY, 3 * DAY, 5.5 * DAY]],
-  ])('not by %s', (_, moments) => {
+  ])('but not by %s', (_, moments) => {
     expect(disabledAt(moments)).toBeNull();
   });
 
@@ -174,7 +174,7 @@ describe('a webhook is disabled', () => {
     expect(disabledAt([0, DAY, ...daily(20, 10 * DAY)])).toBe(15 * DAY);
   });
 
-  it('not where one attempt of the five days succeeded', () => {
+  it('but not when one attempt of the five days succeeded', () => {
     const failing = behave(healthy, [badBody], DAY);
     const recovered = behave(failing, [delivered], 5 * DAY);
     expect(recovered).toMatchObject({ failingSince: null, failingDays: 0 });

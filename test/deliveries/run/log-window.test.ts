@@ -2,8 +2,8 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { createLogWindow } from '../../../src/deliveries/run/sources.ts';
 
-describe('the window of what a run has read from the log', () => {
-  it('moves the cursor past a movement only when it and all before it have a result', () => {
+describe('the window of the movements that a run has read', () => {
+  it('moves the cursor past a movement only when that movement and all earlier ones have a result', () => {
     const window = createLogWindow(10);
     window.read([12, 15, 19], 20);
     expect(window.sentThrough()).toBe(11);
@@ -15,13 +15,13 @@ describe('the window of what a run has read from the log', () => {
     expect(window.sentThrough()).toBe(20);
   });
 
-  it('moves the cursor over a range without a match', () => {
+  it('moves the cursor over a range without matches', () => {
     const window = createLogWindow(0);
     window.read([], 1_000);
     expect([window.sentThrough(), window.readThrough()]).toEqual([1_000, 1_000]);
   });
 
-  it('does not take a retry of an earlier movement for one of its own', () => {
+  it('does not take a retry of an earlier movement for one of its own movements', () => {
     const window = createLogWindow(10);
     window.read([12, 15], 20);
     expect([3, 11, 16].map((id) => window.addResult(id))).toEqual([false, false, false]);
@@ -38,7 +38,7 @@ describe('the window of what a run has read from the log', () => {
     fc.record({ kind: fc.constant('record' as const), at: fc.nat(30) }),
   );
 
-  it('stands, at every moment, where a list of all that was read says', () => {
+  it('has the same cursor, at every moment, as a plain list of everything that was read', () => {
     fc.assert(
       fc.property(fc.nat(50), fc.array(step, { maxLength: 60 }), (from, steps) => {
         const window = createLogWindow(from);

@@ -42,11 +42,11 @@ describe('the outcome of an attempt', () => {
     [502, endpoint],
     [503, endpoint],
     [599, endpoint],
-  ])('of an answer %i is %j', (status, expected) => {
+  ])('for the answer %i is %j', (status, expected) => {
     expect(toOutcome(answer({ status }), 0)).toEqual(expected);
   });
 
-  it('of a 503 with Retry-After is throttled, of a 500 with one it is not', () => {
+  it('is throttled for a 503 with Retry-After, but not for a 500 with Retry-After', () => {
     expect(toOutcome(answer({ status: 503, retryAfter: '7' }), 0)).toEqual({
       kind: 'throttled',
       retryAfter: 7_000,
@@ -54,11 +54,11 @@ describe('the outcome of an attempt', () => {
     expect(toOutcome(answer({ status: 500, retryAfter: '7' }), 0)).toEqual(endpoint);
   });
 
-  it('of no answer at all concerns the endpoint', () => {
+  it('without an answer counts against the endpoint', () => {
     expect(toOutcome(answer({ error: 'ECONNREFUSED' }), 0)).toEqual(endpoint);
   });
 
-  it('of a connection that the guard refused is refused', () => {
+  it('on a connection that the guard refused is refused', () => {
     expect(toOutcome(answer({ refused: true, error: 'private' }), 0)).toEqual({ kind: 'refused' });
   });
 

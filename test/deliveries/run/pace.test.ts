@@ -29,11 +29,11 @@ describe('the pace of a webhook with a rate limit', () => {
     expect(pace.wait(5_000)).toBe(100);
   });
 
-  it('goes on where an earlier run left off', () => {
+  it('goes on from where an earlier run stopped', () => {
     expect(createPace(1, 700).wait(0)).toBe(700);
   });
 
-  it('never waits without a limit', () => {
+  it('never waits if there is no limit', () => {
     const pace = createPace(null, 1_000_000);
     pace.spend(0);
     expect(pace.wait(0)).toBe(0);

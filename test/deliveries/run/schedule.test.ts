@@ -31,7 +31,7 @@ describe('the retry schedule', () => {
     expect(retryDelay(failures, { random: exact })).toBe(delay);
   });
 
-  it('is over after the twelfth failure', () => {
+  it('ends after the twelfth failure', () => {
     expect(RETRY_DELAYS).toHaveLength(11);
     expect(retryDelay(12, { random: exact })).toBeNull();
     expect(retryDelay(13, { random: exact })).toBeNull();
@@ -43,7 +43,7 @@ describe('the retry schedule', () => {
     expect(total / (24 * HOUR)).toBeLessThan(3.2);
   });
 
-  it('spreads every delay by at most a fifth, both ways', () => {
+  it('spreads every delay by at most a fifth in each direction', () => {
     fc.assert(
       fc.property(
         fc.integer({ min: 1, max: 11 }),
@@ -65,7 +65,7 @@ describe('the retry schedule', () => {
     expect(retryDelay(6, { random: exact, retryAfter: 40 * SECOND })).toBe(2 * HOUR);
   });
 
-  it('does not let a Retry-After prolong a schedule that is over', () => {
+  it('does not let a Retry-After prolong a schedule that has ended', () => {
     expect(retryDelay(12, { random: exact, retryAfter: HOUR })).toBeNull();
   });
 });
@@ -83,7 +83,7 @@ describe('Retry-After', () => {
     ['1.5', null],
     ['', null],
     [undefined, null],
-  ])('%j asks for %j ms', (header, expected) => {
+  ])('%j asks for a delay of %j ms', (header, expected) => {
     expect(parseRetryAfter(header, now)).toBe(expected);
   });
 });

@@ -53,7 +53,7 @@ function makeSources(fields: Partial<RunStart>) {
 const idsOf = (deliveries: readonly Delivery[]) => deliveries.map(({ transactionId }) => transactionId);
 
 describe('the retries of a run', () => {
-  it('are sent once, although a read that began before the flush brings them back', () => {
+  it('are sent once, although a read that began before the flush returns them again', () => {
     const { sources, kinds, takeAll, end, record } = makeSources({ retryIn: 0 });
     expect(kinds(0)).toContain('read retries');
     sources.addRetries({ deliveries: retries(1, 2), nextIn: 5 }, 0);
@@ -67,7 +67,7 @@ describe('the retries of a run', () => {
     expect(idsOf(takeAll())).toEqual([3]);
   });
 
-  it('are sent once, although a read brings them back while their results are being recorded', () => {
+  it('are sent once, although a read returns them again while their results are being recorded', () => {
     const { sources, kinds, takeAll, end, record } = makeSources({ retryIn: 0 });
     kinds(0);
     sources.addRetries({ deliveries: retries(1), nextIn: 5 }, 0);
@@ -78,7 +78,7 @@ describe('the retries of a run', () => {
     expect(takeAll()).toEqual([]);
   });
 
-  it('are read again when they have failed again, also where that was recorded during a read', () => {
+  it('are read again when they have failed again, also if that was recorded during a read', () => {
     const { sources, kinds, takeAll, end, record } = makeSources({ retryIn: 0 });
     kinds(0);
     sources.addRetries({ deliveries: retries(1), nextIn: 5 }, 0);
@@ -94,7 +94,7 @@ describe('the retries of a run', () => {
     expect(idsOf(takeAll())).toEqual([1]);
   });
 
-  it('share the sends with what is new: one of four', () => {
+  it('share the POSTs with new movements: one in four is a retry', () => {
     const { sources, kinds, takeAll } = makeSources({ retryIn: 0 });
     kinds(0);
     sources.addMovements({ deliveries: fresh(11, 12, 13, 14, 15, 16), through: 16, complete: true });
@@ -102,7 +102,7 @@ describe('the retries of a run', () => {
     expect(idsOf(takeAll())).toEqual([1, 11, 12, 13, 2, 14, 15, 16, 3]);
   });
 
-  it('of an ordered webhook go before what is new, one by one', () => {
+  it('of an ordered webhook go before new movements, one by one', () => {
     const { sources, kinds, takeAll, end, record } = makeSources({ retryIn: 0, ordered: true });
     kinds(0);
     sources.addMovements({ deliveries: fresh(11, 12), through: 12, complete: true });
@@ -121,7 +121,7 @@ describe('the retries of a run', () => {
 });
 
 describe('a replay', () => {
-  it('is expanded when no retry is due, and what it makes due is read then', () => {
+  it('is expanded when no retry is due, and the retries that it makes due are read then', () => {
     const { sources, kinds, takeAll, end, record } = makeSources({ replaying: true });
     expect(kinds(0)).toContain('expand replay');
     expect(kinds(0)).not.toContain('expand replay');

@@ -34,7 +34,8 @@ const PREPARING = 600_000;
  */
 export function describeReceiver(receiver: Receiver): void {
   const { page, encodings = ['json', 'form'] } = receiver;
-  for (const encoding of encodings) describe(`${page}, ${encoding}`, () => checkReceiver(receiver, encoding));
+  for (const encoding of encodings)
+    describe(`the program of ${page} for ${encoding}`, () => checkReceiver(receiver, encoding));
 }
 
 function checkReceiver(
@@ -63,7 +64,7 @@ function checkReceiver(
   };
   const send = async (request: PostRequest) => {
     const status = await post(request);
-    // Its output tells why.
+    // The receiver's output tells why.
     if (typeof status !== 'number' || status >= 500) throw new Error(`${status}: ${receiver.said}`);
     return status;
   };
@@ -104,13 +105,13 @@ function checkReceiver(
     expect(receiver.said).not.toContain('test_Ab-_09 Credit');
   });
 
-  it('accepts and refuses the shared vectors of signatures', async () => {
+  it('accepts and refuses signatures as the shared vectors say', async () => {
     const now = Math.floor(Date.now() / 1_000);
     const vectors = createVectors({ now, secret: webhook.secret })[`signatures-${encoding}`] ?? [];
     const sendable = vectors.filter(
       ({ name, secrets, expected }) =>
         String(secrets) === webhook.secret &&
-        // Time passes until they are received.
+        // Their age changes until they are received.
         !/^30[01] s/.test(name) &&
         // Some libraries read the number before the text.
         (expected.ok || expected.reason !== 'malformed-header'),
@@ -131,7 +132,7 @@ function checkReceiver(
     });
   }
 
-  it('answers 401 to what is not genuine, and processes none of it', async () => {
+  it('answers 401 to notifications that are not genuine, and processes none of them', async () => {
     const forged: Record<string, PostRequest> = {
       'a changed body': replaceInBody(webhook.request('3-66'), '1250', '9250'),
       'a changed id': withHeaders('3-66', { 'webhook-id': 'msg_3-67' }),

@@ -66,7 +66,7 @@ print(str(is_genuine(call["secret"], call["headers"], call["body"].encode())).lo
 
 /** The libraries that form-encoding.md speaks of. */
 describe('form-encoding.md', () => {
-  it('says what the npm library does with a form', () => {
+  it('describes what the npm library does with a form', () => {
     const webhook = createSigningWebhook({ encoding: 'form' });
     const { body, headers } = webhook.request('3-7');
     const library = new Webhook(webhook.secret);
@@ -76,7 +76,7 @@ describe('form-encoding.md', () => {
   });
 });
 
-describe.each(Object.entries(CALLS))('by-hand.md, %s', (program, call) => {
+describe.each(Object.entries(CALLS))('the program of by-hand.md for %s', (program, call) => {
   const page = usePage('by-hand.md');
   const webhook = createSigningWebhook();
   const check = async (change: { secret?: string; body?: string; headers?: object }, age = 0) => {
@@ -86,7 +86,7 @@ describe.each(Object.entries(CALLS))('by-hand.md, %s', (program, call) => {
     return (await page.project.run(program, [...call, JSON.stringify(given)], env)).trim();
   };
 
-  it('each example tells genuine notifications from others', async ({ skip }) => {
+  it('tells genuine notifications from others', async ({ skip }) => {
     const missing = await findMissing('by-hand.md', () => page.project.run(program, ['--version']));
     skip(missing !== null, missing ?? '');
     expect(await check({})).toBe('true');

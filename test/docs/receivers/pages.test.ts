@@ -27,7 +27,7 @@ describe.each(pages)('docs/%s', (page) => {
   const url = new URL(page, DOCS);
   const text = read(url);
 
-  it('the documentation links to pages and headings that exist', () => {
+  it('links to existing pages and headings', () => {
     for (const [, link = ''] of text.matchAll(/\]\(([^)\s]+)\)/g)) {
       if (/^https?:/.test(link)) continue;
       const [path = '', anchor] = link.split('#');
@@ -37,7 +37,7 @@ describe.each(pages)('docs/%s', (page) => {
     }
   });
 
-  it('the documentation has no program that no test runs', () => {
+  it('has no program without a test that runs it', () => {
     const blocks = [...text.matchAll(/^```(\w.*)$/gm)].map(([, info = '']) => info);
     for (const info of blocks) expect(info, 'a program without the name of its file').toMatch(/^\w+ \S+$/);
     if (blocks.length > 0) expect(tests).toContain(`'${page.replace('receiving/', '')}'`);

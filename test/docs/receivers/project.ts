@@ -82,7 +82,7 @@ export async function createProject(page: string, { form }: { form: boolean }): 
   return project;
 }
 
-/** Of this process's environment, a program gets what package managers need. */
+/** A program gets only the part of this process's environment that package managers need. */
 function spawnIn(directory: string, program: string, args: readonly string[], env: Environment = {}) {
   const child = spawn(program, args, {
     cwd: directory,

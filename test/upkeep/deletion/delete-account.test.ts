@@ -31,7 +31,7 @@ const OF_ACCOUNT = [
 ];
 
 describe('DELETE /v1/accounts/:id', () => {
-  it('is answered 202, and the account is shown with its progress until it is gone', async () => {
+  it('answers 202, and the account is shown with its progress until it is gone', async () => {
     const { key, accountId, remove, store } = await createTwo();
     await store(700);
     const { status, body } = await remove();
@@ -63,7 +63,7 @@ describe('DELETE /v1/accounts/:id', () => {
     expectProblem(await remove(), 404);
   });
 
-  it('needs the scope admin and a key for all accounts, and knows only its own accounts', async () => {
+  it('needs the scope admin and a key for all accounts, and finds no account of another customer', async () => {
     const { key, accountId, remove } = await createTwo();
     const newKey = async (fields: object) =>
       (await service.call('POST', '/v1/apikeys', { key, body: { title: 'Key', account: 'all', ...fields } }))
@@ -76,7 +76,7 @@ describe('DELETE /v1/accounts/:id', () => {
     );
   });
 
-  it('leaves nothing of the account, and everything of the others', async () => {
+  it('removes everything of the account, and nothing of other accounts', async () => {
     const { key, customerId, accountId, otherId, webhook, remove, store } = await createTwo();
     const own = await subscribe(service, key, NOWHERE, { account: Number(accountId) });
     const first = await store(30);
@@ -114,7 +114,7 @@ describe('DELETE /v1/accounts/:id', () => {
     expectProblem(await service.call('GET', `/v1/webhooks/${own.id}`, { key }), 404);
   });
 
-  it('ends what is pending as failed, whatever holds it up, and nothing else', async () => {
+  it("ends the account's pending deliveries as failed, whatever holds them up, and no others", async () => {
     const { accountId, otherId, customerId, webhookIds, remove, store, viewOf } = await createTwo(
       {},
       {},
@@ -144,7 +144,7 @@ describe('DELETE /v1/accounts/:id', () => {
     expect(retries.map(({ id }) => id).sort()).toEqual(others.toSorted());
   });
 
-  it('waits for a webhook whose run has the lease, and goes on when it is over', async () => {
+  it('waits for a webhook whose run has the lease, and goes on when the lease is over', async () => {
     const { webhook, remove, store, viewOf } = await createTwo();
     await store(5);
     const steps = createSteps({ pauses: false });
@@ -168,7 +168,7 @@ describe('DELETE /v1/accounts/:id', () => {
     expect((await viewOf(webhook.id)).deliveries).toEqual({ pending: 0, delivered: 0, failed: 5 });
   });
 
-  it('takes its webhooks, its place in API keys, and the bodies of failed imports that name it', async () => {
+  it('removes its webhooks, its entry in API keys, and the bodies of failed imports that name it', async () => {
     const { key, customerId, accountId, otherId, remove } = await createTwo();
     const own = await subscribe(service, key, NOWHERE, { account: Number(accountId) });
     const limited = await service.call('POST', '/v1/apikeys', {
@@ -204,7 +204,7 @@ describe('DELETE /v1/accounts/:id', () => {
     expect(await query('SELECT 1 FROM import_parts WHERE import_id = ?', importId)).toEqual([]);
   });
 
-  it('takes its statements and events with it, and the deliveries of these', async () => {
+  it('removes its statements and events, and their deliveries', async () => {
     const { key, customerId, accountId } = await createFull(service);
     const of = async (table: string) =>
       (await query(`SELECT 1 FROM ${table} WHERE account_id = ?`, accountId)).length;

@@ -15,17 +15,17 @@ const work = () => runDeletions(service.runtime, createSteps({ pauses: false }))
 const rowsOf = async (customerId: string) =>
   Object.fromEntries(
     Object.entries(await readState(service, customerId)).flatMap(([table, { rows }]) =>
-      // Who has changed what stays.
+      // The audit log stays.
       rows === 0 || table === 'audit_events' ? [] : [[table, rows]],
     ),
   );
 
-it('a customer is deleted with every row, and nothing of another one is touched', async () => {
+it('the deletion of a customer removes every row of the customer, and none of another customer', async () => {
   const other = await createFull(service);
   const before = await readState(service, other.customerId);
   const { key, customerId } = await createFull(service);
   const full = await rowsOf(customerId);
-  // All tables but those with what is only there for a moment.
+  // All tables except those whose rows exist only for a moment.
   const tables = Object.keys(await readState(service, customerId));
   expect(tables.filter((table) => !(table in full))).toEqual([
     'segment_checkpoints',
@@ -43,7 +43,7 @@ it('a customer is deleted with every row, and nothing of another one is touched'
   expect(await readState(service, other.customerId)).toEqual(before);
 });
 
-it('from the request on, nothing is stored or sent, although the key is still cached', async () => {
+it('the request to delete a customer stops all imports and deliveries, although the key is still cached', async () => {
   const { key, accountId, customerId } = await createFull(service);
   const stored = async () =>
     (await query('SELECT 1 FROM transactions WHERE customer_id = ?', customerId)).length;
@@ -61,7 +61,7 @@ it('from the request on, nothing is stored or sent, although the key is still ca
   expect(webhooks.map(({ status }) => status)).toEqual(['deleted', 'deleted', 'deleted', 'deleted']);
 });
 
-it('a deletion goes on where it was, in several processes, and ends once', async () => {
+it('the deletion of a customer continues where it stopped, in several processes, and ends once', async () => {
   const { customerId, store } = await createFull(service);
   await store(900);
   await requestCustomerDeletion(service.runtime.database, customerId, async () => {});

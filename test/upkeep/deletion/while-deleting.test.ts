@@ -18,7 +18,7 @@ const record = (...args: Parameters<typeof recordDeliveries> extends [unknown, .
 const createTwo = (...webhooks: object[]) => createTwoAccounts(service, ...webhooks);
 
 describe('while an account is being deleted', () => {
-  it('no import stores a movement of it, in whatever form it comes', async () => {
+  it('no import stores a movement of the account, whatever the format', async () => {
     const { key, accountId, otherId, remove } = await createTwo();
     // So that this process has cached the accounts.
     await importMovements(service, key, [movement(accountId)]);
@@ -44,7 +44,7 @@ describe('while an account is being deleted', () => {
     expectProblem(file, 422);
   });
 
-  it('an import that has checked its rows before checks them again', async () => {
+  it('an import that has already checked its rows checks them again', async () => {
     const { key, accountId, customerId } = await createTwo();
     const rows = Array.from({ length: 3_000 }, (_, at) => movement(accountId, { unique_id: `row ${at}` }));
     const body = rows.map((row) => JSON.stringify(row)).join('\n');
@@ -62,7 +62,7 @@ describe('while an account is being deleted', () => {
     expect(await query('SELECT 1 FROM transactions WHERE account_id = ?', accountId)).toEqual([]);
   });
 
-  it('its deliveries are not sent again, and it gets no new webhooks or keys', async () => {
+  it('the deliveries of the account are not sent again, and no webhooks or keys can be created for it', async () => {
     const { key, accountId, webhook, remove, store } = await createTwo();
     const [id = ''] = await store([{}]);
     await record(webhook, [{ transactionId: id, status: 'failed' }]);

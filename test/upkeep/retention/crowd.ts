@@ -3,7 +3,7 @@ import type { Sql } from '../../../src/platform/database/transaction.ts';
 /** Customers besides those of a test, so that the optimizer has a choice between an index and a whole table. */
 const CUSTOMERS = 400;
 
-/** Of each, so many. */
+/** The number of rows of each. */
 const EACH = 5;
 
 const NUMBERS = `(WITH RECURSIVE s AS (SELECT 1 AS n UNION ALL SELECT n + 1 FROM s WHERE n < ${CUSTOMERS}) SELECT n FROM s) c`;

@@ -72,7 +72,7 @@ async function build({ movements, old, sent, recorded, gap, event }: World) {
 }
 
 describe('after retention', () => {
-  it('exactly what was pending before is sent, each once, and nothing that was delivered', async () => {
+  it('every delivery that was pending before is sent once, and no delivered one is sent again', async () => {
     workers.start({ linger: 10 });
     await fc.assert(
       fc.asyncProperty(world, async (plan) => {

@@ -9,7 +9,7 @@ import { FOREVER, NOW } from './kept.ts';
 
 /** Checks how many entries of tables and indexes MySQL reads. */
 const MOVEMENTS = 20_000;
-/** Of these, so many are old. */
+/** The number of old rows among them. */
 const OLD = 1_000;
 
 const service = useService({ roles: ['api'] });
@@ -72,7 +72,7 @@ const readsOf = (retention: object) =>
     }),
   );
 
-it('what is old is found and removed without a look at what is young', async () => {
+it('retention finds and removes old rows without reading young ones', async () => {
   // A few entries of an index for each row that goes: it is found, and each of its indexes has an entry.
   const imports = await readsOf({ imports: 90 });
   expect(imports.result.imports).toBe(OLD);
@@ -88,13 +88,13 @@ it('what is old is found and removed without a look at what is young', async () 
   expect(movements.read).toBeLessThan(OLD * 15);
 });
 
-it('where nothing is old, little is read', async () => {
+it('retention reads few rows if none are old', async () => {
   const { result, read } = await readsOf({ deliveries: 365, attempts: 365, imports: 365, movements: 365 });
   expect(Object.values(result).every((count) => count === 0)).toBe(true);
   expect(read).toBeLessThan(FIRST_ROWS * 2);
 });
 
-it('movements are deleted by their ids', async () => {
+it('retention deletes movements by their ids', async () => {
   const { database } = service.runtime;
   const rows = await database.query<{ id: string }[]>(
     'SELECT id FROM transactions ORDER BY id DESC LIMIT 100',

@@ -34,8 +34,8 @@ async function viewOf({ key, webhook }: Subscriber) {
   return body.webhook.deliveries;
 }
 
-describe('of old deliveries', () => {
-  it('those that have ended go, with their attempts and dead letters; those of younger movements stay', async () => {
+describe('retention of deliveries', () => {
+  it('removes old ended deliveries with their attempts and dead letters, and keeps those of younger movements', async () => {
     const subscriber = await createSubscriber(service);
     const { key, webhook, store } = subscriber;
     const [delivered = '', failed = '', young = ''] = await store([{}, {}, { dateReaded: YOUNG }]);
@@ -65,7 +65,7 @@ describe('of old deliveries', () => {
     expect(await removeAt(service)).toMatchObject({ deliveries: 0 });
   });
 
-  it('a pending one stays, whether it waits for an attempt or never had one', async () => {
+  it('keeps a pending delivery, whether it waits for an attempt or was never attempted', async () => {
     const subscriber = await createSubscriber(service);
     const { webhook, store } = subscriber;
     const [waiting = '', delivered = ''] = await store([{}, {}, {}]);
@@ -80,7 +80,7 @@ describe('of old deliveries', () => {
     expect(await viewOf(subscriber)).toEqual({ pending: 2, delivered: 1, failed: 0 });
   });
 
-  it('one beyond the cursor stays: a run that starts there sends what has no row', async () => {
+  it('keeps a delivery after the cursor, because a run that starts at the cursor would send its movement again', async () => {
     const { webhook, store } = await createSubscriber(service);
     const [first = '', , third = '', fourth = ''] = await store([{}, {}, {}, {}]);
     const deliveries = [first, third, fourth].map((transactionId) => ({
@@ -92,7 +92,7 @@ describe('of old deliveries', () => {
     expect(await idsOf(webhook.id)).toEqual([third, fourth]);
   });
 
-  it('one that was attempted lately stays', async () => {
+  it('keeps a delivery that was attempted recently', async () => {
     const { webhook, store } = await createSubscriber(service);
     const [old = '', again = ''] = await store([{}, {}]);
     await record(
@@ -104,7 +104,7 @@ describe('of old deliveries', () => {
     expect(await idsOf(webhook.id)).toEqual([again]);
   });
 
-  it('one that an open replay has still to reach stays until the replay is finished', async () => {
+  it('keeps a delivery that an open replay has yet to reach until the replay is finished', async () => {
     const { webhook, store } = await createSubscriber(service);
     const [before = '', inside = ''] = await store([{ dateReaded: '2026-01-01 00:00:00' }, {}]);
     await record(
@@ -122,7 +122,7 @@ describe('of old deliveries', () => {
     ]);
   });
 
-  it('those of a deleted webhook go too if they were pending, and then the webhook with all of its rows', async () => {
+  it('removes the deliveries of a deleted webhook, also pending ones, and then the webhook with all of its rows', async () => {
     const subscriber = await createSubscriber(service);
     const { key, customerId, webhook, store } = subscriber;
     const [waiting = ''] = await store([{}, {}]);
@@ -141,7 +141,7 @@ describe('of old deliveries', () => {
     expect(Object.values(await countRows(service, customerId, tables))).toEqual(tables.map(() => 0));
   });
 
-  it('a deleted webhook that matched a younger movement stays, so that its cancelled deliveries can be read', async () => {
+  it('keeps a deleted webhook that matched a younger movement, so that its cancelled deliveries can be read', async () => {
     const { key, webhook, store } = await createSubscriber(service);
     const [, young = ''] = await store([{}, { dateReaded: YOUNG }]);
     await service.call('DELETE', `/v1/webhooks/${webhook.id}`, { key });
@@ -150,7 +150,7 @@ describe('of old deliveries', () => {
     expect(body.delivery.status).toBe('cancelled');
   });
 
-  it('filters that apply to nothing any more go, and finished replays', async () => {
+  it('removes filters that no longer apply to anything, and finished replays', async () => {
     const { key, webhook, store } = await createSubscriber(service);
     const { database } = service.runtime;
     const ids: string[] = [];
@@ -176,7 +176,7 @@ describe('of old deliveries', () => {
     expect(await query('SELECT 1 FROM replays WHERE webhook_id = ?', webhook.id)).toEqual([]);
   });
 
-  it('nothing goes where they are kept for ever, and attempts alone where only these are not', async () => {
+  it('removes nothing when deliveries are kept for ever, and only attempts when only deliveries are', async () => {
     const subscriber = await createSubscriber(service);
     const { key, webhook, store } = subscriber;
     const [id = ''] = await store([{}]);
@@ -193,7 +193,7 @@ describe('of old deliveries', () => {
 });
 
 describe('retention', () => {
-  it('in several processes, while deliveries are requested again, counts and loses nothing', async () => {
+  it('counts right and loses no delivery in several processes while deliveries are requested again', async () => {
     const { customerId, webhook, store } = await createSubscriber(service);
     const caller = actFor(customerId, { source: 'console', name: 'ayse' });
     const ids = await store(1_200);

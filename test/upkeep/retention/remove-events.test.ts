@@ -9,8 +9,8 @@ import { removeAt } from './kept.ts';
 const service = useService({ roles: ['api'] });
 const now = new Date(Date.now() + 91 * 24 * 60 * 60 * 1_000);
 
-describe('operational events', () => {
-  it('are removed with their deliveries when they are old, unless they are still to be sent', async () => {
+describe('old operational events', () => {
+  it('are removed with their deliveries, unless they are still to be sent', async () => {
     const { database } = service.runtime;
     const { webhook, customerId } = await createSubscriber(service, NOWHERE, { event: 'OPERATIONAL' });
     for (let at = 0; at < 4; at += 1)
@@ -45,7 +45,7 @@ describe('operational events', () => {
   });
 
   it.each(['BALANCE_UPDATED', 'OPERATIONAL'])(
-    'go with a deleted %s webhook, and its secret and endpoint',
+    'are removed with a deleted %s webhook, and so are its secret and endpoint',
     async (event) => {
       const { database } = service.runtime;
       const { key, webhook, customerId, accountId } = await createSubscriber(service, NOWHERE, { event });

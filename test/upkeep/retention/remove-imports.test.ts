@@ -43,8 +43,8 @@ const rowsOf = async (id: string) => [
   (await query('SELECT 1 FROM import_errors WHERE import_id = ?', id)).length,
 ];
 
-describe('of old imports', () => {
-  it('those that have ended go, with the errors and the staged bodies', async () => {
+describe('retention of imports', () => {
+  it('removes old ended imports with their errors and staged bodies', async () => {
     const failed = await oldImport('failed');
     const done = await oldImport('done');
     expect(await remove()).toMatchObject({ imports: 2 });
@@ -55,26 +55,26 @@ describe('of old imports', () => {
     expectProblem(await service.call('GET', `/v1/imports/${failed.id}`, { key: failed.key }), 404);
   });
 
-  it.each(['queued', 'running'])('one that is %s stays, however old', async (status) => {
+  it.each(['queued', 'running'])('keeps an import that is %s, however old', async (status) => {
     const { id } = await oldImport(status);
     await remove();
     expect(await rowsOf(id)).toEqual([1, 40, 40]);
   });
 
-  it('one that has ended lately stays, although it was received long ago', async () => {
+  it('keeps an import that has ended recently, although it was received long ago', async () => {
     const { id } = await oldImport('failed');
     await query("UPDATE imports SET finished_at = '2026-05-20' WHERE id = ?", id);
     await remove();
     expect(await rowsOf(id)).toEqual([1, 40, 40]);
   });
 
-  it('a failed one whose body is being removed cannot be retried with what is left of it', async () => {
+  it('does not let a failed import be retried with the rest of a body that is being removed', async () => {
     const { key, id } = await oldImport('failed');
     const [removed, retried] = await Promise.all([
       remove(),
       service.call('POST', `/v1/imports/${id}/retry`, { key }),
     ]);
-    // Whoever came first: either the whole body is there, or the import is not queued.
+    // Whichever came first, either the whole body is there or the import is not queued.
     if (retried.status === 202) expect([removed.imports, (await rowsOf(id))[1]]).toEqual([0, 40]);
     else expect([404, 409]).toContain(retried.status);
   });

@@ -30,8 +30,8 @@ const deliver = ({ webhook }: Subscriber, ids: readonly string[]) =>
     ids.map((transactionId) => ({ transactionId, status: 'delivered' })),
   );
 
-describe('of old movements', () => {
-  it('the statements go too, once none of their days has a movement', async () => {
+describe('retention of movements', () => {
+  it('removes the statements too, once none of their days has a movement', async () => {
     const subscriber = await createSubscriber(service);
     const [old = '', held = ''] = await subscriber.store([{}, {}]);
     await query("UPDATE transactions SET date_issue = '2026-01-10' WHERE id = ?", old);
@@ -63,7 +63,7 @@ describe('of old movements', () => {
     expect(await days()).toEqual(['2026-05-20']);
   });
 
-  it('those that were sent go, and those that were stored or issued lately stay', async () => {
+  it('removes old movements that were sent, and keeps those that were stored or issued recently', async () => {
     const subscriber = await createSubscriber(service);
     const [old = '', issuedLately = '', young = ''] = await subscriber.store([{}, {}, { dateReaded: YOUNG }]);
     await query("UPDATE transactions SET date_issue = '2026-05-20' WHERE id = ?", issuedLately);
@@ -87,20 +87,23 @@ describe('of old movements', () => {
           { transactionId: ids[2] ?? '', status: 'delivered' },
         ]),
     ],
-  ])('none goes from the first one on that a webhook needs which %s', async (_, status, prepare) => {
-    const subscriber = await createSubscriber(service, NOWHERE, {}, {});
-    const { webhookIds, customerId, store } = subscriber;
-    const [needing = '', other = ''] = webhookIds;
-    const ids = await store(3);
-    await query('UPDATE webhooks SET status = ? WHERE id = ?', status, needing);
-    await deliver({ ...subscriber, webhook: { id: other, customerId } }, ids);
-    await prepare(subscriber, ids);
-    await remove();
-    const waits = (await query('SELECT 1 FROM retries WHERE webhook_id = ?', needing)).length > 0;
-    expect(await storedOf(subscriber)).toEqual(waits ? ids.slice(1) : ids);
-  });
+  ])(
+    'removes no movement from the first one on that is needed by a webhook which %s',
+    async (_, status, prepare) => {
+      const subscriber = await createSubscriber(service, NOWHERE, {}, {});
+      const { webhookIds, customerId, store } = subscriber;
+      const [needing = '', other = ''] = webhookIds;
+      const ids = await store(3);
+      await query('UPDATE webhooks SET status = ? WHERE id = ?', status, needing);
+      await deliver({ ...subscriber, webhook: { id: other, customerId } }, ids);
+      await prepare(subscriber, ids);
+      await remove();
+      const waits = (await query('SELECT 1 FROM retries WHERE webhook_id = ?', needing)).length > 0;
+      expect(await storedOf(subscriber)).toEqual(waits ? ids.slice(1) : ids);
+    },
+  );
 
-  it('those go that no webhook matches, and those of a webhook that was deleted', async () => {
+  it('removes movements that no webhook matches, and those of a deleted webhook', async () => {
     const rare = await createSubscriber(service, NOWHERE, { event: 'NEW_DEBIT' });
     await rare.store(3);
     const deleted = await createSubscriber(service);
@@ -130,7 +133,7 @@ describe('a removed movement that is sent again', () => {
     return subscriber;
   }
 
-  it('is refused in JSON, and named', async () => {
+  it('is refused in JSON, and the answer names it', async () => {
     const { key, accountId } = await afterRemoval();
     const body = { transactions: statement(accountId) };
     // This process may have cached the accounts, with what was removed by then: the import is then staged, and its row rejected.
@@ -161,10 +164,10 @@ describe('a removed movement that is sent again', () => {
   });
 });
 
-describe('the listing, while movements are removed', () => {
+describe('the listing of movements', () => {
   const SIZE = 7;
 
-  it('shows what is left by number and by Link, and its segments have the right counts', async () => {
+  it('shows the remaining movements by number and by Link while others are removed, and its segments have the right counts', async () => {
     const { database } = service.runtime;
     const subscriber = await createSubscriber(service, NOWHERE, { event: 'NEW_DEBIT' });
     const { key, customerId, accountId, store } = subscriber;
@@ -195,7 +198,7 @@ describe('the listing, while movements are removed', () => {
     const left = await storedOf(subscriber);
     expect(left).toEqual(last.map(({ id }) => id).filter((id) => Number(id) % 5 === 0 || ids.includes(id)));
 
-    // A cursor from before still leads on, past what is gone.
+    // An earlier cursor still works, and skips the removed movements.
     const rest = await readAll(service, key, first.next ?? '');
     const end = BigInt(first.rows.at(-1)?.id ?? 0);
     expect(rest.map(({ id }) => id)).toEqual(left.filter((id) => BigInt(id) > end));

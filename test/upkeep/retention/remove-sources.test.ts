@@ -68,9 +68,9 @@ async function createSource(
 const ALL = { imports: 2, source_files: 2, source_runs: 1, sources: 1, source_accounts: 1 };
 const NONE = { imports: 0, source_files: 0, source_runs: 0, sources: 0, source_accounts: 0 };
 
-describe('of a source', () => {
+describe('for a source,', () => {
   it.each(['active', 'paused'])(
-    'that is %s, what its files are known by stays when their imports go',
+    'retention keeps the records of its known files while it is %s, although their imports are removed',
     async (status) => {
       const { rows } = await createSource({ status });
       expect(await remove()).toMatchObject({ imports: 2, sources: 0 });
@@ -78,7 +78,7 @@ describe('of a source', () => {
     },
   );
 
-  it('imports stay until their files are marked, because the mark is made from them', async () => {
+  it('retention keeps imports until their files are marked, because the mark is made from them', async () => {
     const { rows } = await createSource({ status: 'paused', outcome: 'pending' });
     expect(await remove()).toMatchObject({ imports: 0 });
     expect(await rows()).toEqual(ALL);
@@ -88,7 +88,7 @@ describe('of a source', () => {
 });
 
 describe('a deleted source', () => {
-  it('goes with its runs and files when the last of its imports goes', async () => {
+  it('is removed with its runs and files when the last of its imports is', async () => {
     // A file that was not marked before is not marked any more.
     const { rows } = await createSource({ status: 'deleted', outcome: 'pending' });
     expect(await remove()).toMatchObject({ imports: 2, sources: 1 });
@@ -96,8 +96,8 @@ describe('a deleted source', () => {
   });
 
   it.each([
-    ['an import of it ended lately', { importEnded: LATELY }, ALL],
-    ['its last run was lately', { lastRun: LATELY }, { ...ALL, imports: 0 }],
+    ['an import of it has ended recently', { importEnded: LATELY }, ALL],
+    ['its last run is recent', { lastRun: LATELY }, { ...ALL, imports: 0 }],
   ])('stays while %s', async (_, fields, left) => {
     const { rows } = await createSource({ status: 'deleted', ...fields });
     expect(await remove()).toMatchObject({ sources: 0 });

@@ -19,13 +19,13 @@ async function repeatTen(work: number, lastedMinutes: number): Promise<{ took: n
   return { took: performance.now() - began, rows };
 }
 
-it('work rests for four times as long as it takes', async () => {
+it('background work rests for four times as long as it takes', async () => {
   const { took, rows } = await repeatTen(6, 0);
   expect(took).toBeGreaterThan(10 * 6 * 5 * 0.9);
   expect(rows).toBe(250);
 });
 
-it('work that goes on for long rests less, and has larger steps', async () => {
+it('background work that goes on for long rests less, and takes larger steps', async () => {
   const normal = await repeatTen(6, 0);
   const behind = await repeatTen(6, 11);
   const farBehind = await repeatTen(6, 31);
