@@ -7,7 +7,13 @@ import { formatAmount, parseHundredths } from '../statements/values.ts';
 import { MissingView, SurplusView } from './book-differences.ts';
 import { findPeriodsOf } from './find-periods.ts';
 import { type Arrival, findLateAt, LEARNED_FROM } from './late-statements.ts';
-import { type ChainStatement, type Completeness, type Period, summarisePeriods } from './statement-chain.ts';
+import {
+  type ChainStatement,
+  type Completeness,
+  findBegunWithin,
+  type Period,
+  summarisePeriods,
+} from './statement-chain.ts';
 
 /** The statements of an account, and whether they are complete. */
 
@@ -131,6 +137,13 @@ const CHAIN = `
     AND closing_balance IS NOT NULL
   ORDER BY account_id, kind, to_date, id`;
 
+/** Entries of some days whose movements also came with other statements. Indexes: repeated_entries_day, then the primary key. */
+const REPEATED = `
+  SELECT r.transaction_id, r.statement_id, d.statement_id AS first_statement_id
+  FROM repeated_entries r FORCE INDEX (repeated_entries_day)
+  LEFT JOIN transaction_details d ON d.transaction_id = r.transaction_id
+  WHERE r.account_id = ? AND r.date_issue IN (?)`;
+
 /** How many rows are read in one pass of the event loop. */
 const ROWS_PER_PASS = 1_000;
 
@@ -167,13 +180,35 @@ export async function readCompleteness(
       debits: parseHundredths(row.debits),
       difference: row.difference === null ? null : parseHundredths(row.difference),
       entries: row.entries,
+      sharesDayWith: [],
     });
   }
+  await readShared(sql, accountId, statements);
   const { from, to } = between;
   const periods = (await findPeriodsOf(accountId, statements)).filter(
     (period) => (from === null || period.to >= from) && (to === null || period.from <= to),
   );
   return { status: summarisePeriods(periods), periods };
+}
+
+/** Fills `sharesDayWith` of the statements that begin within another one. */
+async function readShared(sql: Sql, accountId: string, statements: ChainStatement[]): Promise<void> {
+  const begun = findBegunWithin(statements);
+  if (begun.length === 0) return;
+  const days = [...new Set(begun.map(({ from }) => from))];
+  const rows = await sql.query<
+    { transaction_id: string; statement_id: string; first_statement_id: string | null }[]
+  >(REPEATED, [accountId, days]);
+  const byMovement = new Map<string, Set<string>>();
+  for (const { transaction_id, statement_id, first_statement_id } of rows) {
+    const ids = byMovement.get(transaction_id) ?? new Set();
+    byMovement.set(transaction_id, ids.add(statement_id));
+    if (first_statement_id !== null) ids.add(first_statement_id);
+  }
+  for (const it of begun) {
+    const sharing = [...byMovement.values()].filter((ids) => ids.has(it.id));
+    it.sharesDayWith = [...new Set(sharing.flatMap((ids) => [...ids]))].filter((id) => id !== it.id);
+  }
 }
 
 /** Index: statements_time, from its end. */

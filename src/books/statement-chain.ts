@@ -25,6 +25,8 @@ export interface ChainStatement {
   /** By how much the entries miss the closing balance; null: they match. */
   difference: bigint | null;
   entries: number;
+  /** The ids of statements that have bookings of the first day of this statement in common with it. See `findBegunWithin`. */
+  sharesDayWith: readonly string[];
 }
 
 export type PeriodStatus = 'complete' | 'gap' | 'overlap' | 'contradiction';
@@ -84,7 +86,7 @@ export function findPeriods(statements: readonly ChainStatement[]): Period[] {
     if (
       covering === null ||
       run.from > covering.to ||
-      (run.from === covering.to && !balances.has(run.opening))
+      (run.from === covering.to && !balances.has(run.opening) && !sharesFirstDay(run, covering))
     ) {
       if (covering !== null) periods.push(gapBetween(covering, run));
       periods.push(...viewRun(run));
@@ -95,10 +97,44 @@ export function findPeriods(statements: readonly ChainStatement[]): Period[] {
     for (const balance of run.balances) balances.add(balance);
     const overlap = compareOverlap(covering, run);
     if (overlap !== null) periods.push(overlap);
-    if (run.to > covering.to) covering = run;
+    if (run.to <= covering.to) continue;
+    if (overlap === null) periods.push(continuationOf(covering, run));
+    covering = run;
   }
   return periods.toSorted((one, other) => compare(one.from, other.from) || compare(one.to, other.to));
 }
+
+/**
+ * Finds the statements whose opening balance is not the closing balance of another one, and whose first day lies within an earlier
+ * statement. Both may have bookings of this day: a bank lists a time again from the last day of the statement before on.
+ */
+export function findBegunWithin(statements: readonly ChainStatement[]): ChainStatement[] {
+  const byClosing = groupBy(statements, ({ closing }) => closing);
+  const byFrom = statements.toSorted((one, other) => compare(one.from, other.from));
+  let coveredTo = '';
+  let earlier = 0;
+  return byFrom.filter((it) => {
+    for (; (byFrom[earlier] as ChainStatement).from < it.from; earlier += 1) {
+      const { to } = byFrom[earlier] as ChainStatement;
+      if (to > coveredTo) coveredTo = to;
+    }
+    return it.from <= coveredTo && (byClosing.get(it.opening) ?? []).every((other) => other === it);
+  });
+}
+
+const sharesFirstDay = (run: Run, covering: Run): boolean =>
+  covering.statements.some(({ id }) => run.statements[0]?.sharesDayWith.includes(id));
+
+/** The time of a run after the last day of another run that it agrees with. That day may be in both statements. */
+const continuationOf = (covering: Run, run: Run): Period => ({
+  status: 'complete',
+  from: covering.to,
+  to: run.to,
+  opening: covering.closing,
+  closing: run.closing,
+  difference: 0n,
+  statements: run.statements,
+});
 
 /** Summarizes the periods of an account. */
 export function summarisePeriods(periods: readonly Period[]): Completeness {
@@ -454,6 +490,7 @@ function compareOverlap(covering: Run, run: Run): Period | null {
     other !== undefined &&
     countEntries(run.statements) >= countEntries(about) &&
     about.every((it) => it.to !== run.to || it.closing !== run.closing);
+  if (!isContradiction && sharesFirstDay(run, covering)) return null;
   const [opening, closing] = [run.opening, run.closing];
   return {
     status: isContradiction ? 'contradiction' : 'overlap',

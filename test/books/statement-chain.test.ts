@@ -30,6 +30,7 @@ const statement = (
     debits: 0n,
     difference: null,
     entries: 1,
+    sharesDayWith: [],
     ...fields,
   };
 };

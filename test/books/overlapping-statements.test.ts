@@ -1,0 +1,76 @@
+import { expect, it } from 'vitest';
+import { areBooksRight, verifyBooks } from '../../src/books/verify-books.ts';
+import { ACCOUNT_IBAN } from '../support/day-statement.ts';
+import { createAccount, importDone } from '../support/movements.ts';
+import { useService } from '../support/service.ts';
+
+const service = useService({ roles: ['api', 'importer'] });
+
+/** The bookings of an account by day of March 2026, after which the balance is 1,000 more than their sum. */
+const BOOKED: readonly (readonly [day: number, amount: number])[] = [
+  [2, 200],
+  [2, -140],
+  [3, 250],
+  [3, 45],
+  [4, -55],
+  [5, 10],
+  [6, -20],
+];
+const balanceAfter = (count: number) =>
+  BOOKED.slice(0, count).reduce((sum, [, amount]) => sum + amount, 1_000);
+
+/** One MT940 statement of the bookings from a position to another. */
+function download(number: string, from: number, to: number): string {
+  const day = (at: number) => `26030${BOOKED[at]?.[0]}`;
+  const money = (amount: number) => `${Math.abs(amount)},00`;
+  return [
+    ...[':20:X', `:25:${ACCOUNT_IBAN}`, `:28C:${number}`],
+    `:60F:C${day(from)}TRY${money(balanceAfter(from))}`,
+    ...BOOKED.slice(from, to).map(
+      ([, amount], at) => `:61:${day(from + at)}${amount < 0 ? 'D' : 'C'}${money(amount)}NMSCNONREF`,
+    ),
+    `:62F:C${day(to - 1)}TRY${money(balanceAfter(to))}`,
+    ...['-', ''],
+  ].join('\r\n');
+}
+
+it.each([
+  ['by one day', [download('1', 0, 4), download('2', 2, 5)]],
+  ['by one day, and the later file comes first', [download('2', 2, 5), download('1', 0, 4)]],
+  ['by a part of one day', [download('1', 0, 3), download('2', 2, 5)]],
+  ['by two days', [download('1', 0, 5), download('2', 2, 7)]],
+  ['by one day, twice', [download('1', 0, 4), download('2', 2, 5), download('3', 4, 7)]],
+  ['by one day, without numbers', [download('0', 0, 4), download('0', 2, 5)]],
+])('statements that overlap %s are complete, and the books are right', async (_overlap, files) => {
+  const { api_key: key, customer } = await service.customer();
+  const { id } = await createAccount(service, key, { iban: ACCOUNT_IBAN });
+  for (const body of files) {
+    const sent = await service.call('POST', '/v1/imports', { key, body, type: 'application/octet-stream' });
+    await importDone(service, key, sent.body.import.id);
+  }
+  const { completeness } = (await service.call('GET', `/v1/accounts/${id}/completeness`, { key })).body;
+  expect(completeness).toMatchObject({ status: 'complete' });
+  expect(new Set(completeness.periods.map(({ status }: { status: string }) => status))).toEqual(
+    new Set(['complete']),
+  );
+  expect(completeness.periods.at(-1).closing_balance).toBe(
+    `${balanceAfter(files.some((it) => it.includes('260306')) ? 7 : 5)}.00`,
+  );
+  const between = { from: null, to: null };
+  const report = await verifyBooks(service.runtime.database, String(customer.id), between);
+  expect(areBooksRight(report), JSON.stringify(report)).toBe(true);
+});
+
+it('a missing statement between two statements of one day is still a gap', async () => {
+  const { api_key: key } = await service.customer();
+  const { id } = await createAccount(service, key, { iban: ACCOUNT_IBAN });
+  for (const body of [download('1', 0, 3), download('3', 4, 6)]) {
+    const sent = await service.call('POST', '/v1/imports', { key, body, type: 'application/octet-stream' });
+    await importDone(service, key, sent.body.import.id);
+  }
+  const { completeness } = (await service.call('GET', `/v1/accounts/${id}/completeness`, { key })).body;
+  expect(completeness).toMatchObject({ status: 'incomplete' });
+  expect(completeness.periods).toContainEqual(
+    expect.objectContaining({ status: 'gap', difference: '45.00' }),
+  );
+});
