@@ -129,7 +129,7 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
     const file = join(sourcesDir, 'credentials.json');
     await writeFile(file, 'hunter2');
     const reason = reasonOf(await create('--path', 'x', '--credentials-file', file));
-    expect(reason).toBe('error: --credentials-file must be a JSON object, such as {"path":"inbox"}.');
+    expect(reason).toBe('error: --credentials-file must be a JSON object, such as {"password":"…"}.');
   });
 
   it('a failed run makes the exit code 1', async () => {

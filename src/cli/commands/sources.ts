@@ -134,7 +134,7 @@ const createSourceCommand = (context: CommandContext) =>
     });
 
 function readSettings({ path, settings }: CreateOptions): object {
-  const given = settings === undefined ? {} : parseObject('--settings', settings);
+  const given = settings === undefined ? {} : parseObject('--settings', settings, '{"path":"inbox"}');
   return path === undefined ? given : { ...given, path };
 }
 
@@ -144,17 +144,17 @@ async function readCredentials(path: string | undefined): Promise<object | undef
   const text = await readFile(path, 'utf8').catch((error: NodeJS.ErrnoException) => {
     throw new Failure(`--credentials-file ${path} cannot be read (${error.code}).`);
   });
-  return parseObject('--credentials-file', text);
+  return parseObject('--credentials-file', text, '{"password":"…"}');
 }
 
-function parseObject(option: string, text: string): object {
+function parseObject(option: string, text: string, example: string): object {
   try {
     const value: unknown = JSON.parse(text);
     if (typeof value === 'object' && value !== null && !Array.isArray(value)) return value;
   } catch {
     // Explained below. The text is not repeated, because it may be secret.
   }
-  throw new Failure(`${option} must be a JSON object, such as {"path":"inbox"}.`);
+  throw new Failure(`${option} must be a JSON object, such as ${example}.`);
 }
 
 /** `ledgerbell sources list` */
