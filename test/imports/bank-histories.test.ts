@@ -394,9 +394,9 @@ async function checkChain(
   );
 }
 
-describe('the files of a bank', () => {
+describe("a bank's files", () => {
   it(
-    `give what it has booked, or say what may differ, in ${HISTORIES} histories`,
+    `have all bookings stored once, or reported as uncertain, in ${HISTORIES} histories`,
     async () => {
       await fc.assert(fc.asyncProperty(history, check), { numRuns: HISTORIES, seed: SEED });
       // Most is certain, so that the histories prove something.

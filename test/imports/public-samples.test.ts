@@ -42,10 +42,10 @@ function* partsOf(text: string, isTable: boolean): Generator<[name: string, byte
 }
 
 // A file without a test is a failure.
-if (!isPresent) it.skip('needs public statement files beside the repository');
+if (!isPresent) it.skip('the public statement files are present beside the repository');
 
 it.runIf(isPresent).each(files.map((path) => [basename(path), path]))(
-  'the movements of %s are stored once, and its statements give no alarm when they come again',
+  'the movements of %s are stored once, and a second import of it causes no alarm',
   async (_, path) => {
     const customer = await createStatementCustomer(service, formats);
     const isTable = /\.csv$/i.test(path);

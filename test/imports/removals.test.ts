@@ -80,7 +80,7 @@ const TWO_ALIKE: TestEntry[] = [
   { day: 1, amount: 10 },
 ];
 
-it('movements that were removed between two chunks are not taken for known any more', async () => {
+it('movements that were removed between two chunks are no longer taken for known', async () => {
   const { customerId, importFile, interruptOnce } = await createCustomer();
   await importFile(mt940(TWO_ALIKE));
   const rows = await query<{ id: string }>(
@@ -109,10 +109,10 @@ it('movements that were removed between two chunks are not taken for known any m
 });
 
 it.each([
-  ['of a file that is read once', 1],
-  ['of a file whose days are known', 3],
+  ['a file that is read once', 1],
+  ['a file whose days are known', 3],
 ])(
-  'a movement that another import stores between two chunks is known, and those before are still the own ones: %s',
+  "a movement that another import stores between two chunks is known, and the import's earlier movements stay its own: %s",
   async (_, reading) => {
     const { customerId, importFile, interruptOnce } = await createCustomer();
     const [first, second] = TWO_ALIKE as [TestEntry, TestEntry];
@@ -154,7 +154,7 @@ it('rows of a time that retention removes between two chunks are rejected, and n
   expect((await movements()).some(({ date_issue }) => date_issue === '2026-03-01')).toBe(false);
 });
 
-it('rows of an account that is to be deleted between two chunks are rejected', async () => {
+it('rows of an account whose deletion is requested between two chunks are rejected', async () => {
   const { key, customerId, accountId, importFile, interruptOnce } = await createCustomer();
   const second = await createAccount(service, key, { iban: SECOND_IBAN });
   interruptOnce(() =>
@@ -173,7 +173,7 @@ it('rows of an account that is to be deleted between two chunks are rejected', a
   expect(stored).toEqual([{ account_id: accountId }]);
 });
 
-it('an account that is gone between two chunks does not end the import of a file that a source has collected', async () => {
+it('an account that is deleted between two chunks does not end the import of a file from a source', async () => {
   const { key, customerId, accountId, importFile, interruptOnce } = await createCustomer();
   const second = await createAccount(service, key, { iban: SECOND_IBAN });
   const { insertId } = (await query(

@@ -11,7 +11,7 @@ const HISTORIES = Number(process.env.HISTORIES ?? 500);
 const SEED = Number(process.env.SEED ?? 20_261_124);
 
 test(
-  `in ${HISTORIES} histories of a bank, no movement is lost or doubled silently`,
+  `in ${HISTORIES} histories of a bank, no movement is silently lost or stored twice`,
   () => {
     let groups = 0;
     let assumed = 0;
@@ -80,7 +80,7 @@ function isFound(decide: typeof identify): boolean {
 }
 
 test.each(BREAKS)(
-  'the traps or the histories find a break of the rule: %s',
+  'the traps or the histories detect a broken identity rule: %s',
   async (_, file, rule, instead) => {
     const folder = mkdtempSync(join(process.cwd(), 'test/imports/identity/broken-'));
     try {
