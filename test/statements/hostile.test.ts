@@ -38,7 +38,7 @@ async function measure(text: string, format: StatementFormat): Promise<number> {
 
 describe.each(FORMATS)('a file of $name', ({ name, beginnings, parse, endless }) => {
   // If the time grew with the square of the length, each of these files would take several seconds.
-  it.each(FILLS)('a file that is filled with %j is read to its end', { timeout: 6_000 }, async (fill) => {
+  it.each(FILLS)('filled with %j is read to its end', { timeout: 6_000 }, async (fill) => {
     for (const beginning of beginnings) {
       const [last = ''] = beginning.split('\n').slice(-1);
       const line = `${fill.repeat(LINE / fill.length)}x\n`;
@@ -46,14 +46,11 @@ describe.each(FORMATS)('a file of $name', ({ name, beginnings, parse, endless })
     }
   });
 
-  it.each(endless?.pieces ?? [])(
-    'a file that repeats %j, without a line end, is read to its end',
-    async (piece) => {
-      for (const beginning of endless?.beginnings ?? []) {
-        const events = await readEvents(parse, beginning + piece.repeat(300_000 / piece.length), [1_000]);
-        for (const [type, count] of Object.entries(endless?.counts ?? {}))
-          expect(countOf(events, type as StatementEvent['type'])).toBe(count);
-      }
-    },
-  );
+  it.each(endless?.pieces ?? [])('that repeats %j without a line end is read to its end', async (piece) => {
+    for (const beginning of endless?.beginnings ?? []) {
+      const events = await readEvents(parse, beginning + piece.repeat(300_000 / piece.length), [1_000]);
+      for (const [type, count] of Object.entries(endless?.counts ?? {}))
+        expect(countOf(events, type as StatementEvent['type'])).toBe(count);
+    }
+  });
 });

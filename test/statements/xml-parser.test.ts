@@ -28,7 +28,7 @@ function readFile(): { isHashTable: boolean } {
   return { isHashTable: isHashTable(parser) };
 }
 
-it('the XML parser is never a hash table, however many parsers have come and gone', async () => {
+it('the XML parser object never becomes a hash table, however many parsers were created before', async () => {
   for (let file = 1; file <= 10; file += 1) {
     expect({ file, ...readFile() }).toEqual({ file, isHashTable: false });
     await forgetLayouts();

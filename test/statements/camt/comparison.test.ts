@@ -5,9 +5,9 @@ const FOLDER = new URL('../../../../shared/samples/camt-genkgo/', import.meta.ur
 const files = readFiles(FOLDER);
 const comparisons = readFiles(FOLDER, '.json');
 
-describe.skipIf(comparisons.size === 0)('another library and this one agree on a public CAMT file', () => {
+describe.skipIf(comparisons.size === 0)('a public CAMT file that another library has also read', () => {
   it.each([...comparisons.keys()])(
-    '%s has the same dates, amounts, directions and counterparties',
+    'has the same dates, amounts, directions and counterparties in both: %s',
     async (name) => {
       const events = await parse(files.get(name.replace('.json', '.xml')) ?? '');
       // That library lists the entries of the last statement only.
