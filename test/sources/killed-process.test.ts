@@ -78,7 +78,7 @@ const newSource = async (base: string) =>
     ).source.id,
   );
 
-it('a file that was staged and not recorded is neither lost nor imported twice', async () => {
+it('a file that was staged but not recorded is neither lost nor imported twice', async () => {
   const first = startService();
   const base = await first.url();
   const id = await newSource(base);

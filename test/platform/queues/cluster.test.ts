@@ -74,7 +74,7 @@ async function prepare(path: string) {
   return { send, allHave, received };
 }
 
-it('every command stays in one slot, and the delivery queues lie on several nodes', async () => {
+it('every Redis command stays in one slot, and the delivery queues lie on several nodes', async () => {
   const { send, allHave } = await prepare('/slots');
   const commands = new Map<string, string[]>();
   const monitors = await Promise.all(
