@@ -150,7 +150,7 @@ describe('a dry run of a statement', () => {
     const { dryRun, importFile } = await customer();
     await importFile(mt940([{ day: 1, amount: 10, reference: 'A' }], { interim: true }));
     const others = Array.from({ length: 1_200 }, (_, at): TestEntry => ({ day: 2, amount: at + 1 }));
-    // The first is another one than A. The last, in the next chunk, has no reference and is A.
+    // The first entry is not A. The last entry, in the next chunk, has no reference and is A.
     const file = mt940(
       [{ day: 1, amount: 10, reference: 'B' }, ...others, { day: 1, amount: 10, reference: 'NONREF' }],
       { interim: true },

@@ -323,9 +323,9 @@ describe('simultaneous requests with equal Idempotency-Keys', () => {
       uploadOf(other.customerId, [movement(other.accountId)], { idempotencyKey: 'same' }),
       same(),
     ];
-    // With one connection, each looks for an earlier import with its key before the first of them is stored.
+    // With one connection, each import looks for an earlier import with its key before the first of them is stored.
     const { outcomes } = await withPool(1, 'DO 0', (database) => storeTogether(uploads, database));
-    // The second is to be staged. Staging then finds the import of the first.
+    // The second import must be staged. Staging then finds the first import.
     expect(outcomes.map((it) => it?.outcome ?? null).toSorted()).toEqual(
       [null, 'stored', 'stored'].toSorted(),
     );

@@ -69,9 +69,9 @@ it('a file that keeps its parser thread busy for too long fails, and other files
 
 it('a file that keeps its parser thread busy after its first events fails, and the thread is not used again', async () => {
   const formats = createThreadedFormats([], { deadline: 500 });
-  // A thread may need longer than that to start.
+  // A thread may need longer than the deadline to start.
   while ((await readAll(formats, FILE).catch(() => [])).length === 0);
-  // Lines of a text without an end, of which the thread has nothing to show.
+  // Lines of an endless text, for which the thread returns no events.
   async function* silent() {
     yield Buffer.from(FILE);
     yield Buffer.alloc(200_000_000, 'A LINE\r\n');

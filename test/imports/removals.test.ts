@@ -18,7 +18,7 @@ const query = <T>(sql: string, ...values: unknown[]) => service.runtime.database
 
 const SECOND_IBAN = 'TR630006200000099000000101';
 
-/** Amounts that nothing else has, on the second day. With what comes before, more than a chunk. */
+/** Amounts that occur nowhere else, on the second day. Together with the rows before them they exceed a chunk. */
 const OTHERS: TestEntry[] = Array.from({ length: 1_100 }, (_, at) => ({ day: 2, amount: 1_000 + at }));
 
 /** Reads files in two pieces: what comes after the 1,050th entry is read only when the first chunk is stored and `between` is over. */
@@ -55,7 +55,7 @@ async function createCustomer() {
         customerId,
       )
     )[0]?.id ?? '0';
-  /** @param reading which reading of the file is interrupted. One whose days hold something is read three times. */
+  /** @param reading which reading of the file is interrupted. A file whose days already hold movements is read three times. */
   const interruptOnce = (work: () => Promise<unknown>, reading = 1) => {
     let readings = 0;
     formats.between = async () => {
@@ -103,7 +103,7 @@ it('movements that were removed between two chunks are no longer taken for known
     3,
   );
   const [first, second] = TWO_ALIKE as [TestEntry, TestEntry];
-  // The first of the two is known when the first chunk is stored. The second one is not, because both are gone by then.
+  // The first of the two is known when the first chunk is stored. The second entry is not known, because both were removed by then.
   const done = await importFile(mt940([first, ...OTHERS, second]));
   expect(done).toMatchObject({ status: 'done', inserted: OTHERS.length + 1, duplicates: 1, rejected: 0 });
 });

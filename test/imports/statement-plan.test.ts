@@ -111,7 +111,7 @@ describe('the stored movements on the days of a file', () => {
     const { result, read, steps } = await watch((sql) => readBooks(sql, '11', [range], '1'));
     const movements = result.movements.length;
     expect(movements).toBeGreaterThan(40 * count);
-    // The index, the row, a look for its details, and the steps beyond the ranges.
+    // The index entry, the row, a lookup of its details, and the steps beyond the ranges.
     expect(read).toBeLessThan(3 * movements + 50);
     const plan = JSON.stringify(steps);
     const ofMovements = steps.find(({ table }) => table === 't');
@@ -176,7 +176,7 @@ describe('the stored movements on the days of a file', () => {
 
 describe('the movement that a reversal cancels', () => {
   it('is found by one index range per day', async () => {
-    // Those of other amounts, on each of the days.
+    // The movements of other amounts, on each of the days.
     await database.query(
       'INSERT INTO transactions (customer_id, account_id, import_id, unique_id, dc, amount, date_issue, date_readed) VALUES ?',
       [

@@ -49,7 +49,7 @@ it('customers take turns: a few rows of one customer do not wait for all files o
   const [many, few] = [await newCustomer(), await newCustomer()];
   for (let file = 0; file < FILES; file += 1) await many.send(`file-${file}`, ROWS);
   await few.send('few', 101);
-  // A slice of three seconds would be enough for all of it.
+  // A turn of three seconds would be enough for the whole file.
   const importer = startImporterWorker(service.runtime, createStatementFormats([]), { timeSlice: 200 });
   const done = async (customerId: string) =>
     (await importsOf(customerId)).every(({ status }) => status === 'done');

@@ -27,7 +27,7 @@ test('a complete installation is used as it is, and everybody can read it', asyn
   expect(build).toHaveBeenCalledTimes(1);
 });
 
-test('an installation by another user is used, and nothing is written', async () => {
+test('an installation in another folder is used, and nothing is written', async () => {
   const [own, theirs] = [await emptyFolder(), await emptyFolder()];
   await mkdir(join(theirs, 'server'));
   const build = fill('');

@@ -31,7 +31,7 @@ describe('a run of a folder source', () => {
     expect(await customer.read('inbox/failed/notes.doc.error.txt')).toMatch(/in no format that is supported/);
     expect(await customer.read('inbox/done/march.sta')).toBe(mt940(MARCH));
     expect((await customer.movements()).map(({ amount }) => amount)).toEqual(['150.00', '20.50']);
-    // The file failed, and not the source.
+    // The file failed, but the source did not.
     expect(await customer.source(id)).toMatchObject({
       consecutive_failures: 0,
       error: expect.stringMatching(/notes\.doc/),
@@ -131,7 +131,7 @@ describe('a run of a folder source', () => {
     await customer.drop('x.txt', 'x');
     await customer.run(id);
     expect(await customer.account()).toMatchObject({ error: expect.stringMatching(/^x\.txt: /) });
-    // A run that finds nothing leaves it.
+    // A run that finds nothing keeps the error.
     await customer.run(id);
     expect(await customer.account()).toMatchObject({ error: expect.stringMatching(/^x\.txt: /) });
     await customer.call('DELETE', `/v1/sources/${id}`);

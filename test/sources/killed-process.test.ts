@@ -10,7 +10,7 @@ import { useServiceProcesses } from '../support/service-processes.ts';
 import { until } from '../support/until.ts';
 import { IBAN, newDirectory, writeQuietly } from './folder-source.ts';
 
-/** A service in a process of its own, which is killed while it collects. Another one has to finish, after the lease has ended. */
+/** A service in a separate process, which is killed while it collects. A second service must finish after the lease has ended. */
 
 const { database, url } = useDatabase();
 const { start } = useServiceProcesses();

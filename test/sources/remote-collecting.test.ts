@@ -93,7 +93,7 @@ describe('a file on another server leads to a verified notification', () => {
     const folder = join(openSsh.folder, 'out');
     await mkdir(folder);
     await writeFile(join(folder, 'march.sta'), MARCH);
-    // Not so recent that the connector looks twice.
+    // An old modification time, so that the connector does not look twice.
     await utimes(join(folder, 'march.sta'), new Date(2026, 2, 4), new Date(2026, 2, 4));
     const source = await customer.createSource({
       kind: 'sftp',

@@ -113,7 +113,7 @@ it('a failing source backs off, and a healthy source beside it is collected on t
     return source.consecutive_failures > 0 && source;
   });
   expect(broken).toMatchObject({ error: expect.stringMatching(/^The folder broken has a symbolic link/) });
-  // Its schedule would be 10 s.
+  // The wait is longer than the schedule of 10 s.
   expect(Date.parse(broken.next_run_at) - Date.parse(broken.last_run_at)).toBeGreaterThan(45_000);
   for (const day of [2, 3]) {
     await customer.drop(`${day}.sta`, mt940([{ day, amount: day, reference: `B${day}` }]));

@@ -38,7 +38,7 @@ describe('the runs of a source', () => {
     expect(ids).toEqual(ids.toSorted((a, b) => b - a));
   });
 
-  it('are limited to the newest thousand', async () => {
+  it('are limited to a thousand', async () => {
     const customer = await newCustomer();
     const id = await customer.createSource();
     const { database } = service.runtime;

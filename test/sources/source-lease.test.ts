@@ -114,7 +114,7 @@ it('a file that is staged but not recorded is not staged again by the next run',
     },
   });
   expect(await source.run()).toBe('done');
-  // As if the process had ended between the two.
+  // As if the process had ended between staging and recording.
   await database.query('DELETE FROM source_files WHERE source_id = ?', [source.id]);
   await source.isDue();
   expect(await source.run()).toBe('done');
@@ -138,7 +138,7 @@ it('a large file whose import takes long is marked by a later run', async () => 
     secrets,
     guard: createAddressGuard({ allow: [] }),
     folderOf: () => null,
-    // No importer takes it.
+    // No importer runs, so the import stays unfinished.
     queueImport: async () => {},
     log,
     kinds: {

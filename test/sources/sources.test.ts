@@ -203,7 +203,7 @@ describe('POST /v1/sources/:id/run', () => {
       const [run] = await customer.runs(id);
       return run?.status === 'done' && run;
     });
-    // A run in progress is not the one that was asked for: it may have passed a file already.
+    // A run in progress does not count as the requested run, because it may have passed a file already.
     const { insertId } = await database.query<{ insertId: number }>(
       'INSERT INTO source_runs (source_id, customer_id) VALUES (?, ?)',
       [id, customer.customerId],

@@ -53,7 +53,7 @@ function damage(files: fc.Arbitrary<File>, marks: readonly string[]): fc.Arbitra
   });
 }
 
-/** Statements are not within one another, each one has its end, entries are within them, and these are possible. */
+/** Statements are not nested, each statement ends, entries are within statements, and each entry has a possible amount and date. */
 function expectPossible(events: readonly StatementEvent[]): void {
   let isOpen = false;
   for (const event of events) {

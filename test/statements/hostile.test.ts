@@ -15,7 +15,7 @@ const FILLS = [
   ...['\r\n', '/ ', ', ', '":"', '88,', '<A>', '</A>', '<b/>x', ']]>', '<![CDATA[x]]>'],
 ];
 
-/** A line is a little shorter than where parsers give up on it. */
+/** A line a little shorter than the limit of the parsers. */
 const LINE = 60_000;
 const LINES = 5;
 
@@ -24,7 +24,7 @@ async function* inParts(text: string): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 64 * 1024) yield bytes.subarray(at, at + 64 * 1024);
 }
 
-/** The length of the longest value of what a file says, with how it ended. */
+/** The length of the longest value in the events of a file. */
 async function measure(text: string, format: StatementFormat): Promise<number> {
   const file = { start: Buffer.from(text.slice(0, 8 * 1024)), bytes: inParts(text) };
   let longest = 0;

@@ -25,7 +25,7 @@ it('looking ahead returns the whole stream, however much of it was looked at', (
         async (beginning) => {
           const iterator = beginning[Symbol.asyncIterator]();
           for (let at = 0; at < count; at += 1) await iterator.next();
-          // As a decompressor does, which reads ahead.
+          // A decompressor also reads ahead.
           if (isAhead) iterator.next().catch(() => {});
         },
         150,

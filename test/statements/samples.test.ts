@@ -13,7 +13,7 @@ import { formatAmount } from '../../src/statements/values.ts';
 import { balanceDifferences, countOf, writeOut } from './statement-events.ts';
 
 const OWN = new URL('../samples/', import.meta.url).pathname;
-/** Public statement files, where they are at hand. */
+/** Public statement files, if they are present. */
 const PUBLIC = new URL('../../../shared/samples/', import.meta.url).pathname;
 
 const PROFILES = loadProfiles(undefined);
@@ -144,7 +144,7 @@ async function readAsImport(path: string) {
   return { counts, differences };
 }
 
-/** For each statement of a file that has both balances: closing − opening − credits + debits. It is summed up here once more. */
+/** For each statement of a file that has both balances: closing − opening − credits + debits. The test computes it independently of the importer. */
 async function sumUp(path: string): Promise<string[]> {
   try {
     return balanceDifferences(await read(path)).map((difference) => formatAmount(-difference));

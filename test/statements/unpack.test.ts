@@ -101,7 +101,7 @@ describe('the unpacking of an upload', () => {
   });
 });
 
-/** A zip with a file of 96 MiB before a small one. A function of its own, so that nothing keeps what it was made of. */
+/** A zip with a file of 96 MiB before a small one. A separate function, so that nothing keeps its input in memory. */
 const zipOfLargeAndSmall = (mebibyte: number): Uint8Array =>
   zipSync({ 'large.sta': Buffer.alloc(96 * mebibyte, randomBytes(4_096)), 'small.sta': bytesOf('b') });
 
@@ -120,7 +120,7 @@ it('the rest of a zipped file is not kept in memory when its reader stops early'
   const before = used();
   let most = before;
   async function* watched() {
-    // Small parts: what one of them unpacks to may be held.
+    // Small parts, because the unpacked content of one part may be held.
     for await (const part of inParts(zip, 4_096)) {
       most = Math.max(most, used());
       yield part;

@@ -14,7 +14,7 @@ const isHashTable = new Function('object', 'return !%HasFastProperties(object)')
 const ignore = () => {};
 const handlers = { opentag: ignore, closetag: ignore, text: ignore, doctype: ignore, error: ignore };
 
-/** V8 drops the layout of objects a few collections after the last of them. */
+/** V8 drops the layout of objects a few garbage collections after the last such object is gone. */
 async function forgetLayouts(): Promise<void> {
   for (let times = 0; times < 5; times += 1) {
     collectGarbage();

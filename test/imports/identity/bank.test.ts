@@ -24,13 +24,13 @@ test(
       }),
       { numRuns: HISTORIES, seed: SEED },
     );
-    // Most is certain, so that the histories prove something.
+    // Most keys must be certain, or the histories would prove nothing.
     expect(assumed / groups).toBeLessThan(0.4);
   },
   HISTORIES * 1_000,
 );
 
-/** Deliberate breaks of the rule: the file, what stands there, and what stands there instead. */
+/** Deliberate breaks of the rule: the file, the original code, and the code that replaces it. */
 const BREAKS: [name: string, file: string, rule: string, instead: string][] = [
   ['linked statements may have bookings in common', 'identify.ts', 'if (linked) {', 'if (false) {'],
   [
@@ -68,7 +68,7 @@ const FILES = [
   ...['match-left.ts', 'match-rows.ts', 'numbers.ts', 'overlaps.ts', 'statement.ts', 'walks.ts'],
 ];
 
-/** Whether one of the traps, or a history, shows that the rule is another one. */
+/** Whether a trap or a history detects that the rule was changed. */
 function isFound(decide: typeof identify): boolean {
   try {
     for (const [, check] of TRAPS) check(createReceive(decide));

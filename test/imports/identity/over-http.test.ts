@@ -10,7 +10,7 @@ import { rowsOf } from './books.ts';
 
 /** The traps with real files, as a client sends them. Rows are written as in traps.test.ts. */
 
-/** Banks whose rows end with the amount, or with the balance. A file may be cut off within it. */
+/** Banks whose rows end with the amount, or with the balance. A file may be cut off within that last value. */
 const PROFILES_DIR = mkdtempSync(join(tmpdir(), 'identity-profiles-'));
 for (const [name, columns] of [
   ['amount-last', { date: 'Datum', description: 'Text', amount: 'Betrag' }],

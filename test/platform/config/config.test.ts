@@ -3,7 +3,7 @@ import { ConfigError, readConfig, requireServers } from '../../../src/platform/c
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 
-/** The one line that a wrong environment stops the start with. */
+/** The one-line error with which a wrong environment stops the start. */
 function refusal(env: Record<string, string>): string {
   try {
     readConfig(env);

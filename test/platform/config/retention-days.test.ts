@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError, readConfig } from '../../../src/platform/config/config.ts';
 
-/** The one line that a wrong environment stops the start with. */
+/** The one-line error with which a wrong environment stops the start. */
 function refusal(env: Record<string, string>): string {
   try {
     readConfig(env);

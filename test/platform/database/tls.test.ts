@@ -13,7 +13,7 @@ import { documentOf, reasonOf, runHere } from '../../cli/command.ts';
 import { reservePort } from '../../support/reserved-port.ts';
 import { ask } from '../embedded/clients.ts';
 
-/** TLS to a MySQL or MariaDB of this file's own, with certificates of two authorities that openssl makes. */
+/** TLS to this file's own MySQL or MariaDB, with certificates of two authorities that openssl creates. */
 const directory = mkdtempSync(join(tmpdir(), 'ledgerbell-tls-'));
 const PASSWORD = randomBytes(12).toString('hex');
 const path = (name: string) => join(directory, name);

@@ -87,7 +87,7 @@ describe('waking a webhook', () => {
     during = async () => {};
     await addDeliveryJobs(queues, ['6'], 3_600_000);
     const [job] = await queues.deliveries[0].getDelayed();
-    // Removed as a careless hand would: the deduplication key stays behind.
+    // Removes the job by hand, which leaves the deduplication key behind.
     await redis.del(`${prefixOf(prefix, 'deliveries')}:deliveries:${job?.id}`);
     await redis.zrem(`${prefixOf(prefix, 'deliveries')}:deliveries:delayed`, job?.id ?? '');
     await addDeliveryJobs(queues, ['6']);

@@ -112,7 +112,7 @@ describe('a trace', () => {
     expect(attributesOf(of(failing), 'error.type')).toEqual(['500', undefined]);
     expect(of(failing).map(({ failed }) => failed)).toEqual([true, false]);
 
-    // Each receiver was told the span of the very attempt.
+    // Each receiver was sent the span of its own attempt.
     const received = (path: string) => receiver.at(path).map(({ headers }) => headers.traceparent);
     expect(received('/works?token=gizli')).toEqual(of(working).map(traceparentOf));
     expect(received('/fails')).toEqual(of(failing).map(traceparentOf));
@@ -180,7 +180,7 @@ describe('a trace', () => {
       () => receiver.at('/unsampled').length > 0 && receiver.at('/unsampled'),
     );
     expect(post?.headers.traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`));
-    // Later spans are sent, and nothing of this trace before them.
+    // Later spans are sent, and no span of this trace was sent before them.
     const { key: later } = await newCustomer();
     const count = collector.spans.length;
     await service.call('GET', '/v1/accounts', { key: later });

@@ -33,7 +33,7 @@ describe('a folder source', () => {
     expect((await readdir(join(parent, '7/a/b'))).toSorted()).toEqual(['done', 'failed', 'processing']);
   });
 
-  it('offers files that an earlier run has taken again, with the same name and version', async () => {
+  it('offers the files of an earlier run again, with the same name and version', async () => {
     const { inbox, connect } = await newRoot();
     await writeQuietly(join(inbox, 'one.sta'), 'one');
     const [first] = await collect(connect());

@@ -9,7 +9,7 @@ import { useSftpSource } from './sftp-source.ts';
 const server = useOpenSsh();
 const source = useSftpSource(server);
 
-/** A time of last change, so many seconds after the first. */
+/** A modification time, this many seconds after the first. */
 const at = (seconds: number) => new Date(Date.UTC(2026, 9, 1) + seconds * 1_000);
 
 async function put(name: string | Buffer, text: string, seconds = 0): Promise<void> {
@@ -74,7 +74,7 @@ describe.skipIf(!hasOpenSsh)('an SFTP source', () => {
     const connector = source.connect(
       {},
       {
-        // Asked for between the two looks.
+        // The connector calls this between its two looks.
         now: () => {
           if (!looked) appendFileSync(path, ' and more');
           looked = true;
@@ -111,7 +111,7 @@ describe.skipIf(!hasOpenSsh)('an SFTP source', () => {
       const first = join(processing, `1-${at(0).getTime() / 1_000}-${file}.sta`);
       await writeFile(first, 'x');
       await utimes(first, at(0), at(0));
-      // Other names of the same file: a file system has few that are as many.
+      // Hard links to the same file, because a file system may not have enough inodes for so many files.
       for (let other = file + 1; other < Math.min(file + 50_000, 100_001); other += 1)
         linkSync(first, join(processing, `1-${at(0).getTime() / 1_000}-${other}.sta`));
     }

@@ -60,7 +60,7 @@ describe('an entry of CAMT with several details', () => {
     expect(await ofDetails(details)).toMatchObject([{ amount: 1_000n, dc: 'Credit' }]);
   });
 
-  it('has only the fields that all details share when it stays one entry', async () => {
+  it('takes only the fields that all details share when it stays one entry', async () => {
     const party = '<RltdPties><Dbtr><Nm>Ada</Nm></Dbtr></RltdPties>';
     const more = '<AcctSvcrRef>E</AcctSvcrRef><AddtlNtryInf>Collective credit</AddtlNtryInf>';
     const details = detail(ref('A'), party) + detail(ref('B'), party);
