@@ -92,14 +92,14 @@ describe('a statement', () => {
   });
 
   it.each<[string, string | Uint8Array, string]>([
-    ['an empty file', '', 'The file is empty.'],
-    ['a letter', 'Dear Sir or Madam,', 'The file is in no format that is supported.'],
+    ['nothing', '', 'The file is empty.'],
+    ['something else', 'Dear Sir or Madam,', 'The file is in no format that is supported.'],
     [
-      'a zip without a statement',
+      'a zip of something else',
       zipSync({ 'a.txt': Buffer.from('x') }),
       'The file a.txt in the zip is in no format',
     ],
-  ])('that is sent as %s fails, with one sentence', async (_, file, error) => {
+  ])('fails with one sentence when the file holds %s', async (_, file, error) => {
     const { importFile } = await customer();
     const it = await importFile(file);
     expect(it).toMatchObject({ status: 'failed', inserted: 0 });
@@ -121,7 +121,7 @@ describe('the identity of movements', () => {
   const file = mt940(march);
 
   it.each<[string, string | Uint8Array]>([
-    ['unchanged', file],
+    ['the same statement twice', file],
     ['gzipped', gzipSync(file)],
     ['in a zip', zipSync({ 'march.sta': Buffer.from(file) })],
     ['in another encoding', Buffer.from(`\uFEFF${file}`, 'utf16le')],
@@ -130,7 +130,7 @@ describe('the identity of movements', () => {
     ['without its references', file.replaceAll(/NTRF[A-D]/g, 'NTRFNONREF')],
     ['with new references for all', file.replaceAll(/NTRF([A-D])/g, 'NTRFNEW$1')],
     ['as an interim report', mt940(march, { interim: true })],
-  ])('holds when a statement is sent again %s: no movement is stored twice', async (_, again) => {
+  ])('holds for a repeated statement, which stores no movement twice: %s', async (_, again) => {
     const { importFile, movements } = await customer();
     expect(await importFile(file)).toMatchObject({ inserted: 4, duplicates: 0 });
     expect(await importFile(again)).toMatchObject({ status: 'done', inserted: 0, duplicates: 4 });

@@ -129,8 +129,8 @@ describe('an entry of CAMT', () => {
 
   it.each([
     ['the code of the detail', 'A', 'B', 'PMNT-RCDT-B'],
-    ['the code of the entry when the detail has no code', 'A', '', 'PMNT-RCDT-A'],
-  ])('has %s', async (_, inEntry, inDetail, expected) => {
+    ['or else of the entry', 'A', '', 'PMNT-RCDT-A'],
+  ])('takes the right code: %s', async (_, inEntry, inDetail, expected) => {
     const code = (sub: string) =>
       sub &&
       `<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>RCDT</Cd><SubFmlyCd>${sub}</SubFmlyCd></Fmly></Domn><Prtry><Cd>P</Cd></Prtry></BkTxCd>`;
@@ -144,17 +144,17 @@ describe('an entry of CAMT', () => {
   });
 
   it.each([
-    ['from the detail', '<AcctSvcrRef>E</AcctSvcrRef>', '<AcctSvcrRef>D</AcctSvcrRef>', 'D'],
-    ['from the entry', '<AcctSvcrRef>E</AcctSvcrRef>', '', 'E'],
+    ['of the detail', '<AcctSvcrRef>E</AcctSvcrRef>', '<AcctSvcrRef>D</AcctSvcrRef>', 'D'],
+    ['of the entry', '<AcctSvcrRef>E</AcctSvcrRef>', '', 'E'],
     [
-      'from the entry when the detail has a placeholder',
+      'of the entry, if the detail has a placeholder',
       '<AcctSvcrRef>E</AcctSvcrRef>',
       '<AcctSvcrRef>NOTPROVIDED</AcctSvcrRef>',
       'E',
     ],
     ['never from NtryRef, which counts the entries of a file', '<NtryRef>1</NtryRef>', '', null],
-    ['never from EndToEndId, which belongs to the customer', '', '<EndToEndId>X</EndToEndId>', null],
-  ])('takes its reference %s', async (_, more, refs, reference) => {
+    ['never from EndToEndId, which is the customer’s', '', '<EndToEndId>X</EndToEndId>', null],
+  ])('takes the right reference: %s', async (_, more, refs, reference) => {
     const events = await read({ more, details: `<TxDtls><Refs>${refs}</Refs></TxDtls>` });
     expect(entries(events)).toMatchObject([{ reference }]);
   });

@@ -38,11 +38,11 @@ describe('the OFX markup parser', () => {
     ['a value over two lines', '<MEMO>Kira\r\n    Mart', 'Kira Mart'],
     ['blanks inside of a value', '<MEMO>Kira   Mart', 'Kira   Mart'],
     ['entities', '<MEMO>A &amp; B&nbsp;&lt;C&gt; &#304;', 'A & B <C> İ'],
-    ['CDATA, without decoding entities', '<MEMO><![CDATA[A &amp; <B>]]> C', 'A &amp; <B> C'],
+    ['no entities in CDATA', '<MEMO><![CDATA[A &amp; <B>]]> C', 'A &amp; <B> C'],
     ['a bare "&"', '<MEMO>R&D & AT&T', 'R&D & AT&T'],
     ['a bare "<"', '<MEMO>1 < 2 <3 << 4', '1 < 2 <3 << 4'],
     ['a bare ">"', '<MEMO>2 > 1', '2 > 1'],
-  ])('keeps the text of %s', async (_, fields, description) => {
+  ])('keeps text correctly: %s', async (_, fields, description) => {
     expect((await readOne(fields))?.description).toBe(description);
   });
 
