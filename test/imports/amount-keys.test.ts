@@ -26,16 +26,16 @@ describe('the key of an amount', () => {
     '999999999999999999.99',
   ];
 
-  it.each([15, 16, 17])('is tried with amounts of %i characters', (length) => {
+  it.each([15, 16, 17])('is tested with an amount of %i characters', (length) => {
     expect(amounts.some((amount) => amount.length === length)).toBe(true);
   });
 
-  it('is another one for each amount and direction', () => {
+  it('differs for each amount and direction', () => {
     const keys = amounts.flatMap((amount) => [read('Debit', amount), read('Credit', amount)]);
     expect(new Set(keys).size).toBe(amounts.length * 2);
   });
 
-  it.each(amounts)('is the same each time for %s', (amount) => {
+  it.each(amounts)('is the same on each call for %s', (amount) => {
     const first = read('Debit', amount);
     read('Credit', '7.00');
     expect(read('Debit', amount)).toBe(first);

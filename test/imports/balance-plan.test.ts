@@ -12,7 +12,7 @@ const ADD = `
   SELECT a.customer_id, a.id, 1, CONCAT(d.i, '-', n.i), 'Credit', 1, n.i, DATE('2026-01-01') + INTERVAL n.i DAY, NOW(6)
   FROM accounts a JOIN n JOIN (SELECT i FROM n WHERE i < 20) d WHERE a.id = ?`;
 
-it('a page of balances reads as many movements as it may, and no more', async () => {
+it('a page of balances reads no more movements than its limit', async () => {
   const { api_key: key } = await service.customer();
   const { id } = await createAccount(service, key);
   const { database } = service.runtime;

@@ -25,7 +25,7 @@ import { useService } from '../support/service.ts';
 const HISTORIES = Number(process.env.HISTORIES ?? 50);
 const SEED = Number(process.env.SEED ?? 20_261_231);
 
-/** Two banks beside the one of the built-in profile: the newest row first, and whole amounts at the end of rows without a balance. */
+/** Two banks beside the bank of the built-in profile: one lists the newest row first, the other has whole amounts at the end of rows without a balance. */
 const PROFILES = {
   newest: {
     ...{ decimalSign: '.', dateFormats: ['MM/DD/YYYY'] },
@@ -232,7 +232,7 @@ function filesOf(it: AccountHistory, index: number, accountId: string) {
     const start = at % all.length;
     switch (kind) {
       case 'days':
-        // Statements that have no days of their own are of the whole file.
+        // Statements without their own days cover the whole file.
         files.push(
           file(
             formatOf(format),
@@ -306,7 +306,7 @@ async function createCustomer() {
   };
 }
 
-/** Days and amounts, and those of them about which nothing is promised. */
+/** The number of days and amounts, and the number of them that are uncertain. */
 let groups = 0;
 let uncertain = 0;
 
@@ -368,13 +368,13 @@ async function check({ accounts, order }: { accounts: AccountHistory[]; order: n
     const wrong = keys.filter(
       (key) => (of(stored, key) > of(bank, key) || of(stored, key) < of(came, key)) && !isUncertain(key),
     );
-    // A row at which a file was cut off may be another one, if the import says so.
+    // A row at which a file was cut off may differ from the bank's row, if the import reports it.
     expect(wrong.length, wrong.join(', ')).toBeLessThanOrEqual(reported[index] ?? 0);
     await checkChain(accounts[index] as AccountHistory, booked, id);
   }
 }
 
-/** The gaps in the chain of statements are what was lost. */
+/** The gaps in the chain of statements must equal the lost bookings. */
 async function checkChain(
   { isChained, days, others }: AccountHistory,
   booked: readonly Booking[][],
@@ -394,12 +394,12 @@ async function checkChain(
   );
 }
 
-describe('the files of a bank', () => {
+describe("a bank's files", () => {
   it(
-    `give what it has booked, or say what may differ, in ${HISTORIES} histories`,
+    `have all bookings stored once, or reported as uncertain, in ${HISTORIES} histories`,
     async () => {
       await fc.assert(fc.asyncProperty(history, check), { numRuns: HISTORIES, seed: SEED });
-      // Most is certain, so that the histories prove something.
+      // Most keys must be certain, or the histories would prove nothing.
       expect(uncertain / groups).toBeLessThan(0.4);
     },
     HISTORIES * 4_000,

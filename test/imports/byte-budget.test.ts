@@ -13,7 +13,7 @@ async function isPending(promise: Promise<unknown>): Promise<boolean> {
   return pending;
 }
 
-it('grants bytes in the order of the requests, as they become free', async () => {
+it('the byte budget grants bytes in the order of the requests, as bytes become free', async () => {
   const budget = createByteBudget({ total: 10, perOwner: 10, patience: MINUTE });
   const release = await budget.reserve('a', 8);
   const large = budget.reserve('b', 9);
@@ -26,7 +26,7 @@ it('grants bytes in the order of the requests, as they become free', async () =>
   expect(await small).not.toBeNull();
 });
 
-it('the budget of bytes passes over a request that waits for its own owner only', async () => {
+it("the byte budget passes over a request that waits only for its own owner's bytes", async () => {
   const budget = createByteBudget({ total: 10, perOwner: 5, patience: MINUTE });
   const release = await budget.reserve('a', 5);
   const own = budget.reserve('a', 5);
@@ -36,7 +36,7 @@ it('the budget of bytes passes over a request that waits for its own owner only'
   expect(await own).not.toBeNull();
 });
 
-it('the budget of bytes gives up after a while, and then serves those behind', async () => {
+it('the byte budget refuses a request after its patience, and then serves the requests behind it', async () => {
   const budget = createByteBudget({ total: 10, perOwner: 10, patience: 20 });
   const release = await budget.reserve('a', 5);
   expect(await budget.reserve('b', 10)).toBeNull();

@@ -9,7 +9,7 @@ const service = useService({ roles: ['api'] });
 it.each([
   ['one part', 1],
   ['several parts', 4_000],
-])('an import of %s is answered 202 only when its bytes are committed', async (_, rows) => {
+])('an import of %s is answered with 202 only after its bytes are committed', async (_, rows) => {
   const { database } = service.runtime;
   const { api_key: key } = await service.customer();
   const account = await createAccount(service, key);

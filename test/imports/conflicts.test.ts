@@ -30,8 +30,8 @@ const listed = async (key: string, query = '') =>
   (await call('GET', `/v1/conflicts${query}`, key)).body.conflicts;
 const amountsAt = (path: string) => receiver.at(path).map(({ body }) => JSON.parse(body).amount);
 
-describe('a known unique_id with another amount, direction or date', () => {
-  it('is held: counted, listed with its line beside what is stored, reported, and not stored', async () => {
+describe('a known unique_id with a different amount, direction or date', () => {
+  it('is held: the row is counted, listed with its line beside the stored movement, reported, and not stored', async () => {
     const { key, customerId, accountId, imported } = await withConflict('/held');
     expect(imported).toMatchObject({ received: 2, inserted: 1, duplicates: 0, conflicts: 1, changed: 0 });
     const [conflict, ...others] = await listed(key, '?status=open');
@@ -53,7 +53,7 @@ describe('a known unique_id with another amount, direction or date', () => {
     expect(JSON.parse(event?.data ?? '')).toMatchObject({ import: { id: imported.id }, conflicts: 1 });
   });
 
-  it('is one conflict however often it is sent, and another version is another one', async () => {
+  it('is one conflict however often it is sent, and each different version is a separate conflict', async () => {
     const { key, row } = await withConflict('/again');
     const again = await send(key, [
       row({ amount: '777' }),
@@ -67,7 +67,7 @@ describe('a known unique_id with another amount, direction or date', () => {
     ).toMatchObject([{ date_issue: '2020-01-01' }, { dc: 'Debit' }, { amount: '777.00' }]);
   });
 
-  it('is stored and sent once somebody decides so, and is known from then on', async () => {
+  it('is stored and sent when a customer decides to store it, and is known after that', async () => {
     const { key, row } = await withConflict('/decided');
     const [{ id }] = await listed(key);
     const { status, body } = await call('POST', `/v1/conflicts/${id}`, key, { decision: 'store' });
@@ -88,7 +88,7 @@ describe('a known unique_id with another amount, direction or date', () => {
     expect(again.body.import).toMatchObject({ inserted: 0, duplicates: 1, conflicts: 0 });
   });
 
-  it('of a time that retention has removed is not stored any more', async () => {
+  it('cannot be stored when retention has removed movements of its time', async () => {
     const { key, customerId, row } = await withConflict('/removed');
     const [{ id }] = await listed(key);
     const day = new Date(Date.parse(row().date_issue) + 86_400_000).toISOString().slice(0, 10);
@@ -99,7 +99,7 @@ describe('a known unique_id with another amount, direction or date', () => {
     expect(amountsAt('/removed')).not.toContain('777.00');
   });
 
-  it('is a duplicate once somebody has ignored it', async () => {
+  it('is a duplicate after a customer has ignored it', async () => {
     const { key, row, customerId } = await withConflict('/ignored');
     const [{ id }] = await listed(key);
     await call('POST', `/v1/conflicts/${id}`, key, { decision: 'ignore' });
@@ -118,13 +118,13 @@ describe('a known unique_id with another amount, direction or date', () => {
     expect(again.body.import).toMatchObject({ inserted: 0, duplicates: 2, conflicts: 0 });
   });
 
-  it('may differ in the sign of its amount alone', async () => {
+  it('is a conflict when only the sign of the amount differs', async () => {
     const { key, row } = await withConflict('/sign', { on_conflict: 'store' });
     const rows = [row({ amount: '-0.50' }), row({ amount: '0.50' }), row({ amount: '-0.5' })];
     expect((await send(key, rows)).body.import).toMatchObject({ inserted: 2, duplicates: 1, conflicts: 2 });
   });
 
-  it('may be in the same import', async () => {
+  it('is a conflict when both versions are in the same import', async () => {
     const { key, accountId } = await customerWithAccount();
     const rows = ['100.00', '777.00', '100.00'].map((amount) =>
       movement(accountId, { unique_id: 'a', amount }),
@@ -138,7 +138,7 @@ describe('a known unique_id with another amount, direction or date', () => {
     ]);
   });
 
-  it('is counted the same when the import is staged', async () => {
+  it('is counted the same way in a staged import', async () => {
     const { key, row, accountId } = await withConflict('/staged');
     const lines = [row({ amount: '5.00' }), row(), row({ description: 'other' }), movement(accountId)];
     const { body } = await service.call('POST', '/v1/imports', {
@@ -153,7 +153,7 @@ describe('a known unique_id with another amount, direction or date', () => {
     expect(done).toMatchObject({ received: 4, inserted: 1, duplicates: 2, changed: 1, conflicts: 1 });
   });
 
-  it('is neither seen nor decided by another customer, or by a key for other accounts', async () => {
+  it('is hidden from other customers and from keys for other accounts, which cannot decide it', async () => {
     const { key } = await withConflict('/other');
     const [{ id }] = await listed(key);
     const { key: other } = await customerWithAccount();
@@ -172,7 +172,7 @@ describe('a known unique_id with another amount, direction or date', () => {
 });
 
 describe('a known row that is no conflict', () => {
-  it('is changed if a text or a balance differs', async () => {
+  it('counts as changed when its text or balance differs', async () => {
     const { key, row } = await withConflict('/changed');
     const again = await send(key, [
       row(),
@@ -190,7 +190,7 @@ describe('a known row that is no conflict', () => {
     ]);
   });
 
-  it('is an assumed duplicate without an id, unless the client says that it is to be stored', async () => {
+  it('is an assumed duplicate when it has no id, and is stored when the client sends unidentified=store', async () => {
     const { key, accountId, customerId } = await customerWithAccount();
     const rows = [movement(accountId), movement(accountId, { unique_id: ' ' })];
     await send(key, rows);
@@ -202,7 +202,7 @@ describe('a known row that is no conflict', () => {
   });
 
   it.each(['name', 'code', 'opponent_id', 'opponent_iban'])(
-    'is new without an id and with another %s',
+    'is new when it has no id and its %s differs',
     async (field) => {
       const { key, accountId } = await customerWithAccount();
       await send(key, [movement(accountId)]);
@@ -212,7 +212,7 @@ describe('a known row that is no conflict', () => {
   );
 });
 
-it('a dry run shows what is stored beside what is received', async () => {
+it('a dry run of a conflict shows the stored movement beside the received row', async () => {
   const { key, row, customerId } = await withConflict('/dry');
   const rows = [
     row({ amount: '5.00' }),

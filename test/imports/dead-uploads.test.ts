@@ -112,7 +112,7 @@ it('an upload whose API process is killed frees its Idempotency-Key within secon
   ]);
 });
 
-it('an upload that is dead lets one of several requests with its Idempotency-Key through', async () => {
+it('a dead upload lets exactly one of several requests with its Idempotency-Key through', async () => {
   const uploader = await createUploader();
   await uploader.leave(16);
   const answers = await Promise.all([1, 2, 3, 4].map(() => uploader.send()));
@@ -121,7 +121,7 @@ it('an upload that is dead lets one of several requests with its Idempotency-Key
   expect((await uploader.rows()).map(({ id }) => id)).toEqual([ids[0]]);
 });
 
-it('an upload that is dead is dropped by the reconciler, with its parts', async () => {
+it('the reconciler drops a dead upload and its parts', async () => {
   const [dead, living] = [await createUploader(), await createUploader()];
   await dead.leave(16);
   await living.leave(5);
@@ -131,7 +131,7 @@ it('an upload that is dead is dropped by the reconciler, with its parts', async 
   expectProblem(await living.send(), 409);
 });
 
-it('an upload whose client sends nothing for a while stays alive', async () => {
+it('an upload stays alive while its client pauses', async () => {
   const uploader = await createUploader();
   const upload = await uploader.begin();
   await uploader.age(14);
@@ -145,18 +145,21 @@ it('an upload whose client sends nothing for a while stays alive', async () => {
 it.each([
   ['its next part', 2 * PART],
   ['its end', 0],
-])('an upload that was taken for dead is answered 503 with %s, and can be sent again', async (_, bytes) => {
-  const uploader = await createUploader();
-  const upload = await uploader.begin();
-  await until('it is dropped between two heartbeats', async () => {
-    await uploader.age(16);
-    return (await dropDeadUploads(service.runtime.database)) === 1;
-  });
-  upload.end(Buffer.alloc(bytes, '\n'));
-  expect(await answerTo(upload)).toBe(503);
-  expect(await uploader.rows()).toEqual([]);
-  expect((await uploader.send()).status).toBe(202);
-});
+])(
+  'an upload that was dropped as dead is answered with 503 at %s, and can be sent again',
+  async (_, bytes) => {
+    const uploader = await createUploader();
+    const upload = await uploader.begin();
+    await until('it is dropped between two heartbeats', async () => {
+      await uploader.age(16);
+      return (await dropDeadUploads(service.runtime.database)) === 1;
+    });
+    upload.end(Buffer.alloc(bytes, '\n'));
+    expect(await answerTo(upload)).toBe(503);
+    expect(await uploader.rows()).toEqual([]);
+    expect((await uploader.send()).status).toBe(202);
+  },
+);
 
 /** URL of this file's database, for a second process. */
 function databaseUrl(): string {

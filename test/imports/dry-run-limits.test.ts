@@ -15,8 +15,8 @@ const service = useService({ roles: ['api', 'importer'] });
 
 const customer = () => createDryRunCustomer(service);
 
-describe('a dry run of JSON and NDJSON', () => {
-  it('says which movements are known, and rejects lines', async () => {
+describe('a dry run of JSON or NDJSON', () => {
+  it('says which movements are known, and which lines are rejected', async () => {
     const { dryRun, importFile, accountId } = await customer();
     const rows = ['a', 'b', 'b'].map((id) => movement(accountId, { unique_id: `ğ-${id}` }));
     await importFile(JSON.stringify({ transactions: rows.slice(0, 1) }), '', 'application/json');
@@ -40,7 +40,7 @@ describe('a dry run of JSON and NDJSON', () => {
     expectProblem(answer, 422);
   });
 
-  it('refuses other values', async () => {
+  it('refuses invalid values of dry_run', async () => {
     const { key, accountId } = await customer();
     const body = { transactions: [movement(accountId)] };
     const answer = await service.call('POST', '/v1/imports?dry_run=yes', { key, body });
@@ -48,7 +48,7 @@ describe('a dry run of JSON and NDJSON', () => {
   });
 });
 
-it('one dry run of a customer is read at a time: the next is refused after a while, and taken later', async () => {
+it('a second dry run of a customer waits for the first, is refused after a while, and is taken later', async () => {
   const { key } = await customer();
   const many = mt940(Array.from({ length: 3_000 }, (_, at): TestEntry => ({ day: 2, amount: at + 1 })));
   const first = request(`${service.url}/v1/imports?dry_run=true`, {
@@ -72,7 +72,7 @@ it('one dry run of a customer is read at a time: the next is refused after a whi
   expect((await next()).status).toBe(200);
 });
 
-it('a dry run may work for a minute, without what it waits for the body', async () => {
+it('a dry run may work for 60 seconds, not counting its waits for the body', async () => {
   let now = 0;
   async function* slowly() {
     for (let part = 0; part < 4; part += 1) {
@@ -93,7 +93,7 @@ it('a dry run may work for a minute, without what it waits for the body', async 
   await expect(work(20_001)).rejects.toThrow('A dry run may take 60 s, and this file takes longer.');
 });
 
-it('the work of a dry run is measured batch by batch, also when its whole body is one part', async () => {
+it('the working time of a dry run is measured per batch, even when the whole body is one part', async () => {
   let now = 0;
   async function* batches(parts: AsyncIterable<Uint8Array>) {
     for await (const _ of parts) for (let row = 0; row < 100; row += 1) yield row;
@@ -110,7 +110,7 @@ it('the work of a dry run is measured batch by batch, also when its whole body i
   expect(read).toHaveLength(61);
 });
 
-it('the body of a dry run may come slowly, but not stop', async () => {
+it('the body of a dry run may arrive slowly, but must not stop', async () => {
   const body = (part: number, pause: number) =>
     Readable.from(
       (async function* () {
@@ -129,7 +129,7 @@ it('the body of a dry run may come slowly, but not stop', async () => {
   await expect(receive(body(10, 300))).rejects.toMatchObject({ problem: 'request-timeout' });
 });
 
-it('a dry run whose body has hardly begun to come keeps no other one of its customer waiting', async () => {
+it('a dry run whose body has barely started does not block other dry runs of its customer', async () => {
   const { key } = await customer();
   const file = mt940([{ day: 2, amount: 1 }]);
   const first = request(`${service.url}/v1/imports?dry_run=true`, {

@@ -98,7 +98,7 @@ describe('a dry run of a statement', () => {
     });
   });
 
-  it('says which movements are known already', async () => {
+  it('says which movements are already known', async () => {
     const { dryRun, importFile } = await customer();
     await importFile(mt940([{ day: 2, amount: 250.5 }]));
     const { dry_run, transactions } = await dryRun(gzipSync(FILE));
@@ -106,7 +106,7 @@ describe('a dry run of a statement', () => {
     expect(transactions.map(({ known }: { known: boolean }) => known)).toEqual([true, false]);
   });
 
-  it('names the account that would be created, also when several statements are about it', async () => {
+  it('lists an account that would be created once, even when several statements name it', async () => {
     const { dryRun } = await customer();
     const file = mt940([{ day: 2, amount: 1 }], { account: OTHER });
     const unknown = await dryRun(file);
@@ -130,7 +130,7 @@ describe('a dry run of a statement', () => {
     ]);
   });
 
-  it('shows a closing balance that differs, and what breaks off', async () => {
+  it('shows a closing balance that differs, and the error that ends the file', async () => {
     const { dryRun } = await customer();
     const odd = mt940([{ day: 2, amount: 10 }], { closing: 1_011 });
     const { statements, warnings, dry_run } = await dryRun(odd);
@@ -146,11 +146,11 @@ describe('a dry run of a statement', () => {
     });
   });
 
-  it('of several chunks counts as an import would, and lists the first 1,000 rows', async () => {
+  it('of several chunks counts like an import, and lists only the first 1,000 rows', async () => {
     const { dryRun, importFile } = await customer();
     await importFile(mt940([{ day: 1, amount: 10, reference: 'A' }], { interim: true }));
     const others = Array.from({ length: 1_200 }, (_, at): TestEntry => ({ day: 2, amount: at + 1 }));
-    // The first is another one than A. The last, in the next chunk, has no reference and is A.
+    // The first entry is not A. The last entry, in the next chunk, has no reference and is A.
     const file = mt940(
       [{ day: 1, amount: 10, reference: 'B' }, ...others, { day: 1, amount: 10, reference: 'NONREF' }],
       { interim: true },
@@ -161,7 +161,7 @@ describe('a dry run of a statement', () => {
     expect(await importFile(file)).toMatchObject({ inserted: 1_201, duplicates: 1 });
   });
 
-  it('counts what the import then does, whatever was stored before', async () => {
+  it('predicts the counts of the import, whatever was stored before', async () => {
     const { dryRun, importFile } = await customer();
     const entry = fc.record({
       day: fc.integer({ min: 1, max: 3 }),
@@ -179,7 +179,7 @@ describe('a dry run of a statement', () => {
     );
   });
 
-  it('uses the profiles of PROFILES_DIR, as an import does', async () => {
+  it('uses the profiles of PROFILES_DIR, like an import', async () => {
     const { dryRun, importFile, accountId } = await customer();
     const csv = 'My day;My amount\n02.03.2026;12,50\n';
     const query = `account_id=${accountId}`;
@@ -203,7 +203,7 @@ describe('a dry run of a statement', () => {
     expect(answer.status).toBe(202);
   });
 
-  it('with a limited key finds the accounts of that key only', async () => {
+  it('with a limited key finds only the accounts of that key', async () => {
     const { key } = await customer();
     const { id } = await createAccount(service, key, { iban: OTHER });
     const limited = await service.call('POST', '/v1/apikeys', { key, body: { title: 'One', account: [id] } });

@@ -98,7 +98,7 @@ async function holdLock(customerId: string): Promise<() => Promise<void>> {
 }
 
 describe('imports that share a transaction', () => {
-  it('have their own counts, also where they bring the same movement', async () => {
+  it('have their own counts, even when they contain the same movement', async () => {
     const { key, customerId, accountId } = await customerWithAccount();
     const other = (await createAccount(service, key)).id;
     const all = await subscribe(service, key, 'http://127.0.0.1:9/', { event: 'NEW_TRANSACTION' });
@@ -124,7 +124,7 @@ describe('imports that share a transaction', () => {
     expect(pending.map((rows) => rows.length)).toEqual([4, 1]);
   });
 
-  it('may be of many customers: one transaction stores all, each for its own webhooks', async () => {
+  it('may belong to many customers: one transaction stores all of them, each for its own webhooks', async () => {
     const customers = await Promise.all(Array.from({ length: 12 }, customerWithAccount));
     const webhooks = await Promise.all(
       customers.map(({ key }, at) =>
@@ -161,7 +161,7 @@ describe('imports that share a transaction', () => {
     expect(woken.map((ids) => ids.toSorted())).toEqual([matching.toSorted()]);
   });
 
-  it('do not wait for a customer that somebody else has locked: its own wait apart, and are stored then', () =>
+  it("do not wait for a customer whose lock is held: that customer's imports wait separately and are stored later", () =>
     withPatience(async (database) => {
       const [locked, ...others] = await Promise.all(Array.from({ length: 4 }, customerWithAccount));
       if (locked === undefined) throw new Error('four of them');
@@ -187,7 +187,7 @@ describe('imports that share a transaction', () => {
       expect(await storedRows(locked.customerId)).toBe(2);
     }));
 
-  it('are tried alone where MySQL refuses one of them: only that one is to be staged', async () => {
+  it('are retried one by one when MySQL refuses one of them, so that only the refused import must be staged', async () => {
     const customers = await Promise.all(Array.from({ length: 3 }, customerWithAccount));
     // The code is too long for its column. The API would have rejected it.
     const uploads = customers.map(({ customerId, accountId }, at) => {
@@ -204,7 +204,7 @@ describe('imports that share a transaction', () => {
     expect(left).toEqual([]);
   });
 
-  it('wait once for a locked row of one customer, which then waits alone', () =>
+  it('wait once for a locked row of one customer, whose imports then wait separately', () =>
     withPool(12, 'DO 0', async (database) => {
       const customers = await Promise.all(Array.from({ length: 9 }, customerWithAccount));
       const [locked, ...others] = customers;
@@ -231,7 +231,7 @@ describe('imports that share a transaction', () => {
       expect(await waiting).toBe('stored');
     }));
 
-  it('are divided where a row of one of them is locked: only that one is to be staged', async () => {
+  it('are split when a row of one of them is locked, so that only the blocked import must be staged', async () => {
     const customers = await Promise.all(Array.from({ length: 9 }, customerWithAccount));
     const held = service.runtime.database.createQueryRunner();
     await held.startTransaction();
@@ -244,7 +244,7 @@ describe('imports that share a transaction', () => {
     expect(outcomes.map((it) => it?.outcome ?? null)).toEqual(expected);
   });
 
-  it('are staged where too much of the customer waits already', () =>
+  it('are staged when too many imports of the customer already wait', () =>
     withPatience(async (database) => {
       const { customerId, accountId } = await customerWithAccount();
       const release = await holdLock(customerId);
@@ -264,7 +264,7 @@ describe('imports that share a transaction', () => {
     }));
 });
 
-describe('the groups of several processes', () => {
+describe('group commits of several processes', () => {
   const holdTurn = async () => {
     const holder = service.runtime.database.createQueryRunner();
     await holder.startTransaction();
@@ -275,7 +275,7 @@ describe('the groups of several processes', () => {
     };
   };
 
-  it('come one after the other, each with all that has come until it begins', () =>
+  it('run one after the other, each with all imports that arrived before it began', () =>
     withPool(1, 'SET innodb_lock_wait_timeout = 60', (one) =>
       withPool(1, 'SET innodb_lock_wait_timeout = 60', async (other) => {
         const customers = await Promise.all(Array.from({ length: 3 }, customerWithAccount));
@@ -303,7 +303,7 @@ describe('the groups of several processes', () => {
       }),
     ));
 
-  it('go on without turns when a process has stopped in its own', async () => {
+  it('go on without turns when a process stops during its own turn', async () => {
     const { customerId, accountId } = await customerWithAccount();
     const release = await holdTurn();
     const { store } = newStore();
@@ -314,8 +314,8 @@ describe('the groups of several processes', () => {
   });
 });
 
-describe('equal Idempotency-Keys that come in the same moment', () => {
-  it('lead to one import, and do not keep others from being stored', async () => {
+describe('simultaneous requests with equal Idempotency-Keys', () => {
+  it('lead to one import, and do not prevent other imports from being stored', async () => {
     const [one, other] = await Promise.all([customerWithAccount(), customerWithAccount()]);
     const same = () => uploadOf(one.customerId, [movement(one.accountId)], { idempotencyKey: 'same' });
     const uploads = [
@@ -323,9 +323,9 @@ describe('equal Idempotency-Keys that come in the same moment', () => {
       uploadOf(other.customerId, [movement(other.accountId)], { idempotencyKey: 'same' }),
       same(),
     ];
-    // With one connection, each looks for an earlier import with its key before the first of them is stored.
+    // With one connection, each import looks for an earlier import with its key before the first of them is stored.
     const { outcomes } = await withPool(1, 'DO 0', (database) => storeTogether(uploads, database));
-    // The second is to be staged. Staging then finds the import of the first.
+    // The second import must be staged. Staging then finds the first import.
     expect(outcomes.map((it) => it?.outcome ?? null).toSorted()).toEqual(
       [null, 'stored', 'stored'].toSorted(),
     );

@@ -84,7 +84,7 @@ describe('an import', () => {
     expect(await storedRows(customer.id)).toBe(2_500);
   });
 
-  it('of statements without entries goes on at its checkpoint too, and keeps each statement once', async () => {
+  it('of statements without entries goes on at its checkpoint, and keeps each statement once', async () => {
     const { key, importId } = await stagedStatements(2_500, (n) => n);
     const { importer } = newImporter();
     const shutdown = new AbortController();
@@ -98,7 +98,7 @@ describe('an import', () => {
     expect(await storedStatements(importId)).toBe(2_500);
   });
 
-  it('of more than 1,000 statements of one account and day fails, and keeps those before', async () => {
+  it('of more than 1,000 statements of one account and day fails, and keeps the statements before the limit', async () => {
     const { key, importId } = await stagedStatements(1_001, () => 0);
     expect(await newImporter().importer.run(importId, never)).toBe('done');
     const { status, error } = await show(key, importId);
@@ -109,7 +109,7 @@ describe('an import', () => {
     expect(await storedStatements(importId)).toBe(1_000);
   });
 
-  it('that MySQL stores slowly comes in smaller chunks, so that other imports of the customer do not wait long', async () => {
+  it('that MySQL stores slowly uses smaller chunks, so that other imports of the customer do not wait long', async () => {
     const { customer, key, account, importId } = await staged(3_000);
     const { database } = service.runtime;
     await database.query(`CREATE TRIGGER slow_rows BEFORE INSERT ON transactions FOR EACH ROW
@@ -130,7 +130,7 @@ describe('an import', () => {
     expect(await show(key, importId)).toMatchObject({ status: 'done', inserted: 3_000 });
   });
 
-  it('that is worked on by two at the same time is stored once', async () => {
+  it('that two runs work on at the same time is stored once', async () => {
     const { key, customer, importId } = await staged(3_000);
     const { importer } = newImporter();
     const outcomes = await Promise.all([importer.run(importId, never), importer.run(importId, never)]);
@@ -139,7 +139,7 @@ describe('an import', () => {
     expect(await show(key, importId)).toMatchObject({ inserted: 3_000, duplicates: 0 });
   });
 
-  it('that is done is not done again', async () => {
+  it('that is done is not run again', async () => {
     const { importId } = await staged(1);
     const { importer } = newImporter();
     expect(await importer.run(importId, never)).toBe('done');
@@ -147,7 +147,7 @@ describe('an import', () => {
     expect(await importer.run('999999', never)).toBe('nothing to do');
   });
 
-  it('that takes its process down again and again is given up with its reason, and keeps its bytes', async () => {
+  it('that crashes its process ten times fails with the reason, and keeps its bytes', async () => {
     const { key, importId } = await staged(5);
     const { database } = service.runtime;
     // The state after ten runs that were killed.
@@ -173,7 +173,7 @@ describe('an import', () => {
     expect(parts).toEqual([]);
   });
 
-  it('wakes the webhooks that match, and no others', async () => {
+  it('wakes only the webhooks that match', async () => {
     const { key, importId } = await staged(3, () => ({ dc: 'Debit' }));
     const webhook = async (event: string) =>
       String(
@@ -192,7 +192,7 @@ describe('an import', () => {
     expect(woken).toEqual([[all, debit]]);
   });
 
-  it('is delivered to every webhook, however many there are', async () => {
+  it('is delivered to every webhook, however many webhooks there are', async () => {
     const { key, importId } = await staged(2);
     const made = await Promise.all(
       Array.from({ length: 450 }, () => subscribe(service, key, 'http://127.0.0.1:9/one-of-many')),
@@ -208,7 +208,7 @@ describe('an import', () => {
     expect(backlogs.map(({ matched_count }) => Number(matched_count))).toEqual(made.map(() => 2));
   });
 
-  it('is done although no webhook could be woken: the reconciler finds what is due', async () => {
+  it('is done even when no webhook could be woken: the reconciler finds the due webhooks', async () => {
     const { key, importId } = await staged(1);
     const { database, log } = service.runtime;
     const importer = createImporter({
@@ -221,7 +221,7 @@ describe('an import', () => {
     expect(await show(key, importId)).toMatchObject({ status: 'done', inserted: 1 });
   });
 
-  it('marks an account as updated only when one of its movements was new', async () => {
+  it('marks an account as updated only when a movement of the account was new', async () => {
     const { key, importId, account } = await staged(1, () => ({ unique_id: 'known' }));
     await newImporter().importer.run(importId, never);
     const other = await createAccount(service, key);
@@ -237,7 +237,7 @@ describe('an import', () => {
     expect(await lastUpdate()).toBe('2020-01-01 03:00:00+03');
   });
 
-  it('keeps the balance of the newest movement, also when an older statement comes later', async () => {
+  it('keeps the balance of the newest movement, even when an older statement comes later', async () => {
     const first = await staged(1, () => ({ date_issue: '2026-03-01', balance: '10.00' }));
     await newImporter().importer.run(first.importId, never);
     const body = JSON.stringify(movement(first.account.id, { date_issue: '2026-02-01', balance: '99.00' }));

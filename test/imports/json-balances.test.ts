@@ -38,8 +38,8 @@ const WARNING = {
     'By its balance and amount, this entry began at 109.75, but the entry before it ends at 110.75: a row may be missing or cut off.',
 };
 
-describe('the balances of movements in JSON', () => {
-  it('are checked in an account that asks for it, and a row that contradicts gives a warning', async () => {
+describe('the balance check of movements in JSON', () => {
+  it('runs in an account that asks for it, and warns of a row that contradicts the others', async () => {
     const { rows, send } = await customer();
     const done = { status: 'done', rejected: 0 };
     expect(await send({ transactions: rows(fitting) })).toMatchObject({
@@ -56,7 +56,7 @@ describe('the balances of movements in JSON', () => {
     });
   });
 
-  it('are checked in NDJSON and in a dry run too', async () => {
+  it('also runs in NDJSON and in a dry run', async () => {
     const { rows, send } = await customer();
     const lines = rows(wrong).map((row) => JSON.stringify(row));
     expect(await send(lines.join('\n'), '?dry_run=true')).toMatchObject({
@@ -65,7 +65,7 @@ describe('the balances of movements in JSON', () => {
     expect(await send(lines.join('\n'))).toMatchObject({ inserted: 5, warnings: 1, listed: [WARNING] });
   });
 
-  it('are checked for each account alone, from the first to the last row or the other way round', async () => {
+  it('runs for each account separately, from the first row to the last or in reverse', async () => {
     const { key, rows, send } = await customer();
     const { id: other } = await createAccount(service, key, { check_balances: true });
     const [one, two] = [rows(fitting), rows(fitting.toReversed(), other)];
@@ -73,13 +73,13 @@ describe('the balances of movements in JSON', () => {
     expect(await send({ transactions })).toMatchObject({ inserted: 6, warnings: 0 });
   });
 
-  it('are not compared across a row without a balance', async () => {
+  it('does not compare across a row without a balance', async () => {
     const { rows, send } = await customer();
     const broken: Entry[] = [...fitting, ['Debit', '1.00', null], ['Credit', '1.00', '500.00']];
     expect(await send({ transactions: rows(broken) })).toMatchObject({ inserted: 5, warnings: 0 });
   });
 
-  it('are checked in all chunks of an import', async () => {
+  it('covers all chunks of an import', async () => {
     const { rows, send } = await customer();
     const many = Array.from(
       { length: 2_500 },
@@ -89,7 +89,7 @@ describe('the balances of movements in JSON', () => {
     expect(await send({ transactions: rows(many) })).toMatchObject({ inserted: 2_500, listed: [warning] });
   });
 
-  it('are not checked unless the account asks for it, which takes effect at once', async () => {
+  it('runs only when the account asks for it, and a change of the setting takes effect at once', async () => {
     const { key, account, rows, send } = await customer({});
     const view = async () =>
       (await service.call('GET', `/v1/accounts/${account}`, { key })).body.accounts?.[0]?.check_balances;

@@ -14,7 +14,7 @@ const customerWithAccount = async () => {
 };
 
 describe('a JSON import', () => {
-  it('is accepted with 202 and Location, followed, and done', async () => {
+  it('is accepted with 202 and Location, can be followed, and ends as done', async () => {
     const { key, account } = await customerWithAccount();
     const { status, headers, body } = await service.call('POST', '/v1/imports', {
       key,
@@ -58,7 +58,7 @@ describe('a JSON import', () => {
     });
   });
 
-  it('of more than one chunk is stored whole, and its staged bytes are let go', async () => {
+  it('of more than one chunk is stored completely, and its staged bytes are released', async () => {
     const { key, account } = await customerWithAccount();
     const rows = Array.from({ length: 3_333 }, (_, i) => movement(account, { unique_id: `row ${i}` }));
     const done = await importMovements(service, key, rows);
@@ -74,7 +74,7 @@ describe('a JSON import', () => {
     });
   });
 
-  it('of no movements is done with nothing', async () => {
+  it('of no movements is done with zero rows', async () => {
     const { key } = await customerWithAccount();
     expect(await importMovements(service, key, [])).toMatchObject({ received: 0, inserted: 0, rejected: 0 });
   });
@@ -89,7 +89,7 @@ describe('a JSON import', () => {
     expect(await importDone(service, key, body.import.id)).toMatchObject({ received: 1, inserted: 1 });
   });
 
-  it('keeps what the bank sent as it is', async () => {
+  it("keeps the bank's texts unchanged", async () => {
     const { key, account } = await customerWithAccount();
     const sent = {
       description: ' İĞÜŞÖÇ ığüşöç 🙂 👩‍👩‍👧 "\'\\ \0 \n %s ? :a <b> ',
@@ -152,7 +152,7 @@ describe('a JSON import', () => {
     ['MARKED', ['x', null, 1]],
     ['toString', ['x']],
     ['__proto__', ['x']],
-  ])('is refused whole for a wrong %s, and nothing of it is kept: %j', async (field, values) => {
+  ])('with a wrong %s is refused completely, and nothing of it is stored: %j', async (field, values) => {
     const { key, account } = await customerWithAccount();
     const before = await countRows(service);
     for (const value of values) {
@@ -167,7 +167,7 @@ describe('a JSON import', () => {
     expect(await countRows(service)).toEqual(before);
   });
 
-  it('tells every issue with its path', async () => {
+  it('with several issues lists each issue with its path', async () => {
     const { key, account } = await customerWithAccount();
     const answer = await service.call('POST', '/v1/imports', {
       key,
@@ -186,7 +186,7 @@ describe('a JSON import', () => {
     ]);
   });
 
-  it('with a thousand issues gets an answer of bearable length', async () => {
+  it('with thousands of issues gets an answer with at most 100 issues', async () => {
     const { key, account } = await customerWithAccount();
     const transactions = Array.from({ length: 5_000 }, () => movement(account, { amount: 1 }));
     const answer = await service.call('POST', '/v1/imports', { key, body: { transactions } });
@@ -200,7 +200,7 @@ describe('a JSON import', () => {
     ['transactions.0', { transactions: ['MARKER'] }],
     ['transactions.0', { transactions: [null] }],
     ['more', { transactions: [], more: 'MARKER' }],
-  ])('is refused for its outline: %s in %j', async (path, body) => {
+  ])('with a wrong outer structure is refused: %s in %j', async (path, body) => {
     const { key } = await customerWithAccount();
     const before = await countRows(service);
     const answer = await service.call('POST', '/v1/imports', { key, body });
@@ -210,7 +210,7 @@ describe('a JSON import', () => {
   });
 });
 
-it('a JSON import refuses a query parameter that it would not heed', async () => {
+it('a JSON import refuses a query parameter that it would ignore', async () => {
   const { api_key: key } = await service.customer();
   const { status, body } = await service.call('POST', '/v1/imports?account_id=1', {
     key,

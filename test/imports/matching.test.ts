@@ -68,8 +68,8 @@ const newestOf = async (customerId: string) => {
 const setStatus = (webhookId: string | undefined, status: string) =>
   service.runtime.database.query('UPDATE webhooks SET status = ? WHERE id = ?', [status, webhookId]);
 
-describe('what new movements match', () => {
-  it('is added to the backlogs', async () => {
+describe('the matching of new movements with webhooks', () => {
+  it('adds to the backlogs', async () => {
     const { customerId, accountId, webhookIds } = await createSubscriber(
       service,
       NOWHERE,
@@ -98,7 +98,7 @@ describe('what new movements match', () => {
     });
   });
 
-  it('is decided by event and account, of active and paused webhooks, and of each customer by itself', async () => {
+  it('depends on event and account, covers active and paused webhooks, and keeps customers apart', async () => {
     const fields = [{}, { event: 'NEW_DEBIT' }, { event: 'NEW_CREDIT' }, {}, {}, {}];
     const one = await createSubscriber(service, NOWHERE, ...fields);
     const two = await createSubscriber(service, NOWHERE);
@@ -124,7 +124,7 @@ describe('what new movements match', () => {
     expect(deliveries).toEqual([3 + 1 + 2 + 1 + 3, 1, 1 + 1 + 1 + 1]);
   });
 
-  it('does not count what was known', async () => {
+  it('does not count known movements', async () => {
     const { customerId, accountId, webhook } = await createSubscriber(service);
     const known = movement(accountId, { unique_id: 'known' });
     await store([{ customerId, movements: [known] }]);
@@ -137,7 +137,7 @@ describe('what new movements match', () => {
   });
 });
 
-describe('the filters that a process keeps', () => {
+describe('the webhook filters that a process caches', () => {
   const reads = (statements: readonly string[]) => statements.filter((it) => /FROM webhooks/.test(it)).length;
   const change = ({ webhook }: Subscriber, event: 'NEW_DEBIT' | 'NEW_TRANSACTION') =>
     inTransaction(service.runtime.database, async (sql) => {
@@ -145,7 +145,7 @@ describe('the filters that a process keeps', () => {
       await sql.query('UPDATE webhooks SET event = ? WHERE id = ?', [event, webhook.id]);
     });
 
-  it('are read once, and again when one of the customer has changed: in every process, with its next import', async () => {
+  it('are read once per process, and again at the next import after a webhook of the customer has changed', async () => {
     const subscriber = await createSubscriber(service);
     const neighbour = await createSubscriber(service);
     const processes = [createMatcher(), createMatcher()];
@@ -186,7 +186,7 @@ describe('the filters that a process keeps', () => {
     expect((await store(batches, matcher)).deliveries).toEqual([1, 1]);
   });
 
-  it('take in a webhook that is new, and leave out one that was deleted', async () => {
+  it('include a new webhook, and leave out a deleted webhook', async () => {
     const { key, customerId, accountId, webhook } = await createSubscriber(service);
     const matcher = createMatcher();
     const matched = async () =>

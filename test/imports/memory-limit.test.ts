@@ -50,7 +50,7 @@ async function newCustomer() {
   return { key, accountId: (await createAccount(service, key)).id };
 }
 
-it('the API reads only so many large JSON imports at once, refuses the next after a while, and takes it later', async () => {
+it('the API reads a limited number of large JSON imports at once, refuses the next after a while, and takes it later', async () => {
   const customers = await Promise.all([newCustomer(), newCustomer(), newCustomer()]);
   const [first, second] = await Promise.all(
     customers.slice(0, 2).map(({ key, accountId }) => begin(key, accountId)),
@@ -80,7 +80,7 @@ it('the API reads only so many large JSON imports at once, refuses the next afte
   }
 });
 
-it('the API lets one customer hold up only itself', async () => {
+it("the API lets a customer's large imports block only that customer", async () => {
   const [slow, other] = [await newCustomer(), await newCustomer()];
   await begin(slow.key, slow.accountId);
   const own = await begin(slow.key, slow.accountId);
@@ -90,7 +90,7 @@ it('the API lets one customer hold up only itself', async () => {
   expect(await own.answer).toMatchObject({ status: 503 });
 });
 
-it('the API gives the memory of an upload that breaks off to the next one', async () => {
+it('the API gives the memory of an interrupted upload to the next upload', async () => {
   const customer = await newCustomer();
   await begin(customer.key, customer.accountId);
   for (const upload of uploads.splice(0)) upload.destroy();

@@ -50,7 +50,7 @@ async function customer() {
 const file = (content: string): Part => ({ filename: 'march.sta', content });
 
 describe('a file in a form', () => {
-  it('is imported, with the parameters of the query string', async () => {
+  it('is imported with the parameters of the query string', async () => {
     const { key, post } = await customer();
     const answer = await post(render([file(MARCH)]), '?format=mt940');
     expect(answer.status).toBe(202);
@@ -60,7 +60,7 @@ describe('a file in a form', () => {
     });
   });
 
-  it('is imported as a browser and fetch send it', async () => {
+  it("is imported from a browser's form and from fetch", async () => {
     const { key } = await customer();
     const form = new FormData();
     form.append('file', new Blob([MARCH]), 'März „final“.sta');
@@ -71,13 +71,13 @@ describe('a file in a form', () => {
     expect(await importDone(service, key, it.id)).toMatchObject({ inserted: 2 });
   });
 
-  it('may have no name, and may be read for a dry run', async () => {
+  it('may have no file name, and may be sent as a dry run', async () => {
     const { post } = await customer();
     const answer = await post(render([{ content: MARCH }]), '?dry_run=true');
     expect(answer.body.dry_run).toMatchObject({ received: 2, inserted: 2 });
   });
 
-  it('is stored whole, however large and however the form is split', async () => {
+  it('is stored completely, for any file size and any split of the form', async () => {
     const { key } = await customer();
     const many = Array.from(
       { length: 20_000 },
@@ -97,7 +97,7 @@ describe('a file in a form', () => {
     expect(await importDone(service, key, answer.body.import.id)).toMatchObject({ inserted: 20_000 });
   });
 
-  it('has the same Idempotency-Key as the same file without a form', async () => {
+  it('shares its Idempotency-Key with the same file sent without a form', async () => {
     const { key, post } = await customer();
     const headers = { 'Idempotency-Key': 'march' };
     const first = await post(render([file(MARCH)]), '', headers);
@@ -110,7 +110,7 @@ describe('a file in a form', () => {
   });
 });
 
-describe('a form that is not one file is refused, and nothing of it is stored:', () => {
+describe('POST /v1/imports', () => {
   beforeAll(() =>
     until('the imports before are done', async () => Number((await countRows(service)).import_parts) === 0),
   );
@@ -126,7 +126,7 @@ describe('a form that is not one file is refused, and nothing of it is stored:',
     ['two files', [file(MARCH), file(MARCH)]],
     ['two long files', [file(long), file(long)]],
     ['a part without a name', [{ ...file(MARCH), name: '' }]],
-  ])('%s', async (_, parts) => {
+  ])('refuses a form with %s, and stores nothing of it', async (_, parts) => {
     const { post } = await customer();
     const before = await countRows(service);
     expect(expectProblem(await post(render(parts)), 422, 'invalid')).toEqual(['file']);
@@ -140,33 +140,33 @@ describe('a form that is not one file is refused, and nothing of it is stored:',
     ['no end', render([file(MARCH)], { end: '' })],
     ['no end after a long file', render([file(long)], { end: '' })],
     ['headers that break off', `--${BOUNDARY}\r\nContent-Disposition: form-data; name="fi`],
-  ])('%s', async (_, body) => {
+  ])('refuses a malformed form with %s, and stores nothing of it', async (_, body) => {
     const { post } = await customer();
     const before = await countRows(service);
     expectProblem(await post(body), 400, 'malformed-multipart');
     expect(await countRows(service)).toEqual(before);
   });
 
-  it('no boundary in the content type', async () => {
+  it('refuses a form without a boundary in its content type', async () => {
     const { key } = await customer();
     const body = render([file(MARCH)]);
     const answer = await service.call('POST', '/v1/imports', { key, body, type: 'multipart/form-data' });
     expectProblem(answer, 400, 'malformed-multipart');
   });
 
-  it('an empty file, and one that is no statement', async () => {
+  it('refuses a form with an empty file or a file that is no statement', async () => {
     const { post } = await customer();
     for (const content of ['', 'Dear Sir or Madam'])
       expectProblem(await post(render([file(content)])), 422, 'unreadable-file');
   });
 
-  it('a compressed form', async () => {
+  it('refuses a compressed form', async () => {
     const { post } = await customer();
     const answer = await post(render([file(MARCH)]), '', { 'Content-Encoding': 'gzip' });
     expectProblem(answer, 415, 'unsupported-content-encoding');
   });
 
-  it('one whose client goes away', async () => {
+  it('stores nothing of a form whose client disconnects', async () => {
     const { key } = await customer();
     const before = await countRows(service);
     const outgoing = request(`${service.url}/v1/imports`, {

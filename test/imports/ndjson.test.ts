@@ -29,7 +29,7 @@ async function importParts(key: string, parts: Iterable<Buffer | string>) {
 }
 
 describe('an NDJSON import', () => {
-  it('stores the good rows and lists the others by line and path, without their values', async () => {
+  it('stores the good rows and lists the rejected rows by line and path, without their values', async () => {
     const { key, account } = await customerWithAccount();
     const line = (fields: object) => `${JSON.stringify(movement(account, fields))}\n`;
     const { done, issues, stored, messages } = await importParts(key, [
@@ -75,13 +75,13 @@ describe('an NDJSON import', () => {
     ['nothing', ''],
     ['blank lines', '\n\r\n \n'],
     ['a byte order mark', '\uFEFF'],
-  ])('of %s is done with nothing', async (_case, body) => {
+  ])('of %s is done with zero rows', async (_case, body) => {
     const { key } = await customerWithAccount();
     const { done, issues } = await importParts(key, [body]);
     expect([done.received, done.inserted, done.rejected, issues]).toEqual([0, 0, 0, []]);
   });
 
-  it('of several MiB is read right across every seam, letters of four bytes included', async () => {
+  it('of several MiB is read correctly across all part boundaries, including letters of four bytes', async () => {
     const { key, account } = await customerWithAccount();
     // Lines of different lengths, so that a character lies across each boundary of 1 MiB.
     const description = (i: number) => '🙂ğ'.repeat(600 + (i % 7)) + 'x'.repeat(i % 4);
@@ -99,7 +99,7 @@ describe('an NDJSON import', () => {
     );
   });
 
-  it('rejects a huge line alone', async () => {
+  it('rejects only the huge line', async () => {
     const { key, account } = await customerWithAccount();
     const row = (fields: object) => `${JSON.stringify(movement(account, fields))}\n`;
     const { done, issues, stored, messages } = await importParts(key, [
@@ -113,7 +113,7 @@ describe('an NDJSON import', () => {
     expect(messages).not.toContain('MARKER');
   });
 
-  it('counts every row of a file of nothing but issues', async () => {
+  it('counts every row of a file in which every row has an issue', async () => {
     const { key } = await customerWithAccount();
     const { done, issues } = await importParts(key, ['{\n'.repeat(12_345)]);
     expect(done).toMatchObject({ received: 12_345, inserted: 0, rejected: 12_345 });

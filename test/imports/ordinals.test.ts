@@ -7,7 +7,7 @@ import { entriesOf } from './stored-movements.ts';
 const on = (day: number, amount: number): Movement =>
   entriesOf(`2026-03-${String(day).padStart(2, '0')}`, [`${amount}.00`])[0]?.movement as Movement;
 
-describe('the number of an entry among equal ones of its day', () => {
+describe('the ordinal of an entry among equal entries of its day', () => {
   const movements = fc.array(
     fc.record({ day: fc.integer({ min: 1, max: 9 }), amount: fc.integer({ min: 1, max: 3 }) }),
   );
@@ -26,7 +26,7 @@ describe('the number of an entry among equal ones of its day', () => {
     );
   });
 
-  it('is the same when counts of earlier days are dropped, in a file in the order of its dates', () => {
+  it('stays correct when counts of earlier days are dropped, in a file sorted by date', () => {
     fc.assert(
       fc.property(movements, fc.boolean(), (all, isDescending) => {
         const sorted = all.toSorted((one, other) => (one.day - other.day) * (isDescending ? -1 : 1));
@@ -36,7 +36,7 @@ describe('the number of an entry among equal ones of its day', () => {
     );
   });
 
-  it('is not guessed when the file goes back to a day whose counts were dropped', () => {
+  it('raises an error when the file goes back to a day whose counts were dropped', () => {
     const ordinalOf = createOrdinals({ most: 1 });
     for (const day of [1, 2, 3]) ordinalOf(on(day, 1));
     expect(() => ordinalOf(on(1, 1))).toThrow(UnorderedFileError);

@@ -28,7 +28,7 @@ async function readAll(formats: StatementFormats, text: string | Buffer, recogni
 const inProcess = createStatementFormats([]);
 const threaded = createThreadedFormats([]);
 
-it('a thread reads the same as the process itself, one file after the other and several at once', async () => {
+it('a parser thread reads the same events as the process itself, for one file at a time and for several at once', async () => {
   const expected = await readAll(inProcess, FILE);
   expect(expected[0]?.events.length).toBeGreaterThan(3_000);
   expect(await readAll(threaded, FILE)).toEqual(expected);
@@ -36,7 +36,7 @@ it('a thread reads the same as the process itself, one file after the other and 
   expect(await Promise.all(sent.map((it) => readAll(threaded, it)))).toEqual(sent.map(() => expected));
 });
 
-it('a file that cannot be read fails in a thread as it does in the process itself', async () => {
+it('a file that cannot be read fails with the same error in a parser thread as in the process itself', async () => {
   for (const [text, recognition] of [
     ['', AUTO],
     ['no statement', AUTO],
@@ -52,7 +52,7 @@ it('a file that cannot be read fails in a thread as it does in the process itsel
   }
 });
 
-it('a file that fills the memory of its thread fails, and others are read on', async () => {
+it('a file that fills the memory of its parser thread fails, and other files are still read', async () => {
   const small = createThreadedFormats([], { memoryLimit: 4 });
   const [failed, read] = await Promise.allSettled([readAll(small, FILE), readAll(threaded, FILE)]);
   expect(failed).toMatchObject({ status: 'rejected', reason: expect.any(UnreadableFileError) });
@@ -60,18 +60,18 @@ it('a file that fills the memory of its thread fails, and others are read on', a
   expect(read.status).toBe('fulfilled');
 });
 
-it('a file that keeps its thread busy for too long fails, and others are read on', async () => {
+it('a file that keeps its parser thread busy for too long fails, and other files are still read', async () => {
   const impatient = createThreadedFormats([], { deadline: 1 });
   const [failed, read] = await Promise.allSettled([readAll(impatient, FILE), readAll(threaded, FILE)]);
   expect(String((failed as PromiseRejectedResult).reason)).toMatch(/takes too long/);
   expect(read.status).toBe('fulfilled');
 });
 
-it('a file that keeps its thread busy after it was begun fails, and the thread is not used again', async () => {
+it('a file that keeps its parser thread busy after its first events fails, and the thread is not used again', async () => {
   const formats = createThreadedFormats([], { deadline: 500 });
-  // A thread may need longer than that to start.
+  // A thread may need longer than the deadline to start.
   while ((await readAll(formats, FILE).catch(() => [])).length === 0);
-  // Lines of a text without an end, of which the thread has nothing to show.
+  // Lines of an endless text, for which the thread returns no events.
   async function* silent() {
     yield Buffer.from(FILE);
     yield Buffer.alloc(200_000_000, 'A LINE\r\n');
@@ -85,7 +85,7 @@ it('a file that keeps its thread busy after it was begun fails, and the thread i
   while ((await readAll(formats, FILE).catch(() => [])).length === 0);
 });
 
-it('a file that is not read to its end does not keep the bytes that follow waiting', async () => {
+it('a file that is not read to its end closes its source, and does not block the next file', async () => {
   let isOver = false;
   async function* endless() {
     try {
@@ -99,7 +99,7 @@ it('a file that is not read to its end does not keep the bytes that follow waiti
   expect(await readAll(threaded, FILE)).toHaveLength(1);
 });
 
-it('a file is read on when the process itself was busy for longer than the deadline of a thread', async () => {
+it('a file is still read after the process itself was busy for longer than the deadline of a parser thread', async () => {
   const formats = createThreadedFormats([], { deadline: 3_000 });
   const stall = () => {
     const end = performance.now() + 4_000;

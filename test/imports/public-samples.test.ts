@@ -6,7 +6,7 @@ import { createStatementFormats } from '../../src/statements/formats.ts';
 import { useService } from '../support/service.ts';
 import { createStatementCustomer } from './statement-files.ts';
 
-/** Public statement files, where they are at hand, come again: as they are, in another encoding, in parts, and cut off. */
+/** Imports public statement files (if they are present) and sends them again: unchanged, in another encoding, in parts, and cut off. */
 
 const SAMPLES = new URL('../../../shared/samples/', import.meta.url).pathname;
 const isPresent = existsSync(SAMPLES);
@@ -41,18 +41,18 @@ function* partsOf(text: string, isTable: boolean): Generator<[name: string, byte
   yield ['the second half', Buffer.from([heading, ...rows.slice(half - 1)].join(''))];
 }
 
-// A file without a test is a failure.
-if (!isPresent) it.skip('needs public statement files beside the repository');
+// Vitest fails a test file that has no test.
+if (!isPresent) it.skip('the test of public samples needs public statement files beside the repository');
 
 it.runIf(isPresent).each(files.map((path) => [basename(path), path]))(
-  'the movements of %s are stored once, and its statements give no alarm when they come again',
+  'the movements of %s are stored once, and a second import of it causes no alarm',
   async (_, path) => {
     const customer = await createStatementCustomer(service, formats);
     const isTable = /\.csv$/i.test(path);
     const send = (bytes: Buffer) =>
       customer.importFile(bytes, isTable ? { account_id: customer.accountId } : { create_accounts: 1 });
     const get = async (url: string) => (await service.call('GET', url, { key: customer.key })).body;
-    /** Anything but complete periods. */
+    /** All periods that are not complete. */
     const alarms = async () => {
       const found = [];
       for (const { id } of (await get('/v1/accounts')).accounts) {

@@ -18,7 +18,7 @@ const query = <T>(sql: string, ...values: unknown[]) => service.runtime.database
 
 const SECOND_IBAN = 'TR630006200000099000000101';
 
-/** Amounts that nothing else has, on the second day. With what comes before, more than a chunk. */
+/** Amounts that occur nowhere else, on the second day. Together with the rows before them they exceed a chunk. */
 const OTHERS: TestEntry[] = Array.from({ length: 1_100 }, (_, at) => ({ day: 2, amount: 1_000 + at }));
 
 /** Reads files in two pieces: what comes after the 1,050th entry is read only when the first chunk is stored and `between` is over. */
@@ -55,7 +55,7 @@ async function createCustomer() {
         customerId,
       )
     )[0]?.id ?? '0';
-  /** @param reading which reading of the file is interrupted. One whose days hold something is read three times. */
+  /** @param reading which reading of the file is interrupted. A file whose days already hold movements is read three times. */
   const interruptOnce = (work: () => Promise<unknown>, reading = 1) => {
     let readings = 0;
     formats.between = async () => {
@@ -80,7 +80,7 @@ const TWO_ALIKE: TestEntry[] = [
   { day: 1, amount: 10 },
 ];
 
-it('movements that were removed between two chunks are not taken for known any more', async () => {
+it('movements that were removed between two chunks are no longer taken for known', async () => {
   const { customerId, importFile, interruptOnce } = await createCustomer();
   await importFile(mt940(TWO_ALIKE));
   const rows = await query<{ id: string }>(
@@ -103,7 +103,7 @@ it('movements that were removed between two chunks are not taken for known any m
     3,
   );
   const [first, second] = TWO_ALIKE as [TestEntry, TestEntry];
-  // The first of the two is known when the first chunk is stored. The second one is not, because both are gone by then.
+  // The first of the two is known when the first chunk is stored. The second entry is not known, because both were removed by then.
   const done = await importFile(mt940([first, ...OTHERS, second]));
   expect(done).toMatchObject({ status: 'done', inserted: OTHERS.length + 1, duplicates: 1, rejected: 0 });
 });
@@ -112,7 +112,7 @@ it.each([
   ['of a file that is read once', 1],
   ['of a file whose days are known', 3],
 ])(
-  'a movement that another import stores between two chunks is known, and those before are still the own ones: %s',
+  "a movement that another import stores between two chunks is known, and the import's earlier movements stay its own: %s",
   async (_, reading) => {
     const { customerId, importFile, interruptOnce } = await createCustomer();
     const [first, second] = TWO_ALIKE as [TestEntry, TestEntry];
@@ -154,7 +154,7 @@ it('rows of a time that retention removes between two chunks are rejected, and n
   expect((await movements()).some(({ date_issue }) => date_issue === '2026-03-01')).toBe(false);
 });
 
-it('rows of an account that is to be deleted between two chunks are rejected', async () => {
+it('rows of an account whose deletion is requested between two chunks are rejected', async () => {
   const { key, customerId, accountId, importFile, interruptOnce } = await createCustomer();
   const second = await createAccount(service, key, { iban: SECOND_IBAN });
   interruptOnce(() =>
@@ -173,7 +173,7 @@ it('rows of an account that is to be deleted between two chunks are rejected', a
   expect(stored).toEqual([{ account_id: accountId }]);
 });
 
-it('an account that is gone between two chunks does not end the import of a file that a source has collected', async () => {
+it('an account that is deleted between two chunks does not end the import of a file from a source', async () => {
   const { key, customerId, accountId, importFile, interruptOnce } = await createCustomer();
   const second = await createAccount(service, key, { iban: SECOND_IBAN });
   const { insertId } = (await query(

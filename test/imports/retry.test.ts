@@ -41,7 +41,7 @@ async function quarantined() {
 }
 
 describe('POST /v1/imports/:id/retry', () => {
-  it('queues a quarantined import, which continues after the rows that are stored', async () => {
+  it('queues a quarantined import, which continues after the stored rows', async () => {
     const { key, customer, importId } = await quarantined();
     const { status, body } = await retry(key, importId);
     expect([status, body.import]).toMatchObject([
@@ -59,7 +59,7 @@ describe('POST /v1/imports/:id/retry', () => {
     });
   });
 
-  it('refuses an import that has not failed, however often it is asked', async () => {
+  it('refuses an import that has not failed, including an import that is already queued again', async () => {
     const { key, account, importId } = await quarantined();
     expect((await retry(key, importId)).status).toBe(202);
     const again = await retry(key, importId);
@@ -70,7 +70,7 @@ describe('POST /v1/imports/:id/retry', () => {
     expect(await show(key, String(done.id))).toEqual(done);
   });
 
-  it('refuses an import whose API key was deleted, because its accounts are not known', async () => {
+  it('refuses an import whose API key was deleted, because the accounts of the key are unknown', async () => {
     const { key, customer, importId } = await quarantined();
     const { body } = await service.call('POST', '/v1/apikeys', {
       key,
@@ -87,7 +87,7 @@ describe('POST /v1/imports/:id/retry', () => {
     expect(await show(other, importId)).toMatchObject({ status: 'failed' });
   });
 
-  it("does not show another customer's import", async () => {
+  it("hides another customer's import", async () => {
     const { importId } = await quarantined();
     const { api_key: stranger } = await service.customer();
     expectProblem(await retry(stranger, importId), 404);

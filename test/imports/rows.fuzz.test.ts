@@ -106,16 +106,16 @@ async function expectStored(content: File): Promise<void> {
   expect(second.stored).toEqual(model.stored);
 }
 
-describe('any file of lines', () => {
-  it('is stored line by line: the good ones once and as they are, the others named by their numbers', async () => {
+describe('an NDJSON file of any lines', () => {
+  it('has its good lines stored once and unchanged, and its other lines listed by number', async () => {
     await fc.assert(fc.asyncProperty(file, expectStored), { numRuns: RUNS, seed: SEED });
   }, 120_000);
 
-  it('is read across the end of a part, wherever that falls', async () => {
+  it('is read correctly wherever a part ends', async () => {
     await fc.assert(fc.asyncProperty(seam, expectStored), { numRuns: RUNS / 2, seed: SEED });
   });
 
-  it('leaves nothing behind: no import that is not done, no bytes, and nothing with another customer', async () => {
+  it('leaves nothing behind: no unfinished import, no bytes, and no movements of another customer', async () => {
     const count = async (table: string, where: string) => {
       const [row] = await service.runtime.database.query<{ n: string }[]>(
         `SELECT COUNT(*) AS n FROM ${table} WHERE ${where}`,

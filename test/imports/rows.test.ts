@@ -27,7 +27,7 @@ const part = fc.oneof(
 );
 
 describe('the NDJSON reader', () => {
-  it('reads the same, however the bytes are cut', async () => {
+  it('reads the same rows, however the bytes are split', async () => {
     const files = fc.array(part, { maxLength: 12 }).map((parts) => Buffer.concat(parts));
     const cuts = fc.array(fc.oneof({ weight: 3, arbitrary: fc.nat(4) }, fc.nat(70_000)), { maxLength: 20 });
     await fc.assert(
@@ -38,7 +38,7 @@ describe('the NDJSON reader', () => {
     );
   });
 
-  it('gives back every value, with the number of its line', async () => {
+  it('returns every value with its line number', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.array(fc.jsonValue({ maxDepth: 2 })),
@@ -53,14 +53,14 @@ describe('the NDJSON reader', () => {
     );
   });
 
-  it('passes over blank lines, but counts them', async () => {
+  it('skips blank lines, but counts them', async () => {
     expect(await read('\n \r\n\t\n1\n\n2')).toEqual([
       { line: 4, value: 1 },
       { line: 6, value: 2 },
     ]);
   });
 
-  it('takes a byte order mark at the very beginning only', async () => {
+  it('accepts a byte order mark only at the very beginning', async () => {
     expect(await read('\uFEFF1\n\uFEFF2')).toEqual([
       { line: 1, value: 1 },
       { line: 2, issue: expect.stringMatching(/JSON/) },
@@ -68,7 +68,7 @@ describe('the NDJSON reader', () => {
     expect(await read('\uFEFF\uFEFF1')).toEqual([{ line: 1, issue: expect.stringMatching(/JSON/) }]);
   });
 
-  it('takes a line of 64 KiB, and refuses a longer one alone', async () => {
+  it('accepts a line of 64 KiB, and rejects only the longer line', async () => {
     const line = (bytes: number) => `"${'x'.repeat(bytes - 2)}"`;
     const rows = await read(`1\n${line(65_536)}\n${line(65_537)}\n${line(10_000_000)}\n2`);
     expect(rows.map((row) => ('issue' in row ? row.issue : row.line))).toEqual([
@@ -80,7 +80,7 @@ describe('the NDJSON reader', () => {
     ]);
   });
 
-  it('never quotes a line it cannot read', async () => {
+  it('never quotes a line that it cannot read', async () => {
     const rows = await read('{"MARKER\n{"MARKER": MARKER}\n');
     expect(rows).toHaveLength(2);
     expect(JSON.stringify(rows)).not.toContain('MARKER');

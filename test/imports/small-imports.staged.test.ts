@@ -47,7 +47,7 @@ describe('a small import that cannot be stored inline', () => {
       return waiting;
     });
 
-  it('since somebody holds the import lock is staged', async () => {
+  it('is staged when the import lock is held', async () => {
     const { key, customerId, accountId } = await customerWithAccount();
     const holder = service.runtime.database.createQueryRunner();
     await holder.startTransaction();
@@ -58,7 +58,7 @@ describe('a small import that cannot be stored inline', () => {
     await staged.storedByImporter();
   });
 
-  it('since it lost a deadlock is staged', async () => {
+  it('is staged when it loses a deadlock', async () => {
     const { key, customerId, accountId } = await customerWithAccount();
     const holder = service.runtime.database.createQueryRunner();
     await holder.startTransaction();
@@ -75,7 +75,7 @@ describe('a small import that cannot be stored inline', () => {
     await staged.storedByImporter();
   });
 
-  it('since MySQL refuses a movement is staged, and does not hold up the next one', async () => {
+  it('is staged when MySQL refuses a movement, and does not delay the next import', async () => {
     const { key, customerId, accountId } = await customerWithAccount();
     const { database } = service.runtime;
     await database.query(
@@ -90,7 +90,7 @@ describe('a small import that cannot be stored inline', () => {
     await staged.storedByImporter();
   });
 
-  it('since its connection is lost is answered 503, and nothing of it is kept', async () => {
+  it('is answered with 503 when its connection is lost, and nothing of it is stored', async () => {
     const { key, customerId, accountId } = await customerWithAccount();
     await subscribe(service, key, `${receiver.url}/lost`);
     const holder = service.runtime.database.createQueryRunner();

@@ -37,7 +37,7 @@ describe('a small import', () => {
     ]);
   });
 
-  it('may be one of many at once: each is stored once, counted for itself and delivered once', async () => {
+  it('that is sent beside many others is stored once, counted separately and delivered once', async () => {
     const { key, customerId, accountId } = await customerWithAccount();
     await subscribe(service, key, `${receiver.url}/many`);
     const answers = await Promise.all(
@@ -60,7 +60,7 @@ describe('a small import', () => {
     expect(rows).toEqual(rows.toSorted((a, b) => a.date_readed.getTime() - b.date_readed.getTime()));
   });
 
-  it('of more movements than are stored inline is staged', async () => {
+  it('is staged when it has more movements than are stored inline', async () => {
     const { key, accountId } = await customerWithAccount();
     const rows = Array.from({ length: MAX_GROUP_MOVEMENTS + 1 }, () => movement(accountId));
     expect((await send(key, rows)).body.import).toMatchObject({ status: 'queued', inserted: 0 });
@@ -81,7 +81,7 @@ describe('a small import', () => {
 describe('an Idempotency-Key of small imports', () => {
   const once = { 'Idempotency-Key': 'once' };
 
-  it('leads to the import of the first time, and is refused for another body', async () => {
+  it('returns the first import again, and is refused for another body', async () => {
     const { key, accountId } = await customerWithAccount();
     const first = await send(key, [movement(accountId)], once);
     const again = await send(key, [movement(accountId)], once);
@@ -89,7 +89,7 @@ describe('an Idempotency-Key of small imports', () => {
     expectProblem(await send(key, [], once), 409, 'idempotency-key-reused');
   });
 
-  it('of several requests at the same time leads to one import', async () => {
+  it('of several simultaneous requests leads to one import', async () => {
     const { key, customerId, accountId } = await customerWithAccount();
     const answers = await Promise.all(
       Array.from({ length: 8 }, () => send(key, [movement(accountId)], once)),

@@ -29,7 +29,7 @@ const longBody = (account: string) =>
 
 describe('an Idempotency-Key', () => {
   it.each(['application/json', 'application/x-ndjson'])(
-    'leads to one import, however often: %s',
+    'leads to one import, however often a body of %s is sent',
     async (type) => {
       const { key, account } = await customerWithAccount();
       const row = movement(account);
@@ -67,7 +67,7 @@ describe('an Idempotency-Key', () => {
   it.each([
     ['short', (account: string) => JSON.stringify(movement(account))],
     ['long', longBody],
-  ])('of several %s requests at the same time lets one through', async (_length, bodyOf) => {
+  ])('lets one of several simultaneous %s requests through', async (_length, bodyOf) => {
     const { key, account } = await customerWithAccount();
     const body = bodyOf(account);
     const answers = await Promise.all(
@@ -85,7 +85,7 @@ describe('an Idempotency-Key', () => {
     expect((await service.call('GET', '/v1/imports', { key })).body.imports).toHaveLength(1);
   });
 
-  it('of two different requests at the same time keeps one of them', async () => {
+  it('of two simultaneous requests with different bodies keeps one import', async () => {
     const { key, account } = await customerWithAccount();
     const answers = await Promise.all(
       ['1', '2', '3', '4'].map((amount) =>
@@ -125,7 +125,7 @@ describe('an Idempotency-Key', () => {
     expect(new Set(ids).size).toBe(keys.length);
   });
 
-  it.each(['', 'x'.repeat(256), 'ÿ'])('that is no key is refused: %j', async (idempotencyKey) => {
+  it.each(['', 'x'.repeat(256), 'ÿ'])('is refused when it is invalid: %j', async (idempotencyKey) => {
     const { key } = await customerWithAccount();
     const answer = await send(key, idempotencyKey, { transactions: [] });
     expect(expectProblem(answer, 422)).toEqual(['Idempotency-Key']);
@@ -137,7 +137,7 @@ describe('an upload that breaks off', () => {
   it.each([
     ['in its first part', 1_000],
     ['after several', 4 * 1024 * 1024],
-  ])('%s leaves nothing, and its Idempotency-Key free', async (_when, bytes) => {
+  ])('%s leaves nothing behind, and its Idempotency-Key free', async (_when, bytes) => {
     const { api_key: key, customer } = await service.customer();
     const { id: account } = await createAccount(service, key);
     /** Number of stored parts of the customer's upload. null: there is no upload. */
@@ -171,7 +171,7 @@ describe('an upload that breaks off', () => {
     expect(await importDone(service, key, again.body.import.id)).toMatchObject({ received: 1, inserted: 1 });
   });
 
-  it('because its source fails leaves nothing either', async () => {
+  it('because its source fails leaves nothing behind', async () => {
     const { customer } = await service.customer();
     const { database } = service.runtime;
     async function* failing() {

@@ -15,7 +15,7 @@ const of = (day: number, amount: number, reference?: string): TestEntry => ({
 });
 
 describe('a statement', () => {
-  it('is stored with the balance after each movement, on the account that it names', async () => {
+  it('is stored with the balance after each movement, in the account that it names', async () => {
     const { importFile, movements, accountId } = await customer();
     const it = await importFile(mt940([of(2, 250.5), of(3, -1_300)]));
     expect(it).toMatchObject({
@@ -38,7 +38,7 @@ describe('a statement', () => {
     ]);
   });
 
-  it('that is known already shows that its account was worked on', async () => {
+  it('marks its account as updated even when it is already known', async () => {
     const { importFile, accountId } = await customer();
     const file = mt940([of(2, 10)]);
     await importFile(file);
@@ -52,7 +52,7 @@ describe('a statement', () => {
     expect(Number(row?.is_recent)).toBe(1);
   });
 
-  it('without entries is done with no rows', async () => {
+  it('without entries is done with zero rows', async () => {
     const { importFile } = await customer();
     expect(await importFile(mt940([]))).toMatchObject({
       status: 'done',
@@ -69,7 +69,7 @@ describe('a statement', () => {
     expect(it.warningMessages).toEqual([expect.stringContaining('a difference of 1.00')]);
   });
 
-  it('of an account that the customer does not have is rejected, and created on request', async () => {
+  it('of an account that the customer does not have is rejected, and the account is created on request', async () => {
     const { importFile, movements } = await customer();
     const file = mt940([of(2, 10), of(2, 11)], { account: 'DE89370400440532013000' });
     const refused = await importFile(file);
@@ -99,14 +99,14 @@ describe('a statement', () => {
       zipSync({ 'a.txt': Buffer.from('x') }),
       'The file a.txt in the zip is in no format',
     ],
-  ])('that is %s fails, with one sentence', async (_, file, error) => {
+  ])('fails with one sentence when the file holds %s', async (_, file, error) => {
     const { importFile } = await customer();
     const it = await importFile(file);
     expect(it).toMatchObject({ status: 'failed', inserted: 0 });
     expect(it.error).toContain(error);
   });
 
-  it('keeps what comes before a file that cannot be read', async () => {
+  it('in a zip is stored when a later file of the zip cannot be read', async () => {
     const { importFile } = await customer();
     const it = await importFile(
       zipSync({ 'a.sta': Buffer.from(mt940([of(2, 10)])), 'b.txt': Buffer.from('x') }),
@@ -116,7 +116,7 @@ describe('a statement', () => {
   });
 });
 
-describe('never lost, never doubled:', () => {
+describe('the identity of movements', () => {
   const march = [of(2, 10, 'A'), of(2, 10, 'B'), of(2, -3, 'C'), of(3, 10, 'D')];
   const file = mt940(march);
 
@@ -130,7 +130,7 @@ describe('never lost, never doubled:', () => {
     ['without its references', file.replaceAll(/NTRF[A-D]/g, 'NTRFNONREF')],
     ['with new references for all', file.replaceAll(/NTRF([A-D])/g, 'NTRFNEW$1')],
     ['as an interim report', mt940(march, { interim: true })],
-  ])('%s stores nothing', async (_, again) => {
+  ])('holds for a repeated statement, which stores no movement twice: %s', async (_, again) => {
     const { importFile, movements } = await customer();
     expect(await importFile(file)).toMatchObject({ inserted: 4, duplicates: 0 });
     expect(await importFile(again)).toMatchObject({ status: 'done', inserted: 0, duplicates: 4 });
@@ -153,7 +153,7 @@ describe('never lost, never doubled:', () => {
       [of(2, 20, 'B'), of(2, 10, 'A')],
       2,
     ],
-  ])('%s', async (_, first, second, stored) => {
+  ])('holds for %s', async (_, first, second, stored) => {
     const { importFile, movements } = await customer();
     await importFile(mt940(first, { interim: true }));
     await importFile(mt940(second, { interim: true }));
@@ -162,7 +162,7 @@ describe('never lost, never doubled:', () => {
     expect(await movements()).toHaveLength(stored);
   });
 
-  it('an equal payment in a later report of the same day', async () => {
+  it('holds for an equal payment in a later report of the same day', async () => {
     const { importFile, movements } = await customer();
     await importFile(mt940([of(2, 10, 'A'), of(2, 5, 'B')], { interim: true }));
     await importFile(mt940([of(2, 10, 'C')], { interim: true }));
@@ -171,7 +171,7 @@ describe('never lost, never doubled:', () => {
     expect(await movements()).toHaveLength(3);
   });
 
-  it('an entry of a day to which a long file goes back', async () => {
+  it('holds for an entry of a day to which a long file returns', async () => {
     const { importFile, accountId } = await customer();
     // More days than the importer keeps counts of.
     const days = 4_000;
@@ -191,7 +191,7 @@ describe('never lost, never doubled:', () => {
     });
   });
 
-  it('a statement of more rows than a chunk has, with equal payments in several chunks', async () => {
+  it('holds for a statement with equal payments in several chunks', async () => {
     const { importFile, movements } = await customer();
     const many = Array.from({ length: 2_500 }, (_, i) => of((i % 3) + 1, i % 2 === 0 ? 10 : 20));
     await importFile(mt940(many.slice(0, 700)));

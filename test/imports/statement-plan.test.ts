@@ -100,18 +100,18 @@ const daysOf = (accountId: string, count: number): { accountId: string; date: st
     date: new Date(Date.UTC(2024, 6, 1 + i)).toISOString().slice(0, 10),
   }));
 
-describe('what is stored on the days of a file', () => {
+describe('the stored movements on the days of a file', () => {
   it.each([
     ['one day', 1],
     ['a month', 31],
     ['200 days', 200],
-  ])('is read by ranges of an index: %s', async (_, count) => {
+  ])('are read by ranges of an index: %s', async (_, count) => {
     const days = daysOf('11', count).map(({ date }) => date);
     const range = { from: days[0] as string, to: days.at(-1) as string };
     const { result, read, steps } = await watch((sql) => readBooks(sql, '11', [range], '1'));
     const movements = result.movements.length;
     expect(movements).toBeGreaterThan(40 * count);
-    // The index, the row, a look for its details, and the steps beyond the ranges.
+    // The index entry, the row, a lookup of its details, and the steps beyond the ranges.
     expect(read).toBeLessThan(3 * movements + 50);
     const plan = JSON.stringify(steps);
     const ofMovements = steps.find(({ table }) => table === 't');
@@ -125,7 +125,7 @@ describe('what is stored on the days of a file', () => {
     for (const step of steps) expect(step.Extra ?? '', plan).not.toMatch(/filesort|temporary/);
   });
 
-  it('is noticed with a step into each day, and looked for once', async () => {
+  it('are noticed with one index step per day, and looked for only once', async () => {
     const newest = await newestOf(database);
     const empty = entriesOf('1999-01-01', ['1.00']).concat(entriesOf('1999-01-02', ['1.00']));
     // MySQL reads its dictionary when a table is opened.
@@ -139,7 +139,7 @@ describe('what is stored on the days of a file', () => {
     await expect(createChunkIdentifier('1')(database, newest, known)).rejects.toThrow(KnownDaysError);
   });
 
-  it('is read anew without the lock when others have stored something since, and with it after four attempts', async () => {
+  it('are read again without the lock after other imports have stored movements, and with the lock after four attempts', async () => {
     const date = daysOf('11', 1)[0]?.date ?? '';
     const entries = entriesOf(date, ['1.00']);
     const file = createFileEntries();
@@ -174,9 +174,9 @@ describe('what is stored on the days of a file', () => {
   });
 });
 
-describe('the movement that a reversal takes back', () => {
-  it('is found by a range of an index for each day', async () => {
-    // Those of other amounts, on each of the days.
+describe('the movement that a reversal cancels', () => {
+  it('is found by one index range per day', async () => {
+    // The movements of other amounts, on each of the days.
     await database.query(
       'INSERT INTO transactions (customer_id, account_id, import_id, unique_id, dc, amount, date_issue, date_readed) VALUES ?',
       [
@@ -215,7 +215,7 @@ describe('the accounts that an import’s API key can see', () => {
   it.each([
     ['all accounts', '101'],
     ['some of them', '102'],
-  ])('are found without looking at those of other customers: %s', async (_, importId) => {
+  ])('are found without reading the accounts of other customers: %s', async (_, importId) => {
     const { result, read, steps } = await watch((sql) => readAccountsOfImport(sql, importId));
     expect(result).toHaveLength(importId === '101' ? ACCOUNTS_EACH : 1);
     expect(read).toBeLessThan(5 * ACCOUNTS_EACH);

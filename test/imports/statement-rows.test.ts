@@ -57,7 +57,7 @@ const messagesOf = (rows: readonly Row[]) =>
   rows.flatMap((row) => ('issue' in row ? [row.issue] : 'warning' in row ? [row.warning] : []));
 
 describe('the rows of a statement', () => {
-  it('come with one warning when the file is in an encoding such as CP857', async () => {
+  it('have one warning when the file is in an unsupported encoding such as CP857', async () => {
     // "Şirket ödemesi" in CP857.
     const bytes = Buffer.from([0x9e, ...Buffer.from('irket '), 0x94, ...Buffer.from('demesi')]);
     const description = decodeStart(bytes);
@@ -77,7 +77,7 @@ describe('the rows of a statement', () => {
     });
   });
 
-  it('are movements with the balance after each, worked out from the opening balance', async () => {
+  it('become movements with the balance after each, computed from the opening balance', async () => {
     const rows = await rowsOf(begin(), entry(), entry({ dc: 'Debit', amount: 200_00n }), end(-87_66n));
     expect(movementsOf(rows).map(({ amount, dc, balance }) => [dc, amount, balance])).toEqual([
       ['Credit', '12.34', '112.34'],
@@ -88,13 +88,13 @@ describe('the rows of a statement', () => {
     for (const movement of movementsOf(rows)) expect(v.is(Movement, movement)).toBe(true);
   });
 
-  it('keep the balance that the file says for each entry, and have none without an opening balance', async () => {
+  it('keep the balance that the file gives for an entry, and have no other balance without an opening balance', async () => {
     const rows = await rowsOf(begin({ opening: null }), entry({ balance: 5n }), entry(), end(7n));
     expect(movementsOf(rows).map(({ balance }) => balance)).toEqual(['0.05', null]);
     expect(messagesOf(rows)).toEqual([]);
   });
 
-  it('come with a warning when the closing balance differs', async () => {
+  it('have a warning when the closing balance differs', async () => {
     const unread: StatementEvent = { type: 'issue', line: 3, path: 'amount', message: 'is "x"' };
     expect(messagesOf(await rowsOf(begin(), entry(), end(112_35n)))).toEqual([
       'The closing balance is 112.35, but the opening balance 100.00 and the entries give 112.34: a difference of 0.01.',
@@ -111,7 +111,7 @@ describe('the rows of a statement', () => {
     expect(messagesOf(rows)).toEqual([]);
   });
 
-  it('are rejected for an unknown account, with one message for the statement, and the next statement is read', async () => {
+  it('are rejected for an unknown account with one message for the statement, and the next statement is read', async () => {
     const other = { account: { iban: 'TR2', number: null, currency: null, bank: null } };
     const rows = await rowsOf(begin(other), entry(), entry(), end(124_68n), begin(), entry(), end(null));
     expect(issuesOf(rows)).toEqual([
@@ -121,13 +121,13 @@ describe('the rows of a statement', () => {
     expect(movementsOf(rows)).toHaveLength(1);
   });
 
-  it('are rejected in another currency than the account’s', async () => {
+  it('are rejected when their currency is not the account’s', async () => {
     const rows = await rowsOf(begin(), entry({ currency: 'EUR' }), entry({ currency: 'TRY' }), end(null));
     expect(messagesOf(rows)).toEqual(['is EUR, and the account is kept in TRY']);
     expect(movementsOf(rows)).toHaveLength(1);
   });
 
-  it('have texts that are cut where they are too long, with a warning, and never within a character', async () => {
+  it('have long texts cut, with a warning, and never within a character', async () => {
     const rows = await rowsOf(
       begin(),
       entry({ description: `${'x'.repeat(3_999)}😀`, code: '  ' }),
@@ -139,7 +139,7 @@ describe('the rows of a statement', () => {
     ]);
   });
 
-  it('add up, whatever the entries are', async () => {
+  it('pass the balance check when the closing balance fits, for any entries', async () => {
     const some = fc.array(
       fc.record({
         dc: fc.constantFrom('Debit' as const, 'Credit' as const),

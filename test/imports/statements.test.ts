@@ -48,7 +48,7 @@ describe('a statement file', () => {
     });
   });
 
-  it('has the format of its first statement, and none before that or without one', async () => {
+  it('is given the format of its first statement, and no format before that or without a statement', async () => {
     const { send, finished } = await customer();
     const report = mt940([{ day: 2, amount: 1 }], { interim: true });
     const zipped = await send(zipSync({ 'a.942': strToU8(report), 'b.sta': strToU8(FILE) }));
@@ -58,7 +58,7 @@ describe('a statement file', () => {
     expect(await finished(rows.body.import.id)).toMatchObject({ format: 'ndjson', detected_format: null });
   });
 
-  it('may be compressed, and sent with a type and a format of its own', async () => {
+  it('may be compressed, and sent with its own content type and format', async () => {
     const { send, finished } = await customer();
     const answer = await send(gzipSync(FILE), '?format=mt940', 'application/gzip', {
       'content-encoding': 'gzip',
@@ -71,7 +71,7 @@ describe('a statement file', () => {
     });
   });
 
-  it('of another account goes where its sender says, or to a new account', async () => {
+  it('of another account goes to the account that its sender names, or to a new account', async () => {
     const { send, finished, account, key } = await customer();
     const other = mt940([{ day: 2, amount: 1 }], { account: 'DE89370400440532013000' });
     const named = await send(other, `?account_id=${account.id}`);
@@ -95,7 +95,7 @@ describe('a statement file', () => {
     expect(answer.body.errors).toMatchObject([{ path }]);
   });
 
-  it('creates no account with a key for some accounts', async () => {
+  it('creates no account when the key is limited to some accounts', async () => {
     const { key, account } = await customer();
     const limited = await service.call('POST', '/v1/apikeys', {
       key,

@@ -73,7 +73,7 @@ const lockOf = async (customerId: string) =>
   )[0];
 
 describe('a chunk', () => {
-  it('is stored with its checkpoint, its counts and what its webhooks match', async () => {
+  it('is stored with its checkpoint, its counts and the matches of its webhooks', async () => {
     const { key, customerId, accountId, importId, chunk, webhookIds } = await runningImport(
       {},
       { event: 'NEW_DEBIT' },
@@ -98,7 +98,7 @@ describe('a chunk', () => {
     ]);
   });
 
-  it('counts what is known as duplicates, whether it came before, in another import, or in the same chunk', async () => {
+  it('counts known movements as duplicates, from earlier chunks, other imports and the same chunk', async () => {
     const { key, customerId, accountId, importId, chunk, webhookIds } = await runningImport();
     await store(chunk(0, [one(accountId, 'a'), one(accountId, 'b')]));
     const before = await lockOf(customerId);
@@ -112,7 +112,7 @@ describe('a chunk', () => {
     expect(await lockOf(customerId)).toMatchObject({ movements: '3' });
   });
 
-  it('counts, lists and stores the same, whether known movements are read first or inserted again', async () => {
+  it('has the same counts, list and stored rows, whether known movements are read first or inserted again', async () => {
     const storeBoth = async (areKnown: boolean) => {
       const { key, customerId, accountId, importId, chunk, webhookIds } = await runningImport();
       await store(chunk(0, [one(accountId, 'a'), one(accountId, 'b'), one(accountId, 'c')]));
@@ -145,7 +145,7 @@ describe('a chunk', () => {
     ]);
   });
 
-  it('drops the staged bytes with the last one, which may be empty', async () => {
+  it('drops the staged bytes when it is the last chunk, which may be empty', async () => {
     const { key, accountId, importId, chunk } = await runningImport();
     await store(chunk(0, [one(accountId, 'a')]));
     const parts = () => query('SELECT 1 FROM import_parts WHERE import_id = ?', importId);
@@ -155,7 +155,7 @@ describe('a chunk', () => {
     expect(await show(key, importId)).toMatchObject({ status: 'done', received: 1, inserted: 1 });
   });
 
-  it('is stored whole or not at all: a checkpoint that moved undoes the rows too', async () => {
+  it('is stored completely or not at all: a checkpoint that moved undoes the rows', async () => {
     const { customerId, accountId, importId, chunk, webhookIds } = await runningImport();
     await query('UPDATE imports SET checkpoint = 7 WHERE id = ?', importId);
     await expect(store(chunk(0, [one(accountId, 'a')]))).rejects.toThrow(ImportTakenOverError);
@@ -166,7 +166,7 @@ describe('a chunk', () => {
     ).toEqual([{ matched_count: '0' }]);
   });
 
-  it('takes its ids and its date_readed only when it has the import lock: they grow in the order of commits', async () => {
+  it('takes its ids and its date_readed only when it has the import lock, so that they grow in the order of commits', async () => {
     const { customerId, accountId, chunk } = await runningImport();
     const { database } = service.runtime;
     let storing: Promise<unknown> = Promise.resolve();
@@ -201,7 +201,7 @@ describe('a chunk', () => {
     expect(row?.date_readed.toISOString()).toBe('2099-01-01T00:00:00.000Z');
   });
 
-  it('updates the accounts that have new movements, and their balance where a new movement brings one', async () => {
+  it('updates the accounts that have new movements, and their balance when a new movement has a balance', async () => {
     const { key, accountId, chunk } = await runningImport();
     const quiet = (await createAccount(service, key)).id;
     const accountOf = async (id: string) =>
@@ -231,7 +231,7 @@ describe('a chunk', () => {
     expect(await accountOf(accountId)).toMatchObject({ balance: '10.00' });
   });
 
-  it('is stored without looking at all that its customer has, also before MySQL has counted that', async () => {
+  it("is stored without reading the customer's whole history, even with outdated table statistics", async () => {
     const HISTORY = 5_000;
     const NEW = 500;
     await query('ALTER TABLE transactions STATS_AUTO_RECALC = 0');

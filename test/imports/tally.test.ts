@@ -12,7 +12,7 @@ const run = promisify(execFile);
 const digest = (content: number | string) => createHash('sha256').update(String(content)).digest();
 
 describe('the tally of contents', () => {
-  it('counts each content as a Map of whole digests would, in whatever order they come', () => {
+  it('counts each content like a Map of whole digests, in any order', () => {
     const contents = fc.array(fc.oneof(fc.nat(20), fc.nat(5_000)), { maxLength: 6_000, size: 'max' });
     fc.assert(
       fc.property(contents, (all) => {
@@ -29,7 +29,7 @@ describe('the tally of contents', () => {
     );
   });
 
-  it('tells digests apart that want the same place, whichever half of them differs', () => {
+  it('keeps digests apart that share a slot, whichever half of them differs', () => {
     const bits = (high: number, low: number) => {
       const it = Buffer.alloc(32);
       it.writeUInt32BE(high, 0);
@@ -42,7 +42,7 @@ describe('the tally of contents', () => {
     expect(all.map(countIn)).toEqual([2, 2, 2, 2, 2]);
   });
 
-  it('keeps 300,000 contents outside the heap, which a Map of their digests would fill', async () => {
+  it('stores 300,000 contents outside the heap, which a Map of their digests would fill', async () => {
     const { stdout } = await run(process.execPath, ['--max-old-space-size=32', '--import', 'tsx', FIXTURE]);
     expect(JSON.parse(stdout)).toEqual({ first: [1], second: [2] });
   });

@@ -45,11 +45,11 @@ async function newCustomer() {
   return { id: customer.id, send };
 }
 
-it('customers take turns: few rows of one do not wait for all files of another, which are stored in the order in which they came', async () => {
+it('customers take turns: a few rows of one customer do not wait for all files of another, which are stored in order of arrival', async () => {
   const [many, few] = [await newCustomer(), await newCustomer()];
   for (let file = 0; file < FILES; file += 1) await many.send(`file-${file}`, ROWS);
   await few.send('few', 101);
-  // A slice of three seconds would be enough for all of it.
+  // A turn of three seconds would be enough for the whole file.
   const importer = startImporterWorker(service.runtime, createStatementFormats([]), { timeSlice: 200 });
   const done = async (customerId: string) =>
     (await importsOf(customerId)).every(({ status }) => status === 'done');
@@ -69,7 +69,7 @@ it('customers take turns: few rows of one do not wait for all files of another, 
   expect(rows.map(({ import_id }) => import_id)).toEqual(others.flatMap(({ id }) => Array(ROWS).fill(id)));
 });
 
-it('a large file is given back when its turn is over and others wait, and goes on where it was', async () => {
+it('a large file is given back when its turn is over and other imports wait, and goes on at its checkpoint', async () => {
   const [large, other] = [await newCustomer(), await newCustomer()];
   await large.send('large', 30_000);
   await other.send('other', 101);

@@ -10,25 +10,28 @@ const idsOf = (...rows: object[]) => rows.map(read).map(createUniqueIds());
 
 describe('the id by which a movement is known', () => {
   it.each(['a', 'a ', ' a', 'A', 'ığ 🙂', '0', `content:${'0'.repeat(64)}:1`])(
-    'is the one it brings, as it is: %j',
+    'is its unchanged unique_id %j',
     (unique_id) => {
       expect(idsOf({ unique_id })).toEqual([unique_id]);
     },
   );
 
-  it.each([null, undefined, '', ' ', '\t\n', '\u00a0'])('is made of its content for %j', (unique_id) => {
-    expect(idsOf({ unique_id })).toEqual(idsOf({ unique_id: null }));
-    expect(idsOf({ unique_id })[0]).toMatch(/^content:[0-9a-f]{64}:1$/);
-  });
+  it.each([null, undefined, '', ' ', '\t\n', '\u00a0'])(
+    'is made of its content when unique_id is %j',
+    (unique_id) => {
+      expect(idsOf({ unique_id })).toEqual(idsOf({ unique_id: null }));
+      expect(idsOf({ unique_id })[0]).toMatch(/^content:[0-9a-f]{64}:1$/);
+    },
+  );
 
-  it('counts equal movements within one import, and begins anew in the next', () => {
+  it('counts equal movements within one import, and restarts the count in the next import', () => {
     const [first, second, other, third] = idsOf({}, {}, { amount: '1' }, {});
     expect([first, second, third].map((id) => id?.split(':')[2])).toEqual(['1', '2', '3']);
     expect(new Set([first, second, other, third]).size).toBe(4);
     expect(idsOf({}, {})).toEqual([first, second]);
   });
 
-  it('does not count the movements that bring an id', () => {
+  it('ignores movements with a unique_id when it counts equal movements', () => {
     expect(idsOf({ unique_id: 'x' }, {})[1]).toBe(idsOf({})[0]);
   });
 
@@ -47,17 +50,17 @@ describe('the id by which a movement is known', () => {
     ['name', 'other'],
     ['opponent_id', 'other'],
     ['opponent_iban', 'other'],
-  ])('differs by %s: %j', (field, value) => {
+  ])('changes with the field %s: %j', (field, value) => {
     expect(idsOf({ [field]: value })).not.toEqual(idsOf({}));
   });
 
-  it('does not let what stands in one field pass for another', () => {
+  it('does not confuse equal text in different fields', () => {
     expect(idsOf({ balance: null, description: '["1"]' })).not.toEqual(
       idsOf({ balance: '1', description: '[]' }),
     );
   });
 
-  it('is the same for every way to write one amount, and for no other amount', () => {
+  it('is the same for every spelling of an amount, and differs for other amounts', () => {
     const cents = fc.bigInt({ min: -(10n ** 15n), max: 10n ** 15n });
     const written = (value: bigint, zeros: number, short: boolean) => {
       const digits = String(value < 0n ? -value : value).padStart(3, '0');

@@ -48,7 +48,7 @@ async function finished(key: string, id: number) {
   });
 }
 
-describe('a file whose beginning shows that it cannot be read is refused', () => {
+describe('a file whose beginning shows that it cannot be read', () => {
   it.each<[string, Uint8Array, string, string]>([
     ['nothing', Buffer.alloc(0), '', 'The file is empty.'],
     ['an empty gzip', gzipSync(''), '', 'The file is empty.'],
@@ -94,7 +94,7 @@ describe('a file whose beginning shows that it cannot be read is refused', () =>
       '?profile=nosuch',
       'There is no profile of that name.',
     ],
-  ])('%s', async (_, body, query, sentence) => {
+  ])('is refused: %s', async (_, body, query, sentence) => {
     const key = await customer();
     const before = await countRows(service);
     const answer = await post(key, body, query);
@@ -103,7 +103,7 @@ describe('a file whose beginning shows that it cannot be read is refused', () =>
     expect(await countRows(service)).toEqual(before);
   });
 
-  it('with what is supported, and what to do', async () => {
+  it('is refused with the supported formats and the next step', async () => {
     const { body } = await post(await customer(), LETTER);
     expect(body.detail).toMatch(
       / Supported are MT940, .* send format=NAME with the file\. For a CSV or XLSX file of another bank, write a profile/,
@@ -111,7 +111,7 @@ describe('a file whose beginning shows that it cannot be read is refused', () =>
     expect(body.errors).toEqual([{ path: 'file', message: 'The file is in no format that is supported.' }]);
   });
 
-  it('before the rest of it has come', async () => {
+  it('is refused before the rest of it arrives', async () => {
     const key = await customer();
     const outgoing = request(`${service.url}/v1/imports`, {
       method: 'POST',
@@ -127,7 +127,7 @@ describe('a file whose beginning shows that it cannot be read is refused', () =>
   });
 });
 
-describe('a file whose beginning can be read is accepted', () => {
+describe('a file whose beginning can be read', () => {
   const many = mt940(
     Array.from({ length: 5_000 }, (_, at): TestEntry => ({ day: (at % 28) + 1, amount: at + 1 })),
   );
@@ -137,7 +137,7 @@ describe('a file whose beginning can be read is accepted', () => {
     ['in gzip', gzipSync(many)],
     ['in a zip', zip({ 'march.sta': many })],
     ['in a zip in gzip', gzipSync(zip({ 'march.sta': many }))],
-  ])('%s, however it is split, and stored whole', async (_, body) => {
+  ])('is accepted %s, for any split of its bytes, and stored completely', async (_, body) => {
     const key = await customer();
     function* parts() {
       for (let at = 0, size = 1; at < body.length; at += size, size = (size * 3) % 10_007)
@@ -160,7 +160,7 @@ describe('a file whose beginning can be read is accepted', () => {
       gzipSync(many).subarray(0, 20_000),
       'The file is gzip, and is broken or cut off.',
     ],
-  ])('and ends as failed when only the rest shows it: %s', async (_, body, sentence) => {
+  ])('is accepted, and its import fails when the rest is broken: %s', async (_, body, sentence) => {
     const key = await customer();
     const answer = await post(key, body);
     expect(answer.status).toBe(202);

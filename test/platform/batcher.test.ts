@@ -20,7 +20,7 @@ function heldWork() {
   return { groups, work, begun };
 }
 
-it('a batcher works on what comes in the same moment together, and then on what came meanwhile', async () => {
+it('a batcher groups items that arrive together, and then items that arrived during the work', async () => {
   const { groups, work, begun } = heldWork();
   const ask = createBatcher(work);
   const results = [ask(1), Promise.resolve().then(() => ask(2))];
@@ -38,7 +38,7 @@ it('a batcher works on what comes in the same moment together, and then on what 
   expect((await begun()).at(-1)).toEqual([5]);
 });
 
-it('a batcher keeps groups to their size and weight, and lets one alone be heavier', async () => {
+it('a batcher limits the size and weight of its groups, and puts a heavier item in a group alone', async () => {
   const { groups, work, begun } = heldWork();
   const ask = createBatcher(work, { maxItems: 3, maxWeight: 10, weigh: (item) => item });
   for (const item of [12, 4, 5, 2, 1, 1, 1, 1]) void ask(item);
@@ -47,7 +47,7 @@ it('a batcher keeps groups to their size and weight, and lets one alone be heavi
   expect(await begun()).toEqual([[12], [4, 5], [2, 1, 1], [1, 1]]);
 });
 
-it('a batcher works on several groups at once where it may', async () => {
+it('a batcher with several workers works on several groups at once', async () => {
   const { groups, work, begun } = heldWork();
   const ask = createBatcher(work, { workers: 2 });
   for (const item of [1, 2, 3]) {
@@ -60,7 +60,7 @@ it('a batcher works on several groups at once where it may', async () => {
   expect(await begun()).toEqual([[1], [2], [3, 4]]);
 });
 
-it('a batcher passes an error on to all of a group, and goes on with what waits', async () => {
+it('a batcher passes an error to all items of a group, and goes on with the waiting items', async () => {
   const { groups, work, begun } = heldWork();
   let isFirst = true;
   const ask = createBatcher((items: readonly number[]) => {
@@ -88,7 +88,7 @@ function refusingWork() {
   return { tried, work };
 }
 
-it('a batcher tries item by item what failed together, where it may', async () => {
+it('a batcher with a rule for failures tries each item of a failed group alone', async () => {
   const { tried, work } = refusingWork();
   const ask = createBatcher(work, {
     afterFailure: (error) => (isConnectionError(error) ? 'fail' : 'alone'),
@@ -99,7 +99,7 @@ it('a batcher tries item by item what failed together, where it may', async () =
   expect(outcomes).toEqual([10, 'refused', 30]);
 });
 
-it('a batcher fails as a whole where MySQL is unreachable, and where nothing is tried alone', async () => {
+it('a batcher fails the whole group when MySQL is unreachable, or when no rule allows single items', async () => {
   for (const [options, last] of [
     [{ afterFailure: (error: unknown) => (isConnectionError(error) ? 'fail' : 'alone') }, 9],
     [{}, 2],

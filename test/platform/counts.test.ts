@@ -7,17 +7,17 @@ it.each([
   [1n, '1 row'],
   [2, '2 rows'],
   [12_345, '12,345 rows'],
-])('%s of them are counted in words', (count, text) => {
+])('countOf writes a count of %s with thousands separators and the right plural', (count, text) => {
   expect(countOf(count, 'row')).toBe(text);
 });
 
-it('takes another plural', () => {
+it('countOf accepts an irregular plural', () => {
   expect([1, 2].map((count) => countOf(count, 'delivery', 'deliveries'))).toEqual([
     '1 delivery',
     '2 deliveries',
   ]);
 });
 
-it('says once, and then how often in a row', () => {
+it('timesInARow says "once", and a number for more', () => {
   expect([1, 2].map((count) => timesInARow(count))).toEqual(['once', '2 times in a row']);
 });

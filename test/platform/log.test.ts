@@ -19,6 +19,6 @@ it.each([
   ],
   ["Table 'ledgerbell.webhooks' doesn't exist", "Table 'ledgerbell.webhooks' doesn't exist"],
   ['connect ECONNREFUSED 127.0.0.1:3306', 'connect ECONNREFUSED 127.0.0.1:3306'],
-])('an error is written down without the value that MySQL quotes in it: %s', (message, expected) => {
+])('an error is logged without the value that MySQL quotes in it: %s', (message, expected) => {
   expect(withoutValues(message)).toBe(expected);
 });

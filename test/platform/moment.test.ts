@@ -42,7 +42,7 @@ describe('a moment', () => {
     '0999-12-31 00:00:00',
     'now',
     '',
-  ])('that does not exist, or is written otherwise, is none: %j', (text) => {
+  ])('is refused when it does not exist or has another notation: %j', (text) => {
     expect(parseMoment(text, ISTANBUL)).toBeNull();
   });
 
@@ -55,7 +55,7 @@ describe('a moment', () => {
     expect(formatMoment(new Date('2019-10-24T15:39:16.789Z'), zone)).toBe(text);
   });
 
-  it('is read back as it was written, in whatever zone, its "+" a space or not', () => {
+  it('is read back as it was written, in any zone, with "+" or a space', () => {
     const zones = fc
       .record({ sign: fc.constantFrom('+', '-'), hours: fc.nat(13), minutes: fc.nat(59) })
       .map(({ sign, hours, minutes }) =>

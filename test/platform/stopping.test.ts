@@ -13,7 +13,7 @@ const failing = (message: string) => async () => {
   throw new Error(message);
 };
 
-it('the service stops what was started in the opposite order, each after the one before', async () => {
+it('the service stops its parts one by one, in the reverse order of their start', async () => {
   const order: string[] = [];
   const stop = (name: string) => async () => {
     order.push(`${name} begins`);
@@ -27,7 +27,7 @@ it('the service stops what was started in the opposite order, each after the one
 it.each([
   ['stopInReverse', stopInReverse],
   ['stopTogether', stopTogether],
-])('%s stops the others when some fail, and then tells each failure', async (_, stopAll) => {
+])('%s stops all parts even when some fail, and then reports each failure', async (_, stopAll) => {
   const stopped: number[] = [];
   const stop = (number: number) => () => stopped.push(number);
   const throwing = () => {
@@ -41,7 +41,7 @@ it.each([
   await expect(stopAll([failing('the only one')])).rejects.toThrow(/^the only one$/);
 });
 
-it('a service of which a part cannot be stopped stops its servers all the same', async () => {
+it('a service with a part that cannot be stopped still stops its servers', async () => {
   const dataDir = await mkdtemp(join(tmpdir(), 'lb-stopping-'));
   onTestFinished(() => rm(dataDir, { recursive: true, force: true }));
   const service = await startService({

@@ -7,7 +7,7 @@ const run = promisify(execFile);
 
 /** At run time V8 ignores a setting that it does not know. On the command line, Node ends with an error. */
 test.each([...GARBAGE_COLLECTION_SETTINGS, ...COMPILATION_SETTINGS])(
-  'this Node knows the setting %s',
+  'this Node knows the V8 setting %s',
   async (setting) => {
     await expect(run(process.execPath, [setting, '--eval', '0'])).resolves.toMatchObject({ stderr: '' });
   },

@@ -9,7 +9,7 @@ test.each([
   ],
   ['--node 22 mariadb-11.8 valkey-9', { names: ['mariadb-11.8', 'valkey-9'], node: '22', rest: [] }],
   ['--node 22 -t redis-8 redis-8', { names: [], node: '22', rest: ['-t', 'redis-8', 'redis-8'] }],
-])('%s', (line, command) => {
+])('a server test command line is parsed: %s', (line, command) => {
   expect(parseCommand(line.split(' '))).toEqual(command);
 });
 
@@ -19,6 +19,6 @@ test.each([
   ['mysql-9 mariadb-11.8', 'Only one of mysql-9 and mariadb-11.8'],
   ['mysql-9 --node', '--node takes a major version'],
   ['mysql-9 --node latest', '--node takes a major version'],
-])('"%s" is refused', (line, message) => {
+])('the server test command line "%s" is refused', (line, message) => {
   expect(() => parseCommand(line.split(' ').filter(Boolean))).toThrow(message);
 });

@@ -15,7 +15,7 @@ async function emptyFolder(): Promise<string> {
 
 const fill = (text: string) => vi.fn((folder: string) => writeFile(join(folder, 'file'), text));
 
-test('what is complete is used as it is, and readable for everybody', async () => {
+test('a complete installation is used as it is, and everybody can read it', async () => {
   const cache = await emptyFolder();
   const options = { folders: [cache] as [string] };
   const build = fill('first');
@@ -27,7 +27,7 @@ test('what is complete is used as it is, and readable for everybody', async () =
   expect(build).toHaveBeenCalledTimes(1);
 });
 
-test('what somebody else has installed is used, and nothing is written', async () => {
+test('an installation in another folder is used, and nothing is written', async () => {
   const [own, theirs] = [await emptyFolder(), await emptyFolder()];
   await mkdir(join(theirs, 'server'));
   const build = fill('');
@@ -36,7 +36,7 @@ test('what somebody else has installed is used, and nothing is written', async (
   expect(await readdir(own)).toEqual([]);
 });
 
-test('a build that fails, or is cut short, leaves nothing that could be taken for a complete one', async () => {
+test('a build that fails or is cut short leaves no installation', async () => {
   const cache = await emptyFolder();
   const folders: [string] = [cache];
   const failing = async (folder: string) => {
@@ -55,7 +55,7 @@ test('a build that fails, or is cut short, leaves nothing that could be taken fo
   expect(await readdir(cache)).toEqual([]);
 });
 
-test('after a kill in the middle the next one starts anew', async () => {
+test('an installation that was killed in the middle is started anew', async () => {
   const cache = await emptyFolder();
   const script = `
     const { installOnce } = await import(${JSON.stringify(join(import.meta.dirname, 'cache.ts'))});
@@ -80,7 +80,7 @@ test('after a kill in the middle the next one starts anew', async () => {
   expect(await readdir(cache)).toEqual(['server']);
 });
 
-test('of two at once one builds, and the other waits for it', async () => {
+test('one of two simultaneous installations builds, and the other waits for it', async () => {
   const cache = await emptyFolder();
   const folders: [string] = [cache];
   const builds: string[] = [];

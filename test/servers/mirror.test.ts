@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isDebianRelease, parseSources } from './mirror.ts';
 
-test('the addresses of both formats of apt sources are found, each once, and no comment', () => {
+test('parsing apt sources finds the addresses of both formats, each once, and ignores comments', () => {
   const sources = `
 # http://snapshot.example/archive
 Types: deb
@@ -38,6 +38,6 @@ test.each([
   ['Origin: Third Party\nSuite: sid\nCodename: sid\n', 'sid', false],
   ['Origin: Debian Backports\nSuite: sid\n', 'sid', false],
   ['<html>Not found</html>', 'sid', false],
-])('release %#', (text, suite, expected) => {
+])('a Debian release file is recognised or refused correctly (case %#)', (text, suite, expected) => {
   expect(isDebianRelease(text, suite)).toBe(expected);
 });

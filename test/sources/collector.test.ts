@@ -12,8 +12,8 @@ const service = useService({ roles: ['api'] });
 
 const newSource = (connector: Partial<Connector>) => createTestSource(service, connector);
 
-describe('a run', () => {
-  it('collects each version of a file once, and goes on where the last one ended', async () => {
+describe('a run of a source', () => {
+  it('collects each version of a file once, and goes on after the last position', async () => {
     const since: (string | null)[] = [];
     let versions = ['1'];
     const source = await newSource({
@@ -35,7 +35,7 @@ describe('a run', () => {
     expect(imports.map(({ inserted }: { inserted: number }) => inserted)).toEqual([0, 1]);
   });
 
-  it('reads rows of a connector that translates, for the accounts of the customer or the source’s only', async () => {
+  it('reads the rows of a translating connector, for all accounts of the customer or only the source’s account', async () => {
     for (const isLimited of [false, true]) {
       let rows = '';
       const source = await newSource({
@@ -54,7 +54,7 @@ describe('a run', () => {
     }
   });
 
-  it('goes on after a file that cannot be read, and fails with the reason', async () => {
+  it('goes on after a file that cannot be read, and ends as failed with the reason', async () => {
     const source = await newSource({
       async *files() {
         yield fileOf('secret.sta', '', {
@@ -73,7 +73,7 @@ describe('a run', () => {
     });
   });
 
-  it('stops at a file with a cursor that cannot be read, which would else be left out', async () => {
+  it('stops at an unreadable file with a cursor, because going on would skip the file', async () => {
     const source = await newSource({
       async *files() {
         const open = async function* () {
@@ -88,7 +88,7 @@ describe('a run', () => {
     expect(await source.row()).toMatchObject({ position: null });
   });
 
-  it('ends when nothing comes any more, and closes the connection', async () => {
+  it('ends when the connector sends nothing any more, and closes the connection', async () => {
     let isClosed = false;
     const source = await newSource({
       async *files() {
@@ -104,7 +104,7 @@ describe('a run', () => {
     expect(await source.row()).toMatchObject({ error: 'Nothing came from the source for 2 seconds.' });
   });
 
-  it('ends when hardly anything comes any more', async () => {
+  it('ends when the connector sends too slowly', async () => {
     const source = await newSource({
       async *files() {
         yield fileOf('drips', '', {
@@ -123,7 +123,7 @@ describe('a run', () => {
     });
   });
 
-  it('backs off while the source fails, and is back at its schedule after a success', async () => {
+  it('backs off while the source fails, and returns to its schedule after a success', async () => {
     let isBroken = true;
     const source = await newSource({
       async *files() {
@@ -149,7 +149,7 @@ describe('a run', () => {
     expect(await source.row()).toMatchObject({ consecutive_failures: 0, error: null });
   });
 
-  it('never logs in its error what is unexpected', async () => {
+  it('never shows the text of an unexpected error in the source or its runs', async () => {
     const source = await newSource({
       async *files() {
         throw new Error('password hunter2');

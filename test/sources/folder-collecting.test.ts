@@ -16,7 +16,7 @@ const MARCH = [
 const APRIL = [...MARCH.slice(1), { day: 4, amount: 99, reference: 'A3' }];
 
 describe('a run of a folder source', () => {
-  it('imports what lies there: a statement goes to done/, a broken file to failed/ with the reason', async () => {
+  it('moves an imported statement to done/, and a broken file to failed/ with the reason', async () => {
     const customer = await newCustomer();
     const id = await customer.createSource();
     await customer.drop('march.sta', mt940(MARCH));
@@ -31,7 +31,7 @@ describe('a run of a folder source', () => {
     expect(await customer.read('inbox/failed/notes.doc.error.txt')).toMatch(/in no format that is supported/);
     expect(await customer.read('inbox/done/march.sta')).toBe(mt940(MARCH));
     expect((await customer.movements()).map(({ amount }) => amount)).toEqual(['150.00', '20.50']);
-    // The file failed, and not the source.
+    // The file failed, but the source did not.
     expect(await customer.source(id)).toMatchObject({
       consecutive_failures: 0,
       error: expect.stringMatching(/notes\.doc/),
@@ -42,7 +42,7 @@ describe('a run of a folder source', () => {
     }
   });
 
-  it('stores nothing twice when the same file comes twice, and keeps both', async () => {
+  it('stores nothing twice when the same file arrives twice, and keeps both files', async () => {
     const customer = await newCustomer();
     const id = await customer.createSource();
     for (const expected of [{ inserted: 2 }, { inserted: 0, duplicates: 2 }]) {
@@ -58,7 +58,7 @@ describe('a run of a folder source', () => {
     expect(await customer.movements()).toHaveLength(2);
   });
 
-  it('stores what overlapping statements have in common once', async () => {
+  it('stores the common movements of overlapping statements once', async () => {
     const customer = await newCustomer();
     const id = await customer.createSource();
     await customer.drop('march.sta', mt940(MARCH));
@@ -68,7 +68,7 @@ describe('a run of a folder source', () => {
     expect(movements.map(({ amount }) => amount).toSorted()).toEqual(['150.00', '20.50', '99.00']);
   });
 
-  it('takes a file of failed/ that is put back, when the reason is gone', async () => {
+  it('takes a file that is put back from failed/ after the reason is gone', async () => {
     const customer = await newCustomer();
     const id = await customer.createSource();
     const iban = 'TR380006400000099423106133';
@@ -86,7 +86,7 @@ describe('a run of a folder source', () => {
     expect(await customer.source(id)).toMatchObject({ error: null });
   });
 
-  it('reads files as the source says: account, format, profile, new accounts', async () => {
+  it('reads files with the settings of the source: account, format, profile, new accounts', async () => {
     const customer = await newCustomer();
     const fixed = await customer.createSource({ account_id: customer.accountId });
     await customer.drop('elsewhere.sta', mt940(MARCH, { account: 'TR000000000000000000000000' }));
@@ -103,7 +103,7 @@ describe('a run of a folder source', () => {
     expect(await customer.list('camt/failed')).toContain('march.sta');
   });
 
-  it('shows how it ended in the accounts', async () => {
+  it('shows its result in the accounts', async () => {
     const customer = await newCustomer();
     const id = await customer.createSource({ account_id: customer.accountId });
     expect(await customer.account()).toMatchObject({ last_work: null, last_update: null, error: null });
@@ -123,7 +123,7 @@ describe('a run of a folder source', () => {
     expect(await customer.account()).toMatchObject({ error: null });
   });
 
-  it('shows what is wrong in the accounts that its statements are about, until it is gone or deleted', async () => {
+  it('shows its error in the accounts of its statements, until the source is deleted', async () => {
     const customer = await newCustomer();
     const id = await customer.createSource();
     await customer.drop('march.sta', mt940(MARCH));
@@ -131,14 +131,14 @@ describe('a run of a folder source', () => {
     await customer.drop('x.txt', 'x');
     await customer.run(id);
     expect(await customer.account()).toMatchObject({ error: expect.stringMatching(/^x\.txt: /) });
-    // A run that finds nothing leaves it.
+    // A run that finds nothing keeps the error.
     await customer.run(id);
     expect(await customer.account()).toMatchObject({ error: expect.stringMatching(/^x\.txt: /) });
     await customer.call('DELETE', `/v1/sources/${id}`);
     expect(await customer.account()).toMatchObject({ error: null });
   });
 
-  it('begins by itself when the source is created with an interval, and again when it is due', async () => {
+  it('begins by itself when the source is created with an interval, and again when the source is due', async () => {
     const customer = await newCustomer();
     await customer.drop('march.sta', mt940(MARCH));
     const id = await customer.createSource({ schedule: { every: '10s' } });

@@ -10,7 +10,7 @@ import { useServiceProcesses } from '../support/service-processes.ts';
 import { until } from '../support/until.ts';
 import { IBAN, newDirectory, writeQuietly } from './folder-source.ts';
 
-/** A service in a process of its own, which is killed while it collects. Another one has to finish, after the lease has ended. */
+/** A service in a separate process, which is killed while it collects. A second service must finish after the lease has ended. */
 
 const { database, url } = useDatabase();
 const { start } = useServiceProcesses();
@@ -78,7 +78,7 @@ const newSource = async (base: string) =>
     ).source.id,
   );
 
-it('a file that was staged and not recorded is neither lost nor imported twice', async () => {
+it('a file that was staged but not recorded is neither lost nor imported twice', async () => {
   const first = startService();
   const base = await first.url();
   const id = await newSource(base);

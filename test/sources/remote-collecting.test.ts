@@ -70,7 +70,7 @@ async function createCustomer(path: string) {
   return { account, call, createSource, run, expectCollected };
 }
 
-it('the sources of one customer that hang leave room for those of others', async () => {
+it('hanging sources of one customer leave room for the sources of other customers', async () => {
   const slow = await startWebServer((_, response) => {
     response.writeHead(200);
     response.write('x');
@@ -87,13 +87,13 @@ it('the sources of one customer that hang leave room for those of others', async
   expect(slow.requests).toHaveLength(4);
 });
 
-describe('from a file on another server to a verified notification', () => {
+describe('a file on another server leads to a verified notification', () => {
   it.skipIf(!hasOpenSsh)('over SFTP, with the file moved to done', async () => {
     const customer = await createCustomer('/sftp');
     const folder = join(openSsh.folder, 'out');
     await mkdir(folder);
     await writeFile(join(folder, 'march.sta'), MARCH);
-    // Not so recent that the connector looks twice.
+    // An old modification time, so that the connector does not look twice.
     await utimes(join(folder, 'march.sta'), new Date(2026, 2, 4), new Date(2026, 2, 4));
     const source = await customer.createSource({
       kind: 'sftp',
@@ -175,8 +175,8 @@ describe('from a file on another server to a verified notification', () => {
   });
 });
 
-describe('a source on another server that cannot be read', () => {
-  it('is refused when it is created, if its address is private', async () => {
+describe('a source on another server', () => {
+  it('is refused at creation when its address is private', async () => {
     const { call } = await createCustomer('/refused');
     const host_key = `SHA256:${'A'.repeat(43)}`;
     for (const fields of [
@@ -198,7 +198,7 @@ describe('a source on another server that cannot be read', () => {
     }
   });
 
-  it.skipIf(!hasOpenSsh)('shows why: the host key that was seen', async () => {
+  it.skipIf(!hasOpenSsh)('shows the host key that was seen when the host key is wrong', async () => {
     const { createSource, run, call } = await createCustomer('/host-key');
     const source = await createSource({
       kind: 'sftp',

@@ -13,7 +13,7 @@ const schedulersOf = async (id: string) =>
   (await service.runtime.queues.sources.getJobSchedulers()).filter(({ key }) => key === `source-${id}`);
 
 describe('a source’s job scheduler', () => {
-  it('is there while the source is active, and follows its schedule', async () => {
+  it('exists while the source is active, and follows its schedule', async () => {
     const customer = await createFolderCustomer(service, sourcesDir);
     const id = await customer.createSource({ schedule: { every: '15m' } });
     const [made] = await schedulersOf(id);
@@ -38,7 +38,7 @@ describe('a source’s job scheduler', () => {
     expect(await schedulersOf(id)).toEqual([]);
   });
 
-  it('comes back when Redis has lost it, and nothing that was due is left out', async () => {
+  it('is added again after Redis has lost it, and the due run still happens', async () => {
     const customer = await createFolderCustomer(service, sourcesDir);
     const id = await customer.createSource({ schedule: { every: '10s' } });
     await until('the first run', async () => (await customer.source(id)).last_run_at !== null);
@@ -51,7 +51,7 @@ describe('a source’s job scheduler', () => {
     await until('the file is imported', async () => (await customer.movements()).length === 1);
   });
 
-  it('that is left of a source that was paused without Redis removes itself', async () => {
+  it('removes itself when the source was paused without Redis', async () => {
     const customer = await createFolderCustomer(service, sourcesDir);
     const id = await customer.createSource({ schedule: { every: '10s' } });
     await until('the first run', async () => (await customer.source(id)).last_run_at !== null);
@@ -63,8 +63,8 @@ describe('a source’s job scheduler', () => {
   });
 });
 
-describe('the reconciler', () => {
-  it('queues a source for which a run was asked while Redis could not be reached', async () => {
+describe('the reconciler of sources', () => {
+  it('queues a source whose requested run was not queued', async () => {
     const customer = await createFolderCustomer(service, sourcesDir);
     const id = await customer.createSource();
     const { database } = service.runtime;
@@ -90,7 +90,7 @@ describe('the reconciler', () => {
     await database.query('UPDATE sources SET is_requested = 0, run_id = NULL WHERE id = ?', [running]);
   });
 
-  it('takes over a run whose lease was granted before the clock of the database was set back', async () => {
+  it('takes over a run whose lease was granted before the database clock was set back', async () => {
     const customer = await createFolderCustomer(service, sourcesDir);
     const id = await customer.createSource();
     await service.runtime.database.query(
@@ -102,7 +102,7 @@ describe('the reconciler', () => {
   });
 });
 
-it('a failing source backs off, and a healthy one beside it is collected on time', async () => {
+it('a failing source backs off, and a healthy source beside it is collected on time', async () => {
   const customer = await createFolderCustomer(service, sourcesDir);
   await mkdir(join(customer.root, 'aside'), { recursive: true });
   await symlink('/tmp', join(customer.root, 'broken'));
@@ -113,7 +113,7 @@ it('a failing source backs off, and a healthy one beside it is collected on time
     return source.consecutive_failures > 0 && source;
   });
   expect(broken).toMatchObject({ error: expect.stringMatching(/^The folder broken has a symbolic link/) });
-  // Its schedule would be 10 s.
+  // The wait is longer than the schedule of 10 s.
   expect(Date.parse(broken.next_run_at) - Date.parse(broken.last_run_at)).toBeGreaterThan(45_000);
   for (const day of [2, 3]) {
     await customer.drop(`${day}.sta`, mt940([{ day, amount: day, reference: `B${day}` }]));

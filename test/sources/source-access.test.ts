@@ -18,7 +18,7 @@ const BODY = {
 };
 
 describe('the runs of a source', () => {
-  it('are listed page by page, the newest first', async () => {
+  it('are listed page by page, newest first', async () => {
     const customer = await newCustomer();
     const id = await customer.createSource();
     const { database } = service.runtime;
@@ -38,7 +38,7 @@ describe('the runs of a source', () => {
     expect(ids).toEqual(ids.toSorted((a, b) => b - a));
   });
 
-  it('are kept up to a thousand', async () => {
+  it('are limited to a thousand', async () => {
     const customer = await newCustomer();
     const id = await customer.createSource();
     const { database } = service.runtime;
@@ -54,8 +54,8 @@ describe('the runs of a source', () => {
   });
 });
 
-describe('who may see a source', () => {
-  it('is its customer: for others it does not exist', async () => {
+describe('the access to a source', () => {
+  it('is limited to its customer, and other customers get 404', async () => {
     const [owner, other] = [await newCustomer(), await newCustomer()];
     const id = await owner.createSource();
     for (const [method, path, body] of [
@@ -72,7 +72,7 @@ describe('who may see a source', () => {
     expect(await owner.source(id)).toMatchObject({ title: 'Klasör', last_run_at: null });
   });
 
-  it('is a key limited to accounts for the sources of these, which it runs and does not change', async () => {
+  it('of a key limited to accounts covers the sources of those accounts, which it runs and does not change', async () => {
     const customer = await newCustomer();
     const hidden = await createAccount(service, customer.key, { bank: 'Akbank' });
     const { apikey: key } = await insertApiKey(service.runtime.database, {
@@ -112,7 +112,7 @@ describe('who may see a source', () => {
     expectProblem(await ask('GET', `/v1/imports/${imports[0]?.id}`), 404);
   });
 
-  it('is a key with the scope read; changing and running need import', async () => {
+  it('needs the scope read, and changing and running need the scope import', async () => {
     const customer = await newCustomer();
     const id = await customer.createSource();
     const keyWith = async (scopes: ('read' | 'import' | 'webhooks' | 'admin')[]) =>
@@ -133,7 +133,7 @@ describe('who may see a source', () => {
   });
 });
 
-it('an import that a source has collected can be retried although it has no API key', async () => {
+it('an import from a source can be retried although it has no API key', async () => {
   const customer = await newCustomer();
   const id = await customer.createSource();
   await customer.drop('x.txt', 'x');

@@ -46,7 +46,7 @@ describe('a source', () => {
     );
   }
 
-  it('is taken over when the process of its run is gone, and waits when that happens again and again', async () => {
+  it('is taken over after the process of its run has died, and waits after several such deaths in a row', async () => {
     const source = await newSource({});
     const outcomes: string[] = [];
     for (const failuresBefore of [0, 1, 2, 3]) {
@@ -59,7 +59,7 @@ describe('a source', () => {
     expect(crashed).toHaveLength(4);
   });
 
-  it('has one run for a time at which it is due, also when the run ends before that time', async () => {
+  it('has one run for each due time, even when the run ends before that time', async () => {
     const source = await newSource({});
     await service.runtime.database.query(
       `UPDATE sources SET schedule = '{"every":"1h"}', created_at = NOW(6) + INTERVAL 4 SECOND - INTERVAL 1 HOUR,
@@ -70,13 +70,13 @@ describe('a source', () => {
     expect(await source.run()).toBe('not due');
   });
 
-  it('does not wait after a run that collected files before its process was gone', async () => {
+  it('does not wait after a dead run that had collected files', async () => {
     const source = await newSource({});
     await leaveRun(source.id, { files: 1, failuresBefore: 3 });
     expect(await source.run()).toBe('done');
   });
 
-  it('loses its run when it is changed meanwhile, and nothing of that run is recorded', async () => {
+  it('that changes during its run records nothing of that run', async () => {
     const { database } = service.runtime;
     const source = await newSource({
       async *files() {
@@ -106,7 +106,7 @@ describe('a source', () => {
   });
 });
 
-it('a file that is staged and not recorded is not staged again by the next run', async () => {
+it('a file that is staged but not recorded is not staged again by the next run', async () => {
   const { database } = service.runtime;
   const source = await newSource({
     async *files() {
@@ -114,7 +114,7 @@ it('a file that is staged and not recorded is not staged again by the next run',
     },
   });
   expect(await source.run()).toBe('done');
-  // As if the process had ended between the two.
+  // As if the process had ended between staging and recording.
   await database.query('DELETE FROM source_files WHERE source_id = ?', [source.id]);
   await source.isDue();
   expect(await source.run()).toBe('done');
@@ -138,7 +138,7 @@ it('a large file whose import takes long is marked by a later run', async () => 
     secrets,
     guard: createAddressGuard({ allow: [] }),
     folderOf: () => null,
-    // No importer takes it.
+    // No importer runs, so the import stays unfinished.
     queueImport: async () => {},
     log,
     kinds: {

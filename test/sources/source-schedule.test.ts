@@ -19,7 +19,7 @@ it.each([
   ['1w', null],
   ['', null],
   ['99999999s', null],
-])('the interval %j is %j ms', (text, expected) => {
+])('the interval %j is read as %j ms', (text, expected) => {
   expect(parseInterval(text)).toBe(expected);
 });
 
@@ -32,16 +32,16 @@ it.each([
   ['61 * * * *', false],
   ['0 0 30 2 *', false],
   ['', false],
-])('%j as five fields of cron: %j', (text, expected) => {
+])('the check for five cron fields answers for %j with %j', (text, expected) => {
   expect(isCron(text)).toBe(expected);
 });
 
-it('a schedule knows the time zones of IANA', () => {
+it('a schedule accepts the IANA time zones', () => {
   expect(['UTC', 'Europe/Istanbul', 'America/New_York'].map(isTimeZone)).toEqual([true, true, true]);
   expect(['Istanbul', 'Europe/Nowhere', ''].map(isTimeZone)).toEqual([false, false, false]);
 });
 
-describe('the next time', () => {
+describe('the next time of a schedule', () => {
   const start = new Date('2026-03-01T09:07:00Z');
   const next = (schedule: Parameters<typeof nextSlot>[0], after: string) =>
     nextSlot(schedule, start, new Date(after)).toISOString();
@@ -51,9 +51,12 @@ describe('the next time', () => {
     ['2026-03-01T09:21:59.999Z', '2026-03-01T09:22:00.000Z'],
     ['2026-03-01T09:22:00Z', '2026-03-01T09:37:00.000Z'],
     ['2026-03-05T00:00:00Z', '2026-03-05T00:07:00.000Z'],
-  ])('of an interval is counted from the start, however late a run was: after %s, %s', (after, expected) => {
-    expect(next({ every: '15m' }, after)).toBe(expected);
-  });
+  ])(
+    'with an interval is counted from the start, however late a run was: after %s, %s',
+    (after, expected) => {
+      expect(next({ every: '15m' }, after)).toBe(expected);
+    },
+  );
 
   it.each([
     // Istanbul is three hours ahead of UTC.
@@ -62,7 +65,7 @@ describe('the next time', () => {
     ['Europe/Istanbul', '2026-03-06T04:00:00Z', '2026-03-09T04:00:00.000Z'],
     // Berlin changes to summer time on 29 March 2026.
     ['Europe/Berlin', '2026-03-27T07:00:00Z', '2026-03-30T05:00:00.000Z'],
-  ])('of cron is in its time zone: %s after %s, %s', (time_zone, after, expected) => {
+  ])('with cron is in its time zone: %s after %s, %s', (time_zone, after, expected) => {
     expect(next({ cron: '0 7 * * 1-5', time_zone }, after)).toBe(expected);
   });
 });
@@ -78,12 +81,12 @@ describe('the wait of a failing source', () => {
     expect(waits({ every: '1d' })).toEqual([6 * HOUR, 6 * HOUR, 6 * HOUR, 6 * HOUR, 6 * HOUR]);
   });
 
-  it('doubles from a minute if it has a cron expression', () => {
+  it('doubles from a minute for a cron schedule', () => {
     const schedule = { cron: '0 7 * * *', time_zone: 'UTC' };
     expect(waits(schedule)).toEqual([MINUTE, 2 * MINUTE, 4 * MINUTE, 6 * HOUR, 6 * HOUR]);
   });
 
-  it('varies by a fifth, so that sources that fail together do not come back together', () => {
+  it('varies by a fifth, so that sources that fail together do not return together', () => {
     const wait = (random: number) => backoff({ every: '10m' }, 1, () => random);
     expect([wait(0), wait(1)]).toEqual([8 * MINUTE, 12 * MINUTE]);
   });

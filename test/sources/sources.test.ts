@@ -18,7 +18,7 @@ const BODY = {
 };
 
 describe('POST /v1/sources', () => {
-  it('creates a source, with defaults for what is left out', async () => {
+  it('creates a source, with defaults for omitted fields', async () => {
     const customer = await newCustomer();
     const { status, body } = await customer.call('POST', '/v1/sources', BODY);
     expect(status).toBe(200);
@@ -43,7 +43,7 @@ describe('POST /v1/sources', () => {
     expect((await customer.call('GET', '/v1/sources')).body.sources).toEqual([body.source]);
   });
 
-  it('says that cron is in UTC when no time zone is named', async () => {
+  it('uses UTC for cron when no time zone is named', async () => {
     const customer = await newCustomer();
     const schedule = { cron: '0 7 * * 1-5' };
     const { body } = await customer.call('POST', '/v1/sources', { ...BODY, schedule });
@@ -92,7 +92,7 @@ describe('POST /v1/sources', () => {
     expect(await (await newCustomer()).createSource()).toBeDefined();
   });
 
-  it('refuses folders where the operator has not set SOURCES_DIR, in one clear sentence', async () => {
+  it('refuses folder sources without SOURCES_DIR, with one clear sentence', async () => {
     const { api_key: key } = await withoutFolders.customer();
     const answer = await withoutFolders.call('POST', '/v1/sources', { key, body: BODY });
     expect(expectProblem(answer, 422)).toEqual(['settings']);
@@ -103,7 +103,7 @@ describe('POST /v1/sources', () => {
 });
 
 describe('PATCH /v1/sources/:id', () => {
-  it('changes any field but the kind', async () => {
+  it('changes any field except the kind', async () => {
     const customer = await newCustomer();
     const id = await customer.createSource();
     const change = {
@@ -124,7 +124,7 @@ describe('PATCH /v1/sources/:id', () => {
     expectProblem(await customer.call('PATCH', `/v1/sources/${id}`, {}), 422);
   });
 
-  it('asks for the credentials again when the server changes, so that no other server gets them', async () => {
+  it('requires the credentials again when the server changes, so that no other server gets them', async () => {
     const customer = await newCustomer();
     const http = (url: string) => ({ settings: { url } });
     const { body } = await customer.call('POST', '/v1/sources', {
@@ -143,7 +143,7 @@ describe('PATCH /v1/sources/:id', () => {
     expect((await customer.call('PATCH', path, http('http://127.0.0.1:9/other'))).status).toBe(200);
   });
 
-  it('with other settings runs immediately, and collects everything there', async () => {
+  it('with new settings runs the source immediately, and collects everything there', async () => {
     const customer = await newCustomer();
     const id = await customer.createSource();
     await customer.drop('march.sta', mt940([{ day: 2, amount: 1 }]), 'other');
@@ -154,7 +154,7 @@ describe('PATCH /v1/sources/:id', () => {
     );
   });
 
-  it('pauses: nothing is collected but by a run that is asked for', async () => {
+  it('pauses the source, so that it runs only on request', async () => {
     const customer = await newCustomer();
     const id = await customer.createSource();
     const paused = await customer.call('PATCH', `/v1/sources/${id}`, { status: 'paused' });
@@ -189,7 +189,7 @@ describe('PATCH /v1/sources/:id', () => {
 });
 
 describe('POST /v1/sources/:id/run', () => {
-  it('says after which run the one comes that was asked for', async () => {
+  it('returns the id of the previous run', async () => {
     const customer = await newCustomer();
     const { database } = service.runtime;
     const id = await customer.createSource();
@@ -203,7 +203,7 @@ describe('POST /v1/sources/:id/run', () => {
       const [run] = await customer.runs(id);
       return run?.status === 'done' && run;
     });
-    // A run in progress is not the one that was asked for: it may have passed a file already.
+    // A run in progress does not count as the requested run, because it may have passed a file already.
     const { insertId } = await database.query<{ insertId: number }>(
       'INSERT INTO source_runs (source_id, customer_id) VALUES (?, ?)',
       [id, customer.customerId],

@@ -23,24 +23,24 @@ async function decoded(
 const utf16be = (text: string) => Buffer.from(text, 'utf16le').swap16();
 const TURKISH = Buffer.from('C\u00d6DEME \u00dd\u00de', 'latin1');
 
-describe('a broken byte', () => {
+describe('an invalid byte', () => {
   const broken = (text: string) => {
     const bytes = Buffer.from(text);
     return Buffer.concat([bytes.subarray(0, -4), Buffer.from([0xc3]), bytes.subarray(-4)]);
   };
 
-  it('in a file in UTF-8 is a replacement character, and the file stays in UTF-8', async () => {
+  it('in a UTF-8 file becomes a replacement character, and the file stays UTF-8', async () => {
     const file = Buffer.concat([broken('Überweisung an Müller'), Buffer.from(' für Öl')]);
     for (const sizes of [[], [1], [7]])
       expect(await decoded(file, { sizes })).toBe('Überweisung an Mü\ufffdller für Öl');
   });
 
-  it('before any letter that is not ASCII does not decide', async () => {
+  it('before the first non-ASCII letter does not decide the encoding', async () => {
     const file = Buffer.concat([Buffer.from([0xff]), Buffer.from('abc '.repeat(20_000)), Buffer.from('Öl')]);
     expect((await decoded(file, { sizes: [5_000] })).endsWith('abc Öl')).toBe(true);
   });
 
-  it('is one of many in a file in Windows-1254, which stays in it', async () => {
+  it('in a Windows-1254 file does not change the encoding, even when later bytes would be UTF-8', async () => {
     const file = Buffer.concat([TURKISH, Buffer.from('Ö'), TURKISH, Buffer.from('x'.repeat(300_000))]);
     expect((await decoded(file, { sizes: [1_000] })).slice(0, 20)).toBe('CÖDEME İŞÃ–CÖDEME İŞ');
   });
@@ -80,19 +80,19 @@ describe('the encoding of a file', () => {
     expect(await decoded(bytes, { sizes: [1] })).toBe(text);
   });
 
-  it('is Windows-1254 from the first byte on that is not UTF-8', async () => {
+  it('is Windows-1254 when the first non-ASCII byte is not UTF-8', async () => {
     const start = 'x'.repeat(10_000);
     const bytes = Buffer.concat([Buffer.from(start), Buffer.from([0xde, 0x20, 0xdd])]);
     expect(await decoded(bytes, { sizes: [4_096] })).toBe(`${start}Ş İ`);
   });
 
-  it('is the given one where the bytes are not UTF-8', async () => {
+  it('is the given fallback when the bytes are not UTF-8', async () => {
     expect(await decoded(Buffer.from([0xdd, 0xde]), { fallback: 'iso-8859-1' })).toBe('ÝÞ');
     expect(await decoded(Buffer.from('Ödeme'), { fallback: 'iso-8859-1' })).toBe('Ödeme');
     expect(await decoded(Buffer.from([0xde]), { fallback: 'klingon' })).toBe('Ş');
   });
 
-  it('gives the same text however the bytes are split', async () => {
+  it('leads to the same text for any split of the bytes', async () => {
     await fc.assert(
       fc.asyncProperty(
         fc.string({ unit: 'grapheme', maxLength: 200 }),

@@ -27,7 +27,7 @@ const MT940 = ':20:X\r\n:25:1\r\n:28C:1/1\r\n:60F:C261101EUR1,00\r\n:62F:C261101
 const ENVELOPE = '{1:F01ABCDTRISAXXX0000000000}{2:O9401200261101ABCDTRISAXXX00000000002611011200N}{4:';
 const CAMT = 'urn:iso:std:iso:20022:tech:xsd:camt.053.001.08';
 
-/** The start of a file, by the formats that it is taken for. MT942 is read as MT940 is. */
+/** The start of a file, by the formats that it is taken for. MT942 is read like MT940. */
 const STARTS: Record<string, Record<string, string>> = {
   mt940: {
     balances: MT940,

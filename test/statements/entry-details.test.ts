@@ -63,18 +63,18 @@ describe('an entry of CAMT', () => {
       { originalAmount: 1084n, originalCurrency: 'USD', exchangeRate: '1.0837' },
     ],
     ['no original amount in its own currency', TX_DETAILS(FX('<Amt Ccy="EUR">10.00</Amt>')), undefined],
-  ])('says %s', async (_, text, expected) => {
+  ])('has %s in its details', async (_, text, expected) => {
     expect(await detailsOf(parseCamt, text)).toEqual([expected]);
   });
 
-  it('that is divided gives each payment its own details, and none the original amount of all', async () => {
+  it('that is divided gives each payment its own details, and no payment the original amount of the whole', async () => {
     const detail = (id: string) =>
       `<TxDtls><Refs><EndToEndId>${id}</EndToEndId></Refs><Amt Ccy="EUR">5.00</Amt></TxDtls>`;
     const text = camt(ntry({ more: FX('<Amt Ccy="USD">10.84</Amt>'), details: detail('A') + detail('B') }));
     expect(await detailsOf(parseCamt, text)).toEqual([{ endToEndId: 'A' }, { endToEndId: 'B' }]);
   });
 
-  it('that is not divided has no original amount that is only that of each payment', async () => {
+  it('that is not divided takes no original amount from its payments', async () => {
     const detail = `<TxDtls>${FX('<Amt Ccy="USD">3.00</Amt>')}</TxDtls>`;
     expect(await detailsOf(parseCamt, camt(ntry({ details: detail + detail })))).toEqual([undefined]);
   });
@@ -119,7 +119,7 @@ describe('an entry of MT940', () => {
       [LINE, ':86:/TRTP/SEPA/IBAN/NL91ABNA0417164300/NAME/Ada/MARF/M-1/REMI/Huur/EREF/E-1'],
       { valueDate: '2026-11-05', endToEndId: 'E-1', mandateReference: 'M-1' },
     ],
-  ])('says %s', async (_, lines, expected) => {
+  ])('has %s in its details', async (_, lines, expected) => {
     expect(await detailsOf(parseMt940, mt940(...lines))).toEqual([expected]);
   });
 });
@@ -133,7 +133,7 @@ describe('an entry of OFX', () => {
       '<ORIGCURRENCY><CURRATE>34.5<CURSYM>USD</ORIGCURRENCY>',
       { originalCurrency: 'USD', exchangeRate: '34.5' },
     ],
-  ])('says %s', async (_, fields, expected) => {
+  ])('has %s in its details', async (_, fields, expected) => {
     expect(await detailsOf(parseOfx, withFields(fields))).toEqual([expected]);
   });
 });
@@ -144,7 +144,7 @@ describe('an entry of BAI2', () => {
     ['its value date', '16,165,1000,V,260303,0900,B1,C1,TEXT/', { valueDate: '2026-03-03' }],
     ['no value date that it has not', '16,165,1000,V,,,B1,C1,TEXT/', undefined],
     ['nothing of when its parts are available', '16,165,1000,S,100,200,700,B1,C1,TEXT/', undefined],
-  ])('says %s', async (_, record, expected) => {
+  ])('has %s in its details', async (_, record, expected) => {
     expect(await detailsOf(parseBai2, inAccount(record))).toEqual([expected]);
   });
 });

@@ -8,7 +8,7 @@ import { FORMATS } from './format-table.ts';
 import type { File } from './rendered.ts';
 import { balanceDifferences, countOf, entriesOf, readEvents } from './statement-events.ts';
 
-it('each format is in the table, except XLSX, whose tests are beside its parser', () => {
+it('each format is in the table of formats except XLSX, which has its own tests', () => {
   const names = FORMATS.map(({ name }) => name);
   expect(names.toSorted()).toEqual(STATEMENT_FORMATS.filter((it) => it !== 'xlsx').toSorted());
 });
@@ -53,7 +53,7 @@ function damage(files: fc.Arbitrary<File>, marks: readonly string[]): fc.Arbitra
   });
 }
 
-/** Statements are not within one another, each one has its end, entries are within them, and these are possible. */
+/** Statements are not nested, each statement ends, entries are within statements, and each entry has a possible amount and date. */
 function expectPossible(events: readonly StatementEvent[]): void {
   let isOpen = false;
   for (const event of events) {
@@ -90,7 +90,7 @@ describe.each(FORMATS)('a file in $name', (format) => {
     })
     .map(({ beginning, pieces }) => beginning + pieces.join(''));
 
-  it('gives the movements that it was made from, with their balances, in any split', () =>
+  it('gives the movements and balances that it was made from, for any split', () =>
     fc.assert(
       fc.asyncProperty(rendered, splits, async (file, sizes) => {
         const events = await read(file, sizes);
@@ -112,7 +112,7 @@ describe.each(FORMATS)('a file in $name', (format) => {
       { numRuns: 500 },
     ));
 
-  it('gives the same events in any split', () =>
+  it('gives the same events for any split', () =>
     fc.assert(
       fc.asyncProperty(anyFile, splits, async (file, sizes) => {
         const whole = await read(file);
@@ -122,7 +122,7 @@ describe.each(FORMATS)('a file in $name', (format) => {
       { numRuns: 400 },
     ));
 
-  it.each(['\n', '\r\n', '\r'])('gives the same events if %j ends its lines', async (end) => {
+  it.each(['\n', '\r\n', '\r'])('gives the same events when its lines end with %j', async (end) => {
     for (const file of samples) {
       const whole = await read(file);
       for (const size of [1, 7, 100_000])
@@ -170,7 +170,7 @@ describe.each(FORMATS)('a file in $name', (format) => {
       { numRuns: 2_000 },
     ));
 
-  it('of any text is read to its end, and gives the same events in any split', () =>
+  it('of any text is read to its end, and gives the same events for any split', () =>
     fc.assert(
       fc.asyncProperty(anyText, splits, async (text, sizes) => {
         const events = await read({ text });
@@ -201,27 +201,24 @@ async function readBytes(
 const show = (entry: Entry | undefined) =>
   JSON.stringify(entry ?? null, (_, value) => (typeof value === 'bigint' ? String(value) : value));
 
-describe.each(TEXT_FORMATS)(
-  'a file in %s that is cut within its last two entries, at every byte',
-  (format) => {
-    it('has the entries before the cut, and reports the cut where an entry differs', async () => {
-      const file = Buffer.from([...renderFile(format, { entries: 6, perDay: 3 })].join(''));
-      const before = Buffer.from([...renderFile(format, { entries: 4, perDay: 3 })].join(''));
-      const whole = entriesOf(await readBytes(file, format));
-      expect(whole).toHaveLength(6);
-      let start = 0;
-      while (file[start] === before[start]) start += 1;
-      const silent: string[] = [];
-      for (let end = start; end < file.length; end += 1) {
-        const events = await readBytes(file.subarray(0, end), format);
-        const found = entriesOf(events);
-        const isReported = events.some(({ type }) => type === 'issue' || type === 'warning');
-        const differs = found.findIndex((entry, at) => show(entry) !== show(whole[at]));
-        if (differs !== -1 && !isReported) silent.push(`${file.subarray(end - 30, end)}|`);
-        expect(found.length).toBeLessThanOrEqual(6);
-        expect(differs === -1 || differs >= 3, `${end}`).toBe(true);
-      }
-      expect(silent).toEqual([]);
-    });
-  },
-);
+describe.each(TEXT_FORMATS)('a file in %s that is cut at any byte of its last two entries', (format) => {
+  it('has the entries before the cut, and reports the cut when an entry differs', async () => {
+    const file = Buffer.from([...renderFile(format, { entries: 6, perDay: 3 })].join(''));
+    const before = Buffer.from([...renderFile(format, { entries: 4, perDay: 3 })].join(''));
+    const whole = entriesOf(await readBytes(file, format));
+    expect(whole).toHaveLength(6);
+    let start = 0;
+    while (file[start] === before[start]) start += 1;
+    const silent: string[] = [];
+    for (let end = start; end < file.length; end += 1) {
+      const events = await readBytes(file.subarray(0, end), format);
+      const found = entriesOf(events);
+      const isReported = events.some(({ type }) => type === 'issue' || type === 'warning');
+      const differs = found.findIndex((entry, at) => show(entry) !== show(whole[at]));
+      if (differs !== -1 && !isReported) silent.push(`${file.subarray(end - 30, end)}|`);
+      expect(found.length).toBeLessThanOrEqual(6);
+      expect(differs === -1 || differs >= 3, `${end}`).toBe(true);
+    }
+    expect(silent).toEqual([]);
+  });
+});

@@ -15,7 +15,7 @@ const FILLS = [
   ...['\r\n', '/ ', ', ', '":"', '88,', '<A>', '</A>', '<b/>x', ']]>', '<![CDATA[x]]>'],
 ];
 
-/** A line is a little shorter than where parsers give up on it. */
+/** A line a little shorter than the limit of the parsers. */
 const LINE = 60_000;
 const LINES = 5;
 
@@ -24,7 +24,7 @@ async function* inParts(text: string): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 64 * 1024) yield bytes.subarray(at, at + 64 * 1024);
 }
 
-/** The length of the longest value of what a file says, with how it ended. */
+/** The length of the longest value in the events of a file. */
 async function measure(text: string, format: StatementFormat): Promise<number> {
   const file = { start: Buffer.from(text.slice(0, 8 * 1024)), bytes: inParts(text) };
   let longest = 0;
@@ -38,7 +38,7 @@ async function measure(text: string, format: StatementFormat): Promise<number> {
 
 describe.each(FORMATS)('a file of $name', ({ name, beginnings, parse, endless }) => {
   // If the time grew with the square of the length, each of these files would take several seconds.
-  it.each(FILLS)('a file that is filled with %j is read to its end', { timeout: 6_000 }, async (fill) => {
+  it.each(FILLS)('filled with %j is read to its end', { timeout: 6_000 }, async (fill) => {
     for (const beginning of beginnings) {
       const [last = ''] = beginning.split('\n').slice(-1);
       const line = `${fill.repeat(LINE / fill.length)}x\n`;
@@ -46,14 +46,11 @@ describe.each(FORMATS)('a file of $name', ({ name, beginnings, parse, endless })
     }
   });
 
-  it.each(endless?.pieces ?? [])(
-    'a file that repeats %j, without a line end, is read to its end',
-    async (piece) => {
-      for (const beginning of endless?.beginnings ?? []) {
-        const events = await readEvents(parse, beginning + piece.repeat(300_000 / piece.length), [1_000]);
-        for (const [type, count] of Object.entries(endless?.counts ?? {}))
-          expect(countOf(events, type as StatementEvent['type'])).toBe(count);
-      }
-    },
-  );
+  it.each(endless?.pieces ?? [])('that repeats %j without a line end is read to its end', async (piece) => {
+    for (const beginning of endless?.beginnings ?? []) {
+      const events = await readEvents(parse, beginning + piece.repeat(300_000 / piece.length), [1_000]);
+      for (const [type, count] of Object.entries(endless?.counts ?? {}))
+        expect(countOf(events, type as StatementEvent['type'])).toBe(count);
+    }
+  });
 });

@@ -17,7 +17,7 @@ async function* streamOf(parts: readonly Uint8Array[]) {
 
 const parts = fc.array(fc.uint8Array({ maxLength: 20 }), { maxLength: 20 });
 
-it('looking ahead gives back the whole stream, however far it was looked at', () =>
+it('looking ahead returns the whole stream, however much of it was looked at', () =>
   fc.assert(
     fc.asyncProperty(parts, fc.nat(25), fc.boolean(), async (all, count, isAhead) => {
       const stream = await lookAhead(
@@ -25,7 +25,7 @@ it('looking ahead gives back the whole stream, however far it was looked at', ()
         async (beginning) => {
           const iterator = beginning[Symbol.asyncIterator]();
           for (let at = 0; at < count; at += 1) await iterator.next();
-          // As a decompressor does, which reads ahead.
+          // A decompressor also reads ahead.
           if (isAhead) iterator.next().catch(() => {});
         },
         150,
@@ -48,7 +48,7 @@ it('looking ahead stops at the limit, and throws neither then nor later', async 
   expect(await collect(stream)).toEqual(Buffer.concat(all));
 });
 
-it('throws what was thrown while looking, and what the stream throws', async () => {
+it('looking ahead throws the errors of the look and of the stream', async () => {
   const look = async (beginning: AsyncIterable<Uint8Array>) => void (await collect(beginning));
   async function* broken() {
     yield Buffer.from('a');

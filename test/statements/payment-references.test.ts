@@ -11,7 +11,7 @@ describe('a creditor reference', () => {
     ['in groups and lower case', 'rf18 5390 0754 7034', 'RF18539007547034'],
     ['of a QR-bill', '210000000003139471430009017', '210000000003139471430009017'],
     ['of a QR-bill in groups', '21 00000 00003 13947 14300 09017', '210000000003139471430009017'],
-  ])('%s counts', (_, text, expected) => {
+  ])('%s is accepted', (_, text, expected) => {
     expect(readCreditorReference(text)).toBe(expected);
   });
 
@@ -23,19 +23,19 @@ describe('a creditor reference', () => {
     ['of 26 digits', '21000000000313947143000901'],
     ['of another kind', 'INVOICE 17'],
     ['that is too long', `RF18${'5'.repeat(60)}`],
-  ])('%s does not count', (_, text) => {
+  ])('%s is not accepted', (_, text) => {
     expect(readCreditorReference(text)).toBeUndefined();
   });
 });
 
-describe('a reference of a payment', () => {
+describe('a payment reference', () => {
   it.each([
     [' E2E-1 ', 'E2E-1'],
     ['NOTPROVIDED', undefined],
     ['notprovided', undefined],
     ['', undefined],
     [undefined, undefined],
-  ])('%j is read as %j', (text, expected) => {
+  ])('is read from %j as %j', (text, expected) => {
     expect(readPaymentReference(text)).toBe(expected);
   });
 });
@@ -49,7 +49,7 @@ describe('an exchange rate', () => {
     ['1.2e3', undefined],
     ['1.23456789012', undefined],
     [undefined, undefined],
-  ])('%j is read as %j', (text, expected) => {
+  ])('is read from %j as %j', (text, expected) => {
     expect(readRate(text)).toBe(expected);
   });
 });

@@ -13,7 +13,7 @@ import { formatAmount } from '../../src/statements/values.ts';
 import { balanceDifferences, countOf, writeOut } from './statement-events.ts';
 
 const OWN = new URL('../samples/', import.meta.url).pathname;
-/** Public statement files, where they are at hand. */
+/** Public statement files, if they are present. */
 const PUBLIC = new URL('../../../shared/samples/', import.meta.url).pathname;
 
 const PROFILES = loadProfiles(undefined);
@@ -54,18 +54,21 @@ const OWN_EVENTS = readFileSync(join(OWN, 'events.txt'), 'utf8')
   .map((block) => block.split('\n'))
   .map(([name = '', ...events]) => ({ name, events }));
 
-describe('the samples of the project', () => {
-  it.each(OWN_EVENTS)('$name is read as it is written out', async ({ name, events: expected }) => {
-    const path = join(OWN, name);
-    const [folder, file] = name.split('/');
-    const events = await read(path);
-    expect(events.map(writeOut)).toEqual(expected);
-    expect(balanceDifferences(events).filter((difference) => difference !== 0n)).toEqual([]);
-    expect(formats.detect(startOf(path))).toBe(name.endsWith('.942') ? 'mt942' : folder);
-    if (folder === 'csv') expect(`${profileOf(path)}.csv`).toBe(file);
-  });
+describe("the project's own samples", () => {
+  it.each(OWN_EVENTS)(
+    'include $name, which gives the events of events.txt',
+    async ({ name, events: expected }) => {
+      const path = join(OWN, name);
+      const [folder, file] = name.split('/');
+      const events = await read(path);
+      expect(events.map(writeOut)).toEqual(expected);
+      expect(balanceDifferences(events).filter((difference) => difference !== 0n)).toEqual([]);
+      expect(formats.detect(startOf(path))).toBe(name.endsWith('.942') ? 'mt942' : folder);
+      if (folder === 'csv') expect(`${profileOf(path)}.csv`).toBe(file);
+    },
+  );
 
-  it('all have their expected events in test/samples', () => {
+  it('all have their expected events in events.txt', () => {
     const names = namesIn(OWN).filter((name) => name.includes('/'));
     expect(OWN_EVENTS.map(({ name }) => name).toSorted()).toEqual(names);
   });
@@ -91,21 +94,24 @@ describe.each(Object.entries(FOLDERS))('the public samples in %s', (folder, { fo
   const isAbsent = !existsSync(join(PUBLIC, folder));
   const files = PUBLIC_FIGURES.filter(({ name }) => name.startsWith(`${folder}/`));
 
-  it.skipIf(isAbsent).each(files)('$name has the expected figures', async ({ name, figures }) => {
-    const path = join(PUBLIC, name);
-    const events = await read(path, format);
-    const found = formats.detect(startOf(path));
-    const recognised = (found === 'csv' ? profileOf(path) : found) ?? 'unrecognised';
-    const differences = balanceDifferences(events);
-    expect([
-      ...(recognised === format ? [] : [recognised]),
-      ...(['statement', 'entry', 'issue', 'warning'] as const).map((type) => `${countOf(events, type)}`),
-      `${differences.length}`,
-      ...differences.filter((difference) => difference !== 0n).map(formatAmount),
-    ]).toEqual(figures);
-  });
+  it.skipIf(isAbsent).each(files)(
+    'include $name, which has the figures of public.txt',
+    async ({ name, figures }) => {
+      const path = join(PUBLIC, name);
+      const events = await read(path, format);
+      const found = formats.detect(startOf(path));
+      const recognised = (found === 'csv' ? profileOf(path) : found) ?? 'unrecognised';
+      const differences = balanceDifferences(events);
+      expect([
+        ...(recognised === format ? [] : [recognised]),
+        ...(['statement', 'entry', 'issue', 'warning'] as const).map((type) => `${countOf(events, type)}`),
+        `${differences.length}`,
+        ...differences.filter((difference) => difference !== 0n).map(formatAmount),
+      ]).toEqual(figures);
+    },
+  );
 
-  it.skipIf(isAbsent)('are all in public.txt', () => {
+  it.skipIf(isAbsent)('are all listed in public.txt', () => {
     const names = namesIn(join(PUBLIC, folder)).map((name) => `${folder}/${name}`);
     expect(files.map(({ name }) => name).toSorted()).toEqual(names);
   });
@@ -138,7 +144,7 @@ async function readAsImport(path: string) {
   return { counts, differences };
 }
 
-/** For each statement of a file that has both balances: closing − opening − credits + debits. It is summed up here once more. */
+/** For each statement of a file that has both balances: closing − opening − credits + debits. The test computes it independently of the importer. */
 async function sumUp(path: string): Promise<string[]> {
   try {
     return balanceDifferences(await read(path)).map((difference) => formatAmount(-difference));
@@ -149,7 +155,7 @@ async function sumUp(path: string): Promise<string[]> {
 }
 
 it.runIf(existsSync(PUBLIC))(
-  'the public files are read as docs/formats.md says, and their imports warn of each statement that does not add up',
+  'the public files have the counts of docs/formats.md, and their imports warn of each statement that does not add up',
   async () => {
     const rows = new Map<string, Awaited<ReturnType<typeof readAsImport>>['counts']>();
     const sums = new Map<string, { both: number; equal: number; different: number }>();

@@ -26,7 +26,7 @@ async function unpacked(bytes: Uint8Array, size = 65_536) {
 const bytesOf = (text: string) => Buffer.from(text);
 const STATEMENT = ':20:STARTUMS\n:25:1/2\n'.repeat(5_000);
 
-describe('what was sent', () => {
+describe('the unpacking of an upload', () => {
   it.each<[string, Uint8Array, { name: string | null; text: string }[]]>([
     ['a file that is not packed', bytesOf(STATEMENT), [{ name: null, text: STATEMENT }]],
     ['nothing', Buffer.alloc(0), [{ name: null, text: '' }]],
@@ -47,12 +47,12 @@ describe('what was sent', () => {
       [{ name: 'a.sta', text: STATEMENT }],
     ],
     ['gzip in a zip', zipSync({ 'a.sta.gz': gzipSync('a') }), [{ name: 'a.sta.gz', text: 'a' }]],
-  ])('is read: %s', async (_, bytes, files) => {
+  ])('reads %s', async (_, bytes, files) => {
     expect(await unpacked(bytes)).toEqual(files);
     expect(await unpacked(bytes, 7)).toEqual(files);
   });
 
-  it('leaves a spreadsheet as it is, which is a zip too', async () => {
+  it('leaves a spreadsheet packed, although it is a zip too', async () => {
     const xlsx = zipSync({ '[Content_Types].xml': bytesOf('<Types/>'), 'xl/workbook.xml': bytesOf('<w/>') });
     const files: Uint8Array[] = [];
     for await (const { bytes } of unpack(inParts(xlsx, 10))) for await (const part of bytes) files.push(part);
@@ -76,12 +76,12 @@ describe('what was sent', () => {
       gzipSync(zipSync({ 'a.sta': Buffer.alloc(64 * 1024 * 1024) })),
       /more than 200 times/,
     ],
-  ])('is refused: %s', async (_, bytes, reason) => {
+  ])('refuses %s', async (_, bytes, reason) => {
     await expect(unpacked(bytes)).rejects.toThrow(reason);
     await expect(unpacked(bytes)).rejects.toBeInstanceOf(UnreadableFileError);
   });
 
-  it('never hangs or fails in another way, however the bytes are damaged', async () => {
+  it('ends or fails with UnreadableFileError, however the bytes are damaged', async () => {
     const packed = [gzipSync(STATEMENT), zipSync({ 'a.sta': bytesOf(STATEMENT), 'b.sta': bytesOf('b') })];
     await fc.assert(
       fc.asyncProperty(
@@ -101,11 +101,11 @@ describe('what was sent', () => {
   });
 });
 
-/** A zip with a file of 96 MiB before a small one. A function of its own, so that nothing keeps what it was made of. */
+/** A zip with a file of 96 MiB before a small one. A separate function, so that nothing keeps its input in memory. */
 const zipOfLargeAndSmall = (mebibyte: number): Uint8Array =>
   zipSync({ 'large.sta': Buffer.alloc(96 * mebibyte, randomBytes(4_096)), 'small.sta': bytesOf('b') });
 
-it('what is left of a file of a zip is not kept when its reader stops early', async () => {
+it('the rest of a zipped file is not kept in memory when its reader stops early', async () => {
   const MIB = 1024 * 1024;
   const zip = zipOfLargeAndSmall(MIB);
   setFlagsFromString('--expose-gc');
@@ -120,7 +120,7 @@ it('what is left of a file of a zip is not kept when its reader stops early', as
   const before = used();
   let most = before;
   async function* watched() {
-    // Small parts: what one of them unpacks to may be held.
+    // Small parts, because the unpacked content of one part may be held.
     for await (const part of inParts(zip, 4_096)) {
       most = Math.max(most, used());
       yield part;

@@ -14,7 +14,7 @@ const isHashTable = new Function('object', 'return !%HasFastProperties(object)')
 const ignore = () => {};
 const handlers = { opentag: ignore, closetag: ignore, text: ignore, doctype: ignore, error: ignore };
 
-/** V8 drops the layout of objects a few collections after the last of them. */
+/** V8 drops the layout of objects a few garbage collections after the last such object is gone. */
 async function forgetLayouts(): Promise<void> {
   for (let times = 0; times < 5; times += 1) {
     collectGarbage();
@@ -28,7 +28,7 @@ function readFile(): { isHashTable: boolean } {
   return { isHashTable: isHashTable(parser) };
 }
 
-it('the XML parser is never a hash table, however many parsers have come and gone', async () => {
+it('the XML parser object never becomes a hash table, however many parsers were created before', async () => {
   for (let file = 1; file <= 10; file += 1) {
     expect({ file, ...readFile() }).toEqual({ file, isHashTable: false });
     await forgetLayouts();

@@ -8,14 +8,14 @@ import { readEphemeralPorts, reservePort } from './reserved-port.ts';
 
 const FIXTURE = fileURLToPath(new URL('./reserved-port.fixture.ts', import.meta.url));
 
-it('reserves no port that an outgoing connection could get, and none twice', async () => {
+it('a reserved port is never an ephemeral port, and never reserved twice', async () => {
   const [from, to] = readEphemeralPorts();
   const ports = await Promise.all(Array.from({ length: 50 }, () => reservePort()));
   for (const port of ports) expect(port < from || port > to).toBe(true);
   expect(new Set(ports).size).toBe(ports.length);
 });
 
-it('a reserved port passes by a port on which somebody listens', async () => {
+it('a port on which a server listens is not reserved', async () => {
   const port = await reservePort();
   const server = createServer().listen(port, '127.0.0.1');
   onTestFinished(() => void server.close());
@@ -23,7 +23,7 @@ it('a reserved port passes by a port on which somebody listens', async () => {
   await expect(reservePort([[port, port]])).rejects.toThrow('no port is free');
 });
 
-it('reserves no port that another process has reserved', async () => {
+it('a port that another process has reserved is not reserved', async () => {
   const port = await reservePort();
   const reserveElsewhere = async () => {
     const child = spawn(process.execPath, ['--import', 'tsx', FIXTURE, String(port), String(port)], {

@@ -11,7 +11,7 @@ const HISTORIES = Number(process.env.HISTORIES ?? 500);
 const SEED = Number(process.env.SEED ?? 20_261_124);
 
 test(
-  `in ${HISTORIES} histories of a bank, no movement is lost or doubled silently`,
+  `in ${HISTORIES} histories of a bank, no movement is silently lost or stored twice`,
   () => {
     let groups = 0;
     let assumed = 0;
@@ -24,13 +24,13 @@ test(
       }),
       { numRuns: HISTORIES, seed: SEED },
     );
-    // Most is certain, so that the histories prove something.
+    // Most keys must be certain, or the histories would prove nothing.
     expect(assumed / groups).toBeLessThan(0.4);
   },
   HISTORIES * 1_000,
 );
 
-/** Deliberate breaks of the rule: the file, what stands there, and what stands there instead. */
+/** Deliberate breaks of the rule: the file, the original code, and the code that replaces it. */
 const BREAKS: [name: string, file: string, rule: string, instead: string][] = [
   ['linked statements may have bookings in common', 'identify.ts', 'if (linked) {', 'if (false) {'],
   [
@@ -68,7 +68,7 @@ const FILES = [
   ...['match-left.ts', 'match-rows.ts', 'numbers.ts', 'overlaps.ts', 'statement.ts', 'walks.ts'],
 ];
 
-/** Whether one of the traps, or a history, shows that the rule is another one. */
+/** Whether a trap or a history detects that the rule was changed. */
 function isFound(decide: typeof identify): boolean {
   try {
     for (const [, check] of TRAPS) check(createReceive(decide));
@@ -80,7 +80,7 @@ function isFound(decide: typeof identify): boolean {
 }
 
 test.each(BREAKS)(
-  'the traps or the histories find a break of the rule: %s',
+  'the traps or the histories detect a broken identity rule: %s',
   async (_, file, rule, instead) => {
     const folder = mkdtempSync(join(process.cwd(), 'test/imports/identity/broken-'));
     try {

@@ -10,7 +10,7 @@ import { rowsOf } from './books.ts';
 
 /** The traps with real files, as a client sends them. Rows are written as in traps.test.ts. */
 
-/** Banks whose rows end with the amount, or with the balance. A file may be cut off within it. */
+/** Banks whose rows end with the amount, or with the balance. A file may be cut off within that last value. */
 const PROFILES_DIR = mkdtempSync(join(tmpdir(), 'identity-profiles-'));
 for (const [name, columns] of [
   ['amount-last', { date: 'Datum', description: 'Text', amount: 'Betrag' }],
@@ -189,7 +189,7 @@ test.each([
   ['MT942, then MT940', ({ rows }: Sent) => mt942(rows), mt940],
   ['CSV', () => csv('C10=1010 Metro'), () => csv('C5=1005 Shell, C10=1015 Metro')],
 ])(
-  '2: the evening file contains the one of noon, although its entries are numbered anew: %s',
+  '2: an evening file repeats the entry of the noon file, even when its entries are renumbered: %s',
   async (_, noon, evening) => {
     const { send, movements } = await createClient();
     await send(noon({ number: '1', opening: 1000, rows: 'C10//1' }));
@@ -201,7 +201,7 @@ test.each([
   },
 );
 
-test('3: a CSV row, and later the same row as JSON without an id, is one movement, in either order', async () => {
+test('3: a CSV row and the same row as JSON without an id are one movement, in either order', async () => {
   for (const isFileFirst of [true, false]) {
     const { account, send, movements } = await createClient();
     const files = [csv('D15=985 Metro'), json('D15=985 Metro', account)];
@@ -210,7 +210,7 @@ test('3: a CSV row, and later the same row as JSON without an id, is one movemen
   }
 });
 
-test('4: windows of a day with printed balances bring each row once', async () => {
+test('4: overlapping windows of a day with printed balances bring each row once', async () => {
   const { send, movements } = await createClient();
   await send(csv('D15=985 METRO, D20=965 SHELL'));
   await send(csv('D20=965 SHELL, D15=950 METRO, D7=943 BIM'));
@@ -218,7 +218,7 @@ test('4: windows of a day with printed balances bring each row once', async () =
   expect(await movements()).toEqual(['D15', 'D15', 'D15', 'D20', 'D7']);
 });
 
-test('5: statements that go out and back are told apart by their numbers, unless the account ignores them', async () => {
+test('5: statements whose entries cancel out are told apart by their numbers, unless the account ignores numbers', async () => {
   const files = ['1', '2', '3'].map((number) => mt940({ number, opening: 1000, rows: 'D10, C10' }));
   const { get, send, movements, completeness, dryRun } = await createClient();
   const imports = [];
@@ -239,7 +239,7 @@ test('5: statements that go out and back are told apart by their numbers, unless
   expect(await other.completeness()).toMatchObject(RIGHT);
 });
 
-test('6: a dry run of JSON and NDJSON counts as the import that follows', async () => {
+test('6: a dry run of JSON or NDJSON predicts the counts of the import that follows', async () => {
   const { account, send, dryRun } = await createClient({ on_conflict: 'store' });
   const rows = (...amounts: string[]) =>
     JSON.stringify({
@@ -254,7 +254,7 @@ test('6: a dry run of JSON and NDJSON counts as the import that follows', async 
   }
 });
 
-test('7: equal entries in a file above 1,000 rows are told apart by their balances, as in a small one', async () => {
+test('7: equal entries in a file of more than 1,000 rows are told apart by their balances, as in a small file', async () => {
   const { send, movements } = await createClient();
   const rows = (opening: number, count: number) =>
     Array.from({ length: count }, (_, index) => `D1=${opening - index - 1} POS`).join(', ');
@@ -268,7 +268,7 @@ test('7: equal entries in a file above 1,000 rows are told apart by their balanc
   expect((await movements()).length).toBeLessThanOrEqual(1_000);
 }, 60_000);
 
-test('8: a statement is laid as a whole, so an equal first step is not the same one', async () => {
+test('8: a statement is matched as a whole, so an equal first entry alone does not make it known', async () => {
   const { send, movements, completeness } = await createClient();
   await send(mt940({ number: '1', opening: 1000, rows: 'D10, C10' }));
   await send(mt940({ number: '2', opening: 1000, rows: 'D10, D10' }));
@@ -277,7 +277,7 @@ test('8: a statement is laid as a whole, so an equal first step is not the same 
   expect(await completeness()).toMatchObject(RIGHT);
 });
 
-test('9: pages with equal walks are told apart; a constant number says nothing; a month is its days', async () => {
+test('9: pages with equal balances are told apart, a constant number proves nothing, and a month equals its days', async () => {
   const zero = { opening: 1000, rows: 'D10, C10' };
   const pages = await createClient();
   await pages.send(mt940({ ...zero, number: '3/1' }, true) + mt940({ ...zero, number: '3/2' }, true));
@@ -295,14 +295,14 @@ test('9: pages with equal walks are told apart; a constant number says nothing; 
   expect(await month.completeness()).toMatchObject(RIGHT);
 });
 
-test('10: a booking has another date in another format, where its balances and a neighbour agree', async () => {
+test('10: a booking with another date in another format is known when its balances and a neighbour agree', async () => {
   const { send } = await createClient();
   await send(camt({ opening: 1000, rows: '01:D10, 01:D20' }));
   const file = mt940({ opening: 1000, rows: '01:D10, 03:D20' }).replace(/(:62F:C)260303/, '$1260301');
   expect(await send(file)).toMatchObject({ inserted: 0, duplicates: 2, changed: 1 });
 });
 
-test('11: the final statement absorbs what interim reports without balances brought', async () => {
+test('11: a final statement absorbs the movements of interim reports without balances', async () => {
   const { send, movements, completeness } = await createClient();
   await send(mt942('D10'));
   await send(mt942('D10, C7'));
@@ -314,7 +314,7 @@ test('11: the final statement absorbs what interim reports without balances brou
   expect(await completeness()).toMatchObject(RIGHT);
 });
 
-test('13: balances of JSON that link with nothing are not believed', async () => {
+test('13: JSON balances that link with no other balance are not believed', async () => {
   for (const rows of ['D15=1000, D20=1000', 'D15=-15, D20=-35']) {
     const { account, send, movements } = await createClient();
     await send(json(rows, account));
@@ -323,7 +323,7 @@ test('13: balances of JSON that link with nothing are not believed', async () =>
   }
 });
 
-test('14: an entry on an earlier day shifts later balances, and a window after it is the same stretch', async () => {
+test('14: an entry added on an earlier day shifts later balances, and a later window still matches', async () => {
   const { send, movements } = await createClient();
   await send(csv('01:D10=990, 02:D20=970, 02:D5=965, 03:C7=972, 04:D1=971'));
   expect(await send(csv('02:D5=865, 03:C7=872, 04:D1=871'))).toMatchObject({
@@ -336,7 +336,7 @@ test('14: an entry on an earlier day shifts later balances, and a window after i
   expect(await movements()).toHaveLength(6);
 });
 
-test('15: a CSV of one day that goes out and back, listed newest first, has no opening balance; other days give one', async () => {
+test('15: a one-day CSV whose entries cancel out, newest first, has an opening balance only when other days give it', async () => {
   const { get, account, send } = await createClient();
   await send(csv('01:C10=1000, 01:D10=990'));
   await send(csv('03:C10=1000, 03:D10=990, 02:D5=1000'));
@@ -347,7 +347,7 @@ test('15: a CSV of one day that goes out and back, listed newest first, has no o
   ]);
 });
 
-test('what was taken for a known movement is stored and delivered when a statement shows that it is missing', async () => {
+test('a movement that was assumed known is stored and delivered when a statement shows that it is missing', async () => {
   const { get, send, movements, completeness } = await createClient();
   const [first, between, third] = [
     mt940({ number: '1', opening: 1000, rows: 'D10' }),
@@ -369,7 +369,7 @@ test('what was taken for a known movement is stored and delivered when a stateme
   expect((await get('/v1/transactions?starts=2025-01-01')).transactions).toHaveLength(3);
 });
 
-test('a longer statement of a day with the same balances has all of its entries', async () => {
+test('a longer statement of a day with equal balances stores all of its entries', async () => {
   const { send, completeness } = await createClient();
   await send(mt940({ opening: 1000, rows: 'D10' }));
   expect(await send(mt940({ opening: 1000, rows: 'D10, D20, C20' }))).toMatchObject({
@@ -379,7 +379,7 @@ test('a longer statement of a day with the same balances has all of its entries'
   expect(await completeness()).toMatchObject(RIGHT);
 });
 
-test('a movement that the statements do not have is listed as surplus, and makes the books wrong', async () => {
+test('a movement that is missing from the statements is listed as surplus and makes the books contradictory', async () => {
   const { account, send, completeness } = await createClient();
   await send(json('D15', account, { unique_id: 'own-1' }));
   await send(mt940({ opening: 1000, rows: 'D15, D20' }));
@@ -391,7 +391,7 @@ test('a movement that the statements do not have is listed as surplus, and makes
   });
 });
 
-test('an amount, a text or a balance at which a file was cut off is that of the whole file, and no second movement', async () => {
+test('an amount, text or balance that was cut off is matched with the whole file, and adds no second movement', async () => {
   const whole = 'Datum;Text;Betrag\n01.03.2026;Metro;-20\n01.03.2026;Market;-125\n01.03.2026;Bakery;-7\n';
   const first = await createClient();
   await first.send(whole.slice(0, whole.indexOf('5\n')));

@@ -1,4 +1,4 @@
 import { test } from 'vitest';
 import { createReceive, TRAPS } from './traps.ts';
 
-test.each(TRAPS)('%s', (_, check) => check(createReceive()));
+test.each(TRAPS)('the identity rule handles trap %s', (_, check) => check(createReceive()));

@@ -3,7 +3,7 @@ import { createAddressGuard } from '../../../src/platform/addresses/address-guar
 
 const strict = createAddressGuard({ allow: [] });
 
-describe('a URL', () => {
+describe('the check of an endpoint URL', () => {
   it.each([
     ['ftp://bank.example/', 'http or https'],
     ['file:///etc/passwd', 'http or https'],
@@ -23,7 +23,7 @@ describe('a URL', () => {
     ['http://localho%73t/', 'loopback'],
     ['http://api.localhost/', 'loopback'],
     ['http://api.localhost./', 'loopback'],
-  ])('%s is refused', (text, reason) => {
+  ])('refuses %s', (text, reason) => {
     expect(strict.checkUrl(new URL(text))).toContain(reason);
   });
 
@@ -34,17 +34,17 @@ describe('a URL', () => {
     'http://localhost.bank.example/',
     'https://şube.example/',
     'http://metadata.google.internal/',
-  ])('%s passes until it is resolved', (text) => {
+  ])('lets %s pass until its host is resolved', (text) => {
     expect(strict.checkUrl(new URL(text))).toBeNull();
   });
 
-  it('is not repeated in what is said about it', () => {
+  it('does not repeat the URL in its refusal', () => {
     expect(strict.checkUrl(new URL('http://anna:geheim@10.1.2.3/'))).not.toMatch(/anna|geheim|10\.1/);
     expect(strict.checkUrl(new URL('http://10.1.2.3/'))).not.toContain('10.1.2.3');
   });
 });
 
-describe('the allow list', () => {
+describe('the allow list of private endpoints', () => {
   const loopback = createAddressGuard({ allow: ['127.0.0.0/8'] });
 
   it.each([
@@ -57,7 +57,7 @@ describe('the allow list', () => {
     'http://[::127.0.0.1]/',
     'http://[64:ff9b::127.0.0.1]/',
     'http://[2002:7f00:1::1]/',
-  ])('127.0.0.0/8 lets %s through', (text) => {
+  ])('with 127.0.0.0/8 lets %s pass', (text) => {
     expect(loopback.checkUrl(new URL(text))).toBeNull();
   });
 
@@ -70,11 +70,11 @@ describe('the allow list', () => {
     'http://[64:ff9b:1::127.0.0.1]/',
     'ftp://127.0.0.1/',
     'http://user@127.0.0.1/',
-  ])('127.0.0.0/8 does not let %s through', (text) => {
+  ])('with 127.0.0.0/8 refuses %s', (text) => {
     expect(loopback.checkUrl(new URL(text))).not.toBeNull();
   });
 
-  it('lets a literal IPv6 form through that it names itself', () => {
+  it('with IPv6 ranges lets their addresses pass, and refuses an IPv4 address mapped into them', () => {
     const guard = createAddressGuard({ allow: ['::ffff:10.0.0.0/104', '::1/128', 'fd00::/8'] });
     for (const host of ['[::ffff:10.1.1.1]', '[::1]', '[fd12::1]', 'localhost']) {
       expect(guard.checkUrl(new URL(`http://${host}/`)), host).toBeNull();
@@ -82,7 +82,7 @@ describe('the allow list', () => {
     expect(guard.checkUrl(new URL('http://10.1.1.1/'))).toContain('private');
   });
 
-  it('with all of IPv4 in it lets no IPv6 loopback through', () => {
+  it('with all of IPv4 refuses the IPv6 loopback', () => {
     expect(createAddressGuard({ allow: ['0.0.0.0/0'] }).checkUrl(new URL('http://[::1]/'))).toContain(
       'loopback',
     );
@@ -98,7 +98,7 @@ describe('the allow list', () => {
     '10.0.0.0/8/8',
     'fe80::1%eth0/64',
     'localhost',
-  ])('refuses %s, which is no range, by its name', (item) => {
+  ])('refuses the invalid range %s by its text', (item) => {
     expect(() => createAddressGuard({ allow: ['::1/128', item] })).toThrow(`"${item}"`);
   });
 });

@@ -158,7 +158,7 @@ describe('a literal address', () => {
     expect(strict.checkUrl(new URL(`https://${host}/hook`))).toBeNull();
   });
 
-  it('with a zone id is no URL, and is refused when a resolver gives one', async () => {
+  it('with a zone id is refused, in a URL and from a resolver', async () => {
     expect(URL.canParse('http://[fe80::1%25eth0]/')).toBe(false);
     const { resolve } = answering(['2001:4860:4860::8888%eth0']);
     const guard = createAddressGuard({ allow: ['2000::/3'], resolve });

@@ -11,8 +11,8 @@ import { answering, failing, lookUp } from './fixed-answers.ts';
 
 const strict = createAddressGuard({ allow: [] });
 
-describe('the lookup of a connection', () => {
-  it('hands back the very answer it checked, not a later one', async () => {
+describe('the address lookup of a connection', () => {
+  it('returns the answer that it checked, and checks again at the next lookup', async () => {
     const { resolve, asked } = answering(['93.184.216.34'], ['127.0.0.1']);
     const guard = createAddressGuard({ allow: [], resolve });
     expect(await lookUp(guard, false)).toEqual(['93.184.216.34', 4]);
@@ -21,12 +21,12 @@ describe('the lookup of a connection', () => {
     await expect(lookUp(guard, true)).rejects.toMatchObject({ code: 'EADDRREFUSED_BY_POLICY' });
   });
 
-  it('passes an error of the resolver on as it is', async () => {
+  it('passes an error of the resolver on unchanged', async () => {
     const guard = createAddressGuard({ allow: [], resolve: failing('EAI_AGAIN') });
     await expect(lookUp(guard, true)).rejects.toMatchObject({ code: 'EAI_AGAIN' });
   });
 
-  it('checks what the hosts file and DNS say unless another resolver is given', async () => {
+  it('checks the answers of the hosts file and DNS when no resolver is given', async () => {
     const found = new Promise((done, fail) => {
       strict.lookup('localhost', { all: true }, (error, addresses) =>
         error ? fail(error) : done(addresses),
@@ -36,8 +36,8 @@ describe('the lookup of a connection', () => {
   });
 });
 
-describe('the resolver of a guard that is given none', () => {
-  it('does not use getaddrinfo, whose two threads all names of the process would share', async () => {
+describe('the default resolver of an address guard', () => {
+  it('does not use getaddrinfo, whose two threads all lookups of the process would share', async () => {
     const resources: string[] = [];
     const hook = createHook({ init: (_id, type) => void resources.push(type) }).enable();
     try {
@@ -83,14 +83,14 @@ describe('a request through undici', () => {
     };
   }
 
-  it('does not reach a private address, and does when the operator allows it', async () => {
+  it('reaches a private address only when the operator allows it', async () => {
     const port = await listen('127.0.0.1', 0, 'answered');
     const { resolve } = answering(['127.0.0.1']);
     await expect(post([], resolve)(port)).rejects.toMatchObject({ code: 'EADDRREFUSED_BY_POLICY' });
     expect(await post(['127.0.0.0/8'], resolve)(port)).toBe('answered');
   });
 
-  it('reaches the address that was checked although DNS changes its answer, and is refused after that', async () => {
+  it('reaches the checked address, and is refused after DNS has changed its answer to another private address', async () => {
     const port = await reservePort();
     await listen('127.0.0.1', port, 'the checked one');
     await listen('127.0.0.2', port, 'the rebound one');

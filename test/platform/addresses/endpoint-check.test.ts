@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { createAddressGuard } from '../../../src/platform/addresses/address-guard.ts';
 import { answering, failing, lookUp } from './fixed-answers.ts';
 
-describe('the check at creation', () => {
+describe('the endpoint check at creation', () => {
   const endpoint = new URL('https://bank.example/hook');
 
   it.each([
@@ -18,7 +18,7 @@ describe('the check at creation', () => {
     for (const address of addresses) expect(refusal).not.toContain(`${address} `);
   });
 
-  it('passes a name with a public address, the refused ones beside it being dropped at the connection', async () => {
+  it('passes a name that has a public address, and the connection drops its private addresses', async () => {
     const { resolve, asked } = answering(['10.0.0.5', '93.184.216.34']);
     const guard = createAddressGuard({ allow: [], resolve });
     expect(await guard.checkEndpoint(endpoint)).toBeNull();
@@ -31,7 +31,7 @@ describe('the check at creation', () => {
     expect(await guard.checkEndpoint(endpoint)).toBeNull();
   });
 
-  it('says that a name does not exist, and lets a failure of DNS itself pass', async () => {
+  it('refuses a name that does not exist, and passes a name when DNS itself fails', async () => {
     expect(
       await createAddressGuard({ allow: [], resolve: failing('ENOTFOUND') }).checkEndpoint(endpoint),
     ).toContain('does not exist');
@@ -40,7 +40,7 @@ describe('the check at creation', () => {
     ).toBeNull();
   });
 
-  it('does not ask DNS about a literal address or a URL that is wrong by itself', async () => {
+  it('does not ask DNS about a literal address or an invalid URL', async () => {
     const { resolve, asked } = answering(['93.184.216.34']);
     const guard = createAddressGuard({ allow: [], resolve });
     expect(await guard.checkEndpoint(new URL('http://93.184.216.34/'))).toBeNull();

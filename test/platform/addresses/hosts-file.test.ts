@@ -5,20 +5,23 @@ import { useResolvers } from './test-resolver.ts';
 
 const { dns, folder, resolver } = await useResolvers();
 
-describe('without a question to DNS', () => {
-  it('a literal address is its own answer', async () => {
+describe('the resolver, without asking DNS,', () => {
+  it('answers a literal address with the address itself', async () => {
     const { find } = resolver();
     expect(await find('192.0.2.1')).toEqual(['192.0.2.1 (4)']);
     expect(await find('2001:db8::1')).toEqual(['2001:db8::1 (6)']);
     expect(dns.asked).toEqual([]);
   });
 
-  it.each(['localhost', 'LOCALHOST.', 'api.localhost'])('%s is loopback', async (name) => {
-    expect(await resolver().find(name)).toEqual(['127.0.0.1 (4)', '::1 (6)']);
-    expect(dns.asked).toEqual([]);
-  });
+  it.each(['localhost', 'LOCALHOST.', 'api.localhost'])(
+    'answers %s with the loopback addresses',
+    async (name) => {
+      expect(await resolver().find(name)).toEqual(['127.0.0.1 (4)', '::1 (6)']);
+      expect(dns.asked).toEqual([]);
+    },
+  );
 
-  it('the hosts file decides about the names in it', async () => {
+  it('answers the names in the hosts file from that file', async () => {
     const hostsFile = join(folder, 'hosts');
     await writeFile(
       hostsFile,
@@ -33,7 +36,7 @@ describe('without a question to DNS', () => {
     await expect(find('odd.example')).rejects.toMatchObject({ code: 'ENOTFOUND' });
   });
 
-  it('the hosts file is read again when it was changed, replaced or removed', async () => {
+  it('reads the hosts file again after the file was changed, replaced or removed', async () => {
     const hostsFile = join(folder, 'changing');
     dns.zones.set('bank.example', { a: ['192.0.2.99'] });
     const { find } = resolver({ hostsFile });

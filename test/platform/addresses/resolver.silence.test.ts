@@ -15,8 +15,8 @@ function silentNames(count: number): string[] {
   return names;
 }
 
-describe('names that never answer', () => {
-  it('do not delay one that does', async () => {
+describe('a name that DNS never answers', () => {
+  it('does not delay a name that DNS answers', async () => {
     dns.zones.set('bank.example', { a: ['192.0.2.1'] });
     const { find } = resolver();
     let ended = 0;
@@ -33,7 +33,7 @@ describe('names that never answer', () => {
     }
   });
 
-  it('fail as a failure of DNS when their time is over, and are asked again after 2 s', async () => {
+  it('fails as a DNS failure after the timeout, and is asked again after 2 s', async () => {
     const [name = ''] = silentNames(1);
     const { find, clock } = resolver({ timeout: 100 });
     const failure = { code: 'EAI_AGAIN', message: expect.stringContaining('ETIMEOUT') };
@@ -45,7 +45,7 @@ describe('names that never answer', () => {
     expect(await find(name)).toEqual(['192.0.2.1 (4)']);
   });
 
-  it('delay the POSTs to them alone', async () => {
+  it('delays only the POSTs to itself', async () => {
     const server = createServer((_request, response) => response.end('stored')).listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

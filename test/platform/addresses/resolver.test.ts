@@ -5,7 +5,7 @@ import { useResolvers } from './test-resolver.ts';
 
 const { dns, resolver } = await useResolvers();
 
-describe('an answer', () => {
+describe('a DNS answer', () => {
   it('has the addresses of both families, IPv4 first', async () => {
     dns.zones.set('bank.example', { a: ['192.0.2.1', '192.0.2.2'], aaaa: ['2001:db8::1'] });
     const { find } = resolver();
@@ -15,7 +15,7 @@ describe('an answer', () => {
   });
 
   it.each(['silence', 'servfail', 'nxdomain'] as const)(
-    'of one family is used although the other one is %s',
+    'of one family is used although the other family is %s',
     async (failure) => {
       dns.zones.set('four.example', { a: ['192.0.2.1'], aaaa: failure });
       dns.zones.set('six.example', { a: failure, aaaa: ['2001:db8::1'] });
@@ -26,7 +26,7 @@ describe('an answer', () => {
     },
   );
 
-  it('follows a chain of CNAMEs, and is kept no longer than any of its records', async () => {
+  it("follows a chain of CNAMEs, and is kept no longer than any of the chain's records", async () => {
     dns.zones.set('bank.example', { cname: 'cdn.example', ttl: 20 });
     dns.zones.set('cdn.example', { cname: 'edge.example', ttl: 90 });
     dns.zones.set('edge.example', { a: ['192.0.2.1'], aaaa: ['2001:db8::1'], ttl: 90 });
@@ -56,7 +56,7 @@ describe('an answer', () => {
     expect(await find('bank.example', 4)).toEqual(['192.0.2.2 (4)']);
   });
 
-  it('is shared by all who ask for the name at once, however it is spelled', async () => {
+  it('is shared by all simultaneous lookups of the name, however the name is spelled', async () => {
     dns.zones.set('bank.example', { a: ['192.0.2.1'] });
     const { find } = resolver();
     const spellings = ['bank.example', 'BANK.example', 'bank.example.'];
@@ -64,7 +64,7 @@ describe('an answer', () => {
     expect(dns.asked.sort()).toEqual(['a bank.example', 'aaaa bank.example']);
   });
 
-  it('is the oldest one to go when there are too many', async () => {
+  it('is dropped when it is the oldest and there are too many answers', async () => {
     for (const name of ['one', 'two', 'three']) dns.zones.set(`${name}.example`, { a: ['192.0.2.1'] });
     const { find } = resolver({ maxNames: 2 });
     for (const name of ['one', 'two', 'three', 'three', 'two', 'one']) await find(`${name}.example`);
@@ -85,7 +85,7 @@ describe('a name without an address', () => {
       new URL('https://bank.example/hook'),
     );
 
-  it('that does not exist is not found, and is asked for again after 2 s', async () => {
+  it('that does not exist is not found, and is asked again after 2 s', async () => {
     const { find, clock } = resolver();
     await expect(find('bank.example')).rejects.toMatchObject({ code: 'ENOTFOUND' });
     dns.zones.set('bank.example', { a: ['192.0.2.1'] });
@@ -114,17 +114,18 @@ describe('a name without an address', () => {
     expect(await check({ timeout: 100 })).toBeNull();
   });
 
-  it('passes at creation when no DNS server is there', async () => {
+  it('passes at creation when no DNS server answers', async () => {
     expect(await check({ servers: ['127.0.0.1:1'], timeout: 100 })).toBeNull();
   });
 
-  it.each(['bank..example', `${'a'.repeat(64)}.example`])('is not found when it cannot be one: %s', (name) =>
-    expect(resolver().find(name)).rejects.toMatchObject({ code: 'ENOTFOUND' }),
+  it.each(['bank..example', `${'a'.repeat(64)}.example`])(
+    'is not found when it is not a valid name: %s',
+    (name) => expect(resolver().find(name)).rejects.toMatchObject({ code: 'ENOTFOUND' }),
   );
 });
 
 describe('a name without a dot', () => {
-  it('is asked for as it is, whatever search domains there are', async () => {
+  it('is asked as it is, without search domains', async () => {
     process.env.LOCALDOMAIN = 'corp.example';
     try {
       dns.zones.set('receiver.corp.example', { a: ['192.0.2.1'] });

@@ -3,7 +3,7 @@ import { ConfigError, readConfig, requireServers } from '../../../src/platform/c
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 
-/** The one line that a wrong environment stops the start with. */
+/** The one-line error with which a wrong environment stops the start. */
 function refusal(env: Record<string, string>): string {
   try {
     readConfig(env);
@@ -17,7 +17,7 @@ function refusal(env: Record<string, string>): string {
 }
 
 describe('the configuration', () => {
-  it('has a default for everything, and embedded servers', () => {
+  it('has defaults for all variables, and embedded servers', () => {
     expect(readConfig({})).toEqual({
       port: 3000,
       host: '127.0.0.1',
@@ -48,7 +48,7 @@ describe('the configuration', () => {
     });
   });
 
-  it('takes an empty variable for an absent one, and passes over those of others', () => {
+  it('treats an empty variable as absent, and ignores unrelated variables', () => {
     const names = ['PORT', 'HOST', 'DATABASE_URL', 'REDIS_URL', 'DATA_DIR', 'SECRET_KEY', 'TIME_ZONE_OFFSET'];
     const more = [
       'OPS_HOST',
@@ -95,11 +95,11 @@ describe('the configuration', () => {
     ['QUEUE_DASHBOARD', 'writable', { queueDashboard: 'writable' }],
     ['EMBEDDED', 'never', { embedded: 'never' }],
     ['EMBEDDED_INSTALL', 'never', { install: 'never' }],
-  ])('takes %s=%s', (name, value, expected) => {
+  ])('accepts %s=%s', (name, value, expected) => {
     expect(readConfig({ [name]: value })).toEqual({ ...readConfig({}), ...expected });
   });
 
-  it('takes a database with the key to its secrets, and a user with a password', () => {
+  it('accepts a database URL with its secret key, and an admin user with a password', () => {
     const databaseUrl = 'mysql://user:pass@host:3306/ledgerbell';
     const env = {
       DATABASE_URL: databaseUrl,
@@ -173,7 +173,7 @@ describe('the configuration', () => {
     }
   });
 
-  it('demands SECRET_KEY with DATABASE_URL, and tells how to make one', () => {
+  it('requires SECRET_KEY with DATABASE_URL, and says how to create one', () => {
     for (const env of [{}, { SECRET_KEY: '' }, { REDIS_URL: 'redis://:MARKER@host' }]) {
       const message = refusal({ DATABASE_URL: 'mysql://u:MARKER@host/db', ...env });
       expect(message).toMatch(/^SECRET_KEY must be set .*openssl rand -base64 32/);
@@ -182,7 +182,7 @@ describe('the configuration', () => {
     expect(readConfig({ REDIS_URL: 'redis://host' }).secretKey).toBeUndefined();
   });
 
-  it('allows embedded servers unless this is production, or one of several processes', () => {
+  it('allows embedded servers, except by default in production or for one of several processes', () => {
     const production = { NODE_ENV: 'production' };
     const separate = { separateRoles: true };
     expect(readConfig({ NODE_ENV: 'development' }).embedded).toBe('auto');
@@ -191,7 +191,7 @@ describe('the configuration', () => {
     expect(readConfig({ ...production, EMBEDDED: 'auto' }, separate).embedded).toBe('auto');
   });
 
-  it('names the URL that is missing where embedded servers are not allowed', () => {
+  it('names the missing URL when embedded servers are not allowed', () => {
     const both = ['databaseUrl', 'redisUrl'] as const;
     const demand = (env: Record<string, string>) => () => requireServers(readConfig(env), both);
     const redis = { REDIS_URL: 'redis://host' };
@@ -203,7 +203,7 @@ describe('the configuration', () => {
     expect(demand({})).not.toThrow();
   });
 
-  it('demands both of ADMIN_USER and ADMIN_PASSWORD, or neither', () => {
+  it('requires ADMIN_USER and ADMIN_PASSWORD together, or neither', () => {
     for (const env of [{ ADMIN_USER: 'ops' }, { ADMIN_PASSWORD: 'MARKER-MARKER' }]) {
       const message = refusal(env as Record<string, string>);
       expect(message).toMatch(/ADMIN_USER.*ADMIN_PASSWORD/);
@@ -211,7 +211,7 @@ describe('the configuration', () => {
     }
   });
 
-  it('demands a password for an OPS_HOST that others may reach', () => {
+  it('requires a password for an OPS_HOST that other machines can reach', () => {
     for (const host of [
       '0.0.0.0',
       '::',
@@ -229,7 +229,7 @@ describe('the configuration', () => {
     }
   });
 
-  it('never holds a secret of a variable that is right in the message about one that is wrong', () => {
+  it('keeps the secrets of valid variables out of the message about an invalid variable', () => {
     const message = refusal({
       PORT: 'x',
       DATABASE_URL: 'mysql://u:MARKER@host/db',

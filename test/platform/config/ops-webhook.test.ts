@@ -9,8 +9,8 @@ import { readConfig } from '../../../src/platform/config/config.ts';
 const URL = 'https://alerts.example/in?token=geheim';
 const secret = createWebhookSecret();
 
-describe('the webhook of the operator', () => {
-  it('is a URL and a secret, also from files', async () => {
+describe("the operator's webhook", () => {
+  it('is configured by a URL and a secret, directly or from files', async () => {
     expect(readConfig({ OPS_WEBHOOK_URL: URL, OPS_WEBHOOK_SECRET: secret }).opsWebhook).toEqual({
       url: URL,
       secret,
@@ -36,7 +36,7 @@ describe('the webhook of the operator', () => {
     ],
     [{ OPS_WEBHOOK_URL: URL, OPS_WEBHOOK_SECRET: 'geheim' }, /^OPS_WEBHOOK_SECRET must be "whsec_"/],
     [{ OPS_WEBHOOK_URL: URL, OPS_WEBHOOK_SECRET: 'whsec_geheim' }, /^OPS_WEBHOOK_SECRET must be "whsec_"/],
-  ])('is refused without showing it: %j', (env, message) => {
+  ])('is refused without showing its values: %j', (env, message) => {
     expect(() => readConfig(env)).toThrow(message);
     expect(() => readConfig(env)).not.toThrow(/geheim/);
   });

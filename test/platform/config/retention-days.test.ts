@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { ConfigError, readConfig } from '../../../src/platform/config/config.ts';
 
-/** The one line that a wrong environment stops the start with. */
+/** The one-line error with which a wrong environment stops the start. */
 function refusal(env: Record<string, string>): string {
   try {
     readConfig(env);
@@ -12,7 +12,7 @@ function refusal(env: Record<string, string>): string {
   throw new Error(`accepted: ${JSON.stringify(env)}`);
 }
 
-describe('how long rows are kept', () => {
+describe('a retention setting', () => {
   const env = {
     RETENTION_DELIVERIES: '365d',
     RETENTION_ATTEMPTS: 'forever',
@@ -20,7 +20,7 @@ describe('how long rows are kept', () => {
     RETENTION_MOVEMENTS: '400d',
   };
 
-  it('is a number of days, or for ever', () => {
+  it('accepts a number of days or forever', () => {
     expect(readConfig(env).retention).toEqual({
       deliveries: 365,
       attempts: null,
@@ -34,7 +34,7 @@ describe('how long rows are kept', () => {
     ['RETENTION_ATTEMPTS', ['d', '1.5d']],
     ['RETENTION_IMPORTS', ['90D']],
     ['RETENTION_MOVEMENTS', ['1y']],
-  ])('is nothing else: %s %j', (name, values) => {
+  ])('refuses other values: %s %j', (name, values) => {
     for (const value of values) {
       expect(refusal({ [name]: value })).toBe(
         `${name} must be a number of days from 1d to 36500d, such as 90d, or forever.`,
@@ -42,7 +42,7 @@ describe('how long rows are kept', () => {
     }
   });
 
-  it('is at least a month for movements, and not shorter than for deliveries', () => {
+  it('must be at least a month for movements, and not shorter than for deliveries', () => {
     expect(refusal({ RETENTION_DELIVERIES: '10d', RETENTION_MOVEMENTS: '29d' })).toMatch(
       /^RETENTION_MOVEMENTS must be at least 30d: /,
     );

@@ -53,26 +53,26 @@ describe('a secret in a file', () => {
     });
   });
 
-  it('loses one line break only', () => {
+  it('loses only one line break', () => {
     expect(
       readConfig({ ADMIN_USER: 'ops', ADMIN_PASSWORD_FILE: file('long enough\n\n') }).admin?.password,
     ).toBe('long enough\n');
   });
 
-  it('is refused beside the variable itself', () => {
+  it('is refused when the variable itself is also set', () => {
     expect(refusal({ SECRET_KEY: KEY, SECRET_KEY_FILE: file('MARKER') })).toBe(
       'SECRET_KEY and SECRET_KEY_FILE are both set: set only one of them.',
     );
   });
 
-  it('that is missing, unreadable or empty is refused without its path', () => {
+  it('that is missing, unreadable or empty is refused without showing its path', () => {
     const cannotBeRead = /^REDIS_URL_FILE must be the path of a readable file \((ENOENT|EISDIR)\)\.$/;
     expect(refusal({ REDIS_URL_FILE: join(directory, 'MARKER') })).toMatch(cannotBeRead);
     expect(refusal({ REDIS_URL_FILE: directory })).toMatch(cannotBeRead);
     expect(refusal({ REDIS_URL_FILE: file('\n') })).toMatch(/^REDIS_URL_FILE must be .*not empty/);
   });
 
-  it('with a wrong value is named with its file', () => {
+  it('with an invalid value is named with its file variable', () => {
     expect(refusal({ SECRET_KEY_FILE: file('MARKER') })).toMatch(
       /^SECRET_KEY \(from SECRET_KEY_FILE\) must be 32 bytes/,
     );

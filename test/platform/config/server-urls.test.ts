@@ -38,7 +38,7 @@ describe('DATABASE_URL', () => {
     expect(read).not.toThrow(/MARKER|p%40ss|p@ss/);
   });
 
-  it('without ssl-mode is not encrypted', () => {
+  it('without ssl-mode has no TLS settings', () => {
     expect(parseMysqlUrl(MYSQL)).toMatchObject({
       hosts: [{ host: 'db.example', port: 3306 }],
       password: 'p@ss',
@@ -51,7 +51,7 @@ describe('DATABASE_URL', () => {
     expect(parseMysqlUrl(`${MYSQL}?socketPath=%2Frun%2Fa.sock`)).toMatchObject({ socketPath: '/run/a.sock' });
   });
 
-  it('takes several hosts with their ports', () => {
+  it('accepts several hosts with their ports', () => {
     expect(parseMysqlUrl('mysql://u:p%2C@one,two:3307,[::1]:3308/db?ssl-mode=required')).toMatchObject({
       hosts: [
         { host: 'one', port: 3306 },
@@ -76,7 +76,7 @@ describe('DATABASE_URL', () => {
 });
 
 describe('REDIS_URL', () => {
-  it('takes socketPath and no other parameter', () => {
+  it('accepts socketPath and no other parameter', () => {
     const reconnectOnError = expect.any(Function);
     expect(redisOptions('redis://:p%40ss@localhost/2?socketPath=%2Frun%2Fr.sock')).toEqual({
       reconnectOnError,
@@ -98,7 +98,7 @@ describe('REDIS_URL', () => {
     );
   });
 
-  it('takes some nodes of a cluster, and where announced addresses are', () => {
+  it('accepts nodes of a cluster, and a map of the addresses that the cluster announces', () => {
     expect(
       parseRedisUrl(
         'rediss+cluster://me:p%40ss@one,[::1]:7001?nat-map=10.0.0.1:6379=one:7000,10.0.0.2:6379=[::1]:7001',
@@ -120,7 +120,7 @@ describe('REDIS_URL', () => {
     });
   });
 
-  it('takes several sentinels, and the name of the master', () => {
+  it('accepts several sentinels and the name of the master', () => {
     expect(
       redisOptions('redis+sentinel://:p%40ss@one,two:5000,[::1]:5001/3?name=main&sentinel-password=s'),
     ).toMatchObject({

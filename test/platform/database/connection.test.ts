@@ -26,7 +26,7 @@ it('the migrations run once, however many processes start at the same time', asy
   expect(await database.showMigrations()).toBe(false);
 });
 
-it('states charset and collation on every table', async () => {
+it('the migrations set charset and collation on every table', async () => {
   const tables = await database.query<{ name: string; collation: string }[]>(
     `SELECT table_name AS name, table_collation AS collation FROM information_schema.tables
      WHERE table_schema = DATABASE() AND table_name <> 'migrations'`,
@@ -35,7 +35,7 @@ it('states charset and collation on every table', async () => {
   expect(new Set(tables.map(({ collation }) => collation))).toEqual(new Set(['utf8mb4_unicode_ci']));
 });
 
-it('the connection to MySQL works in UTC, strictly, and reads commits, whatever the server’s defaults', async () => {
+it('the connection to MySQL uses UTC, strict mode and READ COMMITTED, whatever the server’s defaults are', async () => {
   const [session] = await database.query<object[]>(
     'SELECT @@session.time_zone AS zone, @@session.sql_mode AS mode',
   );
@@ -50,7 +50,7 @@ it('the connection to MySQL works in UTC, strictly, and reads commits, whatever 
   expect(new Set(isolation.map(({ Value }) => Value))).toEqual(new Set(['READ-COMMITTED']));
 });
 
-it('the connection to MySQL counts as affected what was inserted or changed, not what was found', async () => {
+it('the connection to MySQL counts inserted and changed rows as affected, not found rows', async () => {
   const session = database.createQueryRunner();
   try {
     await session.query('CREATE TEMPORARY TABLE counted (id INT PRIMARY KEY, n INT)');
@@ -63,7 +63,7 @@ it('the connection to MySQL counts as affected what was inserted or changed, not
   }
 });
 
-it('the server itself ends a query that takes too long', async () => {
+it('the MySQL server ends a query that takes too long', async () => {
   const impatient = await createDataSource(url, { poolSize: 1, statementTimeout: 1_000 }).initialize();
   const from = ['a', 'b', 'c', 'd', 'e'].map((name) => `information_schema.collations ${name}`).join(', ');
   const query = `SELECT COUNT(*) AS many FROM ${from}`;
@@ -78,7 +78,7 @@ it('the server itself ends a query that takes too long', async () => {
   await impatient.destroy();
 });
 
-it('the connection to MySQL sends long bytes as they are, and fails likewise when these hang before they are executed', async () => {
+it('the connection to MySQL sends long bytes unchanged, and a statement with long bytes that hangs fails with the same error', async () => {
   const impatient = await createDataSource(url, { poolSize: 1, statementTimeout: 200 }).initialize();
   const bytes = randomBytes(100_000);
   await impatient.query('CREATE TABLE sent (bytes MEDIUMBLOB NOT NULL)');
@@ -108,7 +108,7 @@ it('the connection to MySQL sends long bytes as they are, and fails likewise whe
   await impatient.destroy();
 });
 
-it('the connection to MySQL takes a server whose queue of connections is full, since it was stopped, to be unreachable', async () => {
+it('the connection to MySQL treats a stopped server with a full connection queue as unreachable', async () => {
   const directory = await mkdtemp(join(tmpdir(), 'ledgerbell-stopped-'));
   const socketPath = join(directory, 'mysql.sock');
   const server = `require('node:net').createServer().listen({ path: ${JSON.stringify(socketPath)}, backlog: 1 }, () => console.log('up'))`;
@@ -127,7 +127,7 @@ it('the connection to MySQL takes a server whose queue of connections is full, s
   await rm(directory, { recursive: true, force: true });
 });
 
-it('repeats a transaction that was chosen as the victim of a deadlock', async () => {
+it('a transaction is repeated after it was the victim of a deadlock', async () => {
   await database.query(
     "INSERT INTO customers (id, name, api_secret) VALUES (1, 'one', '-'), (2, 'two', '-')",
   );

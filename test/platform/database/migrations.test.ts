@@ -11,7 +11,7 @@ const tables = async () =>
     .map(({ name }) => name)
     .filter((it) => it !== 'migrations');
 
-it('the migrations make all tables once, and can be undone', async () => {
+it('the migrations create all tables once, and can be reverted', async () => {
   expect(await migrate(database)).toEqual(['InitialSchema1763700000000']);
   const made = await tables();
   expect(made).toEqual(expect.arrayContaining(['transactions', 'webhook_cursors', 'deliveries', 'replays']));
@@ -32,7 +32,7 @@ it('the service names the migrations of a newer version', async () => {
   expect(await findNewerMigrations(database)).toEqual(['Newer1863700000000']);
 });
 
-it('a migration that failed half-way can be run again', async () => {
+it('a migration that stopped halfway can be run again', async () => {
   const made = await tables();
   await database.query('DELETE FROM migrations');
   for (const name of ['operational_events', 'webhook_cursors']) await database.query(`DROP TABLE ${name}`);

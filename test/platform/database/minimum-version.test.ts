@@ -17,17 +17,17 @@ it.each([
   ['1.9.9', '2.0.0', true],
   ['2.0.0', '1.9.9', false],
   ['0.0.0', '0.1.0', true],
-])('version %s comes before %s: %s', (one, other, expected) => {
+])('isOlder compares version %s with %s: %s', (one, other, expected) => {
   expect(isOlder(one, other)).toBe(expected);
 });
 
-describe('the oldest version that may use the schema', () => {
-  it('is no older than the first release, and this version may use it', async () => {
+describe('the minimum version of the schema', () => {
+  it('is not below the first release, and allows this version', async () => {
     await expect(requireMinimumVersion(database, '0.9.0')).rejects.toThrow('needs 1.0.0 or later');
     await requireMinimumVersion(database, VERSION);
   });
 
-  it('only grows, and an older version is refused', async () => {
+  it('only grows, and refuses an older version', async () => {
     await raiseMinimumVersion(database, '3.0.0');
     await raiseMinimumVersion(database, '2.0.0');
     await expect(requireMinimumVersion(database, '2.9.0')).rejects.toThrow('needs 3.0.0 or later');

@@ -3,7 +3,7 @@ import { onConnection, onPoolWait, readPoolUse } from '../../../src/platform/dat
 import { createDataSource } from '../../../src/platform/database/data-source.ts';
 import { isConnectionError } from '../../../src/platform/database/errors.ts';
 
-it('a caller waits for a connection for ten seconds at most, and one that comes later is not lost', async () => {
+it('a caller waits at most ten seconds for a connection, and a connection that is freed later is not lost', async () => {
   const database = createDataSource(inject('databaseUrl'), { poolSize: 1 });
   await database.initialize();
   onTestFinished(() => database.destroy());
@@ -16,7 +16,7 @@ it('a caller waits for a connection for ten seconds at most, and one that comes 
   expect(readPoolUse(database)).toEqual({ busy: 0, idle: 1, waiters: 0, max: 1 });
 }, 20_000);
 
-it('a report of the pool shows busy and idle connections, and who waits for one', async () => {
+it('a pool report shows busy and idle connections and the waiting callers', async () => {
   const database = createDataSource(inject('databaseUrl'), { poolSize: 1 });
   await database.initialize();
   onTestFinished(async () => {

@@ -15,7 +15,7 @@ describe('a sealed value', () => {
   const box = createSecretBox(key);
   const sealed = box.seal('gizli şifre', place);
 
-  it('is opened with its key, and differs each time', () => {
+  it('opens with its key, and differs each time it is sealed', () => {
     expect(box.open(sealed, place)).toBe('gizli şifre');
     expect(createSecretBox(key).open(sealed, place)).toBe('gizli şifre');
     expect(box.seal('gizli şifre', place)).not.toBe(sealed);
@@ -26,11 +26,11 @@ describe('a sealed value', () => {
     ['another column of its row', SEALED.webhookHeaders('17')],
     ['the same row of another table', SEALED.apiSecret('17')],
     ['the same row of sources', SEALED.sourceCredentials('17')],
-  ])('does not open in %s', (_, elsewhere) => {
+  ])('does not open when copied to %s', (_, elsewhere) => {
     expect(() => box.open(sealed, elsewhere)).toThrow(/copied from another row/);
   });
 
-  it('does not open with another key, or when it was changed', () => {
+  it('does not open with another key or after a change', () => {
     expect(() => createSecretBox(newKey()).open(sealed, place)).toThrow(/SECRET_KEY is not the one/);
     const [id = '', text = ''] = sealed.split('.');
     const changed = Buffer.from(text, 'base64');
@@ -40,14 +40,14 @@ describe('a sealed value', () => {
       expect(() => box.open(broken, place)).toThrow(/cannot be decrypted/);
   });
 
-  it('begins with the id of its key, which says nothing else about it', () => {
+  it('begins with the id of its key, which reveals nothing else about the key', () => {
     expect(sealed).toMatch(new RegExp(`^${box.keyId}\\.[A-Za-z0-9+/]+=*$`));
     expect(box.keyId).toMatch(/^[0-9a-f]{16}$/);
     expect(Buffer.from(key, 'base64').toString('hex')).not.toContain(box.keyId);
     expect(createSecretBox(newKey()).keyId).not.toBe(box.keyId);
   });
 
-  it('is opened by previous keys too, which never seal', () => {
+  it('also opens with previous keys, which never seal', () => {
     const next = newKey();
     const rotated = createSecretBox(next, [newKey(), key]);
     expect(rotated.open(sealed, place)).toBe('gizli şifre');
@@ -64,7 +64,7 @@ describe('the check of SECRET_KEY', () => {
       ({ key_id }) => key_id,
     );
 
-  it('refuses another key than the database was first used with, and changes nothing', async () => {
+  it('refuses a key that the database was not first used with, and changes nothing', async () => {
     const key = newKey();
     await check(key);
     await check(key);
@@ -72,7 +72,7 @@ describe('the check of SECRET_KEY', () => {
     expect(await keysInUse()).toEqual([createSecretBox(key).keyId]);
   });
 
-  it('lets a new key in beside its previous one, and from then on nobody who does not know both', async () => {
+  it('accepts a new key beside its previous key, and after that refuses any process without both keys', async () => {
     const [old, next] = [newKey(), newKey()];
     await check(old);
     await check(old, next);
@@ -83,14 +83,14 @@ describe('the check of SECRET_KEY', () => {
     await expect(check(newKey(), old), 'another new key').rejects.toThrow(/SECRET_KEY/);
   });
 
-  it('lets one of two keys in that come at the same time', async () => {
+  it('accepts only one of several keys that arrive at the same time', async () => {
     const keys = Array.from({ length: 6 }, newKey);
     const results = await Promise.allSettled(keys.map((key) => check(key)));
     expect(results.filter(({ status }) => status === 'fulfilled')).toHaveLength(1);
     expect(await keysInUse()).toHaveLength(1);
   });
 
-  it('lets any number of processes with the same key start at the same time', async () => {
+  it('accepts any number of processes that start with the same key at the same time', async () => {
     const key = newKey();
     await Promise.all(Array.from({ length: 15 }, () => check(key)));
     expect(await keysInUse()).toHaveLength(1);
@@ -112,7 +112,7 @@ describe('resealing', () => {
   };
   const secretOf = (id: string) => readApiSecret({ database, secrets: createSecretBox(next) }, id);
 
-  it('leaves nothing for the previous key, in steps, and can be repeated', async () => {
+  it('leaves no value of the previous key, works in steps, and can be repeated', async () => {
     const customers = [];
     for (let i = 0; i < 205; i += 1) customers.push(await customer());
     expect(await countForeign(database, after)).toBe(205);
@@ -140,7 +140,7 @@ describe('resealing', () => {
     await database.query('DELETE FROM sources');
   });
 
-  it('names what cannot be opened, reseals the rest, and keeps the previous key in use', async () => {
+  it('reports values that cannot be opened, reseals the rest, and keeps the previous key in use', async () => {
     await checkSecretKey(database, before);
     const [one, copied, lost] = [await customer(), await customer(), await customer()];
     await database.query(
@@ -158,7 +158,7 @@ describe('resealing', () => {
     await expect(checkSecretKey(database, createSecretBox(next))).rejects.toThrow(/SECRET_KEY/);
   });
 
-  it('does not overwrite what was written since it was read', async () => {
+  it('does not overwrite a value that was written after it was read', async () => {
     const { id } = await customer();
     const writer = database.createQueryRunner();
     await writer.startTransaction();

@@ -13,7 +13,7 @@ import { documentOf, reasonOf, runHere } from '../../cli/command.ts';
 import { reservePort } from '../../support/reserved-port.ts';
 import { ask } from '../embedded/clients.ts';
 
-/** TLS to a MySQL or MariaDB of this file's own, with certificates of two authorities that openssl makes. */
+/** TLS to this file's own MySQL or MariaDB, with certificates of two authorities that openssl creates. */
 const directory = mkdtempSync(join(tmpdir(), 'ledgerbell-tls-'));
 const PASSWORD = randomBytes(12).toString('hex');
 const path = (name: string) => join(directory, name);
@@ -88,7 +88,7 @@ async function cipherAt(url: string): Promise<string> {
 }
 
 describe('a connection to MySQL', () => {
-  it('is encrypted, and verified as far as ssl-mode says', async () => {
+  it('is encrypted and verified as ssl-mode requires', async () => {
     await start('localhost');
     expect(await cipher('')).toBe('');
     expect(await cipher('?ssl-mode=required')).not.toBe('');
@@ -101,7 +101,7 @@ describe('a connection to MySQL', () => {
     }
   });
 
-  it('to a server of another name is refused with verify-identity only', async () => {
+  it('to a server of another name is refused only with verify-identity', async () => {
     await start('db.example');
     expect(await cipher('?ssl-mode=required')).not.toBe('');
     expect(await cipher(verifying('verify-ca', 'right'))).not.toBe('');
@@ -130,12 +130,12 @@ describe('a connection to MySQL', () => {
     );
   });
 
-  it('with verify-identity needs a name to compare with', () => {
+  it('with verify-identity requires a host name to compare', () => {
     const address = urlWith(verifying('verify-identity', 'right')).replace('localhost', '127.0.0.1');
     expect(() => createDataSource(address)).toThrow('must have a host name, not an address');
   });
 
-  it('is encrypted for commands too, migrations included, and they say why it is refused', async () => {
+  it('is encrypted for commands including migrate, which say why a connection is refused', async () => {
     await start('localhost');
     const env = { SECRET_KEY: randomBytes(32).toString('base64'), REDIS_URL: 'redis://127.0.0.1:1' };
     const right = { ...env, DATABASE_URL: urlWith(verifying('verify-identity', 'right')) };

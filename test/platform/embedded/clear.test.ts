@@ -17,19 +17,19 @@ async function filled(): Promise<string> {
   return dataDir;
 }
 
-test('everything in the directory is deleted', async () => {
+test('clearing a data directory deletes everything in it', async () => {
   const dataDir = await filled();
   await clearDataDir(dataDir);
   expect(await readdir(dataDir)).toEqual([]);
 });
 
-test('a directory that does not exist is made', async () => {
+test('clearing a data directory that does not exist creates it', async () => {
   const dataDir = join(await temporaryDirectory(), 'new');
   await clearDataDir(dataDir);
   expect(await readdir(dataDir)).toEqual([]);
 });
 
-test('what a killed owner left running is ended first', async () => {
+test('clearing a data directory first ends the servers that a killed owner left running', async () => {
   const dataDir = await filled();
   const orphan = spawn('sleep', ['1000']);
   onTestFinished(() => void orphan.kill('SIGKILL'));
@@ -44,7 +44,7 @@ test('what a killed owner left running is ended first', async () => {
   expect(await readdir(dataDir)).toEqual([]);
 });
 
-test('nothing is deleted while the directory has an owner', async () => {
+test('clearing a data directory deletes nothing while the directory has an owner', async () => {
   const dataDir = await filled();
   claim(ownerRecord(dataDir));
   await expect(clearDataDir(dataDir)).rejects.toThrow(DataDirInUseError);

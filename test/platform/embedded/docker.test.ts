@@ -9,7 +9,7 @@ import { temporaryDirectory } from './directory.ts';
 const PASSWORDS = { mysql: 'mysql-password', redis: 'redis-password' };
 const COMPOSE_FILE = join(import.meta.dirname, '../../../docker-compose.yml');
 
-test('the secrets of the servers that are started have files, which their containers can read', async () => {
+test('the secrets of the started servers have files, which their containers can read', async () => {
   const { services, secrets } = parse(await readFile(COMPOSE_FILE, 'utf8'), { merge: true });
   const folder = writeSecrets(await temporaryDirectory(), PASSWORDS);
   expect((await stat(folder)).mode & 0o777).toBe(0o700);
@@ -20,7 +20,7 @@ test('the secrets of the servers that are started have files, which their contai
   }
 });
 
-test("docker gets the folder of the secrets, no password, and none of the user's folders", async () => {
+test("docker gets the folder of the secrets, and neither a password nor any of the user's folders", async () => {
   const directory = await temporaryDirectory();
   await writeFile(
     join(directory, 'docker'),
@@ -39,7 +39,7 @@ test("docker gets the folder of the secrets, no password, and none of the user's
   ]);
 });
 
-test('each data directory, and each new password in it, has volumes of its own', () => {
+test('each data directory, and each new password in it, has its own volumes', () => {
   expect(composeProject('/data', 'a')).toMatch(/^ledgerbell-[0-9a-f]{12}$/);
   expect(composeProject('/data', 'a')).toBe(composeProject('/data', 'a'));
   expect(

@@ -27,7 +27,7 @@ for (const [flavor, product] of [
   }
 
   test.skipIf(binaries === null)(
-    `an embedded ${product} keeps its data, lets only its own user in, and finds nothing wrong with its settings`,
+    `an embedded ${product} keeps its data, accepts only its own user, and reports no problem with its settings`,
     async () => {
       if (binaries === null) return;
       const dataDir = await temporaryDirectory();

@@ -20,7 +20,7 @@ async function staleRecord(): Promise<string> {
   return JSON.stringify(identity);
 }
 
-test('an owner keeps others out until it releases', async () => {
+test('an owner of a data directory keeps others out until it releases the directory', async () => {
   const record = await recordFile();
   claim(record);
   expect(await modeOf(record)).toBe('600');
@@ -31,7 +31,7 @@ test('an owner keeps others out until it releases', async () => {
   expect(findOwner(record)?.pid).toBe(process.pid);
 });
 
-test('the record of a process that has ended is taken over', async () => {
+test('an ownership record of a process that has ended is taken over', async () => {
   const record = await recordFile();
   await writeFile(record, await staleRecord());
   expect(findOwner(record)).toBeNull();
@@ -39,7 +39,7 @@ test('the record of a process that has ended is taken over', async () => {
   expect(findOwner(record)?.pid).toBe(process.pid);
 });
 
-test('a process that was given the number of the former owner is not taken for it', async () => {
+test('an ownership record is taken over when another process now has the pid of the former owner', async () => {
   const record = await recordFile();
   await writeFile(record, JSON.stringify({ ...identify(process.pid), startTime: 'long ago' }));
   expect(findOwner(record)).toBeNull();
@@ -47,14 +47,14 @@ test('a process that was given the number of the former owner is not taken for i
   expect(findOwner(record)?.pid).toBe(process.pid);
 });
 
-test('a record that cannot be read is taken over', async () => {
+test('an ownership record that cannot be read is taken over', async () => {
   const record = await recordFile();
   await writeFile(record, '{"pid":');
   claim(record);
   expect(findOwner(record)?.pid).toBe(process.pid);
 });
 
-test('whoever died in the middle of a takeover does not block it', async () => {
+test('a process that died during a takeover does not block the next takeover', async () => {
   const record = await recordFile();
   await writeFile(record, await staleRecord());
   await writeFile(`${record}.takeover`, await staleRecord());
@@ -66,7 +66,7 @@ test('whoever died in the middle of a takeover does not block it', async () => {
 test.each([
   ['no record', async () => null],
   ['the record of a process that has ended', staleRecord],
-])('of several that claim at once exactly one succeeds, with %s', async (_, left) => {
+])('exactly one of several simultaneous claims succeeds, with %s', async (_, left) => {
   const record = await recordFile();
   const text = await left();
   if (text !== null) {

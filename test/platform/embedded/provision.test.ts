@@ -5,7 +5,7 @@ import { aptCommands } from '../../../src/platform/embedded/apt.ts';
 import { findMysql, findRedis, provide } from '../../../src/platform/embedded/provision.ts';
 import { temporaryDirectory } from './directory.ts';
 
-test('servers that cannot be had give one error that says what to type on Debian, macOS and Docker', async () => {
+test('missing servers give one error that says what to type on Debian, macOS and Docker', async () => {
   const announced: string[] = [];
   const attempt = provide({
     mysql: true,
@@ -23,7 +23,7 @@ test('servers that cannot be had give one error that says what to type on Debian
   expect(announced).toEqual([]);
 });
 
-test('only what is missing is named, and nothing that is not wanted is looked for', async () => {
+test('the error names only the missing server, and a server that is not wanted is not looked for', async () => {
   const path = await temporaryDirectory();
   await symlink((await findRedis()) ?? '', join(path, 'valkey-server'));
   const options = { install: 'never', announce: () => {}, path } as const;
@@ -36,7 +36,7 @@ test('only what is missing is named, and nothing that is not wanted is looked fo
   });
 });
 
-test('of MySQL and MariaDB the one that comes first in PATH is taken, and MariaDB where both are in one directory', async () => {
+test('the first of MySQL and MariaDB in PATH is used, and MariaDB when both are in one directory', async () => {
   const [one, two] = [await temporaryDirectory(), await temporaryDirectory()];
   const mysql = { flavor: 'mysql', server: join(one, 'mysqld') };
   const mariadb = {
@@ -59,7 +59,7 @@ test('of MySQL and MariaDB the one that comes first in PATH is taken, and MariaD
   expect(await findMysql(`${one}:${two}`)).toEqual(mariadb);
 });
 
-test('a Docker engine that answers is used for what is missing, and that is announced', async () => {
+test('a Docker engine that answers is used for the missing servers, with an announcement', async () => {
   const path = await temporaryDirectory();
   await symlink((await findRedis()) ?? '', join(path, 'redis-server'));
   const options = { mysql: true, redis: true, install: 'never', path } as const;
@@ -76,7 +76,7 @@ test('a Docker engine that answers is used for what is missing, and that is anno
   expect(announced).toEqual([expect.stringContaining('Docker')]);
 });
 
-test('the packages are installed without a question, without what they recommend, and after any other apt', () => {
+test('the packages are installed without questions or recommended packages, after waiting for another apt', () => {
   expect(aptCommands(['redis-server']).map((command) => command.join(' '))).toEqual([
     'env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 update',
     'env LC_ALL=C DEBIAN_FRONTEND=noninteractive apt-get -o DPkg::Lock::Timeout=300 install -y --no-install-recommends redis-server',

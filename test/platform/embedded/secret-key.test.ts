@@ -4,7 +4,7 @@ import { expect, test } from 'vitest';
 import { createPrivate, loadOrCreateSecretKey } from '../../../src/platform/embedded/private-file.ts';
 import { modeOf, temporaryDirectory } from './directory.ts';
 
-test('the key is 32 random bytes in base64, made once, in a file that only its owner can read', async () => {
+test('the secret key is 32 random bytes in base64, created once, in a file that only its owner can read', async () => {
   const dataDir = join(await temporaryDirectory(), 'data');
   const key = await loadOrCreateSecretKey(dataDir);
   expect(key).toMatch(/^[A-Za-z0-9+/]{43}=$/);
@@ -15,14 +15,14 @@ test('the key is 32 random bytes in base64, made once, in a file that only its o
   expect(await modeOf(dataDir)).toBe('700');
 });
 
-test('a file that another has made in the meantime is left as it is', async () => {
+test('a key file that another process has created in the meantime is left unchanged', async () => {
   const path = join(await temporaryDirectory(), 'secret.key');
   expect(createPrivate(path, 'first')).toBe(true);
   expect(createPrivate(path, 'second')).toBe(false);
   expect(await readFile(path, 'utf8')).toBe('first');
 });
 
-test('a directory that already holds something of others keeps its mode', async () => {
+test('a directory that already holds other files keeps its mode', async () => {
   const dataDir = join(await temporaryDirectory(), 'shared');
   await mkdir(dataDir);
   await chmod(dataDir, 0o755);

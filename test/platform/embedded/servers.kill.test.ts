@@ -49,7 +49,7 @@ async function pidOf(dataDir: string, server: string): Promise<number> {
   return JSON.parse(await readFile(join(dataDir, `${server}.json`), 'utf8')).pid;
 }
 
-test('what a killed service leaves running is ended by the next start, and the data is whole', async () => {
+test('the next start ends the servers that a killed service left running, and the data is intact', async () => {
   const dataDir = await temporaryDirectory();
   const service = spawnService(dataDir);
   const { databaseUrl, redisUrl } = await urlsFrom(service);
@@ -82,7 +82,7 @@ test('a service that is killed together with its servers starts again', async ()
   expect(await tell(next.redisUrl, 'GET', 'kept')).toBe('seven');
 });
 
-test('a service that is killed while its first data directory is being made starts again', async () => {
+test('a service that is killed while its first data directory is being created starts again', async () => {
   const dataDir = await temporaryDirectory();
   const service = spawnService(dataDir);
   await vi.waitFor(

@@ -22,7 +22,7 @@ async function recordOf(dataDir: string, server: string): Promise<{ pid: number;
   return JSON.parse(await readFile(join(dataDir, `${server}.json`), 'utf8'));
 }
 
-test('both servers answer to their password, and to nobody without it', async () => {
+test('both servers accept their password, and refuse clients without it', async () => {
   const dataDir = await temporaryDirectory();
   const { databaseUrl, redisUrl } = await start(dataDir);
 
@@ -43,7 +43,7 @@ test('both servers answer to their password, and to nobody without it', async ()
   }
 });
 
-test('the servers have no port, and their passwords are in no command line and no file that others can read', async () => {
+test('the servers have no port, and their passwords are in no command line and in no file that others can read', async () => {
   const dataDir = await temporaryDirectory();
   const { databaseUrl, redisUrl } = await start(dataDir);
 
@@ -66,7 +66,7 @@ test('the servers have no port, and their passwords are in no command line and n
   }
 });
 
-test('the servers keep what was answered, evict nothing, and speak utf8mb4 and UTC', async () => {
+test('the servers keep acknowledged data, evict nothing, and use utf8mb4 and UTC', async () => {
   const dataDir = await temporaryDirectory();
   const { databaseUrl, redisUrl } = await start(dataDir);
 
@@ -105,7 +105,7 @@ test('the servers keep what was answered, evict nothing, and speak utf8mb4 and U
   }
 });
 
-test('data survives a restart, and so do the passwords', async () => {
+test('the data and the passwords survive a restart', async () => {
   const dataDir = await temporaryDirectory();
   const first = await start(dataDir);
   await ask(
@@ -122,7 +122,7 @@ test('data survives a restart, and so do the passwords', async () => {
   expect(await tell(second.redisUrl, 'GET', 'kept')).toBe('seven');
 });
 
-test('a running service is found through its data directory, a stopped one is not', async () => {
+test('a running service is found by its data directory, and a stopped service is not', async () => {
   const dataDir = await temporaryDirectory();
   expect(await findRunning(dataDir)).toBeNull();
   const { databaseUrl, redisUrl, stop } = await start(dataDir);
@@ -131,7 +131,7 @@ test('a running service is found through its data directory, a stopped one is no
   expect(await findRunning(dataDir)).toBeNull();
 });
 
-test('stopping twice is the same as stopping once, and leaves no record of a process', async () => {
+test('stopping twice has the effect of stopping once, and leaves no process record', async () => {
   const dataDir = await temporaryDirectory();
   const { stop } = await start(dataDir);
   await Promise.all([stop(), stop()]);
@@ -139,7 +139,7 @@ test('stopping twice is the same as stopping once, and leaves no record of a pro
   expect((await readdir(dataDir)).filter((name) => /\.(json|sock|tmp)$/.test(name))).toEqual([]);
 });
 
-test('a second start on the same data directory is refused by name and pid, and the first goes on working', async () => {
+test('a second start on the same data directory is refused with the directory and pid, and the first service goes on', async () => {
   const dataDir = await temporaryDirectory();
   const { databaseUrl, redisUrl } = await start(dataDir);
 
@@ -151,7 +151,7 @@ test('a second start on the same data directory is refused by name and pid, and 
 });
 
 test.each(['mysql', 'redis'] as const)(
-  '%s comes back by itself when it is killed, which is announced',
+  '%s restarts by itself after it is killed, with an announcement',
   async (server) => {
     const dataDir = await temporaryDirectory();
     const announced: string[] = [];
@@ -171,7 +171,7 @@ test.each(['mysql', 'redis'] as const)(
   },
 );
 
-test('stopping while a killed server is being started again ends it for good', async () => {
+test('stopping the service while a killed server restarts ends that server for good', async () => {
   const dataDir = await temporaryDirectory();
   const announced: string[] = [];
   const { databaseUrl, stop } = await start(dataDir, (line) => announced.push(line));
@@ -183,7 +183,7 @@ test('stopping while a killed server is being started again ends it for good', a
   expect((await readdir(dataDir)).filter((name) => /\.(json|sock)$/.test(name))).toEqual([]);
 });
 
-test('a data directory with a long path and a space in it works, its sockets being elsewhere', async () => {
+test('a data directory with a long path and a space works, because its sockets are elsewhere', async () => {
   const dataDir = join(await temporaryDirectory(), 'with a space', 'd'.repeat(120));
   const { databaseUrl, redisUrl, stop } = await start(dataDir);
   expect(await ask(databaseUrl, 'SELECT 1 AS one')).toEqual([{ one: 1 }]);
@@ -196,7 +196,7 @@ test('a data directory with a long path and a space in it works, its sockets bei
   await expect(modeOf(join(socket, '..'))).rejects.toThrow('ENOENT');
 });
 
-test('when one server does not start, the error shows the end of its log, and the other is ended', async () => {
+test('when one server does not start, the error shows the end of its log, and the other server is ended', async () => {
   const dataDir = await temporaryDirectory();
   await mkdir(join(dataDir, 'redis', 'appendonlydir'), { recursive: true });
   await writeFile(join(dataDir, 'redis', 'appendonlydir', 'appendonly.aof.manifest'), 'not a manifest\n');

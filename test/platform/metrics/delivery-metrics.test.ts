@@ -16,8 +16,8 @@ beforeEach(() => {
 const STORED = Date.UTC(2026, 0, 15, 9);
 const at = (seconds: number) => STORED + seconds * 1_000;
 
-describe('results that are recorded', () => {
-  it('count as attempts by outcome, and as deliveries when they end one', async () => {
+describe('recorded delivery results', () => {
+  it('count as attempts by outcome, and as deliveries when they end a delivery', async () => {
     metrics.recorded([
       success(1),
       success(2, { number: 3, failures: 2 }),
@@ -37,7 +37,7 @@ describe('results that are recorded', () => {
     expect(samples.get('ledgerbell_attempt_duration_seconds_count')).toBe(7);
   });
 
-  it('give the time of each attempt in seconds. What the timeout cut off is above 15', async () => {
+  it('add the duration of each attempt in seconds, above 15 when the timeout ended it', async () => {
     metrics.recorded([success(1, { durationMs: 40 }), failure(2, { durationMs: 15_120 })]);
     const samples = await read();
     expect(samples.get('ledgerbell_attempt_duration_seconds_sum')).toBeCloseTo(15.16);
@@ -45,7 +45,7 @@ describe('results that are recorded', () => {
     expect(samples.get('ledgerbell_attempt_duration_seconds_bucket{le="15"}')).toBe(1);
   });
 
-  it('give the time from stored to delivered, of a delivery that was retried too', async () => {
+  it('add the time from stored to delivered, also for a retried delivery', async () => {
     metrics.recorded([
       success(1, { storedAt: STORED, startedAt: at(0.02), durationMs: 20 }),
       success(2, { storedAt: STORED, startedAt: at(34), durationMs: 1_000, number: 3, failures: 2 }),
@@ -58,7 +58,7 @@ describe('results that are recorded', () => {
     expect(samples.get('ledgerbell_delivery_latency_seconds_bucket{le="80"}')).toBe(2);
   });
 
-  it('leave out the time of what was sent again on request', async () => {
+  it('add no delivery time for a delivery that was sent again on request', async () => {
     metrics.recorded([
       success(1, { storedAt: STORED, startedAt: at(90 * 86_400), number: 2, failures: 0 }),
       success(2, { storedAt: STORED, startedAt: at(90 * 86_400), number: 14, failures: 1 }),
@@ -66,7 +66,7 @@ describe('results that are recorded', () => {
     expect((await read()).get('ledgerbell_delivery_latency_seconds_count')).toBe(0);
   });
 
-  it('count a delivery whose movement is gone, and no attempt: nothing was sent', async () => {
+  it('count a delivery whose movement is gone, but no attempt, because nothing was sent', async () => {
     metrics.recorded([failure(1, { storedAt: null, status: 'failed', durationMs: 0, retryIn: null })]);
     const samples = await read();
     expect(samples.get('ledgerbell_deliveries_total{outcome="failed"}')).toBe(1);
@@ -77,7 +77,7 @@ describe('results that are recorded', () => {
   it.each([
     ['a clock that is behind that of MySQL', at(5), 0],
     ['a time that is no number', Number.NaN, undefined],
-  ])('never fail: %s', async (_, storedAt, sum) => {
+  ])('never throw for %s', async (_, storedAt, sum) => {
     expect(() =>
       metrics.recorded([success(1, { storedAt, startedAt: STORED, durationMs: 10 })]),
     ).not.toThrow();

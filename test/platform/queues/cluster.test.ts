@@ -21,7 +21,7 @@ beforeAll(async () => {
   cluster = await startRedisCluster(directory);
 }, 120_000);
 
-// Before the service's own, and so after it: hooks run in reverse order.
+// Registered before the service's hook, and so run after it, because hooks run in reverse order.
 afterAll(async () => {
   await cluster?.stop();
   await rm(directory, { recursive: true, force: true });
@@ -74,7 +74,7 @@ async function prepare(path: string) {
   return { send, allHave, received };
 }
 
-it('every command stays in one slot, and the delivery queues lie on several nodes', async () => {
+it('every Redis command stays in one slot, and the delivery queues lie on several nodes', async () => {
   const { send, allHave } = await prepare('/slots');
   const commands = new Map<string, string[]>();
   const monitors = await Promise.all(
@@ -118,7 +118,7 @@ it('movements are accepted and delivered while masters are killed, slots are mov
       await sleep(20);
     }
   })();
-  /** Waits until a movement that is sent from now on is delivered. */
+  /** Waits until the next movement to be sent is delivered. */
   const goesOn = async (after: string) => {
     const next = `m${sent.length + 1}`;
     await until(`${next} is delivered after ${after}`, () => allHave(next), 60_000);

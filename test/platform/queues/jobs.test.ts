@@ -49,7 +49,7 @@ afterAll(async () => {
 const runsOf = (webhookId: string) => runs.filter((id) => id === webhookId).length;
 
 describe('waking a webhook', () => {
-  it('many times at once gives it one job', async () => {
+  it('many times at once adds one job', async () => {
     await worker.pause();
     for (let i = 0; i < 20; i += 1) await addDeliveryJobs(queues, ['1', '2']);
     expect(await queues.deliveries[0].getWaitingCount()).toBe(2);
@@ -57,7 +57,7 @@ describe('waking a webhook', () => {
     await until('both ran', () => runsOf('1') === 1 && runsOf('2') === 1);
   });
 
-  it('that sleeps brings it forward', async () => {
+  it('that sleeps brings its job forward', async () => {
     await addDeliveryJobs(queues, ['3'], 3_600_000);
     expect(await queues.deliveries[0].getDelayedCount()).toBe(1);
     await addDeliveryJobs(queues, ['3']);
@@ -65,7 +65,7 @@ describe('waking a webhook', () => {
     expect(await queues.deliveries[0].getDelayedCount()).toBe(0);
   });
 
-  it('that is running makes it run once more when it ends', async () => {
+  it('that is running makes its job run once more at its end', async () => {
     during = async (id) => {
       if (id === '4' && runsOf('4') === 1) await addDeliveryJobs(queues, ['4']);
     };
@@ -73,7 +73,7 @@ describe('waking a webhook', () => {
     await until('it ran twice', () => runsOf('4') === 2);
   });
 
-  it('that goes to sleep and is woken afterwards runs immediately, not when the sleep is over', async () => {
+  it('that goes to sleep during its run makes it run again immediately, not after the sleep', async () => {
     during = async (id) => {
       if (id !== '5' || runsOf('5') > 1) return;
       await addDeliveryJobs(queues, ['5'], 3_600_000);
@@ -83,11 +83,11 @@ describe('waking a webhook', () => {
     await until('it ran twice', () => runsOf('5') === 2);
   });
 
-  it('whose job was removed by hand makes a new one', async () => {
+  it('whose job was removed by hand adds a new job', async () => {
     during = async () => {};
     await addDeliveryJobs(queues, ['6'], 3_600_000);
     const [job] = await queues.deliveries[0].getDelayed();
-    // Removed as a careless hand would: the deduplication key stays behind.
+    // Removes the job by hand, which leaves the deduplication key behind.
     await redis.del(`${prefixOf(prefix, 'deliveries')}:deliveries:${job?.id}`);
     await redis.zrem(`${prefixOf(prefix, 'deliveries')}:deliveries:delayed`, job?.id ?? '');
     await addDeliveryJobs(queues, ['6']);
@@ -95,8 +95,8 @@ describe('waking a webhook', () => {
   });
 });
 
-describe('work without a job', () => {
-  it('is a webhook whose job is neither waiting, delayed nor active', async () => {
+describe('the count of work without a job', () => {
+  it('includes a webhook whose job is neither waiting, delayed nor active', async () => {
     const count = () => countWebhooksWithoutJob(queues, redis, ['7', '8', '9']);
     expect(await count()).toBe(3);
     let finish = () => {};
@@ -117,13 +117,13 @@ describe('work without a job', () => {
     expect(await countWebhooksWithoutJob(queues, redis, [])).toBe(0);
   });
 
-  it('is a customer whose imports are not in the queue', async () => {
+  it('includes a customer whose imports are not in the queue', async () => {
     await queueImports(queues, ['1', '2']);
     expect(await countCustomersWithoutJob(queues, redis, ['1', '2', '3'])).toBe(1);
   });
 });
 
-it('queues that were opened while Redis hung work when it answers again', async () => {
+it('queues opened while Redis hangs work again after Redis answers', async () => {
   const relay = await startRedisRelay();
   const hung = connectFailFast(relay.url);
   await until('Redis', () => hung.status === 'ready');

@@ -17,7 +17,7 @@ beforeAll(async () => {
   cluster = await startSentinelCluster(directory);
 }, 60_000);
 
-// Before the service's own, and so after it: hooks run in reverse order.
+// Registered before the service's hook, and so run after it, because hooks run in reverse order.
 afterAll(async () => {
   await cluster?.stop();
   await rm(directory, { recursive: true, force: true });
@@ -52,7 +52,7 @@ it('movements are accepted and delivered while another Redis becomes the master,
   })();
   const received = () =>
     new Set(receiver.at('/sentinel').map(({ body }) => JSON.parse(body).description as string));
-  /** What is sent from now on is delivered. */
+  /** Waits until the next movement to be sent is delivered. */
   const goesOn = async () => {
     const next = `m${sent.length + 1}`;
     await until(`${next} is delivered`, () => received().has(next), 40_000);

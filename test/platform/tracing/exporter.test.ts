@@ -32,7 +32,7 @@ async function export1(tracing: Tracing): Promise<void> {
   await until('a request', () => collector.requests.length > before && collector.open === 0);
 }
 
-it('a collector that refuses spans is logged once, and when it takes them again', async () => {
+it('a collector that refuses spans is logged once, and once more when it accepts spans again', async () => {
   const tracing = await start(collector.url);
   await export1(tracing);
   expect(lines).toEqual([]);
@@ -69,7 +69,7 @@ it('a collector that is down is logged, and stops nothing', async () => {
   });
 });
 
-it('a collector that hangs does not hold up the end', async () => {
+it('a collector that hangs does not delay the end of tracing', async () => {
   const tracing = await start(collector.url);
   collector.answer(() => {});
   tracing.begin({ name: 'a span', kind: 'internal', parent: null, attributes: {} }).end();

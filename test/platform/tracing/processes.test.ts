@@ -63,7 +63,7 @@ async function deliver({ url }: { url: string }): Promise<Record<string, string>
 
 const end = ({ service }: { service: ServiceProcess }) => service.end('SIGTERM');
 
-it('without an endpoint nothing of the SDK is loaded, and no traceparent is sent', async () => {
+it('a process without a traces endpoint loads nothing of the SDK and sends no traceparent', async () => {
   const running = await startWith({ OTEL_SERVICE_NAME: 'bells' });
   const args = [compiled('src/cli/main.ts'), 'customers', 'create', '--name', 'İz', '--json'];
   const env = { PATH: process.env.PATH, DATA_DIR: dataDir };
@@ -73,7 +73,7 @@ it('without an endpoint nothing of the SDK is loaded, and no traceparent is sent
   expect(await end(running)).toBe(0);
 });
 
-it('SIGTERM sends the last spans, with the name and attributes that the environment gives the service', async () => {
+it('SIGTERM sends the last spans, with the service name and attributes from the environment', async () => {
   const running = await startWith({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,
     OTEL_EXPORTER_OTLP_HEADERS: 'authorization=Bearer%20x',
@@ -94,7 +94,7 @@ it('SIGTERM sends the last spans, with the name and attributes that the environm
   expect(collector.requests[0]?.headers.authorization).toBe('Bearer x');
 });
 
-it('SIGTERM ends the process in order although the collector hangs', async () => {
+it('SIGTERM ends the process properly although the collector hangs', async () => {
   collector.answer(() => {});
   const running = await startWith({
     OTEL_EXPORTER_OTLP_ENDPOINT: collector.url,

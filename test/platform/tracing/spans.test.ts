@@ -38,7 +38,7 @@ const spanWith = (name: string, attribute: string, value: unknown) =>
   );
 
 describe('a span', () => {
-  it('of a request has the name of its route, and none begins without an API key', async () => {
+  it('of a request has the name of its route, and a request without an API key has no span', async () => {
     const { key } = await newCustomer();
     const traceId = randomBytes(16).toString('hex');
     const headers = { traceparent: `00-${traceId}-${'5'.repeat(16)}-01` };
@@ -59,7 +59,7 @@ describe('a span', () => {
     ]);
   });
 
-  it('of a test notification belongs to its request', async () => {
+  it('of a test notification is a child of its request', async () => {
     const { key } = await newCustomer();
     const { id } = await subscribe(service, key, `${receiver.url}/sample`);
     await service.call('POST', `/v1/webhooks/${id}/test`, { key });
@@ -69,7 +69,7 @@ describe('a span', () => {
     expect([post.parentSpanId, post.traceId]).toEqual([request.spanId, request.traceId]);
   });
 
-  it('of an attempt without an answer has the code of what went wrong', async () => {
+  it('of an attempt without an answer has the error code', async () => {
     const { key, accountId } = await newCustomer();
     const { id } = await subscribe(service, key, 'http://127.0.0.1:9/');
     await importMovements(service, key, [movement(accountId)]);
@@ -83,7 +83,7 @@ describe('a span', () => {
     expect(post.attributes).not.toHaveProperty('http.response.status_code');
   });
 
-  it('of a file that a source collects begins the trace of its import', async () => {
+  it('of a file that a source collects is the root of the trace of its import', async () => {
     const customer = await createFolderCustomer(service, sourcesDir);
     const { id: webhookId } = await subscribe(service, customer.key, `${receiver.url}/collected`);
     const id = await customer.createSource();

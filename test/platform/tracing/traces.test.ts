@@ -112,13 +112,13 @@ describe('a trace', () => {
     expect(attributesOf(of(failing), 'error.type')).toEqual(['500', undefined]);
     expect(of(failing).map(({ failed }) => failed)).toEqual([true, false]);
 
-    // Each receiver was told the span of the very attempt.
+    // Each receiver was sent the span of its own attempt.
     const received = (path: string) => receiver.at(path).map(({ headers }) => headers.traceparent);
     expect(received('/works?token=gizli')).toEqual(of(working).map(traceparentOf));
     expect(received('/fails')).toEqual(of(failing).map(traceparentOf));
   });
 
-  it('is sent to the configured collector, with its headers and the name of the service', async () => {
+  it('is sent to the configured collector, with the configured headers and service name', async () => {
     const { key } = await newCustomer();
     await service.call('GET', '/v1/accounts', { key });
     const [span] = await until('a span', () => collector.spans.length > 0 && collector.spans);
@@ -145,7 +145,7 @@ describe('a trace', () => {
     }
   });
 
-  it('begins at the request if the client has none, also for an import that the api stores itself', async () => {
+  it('begins at the request when the client sends no traceparent, also for an import that the API stores inline', async () => {
     const { key, accountId } = await newCustomer();
     await subscribe(service, key, `${receiver.url}/inline`);
     const { id } = await importMovements(service, key, [movement(accountId), movement(accountId)]);
@@ -161,7 +161,7 @@ describe('a trace', () => {
   });
 
   it.each(['nothing of the kind', `00-${'0'.repeat(32)}-${hex(8)}-01`])(
-    'begins anew for the traceparent %j',
+    'begins anew for the invalid traceparent %j',
     async (traceparent) => {
       const { key, accountId } = await newCustomer();
       const importId = await importStaged(key, accountId, traceparent);
@@ -170,7 +170,7 @@ describe('a trace', () => {
     },
   );
 
-  it('that the client does not sample is not sent, and the receiver learns that', async () => {
+  it('that the client does not sample is not sent, and the receiver is told so', async () => {
     const { key, accountId } = await newCustomer();
     await subscribe(service, key, `${receiver.url}/unsampled`);
     const traceId = hex(16);
@@ -180,7 +180,7 @@ describe('a trace', () => {
       () => receiver.at('/unsampled').length > 0 && receiver.at('/unsampled'),
     );
     expect(post?.headers.traceparent).toMatch(new RegExp(`^00-${traceId}-[0-9a-f]{16}-00$`));
-    // Later spans are sent, and nothing of this trace before them.
+    // Later spans are sent, and no span of this trace was sent before them.
     const { key: later } = await newCustomer();
     const count = collector.spans.length;
     await service.call('GET', '/v1/accounts', { key: later });
@@ -188,7 +188,7 @@ describe('a trace', () => {
     expect(collector.spans.filter((span) => span.traceId === traceId)).toEqual([]);
   });
 
-  it('begins with the attempt if the import was accepted while traces were off', async () => {
+  it('begins at the attempt when the import was accepted while traces were off', async () => {
     const { key, accountId } = await newCustomer();
     const { id: webhookId } = await subscribe(service, key, `${receiver.url}/before`);
     await service.call('PATCH', `/v1/webhooks/${webhookId}`, { key, body: { status: 'paused' } });

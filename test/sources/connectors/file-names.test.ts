@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { isUnfinished, matchesPattern, numberedName } from '../../../src/sources/connectors/file-names.ts';
 
-describe('a pattern', () => {
+describe('a file name pattern', () => {
   it.each([
     ['*', 'a.sta', true],
     ['*', '', true],
@@ -19,11 +19,11 @@ describe('a pattern', () => {
     ['[a]', 'a', false],
     ['a', 'ab', false],
     ['ab', 'a', false],
-  ])('%j and the name %j: %s', (pattern, name, fits) => {
+  ])('%j matches the name %j: %s', (pattern, name, fits) => {
     expect(matchesPattern(name, pattern)).toBe(fits);
   });
 
-  it('means the same as a regular expression', () => {
+  it('matches like the equivalent regular expression', () => {
     const letters = fc.string({ unit: fc.constantFrom('a', 'b', '.'), maxLength: 12 });
     const patterns = fc.string({ unit: fc.constantFrom('a', 'b', '.', '*', '?'), maxLength: 8 });
     fc.assert(
@@ -34,12 +34,12 @@ describe('a pattern', () => {
     );
   });
 
-  it('with many stars takes no more steps than name × pattern', () => {
+  it('with many stars is matched in a short time', () => {
     expect(matchesPattern('a'.repeat(255), `${'*a'.repeat(99)}b`)).toBe(false);
   });
 });
 
-describe('a name', () => {
+describe('a file name', () => {
   it.each([
     '.hidden',
     'a.part',
@@ -56,7 +56,7 @@ describe('a name', () => {
     expect(isUnfinished(name)).toBe(true);
   });
 
-  it.each(['a.sta', 'part', 'tmp.csv', 'a.part.csv', 'a'])('%s is not', (name) => {
+  it.each(['a.sta', 'part', 'tmp.csv', 'a.part.csv', 'a'])('%s is finished', (name) => {
     expect(isUnfinished(name)).toBe(false);
   });
 
@@ -66,7 +66,7 @@ describe('a name', () => {
     ['a', 3, 'a.3'],
     ['.a', 2, '.a.2'],
     ['a.b.sta', 2, 'a.b.2.sta'],
-  ])('%s that is taken: number %i is %s', (name, n, numbered) => {
+  ])('%s with the number %i becomes %s', (name, n, numbered) => {
     expect(numberedName(name, n)).toBe(numbered);
   });
 });

@@ -9,7 +9,7 @@ import { collect, namesOf, useFolders } from './inbox.ts';
 
 const { newFolder, newRoot } = useFolders();
 
-describe('a folder outside of the customer’s own', () => {
+describe('a folder source', () => {
   const { Settings } = kindOf(KINDS, 'folder');
 
   it.each([
@@ -29,16 +29,16 @@ describe('a folder outside of the customer’s own', () => {
     'failed/a',
     'x'.repeat(101),
     'gelen kutusu',
-  ])('%j is refused', (path) => {
+  ])('refuses the path %j', (path) => {
     expect(v.is(Settings, { path })).toBe(false);
   });
 
-  it.each(['inbox', 'garanti/inbox', 'a.b_c-1', '2026/03'])('%j is accepted', (path) => {
+  it.each(['inbox', 'garanti/inbox', 'a.b_c-1', '2026/03'])('accepts the path %j', (path) => {
     expect(v.is(Settings, { path })).toBe(true);
   });
 
   it.each(['inbox', 'inbox/processing', 'inbox/done', 'inbox/failed'])(
-    'is not reached by a link in place of %s',
+    'does not leave the customer’s folder by a link in place of %s',
     async (path) => {
       const { root, inbox, connect } = await newRoot();
       const outside = await newFolder();
@@ -51,7 +51,7 @@ describe('a folder outside of the customer’s own', () => {
     },
   );
 
-  it('is not reached through a folder whose name only begins like the customer’s', async () => {
+  it('does not enter a folder whose name only begins like the customer’s folder', async () => {
     const parent = await newFolder();
     await mkdir(join(parent, '1'));
     await mkdir(join(parent, '12/inbox'), { recursive: true });
@@ -60,7 +60,7 @@ describe('a folder outside of the customer’s own', () => {
     await expect(collect(connector)).rejects.toThrow(/leads out of your own folder/);
   });
 
-  it('is not written to by the reason why a file failed', async () => {
+  it('does not follow a link when it writes the reason why a file failed', async () => {
     const { root, inbox, connect } = await newRoot();
     const outside = join(await newFolder(), 'theirs.txt');
     await writeFile(outside, 'theirs');
@@ -77,7 +77,7 @@ describe('a folder outside of the customer’s own', () => {
     expect((await readdir(join(root, 'inbox/failed'))).toSorted()).toEqual(['one.sta', 'one.sta.error.txt']);
   });
 
-  it('may be reached within the customer’s own', async () => {
+  it('may follow a link within the customer’s folder', async () => {
     const { root, inbox, connect } = await newRoot();
     await rename(inbox, join(root, 'real'));
     await symlink('real', inbox);
@@ -85,7 +85,7 @@ describe('a folder outside of the customer’s own', () => {
     expect(await namesOf(connect())).toEqual(['one.sta']);
   });
 
-  it('does not exist without SOURCES_DIR', async () => {
+  it('fails without SOURCES_DIR, with what the operator must do', async () => {
     const connector = createFolderConnector({ settings: { path: 'inbox' }, folder: null });
     await expect(collect(connector)).rejects.toThrow(/Have the operator set SOURCES_DIR/);
     const missing = createFolderConnector({

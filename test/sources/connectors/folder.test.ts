@@ -7,8 +7,8 @@ import { collect, namesOf, textOf, useFolders } from './inbox.ts';
 
 const { newFolder, newRoot } = useFolders();
 
-describe('a folder', () => {
-  it('offers its files, the oldest first, and takes them away from the folder', async () => {
+describe('a folder source', () => {
+  it('offers its files, oldest first, and moves them out of the folder', async () => {
     const { inbox, connect, list } = await newRoot();
     for (const [name, age] of [
       ['b', 60],
@@ -26,14 +26,14 @@ describe('a folder', () => {
     expect(await list('inbox/processing')).toHaveLength(3);
   });
 
-  it('is made where it is missing, with the folders of the customer', async () => {
+  it("creates its folder when it is missing, including the customer's folders", async () => {
     const parent = await newFolder();
     const connector = createFolderConnector({ settings: { path: 'a/b' }, folder: join(parent, '7') });
     expect(await collect(connector)).toEqual([]);
     expect((await readdir(join(parent, '7/a/b'))).toSorted()).toEqual(['done', 'failed', 'processing']);
   });
 
-  it('offers what an earlier run has taken, with the same name and version', async () => {
+  it('offers the files of an earlier run again, with the same name and version', async () => {
     const { inbox, connect } = await newRoot();
     await writeQuietly(join(inbox, 'one.sta'), 'one');
     const [first] = await collect(connect());
@@ -58,14 +58,14 @@ describe('a folder', () => {
     'a.writing',
     'a.uploading',
     'a~',
-  ])('leaves %s alone', async (name) => {
+  ])('ignores %s', async (name) => {
     const { inbox, connect, list } = await newRoot();
     await writeQuietly(join(inbox, name), 'x');
     expect(await namesOf(connect())).toEqual([]);
     expect(await list('inbox')).toContain(name);
   });
 
-  it('leaves folders and symbolic links alone, and what they lead to', async () => {
+  it('ignores folders and symbolic links, and their targets', async () => {
     const { root, inbox, connect, list } = await newRoot();
     await mkdir(join(inbox, 'folder'));
     await writeFile(join(root, 'secret'), 'secret');
@@ -75,7 +75,7 @@ describe('a folder', () => {
     expect(await list('inbox')).toEqual(expect.arrayContaining(['folder', 'link.sta', 'passwd.sta']));
   });
 
-  it('reads no link that was put in place of a file it has taken', async () => {
+  it('does not read a link that replaced a file it has taken', async () => {
     const { root, inbox, connect } = await newRoot();
     await writeFile(join(root, 'secret'), 'secret');
     await writeQuietly(join(inbox, 'one.sta'), 'one');
@@ -86,7 +86,7 @@ describe('a folder', () => {
     await expect(textOf(file)).rejects.toThrow(/has a symbolic link in place of a file/);
   });
 
-  it('ends reading, and nothing else, when the run has lost its lease', async () => {
+  it('stops reading with the reason when the run has lost its lease', async () => {
     const { inbox, connect } = await newRoot();
     await writeQuietly(join(inbox, 'one.sta'), 'one');
     const [file] = await collect(connect());
@@ -98,7 +98,7 @@ describe('a folder', () => {
     ).rejects.toThrow('another run has the source');
   });
 
-  it('follows no link among the files it has taken', async () => {
+  it('follows no link that replaced the folder of a file it has taken', async () => {
     const { inbox, connect } = await newRoot();
     const outside = await newFolder();
     await writeQuietly(join(outside, 'one.sta'), 'theirs');
@@ -111,7 +111,7 @@ describe('a folder', () => {
     expect(await namesOf(connect())).toEqual([]);
   });
 
-  it('that was closed to the service says what to do', async () => {
+  it('whose path is a file says that it must be a folder', async () => {
     const { inbox, connect } = await newRoot();
     await rm(inbox, { recursive: true });
     await writeFile(inbox, 'a file');
@@ -121,7 +121,7 @@ describe('a folder', () => {
   });
 });
 
-describe('a file that is still written', () => {
+describe('a file that is still being written', () => {
   it('is waited for, and taken when it has not changed for a while', async () => {
     const { inbox, connect } = await newRoot();
     const path = join(inbox, 'growing.sta');
@@ -136,7 +136,7 @@ describe('a file that is still written', () => {
     expect(await textOf(file)).toBe('a'.repeat(10));
   });
 
-  it('is left to a later run if that takes too long', async () => {
+  it('is left to a later run when the wait is too long', async () => {
     const { inbox, connect } = await newRoot();
     const path = join(inbox, 'slow.sta');
     let text = '';
@@ -150,7 +150,7 @@ describe('a file that is still written', () => {
     expect(await namesOf(connect())).toEqual(['whole.sta', 'slow.sta']);
   });
 
-  it('is taken although its time lies in the future, when it does not change', async () => {
+  it('with a time in the future is taken when it does not change', async () => {
     const { inbox, connect } = await newRoot();
     await writeFile(join(inbox, 'ahead.sta'), 'x');
     const then = new Date(Date.now() + 3_600_000);
@@ -159,8 +159,8 @@ describe('a file that is still written', () => {
   });
 });
 
-describe('marking a file', () => {
-  it('moves it, keeps names unique, and may be repeated', async () => {
+describe('the marking of a file', () => {
+  it('moves the file, keeps names unique, and may be repeated', async () => {
     const { root, inbox, connect, list } = await newRoot();
     const read = (path: string) => readFile(join(root, path), 'utf8');
     for (const [content, outcome] of [
@@ -192,7 +192,7 @@ describe('marking a file', () => {
     expect(await list('inbox/processing')).toEqual([]);
   });
 
-  it('writes the reason beside a file whose name is as long as names may be', async () => {
+  it('writes the reason beside a file with a name of the maximum length', async () => {
     const { inbox, connect, list } = await newRoot();
     const name = `${'ğ'.repeat(125)}.sta1`;
     expect(Buffer.byteLength(name)).toBe(255);
@@ -207,7 +207,7 @@ describe('marking a file', () => {
   });
 });
 
-it('a folder source takes a file once although two connectors look at the same time', async () => {
+it('a folder source takes each file once, even when several connectors look at the same time', async () => {
   const { inbox, connect } = await newRoot();
   for (let i = 0; i < 50; i += 1) await writeQuietly(join(inbox, `${i}.sta`), String(i));
   const taken = await Promise.all([connect(), connect(), connect()].map(async (it) => namesOf(it)));
@@ -215,7 +215,7 @@ it('a folder source takes a file once although two connectors look at the same t
   expect(await readdir(join(inbox, 'processing'))).toHaveLength(50);
 });
 
-it('a folder source keeps a file that has another name elsewhere', async () => {
+it('a folder source keeps a file that has another hard link elsewhere', async () => {
   const { root, inbox, connect } = await newRoot();
   await writeQuietly(join(root, 'elsewhere'), 'x');
   await link(join(root, 'elsewhere'), join(inbox, 'one.sta'));

@@ -29,7 +29,7 @@ describe('the address of an HTTP source', () => {
     );
   });
 
-  it('says that nobody listens, and that a name does not exist', async () => {
+  it('gives an error that says whether nobody listens or the name does not exist', async () => {
     const port = await reservePort();
     await expect(collect(connect({ url: `http://127.0.0.1:${port}/` }))).rejects.toThrow(
       'refuses connections',
@@ -38,8 +38,8 @@ describe('the address of an HTTP source', () => {
   });
 });
 
-describe('a redirect', () => {
-  it('is followed three times, and then no more', async () => {
+describe('a redirect of an HTTP source', () => {
+  it('is followed three times at most', async () => {
     const server = await startWebServer((request, response) => {
       const left = Number(request.url?.slice(1));
       if (left === 0) response.end('movements');
@@ -74,7 +74,7 @@ describe('a redirect', () => {
     expect(inside.requests).toEqual([]);
   });
 
-  it('to another origin takes no credentials along, and within one origin it does', async () => {
+  it('keeps the credentials within one origin, and drops them to another origin', async () => {
     const other = await startWebServer((_request, response) =>
       response.setHeader('ETag', '"1"').end('movements'),
     );

@@ -23,7 +23,7 @@ describe('an HTTP source', () => {
     ]);
   });
 
-  it('asks with the time of the last change where the server has no ETag', async () => {
+  it('asks with the time of the last change when the server sends no ETag', async () => {
     const modified = 'Sun, 01 Nov 2026 07:00:00 GMT';
     const server = await startWebServer((request, response) => {
       if (request.headers['if-modified-since'] === modified) response.writeHead(304).end();
@@ -38,7 +38,7 @@ describe('an HTTP source', () => {
     expect(await collect(connect({ url: server.origin }), { since: file?.version ?? null })).toEqual([]);
   });
 
-  it('compares the content where the server tells nothing', async () => {
+  it('compares the content when the server sends no version', async () => {
     let text = 'first';
     const server = await startWebServer((_request, response) => response.end(text));
     const [file] = await collect(connect({ url: server.origin }));
@@ -49,14 +49,14 @@ describe('an HTTP source', () => {
     expect(await collect(connect({ url: server.origin }), { since })).toMatchObject([{ text: 'second' }]);
   });
 
-  it('offers nothing when a server ignores the condition and sends the same version', async () => {
+  it('offers nothing when the server ignores the condition and sends the same version', async () => {
     const server = await startWebServer((_request, response) =>
       response.setHeader('ETag', '"1"').end('same'),
     );
     expect(await collect(connect({ url: server.origin }), { since: 'etag:"1"' })).toEqual([]);
   });
 
-  it('offers a compressed answer as gzip, which is unpacked where all files are', async () => {
+  it('offers a compressed answer as gzip, to be unpacked like any file', async () => {
     const server = await startWebServer((request, response) => {
       expect(request.headers['accept-encoding']).toBe('gzip');
       response.writeHead(200, { 'content-encoding': 'gzip', etag: '"1"' }).end(gzipSync('movements'));
@@ -74,7 +74,7 @@ describe('an HTTP source', () => {
     ['a bearer token', { bearer: 'abc.def' }, { authorization: 'Bearer abc.def' }],
     ['a password', { user: 'ayşe', password: 'şifre:1' }, { authorization: 'Basic YXnFn2U6xZ9pZnJlOjE=' }],
     ['headers', { headers: { 'X-Api-Key': 'k1' } }, { 'x-api-key': 'k1' }],
-  ])('signs in with %s', async (_what, credentials, expected) => {
+  ])('authenticates with %s', async (_what, credentials, expected) => {
     const server = await startWebServer((_request, response) => response.end('movements'));
     await collect(connect({ url: server.origin }, { credentials }));
     expect(server.requests[0]?.headers).toMatchObject(expected);
@@ -99,7 +99,7 @@ describe('an HTTP source', () => {
     expect(memory).toBeLessThan(64 * MIB);
   });
 
-  it('leaves no connection behind when nobody reads the file', async () => {
+  it('leaves no connection open when nobody reads the file', async () => {
     const server = await startWebServer((_request, response) => {
       response.writeHead(200, { etag: '"1"', 'content-length': 10 * MIB }).write('begin');
     });
@@ -150,7 +150,7 @@ describe('an HTTP source fails', () => {
     }
   });
 
-  it('when nothing tells the end of a file from a connection that broke off', async () => {
+  it('when the end of a file could also be a broken connection', async () => {
     const server = await startWebServer((_request, response) => {
       response.socket?.end('HTTP/1.1 200 OK\r\nETag: "1"\r\nConnection: close\r\n\r\nhalf a fi');
     });
@@ -159,14 +159,14 @@ describe('an HTTP source fails', () => {
     );
   });
 
-  it('when the server compresses with something else', async () => {
+  it('when the server compresses with a method other than gzip', async () => {
     const server = await startWebServer((_request, response) =>
       response.writeHead(200, { 'content-encoding': 'br' }).end('x'),
     );
     await expect(collect(connect({ url: server.origin }))).rejects.toThrow('compresses the file with br');
   });
 
-  it('when the certificate is not valid, or the port speaks no TLS', async () => {
+  it('when the certificate is invalid, or the port does not use TLS', async () => {
     const server = await startWebServer((_request, response) => response.end('x'));
     await expect(collect(connect({ url: `https://127.0.0.1:${server.port}` }))).rejects.toThrow(
       'does not speak TLS',

@@ -33,7 +33,7 @@ describe.each([
   { how: 'link' as const, settings: {} },
   { how: 'cursor' as const, settings: { json: CURSOR } },
 ])('a JSON source with pages by $how', ({ how, settings }) => {
-  it('a JSON source offers each page as NDJSON, and continues at the last page in the next run', async () => {
+  it('offers each page as NDJSON, and continues at the last page in the next run', async () => {
     const api = await startApi({ pageSize: 2, how });
     api.log.push(...[1, 2, 3, 4, 5].map(movement));
     const run = (since: string | null) =>
@@ -54,7 +54,7 @@ describe.each([
     expect(later[0]?.version).not.toBe(pages.at(-1)?.version);
   });
 
-  it('a JSON source begins at the first page each time, if the settings say so', async () => {
+  it('begins at the first page in each run when the settings say so', async () => {
     const api = await startApi({ pageSize: 2, how });
     api.log.push(movement(1), movement(2), movement(3));
     const connector = connect({ url: api.url, format: 'json', start: 'first_page', ...settings });
@@ -63,12 +63,12 @@ describe.each([
 });
 
 describe('a JSON source', () => {
-  it('offers nothing for a page without movements, and asks the same page again', async () => {
+  it('offers nothing for a page without movements, and asks for the same page in the next run', async () => {
     const api = await startApi({ pageSize: 2, how: 'link' });
     expect(await collect(connect({ url: api.url, format: 'json' }))).toEqual([]);
   });
 
-  it('stops where an API leads in a circle, or gives new cursors for ever', async () => {
+  it('stops when the API leads in a circle or sends new cursors forever', async () => {
     const circle = await startWebServer((request, response) =>
       sendJson(
         response,
@@ -87,7 +87,7 @@ describe('a JSON source', () => {
     expect(count).toBe(10);
   });
 
-  it('fills in the account where a movement names none', async () => {
+  it('fills in the account of the source when a movement names no account', async () => {
     const server = await startWebServer((_request, response) =>
       sendJson(response, { transactions: [{ dc: 'Debit' }, { account_id: 3, dc: 'Debit' }, 'no object'] }),
     );
@@ -95,7 +95,7 @@ describe('a JSON source', () => {
     expect(page?.text).toBe('{"account_id":"9","dc":"Debit"}\n{"account_id":3,"dc":"Debit"}\n"no object"\n');
   });
 
-  it('reads pages that are compressed', async () => {
+  it('reads compressed pages', async () => {
     const server = await startWebServer((_request, response) =>
       response
         .writeHead(200, { 'content-encoding': 'gzip' })
@@ -104,7 +104,7 @@ describe('a JSON source', () => {
     expect(await collect(connect({ url: server.origin, format: 'json' }))).toMatchObject([{ text: line(1) }]);
   });
 
-  it('sends credentials to the next page of its own origin alone', async () => {
+  it('sends its credentials only to next pages of its own origin', async () => {
     const other = await startWebServer((_request, response) =>
       sendJson(response, { transactions: [movement(2)] }),
     );

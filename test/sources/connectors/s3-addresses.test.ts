@@ -18,7 +18,7 @@ describe('the address of an S3 service', () => {
     },
   );
 
-  it('is refused when a name leads to it, with the bucket in the path or in the name', async () => {
+  it('is refused when a name leads to it, with the bucket in the path or in the host name', async () => {
     const { resolve, asked } = answering(['127.0.0.1']);
     const guard = createAddressGuard({ allow: [], subject: 'source', resolve });
     for (const path_style of [true, false]) {
@@ -31,7 +31,7 @@ describe('the address of an S3 service', () => {
     expect(asked).toEqual(['s3.bank.example', `${s3.bucket}.s3.bank.example`]);
   });
 
-  it('is the one that was checked', async () => {
+  it('is the address that the address guard resolved', async () => {
     const { resolve, asked } = answering(['127.0.0.1']);
     const guard = createAddressGuard({ allow: ['127.0.0.1/32'], subject: 'source', resolve });
     await put('a.sta', 'movements');

@@ -38,7 +38,7 @@ describe('an S3 source', () => {
     expect(changed?.version).not.toBe(files[1]?.version);
   });
 
-  it('lists more objects than fit on a page', async () => {
+  it('lists more objects than one page holds', async () => {
     for (let first = 0; first < 1_010; first += 101) {
       await Promise.all(
         Array.from({ length: 101 }, (_, i) => put(`${String(first + i).padStart(4, '0')}.sta`, 'x')),
@@ -50,7 +50,7 @@ describe('an S3 source', () => {
   });
 
   // s3rver escapes quotes and ampersands twice in its lists.
-  it('collects objects with odd names', async () => {
+  it('collects objects with unusual names', async () => {
     const keys = ['Kasım ekstresi (1) öz #%?+=;$.sta', 'it is * [all] {here} \\ 😀.sta', 'a  b/-c.sta'];
     for (const key of keys) await put(key, key);
     const files = await collect(connect());
@@ -60,7 +60,7 @@ describe('an S3 source', () => {
 
   // s3rver does not decode all that AWS decodes in the header of a copy, such as "#".
   it.each(['Kasım ekstresi (1).sta', 'it is * [all] {here} 😀 100%.sta', 'a  b/c.sta'])(
-    'moves %j',
+    'moves the object %j',
     async (key) => {
       await put(key, 'movements');
       const connector = connect({ after: 'move' });
@@ -70,7 +70,7 @@ describe('an S3 source', () => {
     },
   );
 
-  it('leaves alone folders, unfinished objects, and names beside the pattern', async () => {
+  it('ignores folders, unfinished objects, and names that do not match the pattern', async () => {
     for (const key of ['folder/', 'a.sta.part', '.hidden.sta', 'notes.txt']) await put(key, 'x');
     await put('folder/b.sta', 'movements');
     expect(await names(connect({ pattern: '*.sta' }))).toEqual(['folder/b.sta']);
@@ -92,7 +92,7 @@ describe('an S3 source that moves objects', () => {
     return files;
   };
 
-  it('puts them into done/, apart from others of the same name, and does not offer them again', async () => {
+  it('moves objects to done/, keeps objects of the same name apart, and does not offer them again', async () => {
     for (const text of ['one', 'two']) {
       await put('in/a.sta', text);
       expect(await run({ status: 'done' })).toMatchObject([{ name: 'in/a.sta', text }]);
@@ -101,7 +101,7 @@ describe('an S3 source that moves objects', () => {
     expect(await names(connect())).toEqual(['in/done/a.2.sta', 'in/done/a.sta']);
   });
 
-  it('puts what cannot be imported into failed/, with the reason beside it', async () => {
+  it('moves an object that cannot be imported to failed/, with the reason beside it', async () => {
     await put('in/a.sta', 'nonsense');
     await run({ status: 'failed', reason: 'The file is no statement.' });
     const files = await collect(connect());
@@ -111,7 +111,7 @@ describe('an S3 source that moves objects', () => {
     ]);
   });
 
-  it('moves an object once, and leaves a new one of the same name', async () => {
+  it('moves an object once, and leaves a new object of the same name', async () => {
     await put('in/a.sta', 'old');
     const connector = connect({ prefix: 'in/', after: 'move' });
     const [file] = await collect(connector);
@@ -142,7 +142,7 @@ describe('an S3 source fails', () => {
     );
   });
 
-  it('when nobody listens, and when something else does', async () => {
+  it('when nobody listens, or when the port belongs to another service', async () => {
     const port = await reservePort();
     await expect(collect(connect({ endpoint: `http://127.0.0.1:${port}` }))).rejects.toThrow(
       'refuses connections',

@@ -21,7 +21,7 @@ const sftp = { host: 'sftp.bank.example', user: 'firma', host_key: KEY };
 const http = { url: 'https://bank.example/export.csv' };
 const s3 = { bucket: 'statements' };
 
-describe('settings that are accepted', () => {
+describe('valid settings of a source', () => {
   it('have defaults', () => {
     expect(v.parse(SftpSettings, sftp)).toEqual({
       ...sftp,
@@ -54,12 +54,12 @@ describe('settings that are accepted', () => {
       { ...s3, endpoint: 'https://minio.bank.example', path_style: false, prefix: 'in/', after: 'move' },
     ],
     [S3Credentials, { access_key_id: 'AKIA', secret_access_key: 's' }],
-  ])('%# pass', (schema, input) => {
+  ])('pass the check (case %#)', (schema, input) => {
     expect(issues(schema, input)).toEqual([]);
   });
 });
 
-describe('settings that are refused', () => {
+describe('invalid settings of a source', () => {
   it.each([
     [SftpSettings, { host: 'h', user: 'u' }, 'host_key: is required'],
     [SftpSettings, { ...sftp, host_key: 'MD5:16:27' }, 'host_key: must be the fingerprint'],
@@ -111,13 +111,13 @@ describe('settings that are refused', () => {
       'failed_prefix: must be a prefix',
     ],
     [S3Credentials, { access_key_id: 'AKIA' }, 'secret_access_key: is required'],
-  ])('%# name the key', (schema, input, issue) => {
+  ])('are refused with the name of the key (case %#)', (schema, input, issue) => {
     const found = issues(schema, input);
     expect(found).toHaveLength(1);
     expect(found[0]).toMatch(new RegExp(`^${issue.replace(/[.*+?^${}()|[\]\\]/g, '\\$&')}`));
   });
 
-  it('never show a secret', () => {
+  it('are refused without showing a secret', () => {
     const secret = 'çok-gizli-değer';
     for (const [schema, input] of [
       [SftpCredentials, { private_key: secret }],

@@ -18,12 +18,12 @@ const source = useSftpSource(server);
 const OTHER_KEY = `SHA256:${'A'.repeat(43)}`;
 
 describe.skipIf(!hasOpenSsh)('the host key of an SFTP server', () => {
-  it('may be any of those that the server has', async () => {
+  it('may be any host key of the server', async () => {
     expect(await collect(source.connect({ host_key: server.hostKeys.rsa }))).toEqual([]);
     expect(await collect(source.connect({ host_key: server.hostKeys.ed25519 }))).toEqual([]);
   });
 
-  it('is refused when it is another one: the error names those seen, and nothing is sent', async () => {
+  it("is refused when it differs, with an error that lists the server's keys, before anything is sent", async () => {
     const signIns = () => server.log().match(/Accepted publickey|Failed publickey|userauth/g)?.length ?? 0;
     const before = signIns();
     const problem: Error = await collect(source.connect({ host_key: OTHER_KEY })).catch((error) => error);
@@ -36,12 +36,12 @@ describe.skipIf(!hasOpenSsh)('the host key of an SFTP server', () => {
 });
 
 describe.skipIf(!hasOpenSsh)('an SFTP source', () => {
-  it('says that the server refuses its key', async () => {
+  it('fails with an error that says that the server refuses its key', async () => {
     const connector = source.connect({}, { credentials: { private_key: server.otherKey } });
     await expect(collect(connector)).rejects.toThrow(/refuses the credentials.*private_key/);
   });
 
-  it('says that its private key cannot be read, without showing it', async () => {
+  it('fails with an error that says that its private key cannot be read, without showing the key', async () => {
     const damaged = server.key.replace(/\n.{20}/, '\nAAAAAAAAAAAAAAAAAAAA');
     const problem: Error = await collect(source.connect({}, { credentials: { private_key: damaged } })).catch(
       (error) => error,
@@ -50,7 +50,7 @@ describe.skipIf(!hasOpenSsh)('an SFTP source', () => {
     expect(problem.message).not.toContain(server.key.slice(60, 100));
   });
 
-  it('says that nobody listens at the port', async () => {
+  it('fails with an error that says that nobody listens at the port', async () => {
     const port = await reservePort();
     await expect(collect(source.connect({ port }))).rejects.toThrow(`127.0.0.1:${port} refuses connections`);
   });
@@ -66,7 +66,7 @@ describe.skipIf(!hasOpenSsh)('an SFTP source', () => {
     );
   });
 
-  it('says that something other than SSH answers', async () => {
+  it('fails with an error that says that the port answers with something other than SSH', async () => {
     const web = createServer((socket) => socket.end('HTTP/1.1 400 Bad Request\r\n\r\n')).listen(
       0,
       '127.0.0.1',
@@ -130,7 +130,7 @@ describe('the address of an SFTP server', () => {
     );
   });
 
-  it.skipIf(!hasOpenSsh)('is the one that was checked, although DNS changes its answer', async () => {
+  it.skipIf(!hasOpenSsh)('is resolved once, so that a changed DNS answer has no effect', async () => {
     const { resolve, asked } = answering(['127.0.0.1'], ['127.0.0.2']);
     const guard = createAddressGuard({ allow: ['127.0.0.1/32'], subject: 'source', resolve });
     expect(await collect(source.connect({ host: 'sftp.bank.example' }, { guard }))).toEqual([]);

@@ -28,7 +28,7 @@ async function run(connector: Connector, outcome: Parameters<NonNullable<Connect
 describe.skipIf(!hasOpenSsh)('an SFTP source that moves files', () => {
   const connect = () => source.connect({ after: 'move' });
 
-  it('takes a file into processing before it reads it, and puts it into done', async () => {
+  it('moves a file to processing before it reads it, and then to done', async () => {
     await put('a.sta', 'movements');
     const connector = connect();
     const [file] = await collect(connector);
@@ -39,7 +39,7 @@ describe.skipIf(!hasOpenSsh)('an SFTP source that moves files', () => {
     expect(await collect(connect())).toEqual([]);
   });
 
-  it('puts a file that cannot be imported into failed, with the reason beside it', async () => {
+  it('moves a file that cannot be imported to failed, with the reason beside it', async () => {
     await put('a.sta', 'nonsense');
     await run(connect(), { status: 'failed', reason: 'The file is no statement.' });
     expect(await list('failed')).toEqual(['a.sta', 'a.sta.error.txt']);
@@ -48,7 +48,7 @@ describe.skipIf(!hasOpenSsh)('an SFTP source that moves files', () => {
     );
   });
 
-  it('keeps files of one name apart in done', async () => {
+  it('keeps files of the same name apart in done', async () => {
     for (const text of ['one', 'two', 'three']) {
       await put('a.sta', text);
       expect(await run(connect(), done)).toEqual([text]);
@@ -56,7 +56,7 @@ describe.skipIf(!hasOpenSsh)('an SFTP source that moves files', () => {
     expect(await list('done')).toEqual(['a.2.sta', 'a.3.sta', 'a.sta']);
   });
 
-  it('does not put a new file of the same name away in place of the one that was read', async () => {
+  it('moves the file that was read, and not a new file of the same name', async () => {
     await put('a.sta', 'old');
     const connector = connect();
     const [file] = await collect(connector);
@@ -66,7 +66,7 @@ describe.skipIf(!hasOpenSsh)('an SFTP source that moves files', () => {
     expect(await run(connect(), done)).toEqual(['new content']);
   });
 
-  it('offers again what a crash left in processing, and marks it once', async () => {
+  it('offers a file again that a crash left in processing, and marks it once', async () => {
     await put('a.sta', 'movements');
     const [first] = await collect(connect());
     const connector = connect();
@@ -78,7 +78,7 @@ describe.skipIf(!hasOpenSsh)('an SFTP source that moves files', () => {
     expect(await list('done')).toEqual(['a.sta']);
   });
 
-  it('reads a file again that somebody changed while it was in processing', async () => {
+  it('reads a file again that was changed while it was in processing', async () => {
     await put('a.sta', 'begin');
     await collect(connect());
     const [taken = ''] = await list('processing');
@@ -87,7 +87,7 @@ describe.skipIf(!hasOpenSsh)('an SFTP source that moves files', () => {
     expect(await list('done')).toEqual(['a.sta']);
   });
 
-  it('moves to folders of your choice', async () => {
+  it('moves files to configured folders', async () => {
     await mkdir(join(source.folder, 'archive'));
     await put('a.sta', 'movements');
     await run(source.connect({ after: 'move', done_path: join(source.folder, 'archive') }), done);
@@ -103,16 +103,16 @@ describe.skipIf(!hasOpenSsh)('an SFTP source that moves files', () => {
   });
 });
 
-describe.skipIf(!hasOpenSsh)('a server that allows no changes', () => {
+describe.skipIf(!hasOpenSsh)('an SFTP server that allows no changes', () => {
   const readOnly = useOpenSsh({ readOnly: true });
   const bank = useSftpSource(readOnly);
 
-  it('is collected from with "leave"', async () => {
+  it('is read by a source with "leave"', async () => {
     await writeFile(join(bank.folder, 'a.sta'), 'movements');
     expect(await collect(bank.connect())).toMatchObject([{ text: 'movements' }]);
   });
 
-  it('says with "move" which right is missing', async () => {
+  it('makes a source with "move" fail with the missing right', async () => {
     await writeFile(join(bank.folder, 'a.sta'), 'movements');
     await expect(collect(bank.connect({ after: 'move' }))).rejects.toThrow(
       /does not let the user move.*"leave"/,
@@ -121,17 +121,17 @@ describe.skipIf(!hasOpenSsh)('a server that allows no changes', () => {
 });
 
 describe.skipIf(!hasPasswords).each(['password', 'prompt'] as const)(
-  'a server that asks for a password (%s)',
+  'an SFTP server that asks for a password (%s)',
   (signIn) => {
     const bank = useSftpSource(useOpenSsh({ signIn }));
 
-    it('the folder of files that were collected gets a file', async () => {
+    it('is read with the right password', async () => {
       await writeFile(join(bank.folder, 'a.sta'), 'movements');
       const connector = bank.connect({}, { credentials: { password: PASSWORD } });
       expect(await collect(connector)).toMatchObject([{ text: 'movements' }]);
     });
 
-    it('refuses another one', async () => {
+    it('refuses a wrong password', async () => {
       const connector = bank.connect({}, { credentials: { password: 'wrong' } });
       await expect(collect(connector)).rejects.toThrow('refuses the credentials');
     });

@@ -9,7 +9,7 @@ import { useSftpSource } from './sftp-source.ts';
 const server = useOpenSsh();
 const source = useSftpSource(server);
 
-/** A time of last change, so many seconds after the first. */
+/** A modification time, this many seconds after the first. */
 const at = (seconds: number) => new Date(Date.UTC(2026, 9, 1) + seconds * 1_000);
 
 async function put(name: string | Buffer, text: string, seconds = 0): Promise<void> {
@@ -42,7 +42,7 @@ describe.skipIf(!hasOpenSsh)('an SFTP source', () => {
     expect(await collect(source.connect())).toMatchObject([{ name, text: 'movements' }]);
   });
 
-  it('says which file has a name that is not UTF-8, and still offers the others', async () => {
+  it('reports a file whose name is not UTF-8, and still offers the other files', async () => {
     await put(Buffer.from('\xd6deme.sta', 'latin1'), 'unreadable', 1);
     await put('b.sta', 'readable', 2);
     const names: string[] = [];
@@ -57,7 +57,7 @@ describe.skipIf(!hasOpenSsh)('an SFTP source', () => {
     ]);
   });
 
-  it('leaves alone what is hidden, unfinished, no file, or does not fit the pattern', async () => {
+  it('ignores hidden, unfinished and non-matching files, and entries that are not files', async () => {
     for (const name of ['.hidden.sta', 'a.sta.part', 'b.sta.tmp', 'c.sta.filepart', 'notes.txt', 'd.STA'])
       await put(name, 'x');
     await put('e.sta', 'statement');
@@ -66,7 +66,7 @@ describe.skipIf(!hasOpenSsh)('an SFTP source', () => {
     expect(await collect(source.connect({ pattern: '*.sta' }))).toMatchObject([{ name: 'e.sta' }]);
   });
 
-  it('leaves a file alone that has changed between two looks at the folder', async () => {
+  it('leaves out a file that has changed between two looks at the folder', async () => {
     const path = join(source.folder, 'uploading.sta');
     await writeFile(path, 'begin');
     await put('b.sta', 'complete', 1);
@@ -74,7 +74,7 @@ describe.skipIf(!hasOpenSsh)('an SFTP source', () => {
     const connector = source.connect(
       {},
       {
-        // Asked for between the two looks.
+        // The connector calls this between its two looks.
         now: () => {
           if (!looked) appendFileSync(path, ' and more');
           looked = true;
@@ -98,20 +98,20 @@ describe.skipIf(!hasOpenSsh)('an SFTP source', () => {
     await expect(reading).rejects.toThrow('changed while it was being read');
   });
 
-  it('offers nothing from an empty folder, and an empty file as it is', async () => {
+  it('offers nothing from an empty folder, and offers an empty file', async () => {
     expect(await collect(source.connect())).toEqual([]);
     await put('empty.sta', '');
     expect(await collect(source.connect())).toMatchObject([{ name: 'empty.sta', text: '' }]);
   });
 
-  it('says so when more files lie in processing than may be held in memory', async () => {
+  it('fails with a reason when processing holds more files than fit in memory', async () => {
     const processing = join(source.folder, 'processing');
     await mkdir(processing);
     for (let file = 0; file <= 100_000; file += 50_000) {
       const first = join(processing, `1-${at(0).getTime() / 1_000}-${file}.sta`);
       await writeFile(first, 'x');
       await utimes(first, at(0), at(0));
-      // Other names of the same file: a file system has few that are as many.
+      // Hard links to the same file, because a file system may not have enough inodes for so many files.
       for (let other = file + 1; other < Math.min(file + 50_000, 100_001); other += 1)
         linkSync(first, join(processing, `1-${at(0).getTime() / 1_000}-${other}.sta`));
     }
@@ -120,12 +120,12 @@ describe.skipIf(!hasOpenSsh)('an SFTP source', () => {
     );
   });
 
-  it('names a folder that is not there', async () => {
+  it('names a missing folder in its error', async () => {
     const missing = source.connect({ path: '/no/such/folder' });
     await expect(collect(missing)).rejects.toThrow('There is no folder "/no/such/folder"');
   });
 
-  it('ends when it is told to', async () => {
+  it('stops reading when its run is aborted', async () => {
     await put('a.sta', 'x'.repeat(1_000_000));
     const run = new AbortController();
     const reading = (async () => {

@@ -26,16 +26,16 @@ it('a connector in a thread gives the same files', async () => {
   expect(files).toMatchObject([{ name: 'statements.csv', text }]);
 });
 
-it('the error of a source arrives as a sentence', async () => {
+it('the error of a connector in a thread arrives as its sentence', async () => {
   const { origin } = await startWebServer((_, response) => void response.writeHead(401).end());
   await expect(collect(connectTo({ url: `${origin}/statements.csv` }))).rejects.toThrow(/401/);
 });
 
-it('an address that is not allowed is refused in the thread too', async () => {
+it('a connector in a thread also refuses an address that is not allowed', async () => {
   await expect(collect(connectTo({ url: 'http://10.0.0.1/statements.csv' }))).rejects.toThrow(/address/);
 });
 
-it('a server that fills the memory ends the run with a sentence, and nothing else', async () => {
+it('a server that fills the memory of a connector thread ends only the run, with an error', async () => {
   // A page of 8 MiB is allowed. As objects it takes many times as much.
   const rows = `[${Array.from({ length: 600_000 }, () => '{"a":[]}').join()}]`;
   const { origin } = await startWebServer((_, response) => {
@@ -47,7 +47,7 @@ it('a server that fills the memory ends the run with a sentence, and nothing els
   );
 });
 
-it('a run that is ended does not wait for a server that hangs', async () => {
+it('an aborted run does not wait for a server that hangs', async () => {
   const { origin } = await startWebServer(() => {});
   const connector = connectTo({ url: `${origin}/statements.csv` });
   const reason = new Error('the run is over');

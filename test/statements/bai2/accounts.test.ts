@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { describeEvents, entriesOf } from '../statement-events.ts';
 import { ACCOUNT, END, FILE, GROUP, read, STATEMENT, warningsOf } from './records.ts';
 
-describe('an account', () => {
+describe('an account of a BAI2 file', () => {
   const balances = async (record: string) => {
     const events = await read(`${FILE}${GROUP}${record}\n${END}`);
     const statement = events.find((event) => event.type === 'statement');
@@ -26,7 +26,7 @@ describe('an account', () => {
     ['no closing slash', '03,17,,010,100,,,015,-250,,'],
     ['blanks at the end', '03,17,,010,100,,,015,-250,,/         '],
     ['other sums', '03,17,,010,100,,,040,7,,,045,8,,,072,9,,,015,-250,,/'],
-  ])('has its ledger balances: %s', async (_, record) => {
+  ])('has its opening and closing ledger balance: %s', async (_, record) => {
     expect(await balances(record)).toEqual([100n, -250n, 0]);
   });
 
@@ -36,7 +36,7 @@ describe('an account', () => {
     ['an account number alone', '03,17', [undefined, undefined, 0]],
     ['a type code that is none', '03,17,,010,100,,,15X,-250,,/', [100n, undefined, 1]],
     ['a line end inside of it', '03,17,,010,100,,,015,-2\n50,,/', [100n, undefined, 1]],
-  ])('may have: %s', async (_, record, expected) => {
+  ])('keeps the readable balances of a record with %s', async (_, record, expected) => {
     expect(await balances(record)).toEqual(expected);
   });
 
@@ -46,7 +46,7 @@ describe('an account', () => {
     ['USD, as the specification says', '', '', 'USD'],
     ['lower case', '', 'try', 'TRY'],
     ["its group's, if its own is none", 'EUR', 'E1', 'EUR'],
-  ])('has a currency: %s', async (_, groupCurrency, currency, expected) => {
+  ])('has the right currency: %s', async (_, groupCurrency, currency, expected) => {
     const events = await read(
       `${FILE}02,ACME,BANKEX,1,260301,,${groupCurrency},2/\n03,17,${currency},,,,/\n${END}`,
     );
@@ -56,27 +56,30 @@ describe('an account', () => {
     });
   });
 
-  it('has an IBAN if its number is one', async () => {
+  it('has an IBAN when its account number is an IBAN', async () => {
     const events = await read(`${FILE}${GROUP}03,TR380006400000099423106133,TRY,,,,/\n${END}`);
     expect(events[0]).toMatchObject({ account: { iban: 'TR380006400000099423106133', number: null } });
   });
 });
 
-describe('a group', () => {
+describe('a group of a BAI2 file', () => {
   const withGroup = (group: string) => `${FILE}${group}\n${ACCOUNT}16,195,100,,R,,T\n${END}`;
 
   it.each<[string, string, string]>([
     ['YYMMDD', '260301', '2026-03-01'],
     ['YYYYMMDD', '20260301', '2026-03-01'],
     ['the last century', '990301', '1999-03-01'],
-  ])('has the date of its transactions: %s', async (_, date, expected) => {
+  ])('gives its date to its transactions: %s', async (_, date, expected) => {
     expect(entriesOf(await read(withGroup(`02,A,B,1,${date},,,2/`)))[0]?.date).toBe(expected);
   });
 
-  it.each(['', '260229', '261301', '2603', 'x'])('without a date has no transactions: %s', async (date) => {
-    const events = await read(withGroup(`02,A,B,1,${date},,,2/`));
-    expect(describeEvents(events)).toEqual(['warning at 2', STATEMENT, 'issue at 4: as-of date', 'end']);
-  });
+  it.each(['', '260229', '261301', '2603', 'x'])(
+    'with the unusable date "%s" has no transactions',
+    async (date) => {
+      const events = await read(withGroup(`02,A,B,1,${date},,,2/`));
+      expect(describeEvents(events)).toEqual(['warning at 2', STATEMENT, 'issue at 4: as-of date', 'end']);
+    },
+  );
 
   it.each<[string, string, string[]]>([
     ['an update', '1', [STATEMENT, '2026-03-01 +1.00', 'end']],
@@ -84,7 +87,7 @@ describe('a group', () => {
     ['a correction', '3', ['warning at 2', STATEMENT, '2026-03-01 +1.00', 'end']],
     ['a test', '4', ['issue at 3: group status']],
     ['a status that is none', '9', ['warning at 2', STATEMENT, '2026-03-01 +1.00', 'end']],
-  ])('may be %s', async (_, status, expected) => {
+  ])('is read or refused according to its status: %s', async (_, status, expected) => {
     expect(describeEvents(await read(withGroup(`02,A,B,${status},260301,,,2/`)))).toEqual(expected);
   });
 
@@ -94,7 +97,7 @@ describe('a group', () => {
     ['3', 'interim'],
     ['4', 'final'],
     ['', 'final'],
-  ])('with the modifier "%s" is %s', async (modifier, kind) => {
+  ])('with the modifier "%s" has %s statements', async (modifier, kind) => {
     expect((await read(withGroup(`02,A,B,1,260301,,,${modifier}/`)))[0]).toMatchObject({
       type: 'statement',
       kind,

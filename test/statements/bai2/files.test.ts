@@ -3,7 +3,7 @@ import { parseBai2 } from '../../../src/statements/bai2/parse.ts';
 import { describeEvents, entriesOf, readEvents } from '../statement-events.ts';
 import { ACCOUNT, FILE, GROUP, inAccount, read, STATEMENT, warningsOf } from './records.ts';
 
-describe('trailers', () => {
+describe('the trailers of a BAI2 file', () => {
   const RIGHT = `${FILE}${GROUP}03,17,,010,100,,,015,300,,/\n16,195,200,,R,,T\n88,U\n49,600,4/\n98,600,1,6/\n99,600,1,8/\n`;
 
   it.each<[string, string, RegExp[]]>([
@@ -42,20 +42,20 @@ describe('trailers', () => {
     ['none', RIGHT.slice(0, RIGHT.indexOf('49,')), [/\(49\)/, /\(98\)/, /\(99\)/]],
     ['empty', RIGHT.replace('49,600,4', '49').replace('98,600,1,6', '98').replace('99,600,1,8', '99'), []],
     ['an amount that cannot be read, so nothing to compare', RIGHT.replace('16,195,200', '16,195,x'), []],
-  ])('are compared: %s', async (_, text, expected) => {
+  ])('are compared with the records: %s', async (_, text, expected) => {
     const messages = warningsOf(await read(text));
     expect(messages).toHaveLength(expected.length);
     for (const [index, pattern] of expected.entries()) expect(messages[index]).toMatch(pattern);
   });
 });
 
-describe('a file', () => {
-  it('without an account says so', async () => {
+describe('a BAI2 file', () => {
+  it('without an account gives an issue', async () => {
     expect(describeEvents(await read(FILE))).toEqual(['warning at 1', 'issue at 1: account']);
     expect(describeEvents(await read(''))).toEqual(['issue at 1: account']);
   });
 
-  it('may be one line, longer than any limit of a line', async () => {
+  it('may be one line, longer than any line limit', async () => {
     const records = '16,195,100,,R,,SOME TEXT/ '.repeat(10_000);
     const text = `${`${FILE}${GROUP}${ACCOUNT}`.replaceAll('\n', ' ')}${records}49,1000000,10002/98,1000000,1,10004/99,1000000,1,10006/`;
     const events = await readEvents(parseBai2, text, [5_000]);
@@ -63,7 +63,7 @@ describe('a file', () => {
     expect(events.filter(({ type }) => type === 'issue' || type === 'warning')).toEqual([]);
   });
 
-  it('reports lines that are no records', async () => {
+  it('reports lines that are not records', async () => {
     const events = await read(inAccount('16,195,100,,R,,T/\n17,195,100,,R,,T\nHELLO'));
     expect(describeEvents(events)).toEqual([
       STATEMENT,
@@ -74,7 +74,7 @@ describe('a file', () => {
     ]);
   });
 
-  it('shortens a text that does not end, and says so', async () => {
+  it('has an endless text shortened, with a warning', async () => {
     const events = await read(inAccount(`16,195,100,,R,,${'x'.repeat(300_000)}\n16,195,5,,G,,GOOD`));
     expect(describeEvents(events)).toEqual([
       STATEMENT,

@@ -4,7 +4,7 @@ import { END, FILE, GROUP, inAccount, read, STATEMENT } from './records.ts';
 
 const readOne = async (record: string) => entriesOf(await read(inAccount(record)))[0];
 
-describe('a transaction', () => {
+describe('a transaction of a BAI2 file', () => {
   const rest = { reference: 'REF', description: 'TEXT 9' };
   it.each<[string, string, object]>([
     ['no funds type', '16,195,100,,REF,9,TEXT', rest],
@@ -27,7 +27,7 @@ describe('a transaction', () => {
     ['blanks around fields', ' 16, 195, 100, , REF, 9, TEXT', rest],
     ['leading zeros', '16,195,000000000000100,,REF,9,TEXT', rest],
     ['a plus sign', '16,195,+100,,REF,9,TEXT', rest],
-  ])('with the funds type: %s', async (_, record, expected) => {
+  ])('has the same fields in each notation: %s', async (_, record, expected) => {
     expect(await readOne(record)).toMatchObject({
       dc: 'Credit',
       amount: 100n,
@@ -50,7 +50,7 @@ describe('a transaction', () => {
     ],
     ['a line that the bank broke', 'ONE\nTWO 2', 'ONE TWO 2'],
     ['no text', '/', null],
-  ])('with the text: %s', async (_, text, description) => {
+  ])('has the right description for %s', async (_, text, description) => {
     expect((await readOne(`16,195,100,,REF,,${text}`))?.description).toBe(description);
   });
 
@@ -65,7 +65,7 @@ describe('a transaction', () => {
     ['959', 'Credit'],
     ['960', 'Debit'],
     ['999', 'Debit'],
-  ])('has the direction of its type code: %s', async (code, dc) => {
+  ])('has the direction of its type code %s', async (code, dc) => {
     expect((await readOne(`16,${code},100,,R,,T`))?.dc).toBe(dc);
   });
 
@@ -86,21 +86,21 @@ describe('a transaction', () => {
     ['letters for an amount', '16,195,1OO,,R,,T', 'amount'],
     ['an amount that is too large', `16,195,${'9'.repeat(21)},,R,,T`, 'amount'],
     ['an amount that a line end breaks', '16,195,10\n000,,R,,T', 'amount'],
-  ])('is refused, and the others are read: %s', async (_, record, path) => {
+  ])('is refused for %s, and the following transaction is read', async (_, record, path) => {
     const events = await read(inAccount(`${record}\n16,195,5,,G,,GOOD`));
     expect(events.find(({ type }) => type === 'issue')).toMatchObject({ line: 4, path });
     const others = events.filter(({ type }) => type !== 'issue');
     expect(describeEvents(others)).toEqual([STATEMENT, '2026-03-01 +0.05', 'end']);
   });
 
-  it('that is information is none', async () => {
+  it('that holds only information becomes no entry', async () => {
     expect(describeEvents(await read(inAccount('16,890,,,,,REPORTS WILL BE LATE')))).toEqual([
       STATEMENT,
       'end',
     ]);
   });
 
-  it('with a funds type that does not exist keeps its amount', async () => {
+  it('with an unknown funds type keeps its amount, with a warning', async () => {
     const events = await read(inAccount('16,195,100,Q,REF,,TEXT\n16,195,100,D,x,REF,,TEXT'));
     expect(describeEvents(events)).toEqual([
       STATEMENT,
@@ -112,7 +112,7 @@ describe('a transaction', () => {
     ]);
   });
 
-  it('outside of an account is not read', async () => {
+  it('outside an account is refused', async () => {
     expect(describeEvents(await read(`${FILE}${GROUP}16,195,100,,R,,T\n98,,,/\n99,,,/`))).toEqual([
       'issue at 3: account',
       'issue at 5: account',
@@ -137,7 +137,7 @@ describe('a transaction', () => {
   it.each([
     ['KWD', '1234'],
     ['CLF', '12345'],
-  ])('that does not fit in hundredths is refused: %s %s', async (currency, amount) => {
+  ])('is refused when its amount does not fit in hundredths: %s %s', async (currency, amount) => {
     const events = await read(`${FILE}${GROUP}03,17,${currency},,,,/\n16,195,${amount},,R,,T/\n${END}`);
     expect(events[1]).toMatchObject({
       type: 'issue',

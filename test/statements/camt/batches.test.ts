@@ -10,8 +10,8 @@ const txAmt = (text: string, currency = 'EUR') => `<AmtDtls><TxAmt>${amt(text, c
 const dc = (code: string) => `<CdtDbtInd>${code}</CdtDbtInd>`;
 const ref = (text: string) => `<Refs><AcctSvcrRef>${text}</AcctSvcrRef></Refs>`;
 
-describe('an entry with several details', () => {
-  it('becomes an entry per detail, if their amounts add up to its own', async () => {
+describe('an entry of CAMT with several details', () => {
+  it('becomes one entry per detail when the detail amounts add up to its amount', async () => {
     const events = await parse(
       statement(ntry({ details: `\n${detail(amt('4'), ref('A'))}\n${detail(amt('6'), ref('B'))}` })),
     );
@@ -34,11 +34,11 @@ describe('an entry with several details', () => {
     ['in Amt, with other amounts in TxAmt', detail(amt('4') + txAmt('5')) + detail(amt('6') + txAmt('7'))],
     ['in two NtryDtls', `${detail(amt('4'))}</NtryDtls><NtryDtls>${detail(amt('6'))}`],
     ['with their own direction', detail(amt('4') + dc('CRDT')) + detail(amt('6') + dc('CRDT'))],
-  ])('is divided by amounts %s', async (_, details) => {
+  ])('is divided by detail amounts %s', async (_, details) => {
     expect(await ofDetails(details)).toMatchObject([{ amount: 400n }, { amount: 600n }]);
   });
 
-  it('may have a detail of the other direction', async () => {
+  it('may have a detail in the other direction', async () => {
     expect(await ofDetails(detail(amt('12')) + detail(amt('2') + dc('DBIT')))).toMatchObject([
       { amount: 1_200n, dc: 'Credit' },
       { amount: 200n, dc: 'Debit' },
@@ -56,11 +56,11 @@ describe('an entry with several details', () => {
     ],
     ['one has an unknown direction', detail(amt('4')) + detail(amt('6') + dc('X'))],
     ['there is one', detail(amt('99'))],
-  ])('stays one entry if %s', async (_, details) => {
+  ])('stays one entry when %s', async (_, details) => {
     expect(await ofDetails(details)).toMatchObject([{ amount: 1_000n, dc: 'Credit' }]);
   });
 
-  it('that stays one entry has what all details say alike', async () => {
+  it('takes only the fields that all details share when it stays one entry', async () => {
     const party = '<RltdPties><Dbtr><Nm>Ada</Nm></Dbtr></RltdPties>';
     const more = '<AcctSvcrRef>E</AcctSvcrRef><AddtlNtryInf>Collective credit</AddtlNtryInf>';
     const details = detail(ref('A'), party) + detail(ref('B'), party);
@@ -69,13 +69,13 @@ describe('an entry with several details', () => {
     ]);
   });
 
-  it('and without them is described by the batch', async () => {
+  it('is described by its batch when it has a batch and no details', async () => {
     expect(
       await ofDetails('<Btch><PmtInfId>SALARIES-3</PmtInfId><NbOfTxs>20</NbOfTxs></Btch>'),
     ).toMatchObject([{ amount: 1_000n, description: 'SALARIES-3' }]);
   });
 
-  it('keeps equal payments of one batch apart', async () => {
+  it('keeps equal payments of one batch separate', async () => {
     const events = await ofDetails(detail(amt('5')).repeat(2), { more: '<AcctSvcrRef>E</AcctSvcrRef>' });
     expect(events).toMatchObject([
       { amount: 500n, reference: 'E' },
@@ -83,7 +83,7 @@ describe('an entry with several details', () => {
     ]);
   });
 
-  it('is one entry with a warning, if the details would fill the memory', async () => {
+  it('stays one entry, with a warning, when the details would use too much memory', async () => {
     const long = detail(amt('1'), `<RltdPties><Dbtr><Nm>${'x'.repeat(60_000)}</Nm></Dbtr></RltdPties>`);
     const events = await parse(statement(ntry({ amount: amt('600'), details: long.repeat(600) }) + ntry()));
     expect(entries(events)).toMatchObject([{ amount: 60_000n, name: null }, { amount: 1_000n }]);

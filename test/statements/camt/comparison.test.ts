@@ -5,12 +5,12 @@ const FOLDER = new URL('../../../../shared/samples/camt-genkgo/', import.meta.ur
 const files = readFiles(FOLDER);
 const comparisons = readFiles(FOLDER, '.json');
 
-describe.skipIf(comparisons.size === 0)('another library and this one agree on a public CAMT file', () => {
+describe.skipIf(comparisons.size === 0)('a public CAMT file that another library has also read', () => {
   it.each([...comparisons.keys()])(
-    '%s has the same dates, amounts, directions and counterparties',
+    'has the same dates, amounts, directions and counterparties in both: %s',
     async (name) => {
       const events = await parse(files.get(name.replace('.json', '.xml')) ?? '');
-      // That library lists the entries of the last statement only.
+      // The other library lists only the entries of the last statement.
       const last = events.slice(events.findLastIndex(({ type }) => type === 'statement'));
       const read = entries(last).map(({ date, amount, currency, dc, name, opponentIban }) => {
         return { date, amount, currency, dc, name, opponentIban };
@@ -20,7 +20,7 @@ describe.skipIf(comparisons.size === 0)('another library and this one agree on a
   );
 });
 
-/** The parts that are compared of what genkgo/camt reads out of a file. */
+/** The compared parts of the output of genkgo/camt. */
 
 interface Party {
   getRelatedPartyType: { __CLASS__: string; getName: string | null };
@@ -42,7 +42,7 @@ interface ComparedEntry {
   getTransactionDetails: (Detail | string)[];
 }
 
-/** The fields of an entry that both sides know. */
+/** The fields of an entry that both libraries read. */
 interface Compared {
   date: string;
   amount: bigint;
@@ -73,7 +73,7 @@ function readComparison(json: string): Compared[] {
 }
 
 /**
- * The one that all details name: the debtor of a credit, and the creditor of a debit; or the other one, if that is the account holder.
+ * The party that all details name: the debtor of a credit, the creditor of a debit, or the opposite party if the usual party is the account holder.
  * Some of the files are examples of credits that were made debits and have kept their parties.
  */
 function counterparty(entry: ComparedEntry, dc: 'Debit' | 'Credit') {

@@ -25,8 +25,8 @@ async function counterparty(
 const REVERSAL = { reversal: '<RvslInd>true</RvslInd>' };
 const RETURN = { returned: '<RtrInf><Rsn><Cd>AC04</Cd></Rsn></RtrInf>' };
 
-describe('the counterparty', () => {
-  it('of a credit is the debtor, of a debit the creditor', async () => {
+describe('the counterparty of a CAMT entry', () => {
+  it('is the debtor of a credit and the creditor of a debit', async () => {
     const parties = debtor('Ada') + iban('Dbtr', OTHER) + creditor('Bo');
     expect(await counterparty('CRDT', parties)).toEqual({ name: 'Ada', id: null, iban: OTHER });
     expect(await counterparty('DBIT', parties)).toEqual({ name: 'Bo', id: null, iban: null });
@@ -60,21 +60,21 @@ describe('the counterparty', () => {
       'Ada',
       '77-1',
     ],
-  ])('%s is read', async (_, parties, name, id) => {
+  ])('is read from a party %s', async (_, parties, name, id) => {
     expect(await counterparty('CRDT', parties)).toEqual({ name, id, iban: null });
   });
 
-  it('has the IBAN as it stands in the file, without spaces', async () => {
+  it('has the IBAN of the file, without spaces', async () => {
     const parties = iban('Dbtr', 'NL00 XXXX 04');
     expect(await counterparty('CRDT', parties)).toEqual({ name: null, id: null, iban: 'NL00XXXX04' });
   });
 
-  it('is never the one who holds the account', async () => {
+  it("is never the holder of the statement's account", async () => {
     const parties = debtor('Acme') + iban('Dbtr', OWN) + creditor('Bo');
     expect(await counterparty('CRDT', parties)).toMatchObject({ name: 'Bo' });
   });
 
-  it('may be the holder of the account, with another account', async () => {
+  it('may be the account holder when the account is a different one', async () => {
     const parties = debtor('Acme GmbH') + iban('Dbtr', OTHER);
     expect(await counterparty('CRDT', parties)).toMatchObject({ name: 'Acme GmbH', iban: OTHER });
   });
@@ -85,18 +85,18 @@ describe('the counterparty', () => {
     ['names the creditor only', creditor('Bo')],
     ['names the holder of the account as debtor', debtor('ACME GmbH') + creditor('Bo')],
     ['has an account for the creditor only', debtor('A. C. M. E.') + creditor('Bo') + iban('Cdtr', OTHER)],
-  ])('of a reversed debit is the creditor, if the file %s', async (_, parties) => {
+  ])('is the creditor for a reversed debit when the file %s', async (_, parties) => {
     expect(await counterparty('CRDT', parties, REVERSAL)).toMatchObject({ name: 'Bo' });
     expect(await counterparty('CRDT', parties, RETURN)).toMatchObject({ name: 'Bo' });
   });
 
-  it('of a reversal is the usual one, if the file tells nothing of the parties but their names', async () => {
+  it('is the usual party for a reversal when the file gives only names', async () => {
     const parties = debtor('Ada') + creditor('Bo');
     expect(await counterparty('CRDT', parties, REVERSAL)).toMatchObject({ name: 'Ada' });
     expect(await counterparty('DBIT', parties, REVERSAL)).toMatchObject({ name: 'Bo' });
   });
 
-  it('of a payment that is no reversal is not taken from the holder’s side', async () => {
+  it('is not taken from the holder’s side when the payment is not a reversal', async () => {
     expect(await counterparty('CRDT', creditor('Acme'))).toEqual({ name: null, id: null, iban: null });
   });
 

@@ -8,7 +8,7 @@ const damaged = fc
   .constantFrom(...samples)
   .chain((file) => fc.record({ file: fc.constant(file), at: fc.nat(file.length - 1) }));
 
-it('a file in whose markup a character is another one has the same total, or an issue', async () => {
+it('a CAMT file with one changed markup character has the same total or an issue', async () => {
   const character = fc.constantFrom(...'<>/="\'&;x0 !?-\u0000\uD800');
   await fc.assert(
     fc.asyncProperty(damaged, character, async ({ file, at }, other) => {

@@ -4,8 +4,8 @@ import { entries, messages, ntry, ofType, parse, statement } from './events.ts';
 const read = (parts: Parameters<typeof ntry>[0], kind = {}) => parse(statement(ntry(parts), kind));
 const REPORT = { message: 'BkToCstmrAcctRpt', name: 'Rpt' };
 
-describe('an entry', () => {
-  it('has the amount, direction, date and status that the file says', async () => {
+describe('an entry of CAMT', () => {
+  it('has the amount, direction, date and status of the file', async () => {
     expect(entries(await parse(statement(`\n${ntry()}`)))).toEqual([
       {
         line: 2,
@@ -48,7 +48,7 @@ describe('an entry', () => {
     expect(entries(await read({ status }))).toMatchObject([{ status: expected }]);
   });
 
-  it('without a status is booked in a camt.053, with a warning, and unreadable in the others', async () => {
+  it('without a status is booked with a warning in camt.053, and refused in the other messages', async () => {
     const final = await read({ status: '' });
     expect(entries(final)).toMatchObject([{ status: 'booked' }]);
     expect(ofType(final, 'warning')).toHaveLength(1);
@@ -71,13 +71,13 @@ describe('an entry', () => {
       '2026-03-02',
     ],
     ['a leap day', '<BookgDt><Dt>2028-02-29</Dt></BookgDt>', '2028-02-29'],
-  ])('is dated as it stands: %s', async (_, date, expected) => {
+  ])('is dated as written: %s', async (_, date, expected) => {
     const events = await read({ date });
     expect(entries(events)).toMatchObject([{ date: expected }]);
     expect(messages(events)).toEqual([]);
   });
 
-  it('without a booking date has its value date, with a warning unless it is pending', async () => {
+  it('without a booking date takes its value date, with a warning unless it is pending', async () => {
     const date = '<ValDt><Dt>2026-03-04</Dt></ValDt>';
     const booked = await read({ date });
     expect(entries(booked)).toMatchObject([{ date: '2026-03-04' }]);
@@ -87,7 +87,7 @@ describe('an entry', () => {
     expect(messages(pending)).toEqual([]);
   });
 
-  it('that is pending and has no date is left out with a warning', async () => {
+  it('that is pending and has no date is left out, with a warning', async () => {
     const events = await read({ date: '', status: '<Sts>PDNG</Sts>' });
     expect(events.map(({ type }) => type)).toEqual(['statement', 'warning', 'end']);
   });
@@ -99,7 +99,7 @@ describe('an entry', () => {
     ['1500', 150_000n],
     [' 7.00000 ', 700n],
     ['0', 0n],
-  ])('of %s is read exactly', async (text, amount) => {
+  ])('of the amount "%s" is read exactly', async (text, amount) => {
     expect(entries(await read({ amount: `<Amt Ccy="EUR">${text}</Amt>` }))).toMatchObject([{ amount }]);
   });
 
@@ -119,7 +119,7 @@ describe('an entry', () => {
     ['no date', { date: '' }, 'Ntry/BookgDt', 'missing'],
     ['31 November', { date: '<BookgDt><Dt>2026-11-31</Dt></BookgDt>' }, 'Ntry/BookgDt', '"2026-11-31"'],
     ['a date of another shape', { date: '<ValDt><Dt>02.03.2026</Dt></ValDt>' }, 'Ntry/ValDt', '"02.03.2026"'],
-  ])('with %s is an issue, and the next one is read', async (_, parts, path, found) => {
+  ])('with %s is an issue, and the next entry is read', async (_, parts, path, found) => {
     const events = await parse(statement(`\n${ntry(parts)}${ntry()}`));
     expect(ofType(events, 'issue')).toEqual([
       { type: 'issue', line: 2, path, message: expect.stringContaining(found) },
@@ -130,7 +130,7 @@ describe('an entry', () => {
   it.each([
     ['the code of the detail', 'A', 'B', 'PMNT-RCDT-B'],
     ['or else of the entry', 'A', '', 'PMNT-RCDT-A'],
-  ])('has %s', async (_, inEntry, inDetail, expected) => {
+  ])('takes the right code: %s', async (_, inEntry, inDetail, expected) => {
     const code = (sub: string) =>
       sub &&
       `<BkTxCd><Domn><Cd>PMNT</Cd><Fmly><Cd>RCDT</Cd><SubFmlyCd>${sub}</SubFmlyCd></Fmly></Domn><Prtry><Cd>P</Cd></Prtry></BkTxCd>`;
@@ -138,7 +138,7 @@ describe('an entry', () => {
     expect(entries(events)).toMatchObject([{ code: expected }]);
   });
 
-  it('has the own code of a bank that uses no other', async () => {
+  it("has the bank's proprietary code when there is no other code", async () => {
     const events = await read({ more: '<BkTxCd><Prtry><Cd>NTRF+166</Cd></Prtry></BkTxCd>' });
     expect(entries(events)).toMatchObject([{ code: 'NTRF+166' }]);
   });
@@ -154,12 +154,12 @@ describe('an entry', () => {
     ],
     ['never from NtryRef, which counts the entries of a file', '<NtryRef>1</NtryRef>', '', null],
     ['never from EndToEndId, which is the customer’s', '', '<EndToEndId>X</EndToEndId>', null],
-  ])('has the reference %s', async (_, more, refs, reference) => {
+  ])('takes the right reference: %s', async (_, more, refs, reference) => {
     const events = await read({ more, details: `<TxDtls><Refs>${refs}</Refs></TxDtls>` });
     expect(entries(events)).toMatchObject([{ reference }]);
   });
 
-  it('is described by remittance information, reference and notes, without repeating one', async () => {
+  it('is described by remittance information, reference and notes, without repeated texts', async () => {
     const details = `<TxDtls><RmtInf><Ustrd>Rent
       March</Ustrd><Ustrd>Flat &lt;4&gt;</Ustrd><Strd><CdtrRefInf><Ref>RF18</Ref></CdtrRefInf></Strd></RmtInf>
       <AddtlTxInf>Standing order</AddtlTxInf></TxDtls>`;
@@ -170,13 +170,13 @@ describe('an entry', () => {
     expect(entries(await read({ more }))).toMatchObject([{ description: 'Rent March' }]);
   });
 
-  it('has a description of at most 4,000 characters, none of them cut in half', async () => {
+  it('has a description of at most 4,000 characters, with no character cut in half', async () => {
     const details = `<TxDtls><RmtInf><Ustrd>a${'😀'.repeat(3_000)}</Ustrd></RmtInf></TxDtls>`;
     const [entry] = entries(await read({ details }));
     expect(entry?.description).toBe(`a${'😀'.repeat(1_999)}`);
   });
 
-  it('has a name that does not grow with the number of elements within it', async () => {
+  it('has a name with a size limit, even when the name holds many elements', async () => {
     const name = 'x'.repeat(1_000);
     const details = `<TxDtls><RltdPties><Dbtr><Nm>${`${name}<b/>`.repeat(1_000)}</Nm></Dbtr></RltdPties></TxDtls>`;
     const [entry] = entries(await read({ details }));

@@ -4,7 +4,7 @@ import { entries, ntry, ofType, parse, statement } from './events.ts';
 
 const inside = (text: string) => statement(`${ntry()}\n${text}${ntry()}`);
 
-describe('the rest of a file is not read, and what was read before is kept', () => {
+describe('the reader of a CAMT file', () => {
   it.each([
     ['an entity', inside('<AddtlStmtInf>&bank;</AddtlStmtInf>'), 'an entity is not allowed'],
     ['an entity in an attribute', inside('<a b="&bank;"/>'), 'an entity is not allowed'],
@@ -17,7 +17,7 @@ describe('the rest of a file is not read, and what was read before is kept', () 
     ['a comment that is too long', inside(`<!--${'x'.repeat(65_600)}--><a/>`), '64 KiB'],
     ['an attribute that is too long', inside(`<a b="${'x'.repeat(65_600)}"/>`), '64 KiB'],
     ['a comment without an end', inside('<!-- '), 'not well-formed'],
-  ])('after %s', async (_, text, reason) => {
+  ])('stops at %s, and keeps the entry before it', async (_, text, reason) => {
     for (const lengths of [[], [40, 1, 1, 30_000, 60_000]]) {
       const events = await parse(text, lengths);
       expect(entries(events)).toHaveLength(1);
@@ -31,19 +31,19 @@ describe('the rest of a file is not read, and what was read before is kept', () 
     ['a DTD', `<!DOCTYPE Document>${statement(ntry())}`],
     ['a DTD with entities', `<!DOCTYPE d [<!ENTITY a "1"><!ENTITY b "&a;&a;">]>${statement('&b;')}`],
     ['a DTD of another file', `<!DOCTYPE d SYSTEM "file:///etc/passwd">${statement(ntry())}`],
-  ])('after %s', async (_, text) => {
+  ])('refuses a file with %s', async (_, text) => {
     expect(await parse(text)).toEqual([
       { type: 'issue', line: 1, path: 'Document', message: expect.stringContaining('DTD') },
     ]);
   });
 
-  it('after a second document', async () => {
+  it('stops at a second document, and keeps the entry before it', async () => {
     const events = await parse(statement(ntry()) + statement(ntry()));
     expect(entries(events)).toHaveLength(1);
     expect(ofType(events, 'issue')).toHaveLength(1);
   });
 
-  it('with the line at which that is', async () => {
+  it('reports the line from which the file is not read', async () => {
     const events = await parse(`\n\n${statement(`\n${ntry()}\n</Ntry>`)}`);
     const issue = { line: 5, message: expect.stringContaining('not read from line 5 on') };
     expect(ofType(events, 'issue')).toMatchObject([issue]);
@@ -55,7 +55,7 @@ describe('the rest of a file is not read, and what was read before is kept', () 
     ['endless attributes', '<a ', 'b'],
     ['endless nesting', '', '<a>'],
     ['an endless list of text and comments', '<a>', 'x<!-- -->'],
-  ])('even if it is %s', async (_, begin, repeated) => {
+  ])('stops early at %s', async (_, begin, repeated) => {
     let parts = 0;
     async function* endless() {
       yield begin;
@@ -71,7 +71,7 @@ describe('the rest of a file is not read, and what was read before is kept', () 
   });
 });
 
-describe('a file is read', () => {
+describe('a CAMT file', () => {
   it.each([
     [
       'predefined entities and character references',
@@ -81,7 +81,7 @@ describe('a file is read', () => {
     ['CDATA', '<AddtlNtryInf>A <![CDATA[<&>]]> B</AddtlNtryInf>', 'A <&> B'],
     ['a comment in a text', '<AddtlNtryInf>A<!-- x -->B</AddtlNtryInf>', 'AB'],
     ['a processing instruction', '<?x y?><AddtlNtryInf>A</AddtlNtryInf>', 'A'],
-  ])('with %s', async (_, more, description) => {
+  ])('is read with %s', async (_, more, description) => {
     expect(entries(await parse(statement(ntry({ more }))))).toMatchObject([{ description }]);
   });
 
@@ -93,7 +93,7 @@ describe('a file is read', () => {
     ['a byte order mark', `\uFEFF<?xml version="1.0"?>${statement(ntry())}`],
     ['an encoding that it no longer has', `<?xml version="1.0" encoding="ISO-8859-9"?>${statement(ntry())}`],
     ['Windows line ends', statement(`\r\n${ntry()}\r\n`)],
-  ])('with %s', async (_, text) => {
+  ])('is read with %s', async (_, text) => {
     const events = await parse(text);
     expect(entries(events)).toHaveLength(1);
     expect(ofType(events, 'issue')).toEqual([]);

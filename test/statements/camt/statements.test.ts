@@ -14,28 +14,34 @@ async function ends(content: string) {
   };
 }
 
-describe('the number of a statement', () => {
+describe('the number of a CAMT statement', () => {
   it.each([
     ['<Id>A</Id><ElctrncSeqNb>7</ElctrncSeqNb><LglSeqNb>70</LglSeqNb>', '7'],
     ['<Id>A</Id><LglSeqNb>70</LglSeqNb>', '70'],
     ['<Id>A</Id>', 'A'],
-  ])('is its electronic or legal sequence number, or its id: %s', async (content, number) => {
-    const [found] = ofType(await parse(statement(content)), 'statement');
-    expect(found?.identity.number).toBe(number);
-  });
+  ])(
+    'is its electronic sequence number, else its legal sequence number, else its id: %s',
+    async (content, number) => {
+      const [found] = ofType(await parse(statement(content)), 'statement');
+      expect(found?.identity.number).toBe(number);
+    },
+  );
 });
 
-describe('a message', () => {
+describe('a CAMT message', () => {
   it.each([
     ['camt.053', 'BkToCstmrStmt', 'Stmt', 'final'],
     ['camt.052', 'BkToCstmrAcctRpt', 'Rpt', 'interim'],
     ['camt.054', 'BkToCstmrDbtCdtNtfctn', 'Ntfctn', 'interim'],
     ['camt.052 of version 01', 'BkToCstmrAcctRptV01', 'Rpt', 'interim'],
-  ])('%s has statements of its kind', async (_, message, name, kind) => {
-    const events = await parse(statement(ntry(), { message, name }));
-    expect(events.map(({ type }) => type)).toEqual(['statement', 'entry', 'end']);
-    expect(events).toMatchObject([{ kind }, {}, {}]);
-  });
+  ])(
+    'of the type %s has final or interim statements as the type requires',
+    async (_, message, name, kind) => {
+      const events = await parse(statement(ntry(), { message, name }));
+      expect(events.map(({ type }) => type)).toEqual(['statement', 'entry', 'end']);
+      expect(events).toMatchObject([{ kind }, {}, {}]);
+    },
+  );
 
   it.each(['02', '03', '04', '05', '06', '07', '08', '09', '10', '11', '12', '13'])(
     'of version %s is read, with and without prefixes',
@@ -50,14 +56,14 @@ describe('a message', () => {
     },
   );
 
-  it('is read by its elements, whatever its namespace says', async () => {
+  it('is read by its elements, whatever its namespace is', async () => {
     const report = statement(ntry(), { message: 'BkToCstmrAcctRpt', name: 'Rpt' });
     const events = await parse(report.replace('<Document>', '<Document xmlns="…camt.053.001.02">'));
     expect(ofType(events, 'statement')).toMatchObject([{ kind: 'interim' }]);
     expect(entries(events)).toHaveLength(1);
   });
 
-  it('may stand in an envelope', async () => {
+  it('may be inside an envelope', async () => {
     expect(entries(await parse(`<E><AppHdr/><Body>${statement(ntry())}</Body></E>`))).toHaveLength(1);
   });
 
@@ -71,12 +77,12 @@ describe('a message', () => {
     ],
     ['that is empty', '', 'must contain a root element'],
     ['that is blank', ' \n\n ', 'must contain a root element'],
-  ])('%s is an issue', async (_, text, message) => {
+  ])('%s gives an issue', async (_, text, message) => {
     const events = await parse(text);
     expect(events).toMatchObject([{ type: 'issue', message: expect.stringContaining(message) }]);
   });
 
-  it('has statements of several accounts, each with its own lines', async () => {
+  it('may have statements of several accounts, each with its own line numbers', async () => {
     const stmt = (iban: string, content = '') =>
       `<Stmt><Acct><Id><IBAN>${iban}</IBAN></Id></Acct>\n${content}</Stmt>\n`;
     const events = await parse(
@@ -92,7 +98,7 @@ describe('a message', () => {
   });
 });
 
-describe('a statement', () => {
+describe('a CAMT statement', () => {
   it('names its account', async () => {
     const account =
       '<Acct><Id><IBAN>de89 3704 0044 0532 0130 00</IBAN></Id><Ccy>EUR</Ccy>' +
@@ -111,7 +117,7 @@ describe('a statement', () => {
     expect(ofType(await parse(statement(content)), 'statement')).toMatchObject([{ account: { currency } }]);
   });
 
-  it('has its balances and no entries', async () => {
+  it('without entries has its balances', async () => {
     expect(await ends(bal('OPBD', '5') + bal('CLBD', '7.50', { dc: 'DBIT' }))).toEqual({
       opening: { amount: 500n, date: '2026-03-02' },
       closing: { amount: -750n, date: '2026-03-02' },

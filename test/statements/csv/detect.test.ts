@@ -4,7 +4,7 @@ import { testProfile } from '../profiles/profile.fixture.ts';
 
 const HEADING = 'Date;Amount;Text;Balance\n';
 
-describe('detection', () => {
+describe('the detection of a CSV profile', () => {
   const narrow = { ...testProfile(), name: 'narrow' };
   const wide = {
     ...testProfile({ heading: ['Date', 'Amount', 'Text', 'Balance', 'Code'] }),
@@ -15,12 +15,12 @@ describe('detection', () => {
     expect(detectProfile(`Account;1\n\n${HEADING}01.02`, [narrow])?.name).toBe('narrow');
   });
 
-  it('takes the profile with more headings', () => {
+  it('chooses the profile with more headings', () => {
     expect(detectProfile('Date;Amount;Text;Balance;Code\n', [narrow, wide])?.name).toBe('wide');
     expect(detectProfile(HEADING, [narrow, wide])?.name).toBe('narrow');
   });
 
-  it('is undecided between two with the same headings', () => {
+  it('chooses no profile when two have the same headings', () => {
     expect(detectProfile(HEADING, [narrow, { ...narrow, name: 'twin' }])).toBeNull();
   });
 

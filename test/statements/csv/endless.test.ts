@@ -3,7 +3,7 @@ import { createCsvParser } from '../../../src/statements/csv/parse.ts';
 import { collect, entriesOf } from '../profiles/events.ts';
 import { testProfile } from '../profiles/profile.fixture.ts';
 
-it('a CSV file of one endless line, or one open quotation mark, ends with issues', async () => {
+it('a CSV file with an endless line or an endless open quotation mark ends with issues', async () => {
   const parser = createCsvParser(testProfile());
   async function* endless(part: string) {
     yield 'Date;Amount;Text;Balance\n';

@@ -31,7 +31,7 @@ const INDICATED = {
   },
 };
 
-describe('rows of a CSV file', () => {
+describe('the CSV parser', () => {
   it.each<[string, string, Record<string, unknown>, string[]]>([
     [
       'CR LF, LF, CR and CR CR LF end a line; blank lines are skipped',
@@ -231,7 +231,7 @@ describe('rows of a CSV file', () => {
       { quote: null },
       ['2026-02-01 Credit 1.00 | "a'],
     ],
-  ])('%s', async (_, text, changes, expected) => {
+  ])('reads rows correctly: %s', async (_, text, changes, expected) => {
     expect(await read(text, changes)).toEqual(expected);
   });
 });

@@ -9,14 +9,14 @@ const HEADING = 'Date;Amount;Text;Balance\n';
 const parse = (text: string, changes: Record<string, unknown> = {}) =>
   collect(createCsvParser(testProfile(changes))(inParts(text)));
 
-describe('statements of a CSV file', () => {
+describe('a CSV file', () => {
   const BY_ACCOUNT = {
     heading: ['Account', 'Date', 'Amount'],
     columns: { date: 'Date', amount: 'Amount' },
     account: { number: { column: 'Account' } },
   };
 
-  it('each account of a column has its statement', async () => {
+  it('has one statement for each account of its account column', async () => {
     const events = await parse(
       'Account;Date;Amount\n"broken\nTR33 0006 1005 1978 6457 8413 26;01.02.2026;1,00\n;02.02.2026;2,00\n123;03.02.2026;3,00\n',
       BY_ACCOUNT,
@@ -28,7 +28,7 @@ describe('statements of a CSV file', () => {
     ).toEqual(['TR330006100519786457841326', 'issue', 'entry', 'entry', 'end', '123', 'entry', 'end']);
   });
 
-  it('a table without rows is a statement of the account above it', async () => {
+  it('whose table has no rows has a statement of the account above the table', async () => {
     const events = await parse(`Account: 12 345\n${HEADING}`, { account: { number: { label: 'Account' } } });
     expect(events).toEqual([
       {
@@ -43,7 +43,7 @@ describe('statements of a CSV file', () => {
     ]);
   });
 
-  it('balances stand above and below the table, and a movement that begins like them is a movement', async () => {
+  it('takes balances above and below the table, and keeps a movement whose text begins like a balance', async () => {
     const events = await parse(
       `Opening balance;10,00;01.02.2026\n${HEADING}02.02.2026;5,00;Closing balance;15,00\nClosing balance on 28.02.2026:;;15,00 EUR\n`,
       {
@@ -57,7 +57,7 @@ describe('statements of a CSV file', () => {
     expect(events.at(-1)).toEqual({ type: 'end', line: 4, closing: { amount: 1500n, date: '2026-02-28' } });
   });
 
-  it('a balance row without an amount is a warning', async () => {
+  it('with a balance row without an amount has a warning', async () => {
     const events = await parse(`${HEADING}Saldo;?\n`, { closingBalance: { label: 'Saldo' } });
     expect(events).toContainEqual({
       type: 'warning',
@@ -66,7 +66,7 @@ describe('statements of a CSV file', () => {
     });
   });
 
-  it('an empty file has no heading', async () => {
+  it('that is empty has an issue', async () => {
     expect((await parse('')).map(({ type }) => type)).toEqual(['issue']);
   });
 });

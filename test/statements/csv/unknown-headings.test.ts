@@ -13,33 +13,33 @@ const far = {
 };
 const explain = (start: string, profiles = [far, profile]) => explainHeadings(readTables(start), profiles);
 
-describe('a table without a profile', () => {
-  it('is told its headings, and which profiles come nearest', () => {
+describe('the error for a table without a profile', () => {
+  it('names the headings of the file and the nearest profile', () => {
     expect(explain('Account;1\n\nDate;Amount;Text;Ref\n01.02.2026;1;a;b\n')).toBe(
       'The headings of the file fit no profile: "Date", "Amount", "Text", "Ref". Nearest: near, which also needs "Balance". docs/formats/csv.md says how to write a profile',
     );
   });
 
-  it('is told when only what separates the columns is another', () => {
+  it('says that only the delimiter differs from the nearest profile', () => {
     expect(explain('Date,Amount,Text,Balance\n01.02.2026,1,a,2\n')).toContain(
       'Nearest: near, whose columns are separated by ";" and not by ",".',
     );
   });
 
-  it('names no profile when none is near', () => {
+  it('names no profile when no profile is near', () => {
     expect(explain('Tarih;Tutar;Bakiye\n01.02.2026;1;2\n')).toBe(
       'The headings of the file fit no profile: "Tarih", "Tutar", "Bakiye". docs/formats/csv.md says how to write a profile',
     );
   });
 
-  it('names those that fit when several do', () => {
+  it('names all profiles that fit when several fit', () => {
     const twin = { ...profile, name: 'twin' };
     expect(explain('Date;Amount;Text;Balance\n', [profile, twin])).toBe(
       'The headings of the file fit several profiles: near, twin. To choose one, send profile=NAME with the file',
     );
   });
 
-  it('stays short enough to be stored, however many and long the headings are', () => {
+  it('stays short enough to be stored, for any number and length of headings', () => {
     const long = 'x'.repeat(300);
     const heading = Array.from({ length: 200 }, (_, at) => `${at}${long}`);
     const profiles = Array.from({ length: 5 }, (_, at) => ({
@@ -60,7 +60,7 @@ describe('a table without a profile', () => {
   });
 });
 
-describe('a table is told from other files', () => {
+describe('the check whether a file is a table', () => {
   it.each<[string, string, boolean]>([
     ['rows of three columns', 'a;b;c\n1;2;3\n', true],
     ['a table below a title', 'Account statement\n\na,b,c\n1,2,3\n', true],
@@ -71,7 +71,7 @@ describe('a table is told from other files', () => {
     ['a page', '<p>a, b, c</p>\n<p>d, e, f</p>\n', false],
     ['noise', 'a;b;c\u0000\n1;2;3\n', false],
     ['nothing', '', false],
-  ])('%s', (_, start, expected) => {
+  ])('decides correctly for %s', (_, start, expected) => {
     expect(looksLikeTable(start)).toBe(expected);
   });
 });

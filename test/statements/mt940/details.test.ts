@@ -6,8 +6,8 @@ const readText = (...lines: string[]) => {
   return readOne(':61:2611021102C1,00NTRFNONREF', `:86:${first}`, ...rest);
 };
 
-describe('sub-fields', () => {
-  it('name, account and remittance information', async () => {
+describe('sub-fields of an MT940 :86:', () => {
+  it('give the name, account and remittance information', async () => {
     const text = '166?00GUTSCHRIFT?109800?20Rechnung 4711?3012345678?310011223344?32Erika?33Muster?34000';
     expect(await readText(text)).toMatchObject({
       description: 'Rechnung 4711',
@@ -18,7 +18,7 @@ describe('sub-fields', () => {
   });
 
   it.each(['?', '~', '^', '<', '>', '@', '&', '#', '|', '$', '!', '/'])(
-    'separated by %s',
+    'may be separated by %s',
     async (separator) => {
       const text = '020?00ZLECENIE?20Faktura 1?31DE02120300000000202051?32Jan Nowak'.replaceAll(
         '?',
@@ -33,19 +33,19 @@ describe('sub-fields', () => {
     },
   );
 
-  it('without a transaction code', async () => {
+  it('are read without a transaction code', async () => {
     expect(await readText('?20Faktura 1?32Jan Nowak')).toMatchObject({
       description: 'Faktura 1',
       name: 'Jan Nowak',
     });
   });
 
-  it('a full sub-field continues in the next one, a shorter one was a line', async () => {
+  it('continue in the next sub-field when full, and end a line when shorter', async () => {
     const full = `${'x'.repeat(20)} Rechnu`;
     expect((await readText(`166?20${full}?21ng 1?22Danke`)).description).toBe(`${full}ng 1 Danke`);
   });
 
-  it('lines are cut anywhere, also within a sub-field’s number', async () => {
+  it('are read from lines that are cut anywhere, even within a sub-field’s number', async () => {
     const entry = await readText(
       '159?00RETOURE?100399?20EREF+TFNR 40005 00005?21MTLG:Grund nicht s',
       'pezifizie?2',
@@ -57,12 +57,12 @@ describe('sub-fields', () => {
     });
   });
 
-  it('a line that lost the blank at its end gets it back', async () => {
+  it('get back the blank that a line lost at its end', async () => {
     const line = '166?20Zahlung?32Erika Muster?33'.padEnd(58, 'x');
     expect((await readText(`${line} Hotel`, 'Garni')).name).toMatch(/Hotel Garni$/);
   });
 
-  it('each sub-field on a line', async () => {
+  it('may stand on a line each', async () => {
     expect(await readText('020?00VIREMENT', '?20Facture', '?21numero 1', '?32ACME')).toMatchObject({
       description: 'Facture numero 1',
       name: 'ACME',
@@ -82,11 +82,11 @@ describe('sub-fields', () => {
     ['without any, the booking text is', '?00ENTGELT?109800', 'ENTGELT'],
     ['continued in ?60 to ?63', '?20eins?29zwei?32Name?60drei?63vier', 'eins zwei drei vier'],
     ['a separator in the text', '?20Really?21?20 EUR?x', 'Really ?20 EUR?x'],
-  ])('%s', async (_, text, description) => {
+  ])('give the right description: %s', async (_, text, description) => {
     expect((await readText(`166${text}`)).description).toBe(description);
   });
 
-  it('ABWA+ is the name and IBAN+ the account where ?31 and ?32 are missing', async () => {
+  it('give the name from ABWA+ and the account from IBAN+ when ?31 and ?32 are missing', async () => {
     const text = '166?20SVWZ+Miete?21ABWA+Erika Muster?22IBAN+DE02120300000000202051 BIC+BYLADEM1001';
     expect(await readText(text)).toMatchObject({
       description: 'Miete',
@@ -95,14 +95,14 @@ describe('sub-fields', () => {
     });
   });
 
-  it('an IBAN in ?38 beside a number in ?31', async () => {
+  it('give the IBAN of ?38 beside the number of ?31', async () => {
     const entry = await readText('020~20Faktura~31123456789~32Jan~38PL61109010140000071219812874');
     expect(entry).toMatchObject({ opponentId: '123456789', opponentIban: 'PL61109010140000071219812874' });
   });
 });
 
-describe('slash tags', () => {
-  it('of ABN AMRO, cut within a word', async () => {
+describe('slash tags of an MT940 :86:', () => {
+  it('are read from ABN AMRO, even when a line end cuts a word', async () => {
     const entry = await readText(
       '/TRTP/SEPA OVERBOEKING/IBAN/NL91ABNA0417164300/BIC/ABNANL2A/NAME/',
       'J JANSEN EN P PIETERSEN/REMI/FACTUUR 1/2 VAN MEI, BETAALD PER OVE',
@@ -116,12 +116,12 @@ describe('slash tags', () => {
     });
   });
 
-  it('of Rabobank', async () => {
+  it('are read from Rabobank', async () => {
     const entry = await readText('/EREF/E1/BENM//NAME/JOHN DOE/REMI/Reference 1/ISDT/2026-11-02');
     expect(entry).toMatchObject({ description: 'Reference 1', name: 'JOHN DOE' });
   });
 
-  it('of ING', async () => {
+  it('are read from ING', async () => {
     const entry = await readText(
       '/EREF/E1//CNTP/NL32INGB0000012345/INGBNL2A/ING BANK NV/AMSTERDAM///REMI/USTD//Factuur 1/',
     );
@@ -132,11 +132,11 @@ describe('slash tags', () => {
     });
   });
 
-  it('without remittance information the description is the text', async () => {
+  it('leave the whole text as the description when they have no remittance information', async () => {
     expect((await readText('/TRTP/GEA/NAME/ATM')).description).toBe('/TRTP/GEA/NAME/ATM');
   });
 
-  it('an account that is no IBAN', async () => {
+  it('give an account number that is not an IBAN', async () => {
     expect(await readText('/IBAN/0417164300/NAME/X/REMI/Y')).toMatchObject({
       opponentId: '0417164300',
       opponentIban: null,
@@ -144,7 +144,7 @@ describe('slash tags', () => {
   });
 });
 
-describe('free text', () => {
+describe('the free text of an MT940 :86:', () => {
   it.each([
     ['short lines are lines', ['one', 'two'], 'one two'],
     ['a full line continues', [`${'x'.repeat(61)} Rec`, 'hnung'], `${'x'.repeat(61)} Rechnung`],
@@ -160,18 +160,18 @@ describe('free text', () => {
     ['nothing', [''], null],
     ['a date with slashes', ['061/05-2026 Rent'], '061/05-2026 Rent'],
     ['SVWZ+ in free text', ['EREF+1 SVWZ+Rent IBAN+X'], 'Rent'],
-  ])('%s', async (_, lines, description) => {
+  ])('becomes the description: %s', async (_, lines, description) => {
     const { description: found } = await readText(...lines);
     expect(found).toBe(description);
   });
 
-  it('several :86: belong to one entry', async () => {
+  it('of several :86: belongs to one entry', async () => {
     expect((await readText('Terugboeking', ':86:NIET AKKOORD', ':86:JUNI')).description).toBe(
       'Terugboeking NIET AKKOORD JUNI',
     );
   });
 
-  it('account and name before an empty line (ASN, SNS)', async () => {
+  it('gives the account and name before an empty line (ASN, SNS)', async () => {
     expect(await readText('NL47INGB9999999999 hr paulissen', '', 'Betaling sieraden', '', '')).toMatchObject({
       description: 'Betaling sieraden',
       name: 'hr paulissen',
@@ -181,7 +181,7 @@ describe('free text', () => {
     expect(entry).toMatchObject({ description: 'test', opponentId: '0987654321', reference: null });
   });
 
-  it('REK: and NAAM: on a line (Knab)', async () => {
+  it('gives the account and name of REK: and NAAM: (Knab)', async () => {
     expect(await readText('FACTUUR 1', 'REK: NL65INGB0123456789/NAAM: PICQER B.V.')).toMatchObject({
       description: 'FACTUUR 1',
       name: 'PICQER B.V.',
@@ -189,7 +189,7 @@ describe('free text', () => {
     });
   });
 
-  it(':NS: with numbered lines', async () => {
+  it('is read from the numbered lines of :NS:', async () => {
     const entry = await readOne(
       ':61:261102C1,00S051',
       ':NS:01Rechnung 1',

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { read, readOne, statement } from './read.ts';
 
-describe('the direction and the amount of :61:', () => {
+describe('the direction and amount of an MT940 :61:', () => {
   it.each([
     ['a credit', ':61:2611021102C10,00NTRFNONREF', 'Credit', 1000n],
     ['a debit', ':61:2611021102D10,00NTRFNONREF', 'Debit', 1000n],
@@ -18,11 +18,11 @@ describe('the direction and the amount of :61:', () => {
     ['leading zeros', ':61:261102D000000000025,00N102EREF', 'Debit', 2500n],
     ['no digit before the comma', ':61:261102D,42NTRFNONREF', 'Debit', 42n],
     ['the largest amount', ':61:261102D999999999999999999,99NTRF', 'Debit', 10n ** 20n - 1n],
-  ])('%s', async (_, line, dc, amount) => {
+  ])('are read: %s', async (_, line, dc, amount) => {
     expect(await readOne(line)).toMatchObject({ dc, amount, status: 'booked' });
   });
 
-  it('expected entries (EC, ED) are pending', async () => {
+  it('mark an entry as pending when it is expected (EC, ED)', async () => {
     const { entries } = await read(statement(':61:261102EC1,00NTRFX', ':61:261102ED1,00NTRFX'));
     expect(entries).toMatchObject([
       { status: 'pending', dc: 'Credit' },
@@ -31,7 +31,7 @@ describe('the direction and the amount of :61:', () => {
   });
 });
 
-describe('the date of :61:', () => {
+describe('the date of an MT940 :61:', () => {
   it.each([
     ['the entry date is the booking date', '2611021103', '2026-11-03'],
     ['without one, the value date is', '261102', '2026-11-02'],
@@ -44,14 +44,14 @@ describe('the date of :61:', () => {
     ['the value date 30 February does not matter', '1602300301', '2016-03-01'],
     ['1980 to 1999', '991231', '1999-12-31'],
     ['2000 to 2079', '791231', '2079-12-31'],
-  ])('%s', async (_, dates, date) => {
+  ])('is chosen by the rule: %s', async (_, dates, date) => {
     expect((await readOne(`:61:${dates}C1,00NTRFNONREF`)).date).toBe(date);
   });
 
   it.each([
     ['an entry on 31 November is on the 30th', '2611301131', '2026-11-30', '1131'],
     ['a value on 30 February is on the 28th', '270230', '2027-02-28', '270230'],
-  ])('%s, with a warning', async (_, dates, date, found) => {
+  ])('is corrected with a warning: %s', async (_, dates, date, found) => {
     const { entries, issues, warnings } = await read(statement(`:61:${dates}C1,00NTRFNONREF`));
     expect(entries).toMatchObject([{ date }]);
     expect(issues).toEqual([]);
@@ -61,7 +61,7 @@ describe('the date of :61:', () => {
   });
 });
 
-describe('the code and the references of :61:', () => {
+describe('the code and references of an MT940 :61:', () => {
   it.each([
     ['both references: the bank’s counts', 'NTRFCUSTOMER-1//BANK-1', 'NTRF', 'BANK-1'],
     ['only the owner’s', 'NTRFCUSTOMER-1', 'NTRF', 'CUSTOMER-1'],
@@ -75,28 +75,28 @@ describe('the code and the references of :61:', () => {
     ['a type with blanks', 'S   ', 'S', null],
     ['a type that SWIFT does not know', 'MCI0NONREF', 'MCI0', null],
     ['first hint', 'FMSC01916', 'FMSC', '01916'],
-  ])('%s', async (_, text, code, reference) => {
+  ])('are read: %s', async (_, text, code, reference) => {
     expect(await readOne(`:61:2611021102C1,00${text}`)).toMatchObject({ code, reference });
   });
 
-  it('a bank reference may stand on the next line', async () => {
+  it('may have the bank reference on the next line', async () => {
     const entry = await readOne(':61:2611021102D98,54FMSC20120418003117', '//CLT-1205389307', ':86:Card');
     expect(entry).toMatchObject({ reference: 'CLT-1205389307', description: 'Card' });
   });
 
-  it('a name may stand behind a reference that is padded to 16 characters', async () => {
+  it('may be followed by a name after a reference padded to 16 characters', async () => {
     const entry = await readOne(':61:261102D1,00N0600733959555      ACME B.V.', ':86:Invoice');
     expect(entry).toMatchObject({ reference: '0733959555', name: 'ACME B.V.', description: 'Invoice' });
   });
 
-  it('an IBAN is the counterparty’s account and no reference', async () => {
+  it('leave an IBAN to the counterparty’s account', async () => {
     const inLine = await readOne(':61:261102D1,00NOVBNL56ASNB9999999999', ':86:Betaling');
     expect(inLine).toMatchObject({ reference: null, opponentIban: 'NL56ASNB9999999999' });
     const below = await readOne(':61:261102D1,00N102EREF', 'NL70ABNA0987654321', ':86:Betaling');
     expect(below).toMatchObject({ reference: null, opponentIban: 'NL70ABNA0987654321' });
   });
 
-  it('supplementary details are the description of an entry without text', async () => {
+  it('may be followed by supplementary details, which describe an entry without text', async () => {
     const alone = await readOne(':61:261102C1,00NMSCNONREF', 'Deposit', 'in cash');
     expect(alone.description).toBe('Deposit in cash');
     const beside = await readOne(':61:261102C1,00NMSCNONREF', 'Deposit', ':86:Counter 7');
@@ -104,7 +104,7 @@ describe('the code and the references of :61:', () => {
   });
 });
 
-describe('a :61: that cannot be read', () => {
+describe('an unreadable MT940 :61:', () => {
   const ALLOWED =
     'YYMMDD, MMDD, one of C, D, RC, RD, EC, ED, an amount such as 1234,56 and a type such as NTRF are allowed';
   const AMOUNT = 'an amount such as 1234,56 or 1234, is allowed';
@@ -136,7 +136,7 @@ describe('a :61: that cannot be read', () => {
       'date',
       'the date is "2611021332": YYMMDD, or YYMMDDMMDD, is allowed',
     ],
-  ])('%s', async (_, text, path, message) => {
+  ])('gives one issue, and the next entry is read: %s', async (_, text, path, message) => {
     const { entries, issues, warnings } = await read(
       statement(`:61:${text}`, ':86:of the bad one', ':61:261102C1,00NTRFGOOD', ':86:of the good one'),
     );

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { read, readParts } from './read.ts';
 
-describe('limits', () => {
-  it('a line without an end: the entry is read, its text is cut, one warning', async () => {
+describe('an MT940 entry', () => {
+  it('with an endless line is read with its text cut, and has one warning', async () => {
     const parts = async function* () {
       yield ':20:X\n:25:1\n:60F:C261101EUR1,00\n:61:261101C1,00NTRF\n:86:';
       for (let part = 0; part < 100; part += 1) yield 'x'.repeat(100_000);
@@ -17,7 +17,7 @@ describe('limits', () => {
     expect(ends).toMatchObject([{ line: 7, closing: { amount: 200n } }]);
   });
 
-  it('a text without an end: many lines, and many fields', async () => {
+  it('with endless lines or fields is read with its text cut, and has one warning', async () => {
     for (const line of ['xxxxxxxx\n', '\n', ':86:xxxxxxxx\n']) {
       const { entries, warnings } = await read(
         `:61:261101C1,00NTRF\n:86:\n${line.repeat(100_000)}:62F:C261101EUR2,00`,

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { read, statement } from './read.ts';
 
-describe('the account', () => {
+describe('the account in :25: of an MT940 statement', () => {
   it.each([
     ['an IBAN', ':25:DE02120300000000202051', { iban: 'DE02120300000000202051' }],
     ['with blanks and small letters', ':25:de02 1203 0000 0000 2020 51', { iban: 'DE02120300000000202051' }],
@@ -32,7 +32,7 @@ describe('the account', () => {
       { iban: 'NL91ABNA0417164300', bank: 'ABNANL2A' },
     ],
     ['nothing', ':25:', {}],
-  ])('%s', async (_, field, account) => {
+  ])('is read: %s', async (_, field, account) => {
     const { statements } = await read(`:20:X\r\n${field}\r\n:62F:C261130EUR1,00\r\n-`);
     const [found] = statements;
     expect({ ...found?.account, currency: null }).toEqual({
@@ -45,7 +45,7 @@ describe('the account', () => {
   });
 });
 
-describe('balances', () => {
+describe('the balances of an MT940 statement', () => {
   it.each([
     ['credit', ':60F:C261101EUR1234,56', 123456n],
     ['debit', ':60F:D261101EUR1234,56', -123456n],
@@ -53,13 +53,13 @@ describe('balances', () => {
     ['leading zeros', ':60F:C180410TRY0000000000000000,00', 0n],
     ['a point before two digits', ':60F:C090506EUR1211771.46', 121177146n],
     ['no currency', ':60M:C020315105000,00', 10500000n],
-  ])('%s', async (_, field, amount) => {
+  ])('are read: %s', async (_, field, amount) => {
     const { statements, warnings } = await read(`:20:X\n:25:1\n${field}\n:62F:C261130EUR1,00`);
     expect(statements[0]?.opening?.amount).toBe(amount);
     expect(warnings.filter(({ line }) => line === 3)).toEqual([]);
   });
 
-  it('a closing balance on 31 November is read as of the 30th, with a warning', async () => {
+  it('include a closing balance on 31 November, read as of the 30th with a warning', async () => {
     const { entries, ends, warnings } = await read(
       ':20:X\n:25:1\n:60F:C261101EUR1,00\n:61:261102C1,00NTRF\n:62F:C261131EUR2,00\n-',
     );
@@ -80,7 +80,7 @@ describe('balances', () => {
     ['no amount', ':62F:C261130EUR'],
     ['a point of thousands', ':62F:C261130EUR1.000,00'],
     ['something behind it', ':62F:C261130EUR1,00x'],
-  ])('a closing balance that cannot be read is a warning: %s', async (_, field) => {
+  ])('leave out an unreadable closing balance, with a warning: %s', async (_, field) => {
     const { entries, ends, warnings } = await read(
       `:20:X\n:25:1\n:60F:C261101EUR1,00\n:61:261102C1,00NTRF\n${field}\n-`,
     );
@@ -89,7 +89,7 @@ describe('balances', () => {
     expect(warnings).toMatchObject([{ line: 5, message: expect.stringContaining(':62F: is "') }]);
   });
 
-  it('a closing balance in another currency is a warning', async () => {
+  it('have a warning when the closing balance is in another currency', async () => {
     const { warnings } = await read(':20:X\n:25:1\n:60F:C261101EUR1,00\n:62F:C261130TRY1,00\n-');
     expect(warnings).toMatchObject([
       { message: expect.stringContaining('is in TRY, and the statement in EUR') },
@@ -97,7 +97,7 @@ describe('balances', () => {
   });
 });
 
-describe('statements in a file', () => {
+describe('an MT940 file', () => {
   const first = ':20:A\n:25:111\n:60F:C261101EUR1,00\n:61:261101C1,00NTRFA1\n:62F:C261101EUR2,00';
   const second = ':20:B\n:25:222\n:60F:C261101EUR5,00\n:61:261101C1,00NTRFB1\n:62F:C261101EUR6,00';
   const envelope = '{1:F01ABCDTRISAXXX0000000000}{2:O9401200261101ABCDTRISAXXX00000000002611011200N}{4:';
@@ -124,7 +124,7 @@ describe('statements in a file', () => {
       'with information behind the closing balance',
       `${first}\n:64:C261101EUR2,00\n:65:C261102EUR2,00\n:86:Info\n-\n${second}`,
     ],
-  ])('%s', async (_, text) => {
+  ])('with two statements is read: %s', async (_, text) => {
     for (const lineEnd of ['\n', '\r\n', '\r']) {
       const { statements, entries, issues, warnings, ends } = await read(text.replaceAll('\n', lineEnd));
       expect(statements).toMatchObject([
@@ -140,7 +140,7 @@ describe('statements in a file', () => {
     }
   });
 
-  it('intermediate balances, in messages of their own and within one', async () => {
+  it('may have intermediate balances, between messages and within one message', async () => {
     const page = ':60F:C261101EUR1,00\n:61:261101C1,00NTRFA\n:62M:C261101EUR2,00';
     const next = ':60M:C261101EUR2,00\n:61:261101C1,00NTRFB\n:62F:C261101EUR3,00';
     for (const between of ['\n-\n:20:X\n:25:1\n:28C:1/2\n', '\n:28C:1/2\n', '\n']) {
@@ -156,24 +156,24 @@ describe('statements in a file', () => {
     }
   });
 
-  it('without entries', async () => {
+  it('without entries gives a statement without entries', async () => {
     const { events } = await read(':20:X\n:25:1\n:60F:C261101EUR1,00\n:62F:C261101EUR1,00');
     expect(events.map(({ type }) => type)).toEqual(['statement', 'end']);
   });
 
-  it('entries after the end of a message are of no known account', async () => {
+  it('has no known account for entries after the end of a message', async () => {
     const { statements } = await read(`${first}\n-\n:61:261101C1,00NTRFB1`);
     expect(statements.map(({ account }) => account.number)).toEqual(['111', null]);
   });
 
-  it('fragments: entries without a header', async () => {
+  it('that begins with an entry instead of a header is read, with a warning', async () => {
     const { statements, entries, warnings } = await read(':61:261101C1,00NTRFB1\n:86:text');
     expect(statements).toMatchObject([{ account: { iban: null, number: null }, opening: null }]);
     expect(entries).toMatchObject([{ description: 'text' }]);
     expect(warnings).toMatchObject([{ line: 2, message: expect.stringContaining('may have broken off') }]);
   });
 
-  it('a text after :25: by mistake does not change the account', async () => {
+  it('keeps its account when a stray text uses the tag :25:', async () => {
     const text = ':25:166?00GUTSCHRIFT?109800?20EREF+4711?21SVWZ+Rechnung 4711?32Erika';
     const { statements, entries, warnings } = await read(statement(':61:261101C1,00NTRF', text));
     expect(statements).toHaveLength(1);
@@ -181,7 +181,7 @@ describe('statements in a file', () => {
     expect(warnings).toMatchObject([{ line: 6, message: expect.stringContaining('was skipped') }]);
   });
 
-  it('a tag that a line end cut in two', async () => {
+  it('is read when a line end cuts a tag in two', async () => {
     const { entries, warnings } = await read(
       statement(':61:2611011101CR', '30,00N062NONREF', ':', '86:166?20SVWZ+Test'),
     );
@@ -195,12 +195,12 @@ describe('statements in a file', () => {
     ['other text', 'Date;Amount\n2026-11-01;1,00\n'],
     ['a reference alone', ':20:X\n'],
     ['text alone', ':86:text\n-'],
-  ])('yields no event for %s', async (_, text) => {
+  ])('gives no events when it holds %s', async (_, text) => {
     expect((await read(text)).events).toEqual([]);
   });
 });
 
-describe('MT942', () => {
+describe('an MT942 report', () => {
   const entries = ':61:2611021102D1,00NTRFA//B\n:86:Fee\n:90D:1EUR1,00\n:90C:0EUR0,00';
   it.each([
     [
@@ -212,7 +212,7 @@ describe('MT942', () => {
       'by its envelope',
       `{1:F01ABCDTRISAXXX0000000000}{2:I942ABCDTRISAXXXN}{4:\n:20:X\n:25:1EUR\n:28C:1/1\n${entries}\n-}`,
     ],
-  ])('is interim, has no balances and needs none: %s', async (_, text) => {
+  ])('is interim and has no balances when it is recognised %s', async (_, text) => {
     const { events } = await read(text);
     expect(events).toMatchObject([
       { type: 'statement', kind: 'interim', account: { number: '1', currency: 'EUR' }, opening: null },
@@ -221,7 +221,7 @@ describe('MT942', () => {
     ]);
   });
 
-  it('between statements', async () => {
+  it('may stand between statements', async () => {
     const { statements } = await read(
       `${statement()}:20:X\n:25:1\n:34F:EUR0,\n${entries}\n-\n${statement()}`,
     );
@@ -229,7 +229,7 @@ describe('MT942', () => {
   });
 });
 
-it('a closing balance at which the file is cut off is not used', async () => {
+it('an MT940 closing balance at which the file is cut off is not used', async () => {
   const file =
     ':20:X\r\n:25:1\r\n:60F:C261130EUR1,00\r\n:61:2611301130C1,98NTRFNONREF\r\n:62F:C261130EUR2,98';
   for (const missing of [1, 2, 3]) {

@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { countOf, entriesOf } from '../statement-events.ts';
 import { read } from './statement.ts';
 
-it('a file whose tags are damaged loses no transaction without an issue', async () => {
+it('an OFX file whose tags are damaged loses no transaction without an issue', async () => {
   const tag = /<\/?STMTTRN>|<TRNAMT>|<DTPOSTED>/g;
   const file = readFileSync(new URL('../../samples/ofx/checking.ofx', import.meta.url), 'utf8')
     .replace(/<!--[\s\S]*?-->/g, '')

@@ -13,11 +13,11 @@ it.each<[string, string, string | null]>([
   ['UTF-8', '1252', 'utf-8'],
   ['USASCII', 'UTF-8', 'utf-8'],
   ['UNICODE', 'NONE', null],
-])('an OFX reader reads the encoding of the header: %s %s', (encoding, charset, label) => {
+])('the OFX reader takes the encoding of the header: %s %s', (encoding, charset, label) => {
   expect(encodingOf(ofxHeader(encoding, charset))).toBe(label);
   expect(encodingOf(ofxHeader(encoding, charset).replaceAll('\r\n', ''))).toBe(label);
 });
 
-it('an OFX reader leaves the encoding of OFX 2 to its XML declaration', () => {
+it('the OFX reader leaves the encoding of OFX 2 to its XML declaration', () => {
   expect(encodingOf('<?xml version="1.0" encoding="ISO-8859-9"?><?OFX OFXHEADER="200"?><OFX>')).toBeNull();
 });

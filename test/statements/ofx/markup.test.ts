@@ -5,7 +5,7 @@ import { inStatement, read, STATEMENT, withFields } from './statement.ts';
 
 const readOne = async (fields: string) => entriesOf(await read(withFields(fields)))[0];
 
-describe('the markup', () => {
+describe('the OFX markup parser', () => {
   const entry = '<STMTTRN><TRNTYPE>DEBIT<DTPOSTED>20260301<TRNAMT>-12.34<FITID>A1<MEMO>Kira</STMTTRN>';
   it.each<[string, string]>([
     ['SGML without closing tags of values', inStatement(entry)],
@@ -24,7 +24,7 @@ describe('the markup', () => {
     ['no header', inStatement(entry).slice('OFXHEADER:100\n\n'.length)],
     ['a transaction without its closing tag', inStatement(entry.replace('</STMTTRN>', ''))],
     ['unknown elements', inStatement(entry.replace('<MEMO>', '<INTU.X>1<Y.Z><A>2</A></Y.Z><MEMO>'))],
-  ])('is read: %s', async (_, text) => {
+  ])('reads a file with %s', async (_, text) => {
     const events = await read(text);
     expect(describeEvents(events)).toEqual([STATEMENT, '2026-03-01 -12.34', 'end']);
     expect(entriesOf(events)[0]).toMatchObject({
@@ -42,11 +42,11 @@ describe('the markup', () => {
     ['a bare "&"', '<MEMO>R&D & AT&T', 'R&D & AT&T'],
     ['a bare "<"', '<MEMO>1 < 2 <3 << 4', '1 < 2 <3 << 4'],
     ['a bare ">"', '<MEMO>2 > 1', '2 > 1'],
-  ])('keeps text: %s', async (_, fields, description) => {
+  ])('keeps text correctly: %s', async (_, fields, description) => {
     expect((await readOne(fields))?.description).toBe(description);
   });
 
-  it('gives the lines, whatever the line ends', async () => {
+  it('reports the right lines for all kinds of line ends', async () => {
     for (const end of ['\n', '\r\n', '\r']) {
       const text = inStatement('<STMTTRN>\n<TRNAMT>x\n</STMTTRN>').replaceAll('\n', end);
       for (const sizes of [[], [1], [3, 2]])
@@ -54,7 +54,7 @@ describe('the markup', () => {
     }
   });
 
-  it('shortens a value that does not end, and says so', async () => {
+  it('shortens an endless value, with a warning', async () => {
     const events = await read(withFields(`<MEMO>${'x'.repeat(100_000)}`));
     expect(describeEvents(events)).toEqual([STATEMENT, 'warning at 3', '2026-03-01 -12.34', 'end']);
     expect(entriesOf(events)[0]?.description).toHaveLength(8 * 1024);

@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { describeEvents } from '../statement-events.ts';
 import { inStatement, read, STATEMENT } from './statement.ts';
 
-describe('a statement', () => {
-  it('of an account whose number is an IBAN', async () => {
+describe('a statement of an OFX file', () => {
+  it('has an IBAN when its account number is an IBAN', async () => {
     const [statement] = await read(inStatement('').replace('17-4', 'tr38 0006 4000 0009 9423 1061 33'));
     expect(statement).toMatchObject({
       account: { iban: 'TR380006400000099423106133', number: null, currency: 'TRY', bank: '0062' },
@@ -36,14 +36,14 @@ describe('a statement', () => {
       ['warning at 3', 'end'],
     ],
     ['balances in a list', '<BALLIST><BAL><NAME>x<VALUE>9<BALAMT>9</BAL></BALLIST>', ['end']],
-  ])('ends with its ledger balance: %s', async (_, more, end) => {
+  ])('ends with a balance only when its ledger balance is clear: %s', async (_, more, end) => {
     expect(describeEvents(await read(inStatement('', more)))).toEqual([STATEMENT, ...end]);
   });
 
   it.each([
     ['without a transaction', ''],
     ['with one', '<STMTTRN><DTPOSTED>20260305<TRNAMT>1</STMTTRN>'],
-  ])('is about the days of its list: %s', async (_, transactions) => {
+  ])('has the period of its own list: %s', async (_, transactions) => {
     const list = `<DTSTART>20260301<DTEND>20260331120000[+3:TRT]${transactions}`;
     const [statement] = await read(inStatement(list) + inStatement(transactions));
     expect(statement).toMatchObject({ identity: { from: '2026-03-01', to: '2026-03-31' } });
@@ -53,7 +53,7 @@ describe('a statement', () => {
     });
   });
 
-  it('is one of several', async () => {
+  it('may be one of several in the file', async () => {
     const one = inStatement(
       '<STMTTRN><DTPOSTED>20260301<TRNAMT>1</STMTTRN>',
       '<LEDGERBAL><BALAMT>1</LEDGERBAL>',
@@ -80,7 +80,7 @@ describe('a statement', () => {
       '<BANKMSGSRSV1><STMTTRNRS><TRNUID>1<STATUS><CODE>2000<SEVERITY>ERROR</STATUS></STMTTRNRS></BANKMSGSRSV1>',
       /STMTTRNRS with status "2000"/,
     ],
-  ])('is missing because the bank refused %s', async (_, content, message) => {
+  ])('is missing, with a warning, when the bank refused %s', async (_, content, message) => {
     const events = await read(`<OFX>${content}</OFX>`);
     expect(events).toEqual([
       { type: 'warning', line: 1, message: expect.stringMatching(message) },
@@ -93,7 +93,7 @@ describe('a statement', () => {
     ]);
   });
 
-  it('is missing in a file with investments alone', async () => {
+  it('is missing in a file that holds only investments', async () => {
     const events = await read(
       '<OFX><INVSTMTMSGSRSV1><INVSTMTTRNRS><INVSTMTRS><INVTRANLIST><INVBANKTRAN><STMTTRN><DTPOSTED>20260301<TRNAMT>1</STMTTRN>' +
         '</INVBANKTRAN></INVTRANLIST></INVSTMTRS></INVSTMTTRNRS></INVSTMTMSGSRSV1></OFX>',
@@ -103,7 +103,7 @@ describe('a statement', () => {
     ]);
   });
 
-  it('that breaks off says so, and keeps no value that may be cut', async () => {
+  it('that breaks off gives an issue, and keeps no value that may be cut', async () => {
     const whole = inStatement(
       '<STMTTRN><DTPOSTED>20260301<TRNAMT>1</STMTTRN><STMTTRN><DTPOSTED>20260302<TRNAMT>-12.34',
     );

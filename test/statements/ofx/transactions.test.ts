@@ -4,7 +4,7 @@ import { inStatement, read, STATEMENT, withFields } from './statement.ts';
 
 const readOne = async (fields: string) => entriesOf(await read(withFields(fields)))[0];
 
-describe('a transaction', () => {
+describe('a transaction of an OFX file', () => {
   it.each<[string, string, object]>([
     [
       'an IBAN as counterparty',
@@ -61,7 +61,7 @@ describe('a transaction', () => {
         code: 'XFER',
       },
     ],
-  ])('is mapped: %s', async (_, fields, expected) => {
+  ])('is mapped with %s', async (_, fields, expected) => {
     expect(await readOne(fields)).toMatchObject(expected);
   });
 
@@ -80,13 +80,13 @@ describe('a transaction', () => {
     ['two dates', '<DTPOSTED>20260301<TRNAMT>1<DTPOSTED>20260302', 'DTPOSTED'],
     ['a correction', '<DTPOSTED>20260301<TRNAMT>1<CORRECTFITID>A0<CORRECTACTION>REPLACE', 'CORRECTFITID'],
     ['a deletion', '<DTPOSTED>20260301<TRNAMT>1<CORRECTFITID>A0<CORRECTACTION>DELETE', 'CORRECTFITID'],
-  ])('is refused, and the others are read: %s', async (_, fields, path) => {
+  ])('is refused for %s, and the following transaction is read', async (_, fields, path) => {
     const good = '<STMTTRN><DTPOSTED>20260302<TRNAMT>5</STMTTRN>';
     const events = await read(inStatement(`<STMTTRN>${fields}</STMTTRN>${good}`));
     expect(describeEvents(events)).toEqual([STATEMENT, `issue at 3: ${path}`, '2026-03-02 +5.00', 'end']);
   });
 
-  it('is pending in the list of pending ones', async () => {
+  it('in the list of pending transactions is pending', async () => {
     const pending =
       '</BANKTRANLIST><BANKTRANLISTP><DTASOF>20260301<STMTTRNP><TRNTYPE>POS<DTTRAN>20260301<TRNAMT>-5<NAME>Market</STMTTRNP></BANKTRANLISTP>';
     expect(describeEvents(await read(inStatement(pending)))).toEqual([
@@ -96,12 +96,12 @@ describe('a transaction', () => {
     ]);
   });
 
-  it('that has lost its opening tag is not passed over', async () => {
+  it('without its opening tag gives an issue', async () => {
     const events = await read(inStatement('<DTPOSTED>20260301<TRNAMT>1</STMTTRN>'));
     expect(describeEvents(events)).toEqual(['issue at 3: STMTTRN', STATEMENT, 'end']);
   });
 
-  it('outside of a statement is not read', async () => {
+  it('outside a statement gives an issue', async () => {
     const events = await read('<OFX><STMTTRN><DTPOSTED>20260301<TRNAMT>1</STMTTRN></OFX>');
     expect(describeEvents(events)).toEqual(['issue at 1: STMTTRN', 'issue at 1: OFX']);
   });

@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { parseDate, parseSignedAmount } from '../../../src/statements/ofx/map.ts';
 import { decodeEntities } from '../../../src/statements/ofx/tokens.ts';
 
-describe('a date', () => {
+describe('a date of an OFX file', () => {
   it.each([
     ['20260301', '2026-03-01'],
     ['202603011200', '2026-03-01'],
@@ -17,7 +17,7 @@ describe('a date', () => {
     ['2026-03-01', '2026-03-01'],
     ['2026-03-01T12:00:00', '2026-03-01'],
     ['20280229', '2028-02-29'],
-  ])('is read as it stands: %s', (text, date) => {
+  ])('is read as the day it shows: %s', (text, date) => {
     expect(parseDate(text)).toBe(date);
   });
 
@@ -34,12 +34,12 @@ describe('a date', () => {
     '01.03.2026',
     '2026-0301',
     'yesterday',
-  ])('is refused: %s', (text) => {
+  ])('is refused when it is "%s"', (text) => {
     expect(parseDate(text)).toBeNull();
   });
 });
 
-describe('a signed amount', () => {
+describe('a signed amount of an OFX file', () => {
   it.each<[string, bigint]>([
     ['12.34', 1234n],
     ['-12.34', -1234n],
@@ -79,7 +79,7 @@ describe('a signed amount', () => {
     ['1.2.3', 'two points'],
     ['NaN', 'no number'],
     ['1'.repeat(19), 'more than DECIMAL(20,2) holds'],
-  ])('is refused: %s, %s', (text) => {
+  ])('is refused when it is "%s" (%s)', (text) => {
     expect(parseSignedAmount(text)).toBeNull();
   });
 });
@@ -95,6 +95,6 @@ it.each([
   ['&amp;lt;', '&lt;'],
   ['&#0;&#1114112;', ''],
   ['&#xD800;', '\ufffd'],
-])('an OFX reader decodes entities once: %s', (text, decoded) => {
+])('the OFX reader decodes entities once: %s', (text, decoded) => {
   expect(decodeEntities(text)).toBe(decoded);
 });

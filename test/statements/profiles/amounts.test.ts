@@ -4,7 +4,7 @@ import { createAmountReader } from '../../../src/statements/profiles/values.ts';
 const comma = createAmountReader({ decimalSign: ',', currencyTexts: ['TL', '₺', 'EUR'] });
 const point = createAmountReader({ decimalSign: '.', currencyTexts: [] });
 
-describe('amounts with a decimal comma', () => {
+describe('an amount with a decimal comma', () => {
   it.each<[string, string, bigint | null]>([
     ['thousands with points', '1.234,56', 123456n],
     ['several groups of thousands', '-1.234.567,89', -123456789n],
@@ -41,12 +41,12 @@ describe('amounts with a decimal comma', () => {
     ['a decimal sign alone', ',', null],
     ['a decimal sign at the end', '5,', null],
     ['more than DECIMAL(20,2) holds', `1${'0'.repeat(18)},00`, null],
-  ])('%s: %j', (_, text, expected) => {
+  ])('is read or refused correctly for %s: %j', (_, text, expected) => {
     expect(comma(text)).toBe(expected);
   });
 });
 
-describe('amounts with a decimal point', () => {
+describe('an amount with a decimal point', () => {
   it.each<[string, bigint | null]>([
     ['1,234.56', 123456n],
     ['(5.00)', -500n],
@@ -54,12 +54,12 @@ describe('amounts with a decimal point', () => {
     ["5'000.00", 500000n],
     ['1.234,56', null],
     ['5.000', null],
-  ])('%j', (text, expected) => {
+  ])('is read or refused correctly: %j', (text, expected) => {
     expect(point(text)).toBe(expected);
   });
 });
 
-describe('numbers of XLSX files', () => {
+describe('a number of an XLSX file', () => {
   it.each<[string, bigint | null]>([
     ['1067.98', 106798n],
     ['-1067.9799999999999', -106798n],
@@ -69,7 +69,7 @@ describe('numbers of XLSX files', () => {
     ['0.125', null],
     ['1E20', null],
     ['abc', null],
-  ])('%j, whatever the decimal sign of the profile', (number, expected) => {
+  ])('is read or refused correctly, whatever the decimal sign of the profile is: %j', (number, expected) => {
     expect(comma({ number, epoch: 1900 })).toBe(expected);
   });
 });

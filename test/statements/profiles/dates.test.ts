@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { createDateReader, type DateFormat } from '../../../src/statements/profiles/values.ts';
 
-describe('dates', () => {
+describe('the date reader of a profile', () => {
   it.each<[DateFormat, string, string | null]>([
     ['DD.MM.YYYY', '27.01.2026', '2026-01-27'],
     ['DD.MM.YYYY', '7.1.2026', '2026-01-07'],
@@ -27,7 +27,7 @@ describe('dates', () => {
     ['YYYY/MM/DD', '1111/11/11', null],
     ['YYYY-MM-DD', '2100-01-01', null],
     ['YYYY-MM-DD', '', null],
-  ])('%s: %j', (format, text, expected) => {
+  ])('reads or refuses a date by the format %s: %j', (format, text, expected) => {
     expect(createDateReader([format])(text)).toBe(expected);
   });
 
@@ -38,11 +38,11 @@ describe('dates', () => {
     ['5', 1900, null],
     ['20260127', 1900, null],
     ['1E9', 1900, null],
-  ])('the day number %s of XLSX, counted from %i', (number, epoch, expected) => {
+  ])('reads or refuses the XLSX day number %s, counted from %i', (number, epoch, expected) => {
     expect(createDateReader(['DD.MM.YYYY'])({ number, epoch })).toBe(expected);
   });
 
-  it('a number is also read as the digits of a date', () => {
+  it('also reads a number as the digits of a date', () => {
     expect(createDateReader(['YYYYMMDD'])({ number: '20260127', epoch: 1900 })).toBe('2026-01-27');
   });
 });

@@ -27,7 +27,7 @@ function folderWith(files: Record<string, unknown>): string {
 
 const load = (content: unknown, name = 'mine.json') => loadProfiles(folderWith({ [name]: content }));
 
-describe('the profiles of this project', () => {
+describe('the built-in profiles', () => {
   const profiles = loadProfiles(undefined);
 
   it('are at least twenty, each with the source of its format', () => {
@@ -36,7 +36,7 @@ describe('the profiles of this project', () => {
   });
 
   it.each(profiles.map((profile) => [profile.name, profile] as const))(
-    '%s is found by its heading',
+    'include %s, which is found by its heading',
     (_, profile) => {
       expect(matchProfile([{ line: 1, cells: profile.heading ?? [] }], profiles)?.name).toBe(profile.name);
     },
@@ -44,18 +44,18 @@ describe('the profiles of this project', () => {
 });
 
 describe('profiles in PROFILES_DIR', () => {
-  it('are added to those of this project', () => {
+  it('are added to the built-in profiles', () => {
     const names = load(VALID).map(({ name }) => name);
     expect(names).toContain('mine');
     expect(names).toContain('akbank');
   });
 
-  it('replace one of the same name', () => {
+  it('replace a built-in profile of the same name', () => {
     const profiles = load(VALID, 'akbank.json').filter(({ name }) => name === 'akbank');
     expect(profiles.map(({ bank }) => bank)).toEqual(['My Bank']);
   });
 
-  it('other files than .json are left alone', () => {
+  it('may stand beside files that are not .json, which are ignored', () => {
     expect(() => loadProfiles(folderWith({ 'README.md': 'no JSON', 'mine.json': VALID }))).not.toThrow();
   });
 
@@ -108,24 +108,24 @@ describe('profiles in PROFILES_DIR', () => {
       'mine.json: columns.date must be a heading',
     ],
     ['what is no JSON', '{ "bank": ', 'mine.json must be valid JSON.'],
-  ])('%s is one error that names the file and the key', (_, content, message) => {
+  ])('with %s cause one error that names the file and the key', (_, content, message) => {
     expect(() => load(content)).toThrow(ConfigError);
     expect(() => load(content)).toThrow(`PROFILES_DIR: ${message}`);
   });
 
-  it('a name that could not be given as ?profile= is an error', () => {
+  it('with a file name that cannot be sent as ?profile= cause an error', () => {
     expect(() => load(VALID, 'My Bank.json')).toThrow(
       'PROFILES_DIR: My Bank.json: the name must be up to 40 lower-case letters',
     );
   });
 
-  it('a wrong one stops the start of the service, before any server is started', async () => {
+  it('stop the start of the service before any server starts when a profile is wrong', async () => {
     const config = readConfig({ PROFILES_DIR: folderWith({ 'mine.json': { ...VALID, decimalSign: ' ' } }) });
     const start = startService({ config, roles: ['api'], log: createLog('silent'), announce: () => {} });
     await expect(start).rejects.toThrow('PROFILES_DIR: mine.json: decimalSign must be "," or ".".');
   });
 
-  it('a folder that does not exist is an error', () => {
+  it('cause an error when the folder does not exist', () => {
     expect(() => loadProfiles('/nowhere/profiles')).toThrow(
       'PROFILES_DIR must be the path of a readable folder (ENOENT).',
     );

@@ -17,7 +17,7 @@ const read = async (bytes: Uint8Array, profiles?: readonly Profile[]) =>
 
 const readRows = (...rows: TestCell[][]) => read(workbook({ rows: [HEADING, ...rows] }));
 
-describe('the same profiles as for CSV', () => {
+describe('an XLSX file', () => {
   const AKBANK = workbook({
     rows: [
       ['Ad Soyad/Unvan', 'ÖRNEK LTD'],
@@ -30,7 +30,7 @@ describe('the same profiles as for CSV', () => {
     shared: ['MARKET & ŞARKÜTERİ', '1001'],
   });
 
-  it('a profile is found by the heading of the sheet', async () => {
+  it('finds its profile by the heading of the sheet', async () => {
     const events = await parse(AKBANK, PROFILES);
     expect(events[0]).toMatchObject({
       type: 'statement',
@@ -44,12 +44,12 @@ describe('the same profiles as for CSV', () => {
     expect(events.at(-1)?.type).toBe('end');
   });
 
-  it('a profile that is named is used', async () => {
+  it('is read with a named profile', async () => {
     const akbank = PROFILES.filter(({ name }) => name === 'akbank');
     expect(await read(AKBANK, akbank)).toHaveLength(2);
   });
 
-  it('no profile fits', async () => {
+  it('that fits no profile gives an issue with its headings', async () => {
     expect(await parse(workbook({ rows: [['a', 'b']] }), PROFILES)).toEqual([
       {
         type: 'issue',
@@ -61,14 +61,14 @@ describe('the same profiles as for CSV', () => {
     ]);
   });
 
-  it('is told from other files by its first bytes', () => {
+  it('is recognised by its first bytes', () => {
     expect(looksLikeXlsx(AKBANK.subarray(0, 64))).toBe(true);
     expect(looksLikeXlsx(Buffer.from('Tarih;Saat;Tutar'))).toBe(false);
     expect(looksLikeXlsx(new Uint8Array())).toBe(false);
   });
 });
 
-describe('sheets', () => {
+describe('a sheet of an XLSX file', () => {
   it.each<[string, TestCell[], string[]]>([
     [
       'numbers as floats',
@@ -91,17 +91,17 @@ describe('sheets', () => {
       [46049, 1, 'a', '', { xml: '<c r="XFD2"><v>1</v></c>' }],
       ['2026-01-27 Credit 1.00 | a'],
     ],
-  ])('%s', async (_, cells, expected) => {
+  ])('is read with %s', async (_, cells, expected) => {
     expect(await readRows(cells)).toEqual(expected);
   });
 
-  it('days that are counted from 1904', async () => {
+  it('is read with days that are counted from 1904', async () => {
     expect(await read(workbook({ rows: [HEADING, [44587, 1, 'a', '']], date1904: true }))).toEqual([
       '2026-01-27 Credit 1.00 | a',
     ]);
   });
 
-  it('texts in pieces, and without their phonetic reading', async () => {
+  it('has texts joined from their pieces, without their phonetic reading', async () => {
     const shared = '<sst><si><r><t>a</t></r><r><t> b</t></r><rPh><t>x</t></rPh></si></sst>';
     const bytes = workbook({
       rows: [HEADING, [46049, 1, { shared: 0 }, '']],
@@ -110,7 +110,7 @@ describe('sheets', () => {
     expect(await read(bytes)).toEqual(['2026-01-27 Credit 1.00 | a b']);
   });
 
-  it('names with a prefix, another place for the sheet', async () => {
+  it('is read with prefixed element names and from another path', async () => {
     const xml = sheetXml([HEADING, [46049, 1, 'a', '']]).replaceAll(
       /<(\/?)(row|c|v|is|t|sheetData)\b/g,
       '<$1x:$2',
@@ -126,7 +126,7 @@ describe('sheets', () => {
     expect(await read(bytes)).toEqual(['2026-01-27 Credit 1.00 | a']);
   });
 
-  it('a sheet that is broken in its midst says from where on', async () => {
+  it('that is broken in the middle keeps the rows before, and warns from which line it is not read', async () => {
     const xml = sheetXml([HEADING, [46049, 1, 'a', ''], [46049, 2, 'b', '']]);
     const events = await parse(
       workbook({ parts: { 'xl/worksheets/sheet1.xml': xml.slice(0, xml.lastIndexOf('<row')) } }),

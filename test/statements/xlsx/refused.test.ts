@@ -14,7 +14,7 @@ const parse = (bytes: Uint8Array, profiles: readonly Profile[] = [testProfile()]
 const read = async (bytes: Uint8Array, profiles?: readonly Profile[]) =>
   entriesOf(await parse(bytes, profiles)).map(show);
 
-describe('files that are refused, with one issue', () => {
+describe('an XLSX file', () => {
   const withSheet = (sheet: string | Uint8Array) =>
     workbook({ parts: { 'xl/worksheets/sheet1.xml': sheet } });
   const valid = workbook({ rows: [HEADING, [46049, 1, 'a', '']] });
@@ -65,11 +65,11 @@ describe('files that are refused, with one issue', () => {
       () => withSheet('<worksheet><row><c t="s"><v>7</v></c></row></worksheet>'),
       'row 1 refers to a text that the file does not have',
     ],
-  ])('%s', async (_, make, message) => {
+  ])('is refused with one issue for %s', async (_, make, message) => {
     expect(await parse(make())).toEqual([{ type: 'issue', line: 1, path: 'file', message }]);
   });
 
-  it('a file that is too large', async () => {
+  it('that is too large is refused with one issue', async () => {
     const parser = createXlsxParser([testProfile()]);
     async function* endless() {
       for (;;) yield new Uint8Array(1024 * 1024);
@@ -84,7 +84,7 @@ describe('files that are refused, with one issue', () => {
     ]);
   });
 
-  it('an error of whoever sends the bytes is not a fault of the file', async () => {
+  it("whose bytes fail to arrive throws the sender's error", async () => {
     async function* breaking(): AsyncGenerator<Uint8Array> {
       yield valid.subarray(0, 10);
       throw new Error('connection lost');
@@ -92,7 +92,7 @@ describe('files that are refused, with one issue', () => {
     await expect(collect(createXlsxParser([testProfile()])(breaking()))).rejects.toThrow('connection lost');
   });
 
-  it('any byte changed, removed or repeated: an issue or the same movements', async () => {
+  it('with a byte changed, removed or repeated gives an issue or the same movements', async () => {
     const expected = await read(valid);
     await fc.assert(
       fc.asyncProperty(

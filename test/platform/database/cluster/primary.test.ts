@@ -15,7 +15,7 @@ const donor: HostState = { kind: 'donor' };
 const closed: HostState = { kind: 'closed', reason: 'is read-only' };
 const silent: HostState = { kind: 'silent', reason: 'cannot be reached', isLate: false };
 
-describe('the primary is', () => {
+describe('the choice of the primary database host', () => {
   it.each<[string, HostState[], number | null, number | null]>([
     ['the only host that takes writes', [closed, alone, silent], null, 1],
     ['another host as soon as that one takes writes', [silent, closed, alone], 0, 2],
@@ -30,12 +30,12 @@ describe('the primary is', () => {
     ['none of two that both say they lead the group', [primaryOfGroup, primaryOfGroup], null, null],
     ['the same one when a former one says so too', [primaryOfGroup, primaryOfGroup], 1, 1],
     ['the same one when a second server takes writes', [alone, alone], 1, 1],
-  ])('%s', (_, states, current, chosen) => {
+  ])('is %s', (_, states, current, chosen) => {
     expect(choosePrimary(states, current)).toBe(chosen);
   });
 });
 
-describe('a host', () => {
+describe('the state of a database host', () => {
   const galera = (status: Record<string, string>) =>
     galeraState(
       {
@@ -95,7 +95,7 @@ describe('a host', () => {
       () => member([primary], { group_replication_single_primary_mode: 'OFF' }),
       { kind: 'unfit', reason: expect.stringContaining('switch_to_single_primary_mode()') },
     ],
-  ])('%s', (_, read, state) => {
+  ])('is read correctly: a host %s', (_, read, state) => {
     expect(read()).toEqual(state);
   });
 });
