@@ -118,7 +118,7 @@ describe('POST /v1/imports', () => {
   const long = mt940(Array.from({ length: 40_000 }, (_, at): TestEntry => ({ day: 1, amount: at + 1 })));
 
   it.each<[string, Part[]]>([
-    ['another field only', [{ name: 'format', content: 'mt940' }]],
+    ['a field but no file', [{ name: 'format', content: 'mt940' }]],
     ['a file in another field', [{ ...file(MARCH), name: 'statement' }]],
     ['a field before the file', [{ name: 'format', content: 'mt940' }, file(MARCH)]],
     ['a field after the file', [file(MARCH), { name: 'format', content: 'mt940' }]],
@@ -134,7 +134,7 @@ describe('POST /v1/imports', () => {
   });
 
   it.each<[string, string]>([
-    ['text', 'Dear Sir or Madam'],
+    ['plain text', 'Dear Sir or Madam'],
     ['no part', render([])],
     ['another boundary', render([file(MARCH)]).replaceAll(BOUNDARY, 'other')],
     ['no end', render([file(MARCH)], { end: '' })],

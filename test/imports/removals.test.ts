@@ -109,8 +109,8 @@ it('movements that were removed between two chunks are no longer taken for known
 });
 
 it.each([
-  ['of a file that is read once', 1],
-  ['of a file whose days are known', 3],
+  ['a file that is read once', 1],
+  ['a file whose days are known', 3],
 ])(
   "a movement that another import stores between two chunks is known, and the import's earlier movements stay its own: %s",
   async (_, reading) => {

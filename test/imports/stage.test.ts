@@ -136,7 +136,7 @@ describe('an Idempotency-Key', () => {
 describe('an upload that breaks off', () => {
   it.each([
     ['in its first part', 1_000],
-    ['after several', 4 * 1024 * 1024],
+    ['after several parts', 4 * 1024 * 1024],
   ])('%s leaves nothing behind, and its Idempotency-Key free', async (_when, bytes) => {
     const { api_key: key, customer } = await service.customer();
     const { id: account } = await createAccount(service, key);

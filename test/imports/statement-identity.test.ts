@@ -92,10 +92,10 @@ describe('a statement', () => {
   });
 
   it.each<[string, string | Uint8Array, string]>([
-    ['nothing', '', 'The file is empty.'],
-    ['something else', 'Dear Sir or Madam,', 'The file is in no format that is supported.'],
+    ['an empty file', '', 'The file is empty.'],
+    ['a letter', 'Dear Sir or Madam,', 'The file is in no format that is supported.'],
     [
-      'a zip of something else',
+      'a zip without a statement',
       zipSync({ 'a.txt': Buffer.from('x') }),
       'The file a.txt in the zip is in no format',
     ],
@@ -121,7 +121,7 @@ describe('the identity of movements', () => {
   const file = mt940(march);
 
   it.each<[string, string | Uint8Array]>([
-    ['the same statement twice', file],
+    ['unchanged', file],
     ['gzipped', gzipSync(file)],
     ['in a zip', zipSync({ 'march.sta': Buffer.from(file) })],
     ['in another encoding', Buffer.from(`\uFEFF${file}`, 'utf16le')],

@@ -214,7 +214,7 @@ describe('the movement that a reversal cancels', () => {
 describe('the accounts that an import’s API key can see', () => {
   it.each([
     ['all accounts', '101'],
-    ['some of them', '102'],
+    ['some accounts', '102'],
   ])('are found without reading the accounts of other customers: %s', async (_, importId) => {
     const { result, read, steps } = await watch((sql) => readAccountsOfImport(sql, importId));
     expect(result).toHaveLength(importId === '101' ? ACCOUNTS_EACH : 1);

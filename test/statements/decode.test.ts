@@ -52,8 +52,8 @@ describe('the encoding of a file', () => {
     ['UTF-8 with a byte order mark', Buffer.from('\uFEFFÖdeme'), 'Ödeme'],
     ['UTF-16LE with a byte order mark', Buffer.from('\uFEFFÖdeme İŞ', 'utf16le'), 'Ödeme İŞ'],
     ['UTF-16BE with a byte order mark', utf16be('\uFEFFÖdeme İŞ'), 'Ödeme İŞ'],
-    ['UTF-16LE without one', Buffer.from('Date;Amount;Ödeme', 'utf16le'), 'Date;Amount;Ödeme'],
-    ['UTF-16BE without one', utf16be('Date;Amount;Ödeme'), 'Date;Amount;Ödeme'],
+    ['UTF-16LE without a byte order mark', Buffer.from('Date;Amount;Ödeme', 'utf16le'), 'Date;Amount;Ödeme'],
+    ['UTF-16BE without a byte order mark', utf16be('Date;Amount;Ödeme'), 'Date;Amount;Ödeme'],
     ['Windows-1254, as banks in Turkey write', TURKISH, 'CÖDEME İŞ'],
     [
       'Windows-1252, which has the same letters for most others',
@@ -74,7 +74,7 @@ describe('the encoding of a file', () => {
       Buffer.from('<?xml version="1.0" encoding="klingon"?><a>ö</a>'),
       '<?xml version="1.0" encoding="klingon"?><a>ö</a>',
     ],
-    ['nothing', Buffer.alloc(0), ''],
+    ['an empty file', Buffer.alloc(0), ''],
   ])('is recognised: %s', async (_, bytes, text) => {
     expect(await decoded(bytes)).toBe(text);
     expect(await decoded(bytes, { sizes: [1] })).toBe(text);

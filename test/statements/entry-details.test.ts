@@ -142,8 +142,8 @@ describe('an entry of BAI2', () => {
   it.each<[string, string, EntryDetails | undefined]>([
     ['nothing more', '16,165,1000,Z,B1,C1,TEXT/', undefined],
     ['its value date', '16,165,1000,V,260303,0900,B1,C1,TEXT/', { valueDate: '2026-03-03' }],
-    ['no value date that it has not', '16,165,1000,V,,,B1,C1,TEXT/', undefined],
-    ['nothing of when its parts are available', '16,165,1000,S,100,200,700,B1,C1,TEXT/', undefined],
+    ['no value date when the field is empty', '16,165,1000,V,,,B1,C1,TEXT/', undefined],
+    ['no availability of its parts', '16,165,1000,S,100,200,700,B1,C1,TEXT/', undefined],
   ])('has %s in its details', async (_, record, expected) => {
     expect(await detailsOf(parseBai2, inAccount(record))).toEqual([expected]);
   });

@@ -31,7 +31,7 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
   ],
 
   [
-    '2: the evening statement contains the one of noon, although the bank has numbered its entries anew',
+    '2: the evening statement repeats the entry of the noon statement, renumbered by the bank',
     (receive) => {
       const noon = { opening: 1000, rows: 'C10//1' };
       const evening = { opening: 1000, rows: 'C5//1, C10//2' };
@@ -48,7 +48,7 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
   ],
 
   [
-    '3: a row with its balance, and later the same row as JSON without an id, is one movement',
+    '3: a row with its balance and later the same row as JSON without an id are one movement',
     (receive) => {
       const file = { format: 'csv', opening: 1000, isPrinted: true, rows: 'D15=985 Metro' };
       const json: Given = { format: 'json', kind: 'none', rows: 'D15=985 Metro' };
@@ -59,7 +59,7 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
   ],
 
   [
-    '4: windows of a day with printed balances bring each row once',
+    '4: overlapping windows of a day with printed balances bring each row once',
     (receive) => {
       const csv = { format: 'csv', isPrinted: true };
       expect(
@@ -73,7 +73,7 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
   ],
 
   [
-    '5: statements that go out and back are told apart by their numbers, as an assumption',
+    '5: statements whose entries cancel out are told apart by their numbers, as an assumption',
     (receive) => {
       const files = ['1', '2', '3'].map((number) => ({ number, opening: 1000, rows: 'D10, C10' }));
       expect(receive(files)).toEqual(['new new', 'new? new?', 'new? new?']);
@@ -87,7 +87,7 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
   ],
 
   [
-    '8: a statement is laid as a whole, so an equal first step is not the same one',
+    '8: a statement is matched as a whole, so an equal first entry alone does not make it known',
     (receive) => {
       const one = { opening: 1000, rows: 'D10, C10' };
       const other = { opening: 1000, rows: 'D10, D10' };
@@ -100,7 +100,7 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
   ],
 
   [
-    '9: a constant number says nothing, and pages are told apart',
+    '9: a constant number proves nothing, and pages are told apart',
     (receive) => {
       const zero = { opening: 1000, rows: 'D10, C10' };
       expect(
@@ -119,7 +119,7 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
   ],
 
   [
-    '9: numbers that count downloads do not double what overlaps',
+    '9: numbers that count downloads do not double the overlapping entries',
     (receive) => {
       expect(
         receive([
@@ -153,7 +153,7 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
   ],
 
   [
-    '10: a booking has another date in another format, where its balances and a neighbour agree',
+    '10: a booking with another date in another format is known when its balances and a neighbour agree',
     (receive) => {
       const camt = { format: 'camt', opening: 1000, rows: '01:D10, 01:D20', to: '2026-03-01' };
       const mt940 = { format: 'mt940', opening: 1000, rows: '01:D10, 03:D20', to: '2026-03-01' };
@@ -163,7 +163,7 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
   ],
 
   [
-    '11: the final statement absorbs what interim reports without balances brought',
+    '11: a final statement absorbs the movements of interim reports without balances',
     (receive) => {
       const interim = { format: 'mt942', kind: 'interim' } as const;
       const final = { opening: 1000, rows: 'D10, D10, C7' };
@@ -177,7 +177,7 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
   ],
 
   [
-    '12: texts of other formats rank, and never exclude',
+    '12: texts of other formats rank the candidates, and never exclude one',
     (receive) => {
       const csv = { format: 'csv', rows: 'D15 Metro, D15 Shell' };
       const ofx = { format: 'ofx', rows: 'D15 SHELL STATION, D15 METRO AG, D15 BIM' };
@@ -190,7 +190,7 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
   ],
 
   [
-    '13: a balance that links with nothing is not believed',
+    '13: a balance that links with no other balance is not believed',
     (receive) => {
       const json = { format: 'json', kind: 'none' } as const;
       const file = { opening: 1000, rows: 'D15, D20' };
@@ -226,7 +226,7 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
   ],
 
   [
-    '15: a day that goes out and back is read in the order of the other days',
+    '15: a day whose entries cancel out is read in the order of the other days',
     (receive) => {
       const first = { format: 'csv', isPrinted: true, rows: '01:D10=990, 01:C10=1000' };
       const newestFirst = { format: 'csv', isPrinted: true, rows: '01:C10=1000, 01:D10=990' };

@@ -31,21 +31,21 @@ describe('an account of a BAI2 file', () => {
   });
 
   it.each<[string, string, unknown[]]>([
-    ['a balance that is no number', '03,17,,010,1x0,,,015,-250,,/', [undefined, -250n, 1]],
+    ['a balance that is not a number', '03,17,,010,1x0,,,015,-250,,/', [undefined, -250n, 1]],
     ['no balances', '03,17,,,,,/', [undefined, undefined, 0]],
     ['an account number alone', '03,17', [undefined, undefined, 0]],
-    ['a type code that is none', '03,17,,010,100,,,15X,-250,,/', [100n, undefined, 1]],
-    ['a line end inside of it', '03,17,,010,100,,,015,-2\n50,,/', [100n, undefined, 1]],
+    ['an unknown type code', '03,17,,010,100,,,15X,-250,,/', [100n, undefined, 1]],
+    ['a line end inside a balance', '03,17,,010,100,,,015,-2\n50,,/', [100n, undefined, 1]],
   ])('keeps the readable balances of a record with %s', async (_, record, expected) => {
     expect(await balances(record)).toEqual(expected);
   });
 
   it.each<[string, string, string, string | null]>([
-    ['its own', 'USD', 'EUR', 'EUR'],
-    ["its group's", 'EUR', '', 'EUR'],
-    ['USD, as the specification says', '', '', 'USD'],
-    ['lower case', '', 'try', 'TRY'],
-    ["its group's, if its own is none", 'EUR', 'E1', 'EUR'],
+    ['its own field', 'USD', 'EUR', 'EUR'],
+    ['its group', 'EUR', '', 'EUR'],
+    ['the default USD of the specification', '', '', 'USD'],
+    ['its own field in lower case', '', 'try', 'TRY'],
+    ['its group when its own field is invalid', 'EUR', 'E1', 'EUR'],
   ])('has the right currency: %s', async (_, groupCurrency, currency, expected) => {
     const events = await read(
       `${FILE}02,ACME,BANKEX,1,260301,,${groupCurrency},2/\n03,17,${currency},,,,/\n${END}`,
@@ -86,7 +86,7 @@ describe('a group of a BAI2 file', () => {
     ['a deletion', '2', ['issue at 3: group status']],
     ['a correction', '3', ['warning at 2', STATEMENT, '2026-03-01 +1.00', 'end']],
     ['a test', '4', ['issue at 3: group status']],
-    ['a status that is none', '9', ['warning at 2', STATEMENT, '2026-03-01 +1.00', 'end']],
+    ['an unknown status', '9', ['warning at 2', STATEMENT, '2026-03-01 +1.00', 'end']],
   ])('is read or refused according to its status: %s', async (_, status, expected) => {
     expect(describeEvents(await read(withGroup(`02,A,B,${status},260301,,,2/`)))).toEqual(expected);
   });

@@ -7,7 +7,7 @@ describe('the trailers of a BAI2 file', () => {
   const RIGHT = `${FILE}${GROUP}03,17,,010,100,,,015,300,,/\n16,195,200,,R,,T\n88,U\n49,600,4/\n98,600,1,6/\n99,600,1,8/\n`;
 
   it.each<[string, string, RegExp[]]>([
-    ['right', RIGHT, []],
+    ['right trailers', RIGHT, []],
     [
       'a total of the account',
       RIGHT.replace('49,600', '49,601'),
@@ -39,8 +39,12 @@ describe('the trailers of a BAI2 file', () => {
       [/no trailer \(49\)/, /counts 6 records, but there are 5/, /counts 8 records, but there are 7/],
     ],
     ['no trailer of the file', RIGHT.replace('99,600,1,8/\n', ''), [/no trailer \(99\)/]],
-    ['none', RIGHT.slice(0, RIGHT.indexOf('49,')), [/\(49\)/, /\(98\)/, /\(99\)/]],
-    ['empty', RIGHT.replace('49,600,4', '49').replace('98,600,1,6', '98').replace('99,600,1,8', '99'), []],
+    ['no trailers', RIGHT.slice(0, RIGHT.indexOf('49,')), [/\(49\)/, /\(98\)/, /\(99\)/]],
+    [
+      'empty trailers',
+      RIGHT.replace('49,600,4', '49').replace('98,600,1,6', '98').replace('99,600,1,8', '99'),
+      [],
+    ],
     ['an amount that cannot be read, so nothing to compare', RIGHT.replace('16,195,200', '16,195,x'), []],
   ])('are compared with the records: %s', async (_, text, expected) => {
     const messages = warningsOf(await read(text));

@@ -44,7 +44,7 @@ describe('a transaction of a BAI2 file', () => {
     ['closing slashes on each of several lines', 'ONE/\n88,TWO/\n88,THREE/', 'ONE TWO THREE'],
     ['a slash at the beginning of a continuation', 'ONE\n88,/TWO', 'ONE /TWO'],
     [
-      'what looks like a record, but has not its fields',
+      'words that look like a record but lack its fields',
       'PAID 12/16,000 AND 3/49,5 ON 1/03,ROOM',
       'PAID 12/16,000 AND 3/49,5 ON 1/03,ROOM',
     ],

@@ -25,7 +25,7 @@ describe('an entry of CAMT with several details', () => {
   it.each([
     ['in Amt', detail(amt('4')) + detail(amt('6'))],
     ['in AmtDtls/TxAmt', detail(txAmt('4')) + detail(txAmt('6'))],
-    ['in one or the other', detail(amt('4')) + detail(txAmt('6'))],
+    ['in either Amt or TxAmt', detail(amt('4')) + detail(txAmt('6'))],
     [
       'in TxAmt, with Amt in another currency',
       detail(amt('5', 'USD') + txAmt('4')) + detail(amt('7', 'USD') + txAmt('6')),
@@ -47,15 +47,15 @@ describe('an entry of CAMT with several details', () => {
 
   it.each([
     ['the amounts do not add up', detail(amt('4')) + detail(amt('5.99'))],
-    ['one has no amount', detail(amt('10')) + detail('')],
-    ['one amount cannot be read', detail(amt('10')) + detail(amt('0,00'))],
-    ['one is in another currency', detail(amt('4')) + detail(amt('6', 'USD'))],
+    ['a detail has no amount', detail(amt('10')) + detail('')],
+    ['an amount cannot be read', detail(amt('10')) + detail(amt('0,00'))],
+    ['an amount is in another currency', detail(amt('4')) + detail(amt('6', 'USD'))],
     [
-      'they add up in the other direction only',
+      'the amounts add up only in the other direction',
       detail(amt('4') + dc('DBIT')) + detail(amt('6') + dc('DBIT')),
     ],
-    ['one has an unknown direction', detail(amt('4')) + detail(amt('6') + dc('X'))],
-    ['there is one', detail(amt('99'))],
+    ['a detail has an unknown direction', detail(amt('4')) + detail(amt('6') + dc('X'))],
+    ['there is only one detail', detail(amt('99'))],
   ])('stays one entry when %s', async (_, details) => {
     expect(await ofDetails(details)).toMatchObject([{ amount: 1_000n, dc: 'Credit' }]);
   });

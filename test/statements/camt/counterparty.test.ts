@@ -52,10 +52,10 @@ describe('the counterparty of a CAMT entry', () => {
       '1',
     ],
     ['that is a bank', '<Dbtr><Agt><FinInstnId><Nm>A Bank</Nm></FinInstnId></Agt></Dbtr>', 'A Bank', null],
-    ['that is only the ultimate one', '<UltmtDbtr><Nm>Ada</Nm></UltmtDbtr>', 'Ada', null],
-    ['that has an ultimate one', '<UltmtDbtr><Nm>Bo</Nm></UltmtDbtr><Dbtr><Nm>Ada</Nm></Dbtr>', 'Ada', null],
+    ['that is only the ultimate party', '<UltmtDbtr><Nm>Ada</Nm></UltmtDbtr>', 'Ada', null],
+    ['beside an ultimate party', '<UltmtDbtr><Nm>Bo</Nm></UltmtDbtr><Dbtr><Nm>Ada</Nm></Dbtr>', 'Ada', null],
     [
-      'with another account number',
+      'with an account number that is not an IBAN',
       '<Dbtr><Nm>Ada</Nm></Dbtr><DbtrAcct><Id><Othr><Id>77-1</Id></Othr></Id></DbtrAcct>',
       'Ada',
       '77-1',

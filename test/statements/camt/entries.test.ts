@@ -129,7 +129,7 @@ describe('an entry of CAMT', () => {
 
   it.each([
     ['the code of the detail', 'A', 'B', 'PMNT-RCDT-B'],
-    ['or else of the entry', 'A', '', 'PMNT-RCDT-A'],
+    ['the code of the entry when the detail has no code', 'A', '', 'PMNT-RCDT-A'],
   ])('takes the right code: %s', async (_, inEntry, inDetail, expected) => {
     const code = (sub: string) =>
       sub &&
@@ -144,16 +144,16 @@ describe('an entry of CAMT', () => {
   });
 
   it.each([
-    ['of the detail', '<AcctSvcrRef>E</AcctSvcrRef>', '<AcctSvcrRef>D</AcctSvcrRef>', 'D'],
-    ['of the entry', '<AcctSvcrRef>E</AcctSvcrRef>', '', 'E'],
+    ['from the detail', '<AcctSvcrRef>E</AcctSvcrRef>', '<AcctSvcrRef>D</AcctSvcrRef>', 'D'],
+    ['from the entry', '<AcctSvcrRef>E</AcctSvcrRef>', '', 'E'],
     [
-      'of the entry, if the detail has a placeholder',
+      'from the entry when the detail has a placeholder',
       '<AcctSvcrRef>E</AcctSvcrRef>',
       '<AcctSvcrRef>NOTPROVIDED</AcctSvcrRef>',
       'E',
     ],
     ['never from NtryRef, which counts the entries of a file', '<NtryRef>1</NtryRef>', '', null],
-    ['never from EndToEndId, which is the customer’s', '', '<EndToEndId>X</EndToEndId>', null],
+    ['never from EndToEndId, which belongs to the customer', '', '<EndToEndId>X</EndToEndId>', null],
   ])('takes the right reference: %s', async (_, more, refs, reference) => {
     const events = await read({ more, details: `<TxDtls><Refs>${refs}</Refs></TxDtls>` });
     expect(entries(events)).toMatchObject([{ reference }]);

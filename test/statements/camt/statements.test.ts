@@ -71,7 +71,7 @@ describe('a CAMT message', () => {
     ['of another kind', '<Document><CstmrCdtTrfInitn><PmtInf/></CstmrCdtTrfInitn></Document>', '"Document"'],
     ['without a statement', '<Document><BkToCstmrStmt><GrpHdr/></BkToCstmrStmt></Document>', 'no statement'],
     [
-      'with the statements of no kind',
+      'with an unknown statement element',
       '<Document><BkToCstmrStmt><Statement/></BkToCstmrStmt></Document>',
       'no statement',
     ],
@@ -112,7 +112,7 @@ describe('a CAMT statement', () => {
     ['of its account', `<Acct><Ccy>EUR</Ccy></Acct>${bal('OPBD', '1', { currency: 'USD' })}${ntry()}`, 'EUR'],
     ['of its balances', bal('OPBD', '1', { currency: 'USD' }) + ntry(), 'USD'],
     ['of its first entry', ntry() + ntry({ amount: '<Amt Ccy="USD">1</Amt>' }), 'EUR'],
-    ['that nobody says', '', null],
+    ['null when the file has no currency', '', null],
   ])('has the currency %s', async (_, content, currency) => {
     expect(ofType(await parse(statement(content)), 'statement')).toMatchObject([{ account: { currency } }]);
   });

@@ -71,17 +71,21 @@ describe('sub-fields of an MT940 :86:', () => {
 
   it.each([
     ['SVWZ+ is the description', '?20EREF+1234?21MREF+M1?22CRED+DE1?23SVWZ+Miete Mai', 'Miete Mai'],
-    ['after a full sub-field', `?20EREF+${'1'.repeat(22)}?21SVWZ+Miete Mai`, 'Miete Mai'],
+    ['SVWZ+ may follow a full sub-field', `?20EREF+${'1'.repeat(22)}?21SVWZ+Miete Mai`, 'Miete Mai'],
     [
-      'a tag may begin anywhere',
+      'a tag that is cut by a sub-field that is not full is not recognised',
       '?20EREF+ 1 MREF+ 2 CRED+ 3 S?21VWZ+ Miete',
       'EREF+ 1 MREF+ 2 CRED+ 3 S VWZ+ Miete',
     ],
-    ['a tag is cut in two by a full sub-field', `?20EREF+ ${'1'.repeat(19)} S?21VWZ+ Miete`, 'Miete'],
-    ['without SVWZ+ all of it is', '?20EREF+1234?21Danke', 'EREF+1234 Danke'],
-    ['without any, the booking text is', '?00ENTGELT?109800', 'ENTGELT'],
-    ['continued in ?60 to ?63', '?20eins?29zwei?32Name?60drei?63vier', 'eins zwei drei vier'],
-    ['a separator in the text', '?20Really?21?20 EUR?x', 'Really ?20 EUR?x'],
+    [
+      'a tag that is cut by a full sub-field is recognised',
+      `?20EREF+ ${'1'.repeat(19)} S?21VWZ+ Miete`,
+      'Miete',
+    ],
+    ['without SVWZ+, the whole text is the description', '?20EREF+1234?21Danke', 'EREF+1234 Danke'],
+    ['without a text, the booking text is the description', '?00ENTGELT?109800', 'ENTGELT'],
+    ['sub-fields continue in ?60 to ?63', '?20eins?29zwei?32Name?60drei?63vier', 'eins zwei drei vier'],
+    ['a separator in the text is kept', '?20Really?21?20 EUR?x', 'Really ?20 EUR?x'],
   ])('give the right description: %s', async (_, text, description) => {
     expect((await readText(`166${text}`)).description).toBe(description);
   });

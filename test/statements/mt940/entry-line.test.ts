@@ -34,9 +34,9 @@ describe('the direction and amount of an MT940 :61:', () => {
 describe('the date of an MT940 :61:', () => {
   it.each([
     ['the entry date is the booking date', '2611021103', '2026-11-03'],
-    ['without one, the value date is', '261102', '2026-11-02'],
+    ['without an entry date, the value date is the booking date', '261102', '2026-11-02'],
     ['blanks are no entry date', '261102    ', '2026-11-02'],
-    ['neither is 0000', '2611020000', '2026-11-02'],
+    ['0000 is no entry date', '2611020000', '2026-11-02'],
     ['booked in January, value in December', '1412310105', '2015-01-05'],
     ['booked in December, value in January', '2001011230', '2019-12-30'],
     ['nearly half a year later, in the next year', '2612300601', '2027-06-01'],
@@ -63,18 +63,18 @@ describe('the date of an MT940 :61:', () => {
 
 describe('the code and references of an MT940 :61:', () => {
   it.each([
-    ['both references: the bank’s counts', 'NTRFCUSTOMER-1//BANK-1', 'NTRF', 'BANK-1'],
-    ['only the owner’s', 'NTRFCUSTOMER-1', 'NTRF', 'CUSTOMER-1'],
+    ['of two references, the bank’s is used', 'NTRFCUSTOMER-1//BANK-1', 'NTRF', 'BANK-1'],
+    ['only the owner’s reference', 'NTRFCUSTOMER-1', 'NTRF', 'CUSTOMER-1'],
     ['NONREF', 'NTRFNONREF', 'NTRF', null],
     ['NONREF for both', 'NTRFNONREF//NONREF', 'NTRF', null],
-    ['NONREF and the bank’s', 'NTRFNONREF//BANK-1', 'NTRF', 'BANK-1'],
-    ['an owner’s beside a blank one of the bank', 'NTRFCUSTOMER-1// ', 'NTRF', 'CUSTOMER-1'],
+    ['NONREF beside the bank’s reference', 'NTRFNONREF//BANK-1', 'NTRF', 'BANK-1'],
+    ['an owner’s reference beside a blank bank reference', 'NTRFCUSTOMER-1// ', 'NTRF', 'CUSTOMER-1'],
     ['a bank reference with slashes', 'NMSC341/1X//O/341', 'NMSC', 'O/341'],
     ['nothing but the type', 'N527', 'N527', null],
-    ['KREF+ says that :86: has it', 'NTRFKREF+', 'NTRF', null],
+    ['KREF+ refers to :86:, and is no reference', 'NTRFKREF+', 'NTRF', null],
     ['a type with blanks', 'S   ', 'S', null],
     ['a type that SWIFT does not know', 'MCI0NONREF', 'MCI0', null],
-    ['first hint', 'FMSC01916', 'FMSC', '01916'],
+    ['a first advice', 'FMSC01916', 'FMSC', '01916'],
   ])('are read: %s', async (_, text, code, reference) => {
     expect(await readOne(`:61:2611021102C1,00${text}`)).toMatchObject({ code, reference });
   });

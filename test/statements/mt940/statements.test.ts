@@ -204,10 +204,10 @@ describe('an MT942 report', () => {
   const entries = ':61:2611021102D1,00NTRFA//B\n:86:Fee\n:90D:1EUR1,00\n:90C:0EUR0,00';
   it.each([
     [
-      'with a floor limit',
+      'by its floor limit',
       `:20:X\n:25:1\n:28C:1/1\n:34F:EURD0,\n:34F:EURC0,\n:13D:2611021200+0100\n${entries}\n-`,
     ],
-    ['with the time alone', `:20:X\n:25:1EUR\n:28C:1/1\n:13D:2611021200+0100\n${entries}`],
+    ['by its time alone', `:20:X\n:25:1EUR\n:28C:1/1\n:13D:2611021200+0100\n${entries}`],
     [
       'by its envelope',
       `{1:F01ABCDTRISAXXX0000000000}{2:I942ABCDTRISAXXXN}{4:\n:20:X\n:25:1EUR\n:28C:1/1\n${entries}\n-}`,

@@ -38,7 +38,7 @@ describe('the OFX markup parser', () => {
     ['a value over two lines', '<MEMO>Kira\r\n    Mart', 'Kira Mart'],
     ['blanks inside of a value', '<MEMO>Kira   Mart', 'Kira   Mart'],
     ['entities', '<MEMO>A &amp; B&nbsp;&lt;C&gt; &#304;', 'A & B <C> İ'],
-    ['no entities in CDATA', '<MEMO><![CDATA[A &amp; <B>]]> C', 'A &amp; <B> C'],
+    ['CDATA, without decoding entities', '<MEMO><![CDATA[A &amp; <B>]]> C', 'A &amp; <B> C'],
     ['a bare "&"', '<MEMO>R&D & AT&T', 'R&D & AT&T'],
     ['a bare "<"', '<MEMO>1 < 2 <3 << 4', '1 < 2 <3 << 4'],
     ['a bare ">"', '<MEMO>2 > 1', '2 > 1'],

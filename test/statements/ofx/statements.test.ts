@@ -23,15 +23,23 @@ describe('a statement of an OFX file', () => {
   it.each<[string, string, string[]]>([
     ['a ledger balance', '<LEDGERBAL><BALAMT>-1.234,56<DTASOF>20260331</LEDGERBAL>', ['end -1234.56']],
     [
-      'an available balance alone, which is another one',
+      'an available balance alone, which is not used',
       '<AVAILBAL><BALAMT>5<DTASOF>20260331</AVAILBAL>',
       ['end'],
     ],
-    ['both', '<LEDGERBAL><BALAMT>1</LEDGERBAL><AVAILBAL><BALAMT>5</AVAILBAL>', ['end 1.00']],
-    ['an empty one', '<LEDGERBAL><BALAMT><DTASOF></LEDGERBAL>', ['warning at 3', 'end']],
-    ['two amounts in one', '<LEDGERBAL><BALAMT>1<BALAMT>2</LEDGERBAL>', ['warning at 3', 'end']],
     [
-      'two that differ',
+      'a ledger balance beside an available balance',
+      '<LEDGERBAL><BALAMT>1</LEDGERBAL><AVAILBAL><BALAMT>5</AVAILBAL>',
+      ['end 1.00'],
+    ],
+    ['an empty ledger balance', '<LEDGERBAL><BALAMT><DTASOF></LEDGERBAL>', ['warning at 3', 'end']],
+    [
+      'two amounts in one ledger balance',
+      '<LEDGERBAL><BALAMT>1<BALAMT>2</LEDGERBAL>',
+      ['warning at 3', 'end'],
+    ],
+    [
+      'two ledger balances that differ',
       '<LEDGERBAL><BALAMT>1</LEDGERBAL><LEDGERBAL><BALAMT>2</LEDGERBAL>',
       ['warning at 3', 'end'],
     ],
@@ -42,7 +50,7 @@ describe('a statement of an OFX file', () => {
 
   it.each([
     ['without a transaction', ''],
-    ['with one', '<STMTTRN><DTPOSTED>20260305<TRNAMT>1</STMTTRN>'],
+    ['with a transaction', '<STMTTRN><DTPOSTED>20260305<TRNAMT>1</STMTTRN>'],
   ])('has the period of its own list: %s', async (_, transactions) => {
     const list = `<DTSTART>20260301<DTEND>20260331120000[+3:TRT]${transactions}`;
     const [statement] = await read(inStatement(list) + inStatement(transactions));

@@ -15,7 +15,7 @@ describe('an amount with a decimal comma', () => {
     ['parentheses', '(5,00)', -500n],
     ['a space between thousands', '1 234,56', 123456n],
     ['a non-breaking space', '1\u00a0234,56', 123456n],
-    ['a narrow one', '1\u202f234,56', 123456n],
+    ['a narrow non-breaking space', '1\u202f234,56', 123456n],
     ['an apostrophe', "1'234,56", 123456n],
     ['no fraction', '1.234', 123400n],
     ['one fraction digit', '6,5', 650n],

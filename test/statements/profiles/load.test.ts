@@ -107,7 +107,7 @@ describe('profiles in PROFILES_DIR', () => {
       { ...VALID, columns: { date: 0, amount: 2 } },
       'mine.json: columns.date must be a heading',
     ],
-    ['what is no JSON', '{ "bank": ', 'mine.json must be valid JSON.'],
+    ['invalid JSON', '{ "bank": ', 'mine.json must be valid JSON.'],
   ])('with %s cause one error that names the file and the key', (_, content, message) => {
     expect(() => load(content)).toThrow(ConfigError);
     expect(() => load(content)).toThrow(`PROFILES_DIR: ${message}`);

@@ -18,18 +18,18 @@ const silent: HostState = { kind: 'silent', reason: 'cannot be reached', isLate:
 describe('the choice of the primary database host', () => {
   it.each<[string, HostState[], number | null, number | null]>([
     ['the only host that takes writes', [closed, alone, silent], null, 1],
-    ['another host as soon as that one takes writes', [silent, closed, alone], 0, 2],
+    ['another host as soon as that host takes writes', [silent, closed, alone], 0, 2],
     ['the first node that is in sync', [closed, node, node], null, 1],
     ['the first node again when it has come back', [node, node, node], 1, 0],
-    ['no node that copies its data to another one', [donor, node, silent], 0, 1],
-    ['such a node if there is no other', [donor, silent, closed], 1, 0],
-    ['the same one while it does not answer and no other takes writes', [silent, closed, closed], 0, 0],
-    ['none when it may not be written any more', [closed, silent, silent], 0, null],
-    ['none of two that know nothing of each other', [alone, alone], null, null],
-    ['none of two clusters', [node, stranger], null, null],
-    ['none of two that both say they lead the group', [primaryOfGroup, primaryOfGroup], null, null],
-    ['the same one when a former one says so too', [primaryOfGroup, primaryOfGroup], 1, 1],
-    ['the same one when a second server takes writes', [alone, alone], 1, 1],
+    ['no node that copies its data to another node', [donor, node, silent], 0, 1],
+    ['a node that copies its data if there is no other node', [donor, silent, closed], 1, 0],
+    ['the same host while it does not answer and no other host takes writes', [silent, closed, closed], 0, 0],
+    ['no host when the primary takes no more writes', [closed, silent, silent], 0, null],
+    ['no host of two that know nothing of each other', [alone, alone], null, null],
+    ['no host of two clusters', [node, stranger], null, null],
+    ['no host of two that both claim to lead the group', [primaryOfGroup, primaryOfGroup], null, null],
+    ['the same host when a former primary also claims to lead', [primaryOfGroup, primaryOfGroup], 1, 1],
+    ['the same host when a second host takes writes', [alone, alone], 1, 1],
   ])('is %s', (_, states, current, chosen) => {
     expect(choosePrimary(states, current)).toBe(chosen);
   });
@@ -61,28 +61,28 @@ describe('the state of a database host', () => {
     ['in sync with its Galera cluster takes writes', () => galera({}), node],
     ['that copies its data is a donor', () => galera({ wsrep_local_state: '2' }), donor],
     [
-      'that joins its cluster does not',
+      'that joins its cluster does not take writes',
       () => galera({ wsrep_local_state: '1', wsrep_local_state_comment: 'Joining' }),
       { kind: 'closed', reason: 'is not in sync with its Galera cluster (Joining)' },
     ],
     [
-      'outside of the primary component does not',
+      'outside the primary component does not take writes',
       () => galera({ wsrep_cluster_status: 'non-Primary' }),
       { kind: 'closed', reason: 'has lost the majority of its Galera cluster' },
     ],
     ['that is the primary of a group takes writes', () => member([primary, other('ONLINE')]), primaryOfGroup],
     [
-      'that is a primary without a majority does not',
+      'that is a primary without a majority does not take writes',
       () => member([primary, other('UNREACHABLE'), other('UNREACHABLE')]),
       { kind: 'closed', reason: 'has lost the majority of its group' },
     ],
     [
-      'that was started outside of its group does not',
+      'that was started outside its group does not take writes',
       () => member([{ ...primary, state: 'OFFLINE', role: '' }]),
       { kind: 'closed', reason: 'is not an online member of its group (OFFLINE)' },
     ],
     [
-      'that is a secondary does not',
+      'that is a secondary does not take writes',
       () =>
         member([
           { ...primary, role: 'SECONDARY' },
