@@ -57,10 +57,18 @@ export async function startServer(
   fetch: Parameters<typeof getRequestListener>[0],
   { name, host, port, variable }: ServerOptions,
 ): Promise<Role & { url: string; handOver(): Promise<void> }> {
-  let handingOver = false;
+  let isClosing = false;
+  const unanswered = new Set<ServerResponse>();
+  /** Asks each client to close its connection after its answer. Otherwise the client would send its next request on it. */
+  const closeAfterAnswers = () => {
+    isClosing = true;
+    for (const answer of unanswered) answer.shouldKeepAlive = false;
+  };
   const listener = getRequestListener(fetch, { errorHandler: () => answerUnreadable() });
   const receive = oneAtATime((request, answer) => {
-    if (handingOver) answer.shouldKeepAlive = false;
+    if (isClosing) answer.shouldKeepAlive = false;
+    unanswered.add(answer);
+    answer.once('close', () => unanswered.delete(answer));
     if (!refuseManyHeaders(request, answer)) void listener(request, answer);
   });
   const server = createServer(
@@ -93,11 +101,12 @@ export async function startServer(
     url: urlOf(host, server.address() as AddressInfo),
     /** For a second, each answer asks the client to close its connection. The client's next connection leads to another process. */
     async handOver() {
-      handingOver = true;
+      closeAfterAnswers();
       await sleep(HAND_OVER_TIME);
     },
     async stop() {
       const closed = once(server, 'close');
+      closeAfterAnswers();
       server.close();
       server.closeIdleConnections();
       const cut = setTimeout(() => server.closeAllConnections(), SHUTDOWN_GRACE);

@@ -1,4 +1,4 @@
-import { readWaitingWebhooks } from '../deliveries/reconcile.ts';
+import { readWaitingWebhooks, readWebhooksBehind } from '../deliveries/reconcile.ts';
 import { MAX_CRASHES, STUCK_IMPORTS } from '../imports/fail-import.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../platform/database/entities/webhook-enums.ts';
 import type { Sql } from '../platform/database/transaction.ts';
@@ -107,6 +107,8 @@ export interface WebhookNeedingAttention {
   /** Seconds for which the circuit stays open; null when it is not open. */
   circuit_seconds: string | null;
   failing_since: Date | null;
+  /** Since when a movement has waited although the endpoint answers. null: the webhook is not behind. */
+  behind_since: Date | null;
   pending: string;
 }
 
@@ -116,12 +118,18 @@ const WEBHOOKS_NEEDING_ATTENTION = `
     ${PENDING} AS pending
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
     JOIN customers u ON u.id = w.customer_id
-  WHERE w.status <> 'deleted' AND (w.status <> 'active' OR c.failing_since IS NOT NULL)
+  WHERE w.status <> 'deleted' AND (w.status <> 'active' OR c.failing_since IS NOT NULL OR w.id IN (?))
   ORDER BY c.failing_since IS NULL, c.failing_since, w.id LIMIT ${SHOWN}`;
 
-/** Reads failing, paused and disabled webhooks of all customers, the longest failing first. */
-export const readWebhooksNeedingAttention = (sql: Sql): Promise<WebhookNeedingAttention[]> =>
-  sql.query(WEBHOOKS_NEEDING_ATTENTION);
+/** Reads failing, paused and disabled webhooks of all customers, the longest failing first, and webhooks that are behind. */
+export async function readWebhooksNeedingAttention(sql: Sql): Promise<WebhookNeedingAttention[]> {
+  const behind = new Map((await readWebhooksBehind(sql)).map(({ id, since }) => [id, since]));
+  // No webhook has the id 0, so the list is never empty.
+  const rows = await sql.query<WebhookNeedingAttention[]>(WEBHOOKS_NEEDING_ATTENTION, [
+    ['0', ...[...behind.keys()].slice(0, SHOWN)],
+  ]);
+  return rows.map((row) => ({ ...row, behind_since: behind.get(row.id) ?? null }));
+}
 
 export interface UnfinishedImport {
   id: string;

@@ -186,3 +186,10 @@ export async function readWaitingWebhooks(sql: Sql, filter: WaitingFilter): Prom
     .map(({ webhook_id, since, seconds }) => ({ id: String(webhook_id), since, seconds: Number(seconds) }))
     .sort((a, b) => a.since.getTime() - b.since.getTime());
 }
+
+/** A backlog of this age needs attention if its endpoint answers. The alert LedgerbellPendingOld uses the same limit. Seconds. */
+const BEHIND_AFTER = 300;
+
+/** Reads the webhooks that are behind: their endpoints answer, and a movement has waited for them for more than 5 minutes. */
+export const readWebhooksBehind = async (sql: Sql): Promise<WaitingWebhook[]> =>
+  (await readWaitingWebhooks(sql, { failing: false })).filter(({ seconds }) => seconds >= BEHIND_AFTER);

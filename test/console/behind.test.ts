@@ -1,4 +1,5 @@
 import { expect, it } from 'vitest';
+import { readWebhooksNeedingAttention } from '../../src/console/totals.ts';
 import { useService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, setCursor } from '../support/subscriber.ts';
 
@@ -26,6 +27,11 @@ it('the console lists a webhook with an old backlog as in trouble, after those t
   const list = await readPage('/ops/webhooks');
   expect(list).toMatch(/In trouble[\s\S]*failing[\s\S]*behind[\s\S]*oldest pending\s+10 min ago[\s\S]*All/);
   expect(list.match(/behind/g)).toHaveLength(1);
+  // `ledgerbell status` lists the same two.
+  expect(await readWebhooksNeedingAttention(database)).toMatchObject([
+    { id: failing, behind_since: null },
+    { id: behind, behind_since: expect.any(Date), pending: '3' },
+  ]);
   const now = await readPage('/ops');
   expect(now).toMatch(
     new RegExp(

@@ -47,6 +47,7 @@ const viewWebhook = (it: WebhookNeedingAttention) => ({
   status_reason: it.status_reason,
   circuit_open: it.circuit_seconds !== null,
   failing_since: it.failing_since?.toISOString() ?? null,
+  behind_since: it.behind_since?.toISOString() ?? null,
   last_error: it.last_error,
   pending: Number(it.pending),
 });
@@ -75,6 +76,11 @@ const viewDeletion = (it: Deletion) => ({
   movements: it.movements,
   movements_deleted: it.movementsDeleted,
 });
+
+const describeState = (it: WebhookNeedingAttention): string => {
+  if (it.circuit_seconds !== null) return 'circuit open';
+  return it.behind_since === null ? it.status : 'behind';
+};
 
 function describe(report: StatusReport, problems: readonly string[], zone: ZoneOffset): string {
   const { mysql, redis, migrations, processes, work } = report;
@@ -113,7 +119,7 @@ function describe(report: StatusReport, problems: readonly string[], zone: ZoneO
     ['webhook', ({ id }) => id, 'right'],
     ['title', ({ title }) => title],
     ['customer', ({ customer }) => customer],
-    ['state', (it) => (it.circuit_seconds === null ? it.status : 'circuit open')],
+    ['state', describeState],
     ['pending', ({ pending }) => formatCount(Number(pending)), 'right'],
     ['failing since', ({ failing_since }) => time(failing_since)],
     ['reason', ({ status_reason, last_error }) => status_reason ?? last_error],

@@ -1,4 +1,4 @@
-import { readWaitingWebhooks } from '../../deliveries/reconcile.ts';
+import { readWebhooksBehind } from '../../deliveries/reconcile.ts';
 import { hasBacklog, type WebhookState as RunState } from '../../deliveries/webhook-state.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
 import { PENDING } from '../../webhooks/webhook-view.ts';
@@ -68,18 +68,10 @@ async function findWebhooksInTrouble(sql: Sql, most: number): Promise<string[]> 
   return found.map(({ id }) => id);
 }
 
-/** A backlog of this age needs attention if its endpoint answers. The alert uses the same limit. Seconds. */
-const BEHIND_AFTER = 300;
-
 /** Webhooks in trouble: first failing webhooks, then disabled or quarantined webhooks, then webhooks that fall behind. */
 export async function readWebhooksInTrouble(sql: Sql, most: number): Promise<WebhookRow[]> {
-  const [ids, waiting] = await Promise.all([
-    findWebhooksInTrouble(sql, most),
-    readWaitingWebhooks(sql, { failing: false }),
-  ]);
-  const behind = new Map(
-    waiting.filter(({ seconds }) => seconds >= BEHIND_AFTER).map(({ id, since }) => [id, since]),
-  );
+  const [ids, waiting] = await Promise.all([findWebhooksInTrouble(sql, most), readWebhooksBehind(sql)]);
+  const behind = new Map(waiting.map(({ id, since }) => [id, since]));
   const rows = await readWebhookRows(sql, [...ids, ...behind.keys()].slice(0, most));
   return rows.map((row) => {
     const behindSince = ids.includes(row.id) ? undefined : behind.get(row.id);
