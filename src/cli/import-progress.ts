@@ -133,7 +133,18 @@ export async function followImport(
     await sleep(POLL_INTERVAL, undefined, { signal }).catch(() => {
       throw new Failure(`Interrupted. Import ${state.id} is accepted, and goes on while the service runs.`);
     });
-    state = (await throughOutages(() => api.get(`/v1/imports/${state.id}`, ImportAnswer))).import;
+    state = await readState(api, state.id);
+  }
+}
+
+async function readState(api: Api, id: ImportState['id']): Promise<ImportState> {
+  try {
+    return (await throughOutages(() => api.get(`/v1/imports/${id}`, ImportAnswer))).import;
+  } catch (error) {
+    // A key with the scope "import" alone may send an import, and not read its state.
+    if (error instanceof RefusedError && error.status === 403)
+      throw new Failure(`Import ${id} is accepted. Only its progress cannot be followed: ${error.message}`);
+    throw error;
   }
 }
 

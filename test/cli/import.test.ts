@@ -33,6 +33,16 @@ const rows = (name: string, count: number) =>
 const ndjson = (movements: object[]) => movements.map((row) => `${JSON.stringify(row)}\n`).join('');
 
 describe('ledgerbell import', () => {
+  it('says that an import was accepted when the API key may not follow it', async () => {
+    const body = { title: 'Sender', account: 'all', scopes: ['import'] };
+    const { body: created } = await service.call('POST', '/v1/apikeys', { key, body });
+    const path = await file('sender.ndjson', ndjson(rows('sender', 3)));
+    const args = ['import', path, '--key', created.apikey.apikey, '--url', service.url];
+    expect(reasonOf(await runCli(args))).toMatch(
+      /^error: Import \d+ is accepted\. Only its progress cannot be followed: .*"read"/,
+    );
+  });
+
   it('waits until a file is stored, and counts the rows that were known already', async () => {
     const path = await file('twice.ndjson', ndjson(rows('twice', 1_500)));
     const first = documentOf(await importFile(path, '--json')).import;
