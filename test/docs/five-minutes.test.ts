@@ -1,4 +1,4 @@
-import { execFile, spawn } from 'node:child_process';
+import { execFile, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
@@ -63,7 +63,9 @@ const toPattern = (output: readonly string[]): RegExp =>
       .join('\n')}$`,
   );
 
-it('the commands of the README, from the first customer to the listing, print what it shows', async () => {
+const hasCurl = spawnSync('curl', ['--version']).error === undefined;
+
+it.runIf(hasCurl)('the commands of the README, from the first customer to the listing, print what it shows', async () => {
   const folder = await mkdtemp(join(ROOT, 'node_modules/.cache/five-minutes-'));
   onTestFinished(() => rm(folder, { recursive: true }));
   const redisUrl = new URL(inject('redisUrl'));
