@@ -47,7 +47,7 @@ export async function runProcess(options: RunOptions = {}): Promise<never> {
     ending.abort();
   };
   for (const name of ['SIGTERM', 'SIGINT'] as const) process.on(name, () => end(name));
-  // Replaced by a restart when there are processes to restart.
+  // If there are processes to restart and standard input is not a terminal, `restartOnHangUp` replaces this.
   const hangUp = () => end('SIGHUP');
   process.on('SIGHUP', hangUp);
 

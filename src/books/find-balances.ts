@@ -102,7 +102,7 @@ const toBalances = (rows: readonly Row[], source: DayBalance['source']): DayBala
   );
 
 /**
- * Leaves out the last day, because it may be incomplete if the limit of rows was reached. If there is only one day, it stays.
+ * If the limit of rows was reached, leaves out the last day, because it may be incomplete. If there is only one day, it stays.
  * @returns the other rows, and the day at which reading must continue; null: all rows were read.
  */
 function cutLastDay(rows: Row[]): { rows: Row[]; unread: string | null } {

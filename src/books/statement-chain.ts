@@ -106,7 +106,7 @@ export function findPeriods(statements: readonly ChainStatement[]): Period[] {
 
 /**
  * Finds the statements whose opening balance is not the closing balance of another one, and whose first day lies within an earlier
- * statement. Both may have bookings of this day: a bank lists a time again from the last day of the statement before on.
+ * statement. Both may have bookings of this day, because a bank may begin a statement on the last day of the statement before.
  */
 export function findBegunWithin(statements: readonly ChainStatement[]): ChainStatement[] {
   const byClosing = groupBy(statements, ({ closing }) => closing);

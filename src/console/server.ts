@@ -25,7 +25,7 @@ export interface OtherProcesses {
 
 /**
  * Starts the operators' listener. It is separate from the API's, so that a proxy in front of the API cannot show its pages.
- * Without OPS_PORT it takes the port after PORT. If another process of the service has taken that port, it takes any free port.
+ * Without OPS_PORT it takes the port after PORT or, if that is taken (for example by another process of the service), any free port.
  * @param others the processes of this supervisor. A process on its own has none.
  * @throws {PortTakenError} when OPS_PORT is set and taken.
  */

@@ -31,7 +31,7 @@ export const maySee = ({ accountIds }: Caller, accountId: string): boolean =>
 export const visibleAccounts = ({ accountIds }: Pick<Caller, 'accountIds'>): readonly (string | null)[] =>
   accountIds === 'all' || accountIds.length === 0 ? [null] : accountIds;
 
-/** The scopes of an API key. read: reading. import: sending movements. webhooks: changing webhooks. admin: accounts, API keys and the API secret. */
+/** The scopes of an API key. import: sending movements. webhooks: changing webhooks. admin: accounts, API keys and the API secret. */
 export const SCOPES = ['read', 'import', 'webhooks', 'admin'] as const;
 export type Scope = (typeof SCOPES)[number];
 

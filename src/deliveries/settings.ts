@@ -145,7 +145,7 @@ const describeEvent = (event: NotifiedEvent): Description => ({
 /** Shorter values are not secrets, and would also match ordinary text. */
 const SHORTEST_CREDENTIAL = 8;
 
-/** The whole values and their words, because an endpoint may repeat a token without the "Bearer" before it. */
+/** Each whole value before its words. The words count too, because an endpoint may repeat a token without the "Bearer" before it. */
 const credentialsOf = (headers: Record<string, string>): string[] =>
   Object.values(headers)
     .flatMap((value) => [value, ...value.split(/\s+/)])

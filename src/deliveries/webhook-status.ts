@@ -42,8 +42,8 @@ export const MAX_CRASHES = 10;
 export const CRASHED = `Its delivery runs have ended without a result ${MAX_CRASHES} times in a row`;
 
 /**
- * If this many webhooks have had half as many crashes, the webhooks are not the cause. Pausing them would stop healthy webhooks. The
- * query reads each cursor once.
+ * If this many webhooks have half of MAX_CRASHES or more, something else ends the processes. Pausing the webhooks would stop healthy ones.
+ * The query reads each cursor once.
  */
 const SUSPECTS = 5;
 const MANY_SUSPECTS = `

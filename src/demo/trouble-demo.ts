@@ -15,8 +15,8 @@ import { createTroubleWebhooks } from './trouble-webhooks.ts';
 
 /**
  * Sets up a dead, a slow and a flapping endpoint, a failing import and a failing source beside healthy ones. Imports a movement every
- * second, and waits until all troubles can be seen. Begins with an empty DATA_DIR.
- * @returns whether all troubles were seen.
+ * second, and waits until the API shows all of this. Begins with an empty DATA_DIR.
+ * @returns whether the API showed all of this in time.
  * @throws {Error} with one sentence when the service cannot be started, or when `signal` is aborted before the end.
  */
 export async function runTroubleDemo(options: DemoOptions): Promise<boolean> {

@@ -11,7 +11,7 @@ import { DEAD_URL } from './trouble-webhooks.ts';
 
 const FOLDER = 'inbox';
 
-/** Sends a zip with a statement and another file. The statement is stored, and then the import fails. */
+/** Sends a zip with a statement and a file that is not a statement. The statement is stored, and then the import fails. */
 export async function sendFailingImport({ api }: DemoCustomer, { mt940 }: BankMonth): Promise<Sight> {
   const body = Buffer.from(
     zipSync({ 'november.sta': mt940, 'terms.pdf': Buffer.from('%PDF-1.7\nThe terms of the bank.\n') }),

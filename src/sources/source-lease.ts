@@ -21,8 +21,8 @@ export interface SourceClock {
 export const RENEW_EVERY = 4_000;
 
 /**
- * If the process of a source crashed this often in a row without collecting a file, the source waits like a failing source, because the
- * source may be the cause of the crashes.
+ * After a crash, a source with more failed or crashed runs in a row than this waits like a failing source, because it may be the cause of
+ * the crashes. A crashed run that has collected a file resets the count.
  */
 const MAX_CRASHES = 3;
 

@@ -88,7 +88,7 @@ const UPDATE = (columns: readonly string[]) => `
 /** Columns that decide which movements a webhook matches. Imports are locked before they change. */
 const FILTERING = ['event', 'account_id', 'status'];
 
-/** A change of these columns leads to another endpoint, so the health is reset. */
+/** After a change of these columns, the health so far says nothing about the new endpoint, so it is reset. */
 const REDIRECTING = ['endpoint', 'headers'];
 
 interface WebhookUpdate {
@@ -98,9 +98,9 @@ interface WebhookUpdate {
 }
 
 /**
- * Changes a webhook. Changes of event, account and status affect only movements stored from then on. A paused webhook keeps matching. A
- * disabled webhook that becomes active matches again. The endpoint's health is reset when the webhook becomes active, or gets another
- * endpoint or headers.
+ * Changes a webhook. A new event, account or status decides which movements the webhook matches from then on. A paused webhook keeps
+ * matching. A disabled webhook that becomes active matches again. The endpoint's health is reset when the webhook becomes active, or
+ * gets another endpoint or headers.
  * @param check throws when the change is not allowed. It runs while the webhook is locked.
  * @returns false when the webhook does not exist any more.
  */

@@ -29,7 +29,7 @@ export interface Left {
 interface Quota {
   /** Counts one use. If nothing is left, it counts nothing and returns `exhausted`. */
   take(name: string): Left;
-  /** Returns the same as `take`, but counts nothing. */
+  /** Returns what is left, and counts nothing. */
   look(name: string): Left;
 }
 

@@ -38,7 +38,7 @@ const FAILING_SINCE = `
     (SELECT MAX(d.id) FROM source_runs d FORCE INDEX (source_runs_page) WHERE d.source_id = ? AND d.status = 'done'), 0)
   ORDER BY r.id LIMIT 1`;
 
-/** When the first failed run after the last `done` run began. null: the last run is `done`. */
+/** When the first failed run after the last `done` run began. null: no run has failed since. */
 export async function readFailingSince(sql: Sql, sourceId: string): Promise<Date | null> {
   const [run] = await sql.query<{ started_at: Date }[]>(FAILING_SINCE, [sourceId, sourceId]);
   return run?.started_at ?? null;

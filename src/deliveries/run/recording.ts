@@ -2,7 +2,7 @@ import type { AttemptResult } from './types.ts';
 
 /** Collects the results of a run until they are recorded, and decides when that is. One record is under way at a time. */
 
-/** This many results are recorded immediately. Fewer results are recorded after a short wait, or when the run cannot continue without it. */
+/** This many results are recorded immediately. Fewer results are recorded after a short wait, or when the run cannot continue before. */
 const RESULTS_PER_RECORD = 200;
 
 /** The most unrecorded results, because a crash may send their deliveries again. While MySQL accepts records, far fewer wait. */

@@ -19,7 +19,7 @@ const NO_FOLDERS = 'There are no folder sources on this service. Have the operat
 export const checkFolder = (_: FolderSettings, { folder }: { folder: string | null }): string | null =>
   folder === null ? NO_FOLDERS : null;
 
-/** The times after which a file counts as complete. Milliseconds. */
+/** How a run finds out that a file is complete. Milliseconds. */
 interface Patience {
   /** A file that has changed within this time may still be written. */
   quiet: number;

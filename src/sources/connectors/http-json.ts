@@ -15,7 +15,7 @@ const MAX_PAGE_BYTES = 8 * 1024 * 1024;
 /** The most pages in one run. The next run continues after them. */
 const MAX_PAGES = 1_000;
 
-/** A run ends after this many empty pages, because an API may return new cursors forever. */
+/** A run ends after this many empty pages in a row, because an API may return new cursors forever. */
 const MAX_EMPTY_PAGES = 10;
 
 /** NDJSON is yielded in pieces of about this many characters. */

@@ -31,7 +31,7 @@ const HOST_KEY_KINDS: ServerHostKeyAlgorithm[][] = [
 /**
  * Connects and signs in. If a server shows a host key other than the pinned key, it is asked for its other kinds of keys, because banks
  * often publish only one fingerprint. No credentials are sent to a server that does not have the pinned key.
- * @throws {SourceError} when the server does not have the pinned key. The message names the fingerprints that it showed.
+ * @throws {SourceError} when this fails. If the server does not have the pinned key, the message names the fingerprints that it showed.
  */
 export async function connectSftp(access: SftpAccess, signal: AbortSignal): Promise<SftpConnection> {
   const seen: HostKey[] = [];

@@ -17,8 +17,8 @@ const PATIENCE = 5_000;
 
 /**
  * Limits the memory that JSON imports take at once, because each is read and parsed as a whole. A request that would exceed the limit
- * waits up to 5 s before its body is read. It is then answered 503 with `Retry-After`. Bodies up to 256 KiB, the limit of all other
- * routes, do not count. NDJSON is read in parts, so it needs no limit.
+ * waits for up to 5 s without its body being read. If it still exceeds the limit then, the answer is 503 with `Retry-After`. Bodies up
+ * to 256 KiB, the limit of all other routes, do not count. NDJSON is read in parts, so it needs no limit.
  */
 export function limitImportMemory() {
   const budget = createByteBudget({ total: TOTAL_BYTES, perOwner: CUSTOMER_BYTES, patience: PATIENCE });
