@@ -65,70 +65,76 @@ const toPattern = (output: readonly string[]): RegExp =>
 
 const hasCurl = spawnSync('curl', ['--version']).error === undefined;
 
-it.runIf(hasCurl)('the commands of the README, from the first customer to the listing, print what it shows', async () => {
-  const folder = await mkdtemp(join(ROOT, 'node_modules/.cache/five-minutes-'));
-  onTestFinished(() => rm(folder, { recursive: true }));
-  const redisUrl = new URL(inject('redisUrl'));
-  redisUrl.pathname = '/9';
-  const environment = {
-    DATABASE_URL: databaseUrl,
-    REDIS_URL: redisUrl.href,
-    SECRET_KEY: randomBytes(32).toString('base64'),
-  };
-  const service = startServiceProcess(environment, ['--processes', '1']);
-  onTestFinished(() => service.end('SIGTERM').then(() => {}));
-  const { host } = new URL(await service.url());
-  const port = await reservePort();
-  // The source of the package takes the place of what `npm run build` compiles.
-  const sdk = join(folder, 'node_modules/@ledgerbell/sdk');
-  await mkdir(sdk, { recursive: true });
-  const source = join(ROOT, 'packages/typescript/src/receiver/index.ts');
-  await writeFile(join(sdk, 'receiver.js'), `export * from ${JSON.stringify(source)};\n`);
-  await writeFile(
-    join(sdk, 'package.json'),
-    '{ "type": "module", "exports": { "./receiver": "./receiver.js" } }',
-  );
-  await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
+it.runIf(hasCurl)(
+  'the commands of the README, from the first customer to the listing, print what it shows',
+  async () => {
+    const folder = await mkdtemp(join(ROOT, 'node_modules/.cache/five-minutes-'));
+    onTestFinished(() => rm(folder, { recursive: true }));
+    const redisUrl = new URL(inject('redisUrl'));
+    redisUrl.pathname = '/9';
+    const environment = {
+      DATABASE_URL: databaseUrl,
+      REDIS_URL: redisUrl.href,
+      SECRET_KEY: randomBytes(32).toString('base64'),
+    };
+    const service = startServiceProcess(environment, ['--processes', '1']);
+    onTestFinished(() => service.end('SIGTERM').then(() => {}));
+    const { host } = new URL(await service.url());
+    const port = await reservePort();
+    // The source of the package takes the place of what `npm run build` compiles.
+    const sdk = join(folder, 'node_modules/@ledgerbell/sdk');
+    await mkdir(sdk, { recursive: true });
+    const source = join(ROOT, 'packages/typescript/src/receiver/index.ts');
+    await writeFile(join(sdk, 'receiver.js'), `export * from ${JSON.stringify(source)};\n`);
+    await writeFile(
+      join(sdk, 'package.json'),
+      '{ "type": "module", "exports": { "./receiver": "./receiver.js" } }',
+    );
+    await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
 
-  let [key, secret, received] = ['', '', ''];
-  const here = (command: string) =>
-    command
-      .replaceAll('localhost:3000', host)
-      .replaceAll('127.0.0.1:4000', `127.0.0.1:${port}`)
-      .replaceAll('listen(4000', `listen(${port}`)
-      .replaceAll('/tmp/', `${folder}/`)
-      .replaceAll('npm run --silent cli --', `${process.execPath} ${compiled('src/cli/main.ts')}`);
-  const env = () => ({
-    ...{ PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
-    ...{ LEDGERBELL_URL: `http://${host}`, ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8', KEY: key },
-  });
+    let [key, secret, received] = ['', '', ''];
+    const here = (command: string) =>
+      command
+        .replaceAll('localhost:3000', host)
+        .replaceAll('127.0.0.1:4000', `127.0.0.1:${port}`)
+        .replaceAll('listen(4000', `listen(${port}`)
+        .replaceAll('/tmp/', `${folder}/`)
+        .replaceAll('npm run --silent cli --', `${process.execPath} ${compiled('src/cli/main.ts')}`);
+    const env = () => ({
+      ...{ PATH: process.env.PATH, HOME: process.env.HOME, ...environment },
+      ...{ LEDGERBELL_URL: `http://${host}`, ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8', KEY: key },
+    });
 
-  let ran = 0;
-  for (const { command, output } of readSteps()) {
-    if (command === null) {
-      await until(`the receiver prints ${output[0]}: ${received}`, () =>
-        output.every((line) => received.includes(`${line}\n`)),
-      );
-      continue;
-    }
-    if (/npm start$|^export KEY|npm run --silent build/.test(command)) continue;
-    ran += 1;
-    if (command.includes('node receiver.js')) {
-      const receiver = spawn(process.execPath, ['--import', 'tsx', 'receiver.js'], {
+    let ran = 0;
+    for (const { command, output } of readSteps()) {
+      if (command === null) {
+        await until(`the receiver prints ${output[0]}: ${received}`, () =>
+          output.every((line) => received.includes(`${line}\n`)),
+        );
+        continue;
+      }
+      if (/npm start$|^export KEY|npm run --silent build/.test(command)) continue;
+      ran += 1;
+      if (command.includes('node receiver.js')) {
+        const receiver = spawn(process.execPath, ['--import', 'tsx', 'receiver.js'], {
+          cwd: folder,
+          env: { ...env(), WEBHOOK_SECRET: secret },
+        });
+        onTestFinished(() => void receiver.kill());
+        receiver.stdout.setEncoding('utf8').on('data', (text: string) => {
+          received += text;
+        });
+        continue;
+      }
+      const { stdout } = await promisify(execFile)('bash', ['-c', here(command)], {
         cwd: folder,
-        env: { ...env(), WEBHOOK_SECRET: secret },
+        env: env(),
       });
-      onTestFinished(() => void receiver.kill());
-      receiver.stdout.setEncoding('utf8').on('data', (text: string) => {
-        received += text;
-      });
-      continue;
+      const said = stdout.replaceAll('\r', '').trimEnd();
+      expect(said).toMatch(toPattern(output));
+      key ||= /API key +(\S+)/.exec(said)?.[1] ?? '';
+      secret ||= /"secret":"([^"]+)"/.exec(said)?.[1] ?? '';
     }
-    const { stdout } = await promisify(execFile)('bash', ['-c', here(command)], { cwd: folder, env: env() });
-    const said = stdout.replaceAll('\r', '').trimEnd();
-    expect(said).toMatch(toPattern(output));
-    key ||= /API key +(\S+)/.exec(said)?.[1] ?? '';
-    secret ||= /"secret":"([^"]+)"/.exec(said)?.[1] ?? '';
-  }
-  expect(ran).toBeGreaterThan(10);
-});
+    expect(ran).toBeGreaterThan(10);
+  },
+);

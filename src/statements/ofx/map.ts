@@ -133,7 +133,9 @@ function readAmount(transaction: Aggregate): { size: bigint; isNegative: boolean
   if (text === undefined) return 'The transaction has no TRNAMT.';
   const amount = parseSignedAmount(text);
   if (amount === null) {
-    const reason = /^[^,]*,\d{3}$/.test(text) ? ' The comma may separate thousands or decimals, so the amount is not clear.' : '';
+    const reason = /^[^,]*,\d{3}$/.test(text)
+      ? ' The comma may separate thousands or decimals, so the amount is not clear.'
+      : '';
     return `TRNAMT is ${quote(text)}. It must be an amount with at most two decimals, such as -1234.56.${reason}`;
   }
   return { size: amount < 0n ? -amount : amount, isNegative: text.includes('-') || amount < 0n };
