@@ -77,5 +77,5 @@ export async function endRuns(
   const redis = await connectToService(redisUrl, note);
   await withQueues(redis, installation, (queues) =>
     wakeWebhooks({ database, queues, redis, prefix: DEFAULT_PREFIX }, webhookIds, { reread: true }),
-  ).catch(() => note('The service has not been told: what its delivery runs have begun to send, they send.'));
+  ).catch(() => note('The service has not been told: delivery runs finish the POSTs that they have begun.'));
 }
