@@ -57,8 +57,8 @@ export class OutdatedIdentitiesError extends Error {
 }
 
 /**
- * The whole file has to be read before its entries can be identified. Other imports have stored movements or statements of its days,
- * or two of its statements may have entries in common.
+ * The whole file has to be read before its entries can be identified, because other imports have stored movements or statements of
+ * its days, or two of its statements may have entries in common.
  */
 export class KnownDaysError extends Error {
   override name = 'KnownDaysError';
