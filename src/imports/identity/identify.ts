@@ -83,7 +83,7 @@ interface Laying {
   /** Statements that have no booking in common with this one. */
   apart: Set<Laid>;
   decisions: (Decision | undefined)[];
-  /** Movements that rows of this statement are, known or new. No other row of the statement gets them. */
+  /** Movements that rows of this statement already have, known or new. */
   taken: Set<number>;
   /** Only an assumption tells this statement apart from another one. */
   isApartAssumed: boolean;
