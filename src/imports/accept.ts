@@ -54,7 +54,7 @@ export function createAcceptance(runtime: Runtime): ImportAcceptance {
       const isStaged = needImporter || movements.length > MAX_GROUP_MOVEMENTS;
       const stored = isStaged ? null : await storeInGroup({ ...whole, movements, removals });
       if (stored !== null) return stored;
-      // An account is being deleted, so the cached accounts may be out of date.
+      // The cached accounts may be out of date, for example because an account is being deleted.
       accounts.forget(upload.customerId);
       return acceptBody(whole);
     },

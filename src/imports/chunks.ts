@@ -227,8 +227,8 @@ function createChunkBuilder({
         warn(line, warning);
     },
     /**
-     * Adds what stands between two rows to the chunk of the first of them. At the checkpoint, that chunk is stored already. Only a
-     * statement can begin a new chunk.
+     * Adds what stands between two rows to the chunk of the first of them. At the checkpoint, that chunk is stored already. But the
+     * beginning of a statement can begin a new chunk.
      */
     note(row: Exclude<Row, EntryRow>): void {
       if ('begun' in row) begun += 1;

@@ -262,7 +262,7 @@ export function createImporter(options: {
       // The previous chunks are stored. The rest is read again with all counts kept.
       if (error instanceof UnorderedFileError)
         return storeRest(importId, signal, { isUnordered: true, isWhole, mayGoOn });
-      // Movements or statements of the remaining days are stored, so the whole file is read first.
+      // The rest cannot be identified chunk by chunk, so the whole file is read first.
       if (error instanceof KnownDaysError)
         return storeRest(importId, signal, { isUnordered, isWhole: true, mayGoOn });
       // The accounts and stored movements are out of date. The rest is read and checked again.

@@ -9,7 +9,8 @@ import { canonical, isContentId } from './unique-ids.ts';
  *
  * - `same`: the row has the unique id and the content of a stored movement, or it came in a statement and has the same reference or
  *   balance as the stored movement.
- * - `changed`: the row has the unique id of a stored movement, but another text or balance.
+ * - `changed`: the row has the unique id of a stored movement, but another text or balance; or it came in a statement and has
+ *   another day, balance or text than the stored movement.
  * - `assumed`: nothing tells the row apart from a stored movement, but nothing proves that they are the same.
  * - `conflict`: the row has the unique id of a stored movement, but another direction, amount or date.
  */

@@ -31,8 +31,8 @@ export type Movement = v.InferOutput<typeof Movement>;
 /** The removed part of a customer's movements, as an import has read it before it checks its rows. */
 export interface RemovedTime {
   /**
-   * Grows when an account is to be deleted, and when `removedBefore` changes. If it has changed when the rows are stored, they have
-   * to be checked again.
+   * Grows when an account is to be deleted, gets its first statements or has its check_balances set, and when `removedBefore`
+   * changes. If it has changed when the rows are stored, they have to be checked again.
    */
   removals: number;
   /** Movements that were issued before this day (YYYY-MM-DD) have been removed; null: none have. */
@@ -40,8 +40,8 @@ export interface RemovedTime {
 }
 
 /**
- * Whether the movements of a movement's time have been removed. It may have been stored and delivered before, and nothing is left
- * to recognise it by. It is rejected, so that it is never delivered twice.
+ * Whether a movement is of a time whose movements have been removed. The movement may have been stored and delivered before, and
+ * nothing is left to recognise it by. So it is rejected, and never stored and delivered a second time.
  */
 export const isOfRemovedTime = (
   { date_issue }: { date_issue: string },

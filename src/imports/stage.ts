@@ -105,7 +105,7 @@ const FIND_KEY = `
 /**
  * With a hash, the body is complete and the import is queued. Without one, the body is still to be received. Locks the API key or
  * the source until the import is committed. Deleting a key takes the same lock, and is refused while the key has an unfinished
- * import. If both are gone, the CHECK of the table fails.
+ * import. If the import's key or source is gone, the CHECK of the table fails, because an import needs one of them.
  */
 const OPEN = `
   INSERT INTO imports (customer_id, api_key_id, source_id, format, account_id, profile, create_accounts, unidentified, received,

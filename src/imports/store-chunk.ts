@@ -71,7 +71,7 @@ export class ImportTakenOverError extends Error {
   override name = 'ImportTakenOverError';
 }
 
-/** Since the rows were checked, an account was marked for deletion or movements were removed. The rows have to be checked again. */
+/** `removals` has changed since the rows were checked, so they have to be checked again; see RemovedTime. */
 export class RemovalsChangedError extends Error {
   override name = 'RemovalsChangedError';
 }

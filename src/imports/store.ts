@@ -220,7 +220,7 @@ async function handleKnown(
 export interface RowCounts {
   inserted: number;
   duplicates: number;
-  /** Duplicates with another text or balance. */
+  /** Duplicates with the reason `changed`. */
   changed: number;
   assumed: number;
   /** Inserted movements that may be known. */
@@ -248,13 +248,13 @@ export function countRows(
   };
 }
 
-/** The most known rows that are listed for an import. */
+/** The most rows that are listed for an import: known rows, and rows stored as an assumption. */
 const MOST_LISTED = 10_000;
 
 const LISTED = 'SELECT id, duplicates + conflicts + assumed_new AS listed FROM imports WHERE id IN (?)';
 const LIST = 'INSERT INTO import_duplicates (import_id, line, reason, transaction_id) VALUES ?';
 
-/** Lists known rows with the movements that they were taken for. Called before the rows are counted. */
+/** Lists rows with the movements that they were taken for or stored as. Called before the rows are counted. */
 export async function listKnown(sql: Sql, known: readonly ListedRow[]): Promise<void> {
   if (known.length === 0) return;
   const importIds = [...new Set(known.map(({ importId }) => importId))];

@@ -25,7 +25,8 @@ const WORK_LIMIT = 60 * SECOND;
 const BEGINNING = 64 * 1_024;
 
 /**
- * How long a dry run may wait for its body: this many milliseconds, and more time for the bytes that come at this rate per second.
+ * How long a dry run whose turn has come may wait for the rest of its body: this many milliseconds, and more time for the bytes
+ * that come at this rate per second.
  */
 const PATIENCE = 30 * SECOND;
 const SLOWEST = 10 * 1_024;

@@ -56,7 +56,10 @@ export class OutdatedIdentitiesError extends Error {
   override name = 'OutdatedIdentitiesError';
 }
 
-/** Movements or statements of the file's days are stored, so the whole file has to be read before its entries can be identified. */
+/**
+ * The whole file has to be read before its entries can be identified, because other imports have stored movements or statements of
+ * its days, or two of its statements may have entries in common.
+ */
 export class KnownDaysError extends Error {
   override name = 'KnownDaysError';
 }

@@ -9,7 +9,7 @@ import { type Days, type ReadBooks, readBooks } from './read-stored.ts';
 import type { Decision, ReceivedStatement, StatementRow } from './statement.ts';
 import { formatStatementId } from './statement-id.ts';
 
-/** Identifies the entries of a whole file at once, because other imports have stored movements or statements of its days. */
+/** Identifies the entries of a whole file at once, where this cannot be done chunk by chunk; see KnownDaysError. */
 
 /** Finds movements of these days that other imports have stored since. Index: transactions_customer_page. */
 const ADDED = (ranges: number) => `

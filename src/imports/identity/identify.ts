@@ -83,7 +83,7 @@ interface Laying {
   /** Statements that have no booking in common with this one. */
   apart: Set<Laid>;
   decisions: (Decision | undefined)[];
-  /** Movements that rows of this statement were taken for. */
+  /** Movements that rows of this statement already have, known or new. */
   taken: Set<number>;
   /** Only an assumption tells this statement apart from another one. */
   isApartAssumed: boolean;
@@ -157,7 +157,7 @@ function takeOwn(laying: Laying, own: ReadonlyMap<number, number> = new Map()): 
 }
 
 /**
- * Finds the statements directly before or after this one. They have no booking in common with it.
+ * Finds the statements before or after this one. They have no booking in common with it.
  * @returns the others.
  */
 function tellApart(laying: Laying, areNumbersUsed: boolean, mayAssume: boolean): Overlapping[] {
@@ -219,8 +219,8 @@ function placeByBalances(laying: Laying, overlapping: readonly Overlapping[]): v
     const isMoved = books.movements[movement]?.day !== rows[position]?.day;
     take(laying, position, movement, isDoubtful(movement) ? 'assumed' : isMoved ? 'changed' : 'same');
   };
-  // An earlier file may have mistaken one of two equal entries for the other. Such a row then gets the movement that the other row
-  // has left.
+  // An earlier file may have mistaken one of two equal entries for the other. A row whose movement is therefore taken gets the
+  // movement of the other entry (`spare`).
   const waiting: number[] = [];
   const spare = new Map<string, number[]>();
   for (const it of overlapping) {

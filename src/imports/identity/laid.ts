@@ -178,7 +178,7 @@ const leadsTo = (one: Laid, next: Laid): boolean =>
   one.ends.some(({ closing }) => next.ends.some(({ opening }) => opening === closing));
 
 /**
- * Whether two statements have the same rows. Rows without balances do not count, because the bank may have booked the same amounts
+ * Whether two statements have the same rows. False if a row has no balance, because the bank may have booked the same amounts
  * twice.
  */
 export const isTheSame = ({ statement }: Laid, { statement: other }: Laid): boolean =>

@@ -17,15 +17,15 @@ const SUBJECTS = {
 
 export interface AddressGuard {
   /**
-   * Checks the URL itself: its protocol, credentials and length, and whether its host is an allowed literal address or `localhost`.
+   * Checks the URL itself: its protocol, credentials and length, and its host if that is a literal address or `localhost`.
    * undici does not call `lookup` for a literal address, so this check must precede every request.
    * @returns null if the URL is allowed, otherwise one sentence for the owner of the webhook or source. The sentence contains no
    * input.
    */
   checkUrl(url: URL): string | null;
   /**
-   * Checks a host without a URL, for another protocol: a literal address or `localhost`. IPv6 comes without brackets. Node does not
-   * call `lookup` for a literal address, so this check must precede every connection.
+   * Checks a host without a URL, for another protocol, if it is a literal address or `localhost`. IPv6 comes without brackets. Node
+   * does not call `lookup` for a literal address, so this check must precede every connection.
    */
   checkHost(host: string): string | null;
   /**

@@ -36,9 +36,9 @@ export interface Config {
   notificationEncoding: 'json' | 'form';
   /** Requests per second for each API key, averaged over 10 s. 0: no limit. */
   rateLimit: number;
-  /** The most webhooks and API keys that a customer may have. */
   /** How many queues share the deliveries. */
   deliveryQueues: number;
+  /** The most webhooks and API keys that a customer may have. */
   webhooksPerCustomer: number;
   keysPerCustomer: number;
   /** A folder with profiles of CSV and XLSX files, in addition to the built-in ones. */

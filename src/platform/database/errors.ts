@@ -64,7 +64,7 @@ const CONNECTION_CODES = new Set([
   'EHOSTUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
-  // The server does not support the TLS that ssl-mode requires.
+  // The server does not support TLS, or its handshake failed, for example because its certificate does not fit ssl-mode.
   'HANDSHAKE_NO_SSL_SUPPORT',
   'HANDSHAKE_SSL_ERROR',
 ]);

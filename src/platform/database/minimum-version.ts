@@ -43,7 +43,7 @@ export async function requireMinimumVersion(sql: Sql, version: string): Promise<
 }
 
 /**
- * Checks that no process of an older version is running, before migrations that remove something.
+ * Checks, before migrations that remove something, that no process of a version older than `oldest` is running.
  * @param sql a connection to a database whose schema exists.
  * @throws {Error} when processes are running whose version would not work afterwards.
  */

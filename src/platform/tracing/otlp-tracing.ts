@@ -93,7 +93,7 @@ function reasonOf(error: Error | undefined): string {
   return error.message || ('code' in error ? String(error.code) : error.name);
 }
 
-/** Logs only once that the collector cannot be reached, not for every batch of spans. */
+/** Logs once per outage that the collector cannot be reached, not for every batch of spans. */
 function reportFailures(exporter: SpanExporter, { url, log }: { url: string; log: Log }): SpanExporter {
   // The path and the query may contain a token.
   const collector = new URL(url).origin;

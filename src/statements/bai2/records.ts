@@ -10,7 +10,10 @@ export interface BaiRecord {
   parts: string[];
   /** The number of records that it counts as in control totals. */
   count: number;
-  /** The part whose last field may be incomplete, because a line that is not a record, or the end of the file, follows it. */
+  /**
+   * From this part on, the last field of a part may be incomplete, because a line that is not a record, or the end of the file,
+   * follows.
+   */
   brokenAt: number | null;
   /** The file ends inside this record. */
   isUnfinished: boolean;

@@ -183,7 +183,7 @@ const SEPA_TAG =
 interface SepaTags {
   /** SVWZ+ */
   remittance: string | null;
-  /** ABWA+ or ABWE+: the person on whose behalf the payment was sent, or for whom it was received. */
+  /** ABWA+ or ABWE+: the party on whose behalf the payment was sent, or for whom it was received. */
   name: string | null;
   /** IBAN+ */
   iban: string | null;

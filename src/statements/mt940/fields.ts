@@ -4,7 +4,7 @@ import { splitLines } from '../text.ts';
 const TAGS = new Set(
   '20 21 25 25P 28 28C 28D 13 13C 13D 34F 60F 60M 61 62F 62M 64 65 86 90C 90D NS'.split(' '),
 );
-/** A tag without its first colon, which stands at the end of the previous line. */
+/** A tag without its first colon, which stands alone on the previous line. */
 const TAG_WITHOUT_COLON = /^(61|62[FM]|86):/;
 /** "{1:F01…}{2:O940…}{4:", also with its braces in another code page, where they are letters. */
 const ENVELOPE = /^[^\w\s:]{0,3}1:[A-Z]\d\d[A-Z0-9]{8}|^[^\w\s:]{1,3}4:(?::|$)/;

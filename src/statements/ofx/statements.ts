@@ -19,7 +19,7 @@ export function createStatementReader() {
   let events: StatementEvent[] = [];
 
   const warn = (line: number, message: string) => events.push({ type: 'warning', line, message });
-  /** Begins the statement. Called at the first transaction, because the account comes after the statement's tag. */
+  /** Begins the statement. Called at its first transaction or its end, because the account comes after the statement's tag. */
   const beginStatement = () => {
     if (statement === null || isBegun) return;
     isBegun = true;

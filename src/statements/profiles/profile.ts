@@ -25,7 +25,7 @@ const Columns = v.union(
 
 const Texts = v.pipe(v.array(text, 'must be a list of texts'), v.nonEmpty('must have at least one text'));
 
-/** The place of a value that is the same for all rows: beside a label above the table, in a column, or in the profile itself. */
+/** The place of the account's number or currency: beside a label above the table, in a column, or in the profile itself. */
 const CellReference = v.union(
   [
     v.strictObject({ label: v.union([text, Texts]) }),

@@ -179,7 +179,7 @@ function toDate(year: number, month: number, day: number): string | null {
 
 /**
  * A date in XLSX is the number of days since 1899-12-30, or since 1904-01-01 (ECMA-376, part 1, section 18.17.4.1).
- * @returns null if the number, such as 20260131, is not a date from 1950 to 2099.
+ * @returns null if that day is not from 1950 to 2099. 20260131, for example, is not a number of days.
  */
 function readDayNumber(days: number, epoch: 1900 | 1904): string | null {
   const start = epoch === 1900 ? Date.UTC(1899, 11, 30) : Date.UTC(1904, 0, 1);

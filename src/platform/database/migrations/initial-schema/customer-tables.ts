@@ -29,9 +29,9 @@ export const CUSTOMER_TABLES = [
   ) ${TABLE}`,
 
   // One row per customer, which no foreign key references. Each chunk of an import locks it, so that ids and date_readed grow in
-  // commit order. filters_version changes with each row added to webhook_filters. removals changes when an account is to be
-  // deleted, and when removed_before changes: movements issued before that day have been removed. The checks of a running import
-  // are then out of date.
+  // commit order. filters_version changes with each row added to webhook_filters. removals changes when the checks of a running
+  // import are out of date, for example when an account is to be deleted, or removed_before changes: movements issued before that
+  // day have been removed.
   `CREATE TABLE import_locks (
     customer_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     last_transaction_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
