@@ -115,7 +115,14 @@ export const ImportView = v.object({
 /** The columns that the API shows. */
 export type ViewedImport = Omit<
   ImportRow,
-  'customer_id' | 'customer' | 'api_key' | 'account_id' | 'profile' | 'checkpoint' | 'crash_count'
+  | 'customer_id'
+  | 'customer'
+  | 'api_key'
+  | 'account_id'
+  | 'profile'
+  | 'checkpoint'
+  | 'crash_count'
+  | 'retried_at'
 >;
 
 /** `received` is the number of rows. It is null until an NDJSON import has been read to its end. */

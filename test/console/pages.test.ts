@@ -183,6 +183,22 @@ describe('the pages of the console', () => {
     for (const id of trouble.movementIds) expect(stored.text).toContain(`/ops/trace?movement=${id}`);
   });
 
+  it('show the movements that an import stored before it was retried', async () => {
+    const { database } = service.runtime;
+    const { done } = trouble.imports;
+    const [before] = await database.query<object[]>(
+      'SELECT started_at, finished_at, retried_at FROM imports WHERE id = ?',
+      [done],
+    );
+    const setTimes = 'UPDATE imports SET started_at = ?, finished_at = ?, retried_at = ? WHERE id = ?';
+    const later = new Date(Date.now() + 60_000);
+    await database.query(setTimes, [later, later, later, done]);
+    expect((await page(`/ops/imports/${done}`)).text).toContain(
+      `/ops/trace?movement=${trouble.movementIds[0]}`,
+    );
+    await database.query(setTimes, [...Object.values(before ?? {}), done]);
+  });
+
   it('trace a movement by its unique_id: its import, its deliveries, and the answers of the endpoints', async () => {
     const found = await page(`/ops/trace?q=${trouble.uniqueId}`);
     expect(found.headers.get('location')).toBe(`/ops/trace?movement=${trouble.movementIds[0]}`);

@@ -27,10 +27,17 @@ const STORED = `
 /** Reads the first movements that an import has stored. */
 export const readStored = (
   sql: Sql,
-  { id, customer_id, started_at, received_at, finished_at }: ImportRow,
+  { id, customer_id, started_at, retried_at, received_at, finished_at }: ImportRow,
   limit: number,
 ): Promise<StoredMovement[]> =>
-  sql.query(STORED, [customer_id, started_at ?? received_at, finished_at, id, limit]);
+  // What was stored before a retry is older than `started_at`.
+  sql.query(STORED, [
+    customer_id,
+    retried_at === null ? (started_at ?? received_at) : received_at,
+    finished_at,
+    id,
+    limit,
+  ]);
 
 /** A row that was assumed to be a known or a new movement without proof, with that movement. */
 export interface AssumedRow {
