@@ -80,11 +80,13 @@ export function createProcessGroup(
   function watch(member: Member, process: RoleProcess): void {
     member.process = process;
     void process.ended.then((how) => {
-      if (member.process === process && !stopping.signal.aborted) void startAgain(member, how);
+      if (member.process === process) void startAgain(member, how);
     });
   }
 
   async function startAgain(member: Member, reason: string, { atStart = false } = {}): Promise<void> {
+    // A process that is told to stop may still be starting.
+    if (stopping.signal.aborted) return;
     const { name } = member.plan;
     member.process = undefined;
     member.deaths = [...member.deaths, { at: Date.now(), atStart }].slice(-DEATHS_KEPT);
