@@ -4,12 +4,13 @@ import { mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { afterAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { compile, compiled } from './support/compiled.ts';
 import { useDatabase } from './support/database.ts';
 import { movement } from './support/movements.ts';
 import { send } from './support/raw-http.ts';
 import { useReceiver } from './support/receiver.ts';
+import { redisDatabaseOf } from './support/redis-database.ts';
 import { useServiceProcesses } from './support/service-processes.ts';
 import { until } from './support/until.ts';
 
@@ -52,13 +53,9 @@ const { database, url: databaseUrl } = useDatabase({ migrated: false });
 const receiver = useReceiver();
 const { start } = useServiceProcesses();
 
-/** A database of Redis that no other test uses: processes have the same prefix for their keys. */
-const redisUrl = new URL(inject('redisUrl'));
-redisUrl.pathname = '/11';
-
 const env = {
   DATABASE_URL: databaseUrl,
-  REDIS_URL: redisUrl.href,
+  REDIS_URL: redisDatabaseOf('upgrade'),
   SECRET_KEY: randomBytes(32).toString('base64'),
   OPS_PORT: '0',
 };

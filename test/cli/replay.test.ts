@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
-import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApi } from '../../src/cli/api-client.ts';
 import { followImport, ImportAnswer } from '../../src/cli/import-progress.ts';
 import { createCustomer } from '../../src/customers/customers.ts';
@@ -11,19 +11,17 @@ import { type Service, startService } from '../../src/service.ts';
 import { useDatabase } from '../support/database.ts';
 import { movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
+import { redisDatabaseOf } from '../support/redis-database.ts';
 import { until } from '../support/until.ts';
 import { documentOf, reasonOf, runCli } from './command.ts';
 
 const { url } = useDatabase();
 const receiver = useReceiver();
 
-/** The command finds the service's queues under their usual name, so that they need a Redis database of their own. */
-const redisUrl = new URL(inject('redisUrl'));
-redisUrl.pathname = '/9';
 const environment = {
   PORT: '0',
   DATABASE_URL: url,
-  REDIS_URL: redisUrl.href,
+  REDIS_URL: redisDatabaseOf('replay'),
   SECRET_KEY: randomBytes(32).toString('base64'),
   ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
 };

@@ -1,5 +1,5 @@
 import { randomBytes, randomUUID } from 'node:crypto';
-import { afterAll, beforeAll, inject } from 'vitest';
+import { afterAll, beforeAll } from 'vitest';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { ROLES } from '../../src/platform/roles.ts';
@@ -7,6 +7,7 @@ import { type Service, startService } from '../../src/service.ts';
 import { useDatabase } from '../support/database.ts';
 import { movement } from '../support/movements.ts';
 import { type Answering, useReceiver } from '../support/receiver.ts';
+import { type RedisDatabaseOwner, redisDatabaseOf } from '../support/redis-database.ts';
 import { documentOf, runCli, runHere } from './command.ts';
 
 /** A receiver's answer with a status and no body. */
@@ -17,18 +18,16 @@ export const answering =
 
 /**
  * Starts the service for commands, with a customer that has an account. Call it at the top of the file.
- * @param redisDatabase of this test file alone, because commands find the service's queues under their usual name.
+ * @param owner the test file.
  * @param variables further ones of its environment.
  */
-export function useRunningService(redisDatabase: number, variables: Record<string, string> = {}) {
+export function useRunningService(owner: RedisDatabaseOwner, variables: Record<string, string> = {}) {
   const { database, url } = useDatabase();
   const receiver = useReceiver();
-  const redisUrl = new URL(inject('redisUrl'));
-  redisUrl.pathname = `/${redisDatabase}`;
   const environment = {
     PORT: '0',
     DATABASE_URL: url,
-    REDIS_URL: redisUrl.href,
+    REDIS_URL: redisDatabaseOf(owner),
     SECRET_KEY: randomBytes(32).toString('base64'),
     ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
     ...variables,

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
-import { afterAll, expect, inject, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { createSecretBox } from '../../src/platform/database/secret-box.ts';
 import { useDatabase } from '../support/database.ts';
 import { movement } from '../support/movements.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/process.ts';
 import { useReceiver } from '../support/receiver.ts';
+import { redisDatabaseOf } from '../support/redis-database.ts';
 import { until } from '../support/until.ts';
 import { webhook } from '../support/webhooks.ts';
 import { documentOf, runHere } from './command.ts';
@@ -13,13 +14,11 @@ import { documentOf, runHere } from './command.ts';
 /** SECRET_KEY is changed while the service runs, in the order of docs/runbook.md. */
 const { database, url } = useDatabase();
 const receiver = useReceiver();
-const redisUrl = new URL(inject('redisUrl'));
-redisUrl.pathname = '/8';
 
 const [OLD, NEW] = [0, 1].map(() => randomBytes(32).toString('base64')) as [string, string];
 const environment = (SECRET_KEY: string, SECRET_KEY_PREVIOUS = '') => ({
   DATABASE_URL: url,
-  REDIS_URL: redisUrl.href,
+  REDIS_URL: redisDatabaseOf('secrets-reseal'),
   SECRET_KEY,
   SECRET_KEY_PREVIOUS,
 });

@@ -3,7 +3,7 @@ import { until } from '../support/until.ts';
 import { documentOf, reasonOf, runCli, runHere } from './command.ts';
 import { answering, useRunningService } from './running-service.ts';
 
-const running = useRunningService(11);
+const running = useRunningService('status');
 const { database, receiver, environment, asOperator, createWebhook, newMovement, importMovements } = running;
 
 describe('ledgerbell imports retry', () => {

@@ -1,15 +1,18 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { expect, inject, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { compiled } from '../support/compiled.ts';
 import { useDatabase } from '../support/database.ts';
 import { startServiceProcess } from '../support/process.ts';
+import { redisDatabaseOf } from '../support/redis-database.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { until } from '../support/until.ts';
+import { installSdk } from './receivers/sdk.ts';
+import { isOpen } from './snippets.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const { url: databaseUrl } = useDatabase();
@@ -36,8 +39,7 @@ function readSteps(): Step[] {
         continue;
       }
       let command = line.slice(2);
-      const isOpen = () => (command.includes('<<') ? !command.endsWith('\nEND') : command.endsWith('\\'));
-      while (isOpen()) {
+      while (isOpen(command)) {
         at += 1;
         command += `\n${lines[at] ?? ''}`;
       }
@@ -70,26 +72,16 @@ it.runIf(hasCurl)(
   async () => {
     const folder = await mkdtemp(join(ROOT, 'node_modules/.cache/five-minutes-'));
     onTestFinished(() => rm(folder, { recursive: true }));
-    const redisUrl = new URL(inject('redisUrl'));
-    redisUrl.pathname = '/9';
     const environment = {
       DATABASE_URL: databaseUrl,
-      REDIS_URL: redisUrl.href,
+      REDIS_URL: redisDatabaseOf('five-minutes'),
       SECRET_KEY: randomBytes(32).toString('base64'),
     };
     const service = startServiceProcess(environment, ['--processes', '1']);
     onTestFinished(() => service.end('SIGTERM').then(() => {}));
     const { host } = new URL(await service.url());
     const port = await reservePort();
-    // The source of the package takes the place of what `npm run build` compiles.
-    const sdk = join(folder, 'node_modules/@ledgerbell/sdk');
-    await mkdir(sdk, { recursive: true });
-    const source = join(ROOT, 'packages/typescript/src/receiver/index.ts');
-    await writeFile(join(sdk, 'receiver.js'), `export * from ${JSON.stringify(source)};\n`);
-    await writeFile(
-      join(sdk, 'package.json'),
-      '{ "type": "module", "exports": { "./receiver": "./receiver.js" } }',
-    );
+    await installSdk(folder);
     await writeFile(join(folder, 'package.json'), '{ "type": "module" }');
 
     let [key, secret, received] = ['', '', ''];

@@ -1,16 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { expect, it } from 'vitest';
+import { listFiles } from './repository-files.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 
-const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
-  cwd: ROOT,
-  encoding: 'utf8',
-})
-  .trim()
-  .split('\n')
+const pages = listFiles('*.md')
   .filter((path) => existsSync(join(ROOT, path)))
   .map((path) => ({ path, text: readFileSync(join(ROOT, path), 'utf8') }));
 

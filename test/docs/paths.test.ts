@@ -1,15 +1,11 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { listFiles } from './repository-files.ts';
 
 /** Files whose reader makes them: the receivers in the guides, and in the README of the SDK. */
 const OF_READERS = /^docs\/receiving\/|^packages\/typescript\/README\.md$/;
 
-const files = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard'], {
-  encoding: 'utf8',
-})
-  .trim()
-  .split('\n');
+const files = listFiles();
 const ends = new Set(
   files.flatMap((file) => file.split('/').map((_, at, parts) => parts.slice(at).join('/'))),
 );

@@ -1,5 +1,5 @@
-import { execFileSync } from 'node:child_process';
 import { readFileSync } from 'node:fs';
+import { listFiles } from './repository-files.ts';
 
 /** A command that a page shows, with the lines that continue it. */
 export interface Snippet {
@@ -14,16 +14,10 @@ const NOT_PAGES = /^CHANGELOG\.md$/;
 const START = /^ {4,}(?:\$ )?((?:[A-Z_]+=\S+ )*(?:curl|jq|npm run|ledgerbell) .*)$/;
 
 /**
- * The commands in the indented and fenced blocks of every page. A command begins after `$ `, or with one of these words, and goes on while a
- * line ends with `\` or `|`, or a quotation is open.
+ * Reads the requests and commands in the indented blocks of every page.
  */
 export function readSnippets(): Snippet[] {
-  const pages = execFileSync('git', ['ls-files', '--cached', '--others', '--exclude-standard', '*.md'], {
-    encoding: 'utf8',
-  });
-  return pages
-    .trim()
-    .split('\n')
+  return listFiles('*.md')
     .filter((page) => !NOT_PAGES.test(page))
     .flatMap((page) => {
       const lines = readFileSync(page, 'utf8').split('\n');
@@ -42,5 +36,8 @@ export function readSnippets(): Snippet[] {
     });
 }
 
-const isOpen = (command: string): boolean =>
-  /[\\|]$/.test(command) || (command.match(/'/g) ?? []).length % 2 === 1;
+/** Whether a command goes on in the next line: after `\` or `|`, within a quotation, and up to the END of a here-document. */
+export const isOpen = (command: string): boolean =>
+  command.includes('<<')
+    ? !command.endsWith('\nEND')
+    : /[\\|]$/.test(command) || (command.match(/'/g) ?? []).length % 2 === 1;

@@ -1,11 +1,12 @@
 import { randomBytes } from 'node:crypto';
 import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, inject, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createCustomer } from '../../src/customers/customers.ts';
 import { createSecretBox } from '../../src/platform/database/secret-box.ts';
 import { mt940 } from '../imports/statement-files.ts';
 import { useDatabase } from '../support/database.ts';
+import { redisDatabaseOf } from '../support/redis-database.ts';
 import { useServiceProcesses } from '../support/service-processes.ts';
 import { until } from '../support/until.ts';
 import { IBAN, newDirectory, writeQuietly } from './folder-source.ts';
@@ -37,13 +38,10 @@ beforeAll(async () => {
 });
 afterAll(() => rm(sourcesDir, { recursive: true, force: true }));
 
-const redisUrl = new URL(inject('redisUrl'));
-redisUrl.pathname = '/13';
-
 const startService = () =>
   start({
     DATABASE_URL: url,
-    REDIS_URL: redisUrl.href,
+    REDIS_URL: redisDatabaseOf('killed-process'),
     SECRET_KEY: secretKey,
     SOURCES_DIR: sourcesDir,
   });

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { expect, inject, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { createCustomer } from '../../../src/customers/customers.ts';
 import { recordEvent } from '../../../src/deliveries/events/operational-event.ts';
 import { createWebhookSecret } from '../../../src/deliveries/posting/signature.ts';
@@ -8,6 +8,7 @@ import { inTransaction } from '../../../src/platform/database/transaction.ts';
 import { addWebhook } from '../../../src/webhooks/save-webhook.ts';
 import { useDatabase } from '../../support/database.ts';
 import { useReceiver } from '../../support/receiver.ts';
+import { redisDatabaseOf } from '../../support/redis-database.ts';
 import { useServiceProcesses } from '../../support/service-processes.ts';
 import { until } from '../../support/until.ts';
 import { openEvent } from './received-events.ts';
@@ -38,11 +39,9 @@ it('events are sent by two processes, and by the remaining process when the othe
       seal: (id) => ({ secret: secrets.seal(secret, SEALED.webhookSecret(id)), headers: null }),
     }),
   );
-  const redisUrl = new URL(inject('redisUrl'));
-  redisUrl.pathname = '/12';
   const env = {
     DATABASE_URL: url,
-    REDIS_URL: redisUrl.href,
+    REDIS_URL: redisDatabaseOf('event-processes'),
     SECRET_KEY: secretKey,
     OPS_WEBHOOK_URL: `${receiver.url}/operator`,
     OPS_WEBHOOK_SECRET: secret,
