@@ -195,20 +195,19 @@ export async function readCompleteness(
 async function readShared(sql: Sql, accountId: string, statements: ChainStatement[]): Promise<void> {
   const begun = findBegunWithin(statements);
   if (begun.length === 0) return;
-  const days = [...new Set(begun.map(({ from }) => from))];
+  const days = new Set(begun.map(({ from }) => from));
   const rows = await sql.query<
     { transaction_id: string; statement_id: string; first_statement_id: string | null }[]
-  >(REPEATED, [accountId, days]);
-  const byMovement = new Map<string, Set<string>>();
+  >(REPEATED, [accountId, [...days]]);
+  const byMovement = new Map<string, string[]>();
   for (const { transaction_id, statement_id, first_statement_id } of rows) {
-    const ids = byMovement.get(transaction_id) ?? new Set();
-    byMovement.set(transaction_id, ids.add(statement_id));
-    if (first_statement_id !== null) ids.add(first_statement_id);
+    const ids = byMovement.get(transaction_id) ?? (first_statement_id === null ? [] : [first_statement_id]);
+    byMovement.set(transaction_id, [...ids, statement_id]);
   }
-  for (const it of begun) {
-    const sharing = [...byMovement.values()].filter((ids) => ids.has(it.id));
-    it.sharesDayWith = [...new Set(sharing.flatMap((ids) => [...ids]))].filter((id) => id !== it.id);
-  }
+  const shared = new Map(begun.map(({ id }) => [id, new Set<string>()]));
+  for (const ids of byMovement.values())
+    for (const id of ids) for (const other of ids) if (other !== id) shared.get(id)?.add(other);
+  for (const it of begun) it.sharesDayWith = [...(shared.get(it.id) ?? [])];
 }
 
 /** Index: statements_time, from its end. */

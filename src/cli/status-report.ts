@@ -32,7 +32,7 @@ type Processes = Record<RoleName, number>;
 const SHOWN = 50;
 
 /** Figures and lists from MySQL. */
-interface Work {
+export interface Work {
   totals: Totals;
   oldestPending: Date | null;
   webhooks: WebhookNeedingAttention[];

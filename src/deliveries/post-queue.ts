@@ -142,7 +142,7 @@ function moveToTail(runs: Set<Run>, run: Run, left: readonly unknown[]): void {
   if (left.length > 0) runs.add(run);
 }
 
-/** What each sending run of a process may use. */
+/** The share of a process that each sending run may use. */
 export interface RunShare {
   /** Movements read at a time. */
   readSize: number;

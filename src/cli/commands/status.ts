@@ -7,7 +7,7 @@ import type { Deletion } from '../../upkeep/deletion/deletions.ts';
 import { NegativeAnswer } from '../failure.ts';
 import type { CommandContext } from '../output.ts';
 import { type Column, renderColumns, renderFacts } from '../output.ts';
-import type { StatusReport } from '../status-report.ts';
+import type { StatusReport, Work } from '../status-report.ts';
 
 /** `ledgerbell status` */
 export const defineStatus = (command: Command, context: CommandContext) =>
@@ -30,7 +30,7 @@ const documentOf = ({ work, ...report }: StatusReport, problems: readonly string
   held: work?.totals.held ?? null,
   oldest_pending_at: work?.oldestPending?.toISOString() ?? null,
   circuits_open: work?.totals.circuitsOpen ?? null,
-  webhooks_needing_attention: work?.totals.needingAttention ?? null,
+  webhooks_needing_attention: work === null ? null : countNeedingAttention(work),
   webhooks: work?.webhooks.map(viewWebhook) ?? null,
   imports: work === null ? null : { ...work.totals.imports, list: work.imports.map(viewImport) },
   sources_failing: work?.sourcesInTrouble.failing ?? null,
@@ -77,6 +77,10 @@ const viewDeletion = (it: Deletion) => ({
   movements_deleted: it.movementsDeleted,
 });
 
+/** Failing, paused and disabled webhooks, and those that are behind. */
+const countNeedingAttention = ({ totals, webhooks }: Work): number =>
+  totals.needingAttention + webhooks.filter(({ behind_since }) => behind_since !== null).length;
+
 const describeState = (it: WebhookNeedingAttention): string => {
   if (it.circuit_seconds !== null) return 'circuit open';
   return it.behind_since === null ? it.status : 'behind';
@@ -103,7 +107,7 @@ function describe(report: StatusReport, problems: readonly string[], zone: ZoneO
     ['of paused and disabled webhooks', count(totals?.held)],
     ['oldest pending', time(work?.oldestPending ?? null)],
     ['circuits open', count(totals?.circuitsOpen)],
-    ['webhooks needing attention', count(totals?.needingAttention)],
+    ['webhooks needing attention', count(work === null ? undefined : countNeedingAttention(work))],
     [
       'imports queued, running, failed',
       totals ? Object.values(totals.imports).map(formatCount).join(', ') : null,

@@ -30,7 +30,7 @@ export const readStored = (
   { id, customer_id, started_at, retried_at, received_at, finished_at }: ImportRow,
   limit: number,
 ): Promise<StoredMovement[]> =>
-  // What was stored before a retry is older than `started_at`.
+  // Movements that were stored before the retry are older than `started_at`.
   sql.query(STORED, [
     customer_id,
     retried_at === null ? (started_at ?? received_at) : received_at,

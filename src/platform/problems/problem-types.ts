@@ -290,7 +290,7 @@ const STATE_PROBLEMS = {
     status: 429,
     title: 'Too many test notifications',
     cause: 'Your webhooks, or this endpoint, had too many test notifications within a minute.',
-    remedy: 'Wait, then send the next one.',
+    remedy: 'Wait, then send the next test notification.',
     retry: AFTER_RETRY_AFTER,
   },
   internal: {
@@ -318,14 +318,15 @@ const STATE_PROBLEMS = {
     status: 503,
     title: 'Too many requests at once',
     cause:
-      'The service has as many requests as it can work on, of all customers or of yours. The database may be slow.',
+      'The service has reached its limit of concurrent requests, or the part of it that one customer may use. The database may be slow.',
     remedy: 'Send the request again later, and fewer at a time.',
     retry: AFTER_RETRY_AFTER,
   },
   overloaded: {
     status: 503,
     title: 'Too many large imports at once',
-    cause: 'The service is reading as many large JSON bodies, or dry runs, as it can. Nothing was stored.',
+    cause:
+      'The large JSON bodies, or the dry runs, that are being read have reached their limit. Nothing was stored.',
     remedy: 'Send the request again later, or an import in smaller bodies or as NDJSON.',
     retry: AFTER_RETRY_AFTER,
   },

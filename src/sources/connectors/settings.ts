@@ -46,7 +46,7 @@ const NamePattern = v.pipe(
   documented({ examples: ['*.sta'] }),
 );
 
-/** What happens to a file on the server after it was collected. */
+/** `leave` or `move`: how a file on the server is treated after it was collected. */
 export const After = v.picklist(['leave', 'move'], 'must be "leave" or "move"');
 
 /** A place for collected files has a meaning only if they are moved. */
