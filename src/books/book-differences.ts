@@ -147,10 +147,16 @@ async function enclosedDays(
   return from > to ? null : { from, to };
 }
 
-/** The interim report with the most entries, of the last day with an interim report. Index: statements_time, read backwards. */
+/** Of the last day with an interim report: for each first day, the report with the most entries. Index: statements_time. */
 const REPORTED = `
-  SELECT id, COALESCE(from_date, to_date) AS from_date, to_date FROM statements FORCE INDEX (statements_time)
-  WHERE account_id = ? AND kind = 'interim' AND to_date BETWEEN ? AND ? ORDER BY to_date DESC, entries DESC LIMIT 1`;
+  SELECT id, from_date, to_date FROM (
+    SELECT id, COALESCE(from_date, to_date) AS from_date, to_date,
+      ROW_NUMBER() OVER (PARTITION BY COALESCE(from_date, to_date) ORDER BY entries DESC) AS place
+    FROM statements FORCE INDEX (statements_time)
+    WHERE account_id = ? AND kind = 'interim' AND to_date = (
+      SELECT MAX(to_date) FROM statements FORCE INDEX (statements_time)
+      WHERE account_id = ? AND kind = 'interim' AND to_date BETWEEN ? AND ?)) reports
+  WHERE place = 1`;
 
 /** Counts the entries of a statement on some days. Indexes: transactions_account_date, then the primary keys of the other tables. */
 const ENTRIES = `
@@ -167,14 +173,13 @@ export async function withoutOpenDay(sql: Sql, accountId: string, period: Period
   const last = period.statements.at(-1);
   const before = period.statements.at(-2);
   if (last === undefined) return period;
-  const [reported] = await sql.query<{ id: string; from_date: string; to_date: string }[]>(REPORTED, [
+  const reports = await sql.query<{ id: string; from_date: string; to_date: string }[]>(REPORTED, [
+    accountId,
     accountId,
     last.from,
     period.to,
   ]);
-  if (reported === undefined) return period;
-  const countEntries = async (statementId: string): Promise<number> => {
-    const days = [reported.from_date, reported.to_date];
+  const countEntries = async (statementId: string, days: readonly [string, string]): Promise<number> => {
     const [row] = await sql.query<{ entries: string }[]>(ENTRIES, [
       statementId,
       statementId,
@@ -183,7 +188,12 @@ export async function withoutOpenDay(sql: Sql, accountId: string, period: Period
     ]);
     return Number(row?.entries ?? 0);
   };
-  if ((await countEntries(reported.id)) <= (await countEntries(last.id))) return period;
+  let isOpen = false;
+  for (const { id, from_date, to_date } of reports) {
+    const days = [from_date, to_date] as const;
+    isOpen ||= (await countEntries(id, days)) > (await countEntries(last.id, days));
+  }
+  if (!isOpen) return period;
   if (before === undefined) return null;
   return { ...period, to: before.to, closing: last.opening, statements: period.statements.slice(0, -1) };
 }

@@ -133,7 +133,8 @@ export function joinWrapped(parts: readonly string[], width: number): string {
 const WIDTH = 60;
 const TAGS =
   'ACCW|ADDR|BENM|BIC|CNTP|CREF|CSID|EREF|EXCH|IBAN|ID|INIT|IREF|ISDT|KREF|MARF|NAME|NRTX|ORDP|PREF|PURP|REMI|RTRN|RTYP|SVCL|TRCD|TRTP|TRXID|UCRD|UDTR|ULTB|ULTC|ULTD';
-const TAG = new RegExp(`/(${TAGS})(?=/)`, 'g');
+/** A text begins after its tag's slash, so that a remittance "ID" is not the tag /ID/. */
+const TAG = new RegExp(`/(?:(?<text>NAME|REMI)/|(?<other>${TAGS})(?=/))`, 'g');
 const SLASH_TAG_START = new RegExp(`^/(?:${TAGS})/`);
 
 const hasSlashTags = (text: string): boolean => SLASH_TAG_START.test(text);
@@ -147,7 +148,7 @@ function readSlashTags(lines: readonly string[]): Details {
   const tags = new Map<string, string>();
   const matches = [...text.matchAll(TAG)];
   matches.forEach((match, index) => {
-    const tag = match[1] ?? '';
+    const tag = match.groups?.text ?? match.groups?.other ?? '';
     const value = trimSlashes(text.slice(match.index + match[0].length, matches[index + 1]?.index));
     if (value !== '' && !tags.has(tag)) tags.set(tag, value);
   });

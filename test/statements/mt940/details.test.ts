@@ -136,6 +136,11 @@ describe('slash tags of an MT940 :86:', () => {
     });
   });
 
+  it('keep a name and a text that are words of tags', async () => {
+    const entry = await readText('/TRTP/SEPA/NAME/PURP/REMI/ID/EREF/E1');
+    expect(entry).toMatchObject({ description: 'ID', name: 'PURP' });
+  });
+
   it('leave the whole text as the description when they have no remittance information', async () => {
     expect((await readText('/TRTP/GEA/NAME/ATM')).description).toBe('/TRTP/GEA/NAME/ATM');
   });
