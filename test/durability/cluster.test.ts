@@ -26,7 +26,7 @@ it.skipIf(name === null)(
       announce: (line) => said.push(line),
       signal,
     });
-    expect(findings, `${said.join('\n')}\n${table}`).toEqual([]);
+    expect(findings, `\n${[...findings, ...said, table].join('\n')}`).toEqual([]);
   },
   8 * MINUTE,
 );
