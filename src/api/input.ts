@@ -43,7 +43,9 @@ export function requireMediaType(
   if (encoding !== undefined && encoding !== 'identity' && !encodings.includes(encoding)) {
     throw new Problem(
       'unsupported-content-encoding',
-      'The body must not be compressed. Send it without Content-Encoding.',
+      encodings.length === 0
+        ? 'The body must not be compressed. Send it without Content-Encoding.'
+        : `Content-Encoding must be ${encodings.join(' or ')}, or absent if the body is not compressed.`,
     );
   }
 }

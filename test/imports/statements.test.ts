@@ -2,6 +2,7 @@ import { gzipSync } from 'node:zlib';
 import { strToU8, zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import { createAccount } from '../support/movements.ts';
+import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { mt940 } from './statement-files.ts';
@@ -69,6 +70,15 @@ describe('a statement file', () => {
       format: 'mt940',
       inserted: 2,
     });
+  });
+
+  it('is refused with another Content-Encoding than gzip', async () => {
+    const { send } = await customer();
+    const answer = await send(FILE, '?format=mt940', 'application/octet-stream', {
+      'content-encoding': 'br',
+    });
+    expectProblem(answer, 415, 'unsupported-content-encoding');
+    expect(answer.body.detail).toContain('must be gzip, or absent');
   });
 
   it('of another account goes to the account that its sender names, or to a new account', async () => {

@@ -5,6 +5,7 @@ const OWNERS = [
   'audit',
   'deletions',
   'event-processes',
+  'failover',
   'five-minutes',
   'killed-process',
   'operations',
@@ -18,7 +19,10 @@ const OWNERS = [
 
 export type RedisDatabaseOwner = (typeof OWNERS)[number];
 
-/** @returns the URL of a Redis database that no other test file uses. Database 0 is for queues with a prefix of their own. */
+/**
+ * @returns the URL of a Redis database that no other test file uses. Database 0 is for queues with a prefix of their own, and for
+ * processes of the role api alone.
+ */
 export function redisDatabaseOf(owner: RedisDatabaseOwner): string {
   const url = new URL(inject('redisUrl'));
   url.pathname = `/${OWNERS.indexOf(owner) + 1}`;

@@ -130,8 +130,8 @@ const REQUEST_PROBLEMS = {
   'unsupported-content-encoding': {
     status: 415,
     title: 'Unsupported content encoding',
-    cause: 'The operation accepts no compressed body.',
-    remedy: 'Send the body without Content-Encoding.',
+    cause: 'The operation does not accept a body with this Content-Encoding.',
+    remedy: 'Send the body without Content-Encoding. Only statement files may be gzip.',
     retry: NOT_UNCHANGED,
   },
   invalid: {
