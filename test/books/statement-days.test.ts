@@ -1,0 +1,44 @@
+import { expect, it } from 'vitest';
+import { areBooksRight, verifyBooks } from '../../src/books/verify-books.ts';
+import { createDice } from '../durability/dice.ts';
+import { runStatementClient } from '../durability/load/statement-client.ts';
+import { newClientRecord } from '../durability/load/upload.ts';
+import { createStatementCustomer } from '../imports/statement-files.ts';
+import { useService } from '../support/service.ts';
+
+const service = useService({ roles: ['api'] });
+
+/** `HISTORIES=100 npx vitest run test/books/statement-days.test.ts` tries more. */
+const HISTORIES = Number(process.env.HISTORIES ?? 3);
+const FIRST_SEED = 1_005;
+const FILES = 60;
+
+it(
+  `the books are right after each of ${FILES} interim and final statements, in ${HISTORIES} histories`,
+  async () => {
+    for (let seed = FIRST_SEED; seed < FIRST_SEED + HISTORIES; seed += 1) {
+      const { customerId, accountId, importFile } = await createStatementCustomer(service);
+      const stopping = new AbortController();
+      let files = 0;
+      await runStatementClient({
+        name: `h${seed}`,
+        customerId: String(customerId),
+        account: { id: accountId, iban: 'TR330006100519786457841326' },
+        rate: Number.POSITIVE_INFINITY,
+        dice: createDice(seed),
+        record: newClientRecord(),
+        stopping: stopping.signal,
+        async send({ content }) {
+          await importFile(content);
+          const between = { from: null, to: null };
+          const report = await verifyBooks(service.runtime.database, String(customerId), between);
+          files += 1;
+          expect(areBooksRight(report), `seed ${seed}, file ${files}: ${JSON.stringify(report)}`).toBe(true);
+          if (files === FILES) stopping.abort();
+          return true;
+        },
+      });
+    }
+  },
+  HISTORIES * 60_000,
+);
