@@ -463,6 +463,13 @@ function gapBetween(one: Run, other: Run): Period {
 const countEntries = (statements: readonly ChainStatement[]): number =>
   statements.reduce((sum, { entries }) => sum + entries, 0);
 
+/** Leaves out statements of the last days of the statement before them, because both may have the same entries. */
+const withoutLastDays = (statements: readonly ChainStatement[]): readonly ChainStatement[] =>
+  statements.filter((it, place) => {
+    const before = statements[place - 1];
+    return before === undefined || before.from >= it.from || before.to < it.to;
+  });
+
 /**
  * Compares statements of the same time with each other, such as a statement of a week with the statements of its days.
  * @returns null when they agree.
@@ -482,13 +489,13 @@ function compareOverlap(covering: Run, run: Run): Period | null {
   }
   if (covering.balances.has(run.opening) && (!isInside || covering.balances.has(run.closing))) return null;
   // The run is a part of the covered time, or was made before the last day was over.
-  if (isInside && covering.balances.has(run.opening) && countEntries(run.statements) < countEntries(about))
-    return null;
+  const isShorter = countEntries(withoutLastDays(run.statements)) < countEntries(about);
+  if (isInside && covering.balances.has(run.opening) && isShorter) return null;
   const other = about.find(({ to }) => to === run.to);
   const isContradiction =
     isInside &&
     other !== undefined &&
-    countEntries(run.statements) >= countEntries(about) &&
+    !isShorter &&
     about.every((it) => it.to !== run.to || it.closing !== run.closing);
   if (!isContradiction && sharesFirstDay(run, covering)) return null;
   const [opening, closing] = [run.opening, run.closing];

@@ -74,6 +74,17 @@ describe('the statements of an account', () => {
     expect(findPeriods(chain).filter(({ status }) => status === 'contradiction')).toEqual([]);
   });
 
+  it('do not contradict each other when a shorter statement of the last day follows, by chance, one of two days', () => {
+    const chain = [
+      statement(1, 50, 88, { entries: 70, credits: 118n, debits: 80n }),
+      statement([1, 2], 50, 94, { entries: 88, credits: 146n, debits: 102n }),
+      statement([2, 3], 88, 94, { entries: 44, credits: 67n, debits: 61n }),
+      statement(3, 94, 91, { entries: 18, credits: 26n, debits: 29n }),
+      statement(3, 94, 93, { entries: 27, credits: 38n, debits: 39n }),
+    ];
+    expect(findPeriods(chain).filter(({ status }) => status === 'contradiction')).toEqual([]);
+  });
+
   it('have a gap where a statement is missing, with the sum that was booked in it', () => {
     const chain = [statement(0, 0, 50), statement(3, 70, 20)];
     expect(told(chain)).toEqual([
