@@ -105,11 +105,13 @@ export function findPeriods(statements: readonly ChainStatement[]): Period[] {
 }
 
 /**
- * Finds the statements whose opening balance is not the closing balance of another one, and whose first day lies within an earlier
- * statement. Both may have bookings of this day, because a bank may begin a statement on the last day of the statement before.
+ * Finds the statements whose first day lies within an earlier statement, unless their opening balance shows that they follow another
+ * one. Both may have bookings of this day, because a bank may begin a statement on the last day of the statement before. If the
+ * earlier statement ends with the opening balance, this may be by chance.
  */
 export function findBegunWithin(statements: readonly ChainStatement[]): ChainStatement[] {
-  const byClosing = groupBy(statements, ({ closing }) => closing);
+  const byTo = statements.toSorted((one, other) => compare(one.to, other.to));
+  const byClosing = groupBy(byTo, ({ closing }) => closing);
   const byFrom = statements.toSorted((one, other) => compare(one.from, other.from));
   let coveredTo = '';
   let earlier = 0;
@@ -118,7 +120,13 @@ export function findBegunWithin(statements: readonly ChainStatement[]): ChainSta
       const { to } = byFrom[earlier] as ChainStatement;
       if (to > coveredTo) coveredTo = to;
     }
-    return it.from <= coveredTo && (byClosing.get(it.opening) ?? []).every((other) => other === it);
+    if (it.from > coveredTo) return false;
+    const before = byClosing.get(it.opening) ?? [];
+    const mayShareDay = before.slice(
+      firstIndex(before, ({ to }) => to >= it.from),
+      firstIndex(before, ({ to }) => to > it.to),
+    );
+    return before.every((other) => other === it) || mayShareDay.some(({ from }) => from < it.from);
   });
 }
 
@@ -389,7 +397,11 @@ function leadsTo(
 
 /** Says whether a statement may be the next. Banks book some entries on earlier days. */
 const follows = (one: ChainStatement, other: ChainStatement, areNumbered: boolean): boolean =>
-  one !== other && one.to <= other.to && one.from <= other.from && !(areNumbered && skipsNumber(one, other));
+  one !== other &&
+  one.to <= other.to &&
+  one.from <= other.from &&
+  !other.sharesDayWith.includes(one.id) &&
+  !(areNumbered && skipsNumber(one, other));
 
 function groupBy<T>(items: readonly T[], keyOf: (item: T) => bigint): Map<bigint, T[]> {
   const groups = new Map<bigint, T[]>();
@@ -463,13 +475,6 @@ function gapBetween(one: Run, other: Run): Period {
 const countEntries = (statements: readonly ChainStatement[]): number =>
   statements.reduce((sum, { entries }) => sum + entries, 0);
 
-/** Leaves out statements of the last days of the statement before them, because both may have the same entries. */
-const withoutLastDays = (statements: readonly ChainStatement[]): readonly ChainStatement[] =>
-  statements.filter((it, place) => {
-    const before = statements[place - 1];
-    return before === undefined || before.from >= it.from || before.to < it.to;
-  });
-
 /**
  * Compares statements of the same time with each other, such as a statement of a week with the statements of its days.
  * @returns null when they agree.
@@ -489,7 +494,7 @@ function compareOverlap(covering: Run, run: Run): Period | null {
   }
   if (covering.balances.has(run.opening) && (!isInside || covering.balances.has(run.closing))) return null;
   // The run is a part of the covered time, or was made before the last day was over.
-  const isShorter = countEntries(withoutLastDays(run.statements)) < countEntries(about);
+  const isShorter = countEntries(run.statements) < countEntries(about);
   if (isInside && covering.balances.has(run.opening) && isShorter) return null;
   const other = about.find(({ to }) => to === run.to);
   const isContradiction =

@@ -7,7 +7,8 @@ import { useService } from '../support/service.ts';
 const service = useService({ roles: ['api', 'importer'] });
 
 /** The bookings of an account by day of March 2026, after which the balance is 1,000 more than their sum. */
-const BOOKED: readonly (readonly [day: number, amount: number])[] = [
+type Booked = readonly (readonly [day: number, amount: number])[];
+const BOOKED: Booked = [
   [2, 200],
   [2, -140],
   [3, 250],
@@ -16,20 +17,20 @@ const BOOKED: readonly (readonly [day: number, amount: number])[] = [
   [5, 10],
   [6, -20],
 ];
-const balanceAfter = (count: number) =>
-  BOOKED.slice(0, count).reduce((sum, [, amount]) => sum + amount, 1_000);
+const balanceAfter = (count: number, booked = BOOKED) =>
+  booked.slice(0, count).reduce((sum, [, amount]) => sum + amount, 1_000);
 
 /** One MT940 statement of the bookings from a position to another. */
-function download(number: string, from: number, to: number): string {
-  const day = (at: number) => `26030${BOOKED[at]?.[0]}`;
+function download(number: string, from: number, to: number, booked = BOOKED): string {
+  const day = (at: number) => `26030${booked[at]?.[0]}`;
   const money = (amount: number) => `${Math.abs(amount)},00`;
   return [
     ...[':20:X', `:25:${ACCOUNT_IBAN}`, `:28C:${number}`],
-    `:60F:C${day(from)}TRY${money(balanceAfter(from))}`,
-    ...BOOKED.slice(from, to).map(
-      ([, amount], at) => `:61:${day(from + at)}${amount < 0 ? 'D' : 'C'}${money(amount)}NMSCNONREF`,
-    ),
-    `:62F:C${day(to - 1)}TRY${money(balanceAfter(to))}`,
+    `:60F:C${day(from)}TRY${money(balanceAfter(from, booked))}`,
+    ...booked
+      .slice(from, to)
+      .map(([, amount], at) => `:61:${day(from + at)}${amount < 0 ? 'D' : 'C'}${money(amount)}NMSCNONREF`),
+    `:62F:C${day(to - 1)}TRY${money(balanceAfter(to, booked))}`,
     ...['-', ''],
   ].join('\r\n');
 }
@@ -56,6 +57,28 @@ it.each([
   expect(completeness.periods.at(-1).closing_balance).toBe(
     `${balanceAfter(files.some((it) => it.includes('260306')) ? 7 : 5)}.00`,
   );
+  const between = { from: null, to: null };
+  const report = await verifyBooks(service.runtime.database, String(customer.id), between);
+  expect(areBooksRight(report), JSON.stringify(report)).toBe(true);
+});
+
+it('a statement of a part of a day does not follow one of two days that ends with the balance between them', async () => {
+  const { api_key: key, customer } = await service.customer();
+  const { id } = await createAccount(service, key, { iban: ACCOUNT_IBAN });
+  const booked: Booked = [
+    [2, 100],
+    [3, 50],
+    [3, -50],
+  ];
+  for (const body of [download('0', 1, 2, booked), download('0', 0, 3, booked)]) {
+    const sent = await service.call('POST', '/v1/imports', { key, body, type: 'application/octet-stream' });
+    await importDone(service, key, sent.body.import.id);
+  }
+  const { completeness } = (await service.call('GET', `/v1/accounts/${id}/completeness`, { key })).body;
+  expect(completeness).toMatchObject({
+    status: 'complete',
+    periods: [{ from: '2026-03-02', to: '2026-03-03', closing_balance: '1100.00', surplus: [], missing: [] }],
+  });
   const between = { from: null, to: null };
   const report = await verifyBooks(service.runtime.database, String(customer.id), between);
   expect(areBooksRight(report), JSON.stringify(report)).toBe(true);

@@ -74,13 +74,15 @@ describe('the statements of an account', () => {
     expect(findPeriods(chain).filter(({ status }) => status === 'contradiction')).toEqual([]);
   });
 
-  it('do not contradict each other when a shorter statement of the last day follows, by chance, one of two days', () => {
+  it('do not follow a statement of two days that has entries of theirs and ends, by chance, with their opening balance', () => {
+    const ofTwoDays = statement([2, 3], 88, 94, { entries: 44, credits: 67n, debits: 61n });
+    const shared = { sharesDayWith: [ofTwoDays.id] };
     const chain = [
       statement(1, 50, 88, { entries: 70, credits: 118n, debits: 80n }),
       statement([1, 2], 50, 94, { entries: 88, credits: 146n, debits: 102n }),
-      statement([2, 3], 88, 94, { entries: 44, credits: 67n, debits: 61n }),
-      statement(3, 94, 91, { entries: 18, credits: 26n, debits: 29n }),
-      statement(3, 94, 93, { entries: 27, credits: 38n, debits: 39n }),
+      ofTwoDays,
+      statement(3, 94, 91, { entries: 18, credits: 26n, debits: 29n, ...shared }),
+      statement(3, 94, 93, { entries: 27, credits: 38n, debits: 39n, ...shared }),
     ];
     expect(findPeriods(chain).filter(({ status }) => status === 'contradiction')).toEqual([]);
   });

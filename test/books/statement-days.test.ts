@@ -9,14 +9,15 @@ import { useService } from '../support/service.ts';
 const service = useService({ roles: ['api'] });
 
 /** `HISTORIES=100 npx vitest run test/books/statement-days.test.ts` tries more. */
-const HISTORIES = Number(process.env.HISTORIES ?? 3);
-const FIRST_SEED = 1_005;
+const HISTORIES = Number(process.env.HISTORIES ?? 4);
+/** The first ones have failed before. */
+const SEEDS = [1_006, 20_006, ...Array.from({ length: Math.max(0, HISTORIES - 2) }, (_, seed) => seed)];
 const FILES = 60;
 
 it(
   `the books are right after each of ${FILES} interim and final statements, in ${HISTORIES} histories`,
   async () => {
-    for (let seed = FIRST_SEED; seed < FIRST_SEED + HISTORIES; seed += 1) {
+    for (const seed of SEEDS) {
       const { customerId, accountId, importFile } = await createStatementCustomer(service);
       const stopping = new AbortController();
       let files = 0;
