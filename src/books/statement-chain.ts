@@ -395,7 +395,7 @@ function leadsTo(
   return false;
 }
 
-/** Says whether a statement may be the next. Banks book some entries on earlier days. */
+/** Says whether a statement may be the next. Banks book some entries on earlier days, and none in two statements that follow each other. */
 const follows = (one: ChainStatement, other: ChainStatement, areNumbered: boolean): boolean =>
   one !== other &&
   one.to <= other.to &&
