@@ -108,10 +108,10 @@ export function findPeriods(statements: readonly ChainStatement[]): Period[] {
  * Finds the statements whose first day lies within an earlier statement, unless their opening balance shows that they follow another
  * one. Both may have bookings of this day, because a bank may begin a statement on the last day of the statement before. If the
  * earlier statement ends with the opening balance, this may be by chance.
+ * @param statements in the order of their last days.
  */
 export function findBegunWithin(statements: readonly ChainStatement[]): ChainStatement[] {
-  const byTo = statements.toSorted((one, other) => compare(one.to, other.to));
-  const byClosing = groupBy(byTo, ({ closing }) => closing);
+  const byClosing = groupBy(statements, ({ closing }) => closing);
   const byFrom = statements.toSorted((one, other) => compare(one.from, other.from));
   let coveredTo = '';
   let earlier = 0;
@@ -395,7 +395,10 @@ function leadsTo(
   return false;
 }
 
-/** Says whether a statement may be the next. Banks book some entries on earlier days, and none in two statements that follow each other. */
+/**
+ * Says whether a statement may be the next. Banks book some entries on earlier days. Statements that follow each other have no entry in
+ * common.
+ */
 const follows = (one: ChainStatement, other: ChainStatement, areNumbered: boolean): boolean =>
   one !== other &&
   one.to <= other.to &&

@@ -14,6 +14,7 @@ import {
   type UnfinishedImport,
   type WebhookNeedingAttention,
 } from '../console/totals.ts';
+import { readWebhooksBehind } from '../deliveries/reconcile.ts';
 import { countOf } from '../platform/counts.ts';
 import { isConnectionError } from '../platform/database/errors.ts';
 import { findRunning } from '../platform/embedded/running-servers.ts';
@@ -35,7 +36,9 @@ const SHOWN = 50;
 export interface Work {
   totals: Totals;
   oldestPending: Date | null;
+  /** The first of the webhooks that need attention, and how many of all are behind. */
   webhooks: WebhookNeedingAttention[];
+  webhooksBehind: number;
   imports: UnfinishedImport[];
   /** The first of the sources in trouble, and how many there are. */
   sources: SourceSummary[];
@@ -85,10 +88,12 @@ async function readDatabase(context: CommandContext): Promise<DatabasePart> {
 async function readWork(database: DataSource): Promise<DatabasePart> {
   if (await database.showMigrations())
     return { mysql: 'ok', migrations: 'not run', processes: null, work: null };
+  const behind = await readWebhooksBehind(database);
   const work = {
     totals: await readTotals(database),
     oldestPending: await readOldestPending(database),
-    webhooks: await readWebhooksNeedingAttention(database),
+    webhooks: await readWebhooksNeedingAttention(database, behind),
+    webhooksBehind: behind.length,
     imports: await readUnfinishedImports(database),
     sources: await findSourcesInTrouble(database, SHOWN),
     sourcesInTrouble: await countSourcesInTrouble(database),

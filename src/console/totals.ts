@@ -1,4 +1,4 @@
-import { readWaitingWebhooks, readWebhooksBehind } from '../deliveries/reconcile.ts';
+import { readWaitingWebhooks, type WaitingWebhook } from '../deliveries/reconcile.ts';
 import { MAX_CRASHES, STUCK_IMPORTS } from '../imports/fail-import.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../platform/database/entities/webhook-enums.ts';
 import type { Sql } from '../platform/database/transaction.ts';
@@ -121,14 +121,20 @@ const WEBHOOKS_NEEDING_ATTENTION = `
   WHERE w.status <> 'deleted' AND (w.status <> 'active' OR c.failing_since IS NOT NULL OR w.id IN (?))
   ORDER BY c.failing_since IS NULL, c.failing_since, w.id LIMIT ${SHOWN}`;
 
-/** Reads failing, paused and disabled webhooks of all customers, the longest failing first, and webhooks that are behind. */
-export async function readWebhooksNeedingAttention(sql: Sql): Promise<WebhookNeedingAttention[]> {
-  const behind = new Map((await readWebhooksBehind(sql)).map(({ id, since }) => [id, since]));
+/**
+ * Reads failing, paused and disabled webhooks of all customers, the longest failing first, and webhooks that are behind.
+ * @param behind as `readWebhooksBehind` found them.
+ */
+export async function readWebhooksNeedingAttention(
+  sql: Sql,
+  behind: readonly WaitingWebhook[],
+): Promise<WebhookNeedingAttention[]> {
+  const since = new Map(behind.map((it) => [it.id, it.since]));
   // No webhook has the id 0, so the list is never empty.
   const rows = await sql.query<WebhookNeedingAttention[]>(WEBHOOKS_NEEDING_ATTENTION, [
-    ['0', ...[...behind.keys()].slice(0, SHOWN)],
+    ['0', ...behind.slice(0, SHOWN).map(({ id }) => id)],
   ]);
-  return rows.map((row) => ({ ...row, behind_since: behind.get(row.id) ?? null }));
+  return rows.map((row) => ({ ...row, behind_since: since.get(row.id) ?? null }));
 }
 
 export interface UnfinishedImport {

@@ -163,7 +163,7 @@ function firstNotSent(backlog: Backlog): { sql: string; values: unknown[] } {
   };
 }
 
-interface WaitingWebhook {
+export interface WaitingWebhook {
   id: string;
   /** When the oldest unsent movement was stored, and how many seconds ago that was by MySQL's clock. */
   since: Date;

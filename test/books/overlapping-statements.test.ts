@@ -1,13 +1,13 @@
 import { expect, it } from 'vitest';
-import { areBooksRight, verifyBooks } from '../../src/books/verify-books.ts';
 import { ACCOUNT_IBAN } from '../support/day-statement.ts';
 import { createAccount, importDone } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
+import { expectRightBooks } from './right-books.ts';
 
 const service = useService({ roles: ['api', 'importer'] });
 
-/** The bookings of an account by day of March 2026, after which the balance is 1,000 more than their sum. */
 type Booked = readonly (readonly [day: number, amount: number])[];
+/** The bookings of an account by day of March 2026, after which the balance is 1,000 more than their sum. */
 const BOOKED: Booked = [
   [2, 200],
   [2, -140],
@@ -35,6 +35,16 @@ function download(number: string, from: number, to: number, booked = BOOKED): st
   ].join('\r\n');
 }
 
+/** Imports files into a new account, one after the other. @returns its completeness. */
+async function importInto(key: string, files: readonly string[]) {
+  const { id } = await createAccount(service, key, { iban: ACCOUNT_IBAN });
+  for (const body of files) {
+    const sent = await service.call('POST', '/v1/imports', { key, body, type: 'application/octet-stream' });
+    await importDone(service, key, sent.body.import.id);
+  }
+  return (await service.call('GET', `/v1/accounts/${id}/completeness`, { key })).body.completeness;
+}
+
 it.each([
   ['by one day', [download('1', 0, 4), download('2', 2, 5)]],
   ['by one day, and the later file comes first', [download('2', 2, 5), download('1', 0, 4)]],
@@ -44,12 +54,7 @@ it.each([
   ['by one day, without numbers', [download('0', 0, 4), download('0', 2, 5)]],
 ])('statements that overlap %s are complete, and the books are right', async (_overlap, files) => {
   const { api_key: key, customer } = await service.customer();
-  const { id } = await createAccount(service, key, { iban: ACCOUNT_IBAN });
-  for (const body of files) {
-    const sent = await service.call('POST', '/v1/imports', { key, body, type: 'application/octet-stream' });
-    await importDone(service, key, sent.body.import.id);
-  }
-  const { completeness } = (await service.call('GET', `/v1/accounts/${id}/completeness`, { key })).body;
+  const completeness = await importInto(key, files);
   expect(completeness).toMatchObject({ status: 'complete' });
   expect(new Set(completeness.periods.map(({ status }: { status: string }) => status))).toEqual(
     new Set(['complete']),
@@ -57,41 +62,28 @@ it.each([
   expect(completeness.periods.at(-1).closing_balance).toBe(
     `${balanceAfter(files.some((it) => it.includes('260306')) ? 7 : 5)}.00`,
   );
-  const between = { from: null, to: null };
-  const report = await verifyBooks(service.runtime.database, String(customer.id), between);
-  expect(areBooksRight(report), JSON.stringify(report)).toBe(true);
+  await expectRightBooks(service, customer.id);
 });
 
 it('a statement of a part of a day does not follow one of two days that ends with the balance between them', async () => {
   const { api_key: key, customer } = await service.customer();
-  const { id } = await createAccount(service, key, { iban: ACCOUNT_IBAN });
   const booked: Booked = [
     [2, 100],
     [3, 50],
     [3, -50],
   ];
-  for (const body of [download('0', 1, 2, booked), download('0', 0, 3, booked)]) {
-    const sent = await service.call('POST', '/v1/imports', { key, body, type: 'application/octet-stream' });
-    await importDone(service, key, sent.body.import.id);
-  }
-  const { completeness } = (await service.call('GET', `/v1/accounts/${id}/completeness`, { key })).body;
+  const files = [download('0', 1, 2, booked), download('0', 0, 3, booked)];
+  const completeness = await importInto(key, files);
   expect(completeness).toMatchObject({
     status: 'complete',
     periods: [{ from: '2026-03-02', to: '2026-03-03', closing_balance: '1100.00', surplus: [], missing: [] }],
   });
-  const between = { from: null, to: null };
-  const report = await verifyBooks(service.runtime.database, String(customer.id), between);
-  expect(areBooksRight(report), JSON.stringify(report)).toBe(true);
+  await expectRightBooks(service, customer.id);
 });
 
 it('a missing statement between two statements of one day is still a gap', async () => {
   const { api_key: key } = await service.customer();
-  const { id } = await createAccount(service, key, { iban: ACCOUNT_IBAN });
-  for (const body of [download('1', 0, 3), download('3', 4, 6)]) {
-    const sent = await service.call('POST', '/v1/imports', { key, body, type: 'application/octet-stream' });
-    await importDone(service, key, sent.body.import.id);
-  }
-  const { completeness } = (await service.call('GET', `/v1/accounts/${id}/completeness`, { key })).body;
+  const completeness = await importInto(key, [download('1', 0, 3), download('3', 4, 6)]);
   expect(completeness).toMatchObject({ status: 'incomplete' });
   expect(completeness.periods).toContainEqual(
     expect.objectContaining({ status: 'gap', difference: '45.00' }),

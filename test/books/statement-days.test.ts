@@ -1,10 +1,10 @@
-import { expect, it } from 'vitest';
-import { areBooksRight, verifyBooks } from '../../src/books/verify-books.ts';
+import { it } from 'vitest';
 import { createDice } from '../durability/dice.ts';
 import { runStatementClient } from '../durability/load/statement-client.ts';
 import { newClientRecord } from '../durability/load/upload.ts';
 import { createStatementCustomer } from '../imports/statement-files.ts';
 import { useService } from '../support/service.ts';
+import { expectRightBooks } from './right-books.ts';
 
 const service = useService({ roles: ['api'] });
 
@@ -31,10 +31,8 @@ it(
         stopping: stopping.signal,
         async send({ content }) {
           await importFile(content);
-          const between = { from: null, to: null };
-          const report = await verifyBooks(service.runtime.database, String(customerId), between);
           files += 1;
-          expect(areBooksRight(report), `seed ${seed}, file ${files}: ${JSON.stringify(report)}`).toBe(true);
+          await expectRightBooks(service, customerId, `seed ${seed}, file ${files}`);
           if (files === FILES) stopping.abort();
           return true;
         },

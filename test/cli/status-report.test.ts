@@ -6,6 +6,7 @@ const WORK: NonNullable<StatusReport['work']> = {
   totals: NO_WORK,
   oldestPending: null,
   webhooks: [],
+  webhooksBehind: 0,
   imports: [],
   sources: [],
   sourcesInTrouble: { failing: 0, withWrongFile: 0 },

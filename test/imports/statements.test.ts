@@ -72,7 +72,7 @@ describe('a statement file', () => {
     });
   });
 
-  it('is refused with another Content-Encoding than gzip', async () => {
+  it('is refused with a Content-Encoding other than gzip', async () => {
     const { send } = await customer();
     const answer = await send(FILE, '?format=mt940', 'application/octet-stream', {
       'content-encoding': 'br',

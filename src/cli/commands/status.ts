@@ -78,8 +78,8 @@ const viewDeletion = (it: Deletion) => ({
 });
 
 /** Failing, paused and disabled webhooks, and those that are behind. */
-const countNeedingAttention = ({ totals, webhooks }: Work): number =>
-  totals.needingAttention + webhooks.filter(({ behind_since }) => behind_since !== null).length;
+const countNeedingAttention = ({ totals, webhooksBehind }: Work): number =>
+  totals.needingAttention + webhooksBehind;
 
 const describeState = (it: WebhookNeedingAttention): string => {
   if (it.circuit_seconds !== null) return 'circuit open';
