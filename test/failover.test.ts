@@ -128,13 +128,6 @@ it('statements go to the host that is not read-only when DATABASE_URL names both
   );
 }, 60_000);
 
-it('two servers that accept writes independently of each other are refused at the start', () =>
-  replication.allowWritesOnBoth(async () => {
-    await expect(createDataSource(replication.urlOfBoth).initialize()).rejects.toThrow(
-      /^DATABASE_URL names servers that take writes independently of each other \(127.0.0.1:\d+, 127.0.0.1:\d+\): make all but one read-only\.$/,
-    );
-  }));
-
 it('new movements get ids that nobody has seen after a failover has lost movements and skip-ids has run', async () => {
   const { api_key: key } = await createCustomer(service.runtime, 'Müşteri');
   const account = (await post(key, '/v1/accounts', { bank: 'Akbank', title: 'Kasa', currency: 'TRY' })).body

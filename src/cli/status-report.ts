@@ -16,6 +16,8 @@ import {
 } from '../console/totals.ts';
 import { readWebhooksBehind } from '../deliveries/reconcile.ts';
 import { countOf } from '../platform/counts.ts';
+import { readHosts } from '../platform/database/cluster/lead-to-primary.ts';
+import { findHostProblems, UnfitHostsError } from '../platform/database/cluster/primary.ts';
 import { isConnectionError } from '../platform/database/errors.ts';
 import { findRunning } from '../platform/embedded/running-servers.ts';
 import { ROLES, type RoleName } from '../platform/roles.ts';
@@ -51,6 +53,8 @@ export interface StatusReport {
   mysql: 'ok' | 'not available';
   redis: 'ok' | 'not available';
   migrations: 'ok' | 'not run' | 'unknown';
+  /** What an operator has to change about the hosts in DATABASE_URL, in one sentence each. */
+  hostProblems: string[];
   /** null while MySQL is not available, or migrations have not been run. */
   processes: Processes | null;
   /** null while MySQL is not available, or migrations have not been run. */
@@ -72,22 +76,26 @@ export async function readStatus(context: CommandContext): Promise<StatusReport>
   }
 }
 
-type DatabasePart = Pick<StatusReport, 'mysql' | 'migrations' | 'processes' | 'work'>;
+type DatabasePart = Omit<StatusReport, 'redis'>;
 
 async function readDatabase(context: CommandContext): Promise<DatabasePart> {
-  const unavailable = { mysql: 'not available', migrations: 'unknown', processes: null, work: null } as const;
-  if (await mayStart(context.readConfig())) return unavailable;
+  const unavailable = (...hostProblems: string[]) =>
+    ({ mysql: 'not available', migrations: 'unknown', hostProblems, processes: null, work: null }) as const;
+  if (await mayStart(context.readConfig())) return unavailable();
   try {
     return await withInstallation(context, ({ database }) => readWork(database), { migrations: 'ignore' });
   } catch (error) {
-    if (isConnectionError(error)) return unavailable;
+    if (isConnectionError(error)) return unavailable();
+    if (error instanceof UnfitHostsError) return unavailable(error.message);
     throw error;
   }
 }
 
 async function readWork(database: DataSource): Promise<DatabasePart> {
+  const hosts = readHosts(database);
+  const hostProblems = hosts === null ? [] : findHostProblems(hosts);
   if (await database.showMigrations())
-    return { mysql: 'ok', migrations: 'not run', processes: null, work: null };
+    return { mysql: 'ok', migrations: 'not run', hostProblems, processes: null, work: null };
   const behind = await readWebhooksBehind(database);
   const work = {
     totals: await readTotals(database),
@@ -101,7 +109,7 @@ async function readWork(database: DataSource): Promise<DatabasePart> {
   };
   const seen = await readProcesses(database);
   const processes = Object.fromEntries(ROLES.map((role) => [role, countRunning(seen, role)])) as Processes;
-  return { mysql: 'ok', migrations: 'ok', processes, work };
+  return { mysql: 'ok', migrations: 'ok', hostProblems, processes, work };
 }
 
 /**
@@ -109,7 +117,8 @@ async function readWork(database: DataSource): Promise<DatabasePart> {
  * owners, and disabled webhooks do not count, because they say nothing about this installation. An unreadable file does not count either,
  * unless a source has collected it. The source then shows the error until a later file is imported without errors.
  */
-export function findProblems({ mysql, redis, migrations, processes, work }: StatusReport): string[] {
+export function findProblems(report: StatusReport): string[] {
+  const { mysql, redis, migrations, hostProblems, processes, work } = report;
   const missing = Object.entries(processes ?? {}).flatMap(([role, count]) => (count === 0 ? [role] : []));
   const { importsGivenUp: givenUp, importsStuck: stuck } = work?.totals ?? {
     importsGivenUp: 0,
@@ -119,6 +128,7 @@ export function findProblems({ mysql, redis, migrations, processes, work }: Stat
   const quarantined = work?.totals.quarantined ?? 0;
   return [
     ...(mysql === 'ok' ? [] : ['MySQL cannot be reached.']),
+    ...hostProblems,
     ...(redis === 'ok' ? [] : ['Redis cannot be reached.']),
     ...(migrations === 'not run' ? ['The database schema is not up to date.'] : []),
     ...missing.map((role) => `No process runs the role ${role}.`),

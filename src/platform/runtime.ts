@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import type { Config } from './config/config.ts';
-import { onPrimaryChange } from './database/cluster/lead-to-primary.ts';
-import { UnfitHostsError } from './database/cluster/primary.ts';
+import { onHostsChange, readHosts } from './database/cluster/lead-to-primary.ts';
+import { findHostProblems, type HostsReport, UnfitHostsError } from './database/cluster/primary.ts';
 import { createDataSource } from './database/data-source.ts';
 import { isConnectionError } from './database/errors.ts';
 import { findNewerMigrations, migrate } from './database/migrate.ts';
@@ -115,14 +115,7 @@ export async function openRuntime(
       () => database.initialize(),
       (error) => !(error instanceof UnfitHostsError),
     );
-    onPrimaryChange(database, ({ to, others }) =>
-      to === null
-        ? log.error(
-            { others },
-            'no host in DATABASE_URL may be written; the hosts are checked several times a second',
-          )
-        : log.warn({ primary: to, others }, 'another host in DATABASE_URL takes the writes now'),
-    );
+    logHosts(database, log);
     await waitFor('Redis', async () => {
       if (redis.status !== 'ready') await once(redis, 'ready', { signal: AbortSignal.timeout(2 * SECOND) });
       await redis.ping();
@@ -170,4 +163,25 @@ export async function openRuntime(
     tracing,
     close,
   };
+}
+
+/** Logs what a person should know about the hosts of DATABASE_URL: a change of the primary, and hosts that are set up dangerously. */
+function logHosts(database: DataSource, log: Log): void {
+  const logProblems = (report: HostsReport, known: readonly string[]) => {
+    for (const problem of findHostProblems(report))
+      if (!known.includes(problem)) log[report.conflicting.length > 0 ? 'error' : 'warn'](problem);
+  };
+  const first = readHosts(database);
+  if (first !== null) logProblems(first, []);
+  onHostsChange(database, (report, before) => {
+    const { primary, others, conflicting } = report;
+    logProblems(report, findHostProblems(before));
+    if (primary === null && conflicting.length === 0)
+      log.error(
+        { others },
+        'no host in DATABASE_URL may be written; the hosts are checked several times a second',
+      );
+    else if (primary !== before.primary)
+      log.warn({ primary, others }, 'another host in DATABASE_URL takes the writes now');
+  });
 }

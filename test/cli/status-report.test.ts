@@ -18,6 +18,7 @@ const problemsWith = (totals: Partial<typeof WORK.totals>) =>
     mysql: 'ok',
     redis: 'ok',
     migrations: 'ok',
+    hostProblems: [],
     processes: { api: 1, importer: 1, delivery: 1, maintenance: 1 },
     work: { ...WORK, totals: { ...WORK.totals, ...totals } },
   });

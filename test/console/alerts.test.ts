@@ -69,6 +69,7 @@ function now({
     at: AT,
     mysql: { reachable: true, roundTrip: 1 },
     redis: { reachable: true, roundTrip: 1 },
+    hostProblems: [],
     sample: {} as Now['sample'],
     work: {
       oldestPending: null,

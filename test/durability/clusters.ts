@@ -140,6 +140,7 @@ async function startDatabaseCluster(
       await cluster.restore();
     }
   };
+  let startsAlone = 0;
   const cut = async (nodes: readonly ClusterNode[]) => {
     if (cutOff === null) throw new Error('this user may not cut connections');
     await cutOff(nodes);
@@ -156,6 +157,19 @@ async function startDatabaseCluster(
       'mysql primary kill': (seconds) => lose(seconds, (primary) => primary.kill()),
       'mysql primary cut off': (seconds) => lose(seconds, (primary) => cut([primary])),
       'mysql primary frozen': (seconds) => lose(seconds, async (primary) => primary.freeze()),
+      async 'mysql primary starts alone'(seconds) {
+        const former = await cluster.primary();
+        await former.kill();
+        await sleep(seconds * SECOND);
+        startsAlone += 1;
+        await former.startWritable({ looksForGroup: startsAlone % 2 === 0 });
+        try {
+          await cluster.primary();
+          return { writableAt: Date.now() };
+        } finally {
+          await cluster.restore();
+        }
+      },
       async 'mysql no majority'(seconds) {
         await cut(cluster.nodes);
         try {

@@ -32,6 +32,7 @@ const OF_DATABASE_CLUSTER = [
   'mysql primary kill',
   'mysql primary cut off',
   'mysql primary frozen',
+  'mysql primary starts alone',
   'mysql no majority',
   'mysql member restart',
   'mysql primary and redis kill',
@@ -154,6 +155,9 @@ export function makePlan({
 /** Seconds after which a cluster has a new primary, and has all members again. With two of three members lost, it would stop for good. */
 const MEMBER_RESTORED = 35;
 
+/** Seconds after which a killed primary starts again: before and after the others have another one. */
+const STARTS_ALONE_AFTER = [2, 5, 8, 12];
+
 const isOfDatabaseCluster = (kind: FaultKind) => (OF_DATABASE_CLUSTER as readonly string[]).includes(kind);
 
 /** A fault of the first kind in the bag whose subjects are free, or null. */
@@ -178,6 +182,7 @@ function secondsOf(dice: Dice, kind: FaultKind, { stopped, outage, receiver }: L
   if (kind.startsWith('stop') || kind === 'mysql locked table' || kind === 'mysql disk full') return stopped;
   if (kind === 'hostile files') return receiver;
   if (kind === 'mysql no majority' || kind === 'redis cluster outage') return Math.min(outage, 30);
+  if (kind === 'mysql primary starts alone') return STARTS_ALONE_AFTER[dice.whole(0, 3)] ?? 0;
   if (isOfDatabaseCluster(kind)) return dice.whole(1, 5);
   if (isLong(kind)) return outage;
   if (kind === 'redis kill' || kind === 'mysql kill') return dice.whole(1, 3);

@@ -20,8 +20,11 @@ export interface Replication {
   /** Between the two: no server takes writes. */
   forbidWrites(): Promise<void>;
   allowWrites(): Promise<void>;
-  /** A mistake of an operator: while `work` runs, both servers take writes. */
-  allowWritesOnBoth(work: () => Promise<void>): Promise<void>;
+  /**
+   * Makes the replica take writes without the primary, which goes on: as when a primary comes back after a failover.
+   * @returns for each of the two, its name as in DATABASE_URL, and how to run a statement and to forbid writes there.
+   */
+  split(): Promise<{ primary: SplitServer; promoted: SplitServer }>;
   /** From now on, the replica gets nothing new. */
   cutOff(): Promise<void>;
   /** Makes the replica the primary as it is, and ends the old primary for good. */
@@ -29,6 +32,12 @@ export interface Replication {
   /** Waits until the replica has everything. @returns what a query finds on each of the two. */
   compare(query: string): Promise<[unknown, unknown]>;
   stop(): Promise<void>;
+}
+
+interface SplitServer {
+  name: string;
+  run(statement: string): Promise<void>;
+  forbidWrites(): Promise<void>;
 }
 
 interface Server {
@@ -174,10 +183,15 @@ export async function startReplication(directory: string): Promise<Replication> 
     },
     forbidWrites: () => run(primary, [statements.forbidWrites]),
     allowWrites: () => run(primary, statements.allowWrites),
-    async allowWritesOnBoth(work) {
-      await run(replica, statements.allowWrites);
-      await work();
-      await run(replica, [statements.forbidWrites]);
+    async split() {
+      await catchUp(replica, primary);
+      await run(replica, [...statements.lead, ...statements.allowWrites]);
+      const splitServer = (server: Server): SplitServer => ({
+        name: `127.0.0.1:${server.port}`,
+        run: (statement) => run(server, [statement]),
+        forbidWrites: () => run(server, [statements.forbidWrites]),
+      });
+      return { primary: splitServer(primary), promoted: splitServer(replica) };
     },
     cutOff: () => run(replica, statements.lead),
     async failOver() {

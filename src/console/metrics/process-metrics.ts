@@ -1,6 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, type MetricObject, Registry } from 'prom-client';
 import { probeServers } from '../../api/routes/health.ts';
-import { onPrimaryChange } from '../../platform/database/cluster/lead-to-primary.ts';
+import { onHostsChange, readHosts } from '../../platform/database/cluster/lead-to-primary.ts';
+import type { HostsReport } from '../../platform/database/cluster/primary.ts';
 import { onPoolWait, readPoolUse } from '../../platform/database/connection.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 
@@ -73,8 +74,26 @@ function createProcessGauges(
     help: 'How often this process changed to another host of DATABASE_URL.',
     registers,
   });
-  onPrimaryChange(database, ({ to }) => {
-    if (to !== null) changes.inc();
+  const conflicting = new Gauge({
+    name: 'ledgerbell_mysql_hosts_conflicting',
+    help: '1: these hosts of DATABASE_URL take writes independently of each other, so this process writes to none. Else 0.',
+    labelNames: ['hosts'],
+    registers,
+  });
+  const startingWritable = new Gauge({
+    name: 'ledgerbell_mysql_hosts_starting_writable',
+    help: 'Hosts of DATABASE_URL that take writes before they have found their group.',
+    registers,
+  });
+  const setHosts = (report: Pick<HostsReport, 'conflicting' | 'startingWritable'>) => {
+    conflicting.reset();
+    conflicting.set({ hosts: report.conflicting.join(', ') }, report.conflicting.length > 0 ? 1 : 0);
+    startingWritable.set(report.startingWritable.length);
+  };
+  setHosts(readHosts(database) ?? { conflicting: [], startingWritable: [] });
+  onHostsChange(database, (report, before) => {
+    setHosts(report);
+    if (report.primary !== null && report.primary !== before.primary) changes.inc();
   });
 
   return async () => {

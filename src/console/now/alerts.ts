@@ -16,7 +16,8 @@ export interface Alert {
 }
 
 /** The current alerts, the worst first. Empty: there is no problem. */
-export function findAlerts({ mysql, redis, work, at }: Now): Alert[] {
+export function findAlerts({ mysql, redis, hostProblems, work, at }: Now): Alert[] {
+  const hosts = hostProblems.map((sentence): Alert => ({ severity: 'failing', sentence, link: null }));
   if (!mysql.reachable || work === null) {
     return [
       {
@@ -25,12 +26,14 @@ export function findAlerts({ mysql, redis, work, at }: Now): Alert[] {
           'MySQL cannot be reached. Nothing is accepted, and nothing is delivered. What was accepted is stored in MySQL.',
         link: { text: 'Servers', href: '/ops#processes' },
       },
+      ...hosts,
       ...(redis.reachable ? [] : [redisAlert]),
     ];
   }
   const alerts = [
     ...missingRoles(work),
     ...(redis.reachable ? [] : [redisAlert]),
+    ...hosts,
     ...failingWebhooks(work, at),
     ...stoppedWebhooks(work),
     ...stuckImports(work),

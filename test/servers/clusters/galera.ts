@@ -67,6 +67,7 @@ export async function startGalera(
         if (!server.isRunning()) await server.launch([...options, ...first.splice(0)]);
         await until('the node is in sync', () => takesWrites(node).catch(() => false), 60_000);
       },
+      startWritable: () => server.launch(options),
       kill: server.kill,
       freeze: server.freeze,
       thaw: server.thaw,

@@ -67,6 +67,10 @@ export async function startGroupReplication(
           if (index === 0) await node.ask(BEGIN);
           else await node.ask('START GROUP_REPLICATION');
         } else if (!server.isRunning()) await server.launch(options);
+        else if ((await stateOf(node)) === 'OFFLINE') {
+          // It may be joining by itself just now.
+          await node.ask('START GROUP_REPLICATION').catch(() => {});
+        }
         const isOnline = async () => (await stateOf(node)) === 'ONLINE';
         await until('the member is online', isOnline, 75_000).catch(async () => {
           // After a crash, the group communication engine of 9.7.4 sometimes does not start. A second start helps.
@@ -75,6 +79,12 @@ export async function startGroupReplication(
           await until('the member is online', isOnline, 75_000);
         });
       },
+      startWritable: ({ looksForGroup }) =>
+        server.launch([
+          ...options,
+          '--super-read-only=OFF',
+          ...(looksForGroup ? [] : ['--group-replication-start-on-boot=OFF']),
+        ]),
       kill: server.kill,
       freeze: server.freeze,
       thaw: server.thaw,

@@ -15,6 +15,12 @@ export interface ClusterNode {
   socket: string;
   /** Starts the server if it is not running, and resolves when it takes writes, or says that it follows the one that does. */
   start(): Promise<void>;
+  /**
+   * Starts the server with the settings of an installation that does not follow docs/production.md, and resolves when it answers. A
+   * member of a group of MySQL then takes writes before it has found the group.
+   * @param looksForGroup whether it joins by itself. Galera's nodes always do.
+   */
+  startWritable(options: { looksForGroup: boolean }): Promise<void>;
   /** Sends SIGKILL and waits until it has ended. */
   kill(): Promise<void>;
   freeze(): void;

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import mysql, { type Connection, type ConnectionOptions } from 'mysql2';
 import type { Host } from '../../config/server-urls.ts';
-import { type Ask, type HostState, readHostState } from './host-state.ts';
+import { containsGtids, readGtids } from './gtids.ts';
+import { type Ask, ER_UNKNOWN_SYSTEM_VARIABLE, type HostState, readHostState } from './host-state.ts';
 
 /** Finds which of several hosts may be written, and notices when another one takes its place. */
 
@@ -14,14 +15,32 @@ const PATIENCE = 2_000;
 /** Milliseconds of one attempt to wait until a new primary has applied the transactions that the previous one committed. */
 const CATCH_UP_LIMIT = 5_000;
 
+/** What this process knows of the hosts in DATABASE_URL. Hosts are named like `db2:3306`. */
+export interface HostsReport {
+  /** The host that takes the writes; null: none may be written. */
+  primary: string | null;
+  /** The states of the other hosts, as a text for a person. */
+  others: string;
+  /** Hosts that take writes independently of each other, so that none is chosen. */
+  conflicting: readonly string[];
+  /** Members of a group that take writes after their start, before they have found their group. */
+  startingWritable: readonly string[];
+}
+
 export interface Primary {
-  /** The host that may be written, or null while there is none. */
+  /** The host that may be written, or null while there is none. It stays for a while after it has become silent. */
   current(): Host | null;
+  report(): HostsReport;
   /**
    * Waits up to 2 s for the host. @throws {NoPrimaryError} when there is none; {UnfitHostsError}, only before the first host was
    * found.
    */
   find(): Promise<Host>;
+  /**
+   * Whether a new connection leads to the host that may be written. Asks the host itself over that connection. If the host was
+   * silent, all hosts are checked too, because another one may have taken its place.
+   */
+  confirm(host: Host, ask: Ask): Promise<boolean>;
   stop(): void;
 }
 
@@ -40,50 +59,67 @@ export class UnfitHostsError extends Error {
 /**
  * Follows the host that may be written. Checks all hosts twice a second, over one connection to each.
  * @param options for connections to each host.
- * @param onChange called with the new host, or null, before `find` returns it. Also gets the states of the other hosts as a text.
+ * @param onChange called with the new host, or null, before `find` returns it, and when anything else in the report has changed.
  */
 export function followPrimary(
   hosts: readonly Host[],
   options: ConnectionOptions,
-  onChange: (host: Host | null, others: string) => void,
+  onChange: (host: Host | null, report: HostsReport) => void,
 ): Primary {
   const stopping = new AbortController();
-  const monitors = hosts.map((host) => createMonitor({ ...options, ...host }, stopping.signal));
+  /** Counts what makes the last check doubtful: lost connections and refused ones. */
+  let doubts = 0;
+  const monitors = hosts.map((host) =>
+    createMonitor({ ...options, ...host }, stopping.signal, () => {
+      doubts += 1;
+    }),
+  );
   let current: number | null = null;
+  /** Value of `doubts` up to which `current` was seen to take writes. */
+  let confirmedUpTo = -1;
+  let report: HostsReport = { primary: null, others: '', conflicting: [], startingWritable: [] };
   /** The check in progress. */
   let look: Promise<void> | null = null;
   /** The reason why there is no primary; null before the first check. */
   let failure: Error | null = null;
   let watched = false;
   /** The primary was late at the last check. */
-  let isDoubted = false;
+  let isLate = false;
 
   async function lookAtAll(): Promise<void> {
+    const doubtsBefore = doubts;
     const states = await Promise.all(monitors.map((monitor) => monitor.read()));
+    const complete = await findComplete(monitors, states);
     if (stopping.signal.aborted) return;
     const own = current === null ? undefined : states[current];
     // A change of the primary cuts all connections, so one late answer is not enough.
-    isDoubted = own?.kind === 'silent' && own.isLate && !isDoubted;
-    if (isDoubted) return;
-    const choice = choosePrimary(states, current);
-    const others = describe(hosts, states);
-    failure = choice === null ? failureOf(hosts, states, { isFirst: !watched, others }) : null;
-    if (choice === current) return;
-    if (choice !== null) {
+    isLate = own?.kind === 'silent' && own.isLate && !isLate;
+    if (isLate) {
+      doubts += 1;
+      return;
+    }
+    const choice = choosePrimary(states, current, complete);
+    const seen = reportOf(hosts, states, choice);
+    failure = choice === null ? failureOf(states, seen, { isFirst: !watched }) : null;
+    if (choice !== null && choice !== current) {
       // The new primary has received every committed transaction, but may not have applied all of them yet. Reads would miss the
       // rest.
       try {
         await monitors[choice]?.catchUp();
       } catch (error) {
         failure = new NoPrimaryError(
-          `${nameOf(hosts[choice])} may be written, but has not yet applied all earlier commits (${(error as Error).message})`,
+          `${seen.primary} may be written, but has not yet applied all earlier commits (${(error as Error).message})`,
         );
         return;
       }
       if (stopping.signal.aborted) return;
     }
     current = choice;
-    onChange(choice === null ? null : (hosts[choice] ?? null), others);
+    if (choice !== null && states[choice]?.kind !== 'silent') confirmedUpTo = doubtsBefore;
+    else doubts += 1;
+    const isChanged = differ(report, seen);
+    report = seen;
+    if (isChanged) onChange(choice === null ? null : (hosts[choice] ?? null), seen);
   }
   const lookOnce = () => {
     look ??= lookAtAll().finally(() => {
@@ -95,7 +131,7 @@ export function followPrimary(
   async function watch(): Promise<void> {
     watched = true;
     while (!stopping.signal.aborted) {
-      const pause = current === null || isDoubted ? EVERY_WITHOUT : EVERY;
+      const pause = current === null || isLate ? EVERY_WITHOUT : EVERY;
       await sleep(pause, undefined, { signal: stopping.signal }).catch(() => {});
       if (!stopping.signal.aborted) await lookOnce();
     }
@@ -104,9 +140,11 @@ export function followPrimary(
     for (const monitor of monitors) monitor.close();
   };
   const primary = () => (current === null ? null : (hosts[current] ?? null));
+  const isConfirmed = () => current !== null && confirmedUpTo === doubts;
 
   return {
     current: primary,
+    report: () => report,
     async find() {
       const end = performance.now() + PATIENCE;
       for (;;) {
@@ -125,6 +163,17 @@ export function followPrimary(
         if (current === null) await sleep(EVERY_WITHOUT);
       }
     },
+    async confirm(host, ask) {
+      const index = hosts.findIndex((it) => nameOf(it) === nameOf(host));
+      const state = await readHostState(ask, monitors[index]?.isMember() ?? false);
+      if (state.kind !== 'writable' && state.kind !== 'donor') {
+        doubts += 1;
+        return false;
+      }
+      // A check that is in progress may have asked the hosts before the doubt.
+      for (let checks = 0; checks < 2 && !isConfirmed(); checks += 1) await lookOnce();
+      return isConfirmed() && current === index;
+    },
     stop() {
       stopping.abort();
       close();
@@ -132,18 +181,32 @@ export function followPrimary(
   };
 }
 
+const differ = (one: HostsReport, other: HostsReport): boolean =>
+  one.primary !== other.primary ||
+  one.conflicting.join() !== other.conflicting.join() ||
+  one.startingWritable.join() !== other.startingWritable.join();
+
 /**
  * Chooses the host to write. In a cluster whose members all take writes, this is the first host that is in sync, so that all
- * processes choose the same one. Otherwise it is the only host that takes writes. Returns its index; null: none.
- * @param current the host that is used now. It stays while two hosts contradict each other, and also while it does not answer and
- * no other host takes writes.
+ * processes choose the same one. Otherwise it is the only host that takes writes. Of several that take writes, it is one that has all
+ * transactions of the others. Returns its index; null: none.
+ * @param current the host that is used now. It stays if several hosts have the same transactions, and while it does not answer and no
+ * other host takes writes.
+ * @param complete the hosts that have all transactions of the other hosts that take writes.
  */
-export function choosePrimary(states: readonly HostState[], current: number | null): number | null {
+export function choosePrimary(
+  states: readonly HostState[],
+  current: number | null,
+  complete: readonly number[] = [],
+): number | null {
   const writable = writableOf(states);
   const [first] = writable;
-  if (first !== undefined && (writable.length === 1 || isOneCluster(writable, { isShared: true })))
-    return first.index;
-  if (first !== undefined) return writable.find(({ index }) => index === current)?.index ?? null;
+  if (first !== undefined && (writable.length === 1 || isOneSharedCluster(writable))) return first.index;
+  if (first !== undefined) {
+    if (!areComparable(writable)) return null;
+    const candidates = writable.filter(({ index }) => complete.includes(index));
+    return (candidates.find(({ index }) => index === current) ?? candidates[0])?.index ?? null;
+  }
   const donor = states.findIndex(({ kind }) => kind === 'donor');
   if (donor !== -1) return donor;
   return current !== null && states[current]?.kind === 'silent' ? current : null;
@@ -154,27 +217,83 @@ type Writable = Extract<HostState, { kind: 'writable' }> & { index: number };
 const writableOf = (states: readonly HostState[]): Writable[] =>
   states.flatMap((state, index) => (state.kind === 'writable' ? [{ ...state, index }] : []));
 
-const isOneCluster = (writable: readonly Writable[], { isShared }: { isShared: boolean }): boolean =>
-  writable.every(
-    (it) => it.isShared === isShared && it.cluster !== null && it.cluster === writable[0]?.cluster,
-  );
+const isOneSharedCluster = (writable: readonly Writable[]): boolean =>
+  writable.every((it) => it.isShared && it.cluster === writable[0]?.cluster);
+
+/**
+ * Whether the transactions of hosts say which one is the primary. Of two members that both claim to be the only primary of their group,
+ * only the group knows. Nodes of Galera do not count their transactions as one server does.
+ */
+const areComparable = (writable: readonly Writable[]): boolean => {
+  const groups = writable.flatMap(({ cluster }) => cluster ?? []);
+  return writable.every(({ isShared }) => !isShared) && new Set(groups).size === groups.length;
+};
+
+/**
+ * Finds, of several hosts that take writes, those that have all transactions of the others. Each host is asked after all others have
+ * said what they have. A replica that is up to date therefore also counts.
+ */
+async function findComplete(monitors: readonly Monitor[], states: readonly HostState[]): Promise<number[]> {
+  const writable = writableOf(states);
+  if (writable.length < 2 || !areComparable(writable)) return [];
+  try {
+    const asks = writable.map(({ index }) => (monitors[index] as Monitor).ask);
+    const gtids = await Promise.all(asks.map(readGtids));
+    const complete = await Promise.all(
+      asks.map(async (ask, one) => {
+        for (const [other, others] of gtids.entries())
+          if (other !== one && (others === null || !(await containsGtids(ask, others)))) return false;
+        return true;
+      }),
+    );
+    return writable.flatMap(({ index }, at) => (complete[at] ? [index] : []));
+  } catch {
+    // One of them has stopped answering. The next check sees that.
+    return [];
+  }
+}
+
+function reportOf(hosts: readonly Host[], states: readonly HostState[], choice: number | null): HostsReport {
+  const namesOf = (isMeant: (state: HostState) => boolean) =>
+    states.flatMap((state, index) => (isMeant(state) ? [nameOf(hosts[index])] : []));
+  const writable = namesOf(({ kind }) => kind === 'writable');
+  return {
+    primary: choice === null ? null : nameOf(hosts[choice]),
+    others: states
+      .flatMap((state, index) => ('reason' in state ? [`${nameOf(hosts[index])} ${state.reason}`] : []))
+      .join('; '),
+    conflicting: choice === null && writable.length > 1 ? writable : [],
+    startingWritable: namesOf(({ member }) => member?.startsWritable ?? false),
+  };
+}
+
+/** What an operator has to change about the hosts, in one sentence each. */
+export const findHostProblems = ({ conflicting, startingWritable }: HostsReport): string[] => [
+  ...(conflicting.length === 0
+    ? []
+    : [
+        `Nothing is written: ${conflicting.join(', ')} take writes independently of each other, and none has all transactions of the others. Make all but one read-only.`,
+      ]),
+  ...startingWritable.map(
+    (host) => `${host} takes writes before it has found its group: set super_read_only = ON in its settings.`,
+  ),
+];
 
 /** Why no host was chosen. */
 function failureOf(
-  hosts: readonly Host[],
   states: readonly HostState[],
-  { isFirst, others }: { isFirst: boolean; others: string },
+  { conflicting, others }: HostsReport,
+  { isFirst }: { isFirst: boolean },
 ): Error {
-  const writable = writableOf(states);
-  const names = writable.map(({ index }) => nameOf(hosts[index])).join(', ');
-  if (writable.length > 1 && isOneCluster(writable, { isShared: false }))
+  const groups = writableOf(states).flatMap(({ cluster, isShared }) => (isShared ? [] : (cluster ?? [])));
+  if (new Set(groups).size < groups.length)
     return new NoPrimaryError(
-      `Each of ${names} says that it is the primary of the group: one has been expelled.`,
+      `Each of ${conflicting.join(', ')} says that it is the primary of the group: one has been expelled.`,
     );
   const [message, isUnfit] =
-    writable.length > 1
+    conflicting.length > 0
       ? [
-          `DATABASE_URL names servers that take writes independently of each other (${names}): make all but one read-only.`,
+          `DATABASE_URL names servers that take writes independently of each other (${conflicting.join(', ')}), and none has all transactions of the others: make all but one read-only.`,
           true,
         ]
       : [
@@ -184,11 +303,6 @@ function failureOf(
   return isFirst && isUnfit ? new UnfitHostsError(message) : new NoPrimaryError(message);
 }
 
-const describe = (hosts: readonly Host[], states: readonly HostState[]): string =>
-  states
-    .flatMap((state, index) => ('reason' in state ? [`${nameOf(hosts[index])} ${state.reason}`] : []))
-    .join('; ');
-
 export const nameOf = (host: Host | undefined): string =>
   host === undefined
     ? ''
@@ -196,9 +310,16 @@ export const nameOf = (host: Host | undefined): string =>
       ? `[${host.host}]:${host.port}`
       : `${host.host}:${host.port}`;
 
-/** Asks one host, and keeps the connection. @param signal when aborted, no more connections are opened. */
-function createMonitor(options: ConnectionOptions, signal: AbortSignal) {
+type Monitor = ReturnType<typeof createMonitor>;
+
+/**
+ * Asks one host, and keeps the connection.
+ * @param signal when aborted, no more connections are opened.
+ * @param onLost called when the host has ended the connection.
+ */
+function createMonitor(options: ConnectionOptions, signal: AbortSignal, onLost: () => void) {
   let connection: Connection | null = null;
+  let isMember = false;
 
   const close = () => {
     connection?.destroy();
@@ -209,7 +330,7 @@ function createMonitor(options: ConnectionOptions, signal: AbortSignal) {
     if (connection === null) {
       connection = mysql.createConnection({ ...options, connectTimeout: ANSWER_LIMIT });
       // Each statement reports its own failure.
-      connection.on('error', () => {});
+      connection.on('error', onLost);
     }
     const used = connection;
     return new Promise((resolve, reject) => {
@@ -220,9 +341,14 @@ function createMonitor(options: ConnectionOptions, signal: AbortSignal) {
   }
   return {
     close,
+    ask: ask as Ask,
+    /** Whether the host was a member of a group of MySQL when it answered last. */
+    isMember: () => isMember,
     async read(): Promise<HostState> {
       try {
-        return await readHostState(ask as Ask);
+        const state = await readHostState(ask as Ask, isMember);
+        isMember = state.member !== undefined;
+        return state;
       } catch (error) {
         close();
         const { code = '', message } = error as NodeJS.ErrnoException;
@@ -250,8 +376,6 @@ function createMonitor(options: ConnectionOptions, signal: AbortSignal) {
     },
   };
 }
-
-const ER_UNKNOWN_SYSTEM_VARIABLE = 1193;
 
 /** Makes the statements of this session wait for all earlier commits, in Group Replication and in Galera. */
 const CATCH_UP = ["SET SESSION group_replication_consistency = 'BEFORE'", 'SET SESSION wsrep_sync_wait = 1'];
