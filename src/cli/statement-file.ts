@@ -36,6 +36,8 @@ export interface StatementParameters {
   account?: string;
   profile?: string;
   createAccounts?: boolean;
+  /** Statements that name another account are stored for `account` all the same. */
+  forceAccount?: boolean;
   /** Nothing is stored. */
   dryRun?: boolean;
 }
@@ -56,13 +58,14 @@ export async function findStatementFile(path: string, format: string | undefined
 /** The path of the API that accepts such a file. */
 export function importPath(
   { format }: StatementFile,
-  { account, profile, createAccounts, dryRun }: StatementParameters,
+  { account, profile, createAccounts, forceAccount, dryRun }: StatementParameters,
 ): string {
   const query = new URLSearchParams({
     ...(format in TYPE_OF_FORMAT ? {} : { format }),
     ...(account === undefined ? {} : { account_id: account }),
     ...(profile === undefined ? {} : { profile }),
     ...(createAccounts === true ? { create_accounts: 'true' } : {}),
+    ...(forceAccount === true ? { force_account: 'true' } : {}),
     ...(dryRun === true ? { dry_run: 'true' } : {}),
   });
   return query.size === 0 ? '/v1/imports' : `/v1/imports?${query}`;

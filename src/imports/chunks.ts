@@ -20,7 +20,7 @@ const CHUNK_STATEMENTS = 1_000;
 const MOST_STATEMENTS = 100_000;
 const MOST_STATEMENTS_OF_DAY = 1_000;
 const TOO_MANY_STATEMENTS = `The file has more than ${MOST_STATEMENTS} statements. Send it in several files.`;
-const TOO_MANY_OF_DAY = `The file has more than ${MOST_STATEMENTS_OF_DAY} statements of one account that end on the same day. Check the program that made it.`;
+const TOO_MANY_OF_DAY = `The file has more than ${MOST_STATEMENTS_OF_DAY} final statements of one account that end on the same day. Check the program that made it.`;
 
 /**
  * Rows read in one pass of the event loop. Meanwhile, several SQL statements store the previous chunk. Their answers are handled
@@ -233,7 +233,7 @@ function createChunkBuilder({
     note(row: Exclude<Row, EntryRow>): void {
       if ('begun' in row) begun += 1;
       if (begun > MOST_STATEMENTS) throw new UnreadableFileError(TOO_MANY_STATEMENTS);
-      if ('totals' in row && row.ended !== null) {
+      if ('totals' in row && row.ended?.kind === 'final') {
         const day = `${row.ended.accountId} ${row.ended.to}`;
         const statements = (statementsOfDay.get(day) ?? 0) + 1;
         if (statements > MOST_STATEMENTS_OF_DAY) throw new UnreadableFileError(TOO_MANY_OF_DAY);

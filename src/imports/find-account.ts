@@ -27,6 +27,8 @@ interface AccountOptions {
   customerId: string;
   /** All statements of the file are about this account; null: each says which. */
   accountId: string | null;
+  /** Whether statements that name another account than `accountId` are stored for it all the same. */
+  forceAccount: boolean;
   /** Whether an account that the customer does not have is created. */
   createAccounts: boolean;
   /** The accounts that the sender can see. */
@@ -55,11 +57,14 @@ const SHORTEST_NUMBER = 6;
 export function createAccountFinder(options: AccountOptions): FindAccount {
   const accounts = [...options.accounts];
   return async (reference) => {
-    if (options.accountId !== null) return accountById(accounts, options.accountId);
-    const found =
-      accounts.find((account) => isSame(account, reference)) ?? accountByNumber(accounts, reference);
-    if (found !== undefined) return checkCurrency(found, reference);
-    if (!options.createAccounts) return unknown(reference);
+    const named = accountsNamed(accounts, reference);
+    if (options.accountId !== null) return givenAccount(accounts, named, reference, options);
+    const [first] = named;
+    const found = named.find((account) => isInCurrency(account, reference));
+    if (found !== undefined) return found;
+    // Accounts of several currencies may have one IBAN.
+    if (!options.createAccounts)
+      return first === undefined ? unknown(reference) : checkCurrency(first, reference);
     const created = await create(reference, options);
     if (!('problem' in created)) accounts.push(created);
     return created;
@@ -70,31 +75,73 @@ export function createAccountFinder(options: AccountOptions): FindAccount {
 export const readAccountsOfImport = (sql: Sql, importId: string) =>
   sql.query<(KnownAccount & { removals: number })[]>(VISIBLE, [importId]);
 
-function accountById(accounts: readonly KnownAccount[], id: string): FoundAccount {
-  return accounts.find((account) => account.id === id) ?? { problem: 'is not one of your accounts' };
+/** The account that the sender has given for all statements. The statement may not contradict it. */
+function givenAccount(
+  accounts: readonly KnownAccount[],
+  named: readonly KnownAccount[],
+  reference: AccountReference,
+  { accountId, forceAccount }: AccountOptions,
+): FoundAccount {
+  const account = accounts.find(({ id }) => id === accountId);
+  if (account === undefined) return { problem: 'is not one of your accounts' };
+  const checked = checkCurrency(account, reference);
+  if ('problem' in checked || !namesOther(account, named, reference)) return checked;
+  const [other] = named;
+  const contradiction =
+    `the statement names ${nameOf(reference)?.slice(0, 40)}, which is ` +
+    (other === undefined
+      ? `not the IBAN of account ${account.id}`
+      : `account ${other.id}, not account ${account.id}`);
+  return forceAccount
+    ? {
+        ...account,
+        warning: `The account may be wrong: ${contradiction}. It was stored for account ${account.id}, as was asked for.`,
+      }
+    : { problem: `${contradiction}: leave the account out, or ${ADVICE.forceAccount} if it is meant` };
 }
+
+/** Whether a statement names another account: another IBAN than the account has, or one of the customer's other accounts. */
+function namesOther(
+  account: KnownAccount,
+  named: readonly KnownAccount[],
+  reference: AccountReference,
+): boolean {
+  if (named.some(({ id }) => id === account.id)) return false;
+  const [own, iban] = [plain(account.iban), plain(reference.iban)];
+  return named.length > 0 || (own !== '' && IBAN.test(iban) && !iban.startsWith(own));
+}
+
+/** ISO 13616. Some banks add the currency. */
+const IBAN = /^[A-Z]{2}\d{2}[A-Z0-9]{11,33}$/;
 
 const plain = (text: string | null): string => (text ?? '').replaceAll(/[^A-Za-z0-9]/g, '').toUpperCase();
 
-function isSame(account: KnownAccount, { iban, number, currency }: AccountReference): boolean {
-  if (currency !== null && currency !== account.currency) return false;
+/** The accounts that a statement may name, whatever its currency: by IBAN or number, else by the number at the end of an IBAN. */
+function accountsNamed(accounts: readonly KnownAccount[], reference: AccountReference): KnownAccount[] {
+  const same = accounts.filter((account) => isSame(account, reference));
+  if (same.length > 0) return same;
+  const digits = plain(reference.number).replace(/^0+/, '');
+  if (digits.length < SHORTEST_NUMBER) return [];
+  const ending = accounts.filter((account) => plain(account.iban).endsWith(digits));
+  const inCurrency = ending.filter(({ currency }) => currency === reference.currency);
+  const matching = inCurrency.length === 1 ? inCurrency : ending;
+  // Only one IBAN may match.
+  return new Set(matching.map(({ iban }) => plain(iban))).size === 1 ? matching : [];
+}
+
+function isSame(account: KnownAccount, { iban, number }: AccountReference): boolean {
   if (plain(iban) !== '' && plain(iban) === plain(account.iban)) return true;
   return plain(number) !== '' && [plain(account.number), plain(account.iban)].includes(plain(number));
 }
 
-/** Finds an account by the number at the end of its IBAN. Only one account may match. */
-function accountByNumber(accounts: readonly KnownAccount[], { number, currency }: AccountReference) {
-  const digits = plain(number).replace(/^0+/, '');
-  if (digits.length < SHORTEST_NUMBER) return undefined;
-  const matching = accounts.filter(
-    (account) => plain(account.iban).endsWith(digits) && (currency === null || currency === account.currency),
-  );
-  return matching.length === 1 ? matching[0] : undefined;
-}
+const isInCurrency = (account: KnownAccount, { currency, isCurrencyAssumed }: AccountReference): boolean =>
+  currency === null || isCurrencyAssumed === true || currency === account.currency;
 
-function checkCurrency(account: KnownAccount, { currency }: AccountReference): FoundAccount {
-  if (currency === null || currency === account.currency) return account;
-  return { problem: `the statement is in ${currency}, and the account is kept in ${account.currency}` };
+function checkCurrency(account: KnownAccount, reference: AccountReference): FoundAccount {
+  if (isInCurrency(account, reference)) return account;
+  return {
+    problem: `the statement is in ${reference.currency}, and account ${account.id} is kept in ${account.currency}`,
+  };
 }
 
 const nameOf = ({ iban, number }: AccountReference): string | null =>

@@ -76,6 +76,7 @@ interface Unfinished {
   account_id: string | null;
   profile: string | null;
   create_accounts: number;
+  force_account: number;
   unidentified: Unidentified;
   checkpoint: number;
   statements: number;
@@ -86,8 +87,8 @@ interface Unfinished {
 
 const COUNT_CRASH = `UPDATE imports SET crash_count = crash_count + 1 WHERE id = ? AND status IN ('queued', 'running')`;
 const LOAD = `
-  SELECT i.id, i.customer_id, i.source_id, i.format, i.traceparent, i.account_id, i.profile, i.create_accounts, i.unidentified,
-    i.checkpoint, i.statements, i.crash_count, l.removals, l.removed_before
+  SELECT i.id, i.customer_id, i.source_id, i.format, i.traceparent, i.account_id, i.profile, i.create_accounts, i.force_account,
+    i.unidentified, i.checkpoint, i.statements, i.crash_count, l.removals, l.removed_before
   FROM imports i JOIN import_locks l ON l.customer_id = i.customer_id WHERE i.id = ? AND i.status IN ('queued', 'running')`;
 
 /** The last chunk gets the warnings about the whole file. */
@@ -216,6 +217,7 @@ export function createImporter(options: {
       customerId: unfinished.customer_id,
       accountId: unfinished.account_id,
       createAccounts: unfinished.create_accounts === 1,
+      forceAccount: unfinished.force_account === 1,
       accounts,
       addAccount: (account) =>
         createAccount(database, account).catch((error: unknown) => {

@@ -1,5 +1,5 @@
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
-import { isOutOfMemory, startThread } from '../platform/thread.ts';
+import { createThreadPool, isOutOfMemory, type ThreadPool } from '../platform/thread.ts';
 import { createStatementFormats, type StatementFormats } from '../statements/formats.ts';
 import type { Profile } from '../statements/profiles/profile.ts';
 import type { FileEvent, Recognition } from '../statements/read-files.ts';
@@ -14,12 +14,6 @@ import type { FromThread, ReadOrder, ToThread } from './parser-thread.ts';
 /** Milliseconds within which a busy thread must send a result. It needs far less than a second for a part of 1 MiB. */
 const DEADLINE = 20_000;
 
-/** Most idle threads that wait for another file. */
-const MOST_IDLE = 2;
-
-/** Milliseconds after which an idle thread ends. */
-const IDLE_TIME = 60_000;
-
 interface ThreadLimits {
   memoryLimit?: number;
   deadline?: number;
@@ -30,55 +24,20 @@ export function createThreadedFormats(
   profiles: readonly Profile[],
   limits: ThreadLimits = {},
 ): StatementFormats {
-  const threads = createThreads(profiles, limits);
+  const { memoryLimit } = limits;
+  const threads = createThreadPool(new URL('./parser-thread', import.meta.url), {
+    workerData: profiles,
+    ...(memoryLimit === undefined ? {} : { memoryLimit }),
+  });
   return {
     ...createStatementFormats(profiles),
     read: (parts, recognition) => readInThread(threads, parts, recognition, limits),
   };
 }
 
-interface Threads {
-  take(): Worker;
-  /** Called with a thread that can read another file. */
-  giveBack(thread: Worker): void;
-}
-
-function createThreads(profiles: readonly Profile[], { memoryLimit }: ThreadLimits): Threads {
-  const idle = new Map<Worker, NodeJS.Timeout>();
-  const start = () => {
-    const thread = startThread(new URL('./parser-thread', import.meta.url), {
-      workerData: profiles,
-      ...(memoryLimit === undefined ? {} : { memoryLimit }),
-    });
-    // Nobody handles the errors of an idle thread. A thread that ends is not used again.
-    thread.on('error', () => {});
-    thread.on('exit', () => {
-      clearTimeout(idle.get(thread));
-      idle.delete(thread);
-    });
-    return thread;
-  };
-  return {
-    take() {
-      const [waiting] = idle;
-      if (waiting === undefined) return start();
-      const [thread, timer] = waiting;
-      clearTimeout(timer);
-      idle.delete(thread);
-      thread.ref();
-      return thread;
-    },
-    giveBack(thread) {
-      if (idle.size >= MOST_IDLE) return void thread.terminate();
-      thread.unref();
-      idle.set(thread, setTimeout(() => void thread.terminate(), IDLE_TIME).unref());
-    },
-  };
-}
-
 /** @throws {UnreadableFileError} also when the thread ends or does not answer. */
 async function* readInThread(
-  threads: Threads,
+  threads: ThreadPool,
   parts: AsyncIterable<Uint8Array>,
   recognition: Recognition,
   { deadline = DEADLINE }: ThreadLimits,

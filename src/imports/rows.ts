@@ -16,8 +16,10 @@ export interface BegunStatement {
   account: FoundAccount;
 }
 
-/** The customer's account that a statement is about, or a sentence for the sender that says why there is none. */
-export type FoundAccount = { id: string; currency: string } | { problem: string };
+/**
+ * The customer's account that a statement is about, perhaps with a warning for the sender, or a sentence that says why there is none.
+ */
+export type FoundAccount = { id: string; currency: string; warning?: string } | { problem: string };
 
 /** The balances of a statement as the file has them, and the sums of its booked entries. */
 export interface StatementTotals {

@@ -66,9 +66,16 @@ export interface StatementOptions {
   profile: string | null;
   /** Whether accounts that the customer does not have are created. */
   createAccounts: boolean;
+  /** Whether statements that name another account than `accountId` are stored for it all the same. */
+  forceAccount: boolean;
 }
 
-const NO_OPTIONS: StatementOptions = { accountId: null, profile: null, createAccounts: false };
+const NO_OPTIONS: StatementOptions = {
+  accountId: null,
+  profile: null,
+  createAccounts: false,
+  forceAccount: false,
+};
 
 /** The outcome for an Idempotency-Key in use. `replayed`: this import came with the same key and body before. */
 export type EarlierUpload =
@@ -108,10 +115,10 @@ const FIND_KEY = `
  * import. If the import's key or source is gone, the CHECK of the table fails, because an import needs one of them.
  */
 const OPEN = `
-  INSERT INTO imports (customer_id, api_key_id, source_id, format, account_id, profile, create_accounts, unidentified, received,
+  INSERT INTO imports (customer_id, api_key_id, source_id, format, account_id, profile, create_accounts, force_account, unidentified, received,
     idempotency_key, traceparent, body_hash, status)
   VALUES (?, (SELECT id FROM api_keys WHERE id = ? LOCK IN SHARE MODE),
-    (SELECT id FROM sources WHERE id = ? AND status <> 'deleted' LOCK IN SHARE MODE), ?, ?, ?, ?, ?, ?, ?, ?, UNHEX(?),
+    (SELECT id FROM sources WHERE id = ? AND status <> 'deleted' LOCK IN SHARE MODE), ?, ?, ?, ?, ?, ?, ?, ?, ?, UNHEX(?),
     IF(body_hash IS NULL, 'receiving', 'queued'))`;
 const ADD_PART = 'INSERT INTO import_parts (import_id, seq, bytes) VALUES (?, ?, ?)';
 /** While the body is being received, `received_at` is the heartbeat of the upload. */
@@ -238,7 +245,7 @@ function keepAlive(database: DataSource, importId: string): () => void {
  */
 async function openImport(sql: Sql, upload: Omit<Upload, 'body'>, bodyHash: string | null): Promise<string> {
   const { customerId, apiKeyId, sourceId = null, format, statement = NO_OPTIONS, received } = upload;
-  const { accountId, profile, createAccounts } = statement;
+  const { accountId, profile, createAccounts, forceAccount } = statement;
   const values = [
     customerId,
     apiKeyId,
@@ -247,6 +254,7 @@ async function openImport(sql: Sql, upload: Omit<Upload, 'body'>, bodyHash: stri
     accountId,
     profile,
     createAccounts,
+    forceAccount,
     upload.unidentified ?? 'known',
     received,
     upload.idempotencyKey,

@@ -58,6 +58,7 @@ export function createRowReader(
           statement = await openStatement(event, findAccount, format);
           const { line, account: reference } = event;
           rows.push({ line, begun: { format, file, reference, account: statement.account } });
+          if ('warning' in statement.account) rows.push({ line, warning: statement.account.warning });
           break;
         }
         case 'entry':

@@ -1,4 +1,4 @@
-import { hash } from 'node:crypto';
+import { hash, randomFillSync } from 'node:crypto';
 import type { Movement } from './movement.ts';
 
 /** A file returns to a day whose counts have been dropped. It has to be read again, with all counts kept. */
@@ -86,20 +86,9 @@ export function createAmountKeys(): (dc: Movement['dc'], amount: string) => Buff
     const hundredths = Number(amount.slice(0, -3) + amount.slice(-2));
     const low = hundredths % WORD;
     key.writeUInt32BE((hundredths - low) / WORD + (dc === 'Debit' ? DEBIT : 0), 0);
-    key.writeUInt32BE(scatter(low), 4);
+    key.writeUInt32BE(low, 4);
     return key;
   };
-}
-
-/**
- * Maps each 32-bit number to another one. Amounts often end with zeros, and would otherwise get neighbouring slots in a tally.
- * Source: the finalizer of MurmurHash3, which is a bijection.
- */
-function scatter(number: number): number {
-  let mixed = number;
-  mixed = Math.imul(mixed ^ (mixed >>> 16), 0x85ebca6b);
-  mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2ae35);
-  return (mixed ^ (mixed >>> 16)) >>> 0;
 }
 
 /** Whether a movement has no id of its own, so that its content identifies it. */
@@ -204,8 +193,26 @@ export function createTally(firstSlots = FIRST_SLOTS): (digest: Buffer) => numbe
 /** Finds the slot of these 64 bits, or the empty slot where they belong. The number of slots is a power of two. */
 function find(slots: Uint32Array, high: number, low: number): number {
   const mask = slots.length / SLOT_WORDS - 1;
-  for (let slot = low & mask; ; slot = (slot + 1) & mask) {
+  for (let slot = scatter(high, low) & mask; ; slot = (slot + 1) & mask) {
     const at = slot * SLOT_WORDS;
     if (slots[at + 2] === 0 || (slots[at] === high && slots[at + 1] === low)) return at;
   }
+}
+
+/** For each byte of a key, a random word for each of its values. Another process has others. */
+const RANDOM = randomFillSync(new Uint32Array(8 * 256));
+
+/**
+ * Gives 64 bits a slot that a sender cannot predict. Without that, a file whose amounts all belong to one slot would take the square of
+ * its length. Simple tabulation hashing, with which linear probing takes constant time on average whatever the keys
+ * (https://arxiv.org/abs/1011.5200).
+ */
+function scatter(high: number, low: number): number {
+  let mixed = 0;
+  for (let byte = 0; byte < 4; byte += 1) {
+    const shift = 8 * byte;
+    mixed ^= RANDOM[256 * byte + ((low >>> shift) & 0xff)] as number;
+    mixed ^= RANDOM[256 * (byte + 4) + ((high >>> shift) & 0xff)] as number;
+  }
+  return mixed;
 }

@@ -28,6 +28,50 @@ export function startThread(
   return new Worker(code, { ...limited, eval: true });
 }
 
+/** Most idle threads of a pool that wait for more work. */
+const MOST_IDLE = 2;
+
+/** Milliseconds after which an idle thread ends. */
+const IDLE_TIME = 60_000;
+
+export interface ThreadPool {
+  /** @returns an idle thread, or a new one. */
+  take(): Worker;
+  /** Called with a thread that can begin other work. */
+  giveBack(thread: Worker): void;
+}
+
+/** Starts threads as `startThread` does, and keeps a few of them for later. */
+export function createThreadPool(module: URL, options: Parameters<typeof startThread>[1]): ThreadPool {
+  const idle = new Map<Worker, NodeJS.Timeout>();
+  const start = () => {
+    const thread = startThread(module, options);
+    // Nobody handles the errors of an idle thread. A thread that ends is not used again.
+    thread.on('error', () => {});
+    thread.on('exit', () => {
+      clearTimeout(idle.get(thread));
+      idle.delete(thread);
+    });
+    return thread;
+  };
+  return {
+    take() {
+      const [waiting] = idle;
+      if (waiting === undefined) return start();
+      const [thread, timer] = waiting;
+      clearTimeout(timer);
+      idle.delete(thread);
+      thread.ref();
+      return thread;
+    },
+    giveBack(thread) {
+      if (idle.size >= MOST_IDLE) return void thread.terminate();
+      thread.unref();
+      idle.set(thread, setTimeout(() => void thread.terminate(), IDLE_TIME).unref());
+    },
+  };
+}
+
 /** Whether a thread has ended because it needed more memory than it may have. */
 export const isOutOfMemory = (error: unknown): boolean =>
   error instanceof Error && 'code' in error && error.code === 'ERR_WORKER_OUT_OF_MEMORY';

@@ -15,6 +15,7 @@ export interface ClaimedSource {
   format: string;
   profile: string | null;
   createAccounts: boolean;
+  forceAccount: boolean;
   revision: number;
   position: string | null;
   /** Failed runs in a row before this one. */

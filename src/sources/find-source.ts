@@ -32,13 +32,15 @@ export interface SourceRow extends SourceSummary {
   format: string;
   profile: string | null;
   create_accounts: number;
+  force_account: number;
   on_conflict: 'hold' | 'store' | null;
   created_at: Date;
 }
 
 /** Finds the ids first, so that only one page is joined. Indexes of the joins: the primary keys. */
 const ROWS = (ids: string) => `
-  SELECT ${SUMMARY_COLUMNS}, s.settings, s.credentials, s.schedule, s.account_id, s.format, s.profile, s.create_accounts, s.on_conflict,
+  SELECT ${SUMMARY_COLUMNS}, s.settings, s.credentials, s.schedule, s.account_id, s.format, s.profile, s.create_accounts,
+    s.force_account, s.on_conflict,
     s.created_at
   FROM (${ids}) f JOIN sources s ON s.id = f.id JOIN customers u ON u.id = s.customer_id ORDER BY s.id`;
 

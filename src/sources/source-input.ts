@@ -109,6 +109,12 @@ const fields = {
     ),
   ),
   create_accounts: v.boolean('must be true or false'),
+  force_account: v.pipe(
+    v.boolean('must be true or false'),
+    v.description(
+      'Whether statements that name another account than `account_id` are stored for it all the same.',
+    ),
+  ),
   on_conflict: v.pipe(
     v.nullable(v.picklist(['hold', 'store'], 'must be "hold", "store" or null')),
     v.description(
@@ -127,6 +133,7 @@ export const NewSource = v.pipe(
     format: v.optional(fields.format, 'auto'),
     profile: v.optional(fields.profile, null),
     create_accounts: v.optional(fields.create_accounts, false),
+    force_account: v.optional(fields.force_account, false),
     on_conflict: v.optional(fields.on_conflict, null),
   }),
   documented({

@@ -38,6 +38,7 @@ interface LeaseRow {
   format: string;
   profile: string | null;
   create_accounts: number;
+  force_account: number;
   status: 'active' | 'paused' | 'deleted';
   revision: number;
   position: string | null;
@@ -52,8 +53,8 @@ interface LeaseRow {
 
 /** The tolerance allows for different clocks. Without it, a job that comes a little early would be lost. */
 const READ = `
-  SELECT id, customer_id, kind, settings, credentials, schedule, account_id, format, profile, create_accounts, status, revision,
-    position, consecutive_failures, is_requested, run_id, created_at, next_run_at, ${LEASE_IS_HELD} AS is_leased,
+  SELECT id, customer_id, kind, settings, credentials, schedule, account_id, format, profile, create_accounts, force_account,
+    status, revision, position, consecutive_failures, is_requested, run_id, created_at, next_run_at, ${LEASE_IS_HELD} AS is_leased,
     (next_run_at <= NOW(6) + INTERVAL 5 SECOND) AS is_due
   FROM sources s WHERE id = ? FOR UPDATE`;
 
@@ -133,6 +134,7 @@ async function beginRun(sql: Sql, row: LeaseRow, { now }: SourceClock): Promise<
     format: row.format,
     profile: row.profile,
     createAccounts: row.create_accounts === 1,
+    forceAccount: row.force_account === 1,
     revision: row.revision,
     position: row.position,
     failures: row.consecutive_failures,

@@ -26,6 +26,7 @@ export const SourceView = v.object({
   format: v.string(),
   profile: v.nullable(v.string()),
   create_accounts: v.boolean(),
+  force_account: v.boolean(),
   on_conflict: v.nullable(v.picklist(['hold', 'store'])),
   status: v.picklist(['active', 'paused']),
   is_running: v.pipe(v.boolean(), v.description('Whether a run is in progress.')),
@@ -60,6 +61,7 @@ export const viewSource = ({ secrets }: Pick<Runtime, 'secrets'>, it: SourceRow)
   format: it.format,
   profile: it.profile,
   create_accounts: it.create_accounts === 1,
+  force_account: it.force_account === 1,
   on_conflict: it.on_conflict,
   // A deleted source is never shown.
   status: it.status as SourceView['status'],

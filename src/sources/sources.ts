@@ -44,6 +44,7 @@ export async function createSource(
       format: body.format,
       profile: body.profile,
       create_accounts: body.create_accounts,
+      force_account: body.force_account,
       on_conflict: body.on_conflict,
     },
     schedule: body.schedule,

@@ -44,14 +44,14 @@ export async function stageFile(
     traceparent,
   }: { signal: AbortSignal; onProgress: (bytes: number) => void; traceparent: string | undefined },
 ): Promise<string> {
-  const { customerId, accountId, profile, createAccounts } = source;
+  const { customerId, accountId, profile, createAccounts, forceAccount } = source;
   const idempotencyKey = keyOf(source, file);
   const staged = await stageImport(database, {
     customerId,
     apiKeyId: null,
     sourceId: source.id,
     format: file.format === 'auto' ? (source.format as StatementFormat | 'auto') : file.format,
-    statement: { accountId, profile, createAccounts },
+    statement: { accountId, profile, createAccounts, forceAccount },
     received: null,
     idempotencyKey,
     traceparent,

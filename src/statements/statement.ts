@@ -14,6 +14,8 @@ export interface AccountReference {
   number: string | null;
   /** ISO 4217. */
   currency: string | null;
+  /** The file does not say the currency, and the format's standard does. */
+  isCurrencyAssumed?: true;
   /** The bank's BIC, code or name. */
   bank: string | null;
 }

@@ -8,6 +8,11 @@ const WORDS = {
     'command line': 'use --account',
     source: 'give the source an account',
   },
+  forceAccount: {
+    api: 'send force_account=true with the file',
+    'command line': 'use --force-account',
+    source: 'give the source force_account',
+  },
   newAccounts: {
     api: 'send create_accounts=true with the file',
     'command line': 'use --create-accounts',
@@ -48,6 +53,7 @@ const all = Object.values(WORDS);
 /** The words of the API, for messages. */
 export const ADVICE = {
   account: WORDS.account.api,
+  forceAccount: WORDS.forceAccount.api,
   newAccounts: WORDS.newAccounts.api,
   profile: WORDS.profile.api,
   format: WORDS.format.api,

@@ -104,7 +104,9 @@ describe('an import', () => {
     const { status, error } = await show(key, importId);
     expect({ status, error }).toEqual({
       status: 'failed',
-      error: expect.stringContaining('more than 1000 statements of one account that end on the same day'),
+      error: expect.stringContaining(
+        'more than 1000 final statements of one account that end on the same day',
+      ),
     });
     expect(await storedStatements(importId)).toBe(1_000);
   });

@@ -6,7 +6,7 @@ import { KnownDaysError, OutdatedIdentitiesError } from '../../src/imports/ident
 import { createFileEntries } from '../../src/imports/identity/file-entries.ts';
 import { createChunkIdentifier } from '../../src/imports/identity/identify-chunk.ts';
 import { createFileIdentifier } from '../../src/imports/identity/identify-file.ts';
-import { readBooks } from '../../src/imports/identity/read-stored.ts';
+import { readStoredRows } from '../../src/imports/identity/read-stored.ts';
 import type { Sql } from '../../src/platform/database/transaction.ts';
 import { useDatabase } from '../support/database.ts';
 import { findExplain } from '../support/explain.ts';
@@ -108,7 +108,7 @@ describe('the stored movements on the days of a file', () => {
   ])('are read by ranges of an index: %s', async (_, count) => {
     const days = daysOf('11', count).map(({ date }) => date);
     const range = { from: days[0] as string, to: days.at(-1) as string };
-    const { result, read, steps } = await watch((sql) => readBooks(sql, '11', [range], '1'));
+    const { result, read, steps } = await watch((sql) => readStoredRows(sql, '11', [range]));
     const movements = result.movements.length;
     expect(movements).toBeGreaterThan(40 * count);
     // The index entry, the row, a lookup of its details, and the steps beyond the ranges.

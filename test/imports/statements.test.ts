@@ -81,11 +81,11 @@ describe('a statement file', () => {
     expect(answer.body.detail).toContain('must be gzip, or absent');
   });
 
-  it('of another account goes to the account that its sender names, or to a new account', async () => {
+  it('of another account goes to the account that its sender insists on, or to a new account', async () => {
     const { send, finished, account, key } = await customer();
     const other = mt940([{ day: 2, amount: 1 }], { account: 'DE89370400440532013000' });
-    const named = await send(other, `?account_id=${account.id}`);
-    expect(await finished(named.body.import.id)).toMatchObject({ inserted: 1, rejected: 0 });
+    const named = await send(other, `?account_id=${account.id}&force_account=true`);
+    expect(await finished(named.body.import.id)).toMatchObject({ inserted: 1, rejected: 0, warnings: 1 });
     const created = await send(other, '?create_accounts=true');
     expect(await finished(created.body.import.id)).toMatchObject({ inserted: 1, rejected: 0 });
     const { accounts } = (await service.call('GET', '/v1/accounts', { key })).body;

@@ -88,7 +88,7 @@ describe('a run of a folder source', () => {
 
   it('reads files with the settings of the source: account, format, profile, new accounts', async () => {
     const customer = await newCustomer();
-    const fixed = await customer.createSource({ account_id: customer.accountId });
+    const fixed = await customer.createSource({ account_id: customer.accountId, force_account: true });
     await customer.drop('elsewhere.sta', mt940(MARCH, { account: 'TR000000000000000000000000' }));
     expect(await customer.run(fixed)).toMatchObject({ status: 'done', error: null });
     const creating = await customer.createSource({ settings: { path: 'new' }, create_accounts: true });

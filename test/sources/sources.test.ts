@@ -30,6 +30,7 @@ describe('POST /v1/sources', () => {
       format: 'auto',
       profile: null,
       create_accounts: false,
+      force_account: false,
       on_conflict: null,
       status: 'active',
       is_running: false,

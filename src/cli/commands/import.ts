@@ -42,6 +42,7 @@ export const defineImport = (command: Command, context: CommandContext) =>
     .option('--account <id>', 'the account, if the file does not name it', parseId)
     .option('--profile <name>', 'the profile of a CSV or XLSX file, if its headings do not tell')
     .option('--create-accounts', 'create accounts that the customer does not have')
+    .option('--force-account', 'store statements that name another account for --account all the same')
     .option('--dry-run', 'show what would be stored, and store nothing')
     .option(
       '--url <url>',
@@ -75,7 +76,7 @@ export const defineImport = (command: Command, context: CommandContext) =>
     });
 
 /** Issues of other fields concern the file itself, and are shown as the API writes them. */
-const FIELDS_WITH_OPTION = ['format', 'account_id', 'profile', 'create_accounts'];
+const FIELDS_WITH_OPTION = ['format', 'account_id', 'profile', 'create_accounts', 'force_account'];
 
 /** Uploads the file. @returns the answer and the number of lines in the file. */
 async function send<S extends v.GenericSchema>(

@@ -71,6 +71,7 @@ const describeSource = (it: Source, zone: ZoneOffset): string =>
     ['account', it.account_id],
     ['format', it.format],
     ['profile', it.profile],
+    ['other accounts', it.force_account ? 'are stored for its account' : 'are rejected'],
     ['new accounts', it.create_accounts ? 'are created' : 'are rejected'],
     ['status', stateOf(it)],
     ['last run', formatTime(it.last_run_at, zone)],
@@ -95,6 +96,7 @@ interface CreateOptions extends AccessOptions {
   format?: string;
   profile?: string;
   createAccounts?: boolean;
+  forceAccount?: boolean;
 }
 
 /** `ledgerbell sources create` */
@@ -112,8 +114,10 @@ const createSourceCommand = (context: CommandContext) =>
     .option('--format <format>', 'of the files (default: auto)')
     .option('--profile <name>', 'of CSV and XLSX files')
     .option('--create-accounts', 'create accounts that the customer does not have')
+    .option('--force-account', 'store statements that name another account for --account all the same')
     .action(async (options: CreateOptions) => {
-      const { title, kind, every, cron, timeZone, account, format, profile, createAccounts } = options;
+      const { title, kind, every, cron, timeZone, account, format, profile, createAccounts, forceAccount } =
+        options;
       const body = {
         title,
         kind,
@@ -125,6 +129,7 @@ const createSourceCommand = (context: CommandContext) =>
         format,
         profile,
         create_accounts: createAccounts,
+        force_account: forceAccount,
       };
       const answer = await withAccess(context, options, { wakes: true }, (api) =>
         api.post('/v1/sources', body, SourceAnswer),

@@ -9,6 +9,7 @@ import { lookAhead } from '../../statements/peek.ts';
 import { ADVICE } from '../../statements/unreadable.ts';
 import { createByteBudget } from '../byte-budget.ts';
 import { createAccountFinder } from '../find-account.ts';
+import { TooMuchToCompareError } from '../identity/decide-safely.ts';
 import { cutIntoParts } from '../parts.ts';
 import { readStatementFile } from '../read-file.ts';
 import { FORMATS, isFormatName } from '../rows.ts';
@@ -68,6 +69,7 @@ export function createDryRuns(database: DataSource, formats: StatementFormats) {
           customerId,
           accountId: statement?.accountId ?? null,
           createAccounts: statement?.createAccounts ?? false,
+          forceAccount: statement?.forceAccount ?? false,
           accounts: accounts.all(),
           addAccount: accounts.add,
         });
@@ -85,6 +87,11 @@ export function createDryRuns(database: DataSource, formats: StatementFormats) {
         removedTime: accounts.removedTime,
         unidentified,
         policyOf: (id) => accounts.find(id)?.on_conflict ?? 'hold',
+      }).catch((error: unknown) => {
+        if (!(error instanceof TooMuchToCompareError)) throw error;
+        throw error.isTemporary
+          ? tooManyDryRuns()
+          : new Problem('too-large', `${error.message} Nothing was stored.`);
       });
       return viewDryRun(run, format, accounts.find, caller.scopes.includes('read'));
     } finally {

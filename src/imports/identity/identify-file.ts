@@ -1,13 +1,9 @@
 import type { Sql } from '../../platform/database/transaction.ts';
-import { formatAmount } from '../../statements/values.ts';
-import { versionOf } from '../known-movements.ts';
-import { groupOf } from './books.ts';
+import type { RowDecisions } from './decide-rows.ts';
+import { decideRows } from './decide-safely.ts';
 import { type IdentifyEntries, type Identity, OutdatedIdentitiesError } from './entry.ts';
-import type { AccountEntries, FileStatement } from './file-entries.ts';
-import { identify } from './identify.ts';
-import { type Days, type ReadBooks, readBooks } from './read-stored.ts';
-import type { Decision, ReceivedStatement, StatementRow } from './statement.ts';
-import { formatStatementId } from './statement-id.ts';
+import type { AccountEntries } from './file-entries.ts';
+import { type Days, readStoredRows } from './read-stored.ts';
 
 /** Identifies the entries of a whole file at once, where this cannot be done chunk by chunk; see KnownDaysError. */
 
@@ -53,7 +49,7 @@ export function createFileIdentifier({
   let readThrough: bigint | null = null;
   /** How often in a row `identify` has found the decision out of date. */
   let outdated = 0;
-  let decided: Decided = { identities: new Map(), warnings: [] };
+  let decided = { identities: new Map<number, Identity>(), warnings: [] as RowDecisions['warnings'] };
   const ranges = [...accounts].flatMap(([accountId, { days }]) =>
     days.map(({ from, to }: Days) => [accountId, from, to]),
   );
@@ -61,17 +57,10 @@ export function createFileIdentifier({
   async function decide(sql: Sql): Promise<void> {
     decided = { identities: new Map(), warnings: [] };
     for (const [accountId, { statements, days }] of accounts) {
-      const books = await readBooks(sql, accountId, days, importId);
-      const own = ownMovements(books, importId);
-      const received = statements.map((it): ReceivedStatement => ({ ...it, stored: storedRows(it, own) }));
-      const { decisions, shifts } = identify(books, received, { mayAssume, useNumbers: books.useNumbers });
-      toIdentities(accountId, books, statements, decisions, decided.identities);
-      decided.warnings.push(
-        ...shifts.map(({ statement, shift }) => ({
-          line: statements[statement]?.line ?? 0,
-          message: warningOf(shift),
-        })),
-      );
+      const stored = await readStoredRows(sql, accountId, days);
+      const decision = await decideRows(customerId, { accountId, importId, mayAssume, stored, statements });
+      for (const [index, identity] of decision.identities) decided.identities.set(index, identity);
+      decided.warnings.push(...decision.warnings);
     }
   }
 
@@ -106,97 +95,4 @@ export function createFileIdentifier({
   };
 }
 
-const warningOf = (shift: bigint) =>
-  `The balances of this statement are ${formatAmount(shift)} more than those of the same entries before. The bank has probably inserted an entry on an earlier day: a statement of that day is missing.`;
-
 const NEWEST = 'SELECT last_transaction_id AS newest FROM import_locks WHERE customer_id = ?';
-
-interface Decided {
-  /** By the number of the row in the file. */
-  identities: Map<number, Identity>;
-  warnings: { line: number; message: string }[];
-}
-
-/** The movements that this import has stored before it was interrupted or had to decide again, by the number of the row. */
-function ownMovements({ origins }: ReadBooks, importId: string): Map<number, number> {
-  const own = new Map<number, number>();
-  for (const [movement, origin] of origins.entries())
-    if (origin.importId === importId && origin.position !== null) own.set(origin.position, movement);
-  return own;
-}
-
-function storedRows({ indexes }: FileStatement, own: ReadonlyMap<number, number>): Map<number, number> {
-  const rows = new Map<number, number>();
-  if (own.size === 0) return rows;
-  for (const [position, index] of indexes.entries()) {
-    const movement = own.get(index);
-    if (movement !== undefined) rows.set(position, movement);
-  }
-  return rows;
-}
-
-const unsigned = (amount: bigint) => ({
-  dc: amount < 0n ? ('Debit' as const) : ('Credit' as const),
-  amount: formatAmount(amount < 0n ? -amount : amount),
-});
-
-/** Gives new movements their unique ids, and refers known ones to their movements. */
-function toIdentities(
-  accountId: string,
-  { movements, statements, origins }: ReadBooks,
-  received: readonly FileStatement[],
-  decisions: readonly (readonly Decision[])[],
-  identities: Map<number, Identity>,
-): void {
-  const numbers = new Map<string, number>();
-  const counts = new Map<string, number>();
-  for (const [index, movement] of movements.entries()) {
-    const group = groupOf(movement);
-    const count = (counts.get(group) ?? 0) + 1;
-    counts.set(group, count);
-    numbers.set(group, Math.max(numbers.get(group) ?? 0, count, origins[index]?.number ?? 0));
-  }
-  const idOf = (row: StatementRow): string => {
-    const { day, amount, reference } = row;
-    const group = groupOf(row);
-    const number = (numbers.get(group) ?? 0) + 1;
-    numbers.set(group, number);
-    return formatStatementId({ ...unsigned(amount), date_issue: day }, { number, reference });
-  };
-  const same = new Map(statements.map((it) => [it.fingerprint, it]));
-  const uniqueIds = new Map<number, string>();
-  for (const [index, { rows, indexes, fingerprint }] of received.entries()) {
-    const before = fingerprint === null ? undefined : same.get(fingerprint);
-    const brought = new Set(before?.movements);
-    for (const [position, decision] of (decisions[index] ?? []).entries()) {
-      const { movement } = decision;
-      if (decision.outcome === 'new') {
-        const uniqueId = idOf(rows[position] as StatementRow);
-        uniqueIds.set(movement, uniqueId);
-        const replaced = decision.replaces === undefined ? undefined : movements[decision.replaces]?.id;
-        const replaces =
-          replaced === undefined || before?.id == null
-            ? null
-            : { statementId: before.id, transactionId: replaced };
-        identities.set(indexes[position] as number, { uniqueId, isAssumed: decision.isAssumed, replaces });
-        continue;
-      }
-      const stored = movements[movement];
-      if (decision.outcome === 'conflict') {
-        const { day, amount } = rows[position] as StatementRow;
-        const version = versionOf({ ...unsigned(amount), date_issue: day });
-        const uniqueId = origins[movement]?.uniqueId ?? uniqueIds.get(movement) ?? '';
-        const conflict = { transactionId: stored?.id ?? null, uniqueId, accountId, version };
-        identities.set(indexes[position] as number, { conflict });
-        continue;
-      }
-      const known =
-        stored === undefined ? { uniqueId: uniqueIds.get(movement) ?? '' } : { transactionId: stored.id };
-      identities.set(indexes[position] as number, {
-        known,
-        reason: decision.reason,
-        isRepeated: brought.has(movement),
-      });
-    }
-  }
-}

@@ -19,8 +19,6 @@ export interface Days {
 export interface ReadBooks extends Stored {
   /** The origin of each movement. */
   origins: readonly { importId: string; position: number | null; uniqueId: string; number: number }[];
-  /** Whether the account's statement numbers may be believed. */
-  useNumbers: boolean;
 }
 
 const COLUMNS = `
@@ -76,7 +74,7 @@ type HeaderRow = Pick<
   | 'opening_balance'
   | 'closing_balance'
   | 'difference'
-> & { format: string; fingerprint: Buffer };
+> & { format: string; fingerprint: Uint8Array };
 
 const money = (text: string | null): bigint | null => (text === null ? null : parseHundredths(text));
 
@@ -90,16 +88,21 @@ type Texts = Pick<Movement, 'name' | 'code' | 'description' | 'opponent_id' | 'o
 export const textOf = ({ name, code, description, opponent_id, opponent_iban }: Texts): string =>
   hash('md5', JSON.stringify([name, code, description, opponent_id, opponent_iban]), 'base64');
 
-/**
- * Reads the movements of these days and the statements that have brought them.
- * @param importId this import's own unfinished statements are left out.
- */
-export async function readBooks(
+/** The rows of the database about the days of a file, for one account. */
+export interface StoredRows {
+  movements: MovementRow[];
+  repeated: RepeatedRow[];
+  headers: HeaderRow[];
+  /** Whether the account's statement numbers may be believed. */
+  useNumbers: boolean;
+}
+
+/** Reads the movements of these days and the statements that have brought them. */
+export async function readStoredRows(
   sql: Sql,
   accountId: string,
   days: readonly Days[],
-  importId: string,
-): Promise<ReadBooks> {
+): Promise<StoredRows> {
   const movements: MovementRow[] = [];
   const repeated: RepeatedRow[] = [];
   for (const { from, to } of days) {
@@ -116,6 +119,11 @@ export async function readBooks(
   for (const ids of inParts([...statementIds]))
     for (const row of await sql.query<HeaderRow[]>(STATEMENTS, [ids])) headers.push(row);
   const [account] = await sql.query<{ statement_numbers: string }[]>(ACCOUNT, [accountId]);
+  return { movements, repeated, headers, useNumbers: account?.statement_numbers !== 'ignore' };
+}
+
+/** Makes books of stored rows. @param importId this import's own unfinished statements are left out. */
+export function toBooks({ movements, repeated, headers }: StoredRows, importId: string): ReadBooks {
   const ids = movements.map((row) => parseStatementId(row.unique_id));
   const stored = movements.map(
     (row): StoredMovement => ({
@@ -147,7 +155,6 @@ export async function readBooks(
       uniqueId: row.unique_id,
       number: ids[movement]?.number ?? 0,
     })),
-    useNumbers: account?.statement_numbers !== 'ignore',
   };
 }
 
@@ -209,7 +216,7 @@ function toStatements(
         to: header?.to_date ?? null,
         opening: isRight ? money(header.opening_balance) : null,
         closing: isRight ? money(header.closing_balance) : null,
-        fingerprint: header === undefined ? null : header.fingerprint.toString('hex'),
+        fingerprint: header === undefined ? null : Buffer.from(header.fingerprint).toString('hex'),
         rows,
         movements: rows.map(({ movement }) => movement),
       };

@@ -29,6 +29,7 @@ export function readAccount(record: BaiRecord, group: Group): Account {
   if (ownCurrency !== '' && !/^[A-Z]{3}$/.test(ownCurrency))
     warn(`The currency is ${quote(ownCurrency)}. It must be three letters. ${group.currency} was taken.`);
   const currency = /^[A-Z]{3}$/.test(ownCurrency) ? ownCurrency : group.currency;
+  const saysCurrency = currency === ownCurrency || group.saysCurrency;
 
   const balances = new Map<string, Balance>();
   let digits: bigint | null = 0n;
@@ -64,6 +65,7 @@ export function readAccount(record: BaiRecord, group: Group): Account {
     iban,
     number: iban === null && number !== '' ? number : null,
     currency,
+    ...(saysCurrency ? {} : { isCurrencyAssumed: true as const }),
     bank: group.bank,
   };
   const balance = (typeCode: string) => balances.get(typeCode) ?? null;
@@ -85,6 +87,8 @@ export interface Group {
   /** The as-of date, YYYY-MM-DD, which is the booking date of its transactions. Null: it cannot be read. */
   date: string | null;
   currency: string;
+  /** Whether the header has the currency. */
+  saysCurrency: boolean;
   kind: 'final' | 'interim';
   bank: string | null;
   warnings: string[];
@@ -103,6 +107,7 @@ export const NO_GROUP: Group = {
   status: 'update',
   date: null,
   currency: DEFAULT_CURRENCY,
+  saysCurrency: false,
   kind: 'final',
   bank: null,
   warnings: [],
@@ -128,6 +133,7 @@ export function readGroup(record: BaiRecord): Group {
     status: STATUSES[status ?? ''] ?? 'update',
     date,
     currency: /^[A-Z]{3}$/i.test(currency ?? '') ? (currency ?? '').toUpperCase() : DEFAULT_CURRENCY,
+    saysCurrency: /^[A-Z]{3}$/i.test(currency ?? ''),
     // 1 and 3 are interim data of the previous and of the same day.
     kind: modifier === '1' || modifier === '3' ? 'interim' : 'final',
     bank: bank || null,

@@ -776,6 +776,7 @@ export type Source = {
     format: string;
     profile: string | null;
     create_accounts: boolean;
+    force_account: boolean;
     on_conflict: 'hold' | 'store' | null;
     status: 'active' | 'paused';
     /**
@@ -866,6 +867,10 @@ export type NewSource = {
     profile?: string | null;
     create_accounts?: boolean;
     /**
+     * Whether statements that name another account than `account_id` are stored for it all the same.
+     */
+    force_account?: boolean;
+    /**
      * Decides about a row with the unique_id of a stored movement and another direction, amount or date. null: the setting of its account.
      */
     on_conflict?: 'hold' | 'store' | null;
@@ -936,6 +941,10 @@ export type SourceChange = {
     format?: 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2';
     profile?: string | null;
     create_accounts?: boolean;
+    /**
+     * Whether statements that name another account than `account_id` are stored for it all the same.
+     */
+    force_account?: boolean;
     /**
      * Decides about a row with the unique_id of a stored movement and another direction, amount or date. null: the setting of its account.
      */
@@ -4749,6 +4758,10 @@ export type CreateImportData = {
          * Statement files only: whether accounts that you do not have are created. Needs a key for all accounts.
          */
         create_accounts?: 'true' | 'false';
+        /**
+         * Statement files only, with `account_id`: whether a statement that names another account is stored for `account_id` all the same, with a warning. By default it is rejected.
+         */
+        force_account?: 'true' | 'false';
         /**
          * Decides about a row without an id that equals a stored movement. known: it is the same movement, and counts in assumed_duplicates. store: it is another movement.
          */

@@ -41,6 +41,7 @@ const query = (format: 'json' | 'ndjson') =>
     // Accepts the defaults for statement files too, because generated clients send the defaults of the document.
     format: v.optional(v.picklist([format, 'auto'], `must be "${format}" or "auto" for this content type`)),
     create_accounts: v.optional(v.literal('false', 'must be "false" for this content type')),
+    force_account: v.optional(v.literal('false', 'must be "false" for this content type')),
     unidentified: UnidentifiedParameter,
     dry_run: DryRunParameter,
   });

@@ -52,6 +52,7 @@ const Query = v.strictObject({
     v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,40}$/, 'must be the name of a profile, such as "garanti-bbva"')),
   ),
   create_accounts: v.optional(v.picklist(['true', 'false'], 'must be true or false'), 'false'),
+  force_account: v.optional(v.picklist(['true', 'false'], 'must be true or false'), 'false'),
   unidentified: UnidentifiedParameter,
   dry_run: DryRunParameter,
 });
@@ -73,6 +74,11 @@ export const STATEMENT_PARAMETERS: Record<string, Parameter> = {
       'Statement files only: whether accounts that you do not have are created. Needs a key for all accounts.',
     schema: { type: 'string', enum: ['true', 'false'], default: 'false' },
   },
+  force_account: {
+    description:
+      'Statement files only, with `account_id`: whether a statement that names another account is stored for `account_id` all the same, with a warning. By default it is rejected.',
+    schema: { type: 'string', enum: ['true', 'false'], default: 'false' },
+  },
 };
 
 /** Reads the parameters of a statement file. @throws {Problem} 422 when a parameter is wrong, or the account is not the caller's. */
@@ -88,6 +94,7 @@ export async function readStatementUpload(
   const query = readQuery(c, Query);
   const { format, account_id: accountId = null, profile = null, create_accounts, unidentified } = query;
   const createAccounts = create_accounts === 'true';
+  const forceAccount = query.force_account === 'true';
   const caller = c.get('caller');
   if (accountId !== null && !(await hasAccount(database, caller, accountId))) {
     throw invalidIssues([{ path: 'account_id', message: 'is not one of your accounts' }]);
@@ -95,8 +102,10 @@ export async function readStatementUpload(
   if (createAccounts && caller.accountIds !== 'all') {
     throw invalidIssues([{ path: 'create_accounts', message: 'needs an API key for all accounts' }]);
   }
+  if (forceAccount && accountId === null)
+    throw invalidIssues([{ path: 'force_account', message: 'needs account_id' }]);
   const isDryRun = query.dry_run === 'true';
-  return { format, statement: { accountId, profile, createAccounts }, unidentified, isDryRun };
+  return { format, statement: { accountId, profile, createAccounts, forceAccount }, unidentified, isDryRun };
 }
 
 /** The body of a form (RFC 7578), as browsers and `curl -F` send it. */

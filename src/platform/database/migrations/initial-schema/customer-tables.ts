@@ -128,6 +128,7 @@ export const SOURCE_TABLES = [
     format VARCHAR(16) NOT NULL,
     profile VARCHAR(64) NULL,
     create_accounts TINYINT NOT NULL,
+    force_account TINYINT NOT NULL DEFAULT 0,
     on_conflict ENUM('hold','store') NULL,
     status ENUM('active','paused','deleted') NOT NULL DEFAULT 'active',
     revision INT UNSIGNED NOT NULL DEFAULT 1,

@@ -45,6 +45,7 @@ export const MOVEMENT_TABLES = [
     account_id BIGINT UNSIGNED NULL,
     profile VARCHAR(64) NULL,
     create_accounts TINYINT NOT NULL DEFAULT 0,
+    force_account TINYINT NOT NULL DEFAULT 0,
     unidentified ENUM('known','store') NOT NULL DEFAULT 'known',
     status ENUM('receiving','queued','running','done','failed') NOT NULL,
     idempotency_key VARBINARY(255) NULL,

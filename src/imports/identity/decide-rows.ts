@@ -1,0 +1,133 @@
+import { formatAmount } from '../../statements/values.ts';
+import { versionOf } from '../known-movements.ts';
+import { groupOf } from './books.ts';
+import type { Identity } from './entry.ts';
+import type { FileStatement } from './file-entries.ts';
+import { identify } from './identify.ts';
+import { type ReadBooks, type StoredRows, toBooks } from './read-stored.ts';
+import type { Decision, ReceivedStatement, StatementRow } from './statement.ts';
+import { formatStatementId } from './statement-id.ts';
+
+/** What is needed to decide which rows of a file are stored movements, for one account. */
+export interface RowsToDecide {
+  accountId: string;
+  importId: string;
+  /** Whether a row is taken for a stored movement if nothing tells them apart. */
+  mayAssume: boolean;
+  stored: StoredRows;
+  /** The statements of the file about the account. */
+  statements: readonly FileStatement[];
+}
+
+export interface RowDecisions {
+  /** Each with the number of the row in the file. */
+  identities: [number, Identity][];
+  /** Statements whose balances have changed. */
+  warnings: { line: number; message: string }[];
+}
+
+/** Decides for each row of a file whether it is a stored movement. Pure. */
+export function decideAll({
+  accountId,
+  importId,
+  mayAssume,
+  stored,
+  statements,
+}: RowsToDecide): RowDecisions {
+  const books = toBooks(stored, importId);
+  const own = ownMovements(books, importId);
+  const received = statements.map((it): ReceivedStatement => ({ ...it, stored: storedRows(it, own) }));
+  const { decisions, shifts } = identify(books, received, { mayAssume, useNumbers: stored.useNumbers });
+  return {
+    identities: toIdentities(accountId, books, statements, decisions),
+    warnings: shifts.map(({ statement, shift }) => ({
+      line: statements[statement]?.line ?? 0,
+      message: warningOf(shift),
+    })),
+  };
+}
+
+const warningOf = (shift: bigint) =>
+  `The balances of this statement are ${formatAmount(shift)} more than those of the same entries before. The bank has probably inserted an entry on an earlier day: a statement of that day is missing.`;
+
+/** The movements that this import has stored before it was interrupted or had to decide again, by the number of the row. */
+function ownMovements({ origins }: ReadBooks, importId: string): Map<number, number> {
+  const own = new Map<number, number>();
+  for (const [movement, origin] of origins.entries())
+    if (origin.importId === importId && origin.position !== null) own.set(origin.position, movement);
+  return own;
+}
+
+function storedRows({ indexes }: FileStatement, own: ReadonlyMap<number, number>): Map<number, number> {
+  const rows = new Map<number, number>();
+  if (own.size === 0) return rows;
+  for (const [position, index] of indexes.entries()) {
+    const movement = own.get(index);
+    if (movement !== undefined) rows.set(position, movement);
+  }
+  return rows;
+}
+
+const unsigned = (amount: bigint) => ({
+  dc: amount < 0n ? ('Debit' as const) : ('Credit' as const),
+  amount: formatAmount(amount < 0n ? -amount : amount),
+});
+
+/** Gives new movements their unique ids, and refers known ones to their movements. */
+function toIdentities(
+  accountId: string,
+  { movements, statements, origins }: ReadBooks,
+  received: readonly FileStatement[],
+  decisions: readonly (readonly Decision[])[],
+): [number, Identity][] {
+  const identities: [number, Identity][] = [];
+  const numbers = new Map<string, number>();
+  const counts = new Map<string, number>();
+  for (const [index, movement] of movements.entries()) {
+    const group = groupOf(movement);
+    const count = (counts.get(group) ?? 0) + 1;
+    counts.set(group, count);
+    numbers.set(group, Math.max(numbers.get(group) ?? 0, count, origins[index]?.number ?? 0));
+  }
+  const idOf = (row: StatementRow): string => {
+    const { day, amount, reference } = row;
+    const group = groupOf(row);
+    const number = (numbers.get(group) ?? 0) + 1;
+    numbers.set(group, number);
+    return formatStatementId({ ...unsigned(amount), date_issue: day }, { number, reference });
+  };
+  const same = new Map(statements.map((it) => [it.fingerprint, it]));
+  const uniqueIds = new Map<number, string>();
+  for (const [index, { rows, indexes, fingerprint }] of received.entries()) {
+    const before = fingerprint === null ? undefined : same.get(fingerprint);
+    const brought = new Set(before?.movements);
+    for (const [position, decision] of (decisions[index] ?? []).entries()) {
+      const { movement } = decision;
+      if (decision.outcome === 'new') {
+        const uniqueId = idOf(rows[position] as StatementRow);
+        uniqueIds.set(movement, uniqueId);
+        const replaced = decision.replaces === undefined ? undefined : movements[decision.replaces]?.id;
+        const replaces =
+          replaced === undefined || before?.id == null
+            ? null
+            : { statementId: before.id, transactionId: replaced };
+        identities.push([indexes[position] as number, { uniqueId, isAssumed: decision.isAssumed, replaces }]);
+        continue;
+      }
+      const stored = movements[movement];
+      if (decision.outcome === 'conflict') {
+        const { day, amount } = rows[position] as StatementRow;
+        const version = versionOf({ ...unsigned(amount), date_issue: day });
+        const uniqueId = origins[movement]?.uniqueId ?? uniqueIds.get(movement) ?? '';
+        const conflict = { transactionId: stored?.id ?? null, uniqueId, accountId, version };
+        identities.push([indexes[position] as number, { conflict }]);
+        continue;
+      }
+      const known =
+        stored === undefined ? { uniqueId: uniqueIds.get(movement) ?? '' } : { transactionId: stored.id };
+      const { reason } = decision;
+      identities.push([indexes[position] as number, { known, reason, isRepeated: brought.has(movement) }]);
+    }
+  }
+  return identities;
+}

@@ -1,0 +1,139 @@
+import { once } from 'node:events';
+import { setImmediate as nextPass } from 'node:timers/promises';
+import type { Worker } from 'node:worker_threads';
+import { createThreadPool, isOutOfMemory } from '../../platform/thread.ts';
+import { UnreadableFileError } from '../../statements/unreadable.ts';
+import { createByteBudget } from '../byte-budget.ts';
+import { decideAll, type RowDecisions, type RowsToDecide } from './decide-rows.ts';
+import type { FromDecideThread, ToDecideThread } from './decide-thread.ts';
+
+/**
+ * Decides which rows of a file are stored movements without blocking the process. Comparing many statements of the same days takes up
+ * to the square of their number.
+ */
+
+const SECOND = 1_000;
+
+/** Up to this many rows and statements, file and stored, are decided without a thread, because this takes only a few milliseconds. */
+const [FEW_ROWS, FEW_STATEMENTS] = [1_000, 20];
+
+/** How many rows are in one message. */
+const PART = 1_000;
+
+/** The time that a thread may take, and megabytes of its heap. */
+const DEADLINE = 30 * SECOND;
+const MEMORY_LIMIT = 1_024;
+
+/** Final statements of an account that share a day. Interim reports do not count, because some banks send one each minute. */
+const MOST_FINAL_OF_DAY = 1_000;
+
+/** Nothing of the file is wrong, but it would take too long to decide which of its rows are known. No row of it is stored for that. */
+export class TooMuchToCompareError extends UnreadableFileError {
+  override name = 'TooMuchToCompareError';
+
+  constructor(
+    message: string,
+    /** The same file may be accepted later. */
+    readonly isTemporary = false,
+  ) {
+    super(message);
+  }
+}
+
+const TOO_MANY = `More than ${MOST_FINAL_OF_DAY} final statements of the account share a day, with those that are stored. Check the program that made the file.`;
+const tooLong = (deadline: number) =>
+  `Comparing the file with what is stored takes more than ${deadline / SECOND} s. Send it in several files.`;
+const TOO_LARGE = 'Comparing the file with what is stored needs too much memory. Send it in several files.';
+const BUSY = 'Other files are being compared with what is stored. Send this one again later.';
+
+/** Threads at a time in a process, and how long an import waits for its turn. */
+const turns = createByteBudget({ total: 2, perOwner: 1, patience: 4 * DEADLINE });
+
+const threads = createThreadPool(new URL('./decide-thread', import.meta.url), {
+  workerData: null,
+  memoryLimit: MEMORY_LIMIT,
+});
+
+/**
+ * Decides as `decideAll` does, in a thread if there is much to compare.
+ * @param owner the customer.
+ * @throws {TooMuchToCompareError} when a limit of time, memory or statements is exceeded.
+ */
+export async function decideRows(
+  owner: string,
+  input: RowsToDecide,
+  deadline = DEADLINE,
+): Promise<RowDecisions> {
+  if (countFinalOfDay(input) > MOST_FINAL_OF_DAY) throw new TooMuchToCompareError(TOO_MANY);
+  if (isFew(input)) return decideAll(input);
+  const release = await turns.reserve(owner, 1);
+  if (release === null) throw new TooMuchToCompareError(BUSY, true);
+  const thread = threads.take();
+  const signal = AbortSignal.timeout(deadline);
+  let isDone = false;
+  try {
+    await sendInput(thread, input);
+    const decided: RowDecisions = { identities: [], warnings: [] };
+    for (let areMore = true; areMore; ) {
+      tell(thread, 'decisions wanted');
+      const [answer] = (await once(thread, 'message', { signal })) as [FromDecideThread];
+      areMore = answer.areMore;
+      decided.identities.push(...answer.identities);
+      decided.warnings.push(...answer.warnings);
+    }
+    isDone = true;
+    return decided;
+  } catch (error) {
+    if (signal.aborted) throw new TooMuchToCompareError(tooLong(deadline));
+    throw isOutOfMemory(error) ? new TooMuchToCompareError(TOO_LARGE) : error;
+  } finally {
+    if (isDone) threads.giveBack(thread);
+    else void thread.terminate();
+    release();
+  }
+}
+
+const tell = (thread: Worker, message: ToDecideThread) => thread.postMessage(message);
+
+async function sendInput(thread: Worker, input: RowsToDecide): Promise<void> {
+  const { accountId, importId, mayAssume, stored, statements } = input;
+  tell(thread, { begin: { accountId, importId, mayAssume }, useNumbers: stored.useNumbers });
+  for await (const movements of inParts(stored.movements)) tell(thread, { movements });
+  for await (const repeated of inParts(stored.repeated)) tell(thread, { repeated });
+  for await (const headers of inParts(stored.headers)) tell(thread, { headers });
+  for (const { rows, indexes, ...statement } of statements) {
+    tell(thread, { statement });
+    let at = 0;
+    for await (const part of inParts(rows)) {
+      tell(thread, { rows: part, indexes: indexes.slice(at, at + part.length) });
+      at += part.length;
+    }
+  }
+}
+
+/** Yields parts of a list. Lets the process do other work between them. */
+async function* inParts<T>(list: readonly T[]): AsyncGenerator<T[]> {
+  for (let at = 0; at < list.length; at += PART) {
+    if (at > 0) await nextPass();
+    yield list.slice(at, at + PART);
+  }
+}
+
+function isFew({ stored, statements }: RowsToDecide): boolean {
+  const { movements, repeated, headers } = stored;
+  const rows = statements.reduce((sum, it) => sum + it.rows.length, movements.length + repeated.length);
+  return rows <= FEW_ROWS && statements.length + headers.length <= FEW_STATEMENTS;
+}
+
+/** The most final statements, of the file and stored, that have entries of one day. */
+function countFinalOfDay({ stored, statements }: RowsToDecide): number {
+  const isFinal = new Set(stored.headers.flatMap(({ id, kind }) => (kind === 'final' ? [id] : [])));
+  const statementsOf = new Map<string, Set<string>>();
+  const add = (day: string, statement: string) =>
+    statementsOf.set(day, (statementsOf.get(day) ?? new Set()).add(statement));
+  for (const { statement_id, date_issue } of [...stored.movements, ...stored.repeated])
+    if (statement_id !== null && isFinal.has(statement_id)) add(date_issue, statement_id);
+  for (const [index, { kind, rows }] of statements.entries())
+    if (kind === 'final') for (const { day } of rows) add(day, `of the file: ${index}`);
+  return [...statementsOf.values()].reduce((most, { size }) => Math.max(most, size), 0);
+}
