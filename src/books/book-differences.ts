@@ -107,17 +107,18 @@ async function findMissing(
   for (const row of rows) {
     const place = places.get(row.statement_id);
     if (place === undefined) continue;
-    const known = byMovement.get(row.transaction_id) ?? [];
-    byMovement.set(row.transaction_id, [...known, { row, place }]);
+    const known = byMovement.get(row.transaction_id);
+    if (known === undefined) byMovement.set(row.transaction_id, [{ row, place }]);
+    else known.push({ row, place });
   }
   return [...byMovement.values()].flatMap((repeated) => {
     const first = places.get(repeated[0]?.row.first_statement_id ?? '');
-    const before = new Set(first === undefined ? [] : [first]);
     return repeated
       .sort((one, other) => one.place - other.place)
-      .flatMap(({ row: { dc, amount, import_id }, place }) => {
-        const isMissing = before.size > 0 && [...before].every((other) => Math.abs(other - place) > 1);
-        before.add(place);
+      .flatMap(({ row: { dc, amount, import_id }, place }, index) => {
+        // The nearest of the statements before it, and the statement that has brought the movement.
+        const others = [repeated[index - 1]?.place, first].filter((it) => it !== undefined);
+        const isMissing = others.length > 0 && others.every((other) => Math.abs(other - place) > 1);
         return isMissing ? [{ dc, amount, import_id: Number(import_id) }] : [];
       });
   });

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { setImmediate as nextPass } from 'node:timers/promises';
 import { createByteBudget } from '../imports/byte-budget.ts';
 import { Problem } from '../platform/problems/problem.ts';
-import { startThread } from '../platform/thread.ts';
+import { isOutOfMemory, startThread } from '../platform/thread.ts';
 import type { FromChainThread, ToChainThread } from './chain-thread.ts';
 import { type ChainStatement, findPeriods, type Period } from './statement-chain.ts';
 
@@ -25,7 +25,8 @@ const turns = createByteBudget({ total: 1, perOwner: 1, patience: DEADLINE });
 /**
  * Finds the periods of an account. Uses a thread if there are many statements.
  * @param statements in any order.
- * @throws {Problem} 503 when a thread has not found the periods within 10 s, or other accounts use the thread for that long.
+ * @throws {Problem} 503 when a thread has not found the periods within 10 s or needs too much memory, or other accounts use the thread
+ * for that long.
  */
 export async function findPeriodsOf(
   accountId: string,
@@ -52,7 +53,7 @@ export async function findPeriodsOf(
     }
     return found;
   } catch (error) {
-    throw signal.aborted ? tooLong() : error;
+    throw signal.aborted || isOutOfMemory(error) ? tooLong() : error;
   } finally {
     void thread.terminate();
     release();

@@ -1,7 +1,9 @@
 import { setImmediate as nextPass } from 'node:timers/promises';
 import * as v from 'valibot';
 import type { StatementRow } from '../imports/statements.ts';
+import { formatCount } from '../platform/counts.ts';
 import type { Sql } from '../platform/database/transaction.ts';
+import { Problem } from '../platform/problems/problem.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import { formatAmount, parseHundredths } from '../statements/values.ts';
 import { MissingView, SurplusView } from './book-differences.ts';
@@ -135,14 +137,17 @@ const CHAIN = `
   FROM statements FORCE INDEX (statements_time)
   WHERE account_id = ? AND kind = 'final' AND from_date IS NOT NULL AND to_date IS NOT NULL AND opening_balance IS NOT NULL
     AND closing_balance IS NOT NULL
-  ORDER BY account_id, kind, to_date, id`;
+  ORDER BY account_id, kind, to_date, id LIMIT ?`;
 
 /** Entries of some days whose movements also came with other statements. Indexes: repeated_entries_day, then the primary key. */
 const REPEATED = `
   SELECT r.transaction_id, r.statement_id, d.statement_id AS first_statement_id
   FROM repeated_entries r FORCE INDEX (repeated_entries_day)
   LEFT JOIN transaction_details d ON d.transaction_id = r.transaction_id
-  WHERE r.account_id = ? AND r.date_issue IN (?)`;
+  WHERE r.account_id = ? AND r.date_issue IN (?) LIMIT ?`;
+
+/** More statements, or more of their repeated entries, are not compared. */
+const [MOST_STATEMENTS, MOST_REPEATED] = [100_000, 200_000];
 
 /** How many rows are read in one pass of the event loop. */
 const ROWS_PER_PASS = 1_000;
@@ -160,7 +165,8 @@ export async function readCompleteness(
   accountId: string,
   between: { from: string | null; to: string | null } = { from: null, to: null },
 ): Promise<{ status: Completeness; periods: Period[] }> {
-  const rows = await sql.query<ChainRow[]>(CHAIN, [accountId]);
+  const rows = await sql.query<ChainRow[]>(CHAIN, [accountId, MOST_STATEMENTS + 1]);
+  if (rows.length > MOST_STATEMENTS) throw tooMany(MOST_STATEMENTS, 'final statements');
   const [account] = await sql.query<{ statement_numbers: string }[]>(NUMBERS, [accountId]);
   const areNumbersUsed = account?.statement_numbers !== 'ignore';
   const statements: ChainStatement[] = [];
@@ -180,10 +186,11 @@ export async function readCompleteness(
       debits: parseHundredths(row.debits),
       difference: row.difference === null ? null : parseHundredths(row.difference),
       entries: row.entries,
-      sharesDayWith: [],
+      beginsWithin: false,
+      repeated: new Set(),
     });
   }
-  await readShared(sql, accountId, statements);
+  await readRepeated(sql, accountId, statements);
   const { from, to } = between;
   const periods = (await findPeriodsOf(accountId, statements)).filter(
     (period) => (from === null || period.to >= from) && (to === null || period.from <= to),
@@ -191,24 +198,29 @@ export async function readCompleteness(
   return { status: summarisePeriods(periods), periods };
 }
 
-/** Fills `sharesDayWith` of the statements that begin within another one. */
-async function readShared(sql: Sql, accountId: string, statements: ChainStatement[]): Promise<void> {
+/** Fills `beginsWithin` and `repeated` where they decide which statement follows which. */
+async function readRepeated(sql: Sql, accountId: string, statements: ChainStatement[]): Promise<void> {
   const begun = findBegunWithin(statements);
   if (begun.length === 0) return;
+  for (const it of begun) it.beginsWithin = true;
   const days = new Set(begun.map(({ from }) => from));
   const rows = await sql.query<
     { transaction_id: string; statement_id: string; first_statement_id: string | null }[]
-  >(REPEATED, [accountId, [...days]]);
-  const byMovement = new Map<string, string[]>();
-  for (const { transaction_id, statement_id, first_statement_id } of rows) {
-    const ids = byMovement.get(transaction_id) ?? (first_statement_id === null ? [] : [first_statement_id]);
-    byMovement.set(transaction_id, [...ids, statement_id]);
+  >(REPEATED, [accountId, [...days], MOST_REPEATED + 1]);
+  if (rows.length > MOST_REPEATED) throw tooMany(MOST_REPEATED, 'repeated entries');
+  const repeated = new Map(statements.map(({ id }) => [id, new Set<string>()]));
+  for (const [index, { transaction_id, statement_id, first_statement_id }] of rows.entries()) {
+    if (index % ROWS_PER_PASS === ROWS_PER_PASS - 1) await nextPass();
+    for (const id of [statement_id, first_statement_id]) repeated.get(id ?? '')?.add(transaction_id);
   }
-  const shared = new Map(begun.map(({ id }) => [id, new Set<string>()]));
-  for (const ids of byMovement.values())
-    for (const id of ids) for (const other of ids) if (other !== id) shared.get(id)?.add(other);
-  for (const it of begun) it.sharesDayWith = [...(shared.get(it.id) ?? [])];
+  for (const it of statements) it.repeated = repeated.get(it.id) ?? it.repeated;
 }
+
+const tooMany = (most: number, what: string) =>
+  new Problem(
+    'overloaded',
+    `The account has more than ${formatCount(most)} ${what} to compare. They are not compared.`,
+  );
 
 /** Index: statements_time, from its end. */
 const LAST_DAYS = `

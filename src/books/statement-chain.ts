@@ -25,8 +25,10 @@ export interface ChainStatement {
   /** By how much the entries miss the closing balance; null: they match. */
   difference: bigint | null;
   entries: number;
-  /** The ids of statements that have bookings of the first day of this statement in common with it. See `findBegunWithin`. */
-  sharesDayWith: readonly string[];
+  /** Whether its first day lies within an earlier statement. See `findBegunWithin`. */
+  beginsWithin: boolean;
+  /** The ids of its movements that also came with other statements, as far as a statement begins within another one on their day. */
+  repeated: ReadonlySet<string>;
 }
 
 export type PeriodStatus = 'complete' | 'gap' | 'overlap' | 'contradiction';
@@ -61,6 +63,8 @@ interface Run {
   closing: bigint;
   /** The opening and closing balances of its statements. */
   balances: ReadonlySet<bigint>;
+  /** `repeated` of all its statements. */
+  repeated: ReadonlySet<string>;
 }
 
 const DAY = 86_400_000;
@@ -130,8 +134,18 @@ export function findBegunWithin(statements: readonly ChainStatement[]): ChainSta
   });
 }
 
-const sharesFirstDay = (run: Run, covering: Run): boolean =>
-  covering.statements.some(({ id }) => run.statements[0]?.sharesDayWith.includes(id));
+const sharesFirstDay = ({ statements: [first] }: Run, covering: Run): boolean =>
+  first?.beginsWithin === true && haveCommon(first.repeated, covering.repeated);
+
+/** Whether two statements, of which the second begins within an earlier one, have a booking in common. */
+const shareBooking = (one: ChainStatement, other: ChainStatement): boolean =>
+  other.beginsWithin && haveCommon(one.repeated, other.repeated);
+
+function haveCommon(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean {
+  const [fewer, more] = one.size < other.size ? [one, other] : [other, one];
+  for (const id of fewer) if (more.has(id)) return true;
+  return false;
+}
 
 /** The time of a run after the last day of another run that it agrees with. That day may be in both statements. */
 const continuationOf = (covering: Run, run: Run): Period => ({
@@ -245,6 +259,7 @@ function toRun(statements: readonly ChainStatement[]): Run {
     to: last.to,
     closing: last.closing,
     balances,
+    repeated: new Set(statements.flatMap(({ repeated }) => [...repeated])),
   };
 }
 
@@ -403,7 +418,7 @@ const follows = (one: ChainStatement, other: ChainStatement, areNumbered: boolea
   one !== other &&
   one.to <= other.to &&
   one.from <= other.from &&
-  !other.sharesDayWith.includes(one.id) &&
+  !shareBooking(one, other) &&
   !(areNumbered && skipsNumber(one, other));
 
 function groupBy<T>(items: readonly T[], keyOf: (item: T) => bigint): Map<bigint, T[]> {

@@ -30,7 +30,8 @@ const statement = (
     debits: 0n,
     difference: null,
     entries: 1,
-    sharesDayWith: [],
+    beginsWithin: false,
+    repeated: new Set(),
     ...fields,
   };
 };
@@ -76,11 +77,12 @@ describe('the statements of an account', () => {
 
   it('do not follow a statement of two days that has entries of theirs and ends, by chance, with their opening balance', () => {
     const ofTwoDays = statement([2, 3], 88, 94, { entries: 44, credits: 67n, debits: 61n });
-    const shared = { sharesDayWith: [ofTwoDays.id] };
+    const repeated = new Set(['1']);
+    const shared = { beginsWithin: true, repeated };
     const chain = [
       statement(1, 50, 88, { entries: 70, credits: 118n, debits: 80n }),
       statement([1, 2], 50, 94, { entries: 88, credits: 146n, debits: 102n }),
-      ofTwoDays,
+      { ...ofTwoDays, repeated },
       statement(3, 94, 91, { entries: 18, credits: 26n, debits: 29n, ...shared }),
       statement(3, 94, 93, { entries: 27, credits: 38n, debits: 39n, ...shared }),
     ];

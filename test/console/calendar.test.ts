@@ -5,7 +5,7 @@ import { monthsOf } from '../../src/console/books/calendar.tsx';
 const statement = (id: string, from: string, to: string, opening: bigint, closing: bigint) => ({
   ...{ id, from, to, opening, closing },
   ...{ number: null, name: null, sequence: null, format: 'mt940', credits: 0n, debits: 0n },
-  ...{ difference: null, entries: 1, sharesDayWith: [] },
+  ...{ difference: null, entries: 1, beginsWithin: false, repeated: new Set<string>() },
 });
 
 it('the calendar shows the days of complete periods and of gaps, the newest month first', () => {
