@@ -17,7 +17,7 @@ import {
 import { readWebhooksBehind } from '../deliveries/reconcile.ts';
 import { countOf } from '../platform/counts.ts';
 import { readHosts } from '../platform/database/cluster/lead-to-primary.ts';
-import { findHostProblems, UnfitHostsError } from '../platform/database/cluster/primary.ts';
+import { findHostProblems, NoPrimaryError, UnfitHostsError } from '../platform/database/cluster/primary.ts';
 import { isConnectionError } from '../platform/database/errors.ts';
 import { findRunning } from '../platform/embedded/running-servers.ts';
 import { ROLES, type RoleName } from '../platform/roles.ts';
@@ -85,8 +85,9 @@ async function readDatabase(context: CommandContext): Promise<DatabasePart> {
   try {
     return await withInstallation(context, ({ database }) => readWork(database), { migrations: 'ignore' });
   } catch (error) {
+    if (error instanceof NoPrimaryError || error instanceof UnfitHostsError)
+      return unavailable(error.message);
     if (isConnectionError(error)) return unavailable();
-    if (error instanceof UnfitHostsError) return unavailable(error.message);
     throw error;
   }
 }

@@ -45,15 +45,26 @@ export async function prepareServers(
 /** Clusters run until they are killed for good. */
 const RUNNING = { start: async () => {}, freeze: () => {}, thaw: () => {}, disk: null };
 
-/** A primary of MySQL with a replica, behind one address. */
+/** A primary of MySQL with a replica, both in the URL. */
 async function startWithReplica(dataDir: string): Promise<ChaosServer> {
   const replication = await startReplication(dataDir);
   return {
     ...RUNNING,
-    url: replication.url,
+    url: replication.urlOfBoth,
     password: new URL(replication.url).password,
     kill: replication.stop,
-    faults: { 'mysql roles change': () => replication.changeRoles().then(() => undefined) },
+    faults: {
+      'mysql roles change': () => replication.changeRoles().then(() => undefined),
+      /** For a while one of them has all transactions of the other, and then neither has. */
+      'mysql two writable': (seconds) =>
+        replication
+          .changeRolesBadly(async (writeToFormer) => {
+            await sleep(seconds * SECOND);
+            await writeToFormer();
+            await sleep(seconds * SECOND);
+          })
+          .then(() => ({ writableAt: Date.now() })),
+    },
   };
 }
 

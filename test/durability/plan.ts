@@ -42,7 +42,7 @@ const OF_DATABASE_CLUSTER = [
 const CLUSTER_FAULTS = {
   mysql: {
     alone: [],
-    replication: ['mysql roles change'],
+    replication: ['mysql roles change', 'mysql two writable'],
     'group-replication': OF_DATABASE_CLUSTER,
     galera: OF_DATABASE_CLUSTER,
   },
@@ -58,6 +58,7 @@ type Setups = { [server in keyof typeof CLUSTER_FAULTS]: keyof (typeof CLUSTER_F
 export type ClusterFaultKind =
   | (typeof OF_DATABASE_CLUSTER)[number]
   | 'mysql roles change'
+  | 'mysql two writable'
   | 'redis failover'
   | 'redis master kill'
   | 'redis slots move'
@@ -182,6 +183,7 @@ function secondsOf(dice: Dice, kind: FaultKind, { stopped, outage, receiver }: L
   if (kind.startsWith('stop') || kind === 'mysql locked table' || kind === 'mysql disk full') return stopped;
   if (kind === 'hostile files') return receiver;
   if (kind === 'mysql no majority' || kind === 'redis cluster outage') return Math.min(outage, 30);
+  if (kind === 'mysql two writable') return dice.whole(2, 6);
   if (kind === 'mysql primary starts alone') return STARTS_ALONE_AFTER[dice.whole(0, 3)] ?? 0;
   if (isOfDatabaseCluster(kind)) return dice.whole(1, 5);
   if (isLong(kind)) return outage;

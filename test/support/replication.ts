@@ -4,6 +4,7 @@ import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
 import mysql, { type Connection, type RowDataPacket } from 'mysql2/promise';
 import { prepareMysql } from '../../src/platform/embedded/mysql.ts';
 import { provide } from '../../src/platform/embedded/provision.ts';
@@ -20,6 +21,12 @@ export interface Replication {
   /** Between the two: no server takes writes. */
   forbidWrites(): Promise<void>;
   allowWrites(): Promise<void>;
+  /**
+   * Changes the roles by a mistake: the former primary takes writes again while `work` runs, and does not follow the new one. In the
+   * end it follows, as a replica that was made anew.
+   * @param work `writeToFormer` runs a transaction that the new primary lacks.
+   */
+  changeRolesBadly(work: (writeToFormer: () => Promise<void>) => Promise<void>): Promise<void>;
   /**
    * Makes the replica take writes without the primary, which goes on: as when a primary comes back after a failover.
    * @returns for each of the two, its name as in DATABASE_URL, and how to run a statement and to forbid writes there.
@@ -63,6 +70,7 @@ const STATEMENTS = {
     forbidWrites: 'SET GLOBAL read_only = 1',
     allowWrites: ['SET GLOBAL read_only = 0'],
     position: 'SELECT @@gtid_binlog_pos AS position',
+    beginAt: (position: string) => ['RESET MASTER', `SET GLOBAL gtid_slave_pos = '${position}'`],
     reach: (position: string) => `SELECT MASTER_GTID_WAIT('${position}', 30) AS result`,
   },
   mysql: {
@@ -78,9 +86,13 @@ const STATEMENTS = {
     forbidWrites: 'SET GLOBAL super_read_only = 1',
     allowWrites: ['SET GLOBAL super_read_only = 0', 'SET GLOBAL read_only = 0'],
     position: 'SELECT @@GLOBAL.gtid_executed AS position',
+    beginAt: (position: string) => ['RESET BINARY LOGS AND GTIDS', `SET GLOBAL gtid_purged = '${position}'`],
     reach: (position: string) => `SELECT WAIT_FOR_EXECUTED_GTID_SET('${position}', 30) AS result`,
   },
 } as const satisfies Record<Flavor, unknown>;
+
+/** Milliseconds after which each process has checked the hosts. */
+const NOTICED = 1_500;
 
 /** Starts both servers in a folder, with the settings of the embedded server. */
 export async function startReplication(directory: string): Promise<Replication> {
@@ -131,9 +143,12 @@ export async function startReplication(directory: string): Promise<Replication> 
   };
   const follow = (server: Server, leader: Server) => run(server, statements.follow(leader.port, password));
   /** Waits until a replica has everything that the primary has. */
+  async function positionOf(server: Server): Promise<string> {
+    const [rows] = await server.admin.query<RowDataPacket[]>(statements.position);
+    return String(rows[0]?.position).replaceAll('\n', '');
+  }
   async function catchUp(replica: Server, leader: Server): Promise<void> {
-    const [rows] = await leader.admin.query<RowDataPacket[]>(statements.position);
-    const position = String(rows[0]?.position).replaceAll('\n', '');
+    const position = await positionOf(leader);
     const [result] = await replica.admin.query<RowDataPacket[]>(statements.reach(position));
     if (Number(result[0]?.result) !== 0) throw new Error(`the replica is behind: ${position}`);
   }
@@ -180,6 +195,31 @@ export async function startReplication(directory: string): Promise<Replication> 
       await run(next, [...statements.lead, ...statements.allowWrites]);
       [primary, replica] = [next, old];
       await follow(replica, primary);
+    },
+    async changeRolesBadly(work) {
+      const [old, next] = [primary, replica];
+      await run(old, [statements.forbidWrites]);
+      await catchUp(next, old);
+      const position = await positionOf(old);
+      await run(next, [...statements.lead, ...statements.allowWrites]);
+      [primary, replica] = [next, old];
+      // All processes notice, because the former primary takes no writes for a while.
+      await sleep(NOTICED);
+      await run(old, statements.allowWrites);
+      try {
+        await work(() => run(old, ['CREATE DATABASE IF NOT EXISTS of_the_former']));
+      } finally {
+        await run(old, [
+          statements.forbidWrites,
+          'SET SESSION sql_log_bin = 0',
+          ...statements.allowWrites,
+          'DROP DATABASE IF EXISTS of_the_former',
+          statements.forbidWrites,
+          'SET SESSION sql_log_bin = 1',
+          ...statements.beginAt(position),
+        ]);
+        await follow(replica, primary);
+      }
     },
     forbidWrites: () => run(primary, [statements.forbidWrites]),
     allowWrites: () => run(primary, statements.allowWrites),

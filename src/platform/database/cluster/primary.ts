@@ -45,13 +45,13 @@ export interface Primary {
 }
 
 /** No host may be written at this moment. This may be temporary. */
-class NoPrimaryError extends Error {
+export class NoPrimaryError extends Error {
   override name = 'NoPrimaryError';
   /** See CONNECTION_CODES in errors.ts. */
   readonly code = 'NO_PRIMARY';
 }
 
-/** The hosts are set up so that more than one would be written, or none can ever be. A person has to change that. */
+/** The hosts are set up so that none can ever be written. A person has to change that. */
 export class UnfitHostsError extends Error {
   override name = 'UnfitHostsError';
 }
@@ -290,16 +290,12 @@ function failureOf(
     return new NoPrimaryError(
       `Each of ${conflicting.join(', ')} says that it is the primary of the group: one has been expelled.`,
     );
-  const [message, isUnfit] =
-    conflicting.length > 0
-      ? [
-          `DATABASE_URL names servers that take writes independently of each other (${conflicting.join(', ')}), and none has all transactions of the others: make all but one read-only.`,
-          true,
-        ]
-      : [
-          `None of the hosts in DATABASE_URL may be written: ${others}.`,
-          states.some(({ kind }) => kind === 'unfit'),
-        ];
+  if (conflicting.length > 0)
+    return new NoPrimaryError(
+      `DATABASE_URL names servers that take writes independently of each other (${conflicting.join(', ')}), and none has all transactions of the others: make all but one read-only.`,
+    );
+  const message = `None of the hosts in DATABASE_URL may be written: ${others}.`;
+  const isUnfit = states.some(({ kind }) => kind === 'unfit');
   return isFirst && isUnfit ? new UnfitHostsError(message) : new NoPrimaryError(message);
 }
 
