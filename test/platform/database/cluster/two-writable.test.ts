@@ -30,6 +30,25 @@ const hostOf = async (from: DataSource) => {
   return `127.0.0.1:${row?.port}`;
 };
 
+it('a new connection carries no statement if its server takes no writes, before the next check of the hosts', async () => {
+  const COUNT = 6;
+  const query = () => database.query('SELECT 1');
+  await query();
+  await replication.forbidWrites();
+  const answers = await Promise.allSettled(Array.from({ length: COUNT }, query));
+  const refusals = answers.flatMap((it) => (it.status === 'rejected' ? [it.reason] : []));
+  // One of them gets the connection that exists.
+  expect(refusals.length).toBeGreaterThanOrEqual(COUNT - 1);
+  expect(refusals.every(isConnectionError)).toBe(true);
+  await replication.allowWrites();
+  await until('statements go on', () =>
+    query().then(
+      () => true,
+      () => false,
+    ),
+  );
+});
+
 it('of two servers that take writes, the one with all transactions of the other is used, and none if each lacks some', async () => {
   const { primary, promoted } = await replication.split();
   expect(await hostOf(database), 'both have the same transactions').toBe(primary.name);
