@@ -34,7 +34,7 @@ process.on('message', async ({ databaseUrl }: { databaseUrl: string }) => {
   await dispatchEvents(database);
   await dropDeadUploads(database);
   await runDeletions(runtime, createSteps({ signal: new AbortController().signal }));
-  await pruneIdempotencyKeys(database);
+  await pruneIdempotencyKeys(database, createSteps());
   await makeSegments(database);
   const milliseconds = performance.now() - began;
   const { peak } = await memoryOf(process.pid);

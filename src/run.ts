@@ -92,22 +92,51 @@ async function start(
   return service;
 }
 
-/** On SIGHUP, all processes are replaced. They get the current configuration, for example a password that has changed in its file. */
+/** On SIGHUP, all processes are replaced. They get the current configuration, for example a password or key that has changed in its file. */
 function restartOnHangUp(service: SupervisedService, { processes }: RunOptions, announce: Announce): void {
   let restarting = false;
+  let config = readConfig(undefined, { processes });
   process.on('SIGHUP', async () => {
     if (restarting) return;
     restarting = true;
     announce('SIGHUP: restarting the processes one by one …');
     try {
-      await service.restart(readConfig(undefined, { processes }));
-      announce('The restart has ended.');
+      const next = readConfig(undefined, { processes });
+      const changed = findChanged(config, next);
+      announce(
+        changed.length > 0
+          ? `Changed in their files: ${changed.join(', ')}.`
+          : 'No secret has changed in its file. The variables of the environment change only when the service is stopped and started again.',
+      );
+      const isWhole = await service.restart(next);
+      config = next;
+      announce(
+        isWhole ? 'The restart has ended.' : 'The restart is not complete: not all processes were replaced.',
+      );
     } catch (error) {
-      announce(explain(error, 'cannot restart its processes'));
+      announce(`${explain(error, 'cannot restart its processes')} The running processes stay as they are.`);
     }
     restarting = false;
   });
 }
+
+/** What can change while the service runs, because it can be in a file. */
+const IN_FILES = {
+  databaseUrl: 'DATABASE_URL',
+  redisUrl: 'REDIS_URL',
+  secretKey: 'SECRET_KEY',
+  previousSecretKeys: 'SECRET_KEY_PREVIOUS',
+  admin: 'ADMIN_PASSWORD',
+  opsWebhook: 'OPS_WEBHOOK_URL or OPS_WEBHOOK_SECRET',
+  traces: 'OTEL_EXPORTER_OTLP_HEADERS',
+} as const satisfies Partial<Record<keyof Config, string>>;
+
+/** The names of the variables whose values differ. */
+const findChanged = (one: Config, other: Config): string[] =>
+  Object.entries(IN_FILES).flatMap(([key, name]) => {
+    const textOf = (config: Config) => JSON.stringify(config[key as keyof typeof IN_FILES]);
+    return textOf(one) === textOf(other) ? [] : [name];
+  });
 
 function explain(error: unknown, what: string): string {
   if (error instanceof ConfigError) return error.message;

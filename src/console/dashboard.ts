@@ -57,7 +57,7 @@ export function queueDashboard(runtime: Runtime): Hono<ApiEnv> {
 }
 
 /** The requests with which bull-board changes one queue or all queues: `/api/queues/imports/job-1/retry/failed`. */
-const CHANGE = /\/api\/queues(?:\/(imports|deliveries|sources))?(?:\/(.+))?$/;
+const CHANGE = /\/api\/queues(?:\/(imports|deliveries(?:-\d+)?|sources))?(?:\/(.+))?$/;
 
 /** Records a change of jobs before it is made, because Redis and MySQL cannot share a transaction. */
 const recordJobChanges = (runtime: Runtime) =>

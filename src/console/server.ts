@@ -23,20 +23,33 @@ export interface OtherProcesses {
   readHealth(): Promise<{ name: string; status: 'ok' | 'not running' | 'does not answer' }[]>;
 }
 
+/** The operators' listener. */
+export interface OpsListener extends Role {
+  url: string;
+  /** From now on, answers from other connections, with other settings. */
+  use(runtime: Runtime): void;
+}
+
 /**
  * Starts the operators' listener. It is separate from the API's, so that a proxy in front of the API cannot show its pages.
  * Without OPS_PORT it takes the port after PORT or, if that is taken (for example by another process of the service), any free port.
  * @param others the processes of this supervisor. A process on its own has none.
  * @throws {PortTakenError} when OPS_PORT is set and taken.
  */
-export async function startOps(runtime: Runtime, others?: OtherProcesses): Promise<Role & { url: string }> {
+export async function startOps(runtime: Runtime, others?: OtherProcesses): Promise<OpsListener> {
   const { opsHost, opsPort, port } = runtime.config;
-  const watched = watchInstallation(runtime);
-  const { fetch } = createOpsApp(runtime, watched, others);
-  const listen = async (on: number) => {
+  let watched = watchInstallation(runtime);
+  let app = createOpsApp(runtime, watched, others);
+  const fetch: typeof app.fetch = (...request) => app.fetch(...request);
+  const listen = async (on: number): Promise<OpsListener> => {
     const server = await startServer(fetch, { name: 'ops', variable: 'OPS_PORT', host: opsHost, port: on });
     return {
       ...server,
+      use(other) {
+        watched.close();
+        watched = watchInstallation(other);
+        app = createOpsApp(other, watched, others);
+      },
       stop() {
         // Open pages that receive updates would keep their connections open.
         watched.close();

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { PortTakenError } from '../api/http-server.ts';
 import type { OtherProcesses } from '../console/server.ts';
-import type { Config } from '../platform/config/config.ts';
 import type { ProcessPlan } from './layout.ts';
 import { type Death, decideRestart } from './restarts.ts';
 import { type Assignment, forkRoleProcess, type RoleProcess } from './role-process.ts';
@@ -38,9 +37,10 @@ export interface ProcessGroup extends OtherProcesses {
   url(): string;
   /**
    * Replaces the processes one by one. Each new process is ready before the old process stops. If a new process cannot start, the old
-   * process and all later ones stay.
+   * process and all later ones stay, until they end.
+   * @returns whether all were replaced.
    */
-  restart(config: Config): Promise<void>;
+  restart(next: Pick<Assignment, 'config' | 'servers'>): Promise<boolean>;
   /** Rejects when a process keeps ending while it starts. */
   failed: Promise<never>;
   /** Stops the API processes, then the others. Kills processes that take longer than nine seconds. */
@@ -48,10 +48,10 @@ export interface ProcessGroup extends OtherProcesses {
 }
 
 export function createProcessGroup(
-  { servers, ...given }: Pick<Assignment, 'config' | 'servers'>,
+  given: Pick<Assignment, 'config' | 'servers'>,
   announce: (line: string) => void,
 ): ProcessGroup {
-  let { config } = given;
+  let { config, servers } = given;
   let url = '';
   const members: Member[] = [];
   const alive = new Map<RoleProcess, ProcessPlan>();
@@ -143,19 +143,20 @@ export function createProcessGroup(
     },
 
     async restart(next) {
-      config = { ...next, port: config.port };
+      config = { ...next.config, port: config.port };
+      servers = next.servers;
       for (const member of members) {
         const before = member.process;
         // A process that is being started again is new anyway.
         if (before === undefined) continue;
         const process = forkRoleProcess(member.plan.name);
         const outcome = await begin(member.plan, process);
-        if (stopping.signal.aborted) return;
+        if (stopping.signal.aborted) return false;
         if (outcome.state !== 'ready') {
           announce(
             `${member.plan.name} could not be replaced (${outcome.message}). The running processes stay.`,
           );
-          return;
+          return false;
         }
         if (member.process !== before) {
           // The old process has ended in the meantime, and is started again.
@@ -165,6 +166,7 @@ export function createProcessGroup(
         watch(member, process);
         await stopOne(before, { handOver: true });
       }
+      return true;
     },
 
     async stop() {

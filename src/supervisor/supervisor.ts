@@ -1,5 +1,6 @@
 import { startHeartbeat } from '../console/heartbeat.ts';
 import { startOps } from '../console/server.ts';
+import type { Config } from '../platform/config/config.ts';
 import { createLog } from '../platform/log.ts';
 import { openRuntime } from '../platform/runtime.ts';
 import { findServers } from '../platform/servers.ts';
@@ -10,7 +11,20 @@ import { createProcessGroup, type ProcessGroup } from './process-group.ts';
 import type { RoleProcess } from './role-process.ts';
 import type { StartOptions } from './start-all.ts';
 
-export type SupervisedService = Service & Pick<ProcessGroup, 'failed' | 'restart'>;
+const SECOND = 1_000;
+
+export type SupervisedService = Service &
+  Pick<ProcessGroup, 'failed'> & {
+    /**
+     * Gives all processes, this one too, the passwords, keys and URLs of a configuration that was read again. Checks them first.
+     * @returns whether all processes were replaced.
+     * @throws when the new values do not work. Then nothing has changed.
+     */
+    restart(next: Config): Promise<boolean>;
+  };
+
+/** How long a restart waits for the servers of the new configuration. */
+const RESTART_PATIENCE = 10 * SECOND;
 
 /**
  * Starts the service in several processes. This process has the embedded servers, the migrations and the operators' listener. It starts
@@ -29,7 +43,7 @@ export async function startSupervised(
     started.push(stopServers);
     const log = createLog(config.logLevel, 'supervisor');
     const migrations = config.databaseUrl === undefined ? 'run' : 'expect';
-    const runtime = await openRuntime(config, servers, { log, announce, migrations, signal });
+    let runtime = await openRuntime(config, servers, { log, announce, migrations, signal });
     started.push(() => runtime.close());
     const group = createProcessGroup({ config, servers }, announce);
     started.push(() => group.stop());
@@ -38,11 +52,35 @@ export async function startSupervised(
     // Started after the API, so that it never takes the API's port.
     const ops = await startOps(runtime, group);
     started.push(() => ops.stop());
-    const heartbeat = await startHeartbeat(runtime, ['supervisor'], 'supervisor');
+    const beat = () => startHeartbeat(runtime, ['supervisor'], 'supervisor');
+    let heartbeat = await beat();
     started.push(() => heartbeat.stop());
     signal?.throwIfAborted();
-    const { failed, restart } = group;
-    return { url: group.url(), opsUrl: ops.url, runtime, failed, restart, stop };
+
+    async function restart(next: Config): Promise<boolean> {
+      const changed = {
+        config: { ...next, admin: next.admin ?? config.admin },
+        servers: {
+          databaseUrl: next.databaseUrl ?? servers.databaseUrl,
+          redisUrl: next.redisUrl ?? servers.redisUrl,
+          secretKey: next.secretKey ?? servers.secretKey,
+        },
+      };
+      const before = { runtime, heartbeat };
+      // Fails if one of the new values is wrong.
+      runtime = await openRuntime(changed.config, changed.servers, {
+        ...{ log, announce, signal },
+        migrations: 'expect',
+        startTimeout: RESTART_PATIENCE,
+      });
+      const isWhole = await group.restart(changed);
+      ops.use(runtime);
+      await before.heartbeat.stop();
+      heartbeat = await beat();
+      await before.runtime.close();
+      return isWhole;
+    }
+    return { url: group.url(), opsUrl: ops.url, runtime, failed: group.failed, restart, stop };
   } catch (error) {
     return await abandonStart(error, async () => {
       await stop();

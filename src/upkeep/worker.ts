@@ -62,7 +62,11 @@ export function startMaintenance(runtime: Runtime): Role {
     { name: 'notifications', every: 5 * SECOND, run: () => dispatch(runtime) },
     { name: 'dead uploads', every: RECONCILE_EVERY, run: () => dropDeadUploads(database) },
     { name: 'deletions', every: 5 * SECOND, run: (signal) => runDeletions(runtime, createSteps({ signal })) },
-    { name: 'idempotency keys', every: 60 * SECOND, run: () => pruneIdempotencyKeys(database) },
+    {
+      name: 'idempotency keys',
+      every: 60 * SECOND,
+      run: (signal) => pruneIdempotencyKeys(database, createSteps({ signal })),
+    },
     { name: 'segments', every: 60 * SECOND, run: (signal) => makeSegments(database, { signal }) },
     { name: 'retention', every: 3_600 * SECOND, run: (signal) => passRetention(runtime, signal) },
   ]);

@@ -1,6 +1,7 @@
 import { expect, it } from 'vitest';
 import { VERSION } from '../../src/platform/version.ts';
 import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
 
 const service = useService({ roles: ['api'] });
 
@@ -21,7 +22,11 @@ it('/readyz is not ready while a migration has not run', async () => {
   );
   await database.query('DELETE FROM migrations WHERE id = ?', [migration?.id]);
   try {
-    const { status, body } = await service.call('GET', '/readyz');
+    // An answer is kept for a second.
+    const { status, body } = await until('another answer', async () => {
+      const answer = await service.call('GET', '/readyz');
+      return answer.status !== 200 && answer;
+    });
     expect([status, body]).toEqual([
       503,
       { status: 'not ready', mysql: 'ok', redis: 'ok', migrations: 'not available' },
@@ -33,5 +38,25 @@ it('/readyz is not ready while a migration has not run', async () => {
       migration?.name,
     ]);
   }
-  expect((await service.call('GET', '/readyz')).status).toBe(200);
+  await until('it is ready', async () => (await service.call('GET', '/readyz')).status === 200);
+});
+
+it('/readyz costs MySQL a few statements per second, however many ask', async () => {
+  const { database } = service.runtime;
+  const { query } = database;
+  let statements = 0;
+  database.query = (...statement: Parameters<typeof query>) => {
+    statements += 1;
+    return query.apply(database, statement) as never;
+  };
+  try {
+    const begun = performance.now();
+    for (let round = 0; round < 10; round += 1)
+      await Promise.all(Array.from({ length: 20 }, () => service.call('GET', '/readyz')));
+    const seconds = (performance.now() - begun) / 1_000;
+    expect(statements).toBeGreaterThan(0);
+    expect(statements).toBeLessThanOrEqual(3 * (seconds + 2));
+  } finally {
+    database.query = query;
+  }
 });

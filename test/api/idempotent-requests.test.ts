@@ -2,6 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { insertApiKey } from '../../src/customers/keys.ts';
 import { pruneIdempotencyKeys } from '../../src/upkeep/retention/prune-idempotency-keys.ts';
+import { createSteps } from '../../src/upkeep/retention/steps.ts';
 import { createAccount } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
@@ -119,7 +120,25 @@ describe('a POST with an Idempotency-Key', () => {
     }
     expect((await listWebhooks(key)).length).toBe(3);
     await database.query('UPDATE idempotency_keys SET created_at = NOW(6) - INTERVAL 25 HOUR');
-    expect(await pruneIdempotencyKeys(database)).toBeGreaterThan(0);
+    expect(await pruneIdempotencyKeys(database, createSteps({ pauses: false }))).toBeGreaterThan(0);
     expect(await database.query('SELECT 1 FROM idempotency_keys')).toEqual([]);
+  });
+
+  it('are all forgotten after 24 hours, however many there are', async () => {
+    const { customer } = await service.customer();
+    const { database } = service.runtime;
+    const COUNT = 3_500;
+    const rows = Array.from({ length: COUNT }, (_, n) => [
+      ...[customer.id, `key ${n}`, Buffer.alloc(32)],
+      new Date(Date.now() - 25 * 3_600_000),
+    ]);
+    await database.query(
+      'INSERT INTO idempotency_keys (customer_id, idempotency_key, request_hash, created_at) VALUES ?',
+      [rows],
+    );
+    expect(await pruneIdempotencyKeys(database, createSteps())).toBeGreaterThanOrEqual(COUNT);
+    expect(
+      await database.query('SELECT 1 FROM idempotency_keys WHERE created_at < NOW(6) - INTERVAL 24 HOUR'),
+    ).toEqual([]);
   });
 });

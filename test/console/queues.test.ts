@@ -88,6 +88,7 @@ describe('the queue dashboard', () => {
   it('records who has changed what', async () => {
     await writable.callOps('PUT', '/ops/queues/api/queues/sources/pause');
     await writable.callOps('PUT', '/ops/queues/api/queues/resume');
+    await writable.callOps('PUT', '/ops/queues/api/queues/deliveries-2/pause');
     await readOnly.callOps('PUT', '/ops/queues/api/queues/sources/pause');
     const by = { customer_id: null, source: 'console', actor: '127.0.0.1', action: 'change jobs' };
     const read = ({ runtime }: typeof writable) =>
@@ -95,6 +96,7 @@ describe('the queue dashboard', () => {
     const events = await read(writable);
     expect(events).toContainEqual({ ...by, subject: 'queue sources', detail: 'pause' });
     expect(events).toContainEqual({ ...by, subject: 'all queues', detail: 'resume' });
+    expect(events).toContainEqual({ ...by, subject: 'queue deliveries-2', detail: 'pause' });
     expect(await read(readOnly)).toEqual([]);
     const page = await writable.callOps('GET', '/ops/audit', { headers: { Accept: 'text/html' } });
     expect(page.body).toContain('queue sources');

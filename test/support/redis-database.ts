@@ -9,6 +9,7 @@ const OWNERS = [
   'five-minutes',
   'killed-process',
   'operations',
+  'reload',
   'replay',
   'secrets-reseal',
   'sources',

@@ -27,9 +27,20 @@ const Readiness = v.object({
 
 const PROBE_TIMEOUT = 2_000;
 
+/** Milliseconds for which an answer is kept. Anybody may ask, as often as they like. */
+const KEPT_FOR = 1_000;
+
 /** GET /readyz: 200 when MySQL, Redis and the schema are ready, otherwise 503 that names what is not ready. */
-export const getReadinessRoute = ({ database, redis }: Runtime) =>
-  createRoute(
+export const getReadinessRoute = ({ database, redis }: Runtime) => {
+  const look = keepAnswer(KEPT_FOR, () =>
+    Promise.all([
+      probeServers({ database, redis }),
+      probe(async () => {
+        if (await database.showMigrations()) throw new Error('migrations have not been run');
+      }),
+    ]),
+  );
+  return createRoute(
     {
       tag: 'Health',
       operationId: 'getReadiness',
@@ -41,17 +52,29 @@ export const getReadinessRoute = ({ database, redis }: Runtime) =>
       },
     },
     async (c) => {
-      const [servers, migrations] = await Promise.all([
-        probeServers({ database, redis }),
-        probe(async () => {
-          if (await database.showMigrations()) throw new Error('migrations have not been run');
-        }),
-      ]);
+      const [servers, migrations] = await look();
       const ready = [servers.mysql, servers.redis, migrations].every((state) => state === 'ok');
       if (!ready) c.header('Retry-After', '5');
       return c.json({ status: ready ? 'ready' : 'not ready', ...servers, migrations }, ready ? 200 : 503);
     },
   );
+};
+
+/** Asks at most once per `milliseconds`, and not again before an answer has come. Other callers get the last answer. */
+function keepAnswer<T>(milliseconds: number, ask: () => Promise<T>): () => Promise<T> {
+  let last: { answer: Promise<T>; until: number } | null = null;
+  return () => {
+    if (last === null || performance.now() >= last.until) {
+      const kept = { answer: ask(), until: Number.POSITIVE_INFINITY };
+      const keep = () => {
+        kept.until = performance.now() + milliseconds;
+      };
+      kept.answer.then(keep, keep);
+      last = kept;
+    }
+    return last.answer;
+  };
+}
 
 /** Asks MySQL and Redis. Each is `ok`, `not available`, or `does not answer` (within 2 s). */
 export async function probeServers({ database, redis }: Pick<Runtime, 'database' | 'redis'>) {

@@ -1,7 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
-import { lstat, mkdir, open, readdir, realpath, rename, rm, rmdir, writeFile } from 'node:fs/promises';
-import { extname, join, sep } from 'node:path';
+import {
+  type FileHandle,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  realpath,
+  rename,
+  rm,
+  rmdir,
+  writeFile,
+} from 'node:fs/promises';
+import { basename, dirname, extname, join, sep } from 'node:path';
 import { type FileOutcome, SourceError } from '../connector.ts';
 import { codeOf } from './connection-errors.ts';
 import { isUnfinished } from './file-names.ts';
@@ -99,7 +110,8 @@ export async function* readTaken({ name, path }: TakenFile, signal: AbortSignal)
   try {
     const stats = await handle.stat();
     // A folder on the way may have been replaced by a link.
-    if (!stats.isFile() || (await realpath(path)) !== path || (await lstat(path)).ino !== stats.ino)
+    const expected = join(await realpath(dirname(dirname(path))), basename(dirname(path)), name);
+    if (!stats.isFile() || (await realpath(path)) !== expected || (await lstat(path)).ino !== stats.ino)
       throw new SourceError(`${name} was replaced while it was collected.`);
     for (;;) {
       // Not a stream, because the error of a stream that is created with an aborted signal would end the process.
@@ -115,25 +127,37 @@ export async function* readTaken({ name, path }: TakenFile, signal: AbortSignal)
 
 /** The folders of a folder source. All of them are below the customer's folder. */
 
-/** Real paths, without symbolic links. */
-export type SourceFolders = Record<'inbox' | keyof typeof FOLDERS, string>;
+/** Their paths. On Linux, these lead to the opened folders themselves, even if somebody puts a link in the place of one of them. */
+export type SourceFolders = Record<'inbox' | keyof typeof FOLDERS, string> & { close(): Promise<void> };
 
 /**
  * Opens the folders of a source, and makes missing folders.
  * @param root the customer's folder. The folder above it must exist.
  * @param path within the customer's folder.
+ * @returns paths that stay usable until `close`.
  * @throws {SourceError} when they cannot be opened, or a symbolic link leads out of the customer's folder.
  */
 export async function openFolders(root: string, path: string): Promise<SourceFolders> {
   const top = await openRoot(root);
-  let inbox = top;
-  for (const name of path.split('/')) inbox = await openFolder(top, inbox, name, path);
-  return {
-    inbox,
-    processing: await openFolder(top, inbox, FOLDERS.processing, path),
-    done: await openFolder(top, inbox, FOLDERS.done, path),
-    failed: await openFolder(top, inbox, FOLDERS.failed, path),
+  const opened: FileHandle[] = [];
+  const close = async () => {
+    await Promise.all(opened.splice(0).map((handle) => handle.close()));
   };
+  const openIn = (parent: string, name: string) => openFolder(top, join(parent, name), { path, opened });
+  try {
+    let inbox = top;
+    for (const name of path.split('/')) inbox = await openIn(inbox, name);
+    return {
+      inbox,
+      processing: await openIn(inbox, FOLDERS.processing),
+      done: await openIn(inbox, FOLDERS.done),
+      failed: await openIn(inbox, FOLDERS.failed),
+      close,
+    };
+  } catch (error) {
+    await close();
+    throw error;
+  }
 }
 
 async function openRoot(root: string): Promise<string> {
@@ -149,12 +173,25 @@ async function openRoot(root: string): Promise<string> {
   }
 }
 
-async function openFolder(top: string, parent: string, name: string, path: string): Promise<string> {
+/**
+ * Opens a folder, and makes it if it is missing.
+ * @param top the real path of the customer's folder.
+ * @param source.opened gets the handle.
+ * @returns a path that leads to the opened folder.
+ */
+async function openFolder(
+  top: string,
+  folder: string,
+  { path, opened }: { path: string; opened: FileHandle[] },
+): Promise<string> {
   try {
-    const folder = join(parent, name);
     await mkdir(folder).catch(unlessItExists);
-    const real = await realpath(folder);
-    if (real.startsWith(top + sep)) return real;
+    // Only Linux has paths of open files.
+    const isLinux = process.platform === 'linux';
+    if (isLinux) opened.push(await open(folder, constants.O_RDONLY | constants.O_DIRECTORY));
+    const pinned = isLinux ? `/proc/self/fd/${opened.at(-1)?.fd}` : folder;
+    const real = await realpath(pinned);
+    if (real.startsWith(top + sep)) return isLinux ? pinned : real;
   } catch (error) {
     throw folderError(error, path);
   }

@@ -103,6 +103,8 @@ export function createFolderConnector({
     async mark(file, outcome) {
       await explained(markFile(await open(), { name: file.name, token: file.version }, outcome));
     },
-    async close() {},
+    async close() {
+      await (await opened?.catch(() => null))?.close();
+    },
   };
 }

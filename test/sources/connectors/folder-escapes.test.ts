@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { createFolderConnector } from '../../../src/sources/connectors/folder.ts';
+import { markFile, openFolders, readTaken, takeFile } from '../../../src/sources/connectors/folder-files.ts';
 import { KINDS, kindOf } from '../../../src/sources/connectors/kinds.ts';
 import { writeQuietly } from '../folder-source.ts';
 import { collect, namesOf, useFolders } from './inbox.ts';
@@ -48,6 +49,28 @@ describe('a folder source', () => {
       await symlink(outside, join(root, path));
       await expect(collect(connect())).rejects.toThrow(/symbolic link that leads out of your own folder/);
       expect(await readdir(outside)).toEqual(['theirs.sta']);
+    },
+  );
+
+  it.each(['inbox', 'inbox/processing', 'inbox/done'])(
+    'does not leave the customer’s folder by a link that is put in place of %s during a run',
+    async (path) => {
+      const { root, inbox } = await newRoot();
+      const outside = await newFolder();
+      await writeQuietly(join(outside, 'one.sta'), 'theirs');
+      const folders = await openFolders(root, 'inbox');
+      await writeQuietly(join(inbox, 'one.sta'), 'one');
+      await rename(join(root, path), join(root, 'aside'));
+      await symlink(outside, join(root, path));
+      const taken = await takeFile(folders, 'one.sta');
+      const read: Uint8Array[] = [];
+      if (taken !== null)
+        for await (const part of readTaken(taken, new AbortController().signal)) read.push(part);
+      expect(Buffer.concat(read).toString()).toBe('one');
+      await markFile(folders, { name: 'one.sta', token: taken?.token ?? '' }, { status: 'done' });
+      await folders.close();
+      expect(await readdir(outside)).toEqual(['one.sta']);
+      expect(await readFile(join(outside, 'one.sta'), 'utf8')).toBe('theirs');
     },
   );
 
