@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { derivedRows, inTransaction, type Sql } from '../platform/database/transaction.ts';
 import { dcOf, indexOf, ownerIdOf, ownerOf } from './filters.ts';
+import { circuitOpenUntil } from './moments.ts';
 import { readStates, waitBeforeSending } from './webhook-state.ts';
 
 /** Finds webhooks whose wake-up was lost. */
@@ -122,7 +123,7 @@ interface Backlog {
 export const STALLED_AFTER_MINUTES = 10;
 
 /** The circuit is not open, but no delivery of the webhook has ended for ten minutes. */
-const IS_STALLED = `AND (c.circuit_open_until IS NULL OR c.circuit_open_until < NOW(6))
+const IS_STALLED = `AND COALESCE(${circuitOpenUntil('c')} < NOW(6), 1)
     AND (c.progressed_at IS NULL OR c.progressed_at < NOW(6) - INTERVAL ${STALLED_AFTER_MINUTES} MINUTE)`;
 
 interface WaitingFilter {

@@ -1,5 +1,6 @@
 import type { Sql } from '../platform/database/transaction.ts';
 import { extend, MOVEMENT_COLUMNS } from './logged-movement.ts';
+import { retryDueAt } from './moments.ts';
 import type { Delivery, LoggedEvent, LoggedMovement } from './run/types.ts';
 
 /** Reads the retries of a webhook that are due, with their movements or operational events. */
@@ -9,8 +10,8 @@ import type { Delivery, LoggedEvent, LoggedMovement } from './run/types.ts';
  * of the webhook. Index: retries_due.
  */
 const DUE = (order: 'due_at' | 'transaction_id') => `
-  SELECT transaction_id, attempts, failures, TIMESTAMPDIFF(MICROSECOND, NOW(6), due_at) / 1000 AS due_in
-  FROM retries FORCE INDEX (retries_due)
+  SELECT transaction_id, attempts, failures, TIMESTAMPDIFF(MICROSECOND, NOW(6), ${retryDueAt('d')}) / 1000 AS due_in
+  FROM retries d FORCE INDEX (retries_due)
   WHERE webhook_id = ? AND due_at IS NOT NULL ORDER BY ${order} LIMIT ?`;
 
 const WITH_MOVEMENTS = (due: string) => `

@@ -10,6 +10,7 @@ import {
   type Queues,
 } from '../platform/queues/queues.ts';
 import { LEASE_IS_FREE } from './lease.ts';
+import { circuitOpenUntil } from './moments.ts';
 
 /** Wakes webhooks: notifies active runs through Redis, and adds a job for each webhook without a run. */
 
@@ -48,7 +49,7 @@ interface WokenWebhook {
  */
 const READ = `
   SELECT k.webhook_id, w.status, IF(${LEASE_IS_FREE}, 0, 1) AS leased,
-    IF(k.circuit_open_until > NOW(6), 1, 0) AS is_open
+    IF(${circuitOpenUntil('k')} > NOW(6), 1, 0) AS is_open
   FROM webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id
   WHERE k.webhook_id IN (?)`;
 

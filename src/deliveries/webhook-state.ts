@@ -3,6 +3,7 @@ import { isOfEvents } from '../platform/database/entities/webhook-enums.ts';
 import type { Sql } from '../platform/database/transaction.ts';
 import type { Filter } from './filters.ts';
 import { LEASE_IS_FREE } from './lease.ts';
+import { circuitOpenUntil, retryDueAt } from './moments.ts';
 import type { SealedSettings } from './settings.ts';
 
 /** Reads the state of a webhook for a delivery run, and works out how long the webhook has to wait. */
@@ -56,9 +57,9 @@ const millisecondsUntil = (moment: string) => `TIMESTAMPDIFF(MICROSECOND, NOW(6)
  * transaction id counts, due or not. MySQL sorts to find it, but an ordered webhook has few waiting retries.
  */
 const NEXT_RETRY_AT = `IF(w.ordered,
-    (SELECT r.due_at FROM retries r FORCE INDEX (retries_due)
+    (SELECT ${retryDueAt('r')} FROM retries r FORCE INDEX (retries_due)
      WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL ORDER BY r.transaction_id LIMIT 1),
-    (SELECT r.due_at FROM retries r FORCE INDEX (retries_due)
+    (SELECT ${retryDueAt('r')} FROM retries r FORCE INDEX (retries_due)
      WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL ORDER BY r.webhook_id, r.due_at LIMIT 1))`;
 
 /** Indexes: the primary key of each table, and one index entry each for the retries, the replays, the filters and the deletions. */
@@ -69,7 +70,7 @@ const READ = `
     k.sent_through, k.highest_recorded_id, k.lease_token, k.lease_writes, k.crash_count,
     k.consecutive_failures, k.failing_since, k.failing_days, k.circuit_openings, k.recovery_successes, k.consecutive_rejections, k.last_error,
     IF(${LEASE_IS_FREE}, NULL, ${millisecondsUntil('k.lease_until')}) AS leased_for,
-    ${millisecondsUntil('k.circuit_open_until')} AS open_for, ${millisecondsUntil(RATE_NEXT_AT)} AS rate_wait,
+    ${millisecondsUntil(circuitOpenUntil('k'))} AS open_for, ${millisecondsUntil(RATE_NEXT_AT)} AS rate_wait,
     ${millisecondsUntil(NEXT_RETRY_AT)} AS retry_in,
     EXISTS (SELECT 1 FROM replays p WHERE p.webhook_id = w.id AND p.finished_at IS NULL) AS replaying,
     EXISTS (SELECT 1 FROM webhook_filters f WHERE f.webhook_id = w.id AND f.from_id > k.sent_through) AS refiltered,

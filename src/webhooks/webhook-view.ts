@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { circuitOpenUntil } from '../deliveries/moments.ts';
 import { HTTP_URL } from '../platform/addresses/http-url.ts';
 import type { Webhook } from '../platform/database/entities/webhook.ts';
 import {
@@ -135,7 +136,7 @@ interface WebhookDetails {
 /** Indexes: the primary keys. */
 const READ = `
   SELECT w.id, w.headers, c.consecutive_failures, c.failing_since, c.last_error, c.circuit_openings,
-    IF(c.circuit_open_until > NOW(6), c.circuit_open_until, NULL) AS open_until, c.delivered_count, c.failed_count,
+    IF(${circuitOpenUntil('c')} > NOW(6), c.circuit_open_until, NULL) AS open_until, c.delivered_count, c.failed_count,
     ${PENDING} AS pending
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
   WHERE w.id IN (?)`;

@@ -10,7 +10,7 @@ const CLOSED = 'recovery_successes = NULL';
 const SENDING = 'lease_until = NOW(6) + INTERVAL 10 SECOND';
 const RETRY = `
   INSERT INTO retries (webhook_id, transaction_id, customer_id, due_at, attempts, failures)
-  SELECT ?, ?, customer_id, NOW(6) + INTERVAL 90 MINUTE, 1, 1 FROM webhooks WHERE id = ?`;
+  SELECT ?, ?, customer_id, NOW(6) + INTERVAL 90 MINUTE, 6, 6 FROM webhooks WHERE id = ?`;
 
 /** The paragraph on the page of a webhook that has three pending deliveries. */
 async function explanation({

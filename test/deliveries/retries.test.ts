@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { readRetries } from '../../src/deliveries/retries.ts';
+import { readStates } from '../../src/deliveries/webhook-state.ts';
 import { useService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, type Subscriber } from '../support/subscriber.ts';
 
@@ -53,6 +54,19 @@ describe('the retries of a webhook', () => {
         date_issue: '2026-01-15',
       }),
     });
+  });
+
+  it('are due if they were scheduled before the clock was set back by a day', async () => {
+    // The third failure is followed by two minutes, or by an hour if the endpoint asks for it.
+    await addRetries({ [id(0)]: 24 * 3_600 + 120, [id(1)]: 3_600 });
+    const found = await read();
+    expect(idsOf(found)).toEqual(numbers(0));
+    expect(found.nextIn).toEqual(about(3_600_000));
+    const [state] = await readStates(service.runtime.database, [subscriber.webhook.id]);
+    expect(state?.retryIn).toEqual(about(3_600_000));
+    await service.runtime.database.query('DELETE FROM retries WHERE transaction_id = ?', [id(1)]);
+    const [alone] = await readStates(service.runtime.database, [subscriber.webhook.id]);
+    expect(alone?.retryIn).toBeLessThanOrEqual(0);
   });
 
   it('say that more retries are due when not all were read', async () => {

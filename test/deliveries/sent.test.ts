@@ -92,7 +92,7 @@ describe('POST /v1/deliveries/:id/redeliver', () => {
     const { key, webhook, delivery } = await createDelivery('/later');
     await attempted(webhook, 1);
     await service.runtime.database.query(
-      'UPDATE retries SET due_at = NOW(6) + INTERVAL 1 DAY WHERE webhook_id = ?',
+      'UPDATE retries SET due_at = NOW(6) + INTERVAL 1 HOUR WHERE webhook_id = ?',
       [webhook],
     );
     receiver.answer('/later', (_, response) => response.end());

@@ -88,6 +88,13 @@ describe('waking webhooks', () => {
     expect(await jobs()).toMatchObject({ waiting: [halfOpen], delayed: [] });
   });
 
+  it('adds a job if the circuit was opened before the clock was set back', async () => {
+    const [id = ''] = await webhooks(1);
+    await setCursor(service, id, 'circuit_open_until = NOW(6) + INTERVAL 1 DAY');
+    await wake([id]);
+    expect((await jobs()).waiting).toEqual([id]);
+  });
+
   it.each(['paused', 'disabled', 'deleted'])('adds no job for a webhook that is %s', async (status) => {
     const [id = ''] = await webhooks(1);
     await service.runtime.database.query('UPDATE webhooks SET status = ? WHERE id = ?', [status, id]);

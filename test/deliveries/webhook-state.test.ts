@@ -118,6 +118,11 @@ describe('the state of webhooks', () => {
 
   it.each([
     ['an open circuit', 'circuit_open_until = NOW(6) + INTERVAL 60 SECOND', { openFor: about(60_000) }],
+    [
+      'a circuit of before the clock was set back',
+      'circuit_open_until = NOW(6) + INTERVAL 1 DAY',
+      { openFor: null },
+    ],
     ['a half-open circuit', 'circuit_open_until = NOW(6) - INTERVAL 1 SECOND', { openFor: null }],
     [
       'a lease',

@@ -131,16 +131,18 @@ describe('the view of a webhook', () => {
       { transactionId: first, status: 'delivered' },
       { transactionId: second, status: 'failed' },
     ]);
+    const openUntil = new Date(Date.now() + 600_000).toISOString();
     await setCursor(
       service,
       webhook.id,
-      "consecutive_failures = 4, failing_since = '2026-03-01', circuit_openings = 2, circuit_open_until = '2040-01-01', last_error = 'answered 503'",
+      `consecutive_failures = 4, failing_since = '2026-03-01', circuit_openings = 2,
+       circuit_open_until = '${openUntil.replace(/[TZ]/g, ' ')}', last_error = 'answered 503'`,
     );
     const show = async () => (await service.call('GET', `/v1/webhooks/${webhook.id}`, { key })).body.webhook;
     expect(await show()).toMatchObject({
       health: {
         circuit: 'open',
-        open_until: '2040-01-01T00:00:00.000Z',
+        open_until: openUntil,
         consecutive_failures: 4,
         failing_since: '2026-03-01T00:00:00.000Z',
         last_error: 'answered 503',

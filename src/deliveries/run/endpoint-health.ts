@@ -9,7 +9,10 @@ const DAY = 24 * 60 * 60 * SECOND;
 /** The circuit opens after this many endpoint failures without a success between them. One 500 among many 200s says little. */
 export const FAILURES_TO_OPEN = 3;
 const FIRST_OPENING = 5 * SECOND;
-const LONGEST_OPENING = 600 * SECOND;
+const LONGEST_PAUSE = 600 * SECOND;
+
+/** The longest time for which a circuit opens, if an endpoint asks for it. */
+export const LONGEST_OPENING = MAX_RETRY_AFTER;
 
 /** If an endpoint rejects this many bodies in a row, the endpoint is at fault, not the bodies. */
 const REJECTIONS_TO_OPEN = 30;
@@ -118,7 +121,7 @@ function afterSuccess(health: EndpointHealth, now: number, maxInFlight: number):
 }
 
 function openingAfter(openings: number, random: number): number {
-  return withJitter(Math.min(FIRST_OPENING * 2 ** openings, LONGEST_OPENING), random);
+  return withJitter(Math.min(FIRST_OPENING * 2 ** openings, LONGEST_PAUSE), random);
 }
 
 function open(health: EndpointHealth, now: number, length: number): EndpointHealth {

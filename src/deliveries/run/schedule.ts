@@ -48,6 +48,10 @@ export function retryDelay(
   return Math.max(withJitter(delay, random), Math.min(retryAfter, MAX_RETRY_AFTER));
 }
 
+/** The longest delay that `retryDelay` gives after this many failures. Milliseconds. */
+export const longestDelay = (failures: number): number =>
+  Math.max((RETRY_DELAYS[failures - 1] ?? 0) * (1 + JITTER), MAX_RETRY_AFTER);
+
 /**
  * Milliseconds that a `Retry-After` header asks for (RFC 9110, section 10.2.3: seconds, or an HTTP date); null when there is no
  * header or it cannot be parsed. `now` is milliseconds since 1970.

@@ -12,6 +12,8 @@ import { sendHostileFiles } from './hostile-files.ts';
 
 const SECOND = 1_000;
 const HOUR_SECONDS = 3_600;
+/** Seconds. In the end, the clock jumps back to the right time. */
+const CLOCK_JUMPS = [HOUR_SECONDS, -HOUR_SECONDS, 24 * HOUR_SECONDS, -24 * HOUR_SECONDS];
 
 /** A fault as it happened. */
 export interface InjectedFault extends PlannedFault {
@@ -127,7 +129,7 @@ async function perform(
       await receivers.kill(seconds);
       return '';
     case 'clock jump': {
-      clock.set(dice.whole(0, 1) === 0 ? HOUR_SECONDS : -HOUR_SECONDS);
+      clock.set(CLOCK_JUMPS[dice.whole(0, 3)] ?? 0);
       await sleep(seconds * SECOND);
       const told = await sql.query<RowDataPacket[]>('SELECT NOW(6) AS now').then(
         ([[row]]) => `MySQL says it is ${row?.now}`,
