@@ -64,6 +64,8 @@ const { url: databaseUrl } = useDatabase({ migrated: false });
 
 let podman: Podman | null = null;
 let directory: string;
+/** The options of each build. With layers, so that what the stage `build` had is still there to be searched. */
+let building: string[];
 const started: ServiceProcess[] = [];
 
 beforeAll(async () => {
@@ -73,11 +75,8 @@ beforeAll(async () => {
   const base = await importNodeImage(podman);
   const context = join(directory, 'context');
   await makeContext(context);
-  // With its layers, so that what the stage `build` had is still there to be searched.
-  await podman(
-    ...['build', '--isolation', 'chroot', '--layers=true', '--build-arg', `NODE_IMAGE=${base}`],
-    ...['--tag', IMAGE, context],
-  );
+  building = ['build', '--isolation', 'chroot', '--layers=true', '--build-arg', `NODE_IMAGE=${base}`];
+  await podman(...building, '--tag', IMAGE, context);
 }, INSTALL_TIMEOUT);
 
 /** Copies the checkout, without what git ignores, and adds files with the marks. */
@@ -165,6 +164,35 @@ describe('the image', () => {
     const names = packages.map(({ name }: { name: string }) => name);
     expect(names).toEqual(expect.arrayContaining(['hono', 'bullmq', 'ioredis', 'typeorm', 'mysql2']));
     expect(names).not.toContain('vitest');
+  });
+
+  it('has the compiled code of its packages for its own platform, and one for another platform has that', async ({
+    skip,
+  }) => {
+    if (podman === null) skip();
+    const list = ['ls', '/app/node_modules/@msgpackr-extract'];
+    const [own, other] = process.arch === 'arm64' ? ['arm64', 'x64'] : ['x64', 'arm64'];
+    expect(await runIn(...list)).toBe(`msgpackr-extract-linux-${own}`);
+    // The stage `build` runs on this platform, whatever the image is for.
+    const tag = 'localhost/ledgerbell-of-another-platform';
+    const target = `TARGETARCH=${other === 'x64' ? 'amd64' : other}`;
+    const context = join(directory, 'context');
+    await podman?.(...building, '--target', 'build', '--build-arg', target, '--tag', tag, context);
+    expect(await podman?.('run', '--rm', '--network', 'none', ...LIMITS, tag, ...list)).toBe(
+      `msgpackr-extract-linux-${other}`,
+    );
+    const sbom = await podman?.(
+      'run',
+      '--rm',
+      '--network',
+      'none',
+      ...LIMITS,
+      tag,
+      'cat',
+      '/app/sbom.spdx.json',
+    );
+    expect(sbom).toContain(`"@msgpackr-extract/msgpackr-extract-linux-${other}"`);
+    expect(sbom).not.toContain(`"@msgpackr-extract/msgpackr-extract-linux-${own}"`);
   });
 
   it('delivers an import with a container per role and secrets in files', async ({ skip }) => {

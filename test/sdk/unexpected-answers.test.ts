@@ -148,3 +148,22 @@ describe('Retry-After', () => {
     expect(received).toHaveLength(2);
   }, 20_000);
 });
+
+it('a refusal whose body is interrupted is followed by another attempt', async () => {
+  let count = 0;
+  const { url, received } = await start((_request, response) => {
+    count += 1;
+    if (count > 1)
+      return void response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"banks":[]}');
+    response.writeHead(503, { 'Content-Length': '1000', 'Retry-After': '0' }).write('{');
+    setTimeout(() => response.destroy(), 20);
+  });
+  const slow: typeof fetch = async (...args) => {
+    const response = await fetch(...args);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    return response;
+  };
+  const { data } = await new Ledgerbell({ url, apiKey: KEY, fetch: slow }).listBanks();
+  expect(data).toEqual({ banks: [] });
+  expect(received).toHaveLength(2);
+});

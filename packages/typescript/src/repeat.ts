@@ -46,17 +46,20 @@ export async function sendRepeatedly(
       continue;
     }
     if (isRedirect(response)) {
-      await response.body?.cancel();
+      await discard(response);
       throw new RedirectError(request, response);
     }
     const told = retryAfter(response);
     // 409 with Retry-After: the first attempt is still being carried out.
     const passes = PASSING.has(response.status) || (response.status === 409 && told !== null);
     if (isLast || !passes || (told ?? 0) > maxRetryAfterSeconds) return response;
-    await response.body?.cancel();
+    await discard(response);
     await pause(told === null ? backoff : told * 1_000, signal);
   }
 }
+
+/** Frees the connection. A body that was interrupted meanwhile is of no interest either. */
+const discard = async ({ body }: Response): Promise<void> => body?.cancel().catch(() => {});
 
 /** A browser hides the status and the headers of a redirect that it does not follow. */
 const isRedirect = ({ type, status }: Response): boolean =>
