@@ -1,7 +1,9 @@
-import { spawn } from 'node:child_process';
-import { chmod, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
+import { execFileSync, spawn, spawnSync } from 'node:child_process';
+import { randomUUID } from 'node:crypto';
+import { existsSync } from 'node:fs';
+import { chmod, copyFile, mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, inject, it } from 'vitest';
 import { importNodeImage, type Podman, startPodman } from '../support/container-image.ts';
 import { useDatabase } from '../support/database.ts';
@@ -31,11 +33,39 @@ const CONTAINED = [
 const LIMITS = ['--ulimit', 'nofile=1024:4096', '--ulimit', 'nproc=4096:4096'];
 const ROLES = ['api', 'importer', 'delivery', 'maintenance'];
 
+/** Files that a checkout may have beside its own, with passwords or keys. */
+const SECRETS = [
+  'secrets/database_url',
+  '.env',
+  '.env.production',
+  '.data/secret.key',
+  '.data/demo/secret.key',
+  '.git/config',
+  '.netrc',
+  'ops/docker/secrets/secret_key',
+  'ops/docker/.env',
+  'packages/typescript/.env.local',
+  'packages/typescript/.npmrc',
+  'deploy/.data/secret.key',
+  'deploy/tls.key',
+  'deploy/tls.pem',
+  'deploy/bank.p12',
+  'deploy/bank.pfx',
+  'deploy/id_ed25519',
+  'deploy/id_rsa',
+];
+/** The text in all these files. Whatever of the build has it, has a secret. */
+const SECRET_MARK = randomUUID();
+/** The text in a file that only the stage `build` has. Where it is not found, that stage was not searched. */
+const BUILD_MARK = randomUUID();
+
 const receiver = useReceiver();
 const { url: databaseUrl } = useDatabase({ migrated: false });
 
 let podman: Podman | null = null;
 let directory: string;
+/** The options of each build. With layers, so that what the stage `build` had is still there to be searched. */
+let building: string[];
 const started: ServiceProcess[] = [];
 
 beforeAll(async () => {
@@ -43,11 +73,28 @@ beforeAll(async () => {
   if (podman === null) return;
   directory = await mkdtemp(join(tmpdir(), 'ledgerbell-image-'));
   const base = await importNodeImage(podman);
-  await podman(
-    ...['build', '--isolation', 'chroot', '--layers=false', '--build-arg', `NODE_IMAGE=${base}`],
-    ...['--tag', IMAGE, ROOT],
-  );
+  const context = join(directory, 'context');
+  await makeContext(context);
+  building = ['build', '--isolation', 'chroot', '--layers=true', '--build-arg', `NODE_IMAGE=${base}`];
+  await podman(...building, '--tag', IMAGE, context);
 }, INSTALL_TIMEOUT);
+
+/** Copies the checkout, without what git ignores, and adds files with the marks. */
+async function makeContext(context: string): Promise<void> {
+  const args = ['ls-files', '-z', '--cached', '--others', '--exclude-standard'];
+  const files = execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).split('\0').filter(Boolean);
+  for (const file of files) {
+    // A file that was deleted, but not from the index.
+    if (!existsSync(join(ROOT, file))) continue;
+    await mkdir(dirname(join(context, file)), { recursive: true });
+    await copyFile(join(ROOT, file), join(context, file));
+  }
+  for (const file of SECRETS) {
+    await mkdir(dirname(join(context, file)), { recursive: true });
+    await writeFile(join(context, file), SECRET_MARK, { flag: 'wx' });
+  }
+  await writeFile(join(context, 'docs/mark.txt'), BUILD_MARK, { flag: 'wx' });
+}
 
 afterAll(async () => {
   await Promise.all(started.map((it) => it.end('SIGTERM')));
@@ -60,6 +107,19 @@ const runIn = (...command: string[]) =>
   podman?.('run', '--rm', '--network', 'none', ...CONTAINED, ...LIMITS, IMAGE, ...command) ?? '';
 
 describe('the image', () => {
+  it('is built without the secrets of the checkout: no layer of any stage has one', async ({ skip }) => {
+    if (podman === null) skip();
+    const storage = await podman?.('info', '--format', '{{.Store.GraphRoot}}');
+    const find = (mark: string) => {
+      const args = ['--recursive', '--files-with-matches', '--fixed-strings', mark, storage ?? ''];
+      const { status, stdout, stderr } = spawnSync('grep', args, { encoding: 'utf8' });
+      expect([0, 1], stderr).toContain(status);
+      return stdout.split('\n').filter(Boolean);
+    };
+    expect(find(BUILD_MARK)).toContainEqual(expect.stringMatching(/\/build\/docs\/mark\.txt$/));
+    expect(find(SECRET_MARK)).toEqual([]);
+  });
+
   it('contains the package, and no sources, compiler, tests or cache of npm', async ({ skip }) => {
     if (podman === null) skip();
     const files = (
@@ -104,6 +164,35 @@ describe('the image', () => {
     const names = packages.map(({ name }: { name: string }) => name);
     expect(names).toEqual(expect.arrayContaining(['hono', 'bullmq', 'ioredis', 'typeorm', 'mysql2']));
     expect(names).not.toContain('vitest');
+  });
+
+  it('has the compiled code of its packages for its own platform, and one for another platform has that', async ({
+    skip,
+  }) => {
+    if (podman === null) skip();
+    const list = ['ls', '/app/node_modules/@msgpackr-extract'];
+    const [own, other] = process.arch === 'arm64' ? ['arm64', 'x64'] : ['x64', 'arm64'];
+    expect(await runIn(...list)).toBe(`msgpackr-extract-linux-${own}`);
+    // The stage `build` runs on this platform, whatever the image is for.
+    const tag = 'localhost/ledgerbell-of-another-platform';
+    const target = `TARGETARCH=${other === 'x64' ? 'amd64' : other}`;
+    const context = join(directory, 'context');
+    await podman?.(...building, '--target', 'build', '--build-arg', target, '--tag', tag, context);
+    expect(await podman?.('run', '--rm', '--network', 'none', ...LIMITS, tag, ...list)).toBe(
+      `msgpackr-extract-linux-${other}`,
+    );
+    const sbom = await podman?.(
+      'run',
+      '--rm',
+      '--network',
+      'none',
+      ...LIMITS,
+      tag,
+      'cat',
+      '/app/sbom.spdx.json',
+    );
+    expect(sbom).toContain(`"@msgpackr-extract/msgpackr-extract-linux-${other}"`);
+    expect(sbom).not.toContain(`"@msgpackr-extract/msgpackr-extract-linux-${own}"`);
   });
 
   it('delivers an import with a container per role and secrets in files', async ({ skip }) => {

@@ -7,3 +7,4 @@ export {
   type Position,
   type UploadOptions,
 } from './ledgerbell.ts';
+export { RedirectError } from './redirect-error.ts';

@@ -16,6 +16,8 @@ export interface LedgerbellOptions {
   apiKey: string;
   /** How many times a request is sent again when the service or the network fails, or after 429. Default: 5. */
   retries?: number;
+  /** The longest wait that `Retry-After` may ask for. If it asks for more, the request is refused at once. Default: 60. */
+  maxRetryAfterSeconds?: number;
   /** Default: the runtime's own. */
   fetch?: typeof fetch;
 }
@@ -53,15 +55,21 @@ export interface UploadOptions {
 /** Earlier than any movement. */
 const BEGINNING = '1000-01-01';
 
-/** The API, with a method per operation. A request that is refused throws an `ApiError`. */
+/** The API, with a method per operation. A request that is refused throws an `ApiError`, and one that is redirected a `RedirectError`. */
 export class Ledgerbell extends Api {
   readonly #url: string;
   readonly #headers: Record<string, string>;
   readonly #repeating: Repeating;
 
-  constructor({ url, apiKey, retries = 5, fetch = globalThis.fetch }: LedgerbellOptions) {
+  constructor({
+    url,
+    apiKey,
+    retries = 5,
+    maxRetryAfterSeconds = 60,
+    fetch = globalThis.fetch,
+  }: LedgerbellOptions) {
     const headers = { Authentication: apiKey };
-    const repeating = { fetch, retries };
+    const repeating = { fetch, retries, maxRetryAfterSeconds };
     const client = createClient({
       baseUrl: url,
       headers,
@@ -127,7 +135,7 @@ export class Ledgerbell extends Api {
 
   /**
    * Imports movements, as JSON. They are checked as a whole, and refused as a whole.
-   * @returns the accepted import. `waitForImport` waits for its end. @throws {ApiError}
+   * @returns the accepted import. `waitForImport` waits for its end. @throws {ApiError} @throws {RedirectError}
    */
   async importMovements(transactions: NewTransaction[]): Promise<Import> {
     const { data } = await this.createImport({ body: { transactions } });
@@ -138,7 +146,7 @@ export class Ledgerbell extends Api {
   /**
    * Imports a file: `await ledgerbell.upload(await openAsBlob('statement.sta'), { contentType: 'application/octet-stream' })`.
    * It is sent again from the beginning after an interruption, and is imported once.
-   * @returns the accepted import. `waitForImport` waits for its end. @throws {ApiError}
+   * @returns the accepted import. `waitForImport` waits for its end. @throws {ApiError} @throws {RedirectError}
    */
   async upload(file: Blob, { contentType, query = {}, onProgress, signal }: UploadOptions): Promise<Import> {
     const url = new URL('/v1/imports', this.#url);
@@ -164,7 +172,7 @@ export class Ledgerbell extends Api {
 
   /**
    * Waits until an import has ended.
-   * @returns the import, `done` or `failed`. @throws {ApiError}
+   * @returns the import, `done` or `failed`. @throws {ApiError} @throws {RedirectError}
    */
   async waitForImport(
     id: number,

@@ -1,0 +1,169 @@
+import { once } from 'node:events';
+import { createServer, type RequestListener } from 'node:http';
+import type { AddressInfo } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { ApiError, Ledgerbell, RedirectError } from '../../packages/typescript/src/index.ts';
+
+const KEY = 'lb_key-of-the-test';
+
+/** Starts a server that counts its requests, and keeps all that it receives. */
+async function start(answer: RequestListener) {
+  const received: string[] = [];
+  const server = createServer(async (request, response) => {
+    const at = received.push(JSON.stringify([request.url, request.rawHeaders])) - 1;
+    for await (const chunk of request) received[at] += chunk;
+    answer(request, response);
+  }).listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  onTestFinished(() => {
+    server.close();
+    server.closeAllConnections();
+  });
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
+}
+
+/** What the second server would answer to any request that followed a redirect. */
+const ANSWER = {
+  banks: [],
+  transactions: [],
+  import: { id: 1, status: 'done' },
+};
+
+const file = new Blob(['{}\n']);
+const contentType = 'application/x-ndjson';
+
+/** Each way in which the client sends a request. */
+const CALLS: Record<string, (ledgerbell: Ledgerbell) => Promise<unknown>> = {
+  'a GET': (it) => it.listBanks(),
+  'a GET that asks to follow redirects': (it) => it.listBanks({ redirect: 'follow' }),
+  'a POST': (it) => it.importMovements([]),
+  'an upload': (it) => it.upload(file, { contentType }),
+  'an upload with progress': (it) => it.upload(file, { contentType, onProgress: () => {} }),
+  'a wait for an import': (it) => it.waitForImport(1),
+  'a list of all movements': (it) => it.movements({ starts: '2026-01-01' }).next(),
+  'a poll': (it) => it.poll({ position: null, signal: AbortSignal.timeout(1_000) }).next(),
+};
+
+const failure = async (call: Promise<unknown>): Promise<unknown> =>
+  call.then(
+    () => null,
+    (error) => error,
+  );
+
+describe('a redirect to another origin', () => {
+  for (const [name, call] of Object.entries(CALLS))
+    it(`does not get the API key from ${name}, and the error says what to change`, async () => {
+      const second = await start((_request, response) =>
+        response.writeHead(200, { 'Content-Type': 'application/json' }).end(JSON.stringify(ANSWER)),
+      );
+      for (const status of [301, 302, 303, 307, 308]) {
+        const first = await start((request, response) => {
+          const { authentication } = request.headers;
+          // A server can repeat in the address what it was sent.
+          response
+            .writeHead(status, { Location: `${second.url}${request.url}?key=${authentication}` })
+            .end(String(authentication));
+        });
+        const error = await failure(call(new Ledgerbell({ url: first.url, apiKey: KEY })));
+        expect(second.received).toEqual([]);
+        expect(error).toBeInstanceOf(RedirectError);
+        const { message, url, target } = error as RedirectError;
+        expect(url).toMatch(new RegExp(`^${first.url}/v1/`));
+        expect(target).toBe(second.url);
+        expect(message).toContain(`${url} was answered with a redirect to ${second.url}.`);
+        expect(message).toContain('Give the address of the API itself as `url`');
+        expect(JSON.stringify([message, error])).not.toContain(KEY);
+        // Another attempt would be redirected too.
+        expect(first.received).toHaveLength(1);
+        expect(first.received[0]).toContain(KEY);
+      }
+    });
+
+  it('is an error too where fetch hides the status and the target, as in a browser', async () => {
+    const hidden = Object.defineProperties(Response.error(), {
+      type: { value: 'opaqueredirect' },
+    });
+    const redirects: string[] = [];
+    const ledgerbell = new Ledgerbell({
+      url: 'https://ledgerbell.example',
+      apiKey: KEY,
+      fetch: async (request) => {
+        redirects.push((request as Request).redirect);
+        return hidden;
+      },
+    });
+    await expect(ledgerbell.listBanks()).rejects.toMatchObject({
+      name: 'RedirectError',
+      url: 'https://ledgerbell.example/v1/banks',
+      target: null,
+      message: expect.stringContaining('/v1/banks was answered with a redirect. It was not followed'),
+    });
+    expect(redirects).toEqual(['manual']);
+  });
+});
+
+describe('Retry-After', () => {
+  const startBusy = (seconds: string, status = 429) =>
+    start((_request, response) => {
+      const headers = { 'Retry-After': seconds, 'Content-Type': 'application/problem+json' };
+      const problem = { type: '/problems/rate-limited', detail: 'The API key has sent too many requests.' };
+      response.writeHead(status, headers).end(JSON.stringify(problem));
+    });
+
+  it('above a minute ends the request at once, with the problem and the time that was asked for', async () => {
+    for (const status of [429, 503, 409]) {
+      const { url, received } = await startBusy('3600', status);
+      const ledgerbell = new Ledgerbell({ url, apiKey: KEY });
+      const calls = [ledgerbell.listBanks(), ledgerbell.upload(file, { contentType })];
+      for (const error of await Promise.all(calls.map(failure))) {
+        expect(error).toBeInstanceOf(ApiError);
+        expect(error).toMatchObject({
+          status,
+          type: '/problems/rate-limited',
+          retryAfter: 3_600,
+          message:
+            'The API key has sent too many requests. The service asks to wait 3600 s before the next attempt.',
+        });
+      }
+      expect(received).toHaveLength(2);
+    }
+  }, 20_000);
+
+  it('up to maxRetryAfterSeconds is waited for, and above it is not', async () => {
+    const { url, received } = await startBusy('1');
+    const call = (maxRetryAfterSeconds: number) =>
+      failure(new Ledgerbell({ url, apiKey: KEY, retries: 1, maxRetryAfterSeconds }).listBanks());
+    const began = performance.now();
+    expect(await call(0.5)).toMatchObject({ status: 429, retryAfter: 1 });
+    expect(received).toHaveLength(1);
+    expect(await call(1)).toMatchObject({ status: 429, retryAfter: 1 });
+    expect(received).toHaveLength(3);
+    expect(performance.now() - began).toBeGreaterThan(950);
+  });
+
+  it('that is no number of seconds leaves the length of the pause to the client', async () => {
+    const { url, received } = await startBusy('Fri, 31 Dec 2100 23:59:59 GMT');
+    const ledgerbell = new Ledgerbell({ url, apiKey: KEY, retries: 1 });
+    expect(await failure(ledgerbell.listBanks())).toMatchObject({ status: 429, retryAfter: null });
+    expect(received).toHaveLength(2);
+  }, 20_000);
+});
+
+it('a refusal whose body is interrupted is followed by another attempt', async () => {
+  let count = 0;
+  const { url, received } = await start((_request, response) => {
+    count += 1;
+    if (count > 1)
+      return void response.writeHead(200, { 'Content-Type': 'application/json' }).end('{"banks":[]}');
+    response.writeHead(503, { 'Content-Length': '1000', 'Retry-After': '0' }).write('{');
+    setTimeout(() => response.destroy(), 20);
+  });
+  const slow: typeof fetch = async (...args) => {
+    const response = await fetch(...args);
+    await new Promise((resolve) => setTimeout(resolve, 200));
+    return response;
+  };
+  const { data } = await new Ledgerbell({ url, apiKey: KEY, fetch: slow }).listBanks();
+  expect(data).toEqual({ banks: [] });
+  expect(received).toHaveLength(2);
+});
