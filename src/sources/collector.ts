@@ -6,7 +6,7 @@ import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
 import type { Log } from '../platform/log.ts';
 import { type Span, type Tracing, toSpanError } from '../platform/tracing/tracing.ts';
 import type { ClaimedSource } from './claimed-source.ts';
-import { type Connector, type OfferedFile, SourceError } from './connector.ts';
+import { type Connector, FileError, type OfferedFile, SourceError } from './connector.ts';
 import { type ConnectorKind, KINDS, kindOf } from './connectors/kinds.ts';
 import { finishRun, type RunEnd } from './finish-run.ts';
 import { addFailure, markEndedFiles, type RunTally } from './mark-files.ts';
@@ -116,6 +116,10 @@ export function createCollector(options: CollectorOptions): Collector {
           // A file that cannot be read must not hold up the others. But a file with a cursor must not be skipped, because the cursor
           // would then pass it for good.
           if (!(error instanceof SourceError) || file.cursor !== undefined || signal.aborted) throw error;
+          if (error instanceof FileError) {
+            addFailure(tally, file.name, error.message);
+            continue;
+          }
           unreadable.push(error);
           if (unreadable.length >= MAX_UNREADABLE) break;
         }

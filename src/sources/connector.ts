@@ -36,5 +36,10 @@ export interface Connector {
 
 /** The error of a source, in one sentence for its owner. The sentence contains no secret and no internal address. */
 export class SourceError extends Error {
-  override readonly name = 'SourceError';
+  override readonly name: string = 'SourceError';
+}
+
+/** An error of one file. It says nothing about the other files of the source. The sentence follows the file's name and a colon. */
+export class FileError extends SourceError {
+  override readonly name = 'FileError';
 }

@@ -1,5 +1,7 @@
+import { execFile } from 'node:child_process';
 import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
+import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
 import { mt940 } from '../imports/statement-files.ts';
 import { until } from '../support/until.ts';
@@ -40,6 +42,31 @@ describe('a run of a folder source', () => {
       const { body } = await customer.call('GET', `/v1/imports/${importId}`);
       expect(body.import.source_id).toBe(Number(id));
     }
+  });
+
+  it('names files that cannot be moved, and collects the others', async ({ skip }) => {
+    const setAttribute = async (flag: '+i' | '-i', path: string) =>
+      promisify(execFile)('chattr', [flag, path]);
+    const customer = await newCustomer();
+    const id = await customer.createSource();
+    const names = ['a.sta', 'b.sta', 'c.sta', 'd.sta'];
+    for (const name of names) await customer.drop(name, mt940(MARCH));
+    const inInbox = (name: string) => join(customer.root, 'inbox', name);
+    try {
+      // Only root may do this, and only on some file systems.
+      for (const name of names) await setAttribute('+i', inInbox(name)).catch(() => skip());
+      await customer.drop('good.sta', mt940(APRIL));
+      const run = await customer.run(id);
+      expect(run).toMatchObject({
+        status: 'done',
+        error: 'a.sta: It cannot be moved: give the user of the service access to it. 3 more files failed.',
+      });
+      expect(await customer.list('inbox/done')).toEqual(['good.sta']);
+      expect(await customer.source(id)).toMatchObject({ consecutive_failures: 0 });
+    } finally {
+      for (const name of names) await setAttribute('-i', inInbox(name)).catch(() => {});
+    }
+    expect(await customer.run(id)).toMatchObject({ status: 'done', files: 4 });
   });
 
   it('stores nothing twice when the same file arrives twice, and keeps both files', async () => {

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { constants } from 'node:fs';
 import {
+  access,
   type FileHandle,
   lstat,
   mkdir,
@@ -13,7 +14,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { basename, dirname, extname, join, sep } from 'node:path';
-import { type FileOutcome, SourceError } from '../connector.ts';
+import { FileError, type FileOutcome, SourceError } from '../connector.ts';
 import { codeOf } from './connection-errors.ts';
 import { isUnfinished } from './file-names.ts';
 import { FOLDERS } from './settings.ts';
@@ -32,9 +33,13 @@ interface FoundFile {
 /** A file that was taken: `processing/TOKEN/NAME`. */
 export interface TakenFile {
   name: string;
-  token: string;
+  /** The token, and the file's state when it was taken. */
+  version: string;
   path: string;
 }
+
+const stateOf = ({ size, mtimeMs }: { size: number; mtimeMs: number }) => `${size} ${mtimeMs}`;
+const TOKEN_LENGTH = 16;
 
 /** Finds the files in a folder, the oldest first. Ignores everything that is not a regular file, such as folders and symbolic links. */
 export async function look(folder: string): Promise<FoundFile[]> {
@@ -43,7 +48,7 @@ export async function look(folder: string): Promise<FoundFile[]> {
     if (isUnfinished(name)) continue;
     const stats = await statOf(join(folder, name));
     if (stats === null) continue;
-    found.push({ name, state: `${stats.size} ${stats.mtimeMs}`, changedAt: stats.mtimeMs });
+    found.push({ name, state: stateOf(stats), changedAt: stats.mtimeMs });
   }
   return found.toSorted((a, b) => a.changedAt - b.changedAt || (a.name < b.name ? -1 : 1));
 }
@@ -62,6 +67,7 @@ async function statOf(path: string) {
 /**
  * Takes a file by renaming it. This is atomic, so two runs never take the same file.
  * @returns null when it is not there any more.
+ * @throws {FileError} when this file cannot be moved, and others can.
  */
 export async function takeFile(
   { inbox, processing }: SourceFolders,
@@ -73,12 +79,17 @@ export async function takeFile(
   const path = join(folder, name);
   try {
     await rename(join(inbox, name), path);
-    return { name, token, path };
   } catch (error) {
     await rmdir(folder);
     if (codeOf(error) === 'ENOENT') return null;
-    throw error;
+    const isOfFolder = await access(inbox, constants.W_OK).then(
+      () => false,
+      () => true,
+    );
+    throw isOfFolder ? error : fileError(error, 'moved');
   }
+  const stats = await statOf(path);
+  return stats === null ? null : { name, version: `${token} ${stateOf(stats)}`, path };
 }
 
 /** Finds the files that earlier runs have taken but not marked, the oldest first. Removes empty folders. */
@@ -96,7 +107,8 @@ export async function findTaken({ processing }: SourceFolders): Promise<TakenFil
     }
     const path = join(folder, name);
     const stats = await statOf(path);
-    if (stats !== null) found.push({ name, token, path, changedAt: stats.mtimeMs });
+    if (stats !== null)
+      found.push({ name, version: `${token} ${stateOf(stats)}`, path, changedAt: stats.mtimeMs });
   }
   return found.toSorted((a, b) => a.changedAt - b.changedAt || (a.name < b.name ? -1 : 1));
 }
@@ -106,13 +118,16 @@ const READ_SIZE = 256 * 1024;
 /** Yields the bytes of a file. @throws {SourceError} when the file was replaced with something else. */
 export async function* readTaken({ name, path }: TakenFile, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   // Without O_NONBLOCK, opening a pipe that nobody writes to would never end.
-  const handle = await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
+  const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
+  const handle = await open(path, flags).catch((error: unknown) => {
+    throw fileError(error, 'read');
+  });
   try {
     const stats = await handle.stat();
     // A folder on the way may have been replaced by a link.
     const expected = join(await realpath(dirname(dirname(path))), basename(dirname(path)), name);
     if (!stats.isFile() || (await realpath(path)) !== expected || (await lstat(path)).ino !== stats.ino)
-      throw new SourceError(`${name} was replaced while it was collected.`);
+      throw new FileError('It was replaced while it was collected.');
     for (;;) {
       // Not a stream, because the error of a stream that is created with an aborted signal would end the process.
       signal.throwIfAborted();
@@ -212,7 +227,6 @@ const REASONS: Readonly<Record<string, string>> = {
   ENOTDIR: 'A part of its path is a file, and must be a folder.',
   ENOENT: 'It was removed or renamed during the run.',
   EXDEV: 'Its folders processing, done and failed must be on the same file system as itself.',
-  ELOOP: 'It has a symbolic link in place of a file.',
 };
 
 /** An error of the operating system, for the owner of the source. @param path of the folder; '' for the customer's own. */
@@ -224,6 +238,20 @@ export function folderError(error: unknown, path: string): Error {
   return new SourceError(`${which} cannot be used. ${REASONS[code] ?? `The operating system says ${code}.`}`);
 }
 
+/** An error of one file. @param what could not be done with it: `read` or `moved`. */
+function fileError(error: unknown, what: 'read' | 'moved'): Error {
+  const code = codeOf(error);
+  if (!/^E[A-Z]+$/.test(code) || ['EROFS', 'ENOSPC', 'EXDEV', 'EIO', 'EMFILE', 'ENFILE'].includes(code))
+    return error as Error;
+  if (code === 'ELOOP') return new FileError('There is a symbolic link in its place.');
+  const isDenied = code === 'EACCES' || code === 'EPERM';
+  return new FileError(
+    isDenied
+      ? `It cannot be ${what}: give the user of the service access to it.`
+      : `It cannot be ${what} (${code}).`,
+  );
+}
+
 /** The longest name that file systems accept, in bytes. */
 const MAX_NAME = 255;
 
@@ -231,16 +259,18 @@ const REASON_SUFFIX = '.error.txt';
 
 /**
  * Moves a taken file to `done/` or `failed/`. In `failed/`, the reason is written beside it. May be repeated, because a file that was
- * already moved stays where it is.
+ * already moved stays where it is. So does a file that has changed since it was taken: the next run collects it again.
  */
 export async function markFile(
   folders: SourceFolders,
-  { name, token }: { name: string; token: string },
+  { name, version }: { name: string; version: string },
   outcome: FileOutcome,
 ): Promise<void> {
+  const token = version.slice(0, TOKEN_LENGTH);
   const folder = join(folders.processing, token);
   const path = join(folder, name);
-  if (!(await exists(path))) return;
+  const stats = await statOf(path);
+  if (stats === null || `${token} ${stateOf(stats)}` !== version) return;
   const target = folders[outcome.status];
   const free = (await exists(join(target, name))) ? addToName(name, `-${token}`) : name;
   // The reason is written first, so that no file is in failed/ without a reason.

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Connector, type OfferedFile, SourceError } from '../connector.ts';
+import { type Connector, FileError, type OfferedFile, SourceError } from '../connector.ts';
 import {
   findTaken,
   folderError,
@@ -63,7 +63,7 @@ export function createFolderConnector({
 
   const offer = (file: TakenFile): OfferedFile => ({
     name: file.name,
-    version: file.token,
+    version: file.version,
     format: 'auto',
     async *open(signal) {
       try {
@@ -74,9 +74,21 @@ export function createFolderConnector({
     },
   });
 
+  const offerFailing = (name: string, state: string, error: FileError): OfferedFile => ({
+    name,
+    version: state,
+    format: 'auto',
+    // biome-ignore lint/correctness/useYield: there is nothing to read.
+    async *open() {
+      throw error;
+    },
+  });
+
   async function* takeNew(folders: SourceFolders, signal: AbortSignal): AsyncGenerator<OfferedFile> {
     const until = now() + patience.total;
     let before: ReadonlyMap<string, string> = new Map();
+    /** Files that cannot be moved. */
+    const stuck = new Set<string>();
     for (;;) {
       const found = await explained(look(folders.inbox));
       const complete = found.filter(({ name, state, changedAt }) => {
@@ -84,9 +96,14 @@ export function createFolderConnector({
         // The clock of a file server may be ahead of ours.
         return before.get(name) === state && (age >= patience.quiet || age < 0);
       });
-      for (const { name } of complete) {
-        const taken = await explained(takeFile(folders, name));
-        if (taken !== null) yield offer(taken);
+      for (const { name, state } of complete) {
+        if (stuck.has(name)) continue;
+        const taken = await explained(takeFile(folders, name)).catch((error: unknown) => {
+          if (!(error instanceof FileError)) throw error;
+          stuck.add(name);
+          return offerFailing(name, state, error);
+        });
+        if (taken !== null) yield 'open' in taken ? taken : offer(taken);
       }
       if (complete.length === found.length || now() >= until) return;
       before = new Map(found.map(({ name, state }) => [name, state]));
@@ -101,7 +118,7 @@ export function createFolderConnector({
       yield* takeNew(folders, signal);
     },
     async mark(file, outcome) {
-      await explained(markFile(await open(), { name: file.name, token: file.version }, outcome));
+      await explained(markFile(await open(), file, outcome));
     },
     async close() {
       await (await opened?.catch(() => null))?.close();

@@ -3,7 +3,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { pipeline, Readable, Transform } from 'node:stream';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
-import { SourceError } from '../connector.ts';
+import { FileError, SourceError } from '../connector.ts';
 import {
   brokenOffError,
   connectTimeoutError,
@@ -212,20 +212,20 @@ async function* readWithLimit(
 }
 
 const changed = (key: string) =>
-  new SourceError(`"${key}" changed while it was being read. The next run reads it again.`);
+  new FileError(`"${key}" changed while it was being read. The next run reads it again.`);
 
 /** Explains an error that concerns only this object. */
 function explainObject(error: unknown, key: string): SourceError | null {
   switch (error instanceof Error ? error.name : '') {
     case 'NoSuchKey':
     case 'NotFound':
-      return new SourceError(`"${key}" was removed before it was read.`);
+      return new FileError(`"${key}" was removed before it was read.`);
     case 'PreconditionFailed':
       return changed(key);
     case 'InvalidObjectState':
-      return new SourceError(`"${key}" is archived, and has to be restored before it can be read.`);
+      return new FileError(`"${key}" is archived, and has to be restored before it can be read.`);
     case 'AccessDenied':
-      return new SourceError(`The access key may not read "${key}". Give it the right s3:GetObject.`);
+      return new FileError(`The access key may not read "${key}". Give it the right s3:GetObject.`);
     default:
       return null;
   }

@@ -1,4 +1,4 @@
-import { type FileOutcome, SourceError } from '../connector.ts';
+import { FileError, type FileOutcome, SourceError } from '../connector.ts';
 import { numberedName } from './file-names.ts';
 import type { SftpSettings } from './settings.ts';
 import {
@@ -187,16 +187,16 @@ async function readPart(
 }
 
 const changed = (path: string) =>
-  new SourceError(`"${path}" changed while it was being read. The next run reads it again.`);
+  new FileError(`"${path}" changed while it was being read. The next run reads it again.`);
 
 function explainOpening(error: unknown, path: string): unknown {
   if (path.includes('\uFFFD')) {
-    return new SourceError(
+    return new FileError(
       `The name "${path}" is not UTF-8, so the file cannot be opened. Rename it on the server.`,
     );
   }
-  if (isMissing(error)) return new SourceError(`"${path}" was removed before it was read.`);
+  if (isMissing(error)) return new FileError(`"${path}" was removed before it was read.`);
   if (isDenied(error))
-    return new SourceError(`The user may not read "${path}". Give it the right on the server.`);
+    return new FileError(`The user may not read "${path}". Give it the right on the server.`);
   return error;
 }

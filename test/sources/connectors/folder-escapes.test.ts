@@ -67,7 +67,7 @@ describe('a folder source', () => {
       if (taken !== null)
         for await (const part of readTaken(taken, new AbortController().signal)) read.push(part);
       expect(Buffer.concat(read).toString()).toBe('one');
-      await markFile(folders, { name: 'one.sta', token: taken?.token ?? '' }, { status: 'done' });
+      await markFile(folders, { name: 'one.sta', version: taken?.version ?? '' }, { status: 'done' });
       await folders.close();
       expect(await readdir(outside)).toEqual(['one.sta']);
       expect(await readFile(join(outside, 'one.sta'), 'utf8')).toBe('theirs');

@@ -52,9 +52,7 @@ describe.skipIf(!hasOpenSsh)('an SFTP source', () => {
       await readText(file).catch((error: unknown) => problems.push(error));
     }
     expect(names).toHaveLength(2);
-    expect(problems).toMatchObject([
-      { name: 'SourceError', message: expect.stringContaining('is not UTF-8') },
-    ]);
+    expect(problems).toMatchObject([{ name: 'FileError', message: expect.stringContaining('is not UTF-8') }]);
   });
 
   it('ignores hidden, unfinished and non-matching files, and entries that are not files', async () => {
