@@ -12,7 +12,7 @@ import { finishRun, type RunEnd } from './finish-run.ts';
 import { addFailure, markEndedFiles, type RunTally } from './mark-files.ts';
 import { RUN_LIMITS, type RunLimits, untilAborted, watchRun } from './run-watch.ts';
 import { hasPendingFiles, isKnown, LeaseLostError, recordFile } from './source-files.ts';
-import { claimSource, RENEW_EVERY, renewLease, type SourceClock } from './source-lease.ts';
+import { claimSource, RENEW_EVERY, renewLease } from './source-lease.ts';
 import { RefusedFileError, RunInterruptedError, stageFile } from './stage-file.ts';
 
 /** How long a run waits for the imports of its files, so that it can mark most of its files itself. Milliseconds. */
@@ -36,7 +36,6 @@ interface CollectorOptions {
   queueImport: (queued: { importId: string; customerId: string }) => Promise<void>;
   log: Log;
   tracing?: Tracing | undefined;
-  clock?: SourceClock;
   limits?: RunLimits;
   kinds?: Readonly<Record<string, ConnectorKind>>;
 }
@@ -52,7 +51,7 @@ export interface Collector {
 
 export function createCollector(options: CollectorOptions): Collector {
   const { database, secrets, guard, folderOf, queueImport, log, tracing, kinds = KINDS } = options;
-  const { clock = { now: () => new Date(), random: Math.random }, limits = RUN_LIMITS } = options;
+  const { limits = RUN_LIMITS } = options;
 
   function connect(source: ClaimedSource): Connector {
     const { id, customerId, settings, credentials, accountId } = source;
@@ -67,7 +66,7 @@ export function createCollector(options: CollectorOptions): Collector {
   }
 
   async function run(sourceId: string, shutdown: AbortSignal): Promise<RunOutcome> {
-    const claim = await claimSource(database, sourceId, clock);
+    const claim = await claimSource(database, sourceId);
     if (claim.outcome !== 'claimed') return claim.outcome;
     const { source } = claim;
     const watch = watchRun({
@@ -82,7 +81,7 @@ export function createCollector(options: CollectorOptions): Collector {
         (error: unknown) => endOf(source, watch.signal.aborted ? watch.signal.reason : error),
       );
       if (end === 'lost') return 'lost';
-      await finishRun(database, source, end, clock);
+      await finishRun(database, source, end);
       return end.status;
     } finally {
       watch.stop();

@@ -4,7 +4,6 @@ import { countOf } from '../platform/counts.ts';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
 import type { ClaimedSource } from './claimed-source.ts';
 import type { RunTally } from './mark-files.ts';
-import type { SourceClock } from './source-lease.ts';
 import { backoff } from './source-schedule.ts';
 
 /**
@@ -31,7 +30,8 @@ const DONE = `
   WHERE id = ? AND run_id = ?`;
 
 const FAILED = `
-  UPDATE sources SET run_id = NULL, lease_until = NULL, error = ?, consecutive_failures = ?, next_run_at = IF(status = 'active', ?, NULL)
+  UPDATE sources SET run_id = NULL, lease_until = NULL, error = ?, consecutive_failures = ?, 
+    next_run_at = IF(status = 'active', NOW(6) + INTERVAL ? MICROSECOND, NULL)
   WHERE id = ? AND run_id = ?`;
 
 const INTERRUPTED = `
@@ -43,15 +43,10 @@ const OLDEST_KEPT = `SELECT id FROM source_runs WHERE source_id = ? ORDER BY id 
 const DELETE_OLDER = 'DELETE FROM source_runs WHERE source_id = ? AND id < ?';
 
 /** Ends a run, and shows its result in the accounts. Changes nothing if the source has another run now, or none. */
-export function finishRun(
-  database: DataSource,
-  source: ClaimedSource,
-  end: RunEnd,
-  clock: SourceClock,
-): Promise<void> {
+export function finishRun(database: DataSource, source: ClaimedSource, end: RunEnd): Promise<void> {
   const { id, runId } = source;
   return inTransaction(database, async (sql) => {
-    const [statement, values] = updateOf(source, end, clock);
+    const [statement, values] = updateOf(source, end);
     const { affectedRows } = await sql.query<WriteResult>(statement, values);
     if (affectedRows !== 1) return;
     const error = end.status === 'done' ? describeFailures(end.tally) : end.error.slice(0, 500);
@@ -67,14 +62,13 @@ export function finishRun(
 function updateOf(
   { id, runId, schedule, failures }: ClaimedSource,
   end: RunEnd,
-  { now, random }: SourceClock,
 ): [statement: string, values: unknown[]] {
   switch (end.status) {
     case 'done':
       return [DONE, [end.tally.failed > 0, describeFailures(end.tally), end.tally.done > 0, id, runId]];
     case 'failed': {
-      const next = new Date(now().getTime() + backoff(schedule, failures + 1, random));
-      return [FAILED, [end.error.slice(0, 500), failures + 1, next, id, runId]];
+      const wait = 1_000 * backoff(schedule, failures + 1, Math.random);
+      return [FAILED, [end.error.slice(0, 500), failures + 1, wait, id, runId]];
     }
     case 'interrupted':
       return [INTERRUPTED, [id, runId]];

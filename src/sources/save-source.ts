@@ -14,7 +14,8 @@ type SourceColumns = Record<string, unknown>;
 
 const INSERT = (columns: readonly string[]) =>
   `INSERT INTO sources (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
-const CREATED = 'SELECT created_at FROM sources WHERE id = ?';
+/** With MySQL's time, because the clocks of processes may differ. */
+const CREATED = 'SELECT created_at, NOW(6) AS now FROM sources WHERE id = ?';
 const COMPLETE = 'UPDATE sources SET credentials = ?, next_run_at = ? WHERE id = ?';
 
 const MOST_SOURCES = 1_000;
@@ -60,7 +61,7 @@ export function insertSource(
     await requireRoom(sql, customerId);
     const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), Object.values(columns));
     const id = String(insertId);
-    const createdAt = await readCreated(sql, id);
+    const { created_at: createdAt } = await readTimes(sql, id);
     await sql.query(COMPLETE, [seal(id), firstRun(schedule, createdAt), id]);
     await record(sql, id);
     return id;
@@ -71,10 +72,10 @@ export function insertSource(
 const firstRun = (schedule: SourceSchedule, now: Date): Date =>
   'cron' in schedule ? nextSlot(schedule, now, now) : now;
 
-async function readCreated(sql: Sql, id: string): Promise<Date> {
-  const [row] = await sql.query<{ created_at: Date }[]>(CREATED, [id]);
+async function readTimes(sql: Sql, id: string): Promise<{ created_at: Date; now: Date }> {
+  const [row] = await sql.query<{ created_at: Date; now: Date }[]>(CREATED, [id]);
   if (row === undefined) throw new Error(`source ${id} was not stored`);
-  return row.created_at;
+  return row;
 }
 
 /** A change of a source: its columns and its other effects. */
@@ -119,8 +120,8 @@ export async function updateSource(
       await revokeRun(sql, id, `The source was ${isActive ? 'changed' : 'paused'} during the run.`);
     if (!isActive) await sql.query(STOP, [id]);
     else if (isElsewhere || isResumed || isRescheduled) {
-      const now = new Date();
-      const next = isResumed ? firstRun(schedule, now) : nextSlot(schedule, await readCreated(sql, id), now);
+      const { created_at: createdAt, now } = await readTimes(sql, id);
+      const next = isResumed ? firstRun(schedule, now) : nextSlot(schedule, createdAt, now);
       await sql.query(RESTART, [isElsewhere ? now : next, id]);
     }
     await refreshAccounts(sql, [...accountsBefore, ...(await findSourceAccounts(sql, id))], false);

@@ -2,7 +2,7 @@ import type { Sql } from '../platform/database/transaction.ts';
 import type { Log } from '../platform/log.ts';
 import type { Queues } from '../platform/queues/queues.ts';
 import { LEASE_IS_HELD } from './claimed-source.ts';
-import { intervalOf, nextSlot, type SourceSchedule } from './source-schedule.ts';
+import { intervalOf, isTooFarAhead, nextSlot, type SourceSchedule } from './source-schedule.ts';
 
 /** Jobs of sources. A requested run adds a job. A job scheduler adds a job whenever the source is due. */
 
@@ -82,6 +82,20 @@ const DUE = `
         SELECT f.source_id FROM source_files f JOIN imports i ON i.id = f.import_id
         WHERE f.outcome = 'pending' AND i.status IN ('done', 'failed'))))))`;
 
+/** Sources that wait for longer than a failing source can. */
+const FAR_AHEAD = `
+  SELECT id, schedule, created_at AS start, next_run_at AS next, NOW(6) AS now FROM sources
+  WHERE status = 'active' AND next_run_at > NOW(6) + INTERVAL 7 HOUR`;
+const MAKE_DUE = 'UPDATE sources SET next_run_at = NOW(6) WHERE id IN (?) AND next_run_at > NOW(6)';
+
+/** Makes sources due whose time was set before the clock was set back. */
+async function healClock(sql: Sql): Promise<void> {
+  const far =
+    await sql.query<{ id: string; schedule: string; start: Date; next: Date; now: Date }[]>(FAR_AHEAD);
+  const wrong = far.filter(({ schedule, ...moments }) => isTooFarAhead(JSON.parse(schedule), moments));
+  if (wrong.length > 0) await sql.query(MAKE_DUE, [wrong.map(({ id }) => id)]);
+}
+
 /**
  * Queues sources that are due and have no run. If a source is overdue, its scheduler was lost, for example because Redis was emptied, or
  * follows an old schedule. Such a scheduler is made again.
@@ -96,6 +110,7 @@ export async function reconcileSources({
   queues: Queues;
   log: Log;
 }): Promise<number> {
+  await healClock(database);
   const due =
     await database.query<
       { id: string; schedule: string; createdAt: Date; isOverdue: number | string | null }[]

@@ -12,11 +12,6 @@ type Claim =
   | { outcome: 'claimed'; source: ClaimedSource }
   | { outcome: 'not due' | 'in progress' | 'inactive' };
 
-export interface SourceClock {
-  now: () => Date;
-  random: () => number;
-}
-
 /** How often the lease is renewed. */
 export const RENEW_EVERY = 4_000;
 
@@ -46,6 +41,8 @@ interface LeaseRow {
   is_requested: number;
   run_id: string | null;
   created_at: Date;
+  /** MySQL's time. The clocks of processes may differ. */
+  now: Date;
   next_run_at: Date | null;
   is_leased: number | string | null;
   is_due: number | string | null;
@@ -54,7 +51,8 @@ interface LeaseRow {
 /** The tolerance allows for different clocks. Without it, a job that comes a little early would be lost. */
 const READ = `
   SELECT id, customer_id, kind, settings, credentials, schedule, account_id, format, profile, create_accounts, force_account,
-    status, revision, position, consecutive_failures, is_requested, run_id, created_at, next_run_at, ${LEASE_IS_HELD} AS is_leased,
+    status, revision, position, consecutive_failures, is_requested, run_id, created_at, NOW(6) AS now, next_run_at,
+    ${LEASE_IS_HELD} AS is_leased,
     (next_run_at <= NOW(6) + INTERVAL 5 SECOND) AS is_due
   FROM sources s WHERE id = ? FOR UPDATE`;
 
@@ -64,7 +62,8 @@ const ABANDON_RUN = `
 const FILES_OF_RUN = 'SELECT files FROM source_runs WHERE id = ?';
 
 const WAIT = `
-  UPDATE sources SET run_id = NULL, lease_until = NULL, is_requested = 0, consecutive_failures = ?, next_run_at = ?, error = ?
+  UPDATE sources SET run_id = NULL, lease_until = NULL, is_requested = 0, consecutive_failures = ?,
+    next_run_at = IF(status = 'active', NOW(6) + INTERVAL ? MICROSECOND, NULL), error = ?
   WHERE id = ?`;
 
 const ADD_RUN = 'INSERT INTO source_runs (source_id, customer_id) VALUES (?, ?)';
@@ -80,7 +79,7 @@ const CRASHED = 'The process that ran it ended before the run did.';
  * Begins a run of a source that is due or has a requested run, or whose last run lost its process, or that has files to mark and is not
  * failing.
  */
-export function claimSource(database: DataSource, id: string, clock: SourceClock): Promise<Claim> {
+export function claimSource(database: DataSource, id: string): Promise<Claim> {
   return inTransaction(database, async (sql) => {
     const [row] = await sql.query<LeaseRow[]>(READ, [id]);
     if (row === undefined || row.status === 'deleted') return { outcome: 'inactive' };
@@ -96,31 +95,29 @@ export function claimSource(database: DataSource, id: string, clock: SourceClock
       const [run] = await sql.query<{ files: number }[]>(FILES_OF_RUN, [row.run_id]);
       // If the crashed run has collected files, the next run has less to do and need not wait.
       row.consecutive_failures = run !== undefined && run.files > 0 ? 0 : row.consecutive_failures + 1;
-      if (row.consecutive_failures > MAX_CRASHES && !isRequested)
-        return await waitAfterCrash(sql, row, clock);
+      if (row.consecutive_failures > MAX_CRASHES && !isRequested) return await waitAfterCrash(sql, row);
     }
-    const source = await beginRun(sql, row, clock);
+    const source = await beginRun(sql, row);
     if (isAbandoned)
       await reportFailingSource(sql, id, { failures: row.consecutive_failures, error: CRASHED });
     return { outcome: 'claimed', source };
   });
 }
 
-async function waitAfterCrash(sql: Sql, row: LeaseRow, { now, random }: SourceClock): Promise<Claim> {
-  const { id, consecutive_failures: failures, status } = row;
-  const wait = backoff(JSON.parse(row.schedule), failures, random);
-  const next = status === 'active' ? new Date(now().getTime() + wait) : null;
-  await sql.query(WAIT, [failures, next, CRASHED, id]);
+async function waitAfterCrash(sql: Sql, row: LeaseRow): Promise<Claim> {
+  const { id, consecutive_failures: failures } = row;
+  const wait = backoff(JSON.parse(row.schedule), failures, Math.random);
+  await sql.query(WAIT, [failures, 1_000 * wait, CRASHED, id]);
   return { outcome: 'not due' };
 }
 
-async function beginRun(sql: Sql, row: LeaseRow, { now }: SourceClock): Promise<ClaimedSource> {
-  const { id, customer_id: customerId, created_at: createdAt } = row;
+async function beginRun(sql: Sql, row: LeaseRow): Promise<ClaimedSource> {
+  const { id, customer_id: customerId, created_at: createdAt, now } = row;
   const schedule: SourceSchedule = JSON.parse(row.schedule);
   const { insertId } = await sql.query<WriteResult>(ADD_RUN, [id, customerId]);
   // A run that comes a little early counts as the run of its slot. The slot must not be due again when the run ends.
   const slot = Number(row.is_due) === 1 ? (row.next_run_at?.getTime() ?? 0) : 0;
-  const next = nextSlot(schedule, createdAt, new Date(Math.max(now().getTime(), slot)));
+  const next = nextSlot(schedule, createdAt, new Date(Math.max(now.getTime(), slot)));
   await sql.query(TAKE, [insertId, row.consecutive_failures, next, id]);
   return {
     id,

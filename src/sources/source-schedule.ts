@@ -56,6 +56,18 @@ export function nextSlot(schedule: SourceSchedule, start: Date, after: Date): Da
   return new Date(start.getTime() + (passed + 1) * interval);
 }
 
+/**
+ * Says whether a moment is further ahead than a source can wait. It was then set before the clock was set back.
+ * @param start the moment from which intervals are counted.
+ */
+export function isTooFarAhead(
+  schedule: SourceSchedule,
+  { start, now, next }: { start: Date; now: Date; next: Date },
+): boolean {
+  const longestBackoff = now.getTime() + 1.2 * LONGEST_BACKOFF;
+  return next.getTime() > Math.max(longestBackoff, nextSlot(schedule, start, now).getTime()) + MINUTE;
+}
+
 /** Milliseconds. @throws {Error} when the schedule is not valid. */
 export function intervalOf({ every }: { every: string }): number {
   const interval = parseInterval(every);

@@ -1,8 +1,9 @@
 import { mkdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
-import { describe, expect, it } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { prefixOf, QUEUES } from '../../src/platform/queues/queues.ts';
 import { reconcileSources } from '../../src/sources/source-jobs.ts';
+import { claimSource } from '../../src/sources/source-lease.ts';
 import { mt940 } from '../imports/statement-files.ts';
 import { until } from '../support/until.ts';
 import { createFolderCustomer, useFolderService } from './folder-source.ts';
@@ -100,6 +101,40 @@ describe('the reconciler of sources', () => {
     expect(await reconcileSources(service.runtime)).toBeGreaterThanOrEqual(1);
     await until('another run', async () => (await customer.runs(id))[0]?.status === 'done');
   });
+});
+
+it('a source whose time was set before the clock was set back is due, and one with a rare schedule is not', async () => {
+  const customer = await createFolderCustomer(service, sourcesDir);
+  const [often, rare] = [
+    await customer.createSource({ schedule: { every: '15m' } }),
+    await customer.createSource({ settings: { path: 'rare' } }),
+  ];
+  await until('the first run', async () => (await customer.runs(often)).length === 1);
+  const rarely = (await customer.source(rare)).next_run_at;
+  await service.runtime.database.query(
+    'UPDATE sources SET next_run_at = NOW(6) + INTERVAL 2 DAY WHERE id = ?',
+    [often],
+  );
+  await until('another run', async () => {
+    await reconcileSources(service.runtime);
+    return (await customer.runs(often)).length === 2;
+  });
+  expect((await customer.source(rare)).next_run_at).toBe(rarely);
+});
+
+it('a source follows the time of MySQL, not that of the process', async () => {
+  const customer = await createFolderCustomer(service, sourcesDir);
+  const id = await customer.createSource({ schedule: { every: '15m' } });
+  await until('the first run', async () => (await customer.runs(id))[0]?.status === 'done');
+  await service.runtime.database.query('UPDATE sources SET next_run_at = NOW(6) WHERE id = ?', [id]);
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * 24 * 3_600_000 });
+  try {
+    expect(await claimSource(service.runtime.database, id)).toMatchObject({ outcome: 'claimed' });
+  } finally {
+    vi.useRealTimers();
+  }
+  const { next_run_at } = await customer.source(id);
+  expect(Date.parse(next_run_at) - Date.now()).toBeLessThanOrEqual(900_000);
 });
 
 it('a failing source backs off, and a healthy source beside it is collected on time', async () => {
