@@ -94,11 +94,8 @@ async function start(
 
 /** On SIGHUP, all processes are replaced. They get the current configuration, for example a password or key that has changed in its file. */
 function restartOnHangUp(service: SupervisedService, { processes }: RunOptions, announce: Announce): void {
-  let restarting = false;
   let config = readConfig(undefined, { processes });
-  process.on('SIGHUP', async () => {
-    if (restarting) return;
-    restarting = true;
+  const restart = async () => {
     announce('SIGHUP: restarting the processes one by one …');
     try {
       const next = readConfig(undefined, { processes });
@@ -116,7 +113,19 @@ function restartOnHangUp(service: SupervisedService, { processes }: RunOptions, 
     } catch (error) {
       announce(`${explain(error, 'cannot restart its processes')} The running processes stay as they are.`);
     }
-    restarting = false;
+  };
+  let running = false;
+  /** Files may have changed after the running restart has read them. */
+  let isAskedAgain = false;
+  process.on('SIGHUP', async () => {
+    isAskedAgain = true;
+    if (running) return;
+    running = true;
+    while (isAskedAgain) {
+      isAskedAgain = false;
+      await restart();
+    }
+    running = false;
   });
 }
 

@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { findRecorded, type OperationalEvent, recordEvent } from '../deliveries/events/operational-event.ts';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
 import { eachAlone } from '../platform/each-alone.ts';
-import { readCompleteness, readLateAt, viewPeriod } from './find-statements.ts';
+import { readCompleteness, readLateAt, TooManyStatementsError, viewPeriod } from './find-statements.ts';
 import { isWrong } from './statement-chain.ts';
 
 /** Reports gaps and contradictions between the statements of an account, and late statements. Reports each only once. */
@@ -57,7 +57,12 @@ export async function checkStatements(database: DataSource): Promise<number> {
 async function checkAccount(sql: Sql, account: CheckedAccount): Promise<void> {
   const { id, customer_id: customerId, now } = account;
   const about = { customer_id: Number(customerId), account_id: Number(id) };
-  const { status, periods } = await readCompleteness(sql, id);
+  const { status, periods } = await readCompleteness(sql, id).catch(
+    (error: unknown): Awaited<ReturnType<typeof readCompleteness>> => {
+      if (error instanceof TooManyStatementsError) return { status: 'unknown', periods: [] };
+      throw error;
+    },
+  );
   const lateAt = await readLateAt(sql, account);
   const isLate = lateAt !== null && lateAt <= now;
   await sql.query(FINISH, [status, isLate ? lateAt : null, isLate ? null : lateAt, id]);

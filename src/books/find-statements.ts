@@ -216,8 +216,11 @@ async function readRepeated(sql: Sql, accountId: string, statements: ChainStatem
   for (const it of statements) it.repeated = repeated.get(it.id) ?? it.repeated;
 }
 
+/** The statements of an account are not compared, now or later. */
+export class TooManyStatementsError extends Problem {}
+
 const tooMany = (most: number, what: string) =>
-  new Problem(
+  new TooManyStatementsError(
     'overloaded',
     `The account has more than ${formatCount(most)} ${what} to compare. They are not compared.`,
   );

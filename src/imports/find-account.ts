@@ -60,9 +60,13 @@ export function createAccountFinder(options: AccountOptions): FindAccount {
     const named = accountsNamed(accounts, reference);
     if (options.accountId !== null) return givenAccount(accounts, named, reference, options);
     const [first] = named;
-    const found = named.find((account) => isInCurrency(account, reference));
+    // Accounts of several currencies may have one IBAN or number.
+    const possible = named.filter((account) => isInCurrency(account, reference));
+    const found =
+      possible.find(({ currency }) => currency === reference.currency) ??
+      (possible.length === 1 ? possible[0] : undefined);
     if (found !== undefined) return found;
-    // Accounts of several currencies may have one IBAN.
+    if (possible.length > 1) return { problem: `${SEVERAL}: ${ADVICE.account}` };
     if (!options.createAccounts)
       return first === undefined ? unknown(reference) : checkCurrency(first, reference);
     const created = await create(reference, options);
@@ -70,6 +74,9 @@ export function createAccountFinder(options: AccountOptions): FindAccount {
     return created;
   };
 }
+
+const SEVERAL =
+  'the statement does not say its currency, and you have accounts of several currencies with its number';
 
 /** The accounts that the API key of an import can see, and the `removals` at which they were read; see RemovedTime. */
 export const readAccountsOfImport = (sql: Sql, importId: string) =>

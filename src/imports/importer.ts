@@ -11,6 +11,7 @@ import { UnreadableFileError } from '../statements/unreadable.ts';
 import { type ChunkSize, createChunkSize, cutIntoChunks } from './chunks.ts';
 import { failUnreadable, giveUp, MAX_CRASHES } from './fail-import.ts';
 import { createAccountFinder, readAccountsOfImport } from './find-account.ts';
+import { TooMuchToCompareError } from './identity/decide-safely.ts';
 import { KnownDaysError, OutdatedIdentitiesError } from './identity/entry.ts';
 import { createFileEntries } from './identity/file-entries.ts';
 import { createChunkIdentifier } from './identity/identify-chunk.ts';
@@ -181,6 +182,8 @@ export function createImporter(options: {
   /** @throws the error, unless it ends the import. */
   async function endFailed({ id: importId, format }: Unfinished, error: unknown): Promise<ImportOutcome> {
     if (error instanceof ImportTakenOverError) return 'nothing to do';
+    // Other files are being compared. The import stays queued, and is tried again.
+    if (error instanceof TooMuchToCompareError && error.isTemporary) throw error;
     if (error instanceof UnreadableFileError) {
       await failUnreadable(database, importId, error.message);
       metrics?.ended(format, 'unreadable');

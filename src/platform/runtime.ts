@@ -176,12 +176,12 @@ function logHosts(database: DataSource, log: Log): void {
   onHostsChange(database, (report, before) => {
     const { primary, others, conflicting } = report;
     logProblems(report, findHostProblems(before));
-    if (primary === null && conflicting.length === 0)
+    if (primary === null && conflicting.length === 0 && before.primary !== null)
       log.error(
         { others },
         'no host in DATABASE_URL may be written; the hosts are checked several times a second',
       );
-    else if (primary !== before.primary)
+    else if (primary !== null && primary !== before.primary)
       log.warn({ primary, others }, 'another host in DATABASE_URL takes the writes now');
   });
 }

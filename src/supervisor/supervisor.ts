@@ -73,12 +73,16 @@ export async function startSupervised(
         migrations: 'expect',
         startTimeout: RESTART_PATIENCE,
       });
-      const isWhole = await group.restart(changed);
-      ops.use(runtime);
-      await before.heartbeat.stop();
-      heartbeat = await beat();
-      await before.runtime.close();
-      return isWhole;
+      try {
+        const isWhole = await group.restart(changed);
+        if (signal?.aborted) return false;
+        ops.use(runtime);
+        await before.heartbeat.stop();
+        heartbeat = await beat();
+        return isWhole;
+      } finally {
+        await before.runtime.close();
+      }
     }
     return { url: group.url(), opsUrl: ops.url, runtime, failed: group.failed, restart, stop };
   } catch (error) {

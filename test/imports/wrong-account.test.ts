@@ -176,3 +176,21 @@ it('force_account without account_id is refused', async () => {
     body: { errors: [{ path: 'force_account', message: 'needs account_id' }] },
   });
 });
+
+it('a BAI2 file that says no currency goes to the account in US dollars, or to none of several', async () => {
+  const { key, send } = await newCustomer();
+  const create = (currency: string, number: string) => createAccount(service, key, { currency, number });
+  await create('EUR', '12345678');
+  const dollars = await create('USD', '12345678');
+  await create('EUR', '87654321');
+  await create('CHF', '87654321');
+  const rowsOf = async (number: string) => (await send(FILES.bai2?.(number, '') ?? '', 'dry_run=true')).body;
+  expect((await rowsOf('12345678')).statements).toMatchObject([{ account_id: Number(dollars.id) }]);
+  expect((await rowsOf('87654321')).errors).toMatchObject([
+    {
+      message: expect.stringContaining(
+        'the statement does not say its currency, and you have accounts of several currencies with its number',
+      ),
+    },
+  ]);
+});

@@ -27,7 +27,7 @@ const MEMORY_LIMIT = 1_024;
 /** Final statements of an account that share a day. Interim reports do not count, because some banks send one each minute. */
 const MOST_FINAL_OF_DAY = 1_000;
 
-/** Nothing of the file is wrong, but it would take too long to decide which of its rows are known. No row of it is stored for that. */
+/** Nothing of the file is wrong, but it would take too long to decide which of its rows are known. Rows that are not decided are not stored. */
 export class TooMuchToCompareError extends UnreadableFileError {
   override name = 'TooMuchToCompareError';
 

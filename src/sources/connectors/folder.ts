@@ -61,15 +61,29 @@ export function createFolderConnector({
     }
   };
 
+  /** Who uses the folders. A run that was stopped may still be waiting for the file system when the connector is closed. */
+  let users = 0;
+  let isClosed = false;
+  async function closeUnused(): Promise<void> {
+    if (isClosed && users === 0) await (await opened?.catch(() => null))?.close();
+  }
+  async function leave(): Promise<void> {
+    users -= 1;
+    await closeUnused();
+  }
+
   const offer = (file: TakenFile): OfferedFile => ({
     name: file.name,
     version: file.version,
     format: 'auto',
     async *open(signal) {
+      users += 1;
       try {
         yield* readTaken(file, signal);
       } catch (error) {
         throw signal.aborted ? error : folderError(error, path);
+      } finally {
+        await leave();
       }
     },
   });
@@ -97,6 +111,7 @@ export function createFolderConnector({
         return before.get(name) === state && (age >= patience.quiet || age < 0);
       });
       for (const { name, state } of complete) {
+        signal.throwIfAborted();
         if (stuck.has(name)) continue;
         const taken = await explained(takeFile(folders, name)).catch((error: unknown) => {
           if (!(error instanceof FileError)) throw error;
@@ -113,15 +128,26 @@ export function createFolderConnector({
 
   return {
     async *files(_, signal) {
-      const folders = await open();
-      for (const taken of await explained(findTaken(folders))) yield offer(taken);
-      yield* takeNew(folders, signal);
+      users += 1;
+      try {
+        const folders = await open();
+        for (const taken of await explained(findTaken(folders))) yield offer(taken);
+        yield* takeNew(folders, signal);
+      } finally {
+        await leave();
+      }
     },
     async mark(file, outcome) {
-      await explained(markFile(await open(), file, outcome));
+      users += 1;
+      try {
+        await explained(markFile(await open(), file, outcome));
+      } finally {
+        await leave();
+      }
     },
     async close() {
-      await (await opened?.catch(() => null))?.close();
+      isClosed = true;
+      await closeUnused();
     },
   };
 }

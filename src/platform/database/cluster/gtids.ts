@@ -1,4 +1,4 @@
-import { type Ask, ER_UNKNOWN_SYSTEM_VARIABLE } from './host-state.ts';
+import type { Ask } from './host-state.ts';
 
 /**
  * Which transactions a host has, by their GTIDs. Tells of two hosts that both take writes whether one has everything that the other
@@ -12,8 +12,8 @@ export type Gtids =
 
 /** All servers know the first column, and each ignores the other's comment. */
 const READ = `
-  SELECT 1
-    /*!80000 , @@GLOBAL.gtid_executed AS executed */
+  SELECT @@GLOBAL.log_bin AS log_bin
+    /*!80000 , @@GLOBAL.gtid_mode AS mode, @@GLOBAL.gtid_executed AS executed */
     /*M!100100 , @@GLOBAL.gtid_binlog_state AS binlog, @@GLOBAL.gtid_slave_pos AS applied */`;
 
 /**
@@ -21,9 +21,19 @@ const READ = `
  * @returns null if the host keeps none: without GTIDs or without a binary log.
  */
 export async function readGtids(ask: Ask): Promise<Gtids | null> {
-  const [row] = await ask<{ executed?: string; binlog?: string; applied?: string }>(READ);
+  const [row] = await ask<{
+    log_bin: string | number;
+    mode?: string;
+    executed?: string;
+    binlog?: string;
+    applied?: string;
+  }>(READ);
+  // Without a binary log, a host counts what it has applied, and not what it has written itself.
+  if (Number(row?.log_bin) !== 1) return null;
   if (row?.executed !== undefined)
-    return row.executed === '' ? null : { server: 'mysql', executed: row.executed.replaceAll(/\s/g, '') };
+    return row.executed === '' || row.mode !== 'ON'
+      ? null
+      : { server: 'mysql', executed: row.executed.replaceAll(/\s/g, '') };
   const last = parseMariadb(`${row?.binlog ?? ''},${row?.applied ?? ''}`);
   return last.size === 0 ? null : { server: 'mariadb', last };
 }
@@ -43,13 +53,7 @@ export function parseMariadb(list: string): Map<string, bigint> {
 export async function containsGtids(ask: Ask, gtids: Gtids): Promise<boolean> {
   if (gtids.server === 'mysql') {
     const statement = `SELECT GTID_SUBSET('${gtids.executed}', @@GLOBAL.gtid_executed) AS contains`;
-    // MariaDB has no such function, and no transactions of MySQL.
-    const [row] = await ask<{ contains: string | number | null }>(statement).catch(
-      (error: NodeJS.ErrnoException) => {
-        if (Number(error.errno) === ER_UNKNOWN_SYSTEM_VARIABLE) return [];
-        throw error;
-      },
-    );
+    const [row] = await ask<{ contains: string | number | null }>(statement);
     return Number(row?.contains) === 1;
   }
   const own = await readGtids(ask);

@@ -93,15 +93,21 @@ export function followPrimary(
     if (stopping.signal.aborted) return;
     const own = current === null ? undefined : states[current];
     // A change of the primary cuts all connections, so one late answer is not enough.
-    isLate = own?.kind === 'silent' && own.isLate && !isLate;
+    isLate = ((own?.kind === 'silent' && own.isLate) || complete === null) && !isLate;
     if (isLate) {
       doubts += 1;
       return;
     }
-    const choice = choosePrimary(states, current, complete);
+    const choice = choosePrimary(states, current, complete ?? []);
     const seen = reportOf(hosts, states, choice);
     failure = choice === null ? failureOf(states, seen, { isFirst: !watched }) : null;
     if (choice !== null && choice !== current) {
+      if (current !== null) {
+        current = null;
+        doubts += 1;
+        report = { ...seen, primary: null };
+        onChange(null, report);
+      }
       // The new primary has received every committed transaction, but may not have applied all of them yet. Reads would miss the
       // rest.
       try {
@@ -148,6 +154,7 @@ export function followPrimary(
     async find() {
       const end = performance.now() + PATIENCE;
       for (;;) {
+        if (stopping.signal.aborted) throw new Error('Pool is closed.');
         const found = primary();
         if (found !== null) return found;
         if (failure instanceof UnfitHostsError || (failure !== null && performance.now() > end)) {
@@ -188,8 +195,8 @@ const differ = (one: HostsReport, other: HostsReport): boolean =>
 
 /**
  * Chooses the host to write. In a cluster whose members all take writes, this is the first host that is in sync, so that all
- * processes choose the same one. Otherwise it is the only host that takes writes. Of several that take writes, it is one that has all
- * transactions of the others. Returns its index; null: none.
+ * processes choose the same one. Otherwise it is the only host that takes writes. Of several that take writes, it is the only one that
+ * has all transactions of the others. Returns its index; null: none.
  * @param current the host that is used now. It stays if several hosts have the same transactions, and while it does not answer and no
  * other host takes writes.
  * @param complete the hosts that have all transactions of the other hosts that take writes.
@@ -204,8 +211,10 @@ export function choosePrimary(
   if (first !== undefined && (writable.length === 1 || isOneSharedCluster(writable))) return first.index;
   if (first !== undefined) {
     if (!areComparable(writable)) return null;
-    const candidates = writable.filter(({ index }) => complete.includes(index));
-    return (candidates.find(({ index }) => index === current) ?? candidates[0])?.index ?? null;
+    const candidates = writable.flatMap(({ index }) => (complete.includes(index) ? [index] : []));
+    if (candidates.length === 1) return candidates[0] ?? null;
+    // A replica that is not read-only has the same transactions as its primary. Only a process that uses the primary knows which is which.
+    return current !== null && candidates.includes(current) ? current : null;
   }
   const donor = states.findIndex(({ kind }) => kind === 'donor');
   if (donor !== -1) return donor;
@@ -232,8 +241,12 @@ const areComparable = (writable: readonly Writable[]): boolean => {
 /**
  * Finds, of several hosts that take writes, those that have all transactions of the others. Each host is asked after all others have
  * said what they have. A replica that is up to date therefore also counts.
+ * @returns null if one of them does not answer.
  */
-async function findComplete(monitors: readonly Monitor[], states: readonly HostState[]): Promise<number[]> {
+async function findComplete(
+  monitors: readonly Monitor[],
+  states: readonly HostState[],
+): Promise<number[] | null> {
   const writable = writableOf(states);
   if (writable.length < 2 || !areComparable(writable)) return [];
   try {
@@ -248,8 +261,7 @@ async function findComplete(monitors: readonly Monitor[], states: readonly HostS
     );
     return writable.flatMap(({ index }, at) => (complete[at] ? [index] : []));
   } catch {
-    // One of them has stopped answering. The next check sees that.
-    return [];
+    return null;
   }
 }
 
@@ -272,7 +284,7 @@ export const findHostProblems = ({ conflicting, startingWritable }: HostsReport)
   ...(conflicting.length === 0
     ? []
     : [
-        `Nothing is written: ${conflicting.join(', ')} take writes independently of each other, and none has all transactions of the others. Make all but one read-only.`,
+        `Nothing is written: ${conflicting.join(', ')} take writes independently of each other, and their transactions do not tell which one is the primary. Make all but one read-only.`,
       ]),
   ...startingWritable.map(
     (host) => `${host} takes writes before it has found its group: set super_read_only = ON in its settings.`,
@@ -292,7 +304,7 @@ function failureOf(
     );
   if (conflicting.length > 0)
     return new NoPrimaryError(
-      `DATABASE_URL names servers that take writes independently of each other (${conflicting.join(', ')}), and none has all transactions of the others: make all but one read-only.`,
+      `DATABASE_URL names servers that take writes independently of each other (${conflicting.join(', ')}), and their transactions do not tell which one is the primary: make all but one read-only.`,
     );
   const message = `None of the hosts in DATABASE_URL may be written: ${others}.`;
   const isUnfit = states.some(({ kind }) => kind === 'unfit');
@@ -330,9 +342,16 @@ function createMonitor(options: ConnectionOptions, signal: AbortSignal, onLost: 
     }
     const used = connection;
     return new Promise((resolve, reject) => {
-      used.query({ sql: statement, timeout }, (error, rows) =>
-        error === null ? resolve(rows as T[]) : reject(error),
-      );
+      // A connection that is destroyed while it connects does not answer.
+      const onStop = () => reject(new Error('Pool is closed.'));
+      signal.addEventListener('abort', onStop, { once: true });
+      used.query({ sql: statement, timeout }, (error, rows) => {
+        signal.removeEventListener('abort', onStop);
+        if (error === null) return resolve(rows as T[]);
+        // The late answer would hold up the next statement.
+        if (error.code === 'PROTOCOL_SEQUENCE_TIMEOUT') close();
+        reject(error);
+      });
     });
   }
   return {

@@ -31,7 +31,7 @@ describe('the choice of the primary database host', () => {
     ['no host of two that each lack transactions, even if one is in use', [alone, alone], 1, null, []],
     ['the host that has all transactions of the other one', [alone, alone], 0, 1, [1]],
     ['the same host if both have the same transactions', [alone, alone], 1, 1, [0, 1]],
-    ['the first host if both have the same transactions and none is in use', [alone, alone], null, 0, [0, 1]],
+    ['no host if both have the same transactions and none is in use', [alone, alone], null, null, [0, 1]],
     ['the promoted host outside its former group', [primaryOfGroup, alone], 0, 1, [1]],
     ['no host of two clusters', [node, stranger], null, null],
     [

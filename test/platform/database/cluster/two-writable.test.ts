@@ -73,7 +73,7 @@ it('of two servers that take writes, the one with all transactions of the other 
   );
   const both = `(${primary.name}, ${promoted.name})`;
   expect(refusal.message).toBe(
-    `DATABASE_URL names servers that take writes independently of each other ${both}, and none has all transactions of the others: make all but one read-only.`,
+    `DATABASE_URL names servers that take writes independently of each other ${both}, and their transactions do not tell which one is the primary: make all but one read-only.`,
   );
   expect(isConnectionError(refusal)).toBe(true);
   expect(readHosts(database)).toMatchObject({
