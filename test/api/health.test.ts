@@ -51,7 +51,8 @@ it('/readyz costs MySQL a few statements per second, however many ask', async ()
   };
   try {
     const begun = performance.now();
-    for (let round = 0; round < 10; round += 1)
+    // Longer than an answer is kept.
+    while (performance.now() - begun < 1_500)
       await Promise.all(Array.from({ length: 20 }, () => service.call('GET', '/readyz')));
     const seconds = (performance.now() - begun) / 1_000;
     expect(statements).toBeGreaterThan(0);
