@@ -20,7 +20,7 @@ export const circuitOpenUntil = (cursor: string): string =>
 /** The longest waits after 1, 2, … failures, in seconds. A delivery that is sent again has none. */
 const LONGEST_WAITS = RETRY_DELAYS.map((_, index) => secondsOf(longestDelay(index + 1)));
 
-/** When a retry is due; NULL: it has failed for good. @param retry alias of `retries`. */
+/** When a retry is due. NULL, a delivery that has failed for good, stays NULL. @param retry alias of `retries`. */
 export const retryDueAt = (retry: string): string =>
   `IF(${retry}.due_at > NOW(6) + INTERVAL COALESCE(ELT(${retry}.failures, ${LONGEST_WAITS.join(', ')}), ${TOLERANCE}) SECOND,
     NOW(6), ${retry}.due_at)`;

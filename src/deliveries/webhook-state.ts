@@ -62,7 +62,7 @@ const NEXT_RETRY_AT = `IF(w.ordered,
     (SELECT ${retryDueAt('r')} FROM retries r FORCE INDEX (retries_due)
      WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL ORDER BY r.webhook_id, r.due_at LIMIT 1))`;
 
-/** Indexes: the primary key of each table, and one index entry each for the retries, the replays, the filters and the deletions. */
+/** Indexes: the primary key of each table, one retry by its index, and one index entry each for the replays, the filters and the deletions. */
 const READ = `
   SELECT w.id, w.customer_id, w.status, w.event, w.account_id, w.endpoint, w.revision, w.secret,
     IF(w.previous_secret_until > NOW(6), w.previous_secret, NULL) AS previous_secret,

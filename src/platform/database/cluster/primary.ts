@@ -83,7 +83,7 @@ export function followPrimary(
   /** The reason why there is no primary; null before the first check. */
   let failure: Error | null = null;
   let watched = false;
-  /** The primary was late at the last check. */
+  /** A host was late at the last check, so that nothing was decided. */
   let isLate = false;
 
   async function lookAtAll(): Promise<void> {
