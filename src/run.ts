@@ -129,7 +129,7 @@ function restartOnHangUp(service: SupervisedService, { processes }: RunOptions, 
   });
 }
 
-/** What can change while the service runs, because it can be in a file. */
+/** Settings that can change while the service runs, because each can be in a file. */
 const IN_FILES = {
   databaseUrl: 'DATABASE_URL',
   redisUrl: 'REDIS_URL',

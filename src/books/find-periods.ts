@@ -1,8 +1,7 @@
-import { once } from 'node:events';
-import { setImmediate as nextPass } from 'node:timers/promises';
 import { createByteBudget } from '../imports/byte-budget.ts';
+import { inParts } from '../platform/in-parts.ts';
 import { Problem } from '../platform/problems/problem.ts';
-import { isOutOfMemory, startThread } from '../platform/thread.ts';
+import { exchange, isOutOfMemory, startThread } from '../platform/thread.ts';
 import type { FromChainThread, ToChainThread } from './chain-thread.ts';
 import { type ChainStatement, findPeriods, type Period } from './statement-chain.ts';
 
@@ -38,19 +37,12 @@ export async function findPeriodsOf(
   const thread = startThread(new URL('./chain-thread', import.meta.url), { workerData: null });
   const signal = AbortSignal.timeout(DEADLINE);
   try {
-    const tell = (message: ToChainThread) => thread.postMessage(message);
-    for (let at = 0; at < statements.length; at += PART) {
-      tell(statements.slice(at, at + PART));
-      await nextPass();
-    }
+    const parts: Iterable<ToChainThread> = inParts(statements, PART);
+    const question: ToChainThread = 'periods wanted';
     const found: Period[] = [];
-    for (let areMore = true; areMore; ) {
-      tell('periods wanted');
-      const [answer] = (await once(thread, 'message', { signal })) as [FromChainThread];
-      areMore = answer.areMore;
-      for (const { places, ...period } of answer.periods)
+    for await (const { periods } of exchange<FromChainThread>(thread, { parts, question, signal }))
+      for (const { places, ...period } of periods)
         found.push({ ...period, statements: places.map((place) => statements[place] as ChainStatement) });
-    }
     return found;
   } catch (error) {
     throw signal.aborted || isOutOfMemory(error) ? tooLong() : error;

@@ -16,8 +16,8 @@ import {
 } from '../console/totals.ts';
 import { readWebhooksBehind } from '../deliveries/reconcile.ts';
 import { countOf } from '../platform/counts.ts';
-import { readHosts } from '../platform/database/cluster/lead-to-primary.ts';
-import { findHostProblems, NoPrimaryError, UnfitHostsError } from '../platform/database/cluster/primary.ts';
+import { readHostProblems } from '../platform/database/cluster/lead-to-primary.ts';
+import { NoPrimaryError, UnfitHostsError } from '../platform/database/cluster/primary.ts';
 import { isConnectionError } from '../platform/database/errors.ts';
 import { findRunning } from '../platform/embedded/running-servers.ts';
 import { ROLES, type RoleName } from '../platform/roles.ts';
@@ -53,7 +53,7 @@ export interface StatusReport {
   mysql: 'ok' | 'not available';
   redis: 'ok' | 'not available';
   migrations: 'ok' | 'not run' | 'unknown';
-  /** What an operator has to change about the hosts in DATABASE_URL, in one sentence each. */
+  /** Problems with the hosts of DATABASE_URL, in one sentence each. */
   hostProblems: string[];
   /** null while MySQL is not available, or migrations have not been run. */
   processes: Processes | null;
@@ -93,8 +93,7 @@ async function readDatabase(context: CommandContext): Promise<DatabasePart> {
 }
 
 async function readWork(database: DataSource): Promise<DatabasePart> {
-  const hosts = readHosts(database);
-  const hostProblems = hosts === null ? [] : findHostProblems(hosts);
+  const hostProblems = readHostProblems(database);
   if (await database.showMigrations())
     return { mysql: 'ok', migrations: 'not run', hostProblems, processes: null, work: null };
   const behind = await readWebhooksBehind(database);

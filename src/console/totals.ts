@@ -31,7 +31,7 @@ export interface Totals {
 const WEBHOOKS = `
   SELECT COALESCE(SUM(IF(w.status = 'active', ${PENDING}, 0)), 0) AS pending,
     COALESCE(SUM(IF(w.status <> 'active', ${PENDING}, 0)), 0) AS held,
-    COALESCE(SUM(w.status = 'active' AND ${circuitOpenUntil('c')} > NOW(6)), 0) AS circuits_open,
+    COALESCE(SUM(w.status = 'active' AND ${circuitOpenUntil('c')} IS NOT NULL), 0) AS circuits_open,
     COALESCE(SUM(w.status = 'active' AND c.failing_since IS NOT NULL), 0) AS failing,
     COALESCE(SUM(w.status <> 'active' OR c.failing_since IS NOT NULL), 0) AS needing_attention,
     COALESCE(SUM(w.status = 'paused' AND w.status_reason IS NOT NULL), 0) AS quarantined
@@ -115,7 +115,7 @@ export interface WebhookNeedingAttention {
 
 const WEBHOOKS_NEEDING_ATTENTION = `
   SELECT w.id, w.title, u.name AS customer, w.status, w.status_reason, c.consecutive_failures, c.last_error, c.failing_since,
-    TIMESTAMPDIFF(SECOND, NOW(6), IF(${circuitOpenUntil('c')} > NOW(6), c.circuit_open_until, NULL)) AS circuit_seconds,
+    TIMESTAMPDIFF(SECOND, NOW(6), ${circuitOpenUntil('c')}) AS circuit_seconds,
     ${PENDING} AS pending
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
     JOIN customers u ON u.id = w.customer_id

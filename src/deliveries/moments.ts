@@ -15,7 +15,8 @@ const secondsOf = (milliseconds: number) => Math.ceil(milliseconds / SECOND) + T
 
 /** Until when the circuit of a webhook is open; NULL: it is not open. @param cursor alias of `webhook_cursors`. */
 export const circuitOpenUntil = (cursor: string): string =>
-  `IF(${cursor}.circuit_open_until > NOW(6) + INTERVAL ${secondsOf(LONGEST_OPENING)} SECOND, NULL, ${cursor}.circuit_open_until)`;
+  `IF(${cursor}.circuit_open_until > NOW(6)
+    AND ${cursor}.circuit_open_until <= NOW(6) + INTERVAL ${secondsOf(LONGEST_OPENING)} SECOND, ${cursor}.circuit_open_until, NULL)`;
 
 /** The longest waits after 1, 2, … failures, in seconds. A delivery that is sent again has none. */
 const LONGEST_WAITS = RETRY_DELAYS.map((_, index) => secondsOf(longestDelay(index + 1)));

@@ -123,7 +123,7 @@ interface Backlog {
 export const STALLED_AFTER_MINUTES = 10;
 
 /** The circuit is not open, but no delivery of the webhook has ended for ten minutes. */
-const IS_STALLED = `AND COALESCE(${circuitOpenUntil('c')} < NOW(6), 1)
+const IS_STALLED = `AND ${circuitOpenUntil('c')} IS NULL
     AND (c.progressed_at IS NULL OR c.progressed_at < NOW(6) - INTERVAL ${STALLED_AFTER_MINUTES} MINUTE)`;
 
 interface WaitingFilter {

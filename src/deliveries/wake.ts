@@ -49,7 +49,7 @@ interface WokenWebhook {
  */
 const READ = `
   SELECT k.webhook_id, w.status, IF(${LEASE_IS_FREE}, 0, 1) AS leased,
-    IF(${circuitOpenUntil('k')} > NOW(6), 1, 0) AS is_open
+    IF(${circuitOpenUntil('k')} IS NULL, 0, 1) AS is_open
   FROM webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id
   WHERE k.webhook_id IN (?)`;
 

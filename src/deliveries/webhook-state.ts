@@ -145,7 +145,6 @@ export async function readStates(sql: Sql, webhookIds: readonly string[]): Promi
 const toNumber = (value: string | number | null): number | null => (value === null ? null : Number(value));
 
 function toState(row: Row, filters: readonly FilterRow[], deletions: readonly DeletionRow[]): WebhookState {
-  const openFor = toNumber(row.open_for);
   return {
     settings: row,
     status: row.status,
@@ -160,7 +159,7 @@ function toState(row: Row, filters: readonly FilterRow[], deletions: readonly De
     lastWrites: row.lease_writes,
     leasedFor: toNumber(row.leased_for),
     crashCount: row.crash_count,
-    openFor: openFor !== null && openFor > 0 ? openFor : null,
+    openFor: toNumber(row.open_for),
     rateWait: Math.max(0, toNumber(row.rate_wait) ?? 0),
     retryIn: toNumber(row.retry_in),
     replaying: Number(row.replaying) === 1,

@@ -70,7 +70,7 @@ export interface StatementOptions {
   forceAccount: boolean;
 }
 
-const NO_OPTIONS: StatementOptions = {
+export const NO_OPTIONS: StatementOptions = {
   accountId: null,
   profile: null,
   createAccounts: false,

@@ -1,3 +1,5 @@
+import { on } from 'node:events';
+import { setImmediate as nextPass } from 'node:timers/promises';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
 /** Megabytes of a thread's heap. Ordinary input never needs this much, so input that does was made to fill the memory. */
@@ -46,7 +48,7 @@ export function createThreadPool(module: URL, options: Parameters<typeof startTh
   const idle = new Map<Worker, NodeJS.Timeout>();
   const start = () => {
     const thread = startThread(module, options);
-    // Nobody handles the errors of an idle thread. A thread that ends is not used again.
+    // Without a listener, the error of an idle thread would end the process. A thread that ends is not used again.
     thread.on('error', () => {});
     thread.on('exit', () => {
       clearTimeout(idle.get(thread));
@@ -70,6 +72,36 @@ export function createThreadPool(module: URL, options: Parameters<typeof startTh
       idle.set(thread, setTimeout(() => void thread.terminate(), IDLE_TIME).unref());
     },
   };
+}
+
+/**
+ * Sends a thread its input in parts, and then asks for its answer in parts, because a large message would block both sides.
+ * @param options.parts the messages with the input.
+ * @param options.question the message that asks for the next part of the answer.
+ * @param options.signal ends the waiting.
+ * @throws the error of the thread, or of the signal.
+ */
+export async function* exchange<Answer extends { areMore: boolean }>(
+  thread: Worker,
+  { parts, question, signal }: { parts: Iterable<unknown>; question: unknown; signal: AbortSignal },
+): AsyncGenerator<Answer> {
+  const answers = on(thread, 'message', { signal });
+  try {
+    for (const part of parts) {
+      thread.postMessage(part);
+      // The process does other work between the parts.
+      await nextPass();
+    }
+    for (let areMore = true; areMore; ) {
+      thread.postMessage(question);
+      const { value } = await answers.next();
+      const [answer] = value as [Answer];
+      areMore = answer.areMore;
+      yield answer;
+    }
+  } finally {
+    await answers.return?.();
+  }
 }
 
 /** Whether a thread has ended because it needed more memory than it may have. */

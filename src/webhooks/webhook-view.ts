@@ -136,7 +136,7 @@ interface WebhookDetails {
 /** Indexes: the primary keys. */
 const READ = `
   SELECT w.id, w.headers, c.consecutive_failures, c.failing_since, c.last_error, c.circuit_openings,
-    IF(${circuitOpenUntil('c')} > NOW(6), c.circuit_open_until, NULL) AS open_until, c.delivered_count, c.failed_count,
+    ${circuitOpenUntil('c')} AS open_until, c.delivered_count, c.failed_count,
     ${PENDING} AS pending
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
   WHERE w.id IN (?)`;

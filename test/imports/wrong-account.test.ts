@@ -57,7 +57,7 @@ async function newCustomer() {
       body: Buffer.from(file as string),
       type: 'application/octet-stream',
     });
-  /** What an upload, a dry run and a zip say of a file: how many rows are accepted, the reasons of rejection, and the warnings. */
+  /** Tries a file as a dry run, in a zip and as it is, which must give the same: accepted rows, reasons of rejection, and warnings. */
   async function tryAll(file: string, query: string) {
     const dry = await send(file, `dry_run=true&${query}`);
     expect(dry.status).toBe(200);

@@ -1,25 +1,19 @@
-import { once } from 'node:events';
-import { createServer, type RequestListener } from 'node:http';
-import type { AddressInfo } from 'node:net';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import type { RequestListener } from 'node:http';
+import { describe, expect, it } from 'vitest';
 import { ApiError, Ledgerbell, RedirectError } from '../../packages/typescript/src/index.ts';
+import { startWebServer } from '../sources/connectors/web-server.ts';
 
 const KEY = 'lb_key-of-the-test';
 
 /** Starts a server that counts its requests, and keeps all that it receives. */
 async function start(answer: RequestListener) {
   const received: string[] = [];
-  const server = createServer(async (request, response) => {
+  const { origin } = await startWebServer(async (request, response) => {
     const at = received.push(JSON.stringify([request.url, request.rawHeaders])) - 1;
     for await (const chunk of request) received[at] += chunk;
     answer(request, response);
-  }).listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  onTestFinished(() => {
-    server.close();
-    server.closeAllConnections();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
+  return { url: origin, received };
 }
 
 /** What the second server would answer to any request that followed a redirect. */

@@ -156,7 +156,7 @@ type UnfinishedStatus = 'receiving' | 'queued' | 'running' | 'failed';
 /** Reads each webhook once: its counters, not its deliveries. Indexes: the primary keys. */
 const WEBHOOKS = `
   SELECT IF(w.status = 'paused' AND w.status_reason IS NOT NULL, 'quarantined', w.status) AS status_now,
-    IF(${circuitOpenUntil('c')} > NOW(6), 'open', IF(c.recovery_successes IS NULL, 'closed', 'half_open')) AS circuit,
+    IF(${circuitOpenUntil('c')} IS NOT NULL, 'open', IF(c.recovery_successes IS NULL, 'closed', 'half_open')) AS circuit,
     c.failing_since IS NOT NULL AS failing, COUNT(*) AS webhooks, SUM(${PENDING}) AS pending,
     TIMESTAMPDIFF(SECOND, MIN(c.failing_since), NOW(6)) AS failing_for
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id

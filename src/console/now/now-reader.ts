@@ -1,5 +1,4 @@
-import { readHosts } from '../../platform/database/cluster/lead-to-primary.ts';
-import { findHostProblems } from '../../platform/database/cluster/primary.ts';
+import { readHostProblems } from '../../platform/database/cluster/lead-to-primary.ts';
 import { isConnectionError } from '../../platform/database/errors.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
 import type { Runtime } from '../../platform/runtime.ts';
@@ -63,7 +62,7 @@ export interface Now {
   at: Date;
   mysql: ServerSeen;
   redis: ServerSeen;
-  /** What an operator has to change about the hosts in DATABASE_URL, in one sentence each. */
+  /** Problems with the hosts of DATABASE_URL, in one sentence each. */
   hostProblems: string[];
   /** null while MySQL cannot be reached. */
   work: Work | null;
@@ -109,12 +108,11 @@ export function createNowReader({ database, redis }: Pick<Runtime, 'database' | 
     const counters = work === null ? null : await unlessUnreachable(() => readCounters(database));
     const sample = await readSample(database, { at, work, counters, previous });
     previous = counters ?? previous;
-    const hosts = readHosts(database);
     return {
       at,
       mysql: work === null ? { ...mysql, reachable: false } : mysql,
       redis: redisSeen,
-      hostProblems: hosts === null ? [] : findHostProblems(hosts),
+      hostProblems: readHostProblems(database),
       work,
       sample,
     };

@@ -33,7 +33,7 @@ export interface WebhookRow {
 /** Indexes: the primary keys. */
 const ROWS = `
   SELECT w.id, w.title, w.endpoint, w.event, w.customer_id, u.name AS customer, w.status, w.status_reason, c.failing_since,
-    c.consecutive_failures, c.circuit_openings, IF(${circuitOpenUntil('c')} > NOW(6), c.circuit_open_until, NULL) AS open_until,
+    c.consecutive_failures, c.circuit_openings, ${circuitOpenUntil('c')} AS open_until,
     c.last_error, c.delivered_count AS delivered, c.failed_count AS failed, ${PENDING} AS pending
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
     JOIN customers u ON u.id = w.customer_id

@@ -13,7 +13,7 @@ import { TooMuchToCompareError } from '../identity/decide-safely.ts';
 import { cutIntoParts } from '../parts.ts';
 import { readStatementFile } from '../read-file.ts';
 import { FORMATS, isFormatName } from '../rows.ts';
-import type { Upload } from '../stage.ts';
+import { NO_OPTIONS, type Upload } from '../stage.ts';
 import { runDry } from './dry-run.ts';
 import { type DryRunView, readDryAccounts, viewDryRun } from './view.ts';
 
@@ -53,7 +53,7 @@ export function createDryRuns(database: DataSource, formats: StatementFormats) {
   /** @throws {Problem} 408 when the body comes too slowly, 413 when reading takes too long, 503 when there are too many dry runs. */
   return async function answerDryRun(
     caller: Caller,
-    { format, statement, unidentified = 'known', body }: DryUpload,
+    { format, statement = NO_OPTIONS, unidentified = 'known', body }: DryUpload,
   ): Promise<v.InferOutput<typeof DryRunView>> {
     const begun = await lookAhead(Readable.from(body), readOn, BEGINNING);
     const release = await turns.reserve(caller.customerId, 1);
@@ -67,16 +67,14 @@ export function createDryRuns(database: DataSource, formats: StatementFormats) {
         if (isFormatName(format)) return FORMATS[format](parts);
         const findAccount = createAccountFinder({
           customerId,
-          accountId: statement?.accountId ?? null,
-          createAccounts: statement?.createAccounts ?? false,
-          forceAccount: statement?.forceAccount ?? false,
+          ...statement,
           accounts: accounts.all(),
           addAccount: accounts.add,
         });
         return readStatementFile(parts, {
           formats,
           format,
-          profile: statement?.profile ?? null,
+          profile: statement.profile,
           findAccount,
         });
       };

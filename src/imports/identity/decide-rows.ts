@@ -8,7 +8,7 @@ import { type ReadBooks, type StoredRows, toBooks } from './read-stored.ts';
 import type { Decision, ReceivedStatement, StatementRow } from './statement.ts';
 import { formatStatementId } from './statement-id.ts';
 
-/** What is needed to decide which rows of a file are stored movements, for one account. */
+/** The rows of a file about one account, and the stored rows to compare them with. */
 export interface RowsToDecide {
   accountId: string;
   importId: string;

@@ -1,7 +1,5 @@
-import { once } from 'node:events';
-import { setImmediate as nextPass } from 'node:timers/promises';
-import type { Worker } from 'node:worker_threads';
-import { createThreadPool, isOutOfMemory } from '../../platform/thread.ts';
+import { inParts } from '../../platform/in-parts.ts';
+import { createThreadPool, exchange, isOutOfMemory } from '../../platform/thread.ts';
 import { UnreadableFileError } from '../../statements/unreadable.ts';
 import { createByteBudget } from '../byte-budget.ts';
 import { decideAll, type RowDecisions, type RowsToDecide } from './decide-rows.ts';
@@ -72,14 +70,12 @@ export async function decideRows(
   const signal = AbortSignal.timeout(deadline);
   let isDone = false;
   try {
-    await sendInput(thread, input);
     const decided: RowDecisions = { identities: [], warnings: [] };
-    for (let areMore = true; areMore; ) {
-      tell(thread, 'decisions wanted');
-      const [answer] = (await once(thread, 'message', { signal })) as [FromDecideThread];
-      areMore = answer.areMore;
-      decided.identities.push(...answer.identities);
-      decided.warnings.push(...answer.warnings);
+    const question: ToDecideThread = 'decisions wanted';
+    const answers = exchange<FromDecideThread>(thread, { parts: partsOf(input), question, signal });
+    for await (const { identities, warnings } of answers) {
+      decided.identities.push(...identities);
+      decided.warnings.push(...warnings);
     }
     isDone = true;
     return decided;
@@ -93,29 +89,21 @@ export async function decideRows(
   }
 }
 
-const tell = (thread: Worker, message: ToDecideThread) => thread.postMessage(message);
-
-async function sendInput(thread: Worker, input: RowsToDecide): Promise<void> {
-  const { accountId, importId, mayAssume, stored, statements } = input;
-  tell(thread, { begin: { accountId, importId, mayAssume }, useNumbers: stored.useNumbers });
-  for await (const movements of inParts(stored.movements)) tell(thread, { movements });
-  for await (const repeated of inParts(stored.repeated)) tell(thread, { repeated });
-  for await (const headers of inParts(stored.headers)) tell(thread, { headers });
+function* partsOf({
+  accountId,
+  importId,
+  mayAssume,
+  stored,
+  statements,
+}: RowsToDecide): Generator<ToDecideThread> {
+  yield { begin: { accountId, importId, mayAssume }, useNumbers: stored.useNumbers };
+  for (const movements of inParts(stored.movements, PART)) yield { movements };
+  for (const repeated of inParts(stored.repeated, PART)) yield { repeated };
+  for (const headers of inParts(stored.headers, PART)) yield { headers };
   for (const { rows, indexes, ...statement } of statements) {
-    tell(thread, { statement });
-    let at = 0;
-    for await (const part of inParts(rows)) {
-      tell(thread, { rows: part, indexes: indexes.slice(at, at + part.length) });
-      at += part.length;
-    }
-  }
-}
-
-/** Yields parts of a list. Lets the process do other work between them. */
-async function* inParts<T>(list: readonly T[]): AsyncGenerator<T[]> {
-  for (let at = 0; at < list.length; at += PART) {
-    if (at > 0) await nextPass();
-    yield list.slice(at, at + PART);
+    yield { statement };
+    for (let at = 0; at < rows.length; at += PART)
+      yield { rows: rows.slice(at, at + PART), indexes: indexes.slice(at, at + PART) };
   }
 }
 

@@ -4,7 +4,7 @@ import type { FileStatement } from './file-entries.ts';
 
 /** Code of a worker thread that decides which rows of a file are stored movements. See decide-safely.ts. */
 
-/** What to decide comes in parts, because a large message would block its sender and its receiver. */
+/** A part of the input, or the request for a part of the decisions. */
 export type ToDecideThread =
   | { begin: Pick<RowsToDecide, 'accountId' | 'importId' | 'mayAssume'>; useNumbers: boolean }
   | { movements: RowsToDecide['stored']['movements'] }

@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Sql } from '../../platform/database/transaction.ts';
+import { inParts } from '../../platform/in-parts.ts';
 import { parseHundredths } from '../../statements/values.ts';
 import type { Movement } from '../movement.ts';
 import type { StatementRow as StoredHeader } from '../statements.ts';
@@ -111,12 +112,12 @@ export async function readStoredRows(
   }
   const known = new Set(movements.map(({ id }) => id));
   const others = repeated.map((it) => it.transaction_id).filter((id) => !known.has(id));
-  for (const ids of inParts([...new Set(others)]))
+  for (const ids of inParts([...new Set(others)], IDS_AT_ONCE))
     for (const row of await sql.query<MovementRow[]>(MOVEMENTS_BY_ID, [ids])) movements.push(row);
   movements.sort((one, other) => Number(one.id) - Number(other.id));
   const statementIds = new Set([...movements, ...repeated].flatMap(({ statement_id }) => statement_id ?? []));
   const headers: HeaderRow[] = [];
-  for (const ids of inParts([...statementIds]))
+  for (const ids of inParts([...statementIds], IDS_AT_ONCE))
     for (const row of await sql.query<HeaderRow[]>(STATEMENTS, [ids])) headers.push(row);
   const [account] = await sql.query<{ statement_numbers: string }[]>(ACCOUNT, [accountId]);
   return { movements, repeated, headers, useNumbers: account?.statement_numbers !== 'ignore' };
@@ -156,10 +157,6 @@ export function toBooks({ movements, repeated, headers }: StoredRows, importId: 
       number: ids[movement]?.number ?? 0,
     })),
   };
-}
-
-function* inParts(ids: readonly string[]): Generator<string[]> {
-  for (let at = 0; at < ids.length; at += IDS_AT_ONCE) yield ids.slice(at, at + IDS_AT_ONCE);
 }
 
 type Line = StoredStatement['rows'][number] & { position: number; movement: number };

@@ -45,14 +45,16 @@ export const DryRunParameter = v.optional(
 
 const FORMATS = ['auto', ...STATEMENT_FORMATS] as const;
 
+const Flag = v.optional(v.picklist(['true', 'false'], 'must be true or false'), 'false');
+
 const Query = v.strictObject({
   format: v.optional(v.picklist(FORMATS, `must be one of ${FORMATS.join(', ')}`), 'auto'),
   account_id: v.optional(Id),
   profile: v.optional(
     v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,40}$/, 'must be the name of a profile, such as "garanti-bbva"')),
   ),
-  create_accounts: v.optional(v.picklist(['true', 'false'], 'must be true or false'), 'false'),
-  force_account: v.optional(v.picklist(['true', 'false'], 'must be true or false'), 'false'),
+  create_accounts: Flag,
+  force_account: Flag,
   unidentified: UnidentifiedParameter,
   dry_run: DryRunParameter,
 });

@@ -1,8 +1,7 @@
 import type { Ask } from './host-state.ts';
 
 /**
- * Which transactions a host has, by their GTIDs. Tells of two hosts that both take writes whether one has everything that the other
- * has.
+ * Reads and compares the GTIDs of hosts. If two hosts both take writes, their GTIDs show whether one has all transactions of the other.
  */
 
 /** MySQL: the text of gtid_executed. MariaDB: for each domain and server, the number of its last transaction. */

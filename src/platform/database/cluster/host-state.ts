@@ -52,7 +52,7 @@ export interface Member {
   is_own: string | number;
 }
 
-/** What a member of a group says of itself, in each row. */
+/** The settings of the member that was asked. Each row repeats them. */
 interface GroupSettings {
   group_replication_group_name: string;
   group_replication_single_primary_mode: string | number;

@@ -4,7 +4,7 @@ import type { DataSource } from 'typeorm';
 import type { Host } from '../../config/server-urls.ts';
 import { abandonConnections, type MysqlPool, poolOf } from '../connection.ts';
 import type { Ask } from './host-state.ts';
-import { followPrimary, type HostsReport, type Primary } from './primary.ts';
+import { findHostProblems, followPrimary, type HostsReport, type Primary } from './primary.ts';
 
 type Listener = (report: HostsReport, before: HostsReport) => void;
 
@@ -15,9 +15,15 @@ const followedOf = (database: DataSource) => {
   return pool === undefined ? undefined : followed.get(pool);
 };
 
-/** What this process knows of the hosts in DATABASE_URL; null if it has one host. */
+/** The hosts of DATABASE_URL as this process sees them; null if there is only one. */
 export const readHosts = (database: DataSource): HostsReport | null =>
   followedOf(database)?.primary.report() ?? null;
+
+/** Problems with these hosts that an operator has to solve, in one sentence each. */
+export function readHostProblems(database: DataSource): string[] {
+  const hosts = readHosts(database);
+  return hosts === null ? [] : findHostProblems(hosts);
+}
 
 /**
  * Calls back whenever another host becomes the primary, there is none, hosts begin or end to contradict each other, or other members

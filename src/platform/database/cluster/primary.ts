@@ -15,7 +15,7 @@ const PATIENCE = 2_000;
 /** Milliseconds of one attempt to wait until a new primary has applied the transactions that the previous one committed. */
 const CATCH_UP_LIMIT = 5_000;
 
-/** What this process knows of the hosts in DATABASE_URL. Hosts are named like `db2:3306`. */
+/** The hosts of DATABASE_URL as one process sees them. They are named like `db2:3306`. */
 export interface HostsReport {
   /** The host that takes the writes; null: none may be written. */
   primary: string | null;
@@ -279,7 +279,7 @@ function reportOf(hosts: readonly Host[], states: readonly HostState[], choice: 
   };
 }
 
-/** What an operator has to change about the hosts, in one sentence each. */
+/** Problems with the hosts that an operator has to solve, in one sentence each. */
 export const findHostProblems = ({ conflicting, startingWritable }: HostsReport): string[] => [
   ...(conflicting.length === 0
     ? []
