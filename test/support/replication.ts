@@ -8,6 +8,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import mysql, { type Connection, type RowDataPacket } from 'mysql2/promise';
 import { prepareMysql } from '../../src/platform/embedded/mysql.ts';
 import { provide } from '../../src/platform/embedded/provision.ts';
+import { reservePort } from './reserved-port.ts';
 import { until } from './until.ts';
 
 /** A primary and a replica of MySQL or MariaDB, whose roles can change, and an address that always leads to the primary. */
@@ -112,7 +113,7 @@ export async function startReplication(directory: string): Promise<Replication> 
     const socket = join(dataDir, 's');
     const prepared = await prepareMysql(dataDir, { binaries: binaries as never, socket, password });
     const [file, ...args] = prepared.command;
-    const port = await freePort();
+    const port = await reservePort();
     const options = [
       '--skip-networking=0',
       '--bind-address=127.0.0.1',
@@ -255,13 +256,4 @@ export async function startReplication(directory: string): Promise<Replication> 
       }
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }

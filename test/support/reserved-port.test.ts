@@ -15,6 +15,12 @@ it('a reserved port is never an ephemeral port, and never reserved twice', async
   expect(new Set(ports).size).toBe(ports.length);
 });
 
+it('a port that fetch refuses to call is not reserved', async () => {
+  const cause = await fetch('http://127.0.0.1:10080/').catch((error: Error) => error.cause);
+  expect(cause).toMatchObject({ message: 'bad port' });
+  await expect(reservePort([[10_080, 10_080]])).rejects.toThrow('no port is free');
+});
+
 it('a port on which a server listens is not reserved', async () => {
   const port = await reservePort();
   const server = createServer().listen(port, '127.0.0.1');

@@ -6,6 +6,9 @@ import { createServer } from 'node:net';
 const HOST = '127.0.0.1';
 const [FIRST, LAST] = [10_000, 65_535];
 
+/** `fetch` refuses to call it (Fetch Standard, "bad port"). The other ports that it refuses are below FIRST. */
+const REFUSED_BY_FETCH = 10_080;
+
 /** From and to; both included. */
 export type PortRange = readonly [from: number, to: number];
 
@@ -30,7 +33,9 @@ export function readEphemeralPorts(): PortRange {
 export async function reservePort(
   ranges: readonly PortRange[] = beside(readEphemeralPorts()),
 ): Promise<number> {
-  const ports = ranges.flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, i) => from + i));
+  const ports = ranges
+    .flatMap(([from, to]) => Array.from({ length: to - from + 1 }, (_, i) => from + i))
+    .filter((port) => port !== REFUSED_BY_FETCH);
   // Starts at a random port. Processes that start at the same time would otherwise try the same ports.
   const start = Math.floor(Math.random() * ports.length);
   for (const port of [...ports.slice(start), ...ports.slice(0, start)]) {

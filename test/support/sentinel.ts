@@ -1,9 +1,9 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
-import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { tell } from '../platform/embedded/clients.ts';
+import { reservePort } from './reserved-port.ts';
 import { until } from './until.ts';
 
 const NAME = 'ledgerbell';
@@ -27,7 +27,7 @@ export async function startSentinelCluster(directory: string): Promise<SentinelC
   const children = new Map<number, ChildProcess>();
 
   async function start(lines: readonly string[], ...args: string[]): Promise<number> {
-    const port = await freePort();
+    const port = await reservePort();
     const folder = join(directory, String(port));
     await mkdir(folder, { recursive: true });
     await writeFile(
@@ -122,13 +122,4 @@ export async function startSentinelCluster(directory: string): Promise<SentinelC
       }
     },
   };
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, 'close');
-  return port;
 }
