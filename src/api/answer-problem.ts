@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { isTransient } from '../platform/database/errors.ts';
+import { mysqlProblem } from '../platform/database/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { Problem } from '../platform/problems/problem.ts';
 import { PROBLEMS } from '../platform/problems/problem-types.ts';
@@ -18,10 +18,10 @@ export function answerError(error: unknown, c: Context<ApiEnv>, log: Log): Respo
     );
   }
   const requestId = c.get('requestId');
-  if (isTransient(error)) {
-    log.warn({ err: error, requestId }, 'MySQL does not work');
-    const detail =
-      'The database cannot be reached, or cannot store anything now. Send the request again later, a POST with the same Idempotency-Key.';
+  const problem = mysqlProblem(error);
+  if (problem !== null) {
+    log.warn({ err: error, requestId }, `MySQL ${problem}`);
+    const detail = `MySQL ${problem}. Nothing was stored. Send the request again later, a POST with the same Idempotency-Key.`;
     return answerProblem(
       new Problem('database-unavailable', detail, { headers: { 'Retry-After': RETRY_AFTER_SECONDS } }),
       c,

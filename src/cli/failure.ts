@@ -1,4 +1,4 @@
-import { isConnectionError } from '../platform/database/errors.ts';
+import { mysqlProblem } from '../platform/database/errors.ts';
 import { withoutValues } from '../platform/quoted-value.ts';
 
 /** An error for the user. Its message is shown unchanged, and says what went wrong or what to do next. */
@@ -22,8 +22,10 @@ export function explain(error: unknown): string {
   if (errno === ER_ACCESS_DENIED) return 'MySQL refuses the user or the password in DATABASE_URL.';
   if (errno === ER_NO_SUCH_TABLE) return SCHEMA_MISSING;
   // Other connection errors name the host and the problem themselves.
-  if (isConnectionError(error) && !code.startsWith('HANDSHAKE_') && code !== 'NO_PRIMARY')
+  const problem = mysqlProblem(error);
+  if (problem === 'cannot be reached' && !code.startsWith('HANDSHAKE_') && code !== 'NO_PRIMARY')
     return `MySQL cannot be reached (${code}): is it running, and is DATABASE_URL right?`;
+  if (problem !== null && problem !== 'cannot be reached') return `MySQL ${problem} (${code}).`;
   const [line = ''] = withoutValues(error.message).trim().split('\n');
   return line === '' ? code : line;
 }

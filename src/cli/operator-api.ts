@@ -1,4 +1,5 @@
 import { createOperatorApi } from '../api/within-process.ts';
+import { watchHealth } from '../platform/health.ts';
 import { createLog } from '../platform/log.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import { DEFAULT_PREFIX, type Runtime } from '../platform/runtime.ts';
@@ -35,6 +36,7 @@ export function withOperatorApi<T>(
       ? await connectToService(installation.redisUrl, context.terminal.note)
       : withoutRedis();
     return withQueues(redis, installation, (queues) => {
+      const log = createLog('silent');
       const runtime = {
         config: context.readConfig(),
         database,
@@ -43,7 +45,8 @@ export function withOperatorApi<T>(
         redis,
         connectWorker: withoutRedis,
         prefix: DEFAULT_PREFIX,
-        log: createLog('silent'),
+        health: watchHealth({ database, queues, log }),
+        log,
         metrics: createMetrics(),
         tracing: undefined,
       };

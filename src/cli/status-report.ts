@@ -1,5 +1,13 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
-import { countRunning, readProcesses } from '../console/heartbeat.ts';
+import {
+  areHeartbeatsSettled,
+  countRunning,
+  findProcessProblems,
+  HEARTBEATS_SETTLE,
+  type ProcessSeen,
+  readProcesses,
+} from '../console/heartbeat.ts';
 import {
   countSourcesInTrouble,
   findSourcesInTrouble,
@@ -15,18 +23,27 @@ import {
   type WebhookNeedingAttention,
 } from '../console/totals.ts';
 import { readWebhooksBehind } from '../deliveries/reconcile.ts';
+import type { Config } from '../platform/config/config.ts';
 import { countOf } from '../platform/counts.ts';
 import { readHostProblems } from '../platform/database/cluster/lead-to-primary.ts';
 import { NoPrimaryError, UnfitHostsError } from '../platform/database/cluster/primary.ts';
-import { isConnectionError } from '../platform/database/errors.ts';
+import { mysqlProblem } from '../platform/database/errors.ts';
 import { findRunning } from '../platform/embedded/running-servers.ts';
+import {
+  createWriteCheck,
+  lookAtRedis,
+  type ServerState,
+  sentenceOf,
+  stateOf,
+  WRITE_PATIENCE,
+} from '../platform/health.ts';
 import { ROLES, type RoleName } from '../platform/roles.ts';
 import type { SourceSummary } from '../sources/find-source.ts';
 import { type Deletion, readDeletions } from '../upkeep/deletion/deletions.ts';
 import { withInstallation } from './open-service.ts';
 import type { CommandContext } from './output.ts';
 import { mayStart } from './service-access.ts';
-import { reachRedis } from './service-redis.ts';
+import { reachRedis, withQueues } from './service-redis.ts';
 
 /** How many processes run each role, according to the heartbeats of the last 15 s. */
 type Processes = Record<RoleName, number>;
@@ -50,14 +67,16 @@ export interface Work {
 
 /** The state of an installation, as far as this machine can see it. */
 export interface StatusReport {
-  mysql: 'ok' | 'not available';
-  redis: 'ok' | 'not available';
+  mysql: ServerState;
+  redis: ServerState;
   migrations: 'ok' | 'not run' | 'unknown';
   /** Problems with the hosts of DATABASE_URL, in one sentence each. */
   hostProblems: string[];
-  /** null while MySQL is not available, or migrations have not been run. */
+  /** What the processes of the service see of MySQL, Redis and their clocks, in one sentence each. */
+  processProblems: string[];
+  /** null while MySQL cannot be read, its heartbeats are not settled, or migrations have not been run. */
   processes: Processes | null;
-  /** null while MySQL is not available, or migrations have not been run. */
+  /** null while MySQL cannot be read, or migrations have not been run. */
   work: Work | null;
 }
 
@@ -65,37 +84,56 @@ export interface StatusReport {
 export async function readStatus(context: CommandContext): Promise<StatusReport> {
   const config = context.readConfig();
   const redisUrl = config.redisUrl ?? (await findRunning(config.dataDir))?.redisUrl;
+  const redis = await readRedis(redisUrl, config);
+  return { ...(await readDatabase(context, redis)), redis };
+}
+
+async function readRedis(
+  redisUrl: string | undefined,
+  config: Pick<Config, 'deliveryQueues'>,
+): Promise<ServerState> {
   const redis = redisUrl === undefined ? null : await reachRedis(redisUrl);
-  try {
-    return {
-      ...(await readDatabase(context)),
-      redis: redis === null ? 'not available' : 'ok',
-    };
-  } finally {
-    redis?.disconnect();
-  }
+  if (redis === null) return 'not available';
+  return withQueues(redis, config, async (queues) => (await lookAtRedis(queues)).state);
 }
 
 type DatabasePart = Omit<StatusReport, 'redis'>;
 
-async function readDatabase(context: CommandContext): Promise<DatabasePart> {
-  const unavailable = (...hostProblems: string[]) =>
-    ({ mysql: 'not available', migrations: 'unknown', hostProblems, processes: null, work: null }) as const;
-  if (await mayStart(context.readConfig())) return unavailable();
+async function readDatabase(context: CommandContext, redis: ServerState): Promise<DatabasePart> {
+  const unavailable = (mysql: ServerState, ...hostProblems: string[]): DatabasePart => ({
+    mysql,
+    migrations: 'unknown',
+    hostProblems,
+    processProblems: [],
+    processes: null,
+    work: null,
+  });
+  if (await mayStart(context.readConfig())) return unavailable('not available');
   try {
-    return await withInstallation(context, ({ database }) => readWork(database), { migrations: 'ignore' });
+    return await withInstallation(context, ({ database }) => readWork(database, redis), {
+      migrations: 'ignore',
+    });
   } catch (error) {
     if (error instanceof NoPrimaryError || error instanceof UnfitHostsError)
-      return unavailable(error.message);
-    if (isConnectionError(error)) return unavailable();
+      return unavailable('not available', error.message);
+    const problem = mysqlProblem(error);
+    if (problem !== null) return unavailable(stateOf(problem));
     throw error;
   }
 }
 
-async function readWork(database: DataSource): Promise<DatabasePart> {
+async function readWork(database: DataSource, redis: ServerState): Promise<DatabasePart> {
   const hostProblems = readHostProblems(database);
   if (await database.showMigrations())
-    return { mysql: 'ok', migrations: 'not run', hostProblems, processes: null, work: null };
+    return {
+      mysql: 'ok',
+      migrations: 'not run',
+      hostProblems,
+      processProblems: [],
+      processes: null,
+      work: null,
+    };
+  const mysql = await createWriteCheck(database)(WRITE_PATIENCE);
   const behind = await readWebhooksBehind(database);
   const work = {
     totals: await readTotals(database),
@@ -107,9 +145,29 @@ async function readWork(database: DataSource): Promise<DatabasePart> {
     sourcesInTrouble: await countSourcesInTrouble(database),
     deletions: await readDeletions(database),
   };
-  const seen = await readProcesses(database);
-  const processes = Object.fromEntries(ROLES.map((role) => [role, countRunning(seen, role)])) as Processes;
-  return { mysql: 'ok', migrations: 'ok', hostProblems, processes, work };
+  const seen = await readSettledProcesses(database);
+  return {
+    mysql,
+    migrations: 'ok',
+    hostProblems,
+    processProblems: findProcessProblems(seen, { mysql, redis }),
+    // A process that cannot write its heartbeat may be running.
+    processes: mysql === 'ok' ? countByRole(seen) : null,
+    work,
+  };
+}
+
+const countByRole = (seen: readonly ProcessSeen[]) =>
+  Object.fromEntries(ROLES.map((role) => [role, countRunning(seen, role)])) as Processes;
+
+/** After an outage of MySQL, waits until the processes have written their heartbeats again, or had time to. */
+async function readSettledProcesses(database: DataSource): Promise<ProcessSeen[]> {
+  const deadline = performance.now() + HEARTBEATS_SETTLE;
+  for (;;) {
+    const seen = await readProcesses(database);
+    if (areHeartbeatsSettled(seen) || performance.now() > deadline) return seen;
+    await sleep(500);
+  }
 }
 
 /**
@@ -118,7 +176,7 @@ async function readWork(database: DataSource): Promise<DatabasePart> {
  * unless a source has collected it. The source then shows the error until a later file is imported without errors.
  */
 export function findProblems(report: StatusReport): string[] {
-  const { mysql, redis, migrations, hostProblems, processes, work } = report;
+  const { mysql, redis, migrations, hostProblems, processProblems, processes, work } = report;
   const missing = Object.entries(processes ?? {}).flatMap(([role, count]) => (count === 0 ? [role] : []));
   const { importsGivenUp: givenUp, importsStuck: stuck } = work?.totals ?? {
     importsGivenUp: 0,
@@ -127,9 +185,10 @@ export function findProblems(report: StatusReport): string[] {
   const { failing, withWrongFile } = work?.sourcesInTrouble ?? { failing: 0, withWrongFile: 0 };
   const quarantined = work?.totals.quarantined ?? 0;
   return [
-    ...(mysql === 'ok' ? [] : ['MySQL cannot be reached.']),
+    ...(mysql === 'ok' ? [] : [sentenceOf('MySQL', mysql)]),
     ...hostProblems,
-    ...(redis === 'ok' ? [] : ['Redis cannot be reached.']),
+    ...(redis === 'ok' ? [] : [sentenceOf('Redis', redis)]),
+    ...processProblems,
     ...(migrations === 'not run' ? ['The database schema is not up to date.'] : []),
     ...missing.map((role) => `No process runs the role ${role}.`),
     ...(givenUp === 0 ? [] : [`${countOf(givenUp, 'import was', 'imports were')} given up.`]),

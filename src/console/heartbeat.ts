@@ -1,7 +1,9 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { countOf } from '../platform/counts.ts';
 import type { Sql } from '../platform/database/transaction.ts';
+import { clockProblem, type Health, sentenceOf } from '../platform/health.ts';
 import type { Role, Runtime } from '../platform/runtime.ts';
 import { VERSION } from '../platform/version.ts';
 
@@ -19,13 +21,13 @@ const NANOSECONDS = 1_000_000;
 const MIB = 1024 * 1024;
 
 /**
- * Writes a heartbeat of this process to MySQL every 5 s: its roles, version and load. The console and `status` show it. A heartbeat
- * that fails is left out.
+ * Writes a heartbeat of this process to MySQL every 5 s: its roles, version, load, and what it sees of MySQL and Redis. The console and
+ * `status` show it. A heartbeat that fails is left out.
  * @param name of the process, if the service has several.
  * @returns once the first heartbeat was written or has failed.
  */
 export async function startHeartbeat(
-  { database, log }: Pick<Runtime, 'database' | 'log'>,
+  { database, health, log }: Pick<Runtime, 'database' | 'health' | 'log'>,
   roles: readonly string[],
   name = '',
 ): Promise<Role> {
@@ -34,15 +36,15 @@ export async function startHeartbeat(
   let beating: Promise<void> | undefined;
   const beat = () => {
     // MySQL may be slow. A second heartbeat at the same time would add nothing.
-    beating ??= recordHeartbeat(database, {
-      id,
-      name,
-      roles,
-      version: VERSION,
-      host: hostname(),
-      pid: process.pid,
-      ...load.read(),
-    })
+    beating ??= health()
+      .then((seen) =>
+        recordHeartbeat(
+          database,
+          { id, name, roles, version: VERSION, host: hostname(), pid: process.pid, ...load.read() },
+          seen,
+        ),
+      )
+      // `health` has logged what is wrong.
       .catch((err: unknown) => log.debug({ err }, 'heartbeat not written'))
       .finally(() => {
         beating = undefined;
@@ -96,6 +98,12 @@ function watchLoad() {
 /** A process counts as running for this long after its last heartbeat. Three heartbeats fit into this time. Seconds. */
 const RUNNING_SECONDS = 15;
 
+/** Two heartbeats further apart than this have one between them that was left out. */
+const STEADY_GAP_SECONDS = 9;
+
+/** For this long after MySQL came back, a process that runs may not have written its heartbeat yet. Milliseconds. */
+export const HEARTBEATS_SETTLE = BEAT_EVERY + SECOND;
+
 /** The heartbeat of a process. */
 interface Heartbeat {
   id: string;
@@ -124,26 +132,43 @@ export interface ProcessSeen {
   startedAt: Date;
   seenSecondsAgo: number;
   running: boolean;
+  /** Whether its heartbeats come without a gap: for at least 6 s, or since it started. */
+  steady: boolean;
+  /** What is wrong with MySQL and Redis as the process sees them. null: nothing. */
+  mysqlProblem: string | null;
+  redisProblem: string | null;
+  /** Milliseconds by which its clock is ahead of MySQL's. null: not measured. */
+  clockAhead: number | null;
 }
 
-/** Index: the primary key. The times are those of MySQL's clock. */
+/** Index: the primary key. The times are those of MySQL's clock. `steady_since` is set before `seen_at`, from which it follows. */
 const BEAT = `
-  INSERT INTO processes (id, name, roles, version, host, pid, cpu_percent, loop_delay_ms, memory_mib)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)
-  ON DUPLICATE KEY UPDATE seen_at = NOW(6), cpu_percent = VALUES(cpu_percent), loop_delay_ms = VALUES(loop_delay_ms),
-    memory_mib = VALUES(memory_mib)`;
+  INSERT INTO processes (id, name, roles, version, host, pid, cpu_percent, loop_delay_ms, memory_mib, mysql_problem, redis_problem,
+    clock_ahead_ms)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  ON DUPLICATE KEY UPDATE cpu_percent = VALUES(cpu_percent), loop_delay_ms = VALUES(loop_delay_ms), memory_mib = VALUES(memory_mib),
+    mysql_problem = VALUES(mysql_problem), redis_problem = VALUES(redis_problem), clock_ahead_ms = VALUES(clock_ahead_ms),
+    steady_since = IF(seen_at < NOW(6) - INTERVAL ${STEADY_GAP_SECONDS} SECOND, NOW(6), steady_since), seen_at = NOW(6)`;
 
 /** A process that was killed stays visible for an hour. The table has one row per process and is read as a whole. */
 const FORGET = 'DELETE FROM processes WHERE id = ? OR seen_at < NOW(6) - INTERVAL 1 HOUR';
 
 const READ = `
-  SELECT name, roles, version, host, pid, cpu_percent, loop_delay_ms, memory_mib, started_at,
+  SELECT name, roles, version, host, pid, cpu_percent, loop_delay_ms, memory_mib, started_at, mysql_problem, redis_problem,
+    clock_ahead_ms, (steady_since <= started_at OR steady_since < NOW(6) - INTERVAL ${HEARTBEATS_SETTLE / SECOND} SECOND) AS steady,
     TIMESTAMPDIFF(MICROSECOND, seen_at, NOW(6)) / 1000000 AS seen_ago
   FROM processes WHERE seen_at > NOW(6) - INTERVAL 1 HOUR ORDER BY host, started_at LIMIT 500`;
 
-async function recordHeartbeat(sql: Sql, beat: Heartbeat): Promise<void> {
+async function recordHeartbeat(
+  sql: Sql,
+  beat: Heartbeat,
+  { mysql, redis, clockAhead }: Health,
+): Promise<void> {
   const { id, name, roles, version, host, pid, cpuPercent, loopDelayMs, memoryMib } = beat;
-  await sql.query(BEAT, [id, name, roles.join(), version, host, pid, cpuPercent, loopDelayMs, memoryMib]);
+  const problems = [mysql, redis].map((state) => (state === 'ok' ? null : state));
+  const clock = clockAhead === null ? null : Math.round(clockAhead);
+  const values = [id, name, roles.join(), version, host, pid, cpuPercent, loopDelayMs, memoryMib];
+  await sql.query(BEAT, [...values, ...problems, clock]);
 }
 
 /** Removes a process that stops, and all processes that have not been seen for an hour. */
@@ -161,6 +186,10 @@ interface Row {
   loop_delay_ms: number;
   memory_mib: number;
   started_at: Date;
+  mysql_problem: string | null;
+  redis_problem: string | null;
+  clock_ahead_ms: string | null;
+  steady: number;
   seen_ago: string;
 }
 
@@ -179,9 +208,53 @@ export async function readProcesses(sql: Sql): Promise<ProcessSeen[]> {
     startedAt: row.started_at,
     seenSecondsAgo: Number(row.seen_ago),
     running: Number(row.seen_ago) < RUNNING_SECONDS,
+    steady: row.steady === 1,
+    mysqlProblem: row.mysql_problem,
+    redisProblem: row.redis_problem,
+    clockAhead: row.clock_ahead_ms === null ? null : Number(row.clock_ahead_ms),
   }));
 }
 
 /** How many running processes have a role. */
 export const countRunning = (processes: readonly ProcessSeen[], role: string): number =>
   processes.filter(({ running, roles }) => running && roles.includes(role)).length;
+
+/**
+ * Whether a process without a heartbeat does not run. For a while after an outage of MySQL, nobody knows: the others may be about to
+ * write theirs.
+ */
+export function areHeartbeatsSettled(processes: readonly ProcessSeen[]): boolean {
+  const running = processes.filter((it) => it.running);
+  return processes.length === 0 || (running.length > 0 && running.every((it) => it.steady));
+}
+
+/**
+ * What running processes see of MySQL and Redis and their own clocks, in one sentence for each problem.
+ * @param seen the states that the caller sees itself. It has said those that are not ok.
+ */
+export function findProcessProblems(
+  processes: readonly ProcessSeen[],
+  seen: Pick<Health, 'mysql' | 'redis'>,
+): string[] {
+  const running = processes.filter((it) => it.running);
+  const seers = new Map<string, ProcessSeen[]>();
+  const note = (sentence: string, it: ProcessSeen) =>
+    seers.set(sentence, [...(seers.get(sentence) ?? []), it]);
+  for (const it of running) {
+    if (it.mysqlProblem !== null && seen.mysql === 'ok') note(sentenceOf('MySQL', it.mysqlProblem), it);
+    if (it.redisProblem !== null && seen.redis === 'ok') note(sentenceOf('Redis', it.redisProblem), it);
+  }
+  const problems = [...seers].map(([sentence, [first, ...others]]) => {
+    if (first === undefined || others.length + 1 === running.length) return sentence;
+    const more =
+      others.length === 0 ? '' : ` and ${countOf(others.length, 'other process', 'other processes')}`;
+    return `${sentence.slice(0, -1)}, as ${nameOf(first)}${more} saw.`;
+  });
+  const clocks = running.flatMap((it) => {
+    const problem = it.clockAhead === null ? null : clockProblem(it.clockAhead);
+    return problem === null ? [] : [`The clock of ${nameOf(it)} is ${problem}`];
+  });
+  return [...problems, ...clocks];
+}
+
+const nameOf = ({ name, roles, host }: ProcessSeen) => `${name === '' ? roles.join(', ') : name} on ${host}`;

@@ -9,6 +9,7 @@ import { isConnectionError } from './database/errors.ts';
 import { findNewerMigrations, migrate } from './database/migrate.ts';
 import { requireMinimumVersion } from './database/minimum-version.ts';
 import { checkSecretKey, createSecretBox, type SecretBox } from './database/secret-box.ts';
+import { type Health, watchHealth } from './health.ts';
 import type { Log } from './log.ts';
 import { createMetrics, type Metrics } from './metrics.ts';
 import { connectFailFast, connectWorker, type RedisClient } from './queues/connection.ts';
@@ -34,6 +35,8 @@ export interface Runtime {
   /** Opens a separate connection for a worker. Its commands wait until Redis is reachable again. */
   connectWorker: () => RedisClient;
   prefix: string;
+  /** Looks at MySQL and Redis. Never throws. */
+  health: () => Promise<Health>;
   log: Log;
   metrics: Metrics;
   /** `undefined`: traces are off. */
@@ -134,6 +137,8 @@ export async function openRuntime(
       await checkSecretKey(database, secrets);
     };
     await waitFor('MySQL', prepare, isConnectionError);
+    for (const warning of [...(await checkPacketSize(database)), ...(await checkEviction(redis))])
+      log.warn(warning);
     const newer = await findNewerMigrations(database);
     if (newer.length > 0)
       announce(
@@ -158,11 +163,35 @@ export async function openRuntime(
       return connection;
     },
     prefix,
+    health: watchHealth({ database, queues, log }),
     log,
     metrics: createMetrics(),
     tracing,
     close,
   };
+}
+
+/** Parts of imports have 1 MiB, and the rows and keys of a chunk go in one statement. Bytes. */
+const PACKET_NEEDED = 16 * 1024 * 1024;
+
+/** Warns if MySQL refuses statements that large imports need. */
+async function checkPacketSize(database: DataSource): Promise<string[]> {
+  const [row] = await database.query<{ bytes: string }[]>('SELECT @@max_allowed_packet AS bytes');
+  if (Number(row?.bytes) >= PACKET_NEEDED) return [];
+  return [
+    `MySQL's max_allowed_packet is ${row?.bytes} bytes. Large imports need ${PACKET_NEEDED} (16M): they are answered with 503 until it is set, in MySQL's configuration and with SET GLOBAL.`,
+  ];
+}
+
+/** Warns if Redis removes keys when its memory is full. A job that is gone waits until the maintenance finds it. */
+async function checkEviction(redis: RedisClient): Promise<string[]> {
+  // The managed services forbid CONFIG, and some forbid INFO.
+  const info = await redis.info('memory').catch(() => '');
+  const policy = /^maxmemory_policy:(\S+)/m.exec(info)?.[1] ?? 'noeviction';
+  if (policy === 'noeviction') return [];
+  return [
+    `Redis has maxmemory-policy ${policy}: when its memory is full, it removes keys of jobs, and work waits until it is found again. Set maxmemory-policy to noeviction.`,
+  ];
 }
 
 /** Logs what a person should know about the hosts of DATABASE_URL: a change of the primary, and hosts that are set up dangerously. */

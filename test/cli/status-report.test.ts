@@ -19,6 +19,7 @@ const problemsWith = (totals: Partial<typeof WORK.totals>) =>
     redis: 'ok',
     migrations: 'ok',
     hostProblems: [],
+    processProblems: [],
     processes: { api: 1, importer: 1, delivery: 1, maintenance: 1 },
     work: { ...WORK, totals: { ...WORK.totals, ...totals } },
   });

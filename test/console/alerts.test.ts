@@ -3,6 +3,7 @@ import type { ProcessSeen } from '../../src/console/heartbeat.ts';
 import { findAlerts, headlineOf } from '../../src/console/now/alerts.ts';
 import type { Now, Work } from '../../src/console/now/now-reader.ts';
 import type { WebhookRow } from '../../src/console/webhooks/webhook-rows.ts';
+import type { Health } from '../../src/platform/health.ts';
 import type { SourceSummary } from '../../src/sources/find-source.ts';
 import { NO_WORK } from '../support/no-work.ts';
 
@@ -21,6 +22,10 @@ const running = (roles: string[], fields: Partial<ProcessSeen> = {}): ProcessSee
   startedAt: minutesAgo(60),
   seenSecondsAgo: 1,
   running: true,
+  steady: true,
+  mysqlProblem: null,
+  redisProblem: null,
+  clockAhead: 3,
   ...fields,
 });
 
@@ -59,6 +64,8 @@ const source = (id: string, fields: Partial<SourceSummary> = {}): SourceSummary 
   ...fields,
 });
 
+const WELL: Health = { mysql: 'ok', redis: 'ok', mysqlRoundTrip: 1, redisRoundTrip: 1, clockAhead: 3 };
+
 const ALL = ['api', 'importer', 'delivery', 'maintenance'];
 
 function now({
@@ -67,8 +74,7 @@ function now({
 }: Omit<Partial<Work>, 'totals'> & { totals?: Partial<Work['totals']> } = {}): Now {
   return {
     at: AT,
-    mysql: { reachable: true, roundTrip: 1 },
-    redis: { reachable: true, roundTrip: 1 },
+    health: WELL,
     hostProblems: [],
     sample: {} as Now['sample'],
     work: {
@@ -138,13 +144,46 @@ describe('the sentence at the top of the console', () => {
   });
 
   it('says that MySQL cannot be reached, and what follows from that', () => {
-    const it = { ...now(), mysql: { reachable: false, roundTrip: null }, work: null };
+    const health = { ...WELL, mysql: 'not available', mysqlRoundTrip: null };
+    const it = { ...now(), health, work: null };
     expect(headline(it)).toMatch(/^MySQL cannot be reached\. Nothing is accepted/);
-    expect(sentences({ ...it, redis: { reachable: false, roundTrip: null } })).toHaveLength(2);
+    expect(sentences({ ...it, health: { ...health, redis: 'not available' } })).toHaveLength(2);
+  });
+
+  it('says why MySQL refuses writes, and says nothing of processes that cannot write their heartbeats', () => {
+    const health = { ...WELL, mysql: 'refuses writes: it is read-only' };
+    const processes = [running(ALL, { running: false, seenSecondsAgo: 60 })];
+    expect(sentences({ ...now({ processes }), health })).toEqual([
+      'MySQL refuses writes: it is read-only. Imports are answered with 503, and deliveries wait. What was accepted is stored in MySQL.',
+    ]);
+  });
+
+  it('misses no process before another one has written heartbeats for a while', () => {
+    const other = running(['delivery', 'importer', 'maintenance'], { running: false, seenSecondsAgo: 60 });
+    const back = running(['api'], { steady: false });
+    expect(sentences(now({ processes: [back, other] }))).toEqual([]);
+    expect(sentences(now({ processes: [{ ...back, steady: true }, other] }))).toHaveLength(3);
+    expect(sentences(now({ processes: [other] }))).toEqual([]);
+  });
+
+  it('says what other processes see of the servers, and whose clock is wrong', () => {
+    const full = 'refuses writes: its disk is full';
+    const processes = [
+      running(ALL),
+      running(['delivery'], { name: 'delivery-1', mysqlProblem: full, redisProblem: 'not available' }),
+      running(['delivery'], { name: 'delivery-2', mysqlProblem: full, clockAhead: -3_600_000 }),
+    ];
+    expect(sentences(now({ processes }))).toEqual([
+      'MySQL refuses writes: its disk is full, as delivery-1 on ev and 1 other process saw.',
+      'Redis cannot be reached, as delivery-1 on ev saw.',
+      "The clock of delivery-2 on ev is 3600 s behind MySQL's. Signatures carry this clock; set both by NTP.",
+    ]);
+    const all = processes.map((it) => ({ ...it, mysqlProblem: full, redisProblem: null, clockAhead: null }));
+    expect(sentences(now({ processes: all }))).toEqual(['MySQL refuses writes: its disk is full.']);
   });
 
   it('says that Redis cannot be reached, and that nothing is lost', () => {
-    expect(headline({ ...now(), redis: { reachable: false, roundTrip: null } })).toMatch(
+    expect(headline({ ...now(), health: { ...WELL, redis: 'not available' } })).toMatch(
       /^Redis cannot be reached\. .*nothing is lost\.$/,
     );
   });

@@ -22,7 +22,10 @@ export const defineStatus = (command: Command, context: CommandContext) =>
       if (problems.length > 0) throw new NegativeAnswer();
     });
 
-const documentOf = ({ work, hostProblems: _, ...report }: StatusReport, problems: readonly string[]) => ({
+const documentOf = (
+  { work, hostProblems: _, processProblems: __, ...report }: StatusReport,
+  problems: readonly string[],
+) => ({
   status: problems.length === 0 ? 'well' : 'not well',
   problems,
   ...report,

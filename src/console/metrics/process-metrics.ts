@@ -1,5 +1,4 @@
 import { Counter, collectDefaultMetrics, Gauge, type MetricObject, Registry } from 'prom-client';
-import { probeServers } from '../../api/routes/health.ts';
 import { onHostsChange, readHosts } from '../../platform/database/cluster/lead-to-primary.ts';
 import type { HostsReport } from '../../platform/database/cluster/primary.ts';
 import { onPoolWait, readPoolUse } from '../../platform/database/connection.ts';
@@ -36,15 +35,26 @@ const MISNAMED = [
  */
 function createProcessGauges(
   registry: Registry,
-  { database, redis }: Pick<Runtime, 'database' | 'redis'>,
+  { database, health }: Pick<Runtime, 'database' | 'health'>,
 ): () => Promise<void> {
   const registers = [registry];
   collectDefaultMetrics({ register: registry });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
   const dependency = new Gauge({
     name: 'ledgerbell_dependency_up',
-    help: '1 if MySQL or Redis has answered this process within 2 s, else 0.',
+    help: '1 if MySQL or Redis has answered this process and taken a write within 2 s, else 0.',
     labelNames: ['dependency'],
+    registers,
+  });
+  const problem = new Gauge({
+    name: 'ledgerbell_dependency_problem',
+    help: '1: what is wrong with MySQL or Redis, in the words of GET /readyz.',
+    labelNames: ['dependency', 'problem'],
+    registers,
+  });
+  const clock = new Gauge({
+    name: 'ledgerbell_clock_ahead_seconds',
+    help: "Seconds by which the clock of this process is ahead of MySQL's. Negative: behind.",
     registers,
   });
   const connections = new Gauge({
@@ -97,7 +107,7 @@ function createProcessGauges(
   });
 
   return async () => {
-    // Read before the probes, which use a connection themselves.
+    // Read before MySQL is looked at, which uses a connection itself.
     const use = readPoolUse(database);
     if (use !== null) {
       connections.set({ state: 'busy' }, use.busy);
@@ -105,9 +115,12 @@ function createProcessGauges(
       max.set(use.max);
       waiters.set(use.waiters);
     }
-    const answers = await probeServers({ database, redis });
-    for (const [name, answer] of Object.entries(answers)) {
-      dependency.set({ dependency: name }, answer === 'ok' ? 1 : 0);
+    const { mysql, redis, clockAhead } = await health();
+    problem.reset();
+    for (const [name, state] of Object.entries({ mysql, redis })) {
+      dependency.set({ dependency: name }, state === 'ok' ? 1 : 0);
+      problem.set({ dependency: name, problem: state === 'ok' ? 'none' : state }, state === 'ok' ? 0 : 1);
     }
+    if (clockAhead !== null) clock.set(Math.round(clockAhead) / 1_000);
   };
 }

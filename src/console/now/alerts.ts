@@ -1,5 +1,6 @@
+import { type Health, sentenceOf } from '../../platform/health.ts';
 import type { SourceSummary } from '../../sources/find-source.ts';
-import { countRunning } from '../heartbeat.ts';
+import { areHeartbeatsSettled, countRunning, findProcessProblems } from '../heartbeat.ts';
 import { countOf, formatDuration, timesInARow } from '../page/elements.tsx';
 import type { WebhookRow } from '../webhooks/webhook-rows.ts';
 import type { Now, Work } from './now-reader.ts';
@@ -16,24 +17,17 @@ export interface Alert {
 }
 
 /** The current alerts, the worst first. Empty: there is no problem. */
-export function findAlerts({ mysql, redis, hostProblems, work, at }: Now): Alert[] {
+export function findAlerts({ health, hostProblems, work, at }: Now): Alert[] {
+  const servers = serverAlerts(health, work !== null);
   const hosts = hostProblems.map((sentence): Alert => ({ severity: 'failing', sentence, link: null }));
-  if (!mysql.reachable || work === null) {
-    return [
-      {
-        severity: 'stopped',
-        sentence:
-          'MySQL cannot be reached. Nothing is accepted, and nothing is delivered. What was accepted is stored in MySQL.',
-        link: { text: 'Servers', href: '/ops#processes' },
-      },
-      ...hosts,
-      ...(redis.reachable ? [] : [redisAlert]),
-    ];
-  }
+  if (work === null) return [...servers, ...hosts];
   const alerts = [
-    ...missingRoles(work),
-    ...(redis.reachable ? [] : [redisAlert]),
+    ...servers,
+    ...(health.mysql === 'ok' ? missingRoles(work) : []),
     ...hosts,
+    ...findProcessProblems(work.processes, health).map(
+      (sentence): Alert => ({ severity: 'failing', sentence, link: PROCESSES }),
+    ),
     ...failingWebhooks(work, at),
     ...stoppedWebhooks(work),
     ...stuckImports(work),
@@ -43,6 +37,31 @@ export function findAlerts({ mysql, redis, hostProblems, work, at }: Now): Alert
     ...openConflicts(work),
   ];
   return SEVERITIES.flatMap((severity) => alerts.filter((it) => it.severity === severity));
+}
+
+const PROCESSES = { text: 'Processes', href: '/ops#processes' };
+const SERVERS = { text: 'Servers', href: '/ops#processes' };
+
+/** What is wrong with MySQL and Redis, and what that means for the work. */
+function serverAlerts({ mysql, redis }: Health, isReadable: boolean): Alert[] {
+  const alertOf = (server: string, state: string, consequence: string): Alert[] =>
+    state === 'ok'
+      ? []
+      : [{ severity: 'stopped', sentence: `${sentenceOf(server, state)} ${consequence}`, link: SERVERS }];
+  return [
+    ...alertOf(
+      'MySQL',
+      mysql,
+      isReadable
+        ? 'Imports are answered with 503, and deliveries wait. What was accepted is stored in MySQL.'
+        : 'Nothing is accepted, and nothing is delivered. What was accepted is stored in MySQL.',
+    ),
+    ...alertOf(
+      'Redis',
+      redis,
+      'Imports are still accepted. Work that has not begun waits until Redis is back, and nothing is lost.',
+    ),
+  ];
 }
 
 const openConflicts = ({ openConflicts: count }: Work): Alert[] =>
@@ -56,13 +75,6 @@ const openConflicts = ({ openConflicts: count }: Work): Alert[] =>
         },
       ];
 
-const redisAlert: Alert = {
-  severity: 'stopped',
-  sentence:
-    'Redis cannot be reached. Imports are still accepted. Work that has not begun waits until Redis is back, and nothing is lost.',
-  link: { text: 'Servers', href: '/ops#processes' },
-};
-
 /** The consequence while no process has a role. */
 const WITHOUT_ROLE = {
   delivery: 'No delivery process is running',
@@ -72,6 +84,7 @@ const WITHOUT_ROLE = {
 } as const;
 
 function missingRoles({ processes, totals }: Work): Alert[] {
+  if (!areHeartbeatsSettled(processes)) return [];
   const waiting = {
     delivery: `${countOf(totals.pending, 'delivery', 'deliveries')} pending.`,
     api: 'No request is answered.',
@@ -83,7 +96,7 @@ function missingRoles({ processes, totals }: Work): Alert[] {
     .map((role) => ({
       severity: 'stopped' as const,
       sentence: `${WITHOUT_ROLE[role]}. ${waiting[role]}`,
-      link: { text: 'Processes', href: '/ops#processes' },
+      link: PROCESSES,
     }));
 }
 

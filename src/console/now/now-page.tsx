@@ -1,11 +1,12 @@
 import type { Child } from 'hono/jsx';
+import { predicateOf, type ServerState } from '../../platform/health.ts';
 import type { ProcessSeen } from '../heartbeat.ts';
 import { type Column, formatCount, formatDuration, Moment, Table, Tag } from '../page/elements.tsx';
 import { SourcesInTrouble } from '../sources/source-columns.tsx';
 import type { UnfinishedImport } from '../totals.ts';
 import { WebhooksInTrouble, webhookColumns } from '../webhooks/webhook-columns.tsx';
 import { type Alert, findAlerts, headlineOf } from './alerts.ts';
-import type { Now, ServerSeen } from './now-reader.ts';
+import type { Now } from './now-reader.ts';
 
 /** The charts: their id in the page, title, and unit. public/ops/now.js draws them. */
 const CHARTS = [
@@ -81,7 +82,7 @@ const AlertItem = ({ alert: { severity, sentence, link } }: { alert: Alert }) =>
 );
 
 /** Everything below the charts. */
-export const Rest = ({ now: { at, mysql, redis, work } }: { now: Now }) => (
+export const Rest = ({ now: { at, health, work } }: { now: Now }) => (
   <>
     {work === null ? null : (
       <>
@@ -113,8 +114,8 @@ export const Rest = ({ now: { at, mysql, redis, work } }: { now: Now }) => (
     <section id="processes">
       <h2>Servers and processes</h2>
       <ul class="servers">
-        <Server name="MySQL" seen={mysql} />
-        <Server name="Redis" seen={redis} />
+        <Server name="MySQL" state={health.mysql} roundTrip={health.mysqlRoundTrip} />
+        <Server name="Redis" state={health.redis} roundTrip={health.redisRoundTrip} />
       </ul>
       {work === null ? null : (
         <Table
@@ -128,9 +129,17 @@ export const Rest = ({ now: { at, mysql, redis, work } }: { now: Now }) => (
   </>
 );
 
-const Server = ({ name, seen: { reachable, roundTrip } }: { name: string; seen: ServerSeen }) => (
+const Server = ({
+  name,
+  state,
+  roundTrip,
+}: {
+  name: string;
+  state: ServerState;
+  roundTrip: number | null;
+}) => (
   <li>
-    <Tag tone={reachable ? 'good' : 'bad'}>{reachable ? 'answers' : 'cannot be reached'}</Tag> {name}
+    <Tag tone={state === 'ok' ? 'good' : 'bad'}>{state === 'ok' ? 'works' : predicateOf(state)}</Tag> {name}
     {roundTrip === null ? null : <span class="calm"> in {formatDuration(Math.max(1, roundTrip))}</span>}
   </li>
 );

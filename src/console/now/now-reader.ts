@@ -1,6 +1,7 @@
 import { readHostProblems } from '../../platform/database/cluster/lead-to-primary.ts';
-import { isConnectionError } from '../../platform/database/errors.ts';
+import { mysqlProblem } from '../../platform/database/errors.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
+import type { Health } from '../../platform/health.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 import type { SourceSummary } from '../../sources/find-source.ts';
 import { readRecentAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';
@@ -18,13 +19,6 @@ import {
   type UnfinishedImport,
 } from '../totals.ts';
 import { readWebhooksInTrouble, type WebhookRow } from '../webhooks/webhook-rows.ts';
-
-/** The answer of a server to a ping. */
-export interface ServerSeen {
-  reachable: boolean;
-  /** Milliseconds of a round trip. null: the server did not answer. */
-  roundTrip: number | null;
-}
 
 /** The state of the work, from MySQL. */
 export interface Work {
@@ -60,11 +54,10 @@ export interface Sample {
 /** The installation at one moment. */
 export interface Now {
   at: Date;
-  mysql: ServerSeen;
-  redis: ServerSeen;
+  health: Health;
   /** Problems with the hosts of DATABASE_URL, in one sentence each. */
   hostProblems: string[];
-  /** null while MySQL cannot be reached. */
+  /** null while MySQL cannot be read. `health` then says why. */
   work: Work | null;
   sample: Sample;
 }
@@ -94,48 +87,33 @@ const NEWEST_IMPORT = 'SELECT MAX(id) AS id FROM imports';
 
 /**
  * Creates a function that reads the installation. Rates are differences from the previous call, so the first call has none.
- * If MySQL or Redis cannot be reached, the result says so.
+ * If something is wrong with MySQL or Redis, the result says so.
  */
-export function createNowReader({ database, redis }: Pick<Runtime, 'database' | 'redis'>) {
+export function createNowReader({ database, health }: Pick<Runtime, 'database' | 'health'>) {
   let previous: Counters | null = null;
   return async function readNow(): Promise<Now> {
     const at = new Date();
-    const [mysql, redisSeen] = await Promise.all([
-      ping(() => database.query('SELECT 1')),
-      ping(() => redis.ping()),
-    ]);
-    const work = mysql.reachable ? await unlessUnreachable(() => readWork(database)) : null;
-    const counters = work === null ? null : await unlessUnreachable(() => readCounters(database));
-    const sample = await readSample(database, { at, work, counters, previous });
-    previous = counters ?? previous;
-    return {
+    const seen = await health();
+    const unreadable = (mysql: string): Now => ({
       at,
-      mysql: work === null ? { ...mysql, reachable: false } : mysql,
-      redis: redisSeen,
+      health: { ...seen, mysql },
       hostProblems: readHostProblems(database),
-      work,
-      sample,
-    };
+      work: null,
+      sample: { ...NOTHING_KNOWN, at: at.getTime() / 1_000 },
+    });
+    if (seen.mysqlRoundTrip === null) return unreadable(seen.mysql);
+    try {
+      const work = await readWork(database);
+      const counters = await readCounters(database);
+      const sample = await readSample(database, { at, work, counters, previous });
+      previous = counters;
+      return { at, health: seen, hostProblems: readHostProblems(database), work, sample };
+    } catch (error) {
+      const problem = mysqlProblem(error);
+      if (problem === null) throw error;
+      return unreadable(seen.mysql === 'ok' ? problem : seen.mysql);
+    }
   };
-}
-
-async function ping(ask: () => Promise<unknown>): Promise<ServerSeen> {
-  const started = performance.now();
-  try {
-    await ask();
-    return { reachable: true, roundTrip: performance.now() - started };
-  } catch {
-    return { reachable: false, roundTrip: null };
-  }
-}
-
-async function unlessUnreachable<T>(read: () => Promise<T>): Promise<T | null> {
-  try {
-    return await read();
-  } catch (error) {
-    if (isConnectionError(error)) return null;
-    throw error;
-  }
 }
 
 async function readWork(sql: Sql): Promise<Work> {
@@ -177,26 +155,20 @@ async function readCounters(sql: Sql): Promise<Counters> {
 
 async function readSample(
   sql: Sql,
-  {
-    at,
-    work,
-    counters,
-    previous,
-  }: { at: Date; work: Work | null; counters: Counters | null; previous: Counters | null },
+  { at, work, counters, previous }: { at: Date; work: Work; counters: Counters; previous: Counters | null },
 ): Promise<Sample> {
-  const rates = counters === null || previous === null ? null : compare(counters, previous);
-  const failing = work?.trouble.map(({ id }) => id) ?? [];
-  const recent = await unlessUnreachable(() =>
-    readRecentAttempts(sql, [...new Set([...(rates?.busiest ?? []), ...failing])], SAMPLED_ATTEMPTS),
-  );
+  const rates = previous === null ? null : compare(counters, previous);
+  const failing = work.trouble.map(({ id }) => id);
+  const webhooks = [...new Set([...(rates?.busiest ?? []), ...failing])];
+  const recent = await readRecentAttempts(sql, webhooks, SAMPLED_ATTEMPTS);
   const since = at.getTime() - SAMPLED_SECONDS * 1_000;
-  const summary = summarizeAttempts((recent ?? []).filter(({ started_at }) => started_at.getTime() >= since));
-  const { successShare, p50, p95, p99 } = summary;
+  const { successShare, p50, p95, p99 } = summarizeAttempts(
+    recent.filter(({ started_at }) => started_at.getTime() >= since),
+  );
   return {
     at: at.getTime() / 1_000,
-    pending: work?.totals.pending ?? null,
-    oldestSeconds:
-      work === null ? null : Math.max(0, (at.getTime() - (work.oldestPending ?? at).getTime()) / 1_000),
+    pending: work.totals.pending,
+    oldestSeconds: Math.max(0, (at.getTime() - (work.oldestPending ?? at).getTime()) / 1_000),
     deliveriesPerSecond: rates?.deliveriesPerSecond ?? null,
     importsPerSecond: rates?.importsPerSecond ?? null,
     successShare,
@@ -205,6 +177,17 @@ async function readSample(
     p99,
   };
 }
+
+const NOTHING_KNOWN: Omit<Sample, 'at'> = {
+  pending: null,
+  oldestSeconds: null,
+  deliveriesPerSecond: null,
+  importsPerSecond: null,
+  successShare: null,
+  p50: null,
+  p95: null,
+  p99: null,
+};
 
 function compare(counters: Counters, previous: Counters) {
   const elapsed = counters.at - previous.at;

@@ -13,7 +13,7 @@ const READ_EVERY = 2_000;
 const KEPT = 300;
 
 /** Reads the installation while somebody looks at the page Now. All viewers share one reading. */
-export const watchInstallation = (runtime: Pick<Runtime, 'database' | 'redis'>): Poller<Now> =>
+export const watchInstallation = (runtime: Pick<Runtime, 'database' | 'health'>): Poller<Now> =>
   createPoller({ read: createNowReader(runtime), every: READ_EVERY, kept: KEPT });
 
 /** GET /ops, and the server-sent events that keep it up to date. */

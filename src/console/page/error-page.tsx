@@ -2,6 +2,7 @@ import type { Context } from 'hono';
 import type { Child } from 'hono/jsx';
 import { answerError } from '../../api/answer-problem.ts';
 import type { ApiEnv } from '../../api/environment.ts';
+import { mysqlProblem } from '../../platform/database/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import { type PageOptions, sendPage } from './layout.tsx';
 
@@ -15,10 +16,10 @@ export async function answerErrorPage(error: unknown, c: Context<ApiEnv>, log: L
     c,
     { title, status: answer.status as 404 },
     <section class="confirm">
-      <h1>{isOutage ? 'MySQL cannot be reached' : title}</h1>
+      <h1>{isOutage ? `MySQL ${mysqlProblem(error) ?? 'cannot be reached'}` : title}</h1>
       <p>
         {isOutage
-          ? 'This page is read from MySQL. Nothing that was accepted is lost. Reload this page when MySQL is back.'
+          ? 'This page is read from MySQL. Nothing that was accepted is lost. Reload this page when MySQL works again.'
           : detail.replace(', or this API key cannot see it', '')}
       </p>
       <a class="button primary" href="/ops">

@@ -1,6 +1,6 @@
 import type { Pool, PoolConnection, QueryError, QueryResult } from 'mysql2';
 import type { DataSource } from 'typeorm';
-import { mayNotWrite } from './errors.ts';
+import { hasNoRoom, mayNotWrite, mysqlProblem } from './errors.ts';
 
 /** Runs statements: the DataSource itself, or a transaction on it. */
 export interface Sql {
@@ -37,6 +37,8 @@ export async function onConnection<T>(database: DataSource, work: (sql: Sql) => 
     return await work({
       query: <R>(statement: string, values?: unknown[]) =>
         run<R>(connection, statement, values, timeout).catch((error: unknown) => {
+          if (hasNoRoom(error))
+            lackOfRoom.set(database, { at: performance.now(), problem: mysqlProblem(error) });
           if (mayNotWrite(error)) {
             connection.destroy();
             const pool = poolOf(database);
@@ -48,6 +50,20 @@ export async function onConnection<T>(database: DataSource, work: (sql: Sql) => 
   } finally {
     connection.release();
   }
+}
+
+/** How long a statement that found no room counts. The work that failed is tried again more often than this. Milliseconds. */
+const LACK_COUNTS_FOR = 15_000;
+
+const lackOfRoom = new WeakMap<DataSource, { at: number; problem: string | null }>();
+
+/**
+ * Says that a statement found no room on MySQL's disk within the last 15 s. A write that is small enough for a page that exists
+ * succeeds on a full disk, so no single write can tell.
+ */
+export function recentLackOfRoom(database: DataSource): string | null {
+  const last = lackOfRoom.get(database);
+  return last !== undefined && performance.now() - last.at < LACK_COUNTS_FOR ? last.problem : null;
 }
 
 async function connect(database: DataSource): Promise<PoolConnection> {

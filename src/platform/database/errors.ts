@@ -1,36 +1,55 @@
 /**
  * The consequence of a failed statement for the work that it belongs to:
  *
- * - `unreachable`: the server cannot be reached, takes no more connections, or may no longer write, for example after a failover.
- *   The same statement may succeed on a new connection, perhaps to another server.
+ * - `unreachable`, `busy`, `read-only`, `left-cluster`: the server cannot be reached, has no connection left, or may no longer write,
+ *   for example after a failover. The same statement may succeed on a new connection, perhaps to another server.
  * - `lock`: another transaction held the locks. The same transaction may succeed at once.
- * - `full`: the server has no room to store anything. The same statement may succeed when somebody has made room.
+ * - `full`, `packet`: the server has no room to store anything, or refuses statements of this size. The same statement may succeed
+ *   when somebody has made room or has changed the setting.
  * - `defect`: the statement itself is wrong. It fails again.
  */
-type FailureKind = 'unreachable' | 'lock' | 'full' | 'defect';
+type FailureKind =
+  | 'unreachable'
+  | 'busy'
+  | 'read-only'
+  | 'left-cluster'
+  | 'lock'
+  | 'full'
+  | 'packet'
+  | 'defect';
+
+/** What is wrong with MySQL, for a sentence that begins with its name. It is shown to anybody, so it contains no detail. */
+const WORDS = {
+  unreachable: 'cannot be reached',
+  busy: 'takes no more connections: all of them are in use (max_connections)',
+  'read-only': 'refuses writes: it is read-only',
+  'left-cluster': 'refuses writes: it has left its cluster or group',
+  lock: 'waits for a lock of another session (ALTER TABLE, LOCK TABLES, a backup or a long transaction)',
+  full: 'refuses writes: its disk is full',
+  packet: 'refuses statements of this size: max_allowed_packet must be 16M or more',
+} as const satisfies Record<Exclude<FailureKind, 'defect'>, string>;
 
 /** Errors of MySQL and MariaDB by their number (MySQL "Server Error Message Reference", MariaDB "Error Codes"). */
 const KINDS = new Map<number, FailureKind>([
-  [1040, 'unreachable'], // ER_CON_COUNT_ERROR
   [1053, 'unreachable'], // ER_SERVER_SHUTDOWN
-  [1203, 'unreachable'], // ER_TOO_MANY_USER_CONNECTIONS
-  [1226, 'unreachable'], // ER_USER_LIMIT_REACHED
   [1927, 'unreachable'], // ER_CONNECTION_KILLED (MariaDB)
   [1969, 'unreachable'], // ER_STATEMENT_TIMEOUT (MariaDB)
   [3024, 'unreachable'], // ER_QUERY_TIMEOUT (MySQL)
   [3169, 'unreachable'], // ER_SESSION_WAS_KILLED (MySQL)
-  // The server may not write any more.
-  [1047, 'unreachable'], // ER_UNKNOWN_COM_ERROR: a node of Galera that has left its cluster
-  [1180, 'unreachable'], // ER_ERROR_DURING_COMMIT: a node of Galera that leaves its cluster during a commit
-  [1290, 'unreachable'], // ER_OPTION_PREVENTS_STATEMENT: read_only, super_read_only
-  [1792, 'unreachable'], // ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: transaction_read_only
-  [1836, 'unreachable'], // ER_READ_ONLY_MODE
-  [3100, 'unreachable'], // ER_RUN_HOOK_ERROR: Group Replication
-  [3101, 'unreachable'], // ER_TRANSACTION_ROLLBACK_DURING_COMMIT: Group Replication, while the group changes
-  [3796, 'unreachable'], // ER_GRP_TRX_CONSISTENCY_NOT_ALLOWED: a member that is not online
-  [3797, 'unreachable'], // ER_GRP_TRX_CONSISTENCY_BEFORE: a new primary that does not catch up
-  [3798, 'unreachable'], // ER_GRP_TRX_CONSISTENCY_AFTER_ON_TRX_BEGIN: the same
-  [3799, 'unreachable'], // ER_GRP_TRX_CONSISTENCY_BEGIN_NOT_ALLOWED: a member that leaves
+  [1040, 'busy'], // ER_CON_COUNT_ERROR
+  [1203, 'busy'], // ER_TOO_MANY_USER_CONNECTIONS
+  [1226, 'busy'], // ER_USER_LIMIT_REACHED
+  [1290, 'read-only'], // ER_OPTION_PREVENTS_STATEMENT: read_only, super_read_only
+  [1792, 'read-only'], // ER_CANT_EXECUTE_IN_READ_ONLY_TRANSACTION: transaction_read_only
+  [1836, 'read-only'], // ER_READ_ONLY_MODE
+  [1047, 'left-cluster'], // ER_UNKNOWN_COM_ERROR: a node of Galera that has left its cluster
+  [1180, 'left-cluster'], // ER_ERROR_DURING_COMMIT: a node of Galera that leaves its cluster during a commit
+  [3100, 'left-cluster'], // ER_RUN_HOOK_ERROR: Group Replication
+  [3101, 'left-cluster'], // ER_TRANSACTION_ROLLBACK_DURING_COMMIT: Group Replication, while the group changes
+  [3796, 'left-cluster'], // ER_GRP_TRX_CONSISTENCY_NOT_ALLOWED: a member that is not online
+  [3797, 'left-cluster'], // ER_GRP_TRX_CONSISTENCY_BEFORE: a new primary that does not catch up
+  [3798, 'left-cluster'], // ER_GRP_TRX_CONSISTENCY_AFTER_ON_TRX_BEGIN: the same
+  [3799, 'left-cluster'], // ER_GRP_TRX_CONSISTENCY_BEGIN_NOT_ALLOWED: a member that leaves
   [1020, 'lock'], // ER_CHECKREAD: a row changed under a snapshot
   [1205, 'lock'], // ER_LOCK_WAIT_TIMEOUT: of rows, or of a table that is being altered
   [1213, 'lock'], // ER_LOCK_DEADLOCK
@@ -42,10 +61,8 @@ const KINDS = new Map<number, FailureKind>([
   [1114, 'full'], // ER_RECORD_FILE_FULL
   [1197, 'full'], // ER_TRANS_CACHE_FULL
   [1598, 'full'], // ER_BINLOG_LOGGING_IMPOSSIBLE
+  [1153, 'packet'], // ER_NET_PACKET_TOO_LARGE
 ]);
-
-/** Errors after which a connection leads to a server that may not write. */
-const MAY_NOT_WRITE = new Set([1047, 1180, 1290, 1792, 1836, 3100, 3101, 3796, 3797, 3798, 3799]);
 
 /** Codes of mysql2 and the operating system for a server that is unreachable or a connection that was lost. */
 const CONNECTION_CODES = new Set([
@@ -81,18 +98,28 @@ function failureKind(error: unknown): FailureKind | null {
   return errno === undefined || errno < 0 ? null : (KINDS.get(errno) ?? 'defect');
 }
 
+/** What is wrong with MySQL, such as "refuses writes: its disk is full". null: the error says nothing about the server. */
+export function mysqlProblem(error: unknown): string | null {
+  const kind = failureKind(error);
+  return kind === null || kind === 'defect' ? null : WORDS[kind];
+}
+
+const isOf =
+  (...kinds: readonly (FailureKind | null)[]) =>
+  (error: unknown): boolean =>
+    kinds.includes(failureKind(error));
+
 /** Whether MySQL cannot be reached or may not write. The same statement may succeed later. */
-export const isConnectionError = (error: unknown): boolean => failureKind(error) === 'unreachable';
+export const isConnectionError = isOf('unreachable', 'busy', 'read-only', 'left-cluster');
 
 /** Whether a statement failed because of the locks of another transaction. The same work can succeed when it is repeated. */
-export const isRetryableLockError = (error: unknown): boolean => failureKind(error) === 'lock';
+export const isRetryableLockError = isOf('lock');
 
 /** Whether the same work can succeed later without a change. */
-export const isTransient = (error: unknown): boolean => {
-  const kind = failureKind(error);
-  return kind !== null && kind !== 'defect';
-};
+export const isTransient = (error: unknown): boolean => mysqlProblem(error) !== null;
 
 /** Whether the connection leads to a server that may not write, such as a former primary. */
-export const mayNotWrite = (error: unknown): boolean =>
-  error instanceof Error && MAY_NOT_WRITE.has(Number((error as NodeJS.ErrnoException).errno));
+export const mayNotWrite = isOf('read-only', 'left-cluster');
+
+/** Whether the server has no room to store anything. */
+export const hasNoRoom = isOf('full');

@@ -49,6 +49,8 @@ export interface Queues {
   sources: Queue<SourceJob>;
   /** All queues. */
   all: readonly Queue[];
+  /** Writes a key beside each queue, which Redis removes after a minute. @throws when a node of Redis cannot be reached or refuses writes. */
+  checkWrite(): Promise<void>;
   close(): Promise<void>;
 }
 
@@ -99,6 +101,9 @@ export function openQueues(
     deliveries,
     sources,
     all,
+    checkWrite: async () => {
+      await Promise.all(all.map((queue) => connection.set(queue.toKey('write-check'), '1', 'EX', 60)));
+    },
     close: async () => {
       await Promise.all(all.map((queue) => queue.close()));
     },

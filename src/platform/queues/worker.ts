@@ -2,6 +2,7 @@ import { type Processor, Worker } from 'bullmq';
 import type { Log } from '../log.ts';
 import { withoutValues } from '../quoted-value.ts';
 import type { RedisClient } from './connection.ts';
+import { redisProblem } from './errors.ts';
 import { prefixOf, WORKER_OPTIONS } from './queues.ts';
 
 /** Milliseconds between warnings. While Redis is unreachable, BullMQ reports every attempt to connect. */
@@ -48,7 +49,10 @@ export function startWorker<Job>(
   worker.on('error', (err) => {
     if (performance.now() - reported < REPORT_EVERY) return;
     reported = performance.now();
-    log.warn({ err, queue }, 'Redis cannot be reached; work continues when it is back');
+    log.warn(
+      { err, queue },
+      `Redis ${redisProblem(err) ?? 'has failed'}; work continues when it works again`,
+    );
   });
   return worker;
 }

@@ -181,7 +181,8 @@ export const EVENT_TABLES = [
 export const OPERATION_TABLES = [
   // One row per process, renewed every 5 s and removed when the process stops. name: the supervisor's name for the process, such as
   // api-1. roles: separated by commas. cpu_percent is of one core. loop_delay_ms is the 99th percentile of the event loop's delay
-  // since the last heartbeat.
+  // since the last heartbeat. mysql_problem, redis_problem: what is wrong with them as this process sees it. clock_ahead_ms: of its
+  // clock, against MySQL's. steady_since: since then, no heartbeat was left out.
   `CREATE TABLE processes (
     id CHAR(22) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
     name VARCHAR(32) NOT NULL DEFAULT '',
@@ -192,8 +193,18 @@ export const OPERATION_TABLES = [
     cpu_percent SMALLINT UNSIGNED NOT NULL,
     loop_delay_ms INT UNSIGNED NOT NULL,
     memory_mib INT UNSIGNED NOT NULL,
+    mysql_problem VARCHAR(160) NULL,
+    redis_problem VARCHAR(160) NULL,
+    clock_ahead_ms BIGINT NULL,
+    steady_since DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     started_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     seen_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)
+  ) ${TABLE}`,
+
+  // One row, which every process writes now and then, to know that MySQL takes writes.
+  `CREATE TABLE write_checks (
+    id TINYINT UNSIGNED NOT NULL PRIMARY KEY,
+    written_at DATETIME(6) NOT NULL
   ) ${TABLE}`,
 
   // Every change by an API key, in the console or by the command line, written in the transaction of the change. subject is the

@@ -1,0 +1,185 @@
+import { randomInt } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { DataSource } from 'typeorm';
+import { recentLackOfRoom } from './database/connection.ts';
+import { mysqlProblem } from './database/errors.ts';
+import type { Log } from './log.ts';
+import { redisProblem } from './queues/errors.ts';
+import type { Queues } from './queues/queues.ts';
+
+/** `ok`, `not available`, or what is wrong with a server, for a sentence that begins with its name: "refuses writes: it is read-only". */
+export type ServerState = string;
+
+/** What this process sees of MySQL and Redis. */
+export interface Health {
+  mysql: ServerState;
+  redis: ServerState;
+  /** Milliseconds of a round trip; null: the server has not answered. */
+  mysqlRoundTrip: number | null;
+  redisRoundTrip: number | null;
+  /** Milliseconds by which the clock of this process is ahead of MySQL's. Negative: behind. null: not measured. */
+  clockAhead: number | null;
+}
+
+const SECOND = 1_000;
+
+/** Milliseconds that a server has for its answers. */
+const PATIENCE = 2 * SECOND;
+
+/** MySQL decides when something is due, and the process signs and logs with its own clock. Milliseconds. */
+const CLOCK_TOLERANCE = 5 * SECOND;
+
+/** Milliseconds that a write may take. A busy disk can take more than 2 s, and a lock that is waited for fails after 1 or 2 s. */
+export const WRITE_PATIENCE = 5 * SECOND;
+
+/** One of 256 rows, so that processes do not wait for each other. A read-only server, a locked table or a full binary log refuses or holds the write. */
+const WRITE = `
+  INSERT INTO write_checks (id, written_at) VALUES (?, NOW(6)) ON DUPLICATE KEY UPDATE written_at = NOW(6)`;
+
+/**
+ * Creates a function that looks at MySQL and Redis: it reads, and writes something small, because a server that only answers is not
+ * enough. Callers share a look that is under way. It logs what has changed, and never throws.
+ */
+export function watchHealth({
+  database,
+  queues,
+  log,
+}: {
+  database: DataSource;
+  queues: Pick<Queues, 'checkWrite'>;
+  log: Log;
+}): () => Promise<Health> {
+  const said = { mysql: 'ok', redis: 'ok', clock: 'ok' };
+  const say = (what: 'mysql' | 'redis', name: string, state: ServerState) => {
+    if (said[what] === state) return;
+    said[what] = state;
+    if (state === 'ok') log.info(`${name} works again`);
+    else log.error(sentenceOf(name, state));
+  };
+  const sayClock = (ahead: number) => {
+    const problem = clockProblem(ahead);
+    if (problem !== null && said.clock === 'ok') log.warn(`The clock of this process is ${problem}`);
+    said.clock = problem ?? 'ok';
+  };
+  const checkWrite = createWriteCheck(database);
+  return keepAnswer(0, async () => {
+    const [mysql, redis] = await Promise.all([lookAtMysql(database, checkWrite), lookAtRedis(queues)]);
+    say('mysql', 'MySQL', mysql.state);
+    say('redis', 'Redis', redis.state);
+    if (mysql.clockAhead !== null) sayClock(mysql.clockAhead);
+    return {
+      mysql: mysql.state,
+      redis: redis.state,
+      mysqlRoundTrip: mysql.roundTrip,
+      redisRoundTrip: redis.roundTrip,
+      clockAhead: mysql.clockAhead,
+    };
+  });
+}
+
+/** "cannot be reached", "refuses writes: its disk is full" */
+export const predicateOf = (state: ServerState): string =>
+  state === 'not available' ? 'cannot be reached' : state;
+
+/** "MySQL refuses writes: its disk is full." */
+export const sentenceOf = (server: string, state: ServerState): string => `${server} ${predicateOf(state)}.`;
+
+/** "12 s ahead of MySQL's; …" null: the clocks differ by 5 s or less. */
+export function clockProblem(aheadMs: number): string | null {
+  if (Math.abs(aheadMs) <= CLOCK_TOLERANCE) return null;
+  const seconds = Math.round(Math.abs(aheadMs) / SECOND);
+  return `${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} MySQL's. Signatures carry this clock; set both by NTP.`;
+}
+
+async function lookAtMysql(database: DataSource, checkWrite: () => Promise<ServerState>) {
+  const started = performance.now();
+  let roundTrip: number | null = null;
+  let clockAhead: number | null = null;
+  const look = async (): Promise<ServerState> => {
+    const before = Date.now();
+    const [row] = await database.query<{ now: string }[]>('SELECT UNIX_TIMESTAMP(NOW(6)) AS now');
+    roundTrip = performance.now() - started;
+    clockAhead = (before + Date.now()) / 2 - Number(row?.now) * SECOND;
+    return checkWrite();
+  };
+  const state = await within(
+    look().catch((error: unknown) => stateOf(mysqlProblem(error))),
+    () => 'does not answer',
+  );
+  return { state, roundTrip, clockAhead };
+}
+
+/**
+ * Creates a function that writes to MySQL, and returns the outcome: that of an earlier write if this one takes longer than `patience`
+ * milliseconds.
+ */
+export function createWriteCheck(database: DataSource): (patience?: number) => Promise<ServerState> {
+  const id = randomInt(256);
+  let outcome: ServerState = 'ok';
+  let write: { done: Promise<void>; since: number } | null = null;
+  const begin = async () => {
+    try {
+      await database.query(WRITE, [id]);
+      outcome = 'ok';
+    } catch (error) {
+      const problem = mysqlProblem(error);
+      // Before the migrations have run, the table is missing. That says nothing about MySQL.
+      outcome = problem === null ? 'ok' : stateOf(problem);
+    } finally {
+      write = null;
+    }
+  };
+  return async (patience = SECOND) => {
+    // A write that hangs is not repeated. It would only take one more connection.
+    write ??= { done: begin(), since: performance.now() };
+    const { done, since } = write;
+    await Promise.race([done, sleep(patience, undefined, { ref: false })]);
+    if (write !== null && performance.now() - since >= WRITE_PATIENCE)
+      return 'has not finished a write for 5 s';
+    return outcome === 'ok' ? (recentLackOfRoom(database) ?? 'ok') : outcome;
+  };
+}
+
+/** Writes to Redis. */
+export async function lookAtRedis(queues: Pick<Queues, 'checkWrite'>) {
+  const started = performance.now();
+  const look = queues.checkWrite().then(
+    () => 'ok',
+    (error: unknown) => stateOf(redisProblem(error)),
+  );
+  const state = await within(look, () => 'does not answer');
+  return { state, roundTrip: state === 'ok' ? performance.now() - started : null };
+}
+
+/** The programs that ask /readyz know these words for a server that cannot be reached. */
+export const stateOf = (problem: string | null): ServerState =>
+  problem === null || problem === 'cannot be reached' ? 'not available' : problem;
+
+/** The state, or `late()` if it takes longer than 2 s. */
+export async function within(state: Promise<ServerState>, late: () => ServerState): Promise<ServerState> {
+  let timer: NodeJS.Timeout | undefined;
+  const timeout = new Promise<ServerState>((resolve) => {
+    timer = setTimeout(() => resolve(late()), PATIENCE);
+  });
+  try {
+    return await Promise.race([state, timeout]);
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+/** Asks at most once per `milliseconds`, and not again before an answer has come. Other callers get the last answer. */
+export function keepAnswer<T>(milliseconds: number, ask: () => Promise<T>): () => Promise<T> {
+  let last: { answer: Promise<T>; until: number } | null = null;
+  return () => {
+    if (last === null || performance.now() >= last.until) {
+      const kept = { answer: ask(), until: Number.POSITIVE_INFINITY };
+      const keep = () => {
+        kept.until = performance.now() + milliseconds;
+      };
+      kept.answer.then(keep, keep);
+      last = kept;
+    }
+    return last.answer;
+  };
+}
