@@ -86,18 +86,28 @@ export function explainTlsError(error: Error, peer: string): string | null {
 /** What the server had sent when the connection failed. Node's error does not have it. */
 const sentChains = new WeakMap<Error, DetailedPeerCertificate[]>();
 
-/** Lets `explainTlsError` name dates and authorities. Called for a new socket, before its handshake. */
-export function keepCertificates(socket: TLSSocket): void {
+/** After an alert that ends a connection of TLS 1.3, undici reports only that the other side closed it. */
+const firstErrors = new WeakMap<Error, Error>();
+
+/** The error that ended the connection, when `error` is one that followed from it. */
+export const firstErrorOf = (error: Error): Error => firstErrors.get(error) ?? error;
+
+/** Keeps what `explainTlsError` and `firstErrorOf` need. Called for a new socket, before its handshake. */
+export function watchTls(socket: TLSSocket): void {
   let certificate: DetailedPeerCertificate | undefined;
+  let first: Error | undefined;
   // Before Node's own listener, which checks the certificate and destroys the socket. Not getPeerX509Certificate, which removes the
   // certificate from the socket, so that Node would not find the host's name in it.
   socket.prependOnceListener('secure', () => {
     certificate = socket.getPeerCertificate(true);
   });
-  socket.prependOnceListener('error', (error) => {
-    const chain = new Set<DetailedPeerCertificate>(); // The last certificate names itself as its issuer if it is self-signed.
-    for (let it = certificate; it?.valid_to !== undefined && !chain.has(it); it = it.issuerCertificate)
+  socket.prependListener('error', (error) => {
+    if (first !== undefined) return void firstErrors.set(error, first);
+    first = error;
+    const chain = new Set<DetailedPeerCertificate>(); // A self-signed certificate names itself as its issuer.
+    for (let it = certificate; it?.valid_to !== undefined && !chain.has(it); it = it.issuerCertificate) {
       chain.add(it);
+    }
     sentChains.set(error, [...chain]);
   });
 }

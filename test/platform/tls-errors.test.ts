@@ -1,4 +1,4 @@
-import { execFile, execFileSync } from 'node:child_process';
+import { execFile, execFileSync, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer as createHttpServer } from 'node:http';
@@ -8,7 +8,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { createServer as createTlsServer, type TlsOptions } from 'node:tls';
 import { promisify } from 'node:util';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { reservePort } from '../support/reserved-port.ts';
 
 /** Real TLS servers, with certificates that openssl creates. Ledgerbell trusts only "Root". */
 const directory = mkdtempSync(join(tmpdir(), 'ledgerbell-tls-errors-'));
@@ -194,10 +195,37 @@ const CASES: [() => Promise<string>, string | RegExp][] = [
   ],
 ];
 
-it('a failed POST says in words what is wrong with the TLS of the endpoint', async () => {
-  const errors = await errorsOf('post', await Promise.all(CASES.map(([start]) => start())));
-  const wanted = CASES.map(([, words]) => (typeof words === 'string' ? words : expect.stringMatching(words)));
-  expect(errors).toEqual(wanted);
+describe('a failed POST', () => {
+  let errors: (string | null)[] = [];
+  beforeAll(async () => {
+    errors = await errorsOf('post', await Promise.all(CASES.map(([start]) => start())));
+  });
+
+  it.each(CASES.map(([, words], at) => ({ words, at })))('says $words', ({ words, at }) => {
+    expect(errors[at]).toEqual(typeof words === 'string' ? words : expect.stringMatching(words));
+    expect(errors[at]).not.toMatch(/[\n\r]/);
+  });
+});
+
+it('an endpoint that asks for a client certificate with TLS 1.3 is found out, although the handshake is over by then', async () => {
+  const port = await reservePort();
+  const certificate = ['-key', 'good.key', '-cert', 'good.pem'];
+  const server = spawn(
+    'openssl',
+    ['s_server', '-accept', `127.0.0.1:${port}`, ...certificate, '-Verify', '1', '-tls1_3'],
+    { cwd: directory, stdio: ['pipe', 'pipe', 'ignore'] },
+  );
+  try {
+    await once(server.stdout, 'data');
+    const origin = `https://localhost:${port}`;
+    const words = 'asks for a client certificate, which Ledgerbell does not have';
+    expect(await errorsOf('post', [origin])).toEqual([
+      `ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED: the endpoint ${words}`,
+    ]);
+    expect(await errorsOf('http', [origin])).toEqual([expect.stringContaining(`localhost:${port} ${words}`)]);
+  } finally {
+    server.kill();
+  }
 });
 
 it('a certificate that is for the host, with its intermediate certificate, is accepted', async () => {

@@ -1,7 +1,7 @@
 import { Agent, type Dispatcher } from 'undici';
 import { type AddressGuard, RefusedAddressError } from '../../platform/addresses/address-guard.ts';
 import { createConnector } from '../../platform/addresses/connector.ts';
-import { explainTlsError } from '../../platform/tls-errors.ts';
+import { explainTlsError, firstErrorOf } from '../../platform/tls-errors.ts';
 
 /** Sends one POST and reports how it ended. Handles timeouts, the check of the address, and what is kept of the answer. */
 
@@ -214,7 +214,8 @@ function isStaleSocket(error: Error | null): boolean {
   return (socket?.bytesRead ?? 0) > 0;
 }
 
-function describe(error: Error): string {
+function describe(reported: Error): string {
+  const error = firstErrorOf(reported);
   const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : '';
   const words = explainTlsError(error, 'the endpoint') ?? error.message;
   return `${code}${words}`

@@ -1,7 +1,7 @@
 import type { LookupFunction, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
-import { keepCertificates } from '../tls-errors.ts';
+import { watchTls } from '../tls-errors.ts';
 
 /**
  * Creates what undici's `new Agent({ connect })` connects with. As undici's own, and errors of TLS can be explained.
@@ -16,7 +16,7 @@ export function createConnector(options: {
   const connect = buildConnector(options) as (...args: Parameters<buildConnector.connector>) => Socket;
   return (target, callback) => {
     const socket = connect(target, callback);
-    if (socket instanceof TLSSocket) keepCertificates(socket);
+    if (socket instanceof TLSSocket) watchTls(socket);
     return socket;
   };
 }

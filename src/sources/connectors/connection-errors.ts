@@ -1,5 +1,5 @@
 import { RefusedAddressError } from '../../platform/addresses/address-guard.ts';
-import { explainTlsError } from '../../platform/tls-errors.ts';
+import { explainTlsError, firstErrorOf } from '../../platform/tls-errors.ts';
 import { SourceError } from '../connector.ts';
 
 /** Explains in one sentence why a connection failed, and what to do about it. */
@@ -51,7 +51,7 @@ export const brokenOffError = (peer: string) =>
 export function toSourceError(error: unknown, peer: string, limits: TimeLimits): unknown {
   if (error instanceof SourceError) return error;
   if (error instanceof RefusedAddressError) return new SourceError(error.message);
-  const coded = findCoded(error);
+  const coded = findCoded(error instanceof Error ? firstErrorOf(error) : error);
   const code = coded?.code ?? '';
   if (code === 'ENOTFOUND') {
     return new SourceError(`The host name of ${peer} does not exist in DNS. Check its spelling.`);

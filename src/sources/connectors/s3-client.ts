@@ -4,7 +4,7 @@ import { pipeline, Readable, Transform } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
-import { keepCertificates } from '../../platform/tls-errors.ts';
+import { watchTls } from '../../platform/tls-errors.ts';
 import { FileError, SourceError } from '../connector.ts';
 import {
   brokenOffError,
@@ -28,11 +28,11 @@ export interface S3Access {
 export const loadSdk = () => import('@aws-sdk/client-s3');
 export type Sdk = Awaited<ReturnType<typeof loadSdk>>;
 
-/** Keeps what the server sent, so that errors can name dates and authorities. */
-class CertificateAgent extends HttpsAgent {
+/** Connects so that errors of TLS can be explained. */
+class WatchedAgent extends HttpsAgent {
   override createConnection(...args: Parameters<HttpsAgent['createConnection']>) {
     const socket = super.createConnection(...args);
-    if (socket instanceof TLSSocket) keepCertificates(socket);
+    if (socket instanceof TLSSocket) watchTls(socket);
     return socket;
   }
 }
@@ -53,7 +53,7 @@ export function createS3Client(sdk: Sdk, { settings, credentials, guard, limits 
     forcePathStyle: settings.path_style ?? settings.endpoint !== undefined,
     requestHandler: {
       httpAgent: new HttpAgent(agent),
-      httpsAgent: new CertificateAgent(agent),
+      httpsAgent: new WatchedAgent(agent),
       connectionTimeout: limits.connect,
       // The time until the headers of the answer arrive. readWithLimit limits the body.
       requestTimeout: limits.connect + limits.idle,
