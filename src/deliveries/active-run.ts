@@ -1,4 +1,5 @@
 import { isOfEvents } from '../platform/database/entities/webhook-enums.ts';
+import type { Log } from '../platform/log.ts';
 import { formatDeliveryId } from './delivery-id.ts';
 import { LEASE_SECONDS, type Lease } from './lease.ts';
 import type { LogRead } from './movement-log.ts';
@@ -8,6 +9,7 @@ import type { AttemptTraces } from './posting/attempt-traces.ts';
 import { type Answer, NOT_SENT } from './posting/post.ts';
 import type { ResultWriter } from './result-writer.ts';
 import { toNewDelivery, withoutDeleted } from './retries.ts';
+import type { EndpointHealth } from './run/endpoint-health.ts';
 import { createRun, type Run } from './run/run.ts';
 import type { Delivery, RunCommand, RunEnd, RunEvent, RunRecord, RunStart } from './run/types.ts';
 import type { Settings } from './settings.ts';
@@ -18,6 +20,7 @@ import { hasBacklog, type WebhookState } from './webhook-state.ts';
 /** Shared by all runs of a process. */
 export interface RunTools
   extends Pick<EnginePorts, 'movementLog' | 'retries' | 'webhooks' | 'poster' | 'clock' | 'random'> {
+  log: Log;
   writer: ResultWriter;
   /** `undefined`: traces are off. */
   traces?: AttemptTraces | undefined;
@@ -56,7 +59,7 @@ export interface RunOptions {
 
 /** Starts a run and its first read of the log. The run sends nothing before it has its lease. */
 export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
-  const { movementLog, retries, webhooks, writer, poster, traces, share, clock, random, onIdle } = tools;
+  const { log, movementLog, retries, webhooks, writer, poster, traces, share, clock, random, onIdle } = tools;
   const { state, settings } = options;
   const { id: webhookId } = state.settings;
   const { customerId } = state;
@@ -88,6 +91,7 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
   let heldUntil = 0;
   let cancelTimer: CancelTimer = () => {};
   let failure: { error: unknown } | null = null;
+  let openings = start.health.circuitOpenings;
   let isLost = false;
   let isStopped = false;
   let finish: (end: RunEnd) => void = () => {};
@@ -189,11 +193,20 @@ export function startRun(tools: RunTools, options: RunOptions): ActiveRun {
     const revision = await writer.write({ lease, customerId, record: it, now: began });
     if (revision === null) return { type: 'lease lost' };
     run.renewed(began);
+    if (it.health !== null) logFirstOpening(it.health, it.lastError);
     lease = { ...lease, writes: lease.writes + 1 };
     if (it.disable !== null) {
       await webhooks.disable({ id: webhookId, customerId, revision: it.revision }, it.disable);
     }
     return { type: 'recorded', revision };
+  }
+
+  /** Once for a streak of failures: a success resets the number of openings. */
+  function logFirstOpening({ circuitOpenings }: EndpointHealth, error: string | null): void {
+    if (openings === 0 && circuitOpenings > 0) {
+      log.warn({ webhookId, error }, 'endpoint fails: its circuit has opened');
+    }
+    openings = circuitOpenings;
   }
 
   const run: ActiveRun = {

@@ -79,6 +79,7 @@ export function createRunner({
   const lingering = new Set<ActiveRun>();
   const tools: RunTools = {
     ...ports,
+    log,
     traces,
     writer: createResultWriter(ports.results, clock, {
       log,

@@ -143,7 +143,10 @@ describe('a person at the command line', () => {
   it('is told whether a test was not answered or not sent', async () => {
     const webhook = await createWebhook('/test-unanswered');
     receiver.answer('/test-unanswered', (_request, response) => void response.destroy());
-    expect(await asOperator('webhooks', 'test', webhook)).toMatchObject({ code: 1, stdout: 'No answer.\n' });
+    expect(await asOperator('webhooks', 'test', webhook)).toMatchObject({
+      code: 1,
+      stdout: 'No answer: UND_ERR_SOCKET: other side closed.\n',
+    });
     const disallowed = await runHere(['webhooks', 'test', webhook], {
       ...environment,
       ALLOW_PRIVATE_ENDPOINTS: '',

@@ -93,7 +93,13 @@ describe('a change in the console', () => {
     expect(String((await press(`/ops/webhooks/${dead}/test`)).body)).toContain('The endpoint answered 503');
     receiver.answer('/silent', (_received, response) => void response.destroy());
     const silent = await subscribe(service, trouble.key, `${receiver.url}/silent`);
-    expect(String((await press(`/ops/webhooks/${silent.id}/test`)).body)).toContain('<h1>No answer.</h1>');
+    expect(String((await press(`/ops/webhooks/${silent.id}/test`)).body)).toContain(
+      '<h1>No answer: UND_ERR_SOCKET: other side closed.</h1>',
+    );
+    const plain = await subscribe(service, trouble.key, receiver.url.replace('http:', 'https:'));
+    expect(String((await press(`/ops/webhooks/${plain.id}/test`)).body)).toContain(
+      '<h1>No answer: ERR_SSL_WRONG_VERSION_NUMBER: the endpoint does not speak TLS on this port.</h1>',
+    );
   });
 
   it('sends a delivery again', async () => {

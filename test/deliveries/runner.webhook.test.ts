@@ -1,3 +1,4 @@
+import { pino } from 'pino';
 import { describe, expect, it } from 'vitest';
 import { useReceiver } from '../support/receiver.ts';
 import { leaseAll } from '../support/records.ts';
@@ -24,6 +25,28 @@ const answering = (path: string, status: number) =>
   receiver.answer(path, (_, response) => void response.writeHead(status).end());
 
 describe('a webhook', () => {
+  it('whose endpoint begins to fail is logged once, with the error that its owner sees', async () => {
+    const lines: string[] = [];
+    const log = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(line) });
+    const runner = runners.create({ log, delays: [0, 0, 0, 0] });
+    const endpoint = receiver.url.replace('http:', 'https:');
+    const { webhook, store, key } = await createSubscriber(service, endpoint);
+    await store(1);
+    for (let run = 0; run < 2; run += 1) {
+      await runner.runJob(webhook.id);
+      await setCursor(service, webhook.id, 'circuit_open_until = NULL, recovery_successes = 0');
+    }
+    const error = 'ERR_SSL_WRONG_VERSION_NUMBER: the endpoint does not speak TLS on this port';
+    expect(lines.map((line) => JSON.parse(line))).toEqual([
+      { level: 40, webhookId: webhook.id, error, msg: 'endpoint fails: its circuit has opened' },
+    ]);
+    expect(await deliveriesOf(service, webhook.id)).toMatchObject([{ attempts: 2 }]);
+    expect((await show(key, webhook.id)).health).toMatchObject({
+      consecutive_failures: 2,
+      last_error: error,
+    });
+  });
+
   it('whose runs keep ending the process is quarantined, and its deliveries are kept', async () => {
     const runner = runners.create();
     const { webhook, store, key } = await subscriber('/poison');

@@ -214,7 +214,11 @@ const showWebhookCommand = (context: CommandContext) =>
     });
 
 const TestAnswer = v.object({
-  test: v.looseObject({ status_code: v.nullable(v.number()), error: v.nullable(v.string()) }),
+  test: v.looseObject({
+    status_code: v.nullable(v.number()),
+    error: v.nullable(v.string()),
+    reason: v.optional(v.string()), // Only for the operator.
+  }),
 });
 
 /** `ledgerbell webhooks test` */
@@ -230,10 +234,12 @@ const testWebhookCommand = (context: CommandContext) =>
       if (status === null || status < 200 || status > 299) throw new NegativeAnswer();
     });
 
-function describe({ status_code: status, error }: v.InferOutput<typeof TestAnswer>['test']): string {
-  const reason = error === null ? '' : oneLine(error);
-  if (status !== null) return reason === '' ? `Answered ${status}.` : `Answered ${status}: ${reason}.`;
-  return reason === '' || reason === 'no answer' ? 'No answer.' : `Not sent: ${reason}.`;
+function describe({ status_code: status, error, reason }: v.InferOutput<typeof TestAnswer>['test']): string {
+  const problem = error === null ? '' : oneLine(error);
+  const because = reason === undefined ? '' : oneLine(reason);
+  if (status !== null) return problem === '' ? `Answered ${status}.` : `Answered ${status}: ${problem}.`;
+  if (problem !== '' && problem !== 'no answer') return `Not sent: ${problem}.`;
+  return because === '' ? 'No answer.' : `No answer: ${because}.`;
 }
 
 /** `ledgerbell webhooks pause` */

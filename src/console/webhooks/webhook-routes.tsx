@@ -77,7 +77,11 @@ export async function requireWebhook(sql: Sql, c: Context<ApiEnv>): Promise<Webh
 
 const RotatedSecret = v.object({ webhook: v.object({ secret: v.string() }) });
 const Test = v.object({
-  test: v.object({ status_code: v.nullable(v.number()), error: v.nullable(v.string()) }),
+  test: v.object({
+    status_code: v.nullable(v.number()),
+    error: v.nullable(v.string()),
+    reason: v.optional(v.string()),
+  }),
 });
 
 async function perform(
@@ -105,11 +109,12 @@ async function perform(
     case 'test': {
       const { test } = v.parse(Test, await requireAnswer(await ask('POST', `${path}/test`)));
       const answer = test.status_code === null ? 'No answer' : `The endpoint answered ${test.status_code}`;
+      const problem = test.error === 'no answer' ? (test.reason ?? null) : test.error;
       return sendPage(
         c,
         { title: 'Test notification', section: 'Webhooks' },
         <section class="confirm">
-          <h1>{test.error === null || test.error === 'no answer' ? answer : `${answer}: ${test.error}`}.</h1>
+          <h1>{problem === null ? answer : `${answer}: ${problem}`}.</h1>
           <a class="button primary" href={`/ops/webhooks/${id}`}>
             Back to webhook {id}
           </a>

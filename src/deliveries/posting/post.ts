@@ -1,5 +1,7 @@
 import { Agent, type Dispatcher } from 'undici';
 import { type AddressGuard, RefusedAddressError } from '../../platform/addresses/address-guard.ts';
+import { createConnector } from '../../platform/addresses/connector.ts';
+import { explainTlsError, firstErrorOf } from '../../platform/tls-errors.ts';
 
 /** Sends one POST and reports how it ended. Handles timeouts, the check of the address, and what is kept of the answer. */
 
@@ -61,7 +63,7 @@ export function createPoster({
   totalTimeout?: number;
 }): Poster {
   const agent = new Agent({
-    connect: { timeout: CONNECT_TIMEOUT, lookup: guard.lookup },
+    connect: createConnector({ timeout: CONNECT_TIMEOUT, lookup: guard.lookup }),
     keepAliveTimeout: 10 * SECOND,
     pipelining: 1,
     // The deadline below covers the whole exchange. These timeouts would only add timers.
@@ -212,7 +214,12 @@ function isStaleSocket(error: Error | null): boolean {
   return (socket?.bytesRead ?? 0) > 0;
 }
 
-function describe(error: Error): string {
+function describe(reported: Error): string {
+  const error = firstErrorOf(reported);
   const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : '';
-  return `${code}${error.message}`.slice(0, 255);
+  const words = explainTlsError(error, 'the endpoint') ?? error.message;
+  return `${code}${words}`
+    .replace(/\p{Cc}+/gu, ' ')
+    .trim()
+    .slice(0, 255);
 }

@@ -1,4 +1,5 @@
 import { RefusedAddressError } from '../../platform/addresses/address-guard.ts';
+import { explainTlsError, firstErrorOf } from '../../platform/tls-errors.ts';
 import { SourceError } from '../connector.ts';
 
 /** Explains in one sentence why a connection failed, and what to do about it. */
@@ -14,9 +15,6 @@ export interface TimeLimits {
 }
 
 export const TIME_LIMITS: TimeLimits = { connect: 15 * SECOND, idle: 30 * SECOND };
-
-/** Errors of OpenSSL that concern the server's certificate (Node's documentation, "TLS/SSL: X509 certificate error codes"). */
-const CERTIFICATE_ERROR = /^(?:CERT_|ERR_TLS_CERT_|DEPTH_ZERO_|SELF_SIGNED_|UNABLE_TO_|HOSTNAME_MISMATCH)/;
 
 const CONNECT_TIMEOUTS = ['ETIMEDOUT', 'EHOSTUNREACH', 'ENETUNREACH', 'UND_ERR_CONNECT_TIMEOUT'];
 const IDLE_TIMEOUTS = ['UND_ERR_HEADERS_TIMEOUT', 'UND_ERR_BODY_TIMEOUT'];
@@ -53,7 +51,8 @@ export const brokenOffError = (peer: string) =>
 export function toSourceError(error: unknown, peer: string, limits: TimeLimits): unknown {
   if (error instanceof SourceError) return error;
   if (error instanceof RefusedAddressError) return new SourceError(error.message);
-  const code = codeOf(error);
+  const coded = findCoded(error instanceof Error ? firstErrorOf(error) : error);
+  const code = coded?.code ?? '';
   if (code === 'ENOTFOUND') {
     return new SourceError(`The host name of ${peer} does not exist in DNS. Check its spelling.`);
   }
@@ -68,15 +67,10 @@ export function toSourceError(error: unknown, peer: string, limits: TimeLimits):
   if (CONNECT_TIMEOUTS.includes(code)) return connectTimeoutError(peer, limits);
   if (IDLE_TIMEOUTS.includes(code)) return idleError(peer, limits);
   if (BROKEN_OFF.includes(code)) return brokenOffError(peer);
-  if (CERTIFICATE_ERROR.test(code)) {
-    return new SourceError(
-      `The certificate of ${peer} is not accepted (${code}). The server needs one that is valid for this host name and comes from a known authority.`,
-    );
-  }
-  if (code === 'EPROTO' || code.startsWith('ERR_SSL_')) {
-    return new SourceError(
-      `${peer} does not speak TLS as expected (${code}). Check the port, and http or https.`,
-    );
+  const words = coded === null ? null : explainTlsError(coded, peer);
+  if (words !== null) {
+    const sentence = words.startsWith('the ') ? `T${words.slice(1)}` : words;
+    return new SourceError(`${sentence} (${code}). Check the host and port, and what the server sends.`);
   }
   if (code.startsWith('HPE_')) {
     return new SourceError(`${peer} does not speak HTTP as expected (${code}). Check the port.`);
@@ -85,9 +79,11 @@ export function toSourceError(error: unknown, peer: string, limits: TimeLimits):
 }
 
 /** The code of an error, or of the first error in an AggregateError, because Node tries several addresses of one name. */
-export function codeOf(error: unknown): string {
-  if (error instanceof AggregateError && error.errors.length > 0) return codeOf(error.errors[0]);
-  if (!(error instanceof Error)) return '';
-  if ('code' in error && typeof error.code === 'string') return error.code;
-  return error.cause === undefined ? '' : codeOf(error.cause);
+export const codeOf = (error: unknown): string => findCoded(error)?.code ?? '';
+
+function findCoded(error: unknown): (Error & { code: string }) | null {
+  if (error instanceof AggregateError && error.errors.length > 0) return findCoded(error.errors[0]);
+  if (!(error instanceof Error)) return null;
+  if ('code' in error && typeof error.code === 'string') return error as Error & { code: string };
+  return findCoded(error.cause);
 }

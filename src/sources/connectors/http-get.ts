@@ -1,5 +1,6 @@
 import { Agent, request } from 'undici';
 import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
+import { createConnector } from '../../platform/addresses/connector.ts';
 import { VERSION } from '../../platform/version.ts';
 import { SourceError } from '../connector.ts';
 import { type TimeLimits, toSourceError } from './connection-errors.ts';
@@ -46,7 +47,7 @@ export function createHttpClient({
   limits: TimeLimits;
 }): HttpClient {
   const agent = new Agent({
-    connect: { timeout: limits.connect, lookup: guard.lookup },
+    connect: createConnector({ timeout: limits.connect, lookup: guard.lookup }),
     headersTimeout: limits.idle,
     bodyTimeout: limits.idle,
     pipelining: 1,

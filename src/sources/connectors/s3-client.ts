@@ -1,8 +1,10 @@
 import { Agent as HttpAgent } from 'node:http';
 import { Agent as HttpsAgent } from 'node:https';
 import { pipeline, Readable, Transform } from 'node:stream';
+import { TLSSocket } from 'node:tls';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
+import { watchTls } from '../../platform/tls-errors.ts';
 import { FileError, SourceError } from '../connector.ts';
 import {
   brokenOffError,
@@ -26,6 +28,15 @@ export interface S3Access {
 export const loadSdk = () => import('@aws-sdk/client-s3');
 export type Sdk = Awaited<ReturnType<typeof loadSdk>>;
 
+/** Connects so that errors of TLS can be explained. */
+class WatchedAgent extends HttpsAgent {
+  override createConnection(...args: Parameters<HttpsAgent['createConnection']>) {
+    const socket = super.createConnection(...args);
+    if (socket instanceof TLSSocket) watchTls(socket);
+    return socket;
+  }
+}
+
 /** @throws {SourceError} when the address of the endpoint is refused. */
 export function createS3Client(sdk: Sdk, { settings, credentials, guard, limits }: S3Access): S3Client {
   const endpoint = endpointOf(settings);
@@ -42,7 +53,7 @@ export function createS3Client(sdk: Sdk, { settings, credentials, guard, limits 
     forcePathStyle: settings.path_style ?? settings.endpoint !== undefined,
     requestHandler: {
       httpAgent: new HttpAgent(agent),
-      httpsAgent: new HttpsAgent(agent),
+      httpsAgent: new WatchedAgent(agent),
       connectionTimeout: limits.connect,
       // The time until the headers of the answer arrive. readWithLimit limits the body.
       requestTimeout: limits.connect + limits.idle,

@@ -31,7 +31,9 @@ export const sendTestNotificationRoute = (runtime: Runtime, guard: AddressGuard)
       const caller = c.get('caller');
       const webhook = await findWebhook(runtime.database, caller, readId(c, 'webhook'));
       countTest(caller.customerId, new URL(webhook.endpoint).host);
-      const test = await sendTestNotification(runtime, guard, webhook, c.get('span')?.traceparent);
+      const isOperator = caller.operator !== undefined;
+      const { traceparent } = c.get('span') ?? {};
+      const test = await sendTestNotification(runtime, guard, webhook, { isOperator, traceparent });
       return c.json({ test }, 202);
     },
   );
