@@ -117,9 +117,10 @@ function createProcessGauges(
     }
     const { mysql, redis, clockAhead } = await health();
     problem.reset();
+    if (mysql === 'ok' && redis === 'ok') problem.set({ dependency: 'none', problem: 'none' }, 0);
     for (const [name, state] of Object.entries({ mysql, redis })) {
       dependency.set({ dependency: name }, state === 'ok' ? 1 : 0);
-      problem.set({ dependency: name, problem: state === 'ok' ? 'none' : state }, state === 'ok' ? 0 : 1);
+      if (state !== 'ok') problem.set({ dependency: name, problem: state }, 1);
     }
     if (clockAhead !== null) clock.set(Math.round(clockAhead) / 1_000);
   };
