@@ -21,7 +21,7 @@ export function answerError(error: unknown, c: Context<ApiEnv>, log: Log): Respo
   const problem = mysqlProblem(error);
   if (problem !== null) {
     log.warn({ err: error, requestId }, `MySQL ${problem}`);
-    const detail = `MySQL ${problem}. Nothing was stored. Send the request again later, a POST with the same Idempotency-Key.`;
+    const detail = `MySQL ${problem}. Send the request again later, a POST with the same Idempotency-Key.`;
     return answerProblem(
       new Problem('database-unavailable', detail, { headers: { 'Retry-After': RETRY_AFTER_SECONDS } }),
       c,

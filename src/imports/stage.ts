@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { giveBack, inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
 import type { StatementFormat } from '../statements/formats.ts';
 import { cutIntoParts } from './parts.ts';
 import type { FormatName } from './rows.ts';
@@ -215,9 +215,7 @@ async function stageParts(
     // The import of this part no longer exists.
     if (isErrno(error, ER_NO_REFERENCED_ROW_2)) throw new UploadDroppedError('the import was dropped');
     // Only while it is `receiving`: if the response to CLOSE was lost, the import may be queued already.
-    await database
-      .query(`DELETE FROM imports WHERE id = ? AND status = 'receiving'`, [importId])
-      .catch(() => {});
+    await giveBack(database, `DELETE FROM imports WHERE id = ? AND status = 'receiving'`, [importId]);
     throw error;
   } finally {
     stopHeartbeat();

@@ -9,9 +9,11 @@ import { pino } from 'pino';
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
 import { createCustomer } from '../../src/customers/customers.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
+import { abandonConnections, type MysqlPool, poolOf } from '../../src/platform/database/connection.ts';
 import { createDataSource } from '../../src/platform/database/data-source.ts';
 import { migrate } from '../../src/platform/database/migrate.ts';
 import { ROLES } from '../../src/platform/roles.ts';
+import { openRuntime } from '../../src/platform/runtime.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { runHere } from '../cli/command.ts';
 import { type ChaosServer, prepareOneMysql, prepareOneRedis } from '../durability/servers.ts';
@@ -81,10 +83,10 @@ afterAll(async () => {
   await rm(directory, { recursive: true, force: true });
 }, 60_000);
 
-async function post(path: string, body: object) {
+async function post(path: string, body: object, headers: Record<string, string> = {}) {
   const answer = await fetch(`${service.url}${path}`, {
     method: 'POST',
-    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json' },
+    headers: { authorization: `Bearer ${key}`, 'content-type': 'application/json', ...headers },
     body: JSON.stringify(body),
   });
   // biome-ignore lint/suspicious/noExplicitAny: the tests know the shape.
@@ -92,6 +94,9 @@ async function post(path: string, body: object) {
 }
 
 const importOne = (fields: object = {}) => post('/v1/imports', { transactions: [movement(account, fields)] });
+
+const importAll = (transactions: object[], idempotencyKey: string) =>
+  post('/v1/imports', { transactions }, { 'idempotency-key': idempotencyKey });
 
 const readReadiness = async () => {
   const answer = await fetch(`${service.url}/readyz`);
@@ -226,6 +231,62 @@ it('a Redis that is out of memory refuses writes', async () => {
     await redisAdmin.config('SET', 'maxmemory', '0');
   }
   await expectWell();
+}, 60_000);
+
+it('an import that is larger than max_allowed_packet is a 503 that says so, and its Idempotency-Key is free', async () => {
+  const [[row]] = await admin.query<RowDataPacket[]>('SELECT @@GLOBAL.max_allowed_packet AS bytes');
+  await admin.query('SET GLOBAL max_allowed_packet = 1048576');
+  abandonConnections(poolOf(service.runtime.database) as MysqlPool);
+  const rows = (count: number) =>
+    Array.from({ length: count }, (_, index) => movement(account, { unique_id: `packet-${index}` }));
+  const sendTwice = async (count: number, key: string) => [
+    await importAll(rows(count), key),
+    await importAll(rows(count), key),
+  ];
+  try {
+    expect((await importAll(rows(2), 'small')).status).toBe(202);
+    // One part, and parts of 1 MiB, which are stored one by one.
+    for (const count of [4_500, 12_000]) {
+      for (const { status, body } of await sendTwice(count, `large-${count}`)) {
+        expect([status, body.detail]).toEqual([
+          503,
+          expect.stringContaining(
+            'MySQL refuses statements of this size: max_allowed_packet must be 16M or more.',
+          ),
+        ]);
+      }
+    }
+  } finally {
+    await admin.query(`SET GLOBAL max_allowed_packet = ${row?.bytes}`);
+    abandonConnections(poolOf(service.runtime.database) as MysqlPool);
+  }
+  expect((await importAll(rows(12_000), 'large-12000')).status).toBe(202);
+}, 60_000);
+
+it('a start warns of a max_allowed_packet that is too small, and of a Redis that evicts', async () => {
+  const [[row]] = await admin.query<RowDataPacket[]>('SELECT @@GLOBAL.max_allowed_packet AS bytes');
+  await admin.query('SET GLOBAL max_allowed_packet = 4194304');
+  await redisAdmin.config('SET', 'maxmemory-policy', 'allkeys-lru');
+  const lines: string[] = [];
+  try {
+    const runtime = await openRuntime(
+      readConfig(environment),
+      { databaseUrl: environment.DATABASE_URL ?? '', redisUrl: redisServer.url, secretKey },
+      {
+        log: pino({}, { write: (line: string) => void lines.push(line) }),
+        announce: () => {},
+        migrations: 'expect',
+      },
+    );
+    await runtime.close();
+  } finally {
+    await admin.query(`SET GLOBAL max_allowed_packet = ${row?.bytes}`);
+    await redisAdmin.config('SET', 'maxmemory-policy', 'noeviction');
+  }
+  expect(lines.filter((line) => line.includes('"level":40')).map((line) => JSON.parse(line).msg)).toEqual([
+    expect.stringMatching(/^MySQL's max_allowed_packet is 4194304 bytes\..*16777216 \(16M\)/),
+    expect.stringMatching(/^Redis has maxmemory-policy allkeys-lru: .*noeviction\.$/),
+  ]);
 }, 60_000);
 
 it('a clock that differs from that of MySQL is a warning', async () => {

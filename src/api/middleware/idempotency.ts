@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
 import type { Caller } from '../../customers/caller.ts';
 import { SEALED } from '../../platform/database/secret-box.ts';
-import type { Sql, WriteResult } from '../../platform/database/transaction.ts';
+import { giveBack, type Sql, type WriteResult } from '../../platform/database/transaction.ts';
 import { invalid, Problem } from '../../platform/problems/problem.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 import type { ApiEnv, CarryOutOnce } from '../environment.ts';
@@ -68,7 +68,7 @@ export const createCarryOutOnce =
       const response = secrets.seal(text, SEALED.idempotentResponse(customerId, key));
       await database.query(KEEP_RESPONSE, [c.res.status, response, customerId, key]);
     } else {
-      await database.query(RELEASE, [customerId, key]);
+      await giveBack(database, RELEASE, [customerId, key]);
     }
     return undefined;
   };

@@ -1,6 +1,6 @@
 import type { Pool, PoolConnection, QueryError, QueryResult } from 'mysql2';
 import type { DataSource } from 'typeorm';
-import { hasNoRoom, mayNotWrite, mysqlProblem } from './errors.ts';
+import { hasNoRoom, isConnectionError, mayNotWrite, mysqlProblem, refusesSize } from './errors.ts';
 
 /** Runs statements: the DataSource itself, or a transaction on it. */
 export interface Sql {
@@ -36,13 +36,18 @@ export async function onConnection<T>(database: DataSource, work: (sql: Sql) => 
   try {
     return await work({
       query: <R>(statement: string, values?: unknown[]) =>
-        run<R>(connection, statement, values, timeout).catch((error: unknown) => {
+        run<R>(connection, statement, values, timeout).catch(async (error: unknown) => {
           if (hasNoRoom(error))
             lackOfRoom.set(database, { at: performance.now(), problem: mysqlProblem(error) });
           if (mayNotWrite(error)) {
             connection.destroy();
             const pool = poolOf(database);
             if (pool !== undefined) abandonConnections(pool);
+          }
+          if (await isTooLarge(database, error, values)) {
+            // The server closes the connection.
+            connection.destroy();
+            throw new StatementError(TOO_LARGE);
           }
           throw error;
         }),
@@ -51,6 +56,35 @@ export async function onConnection<T>(database: DataSource, work: (sql: Sql) => 
     connection.release();
   }
 }
+
+/** MySQL's own error for it (ER_NET_PACKET_TOO_LARGE). */
+const TOO_LARGE = Object.assign(new Error('a statement is larger than max_allowed_packet'), {
+  code: 'ER_NET_PACKET_TOO_LARGE',
+  errno: 1153,
+});
+
+/** Below this, a statement fits into any max_allowed_packet with which MySQL can be used. Bytes. */
+const FITS_ANYWHERE = 256 * 1024;
+
+/**
+ * Whether a statement has failed because of its size. MySQL closes the connection then, and its error may be lost with the
+ * connection.
+ */
+async function isTooLarge(database: DataSource, error: unknown, values: unknown[] = []): Promise<boolean> {
+  if (refusesSize(error)) return true;
+  const bytes = values.reduce<number>((sum, value) => sum + sizeOf(value), 0);
+  if (bytes < FITS_ANYWHERE || !isConnectionError(error)) return false;
+  const limit = await database.query<{ bytes: string }[]>('SELECT @@GLOBAL.max_allowed_packet AS bytes').then(
+    ([row]) => Number(row?.bytes),
+    () => Number.POSITIVE_INFINITY,
+  );
+  return bytes > 0.9 * limit;
+}
+
+const sizeOf = (value: unknown): number => {
+  if (value instanceof Uint8Array) return value.length;
+  return typeof value === 'string' ? Buffer.byteLength(value) : 0;
+};
 
 /** How long a statement that found no room counts. The work that failed is tried again more often than this. Milliseconds. */
 const LACK_COUNTS_FOR = 15_000;

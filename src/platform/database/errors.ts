@@ -123,3 +123,6 @@ export const mayNotWrite = isOf('read-only', 'left-cluster');
 
 /** Whether the server has no room to store anything. */
 export const hasNoRoom = isOf('full');
+
+/** Whether the server refuses statements of this size. */
+export const refusesSize = isOf('packet');

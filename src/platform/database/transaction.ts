@@ -1,7 +1,7 @@
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import { onConnection, type Sql } from './connection.ts';
-import { isRetryableLockError } from './errors.ts';
+import { isRetryableLockError, isTransient } from './errors.ts';
 
 export type { Sql };
 
@@ -37,6 +37,24 @@ export function tryTransaction<T>(database: DataSource, work: (sql: Sql) => Prom
       await sql.query('ROLLBACK').catch(() => {});
       throw error;
     }
+  });
+}
+
+/**
+ * Runs a statement that gives something back after a failure. If MySQL cannot run it now, it is tried again in the background, for up
+ * to a minute. Never throws.
+ */
+export async function giveBack(database: DataSource, statement: string, values: unknown[]): Promise<void> {
+  const attempt = () => database.query(statement, values);
+  await attempt().catch(() => {
+    pRetry(attempt, {
+      retries: Number.POSITIVE_INFINITY,
+      minTimeout: 200,
+      maxTimeout: 2_000,
+      maxRetryTime: 60_000,
+      unref: true,
+      shouldRetry: ({ error }) => isTransient(error),
+    }).catch(() => {});
   });
 }
 
