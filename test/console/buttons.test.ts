@@ -35,6 +35,7 @@ const BUTTONS: Record<string, Button> = {
     action: 'replay',
     form: { since: '2001-01-01 00:00:00', until: '', status: 'failed' },
   },
+  '/webhooks/:id/replays/:replay_id/cancel': { id: dead, action: 'cancel replay' },
   '/webhooks/:id/rotate-secret': { id: dead, action: 'rotate secret' },
   '/webhooks/:id/pause': { id: dead, action: 'change' },
   '/webhooks/:id/enable': { id: dead, action: 'change' },
@@ -50,7 +51,9 @@ const BUTTONS: Record<string, Button> = {
   '/sources/:id/pause': { id: paused, action: 'change' },
 };
 
-const pathOf = (route: string, { id }: Button) => `/ops${route.replace(':id', id())}`;
+/** The replay is the first of the database. */
+const pathOf = (route: string, { id }: Button) =>
+  `/ops${route.replace(':id', id()).replace(':replay_id', '1')}`;
 
 interface Event {
   source: string;
