@@ -46,8 +46,7 @@ const describeStatus = ({ status, health }: Webhook): string =>
     ? status
     : `${status}, circuit ${health.circuit.replace('_', '-')}`;
 
-/** An older service does not say what is to come. */
-function describePending({ pending, to_come = 0 }: Webhook['deliveries']): string {
+function describePending({ pending, to_come }: Webhook['deliveries']): string {
   if (to_come === null) return `${formatCount(pending)}, and those of a replay still to come`;
   return `${formatCount(pending)}${to_come === 0 ? '' : `, and ${formatCount(to_come)} of a replay still to come`}`;
 }
