@@ -99,8 +99,8 @@ export function createApp(
   app.post('/v1/webhooks/:id/rotate-secret', ...rotateWebhookSecretRoute(runtime));
   app.post('/v1/webhooks/:id/replay', ...replayWebhookRoute(runtime));
   app.get('/v1/webhooks/:id/replays', ...listReplaysRoute(runtime));
-  app.get('/v1/webhooks/:id/replays/:replay_id', ...getReplayRoute(runtime));
-  app.post('/v1/webhooks/:id/replays/:replay_id/cancel', ...cancelReplayRoute(runtime));
+  app.get('/v1/replays/:id', ...getReplayRoute(runtime));
+  app.post('/v1/replays/:id/cancel', ...cancelReplayRoute(runtime));
   app.get('/v1/webhooks/:id/deliveries', ...listDeliveriesRoute(runtime));
   app.get('/v1/deliveries/:id', ...getDeliveryRoute(runtime));
   app.post('/v1/deliveries/:id/redeliver', ...redeliverRoute(runtime));

@@ -101,8 +101,7 @@ describe('ledgerbell replay', () => {
     expect(ids.slice(2).sort()).toEqual(ids.slice(0, 2).sort());
     await until('both delivered again', delivered);
     const [newest] = shown.replays;
-    const of = (...args: string[]) =>
-      runCli(['replays', ...args, String(newest?.id), '--webhook', webhookId], environment);
+    const of = (...args: string[]) => runCli(['replays', ...args, String(newest?.id)], environment);
     expect((await of('show')).stdout).toMatch(/^state\s+done\n.*^total\s+2\nsent\s+2\nleft\s+0\n/ms);
     expect(reasonOf(await of('cancel'))).toBe(
       'error: The replay is done. Nothing of it is pending any more.',
@@ -113,7 +112,7 @@ describe('ledgerbell replay', () => {
     const webhookNow = await runCli(['webhooks', 'show', webhookId], environment);
     expect(webhookNow.stdout).toMatch(/^pending\s+0, and 2 of a replay still to come$/m);
     expect((await runCli(['status'], environment)).stdout).toMatch(/^of replays, still to come\s+2$/m);
-    const cancelled = await runCli(['replays', 'cancel', waiting, '--webhook', webhookId], environment);
+    const cancelled = await runCli(['replays', 'cancel', waiting], environment);
     expect(cancelled.stdout).toBe(`Replay ${waiting} is cancelled. 0 were sent, 2 were not.\n`);
     await database.query("UPDATE webhooks SET status = 'disabled' WHERE id = ?", [webhookId]);
     const refused = await runCli(['replay', '--webhook', webhookId, ...since], environment);

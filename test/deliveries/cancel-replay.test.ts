@@ -38,10 +38,10 @@ async function replay(it: Subscriber, status: string | string[] = BOTH): Promise
 }
 
 const show = async (it: Subscriber, id: number) =>
-  (await service.call('GET', at(it, `replays/${id}`), { key: it.key })).body.replay;
+  (await service.call('GET', `/v1/replays/${id}`, { key: it.key })).body.replay;
 
 const cancel = (it: Subscriber, id: number) =>
-  service.call('POST', at(it, `replays/${id}/cancel`), { key: it.key });
+  service.call('POST', `/v1/replays/${id}/cancel`, { key: it.key });
 
 const pause = (it: Subscriber, status = 'paused') =>
   service.call('PATCH', `/v1/webhooks/${it.webhook.id}`, { key: it.key, body: { status } });
@@ -190,8 +190,8 @@ describe('a replay', () => {
     await pause(it);
     const id = await replay(it);
     const other = await service.customer();
-    expectProblem(await service.call('GET', at(it, `replays/${id}`), { key: other.api_key }), 404);
-    expectProblem(await service.call('POST', at(it, `replays/${id}/cancel`), { key: other.api_key }), 404);
+    expectProblem(await service.call('GET', `/v1/replays/${id}`, { key: other.api_key }), 404);
+    expectProblem(await service.call('POST', `/v1/replays/${id}/cancel`, { key: other.api_key }), 404);
     expectProblem(await cancel(it, id + 1_000_000), 404);
     const limited = (fields: { accountIds: string[] }) =>
       insertApiKey(service.runtime.database, { customerId: it.customerId, title: 'Dar', ...fields });
@@ -203,8 +203,8 @@ describe('a replay', () => {
     });
     const listed = await service.call('GET', at(it, 'replays'), { key: apikey });
     expect(listed.body.replays).toMatchObject([{ id: own.body.replay.id, total: 2, left: 2 }]);
-    expectProblem(await service.call('GET', at(it, `replays/${id}`), { key: apikey }), 404);
-    expectProblem(await service.call('POST', at(it, `replays/${id}/cancel`), { key: apikey }), 404);
+    expectProblem(await service.call('GET', `/v1/replays/${id}`, { key: apikey }), 404);
+    expectProblem(await service.call('POST', `/v1/replays/${id}/cancel`, { key: apikey }), 404);
     expect((await show(it, id)).state).toBe('running');
     const page = await service.call('GET', at(it, 'replays?per_page=1'), { key: it.key });
     expect(page.body.replays).toMatchObject([{ id: own.body.replay.id }]);

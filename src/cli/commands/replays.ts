@@ -24,48 +24,39 @@ const NOT_COUNTED = 'not counted yet';
 
 const countOr = (count: number | null): string => (count === null ? NOT_COUNTED : formatCount(count));
 
-const addWebhook = (command: Command) =>
-  command.requiredOption('--webhook <id>', 'the webhook of the replay', parseId);
-
-interface OfWebhook {
-  webhook: string;
-}
-
 /** `ledgerbell replays list` */
 const listReplaysCommand = (context: CommandContext) =>
-  addWebhook(
-    addListOptions(new Command('list').description('show the replays of a webhook, the newest first')),
-  ).action((options: ListOptions & OfWebhook) => {
-    const { zone } = context.readConfig();
-    const columns: readonly Column<Replay>[] = [
-      ['id', ({ id }) => id, 'right'],
-      ['state', ({ state }) => state],
-      ['of', ({ status }) => status.join(', ')],
-      ['total', ({ total }) => countOr(total), 'right'],
-      ['sent', ({ sent }) => formatCount(sent), 'right'],
-      ['left', ({ left }) => countOr(left), 'right'],
-      ['per second', ({ per_second }) => per_second, 'right'],
-      ['created', ({ created_at }) => formatTime(created_at, zone)],
-    ];
-    return printList(context, options, {
-      path: `/v1/webhooks/${options.webhook}/replays`,
-      name: 'replays',
-      row: Replay,
-      columns,
-      subject: { kind: 'webhook', id: options.webhook },
+  addListOptions(new Command('list').description('show the replays of a webhook, the newest first'))
+    .requiredOption('--webhook <id>', 'the webhook', parseId)
+    .action((options: ListOptions & { webhook: string }) => {
+      const { zone } = context.readConfig();
+      const columns: readonly Column<Replay>[] = [
+        ['id', ({ id }) => id, 'right'],
+        ['state', ({ state }) => state],
+        ['of', ({ status }) => status.join(', ')],
+        ['total', ({ total }) => countOr(total), 'right'],
+        ['sent', ({ sent }) => formatCount(sent), 'right'],
+        ['left', ({ left }) => countOr(left), 'right'],
+        ['per second', ({ per_second }) => per_second, 'right'],
+        ['created', ({ created_at }) => formatTime(created_at, zone)],
+      ];
+      return printList(context, options, {
+        path: `/v1/webhooks/${options.webhook}/replays`,
+        name: 'replays',
+        row: Replay,
+        columns,
+        subject: { kind: 'webhook', id: options.webhook },
+      });
     });
-  });
 
 /** `ledgerbell replays show` */
 const showReplayCommand = (context: CommandContext) =>
-  addWebhook(
-    addAccessOptions(new Command('show').description('show what is sent and left, and how fast it goes')),
-  )
+  addAccessOptions(new Command('show').description('show what is sent and left, and how fast it goes'))
     .argument('<id>', 'of the replay', parseId)
-    .action(async (id: string, options: AccessOptions & OfWebhook) => {
-      const subject = { kind: 'webhook', id: options.webhook } as const;
+    .action(async (id: string, options: AccessOptions) => {
+      const subject = { kind: 'replay', id } as const;
       const answer = await withAccess(context, options, { subject }, (api) =>
-        api.get(`/v1/webhooks/${options.webhook}/replays/${id}`, ReplayAnswer),
+        api.get(`/v1/replays/${id}`, ReplayAnswer),
       );
       const { replay: it } = answer;
       const text = renderFacts([
@@ -91,21 +82,19 @@ function timeLeft({ left, per_second }: Replay): string | null {
 
 /** `ledgerbell replays cancel` */
 const cancelReplayCommand = (context: CommandContext) =>
-  addWebhook(
-    addAccessOptions(new Command('cancel').description('send nothing more of a replay; what was sent stays')),
-  )
+  addAccessOptions(new Command('cancel').description('send nothing more of a replay; what was sent stays'))
     .argument('<id>', 'of the replay', parseId)
     .option('--yes', 'do not ask')
-    .action(async (id: string, options: AccessOptions & OfWebhook & { yes?: boolean }) => {
-      const subject = { kind: 'webhook', id: options.webhook } as const;
-      const path = `/v1/webhooks/${options.webhook}/replays/${id}`;
+    .action(async (id: string, options: AccessOptions & { yes?: boolean }) => {
+      const subject = { kind: 'replay', id } as const;
+      const path = `/v1/replays/${id}`;
       const answer = await withAccess(context, options, { subject, wakes: true }, async (api) => {
         const { replay } = await api.get(path, ReplayAnswer);
         const left = countOr(replay.left);
         await confirm(
           context,
           options,
-          `Cancel replay ${id} of webhook ${options.webhook}, with ${left} left?`,
+          `Cancel replay ${id} of webhook ${replay.webhook_id}, with ${left} left?`,
         );
         return api.post(`${path}/cancel`, {}, ReplayAnswer);
       });

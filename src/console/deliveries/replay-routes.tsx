@@ -44,7 +44,7 @@ export const replayRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
     })
     .post('/:id/replays/:replay_id/cancel', async (c) => {
       const webhook = await requireWebhook(database, c);
-      const path = `${pathOfReplay(c, webhook)}/cancel`;
+      const path = `${pathOfReplay(c)}/cancel`;
       await requireAnswer(await callApiFor(c, context, webhook.customer_id, { method: 'POST', path }));
       return c.redirect(`/ops/webhooks/${webhook.id}?done=cancel-replay`, 303);
     });
@@ -109,11 +109,10 @@ async function confirm(c: Context<ApiEnv>, context: ConsoleContext, webhook: Web
   });
 }
 
-const pathOfReplay = (c: Context<ApiEnv>, { id }: WebhookRow): string =>
-  `/v1/webhooks/${id}/replays/${readId(c, 'replay', 'replay_id')}`;
+const pathOfReplay = (c: Context<ApiEnv>): string => `/v1/replays/${readId(c, 'replay', 'replay_id')}`;
 
 async function confirmCancel(c: Context<ApiEnv>, context: ConsoleContext, webhook: WebhookRow) {
-  const path = pathOfReplay(c, webhook);
+  const path = pathOfReplay(c);
   const response = await callApiFor(c, context, webhook.customer_id, { method: 'GET', path });
   const { replay } = v.parse(ProgressAnswer, await requireAnswer(response));
   const left = replay.left === null ? 'The others' : `The ${formatCount(replay.left)} that are left`;

@@ -207,7 +207,7 @@ export class Api extends HeyApiClient {
     public getReplay<ThrowOnError extends boolean = true>(options: Options<GetReplayData, ThrowOnError>): RequestResult<GetReplayResponses, GetReplayErrors, ThrowOnError> {
         return (options.client ?? this.client).get<GetReplayResponses, GetReplayErrors, ThrowOnError>({
             security: [{ name: 'Authentication', type: 'apiKey' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/webhooks/{id}/replays/{replay_id}',
+            url: '/v1/replays/{id}',
             ...options
         });
     }
@@ -220,7 +220,7 @@ export class Api extends HeyApiClient {
     public cancelReplay<ThrowOnError extends boolean = true>(options: Options<CancelReplayData, ThrowOnError>): RequestResult<CancelReplayResponses, CancelReplayErrors, ThrowOnError> {
         return (options.client ?? this.client).post<CancelReplayResponses, CancelReplayErrors, ThrowOnError>({
             security: [{ name: 'Authentication', type: 'apiKey' }, { scheme: 'bearer', type: 'http' }],
-            url: '/v1/webhooks/{id}/replays/{replay_id}/cancel',
+            url: '/v1/replays/{id}/cancel',
             ...options
         });
     }

@@ -2242,16 +2242,12 @@ export type GetReplayData = {
     body?: never;
     path: {
         /**
-         * The id of the webhook.
-         */
-        id: number;
-        /**
          * The id of the replay.
          */
-        replay_id: number;
+        id: number;
     };
     query?: never;
-    url: '/v1/webhooks/{id}/replays/{replay_id}';
+    url: '/v1/replays/{id}';
 };
 
 export type GetReplayErrors = {
@@ -2355,18 +2351,20 @@ export type GetReplayResponse = GetReplayResponses[keyof GetReplayResponses];
 
 export type CancelReplayData = {
     body?: never;
-    path: {
+    headers?: {
         /**
-         * The id of the webhook.
+         * Makes it safe to repeat the request: within 24 hours, the same request with the same key is carried out once, and repeating it returns the first answer. Use a new key for every new request. See draft-ietf-httpapi-idempotency-key-header.
          */
-        id: number;
+        'Idempotency-Key'?: string;
+    };
+    path: {
         /**
          * The id of the replay.
          */
-        replay_id: number;
+        id: number;
     };
     query?: never;
-    url: '/v1/webhooks/{id}/replays/{replay_id}/cancel';
+    url: '/v1/replays/{id}/cancel';
 };
 
 export type CancelReplayErrors = {
@@ -2406,11 +2404,18 @@ export type CancelReplayErrors = {
         status?: 408;
     };
     /**
-     * Replay done
+     * Request in progress; Idempotency key reused; Replay done
      */
     409: Problem & {
-        type?: '/problems/replay-done';
+        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/replay-done';
         status?: 409;
+    };
+    /**
+     * Body too large
+     */
+    413: Problem & {
+        type?: '/problems/too-large';
+        status?: 413;
     };
     /**
      * Invalid request

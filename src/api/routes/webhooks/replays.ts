@@ -1,13 +1,17 @@
-import type { Context } from 'hono';
+import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
+import type { Caller } from '../../../customers/caller.ts';
 import { cancelReplay } from '../../../deliveries/cancel-replay.ts';
-import { maySeeReplay, readReplay, readReplays } from '../../../deliveries/replay-progress.ts';
+import {
+  maySeeReplay,
+  type ReplayProgress,
+  readReplay,
+  readReplays,
+} from '../../../deliveries/replay-progress.ts';
 import { ReplayProgressView, viewProgress } from '../../../deliveries/replay-view.ts';
-import type { Webhook } from '../../../platform/database/entities/webhook.ts';
-import { notFound } from '../../../platform/problems/problem.ts';
+import { notFound, Problem } from '../../../platform/problems/problem.ts';
 import type { Runtime } from '../../../platform/runtime.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
-import type { ApiEnv } from '../../environment.ts';
 import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { cutPage, paging, pagingParameters } from '../../paging.ts';
@@ -16,8 +20,6 @@ import { createRoute } from '../../route.ts';
 const PER_PAGE = 100;
 
 const Query = v.strictObject(paging('p1', PER_PAGE));
-
-const ofReplay = { id: idParameter('webhook'), replay_id: idParameter('replay') };
 
 /** GET /v1/webhooks/:id/replays */
 export const listReplaysRoute = ({ database }: Runtime) =>
@@ -46,7 +48,7 @@ export const listReplaysRoute = ({ database }: Runtime) =>
     },
   );
 
-/** GET /v1/webhooks/:id/replays/:replay_id */
+/** GET /v1/replays/:id */
 export const getReplayRoute = ({ database }: Runtime) =>
   createRoute(
     {
@@ -56,42 +58,56 @@ export const getReplayRoute = ({ database }: Runtime) =>
       summary: 'Show how far a replay is',
       description:
         'Shows how many deliveries are sent and left, and how many were sent per second since it began.',
-      path: ofReplay,
+      path: { id: idParameter('replay') },
       answer: { schema: v.object({ replay: ReplayProgressView }), description: 'The replay.' },
     },
     async (c) => {
-      const webhook = await findWebhook(database, c.get('caller'), readId(c, 'webhook'));
-      return c.json({ replay: await show(c, { database }, webhook) });
+      const { webhookId, replay } = await findReplay(database, c.get('caller'), readId(c, 'replay'));
+      return c.json({ replay: viewProgress(webhookId, replay) });
     },
   );
 
-/** POST /v1/webhooks/:id/replays/:replay_id/cancel */
+/** POST /v1/replays/:id/cancel */
 export const cancelReplayRoute = (runtime: Runtime) =>
   createRoute(
     {
       tag: 'Deliveries',
       scope: 'webhooks',
       alsoNeeds: 'read',
+      idempotent: true,
       operationId: 'cancelReplay',
       summary: 'Cancel a replay',
       description:
         'Nothing more of the replay is sent. Its pending deliveries become delivered or failed again, as their last attempt ended. What was sent stays; a POST that is in flight may still arrive. Deliveries that were pending before the replay, and those of new movements, are sent. Cancelling it once more changes nothing. If it is done, the answer is 409.',
-      path: ofReplay,
+      path: { id: idParameter('replay') },
       answer: { schema: v.object({ replay: ReplayProgressView }), description: 'The cancelled replay.' },
       problems: ['replay-done'],
     },
     async (c) => {
       const caller = c.get('caller');
-      const webhook = await findWebhook(runtime.database, caller, readId(c, 'webhook'));
-      const { id } = await show(c, runtime, webhook);
-      await cancelReplay(runtime, caller, { webhookId: webhook.id, replayId: String(id) });
-      return c.json({ replay: await show(c, runtime, webhook) });
+      const id = readId(c, 'replay');
+      const { webhookId } = await findReplay(runtime.database, caller, id);
+      await cancelReplay(runtime, caller, { webhookId, replayId: id });
+      const { replay } = await findReplay(runtime.database, caller, id);
+      return c.json({ replay: viewProgress(webhookId, replay) });
     },
   );
 
-/** @throws {Problem} 404. */
-async function show(c: Context<ApiEnv>, { database }: Pick<Runtime, 'database'>, webhook: Webhook) {
-  const replay = await readReplay(database, webhook.id, readId(c, 'replay', 'replay_id'));
-  if (replay === undefined || !maySeeReplay(c.get('caller'), webhook, replay)) throw notFound('replay');
-  return viewProgress(webhook.id, replay);
+/** Index: the primary key. */
+const OF_CUSTOMER = 'SELECT webhook_id FROM replays WHERE id = ? AND customer_id = ?';
+
+/** Reads a replay that a caller can see. @throws {Problem} 404. */
+async function findReplay(
+  database: DataSource,
+  caller: Caller,
+  id: string,
+): Promise<{ webhookId: string; replay: ReplayProgress }> {
+  const [row] = await database.query<{ webhook_id: string }[]>(OF_CUSTOMER, [id, caller.customerId]);
+  if (row === undefined) throw notFound('replay');
+  const webhook = await findWebhook(database, caller, row.webhook_id).catch((error: unknown) => {
+    throw error instanceof Problem ? notFound('replay') : error;
+  });
+  const replay = await readReplay(database, webhook.id, id);
+  if (replay === undefined || !maySeeReplay(caller, webhook, replay)) throw notFound('replay');
+  return { webhookId: webhook.id, replay };
 }
