@@ -54,6 +54,7 @@ import { deleteWebhookRoute } from './routes/webhooks/delete.ts';
 import { getWebhookRoute } from './routes/webhooks/get.ts';
 import { listWebhooksRoute } from './routes/webhooks/list.ts';
 import { replayWebhookRoute } from './routes/webhooks/replay.ts';
+import { cancelReplayRoute, getReplayRoute, listReplaysRoute } from './routes/webhooks/replays.ts';
 import { rotateWebhookSecretRoute } from './routes/webhooks/rotate-secret.ts';
 import { sendTestNotificationRoute } from './routes/webhooks/test.ts';
 
@@ -97,6 +98,9 @@ export function createApp(
   app.post('/v1/webhooks/:id/test', ...sendTestNotificationRoute(runtime, guard));
   app.post('/v1/webhooks/:id/rotate-secret', ...rotateWebhookSecretRoute(runtime));
   app.post('/v1/webhooks/:id/replay', ...replayWebhookRoute(runtime));
+  app.get('/v1/webhooks/:id/replays', ...listReplaysRoute(runtime));
+  app.get('/v1/replays/:id', ...getReplayRoute(runtime));
+  app.post('/v1/replays/:id/cancel', ...cancelReplayRoute(runtime));
   app.get('/v1/webhooks/:id/deliveries', ...listDeliveriesRoute(runtime));
   app.get('/v1/deliveries/:id', ...getDeliveryRoute(runtime));
   app.post('/v1/deliveries/:id/redeliver', ...redeliverRoute(runtime));

@@ -75,9 +75,22 @@ export function linkNext(c: Context<ApiEnv>, cursor: string): void {
 /**
  * The list that a cursor belongs to. A cursor of another list, or of a later version, is refused. t1: movements by id;
  * m2: deliveries by movement (newest first); i1: imports and r1: runs of a source (newest first); w1: webhooks; s1: sources; a1: accounts;
- * b1: banks; k1: API keys by id; f1: conflicts and n1: statements (newest first); d1: balances by day (newest first).
+ * b1: banks; k1: API keys by id; f1: conflicts, n1: statements and p1: replays (newest first); d1: balances by day (newest first).
  */
-export type CursorKind = 't1' | 'm2' | 'i1' | 'r1' | 'w1' | 's1' | 'a1' | 'b1' | 'k1' | 'f1' | 'n1' | 'd1';
+export type CursorKind =
+  | 't1'
+  | 'm2'
+  | 'i1'
+  | 'r1'
+  | 'w1'
+  | 's1'
+  | 'a1'
+  | 'b1'
+  | 'k1'
+  | 'f1'
+  | 'n1'
+  | 'p1'
+  | 'd1';
 
 /** Greater than every id, and still a number that a cursor may hold. */
 export const BEYOND_NEWEST = '999999999999999999';

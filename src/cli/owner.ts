@@ -11,6 +11,7 @@ const CUSTOMER_OF = {
   'API key': 'SELECT customer_id AS customerId FROM api_keys WHERE id = ?',
   movement: 'SELECT customer_id AS customerId FROM transactions WHERE id = ?',
   conflict: 'SELECT customer_id AS customerId FROM movement_conflicts WHERE id = ?',
+  replay: 'SELECT customer_id AS customerId FROM replays WHERE id = ?',
   account: 'SELECT customer_id AS customerId FROM accounts WHERE id = ?',
 } as const;
 
@@ -28,6 +29,7 @@ const MISSING: Readonly<Record<Subject['kind'], string>> = {
   'API key': 'There is no API key of that id.',
   movement: 'There is no movement of that id.',
   conflict: 'There is no conflict of that id.',
+  replay: 'There is no replay of that id.',
   account: 'There is no account of that id.',
 };
 

@@ -65,6 +65,11 @@ const COMMANDS: readonly [term: string, description: string, load: () => Promise
     'send failed or delivered notifications of a webhook again',
     async () => (await import('./commands/replay.ts')).defineReplay,
   ],
+  [
+    'replays',
+    'show how far replays are, and cancel them',
+    async () => group((await import('./commands/replays.ts')).replays),
+  ],
   ['customers', 'manage customers', async () => group((await import('./commands/customers.ts')).customers)],
   ['keys', 'manage API keys', async () => group((await import('./commands/keys.ts')).keys)],
   ['accounts', 'manage accounts', async () => group((await import('./commands/accounts.ts')).accounts)],

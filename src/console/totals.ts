@@ -11,6 +11,8 @@ export interface Totals {
   pending: number;
   /** Pending deliveries of paused and disabled webhooks. */
   held: number;
+  /** Deliveries of replays that have still to become pending; at least, because a replay that waits may not be counted yet. */
+  toCome: number;
   circuitsOpen: number;
   /** Active webhooks whose last attempts failed. */
   failing: number;
@@ -38,6 +40,11 @@ const WEBHOOKS = `
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
   WHERE w.status <> 'deleted'`;
 
+/** Reads the whole table, which has a row for each replay of the last months. */
+const TO_COME = `
+  SELECT COALESCE(SUM(p.to_come), 0) AS number FROM replays p JOIN webhooks w ON w.id = p.webhook_id AND w.status <> 'deleted'
+  WHERE p.finished_at IS NULL AND p.cancelled_at IS NULL`;
+
 /** Index: imports_status. */
 const IMPORTS = `
   SELECT status, COUNT(*) AS number, COALESCE(SUM(crash_count >= ${MAX_CRASHES}), 0) AS crashing,
@@ -51,12 +58,14 @@ export async function readTotals(sql: Sql): Promise<Totals> {
   const [webhooks] = await sql.query<Record<string, string | null>[]>(WEBHOOKS);
   const imports =
     await sql.query<{ status: string; number: string; crashing: string; lately: string }[]>(IMPORTS);
+  const [toCome] = await sql.query<{ number: string }[]>(TO_COME);
   const [stuck] = await sql.query<{ number: string }[]>(STUCK);
   const of = (status: string) => imports.find((it) => it.status === status);
   const count = (status: string) => Number(of(status)?.number ?? 0);
   return {
     pending: Number(webhooks?.pending),
     held: Number(webhooks?.held),
+    toCome: Number(toCome?.number),
     circuitsOpen: Number(webhooks?.circuits_open),
     failing: Number(webhooks?.failing),
     needingAttention: Number(webhooks?.needing_attention),

@@ -32,8 +32,8 @@ const NEWEST = `
 const NEWEST_EVENT = 'SELECT id FROM operational_events ORDER BY id DESC LIMIT 1';
 
 const INSERT = `
-  INSERT INTO replays (customer_id, webhook_id, statuses, account_ids, position, until_id, created_at, finished_at)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?)`;
+  INSERT INTO replays (customer_id, webhook_id, statuses, account_ids, position, until_id, to_come, created_at, finished_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** With millisecond precision, so that the answer and the table have the same value. */
 const NOW = 'SELECT NOW(3) AS now';
@@ -115,6 +115,7 @@ export async function storeReplay(sql: Sql, request: ReplayRequest): Promise<Rep
     accountIds === 'all' ? null : accountIds.join(','),
     range.position,
     range.untilId,
+    matched,
     createdAt,
     matched === 0 ? createdAt : null,
   ]);

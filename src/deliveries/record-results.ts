@@ -89,6 +89,19 @@ const SCHEDULE_RETRIES = (rows: number) => `
 
 const DELETE_RETRIES = 'DELETE FROM retries WHERE webhook_id = ? AND transaction_id IN (?)';
 
+/** Deliveries that were withdrawn while they were being sent. Index: the primary key. */
+const WITHDRAWN = `
+  SELECT transaction_id, status FROM deliveries
+  WHERE webhook_id = ? AND transaction_id IN (?) AND status <> 'pending'`;
+
+const COUNT_AGAIN = `
+  UPDATE webhook_cursors SET delivered_count = delivered_count - ?, failed_count = failed_count + ? WHERE webhook_id = ?`;
+
+/** Index: replays_open. */
+const NOT_WITHDRAWN = `
+  UPDATE replays SET withdrawn = IF(withdrawn > ?, withdrawn - ?, 0)
+  WHERE webhook_id = ? AND cancelled_at IS NOT NULL ORDER BY cancelled_at DESC LIMIT 1`;
+
 const REVISIONS = 'SELECT id, revision FROM webhooks WHERE id IN (?)';
 
 /** Finds a row if this record was written before and only the answer was lost. */
@@ -112,16 +125,48 @@ export async function recordResults(
 }
 
 async function write(sql: Sql, records: readonly LeasedRecord[]): Promise<Map<string, number>> {
-  if (await moveCursors(sql, records)) {
-    await writeHealth(sql, records);
-    const results = records.flatMap(({ lease, customerId, record }) =>
-      record.results.map((result) => ({ webhookId: lease.webhookId, customerId, result })),
-    );
-    await addResults(sql, results);
-  }
+  const isNew = await moveCursors(sql, records);
   const ids = records.map(({ lease }) => lease.webhookId);
   const rows = await sql.query<{ id: string; revision: number }[]>(REVISIONS, [ids]);
-  return new Map(rows.map(({ id, revision }) => [id, revision]));
+  const revisions = new Map(rows.map(({ id, revision }) => [id, revision]));
+  if (isNew) {
+    await writeHealth(sql, records);
+    const results: OwnedResult[] = [];
+    for (const { lease, customerId, record } of records) {
+      const { webhookId } = lease;
+      // Cancelling a replay changes the revision.
+      const isChanged = revisions.get(webhookId) !== record.revision;
+      const own = isChanged ? await endWithdrawn(sql, webhookId, record.results) : record.results;
+      for (const result of own) results.push({ webhookId, customerId, result });
+    }
+    await addResults(sql, results);
+  }
+  return revisions;
+}
+
+/**
+ * Corrects the numbers for deliveries that a cancelled replay withdrew while they were being sent: they have ended already and would count
+ * twice. If such a delivery has failed, it is not tried again.
+ */
+async function endWithdrawn(
+  sql: Sql,
+  webhookId: string,
+  results: readonly AttemptResult[],
+): Promise<readonly AttemptResult[]> {
+  const retried = results.filter(({ source }) => source === 'retries');
+  if (retried.length === 0) return results;
+  const ids = retried.map(({ transactionId }) => transactionId);
+  const rows = await sql.query<{ transaction_id: string; status: string }[]>(WITHDRAWN, [webhookId, ids]);
+  if (rows.length === 0) return results;
+  const before = new Map(rows.map(({ transaction_id, status }) => [Number(transaction_id), status]));
+  const isTriedAgain = ({ transactionId, status }: AttemptResult) =>
+    before.has(transactionId) && status === 'pending';
+  const delivered = rows.filter(({ status }) => status === 'delivered').length;
+  const failed = rows.length - delivered;
+  const ended = retried.filter(isTriedAgain).length;
+  await sql.query(COUNT_AGAIN, [delivered, ended - failed, webhookId]);
+  await sql.query(NOT_WITHDRAWN, [rows.length, rows.length, webhookId]);
+  return results.map((it) => (isTriedAgain(it) ? { ...it, status: 'failed', retryIn: null } : it));
 }
 
 /** @returns false when the record was written before. */

@@ -32,10 +32,11 @@ const KEEP_LAST_ATTEMPT = `
 const MAKE_PENDING = `UPDATE deliveries SET status = 'pending' WHERE webhook_id = ? AND transaction_id IN (?)`;
 
 const MAKE_DUE = `
-  INSERT INTO retries (webhook_id, transaction_id, customer_id, due_at, attempts, failures)
-  SELECT d.webhook_id, d.transaction_id, d.customer_id, NOW(6), d.attempts, 0
+  INSERT INTO retries (webhook_id, transaction_id, customer_id, due_at, attempts, failures, replay_id)
+  SELECT d.webhook_id, d.transaction_id, d.customer_id, NOW(6), d.attempts, 0, ?
   FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id IN (?)
-  ON DUPLICATE KEY UPDATE due_at = VALUES(due_at), attempts = VALUES(attempts), failures = 0`;
+  ON DUPLICATE KEY UPDATE due_at = VALUES(due_at), attempts = VALUES(attempts), failures = 0,
+    replay_id = VALUES(replay_id)`;
 
 const COUNT_PENDING = `
   UPDATE webhook_cursors SET delivered_count = delivered_count - ?, failed_count = failed_count - ?
@@ -45,12 +46,14 @@ const COUNT_PENDING = `
  * Makes delivered and failed deliveries pending again. They are due now and start the retry schedule again. Other deliveries stay
  * as they are. The last attempt is kept in `attempts`.
  * @param sql a transaction that has locked the webhook's row in webhook_cursors.
+ * @param replayId the replay that requests them; null: a redelivery.
  * @returns how many deliveries became pending.
  */
 export async function makePendingAgain(
   sql: Sql,
   webhookId: string,
   transactionIds: readonly string[],
+  replayId: string | null,
 ): Promise<number> {
   if (transactionIds.length === 0) return 0;
   const ended = await sql.query<{ transaction_id: string; status: string }[]>(READ_ENDED, [
@@ -62,7 +65,7 @@ export async function makePendingAgain(
   const delivered = ended.filter(({ status }) => status === 'delivered').length;
   await sql.query(KEEP_LAST_ATTEMPT, [webhookId, ids]);
   await sql.query(MAKE_PENDING, [webhookId, ids]);
-  await sql.query(MAKE_DUE, [webhookId, ids]);
+  await sql.query(MAKE_DUE, [replayId, webhookId, ids]);
   await sql.query(COUNT_PENDING, [delivered, ended.length - delivered, webhookId]);
   return ended.length;
 }
@@ -75,8 +78,10 @@ export async function lockCursor(sql: Sql, webhookId: string): Promise<void> {
 /** Takes a shared lock: the status cannot change until the transaction ends, but requests for other deliveries can read it too. */
 const READ_STATUS = 'SELECT status FROM webhooks WHERE id = ? LOCK IN SHARE MODE';
 
+/** The delivery is sent even if the replay that it belonged to is cancelled. */
 const BRING_FORWARD = `
-  UPDATE retries SET due_at = NOW(6) WHERE webhook_id = ? AND transaction_id = ? AND due_at > NOW(6)`;
+  UPDATE retries SET due_at = LEAST(due_at, NOW(6)), replay_id = NULL
+  WHERE webhook_id = ? AND transaction_id = ? AND due_at IS NOT NULL`;
 
 /** Says whether a webhook can be sent anything. A paused webhook is accepted, because it sends when it is active again. */
 type Sendable = 'accepted' | 'disabled' | 'deleted';
@@ -117,7 +122,7 @@ export async function redeliver(
     const deleting = await sql.query<unknown[]>(IS_DELETING, [webhookId, transactionId]);
     if (deleting.length > 0) throw notSendable('account deleting');
     await lockCursor(sql, webhookId);
-    const changed = await makePendingAgain(sql, webhookId, [transactionId]);
+    const changed = await makePendingAgain(sql, webhookId, [transactionId], null);
     if (changed === 0) await sql.query(BRING_FORWARD, [webhookId, transactionId]);
     await markDue(sql, webhookId);
     await recordChange(sql, caller, { action: 'redeliver', subject: `delivery ${formatDeliveryId(key)}` });

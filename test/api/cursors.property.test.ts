@@ -106,6 +106,14 @@ async function listings(): Promise<Listing[]> {
       rows: deliveries.filter(({ status }) => status === 'failed'),
     },
     {
+      target: `/v1/webhooks/${webhook}/replays?`,
+      member: 'replays',
+      kind: 'p1',
+      rows: await rows('SELECT id, id AS position FROM replays WHERE webhook_id = ? ORDER BY id DESC', [
+        webhook,
+      ]),
+    },
+    {
       target: `/v1/sources/${source}/runs?`,
       member: 'runs',
       kind: 'r1',
@@ -143,6 +151,7 @@ const kind = fc.constantFrom<CursorKind>(
   'f1',
   'n1',
   'd1',
+  'p1',
 );
 
 /** Numbers that are ids of some customer's objects, or of none. */
@@ -200,7 +209,7 @@ describe('a listing with a cursor', () => {
         if (of !== listing.kind) return void expect(expectProblem(answer, 422)).toEqual(['cursor']);
         expect(answer.status).toBe(200);
         const behind = listing.rows.filter(({ position }) =>
-          ['m2', 'i1', 'r1', 'f1', 'n1', 'd1'].includes(listing.kind)
+          ['m2', 'i1', 'r1', 'f1', 'n1', 'd1', 'p1'].includes(listing.kind)
             ? BigInt(position) < BigInt(id)
             : BigInt(position) > BigInt(id),
         );

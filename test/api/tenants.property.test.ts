@@ -141,6 +141,7 @@ const without = (all: Objects, seen: Objects): Objects => ({
   imports: all.imports.filter((id) => !seen.imports.includes(id)),
   conflicts: all.conflicts.filter((id) => !seen.conflicts.includes(id)),
   apikeys: all.apikeys.filter((id) => !seen.apikeys.includes(id)),
+  replays: all.replays.filter((id) => !seen.replays.includes(id)),
   sources: all.sources.filter((id) => !seen.sources.includes(id)),
 });
 

@@ -64,6 +64,8 @@ const NO_CHANGES = [
   // Tables, not what is in them. There may be no audit log yet.
   'migrate',
   'movements show',
+  'replays list',
+  'replays show',
   // Recorded if a secret is sealed with another key: see secrets-reseal.test.ts.
   'secrets reseal',
   'sources list',
@@ -87,6 +89,7 @@ interface Subjects {
   import: string;
   conflict: string;
   key: string;
+  replay: string;
   source: string;
 }
 
@@ -117,6 +120,7 @@ const CHANGES: [name: string, action: string, command: (it: Subjects) => string[
   ['webhooks rotate-secret', 'rotate secret', ({ webhook }) => ['webhooks', 'rotate-secret', webhook]],
   ['deliveries redeliver', 'redeliver', ({ delivery }) => ['deliveries', 'redeliver', delivery]],
   ['replay', 'replay', ({ webhook }) => ['replay', '--webhook', webhook, '--since', '2001-01-01']],
+  ['replays cancel', 'cancel replay', ({ replay }) => ['replays', 'cancel', replay, '--yes']],
   ['imports retry', 'retry', (it) => ['imports', 'retry', it.import]],
   ['conflicts decide', 'ignore', ({ conflict }) => ['conflicts', 'decide', conflict, 'ignore']],
   [
@@ -181,8 +185,20 @@ async function createSubjects(): Promise<Subjects> {
     import: await insertFailedImport(customer),
     conflict: await insertConflict(String(movement?.id)),
     key: String(apikey.id),
+    replay: await insertReplay(customer),
     source: String(source.id),
   };
+}
+
+/** Of a webhook that is paused, so that the replay stays open. */
+async function insertReplay(customer: string): Promise<string> {
+  const webhook = await running.createWebhook('/replayed');
+  await running.database.query("UPDATE webhooks SET status = 'paused' WHERE id = ?", [webhook]);
+  const { insertId } = await running.database.query<{ insertId: number }>(
+    "INSERT INTO replays (customer_id, webhook_id, statuses, position, until_id) VALUES (?, ?, 'failed', 0, 1)",
+    [customer, webhook],
+  );
+  return String(insertId);
 }
 
 async function insertConflict(movement: string): Promise<string> {

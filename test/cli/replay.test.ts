@@ -73,7 +73,7 @@ describe('ledgerbell replay', () => {
       const answer = documentOf(
         await runCli(['replay', '--webhook', webhookId, '--json', ...args], environment),
       );
-      return (answer as { replay: object }).replay;
+      return (answer as { replay: { id: number } }).replay;
     };
     const since = ['--since', '2020-01-01'];
     expect(await replay('--since', '2099-01-01', '--status', 'delivered')).toMatchObject({ matched: 0 });
@@ -89,6 +89,10 @@ describe('ledgerbell replay', () => {
     const dry = await replay('--since', '2020-01-01', '--status', 'delivered', '--dry-run');
     expect(dry).toMatchObject({ id: null, status: ['delivered'], created_at: null });
 
+    const shown = documentOf(
+      await runCli(['replays', 'list', '--webhook', webhookId, '--json'], environment),
+    ) as { replays: { id: number; state: string; total: number }[] };
+    expect(shown.replays.map(({ total }) => total)).toEqual([2, 0, 0]);
     const posts = await until(
       'both sent again',
       () => receiver.at('/again').length >= 4 && receiver.at('/again'),
@@ -96,6 +100,20 @@ describe('ledgerbell replay', () => {
     const ids = posts.map(({ headers }) => headers['webhook-id']);
     expect(ids.slice(2).sort()).toEqual(ids.slice(0, 2).sort());
     await until('both delivered again', delivered);
+    const [newest] = shown.replays;
+    const of = (...args: string[]) => runCli(['replays', ...args, String(newest?.id)], environment);
+    expect((await of('show')).stdout).toMatch(/^state\s+done\n.*^total\s+2\nsent\s+2\nleft\s+0\n/ms);
+    expect(reasonOf(await of('cancel'))).toBe(
+      'error: The replay is done. Nothing of it is pending any more.',
+    );
+
+    await database.query("UPDATE webhooks SET status = 'paused' WHERE id = ?", [webhookId]);
+    const waiting = String((await replay(...since, '--status', 'delivered')).id);
+    const webhookNow = await runCli(['webhooks', 'show', webhookId], environment);
+    expect(webhookNow.stdout).toMatch(/^pending\s+0, and 2 of a replay still to come$/m);
+    expect((await runCli(['status'], environment)).stdout).toMatch(/^of replays, still to come\s+2$/m);
+    const cancelled = await runCli(['replays', 'cancel', waiting], environment);
+    expect(cancelled.stdout).toBe(`Replay ${waiting} is cancelled. 0 were sent, 2 were not.\n`);
     await database.query("UPDATE webhooks SET status = 'disabled' WHERE id = ?", [webhookId]);
     const refused = await runCli(['replay', '--webhook', webhookId, ...since], environment);
     expect(reasonOf(refused)).toMatch(/^error: The webhook is disabled\. /);

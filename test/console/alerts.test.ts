@@ -45,6 +45,7 @@ const failing = (id: string, fields: Partial<WebhookRow> = {}): WebhookRow => ({
   last_error: 'answered 503',
   delivered: '0',
   failed: '0',
+  to_come: '0',
   pending: '4711',
   ...fields,
 });

@@ -14,6 +14,10 @@ let trouble: Trouble;
 
 beforeAll(async () => {
   trouble = await createTrouble(service, receiver);
+  await service.runtime.database.query(
+    "INSERT INTO replays (customer_id, webhook_id, statuses, position, until_id) VALUES (?, ?, 'failed', 0, 1)",
+    [trouble.customerId, trouble.webhooks.paused],
+  );
 });
 
 interface Button {
@@ -35,6 +39,10 @@ const BUTTONS: Record<string, Button> = {
     action: 'replay',
     form: { since: '2001-01-01 00:00:00', until: '', status: 'failed' },
   },
+  '/webhooks/:id/replays/:replay_id/cancel': {
+    id: () => trouble.webhooks.paused,
+    action: 'cancel replay',
+  },
   '/webhooks/:id/rotate-secret': { id: dead, action: 'rotate secret' },
   '/webhooks/:id/pause': { id: dead, action: 'change' },
   '/webhooks/:id/enable': { id: dead, action: 'change' },
@@ -50,7 +58,9 @@ const BUTTONS: Record<string, Button> = {
   '/sources/:id/pause': { id: paused, action: 'change' },
 };
 
-const pathOf = (route: string, { id }: Button) => `/ops${route.replace(':id', id())}`;
+/** The replay is the first of the database. */
+const pathOf = (route: string, { id }: Button) =>
+  `/ops${route.replace(':id', id()).replace(':replay_id', '1')}`;
 
 interface Event {
   source: string;

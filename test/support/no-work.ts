@@ -4,6 +4,7 @@ import type { Totals } from '../../src/console/totals.ts';
 export const NO_WORK: Totals = {
   pending: 0,
   held: 0,
+  toCome: 0,
   circuitsOpen: 0,
   failing: 0,
   needingAttention: 0,

@@ -56,6 +56,7 @@ export type Objects = Record<
   | 'imports'
   | 'conflicts'
   | 'apikeys'
+  | 'replays'
   | 'sources',
   string[]
 >;
@@ -86,6 +87,12 @@ const ADD_STATEMENTS = `
     closing_balance, credits, debits, entries, fingerprint)
   SELECT ?, ?, 1, 1, 'mt940', 'final', ?, d.day, d.day, 1, 1, 0, 0, 0, UNHEX(LEFT(SHA2(d.day, 256), 32))
   FROM (SELECT '2026-01-01' AS day UNION ALL SELECT '2026-01-02' UNION ALL SELECT '2026-01-03') d`;
+
+/** One of each webhook, for its account, and one for all accounts. Nothing of them is sent. */
+const ADD_REPLAYS = `
+  INSERT INTO replays (customer_id, webhook_id, statuses, account_ids, position, until_id)
+  SELECT customer_id, id, 'failed', account_id, 0, 0 FROM webhooks WHERE customer_id = ?
+  UNION ALL SELECT customer_id, id, 'failed', NULL, 0, 0 FROM webhooks WHERE id = ?`;
 
 /**
  * Creates a customer with accounts, movements, webhooks, deliveries, attempts, imports, errors, keys and sources. Needs an importer, and
@@ -169,6 +176,7 @@ export async function createWorld(service: TestService, plan: WorldPlan): Promis
     const { status } = await service.call('POST', '/v1/sources', { key, body });
     if (status !== 200) throw new Error('a source was refused');
   }
+  await database.query(ADD_REPLAYS, [customer.id, narrowed]);
   const all = await findObjects(service, customer.id, accounts);
   const own = { ...(await findObjects(service, customer.id, [first])), apikeys: [limited.id] };
   await leaveTraces(service, customer.id, plan, { all, extra });
@@ -268,6 +276,10 @@ async function findObjects(
     ),
     sources: await ids(
       "SELECT id FROM sources WHERE customer_id = ? AND status <> 'deleted' AND (? OR account_id IN (?)) ORDER BY id",
+      [customerId, whole, accountIds],
+    ),
+    replays: await ids(
+      'SELECT id FROM replays WHERE customer_id = ? AND (? OR account_ids IN (?)) ORDER BY id',
       [customerId, whole, accountIds],
     ),
     apikeys: await ids('SELECT id FROM api_keys WHERE customer_id = ? ORDER BY id', [customerId]),

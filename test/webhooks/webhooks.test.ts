@@ -42,7 +42,7 @@ describe('webhooks', () => {
         failing_since: null,
         last_error: null,
       },
-      deliveries: { pending: 0, delivered: 0, failed: 0 },
+      deliveries: { pending: 0, delivered: 0, failed: 0, to_come: 0 },
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
     const { secret, ...shown } = made;

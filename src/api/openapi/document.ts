@@ -8,7 +8,7 @@ import { KeyView } from '../../customers/key-view.ts';
 import { NewApiKey } from '../../customers/keys.ts';
 import { AttemptView } from '../../deliveries/attempts.ts';
 import { DeliveryView } from '../../deliveries/delivery-view.ts';
-import { ReplayView } from '../../deliveries/replay-view.ts';
+import { ReplayProgressView, ReplayView } from '../../deliveries/replay-view.ts';
 import { ConflictView } from '../../imports/conflict-view.ts';
 import { DryRunView } from '../../imports/dry-run/view.ts';
 import { ImportView } from '../../imports/import-view.ts';
@@ -72,6 +72,7 @@ const NAMED: Record<string, v.GenericSchema> = {
   Delivery: DeliveryView,
   ReplayStatus,
   Replay: ReplayView,
+  ReplayProgress: ReplayProgressView,
   Source: SourceView,
   NewSource,
   SourceChange,

@@ -53,8 +53,9 @@ export const defineReplay = (command: Command, context: CommandContext) =>
           : countOf(replay.matched, `${status} notification`);
       const what = `${found} of webhook ${id}`;
       const when = webhook.status === 'paused' ? ' They are sent when the webhook is active again.' : '';
+      const follow = replay.matched === 0 ? '' : ` Follow it with: ledgerbell replays show ${replay.id}`;
       const text = dryRun
         ? `${what} would be sent again. Nothing was sent.`
-        : `${what} ${replay.matched === 1 ? 'is' : 'are'} sent again.${when}`;
+        : `${what} ${replay.matched === 1 ? 'is' : 'are'} sent again.${when}${follow}`;
       context.terminal.answer(options.json, { replay }, text);
     });

@@ -46,6 +46,11 @@ const describeStatus = ({ status, health }: Webhook): string =>
     ? status
     : `${status}, circuit ${health.circuit.replace('_', '-')}`;
 
+function describePending({ pending, to_come }: Webhook['deliveries']): string {
+  if (to_come === null) return `${formatCount(pending)}, and those of a replay still to come`;
+  return `${formatCount(pending)}${to_come === 0 ? '' : `, and ${formatCount(to_come)} of a replay still to come`}`;
+}
+
 function describeWebhook(it: Webhook, zone: ZoneOffset): string {
   const { health, deliveries } = it;
   return renderFacts([
@@ -66,7 +71,7 @@ function describeWebhook(it: Webhook, zone: ZoneOffset): string {
     ['open until', formatTime(health.open_until, zone)],
     ['failing since', formatTime(health.failing_since, zone)],
     ['last error', health.last_error],
-    ['pending', formatCount(deliveries.pending)],
+    ['pending', describePending(deliveries)],
     ['delivered', formatCount(deliveries.delivered)],
     ['failed', formatCount(deliveries.failed)],
     ['created', formatTime(it.created_at, zone)],

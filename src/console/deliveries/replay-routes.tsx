@@ -1,7 +1,8 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import type { ApiEnv } from '../../api/environment.ts';
-import { ReplayView } from '../../deliveries/replay-view.ts';
+import { readId } from '../../api/input.ts';
+import { ReplayProgressView, ReplayView } from '../../deliveries/replay-view.ts';
 import { Choice, Field, formatCount } from '../page/elements.tsx';
 import { sendConfirmation } from '../page/error-page.tsx';
 import { sendPage } from '../page/layout.tsx';
@@ -20,8 +21,9 @@ const Range = v.object({
 type Range = v.InferOutput<typeof Range>;
 
 const Answer = v.object({ replay: ReplayView });
+const ProgressAnswer = v.object({ replay: ReplayProgressView });
 
-/** /ops/webhooks/:id/replay: asks for a range, shows how many deliveries it holds, and sends them again. */
+/** /ops/webhooks/:id/replay: asks for a range, shows how many deliveries it holds, and sends them again. Replays can be cancelled. */
 export const replayRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   const { database } = context.runtime;
   return new Hono<ApiEnv>()
@@ -35,6 +37,16 @@ export const replayRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
       const range = v.parse(Range, await c.req.parseBody());
       await replay(c, context, webhook, range, { dryRun: false });
       return c.redirect(`/ops/webhooks/${webhook.id}?done=replay`, 303);
+    })
+    .get('/:id/replays/:replay_id/cancel', async (c) => {
+      const webhook = await requireWebhook(database, c);
+      return confirmCancel(c, context, webhook);
+    })
+    .post('/:id/replays/:replay_id/cancel', async (c) => {
+      const webhook = await requireWebhook(database, c);
+      const path = `${pathOfReplay(c)}/cancel`;
+      await requireAnswer(await callApiFor(c, context, webhook.customer_id, { method: 'POST', path }));
+      return c.redirect(`/ops/webhooks/${webhook.id}?done=cancel-replay`, 303);
     });
 };
 
@@ -94,6 +106,26 @@ async function confirm(c: Context<ApiEnv>, context: ConsoleContext, webhook: Web
     dangerous: range.status !== 'failed',
     fields: range,
     back: `/ops/webhooks/${webhook.id}/replay`,
+  });
+}
+
+const pathOfReplay = (c: Context<ApiEnv>): string => `/v1/replays/${readId(c, 'replay', 'replay_id')}`;
+
+async function confirmCancel(c: Context<ApiEnv>, context: ConsoleContext, webhook: WebhookRow) {
+  const path = pathOfReplay(c);
+  const response = await callApiFor(c, context, webhook.customer_id, { method: 'GET', path });
+  const { replay } = v.parse(ProgressAnswer, await requireAnswer(response));
+  const left = replay.left === null ? 'The others' : `The ${formatCount(replay.left)} that are left`;
+  return sendConfirmation(c, 'Webhooks', {
+    question: `Cancel replay ${replay.id} of webhook ${webhook.id} “${webhook.title}” of ${webhook.customer}?`,
+    consequences: [
+      `${left} are not sent. They are delivered or failed again, as before.`,
+      `The ${formatCount(replay.sent)} that were sent stay. A POST that is in flight may still arrive.`,
+      'Other deliveries of the webhook are sent.',
+    ],
+    button: 'Cancel the replay',
+    dangerous: true,
+    back: `/ops/webhooks/${webhook.id}`,
   });
 }
 

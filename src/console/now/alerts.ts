@@ -2,7 +2,7 @@ import { type Health, sentenceOf } from '../../platform/health.ts';
 import type { SourceSummary } from '../../sources/find-source.ts';
 import { areHeartbeatsSettled, countRunning, findProcessProblems } from '../heartbeat.ts';
 import { countOf, formatDuration, timesInARow } from '../page/elements.tsx';
-import type { WebhookRow } from '../webhooks/webhook-rows.ts';
+import { andToCome, type WebhookRow } from '../webhooks/webhook-rows.ts';
 import type { Now, Work } from './now-reader.ts';
 
 /** The worst comes first. stopped: nothing works until somebody acts. failing: something does not work. attention: somebody should look. */
@@ -113,7 +113,7 @@ function failingWebhooks({ trouble, totals }: Work, at: Date): Alert[] {
       sentence: [
         `${it.customer}: webhook ${it.id} “${it.title}” has been failing for ${formatDuration(
           at.getTime() - (it.failing_since ?? at).getTime(),
-        )}, ${countOf(Number(it.pending), 'delivery', 'deliveries')} pending.`,
+        )}, ${countOf(Number(it.pending), 'delivery', 'deliveries')} pending${andToCome(it)}.`,
         ...(it.last_error === null ? [] : [`Last error: ${it.last_error}.`.replace('..', '.')]),
       ].join(' '),
       link: { text: `Webhook ${it.id}`, href: `/ops/webhooks/${it.id}` },
@@ -209,7 +209,7 @@ function webhooksBehind({ trouble }: Work, at: Date): Alert[] {
       severity: 'attention',
       sentence: `${it.customer}: webhook ${it.id} “${it.title}” is behind. Its endpoint answers, but its oldest pending delivery has been waiting for ${formatDuration(
         at.getTime() - (it.behindSince ?? at).getTime(),
-      )}, ${countOf(Number(it.pending), 'delivery', 'deliveries')} pending.`,
+      )}, ${countOf(Number(it.pending), 'delivery', 'deliveries')} pending${andToCome(it)}.`,
       link: { text: `Webhook ${it.id}`, href: `/ops/webhooks/${it.id}` },
     }),
   );

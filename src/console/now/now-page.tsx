@@ -86,6 +86,11 @@ export const Rest = ({ now: { at, health, work } }: { now: Now }) => (
   <>
     {work === null ? null : (
       <>
+        {work.totals.toCome === 0 ? null : (
+          <p>
+            {formatCount(work.totals.toCome)} deliveries of replays are not pending yet, and still to come.
+          </p>
+        )}
         <section>
           <h2>
             <a href="/ops/webhooks">Webhooks in trouble</a>

@@ -9,7 +9,7 @@ import {
   Tag,
   WebhookLink,
 } from '../page/elements.tsx';
-import type { WebhookRow } from './webhook-rows.ts';
+import { andToCome, type WebhookRow } from './webhook-rows.ts';
 
 /** How the console describes webhooks in tables. */
 
@@ -54,7 +54,7 @@ export const webhookColumns = (now: Date): Column<WebhookRow>[] => [
   },
   { label: 'State', cell: (it) => <WebhookState webhook={it} now={now} /> },
   { label: 'Failing since', cell: ({ failing_since }) => <Moment at={failing_since} now={now} /> },
-  { label: 'Pending', kind: 'number', cell: ({ pending }) => formatCount(Number(pending)) },
+  { label: 'Pending', kind: 'number', cell: (it) => `${formatCount(Number(it.pending))}${andToCome(it)}` },
   {
     label: 'Last error',
     kind: 'wide',

@@ -1,4 +1,5 @@
 import type { AttemptRow } from '../../deliveries/attempts.ts';
+import type { ReplayProgress } from '../../deliveries/replay-progress.ts';
 import type { WebhookState as RunState } from '../../deliveries/webhook-state.ts';
 import type { WebhookView } from '../../webhooks/webhook-view.ts';
 import { summarizeAttempts } from '../deliveries/delivery-rows.ts';
@@ -14,7 +15,7 @@ import {
 import type { Confirmation } from '../page/error-page.tsx';
 import { Timeline } from '../page/timeline.tsx';
 import { WebhookState } from './webhook-columns.tsx';
-import { explainWebhook, type WebhookRow } from './webhook-rows.ts';
+import { andToCome, explainWebhook, type WebhookRow } from './webhook-rows.ts';
 
 interface WebhookPageProps {
   webhook: WebhookRow;
@@ -26,6 +27,8 @@ interface WebhookPageProps {
   run: RunState | null;
   /** The path of the webhook's job on the dashboard of the queues. null: it has no job now. */
   job: string | null;
+  /** The replays that are not over, the oldest first. */
+  replays: readonly ReplayProgress[];
   done: string | undefined;
   now: Date;
 }
@@ -38,6 +41,7 @@ export const WebhookPage = ({
   run,
   job,
   pausedBy,
+  replays,
   done,
   now,
 }: WebhookPageProps) => (
@@ -64,11 +68,39 @@ export const WebhookPage = ({
         Deliveries
       </a>
     </nav>
+    <RunningReplays webhook={webhook} replays={replays} />
     <WebhookFacts webhook={webhook} settings={settings} attempts={attempts} run={run} job={job} now={now} />
     <h2>Newest attempts</h2>
     <Timeline webhookId={webhook.id} attempts={attempts} now={now} />
   </>
 );
+
+/** What is left of each replay, how fast it goes, and a button that cancels it. */
+const RunningReplays = ({ webhook, replays }: Pick<WebhookPageProps, 'webhook' | 'replays'>) =>
+  replays.length === 0 ? null : (
+    <section>
+      <h2>Replays</h2>
+      {replays.map((it) => (
+        <p>
+          {describeReplay(it)}{' '}
+          <a class="button" href={`/ops/webhooks/${webhook.id}/replays/${it.id}/cancel`}>
+            Cancel replay {it.id}
+          </a>
+        </p>
+      ))}
+    </section>
+  );
+
+/** What is sent and left of a replay, and how long it takes at its pace. */
+function describeReplay({ id, total, sent, left, perSecond }: ReplayProgress): string {
+  const of =
+    total === null || left === null ? '. The others are not counted yet' : ` of ${formatCount(total)}`;
+  const rest = left === null ? '' : `, ${formatCount(left)} are left`;
+  const pace = perSecond === null ? '' : `, at ${formatCount(perSecond)} per second since it began`;
+  const time =
+    left === null || !perSecond ? '' : `: about ${formatDuration((left / perSecond) * 1_000)} more`;
+  return `Replay ${id} has sent ${formatCount(sent)}${of}${rest}${pace}${time}.`;
+}
 
 function WebhookFacts({
   webhook,
@@ -77,7 +109,7 @@ function WebhookFacts({
   run,
   job,
   now,
-}: Omit<WebhookPageProps, 'done' | 'pausedBy'>) {
+}: Omit<WebhookPageProps, 'done' | 'pausedBy' | 'replays'>) {
   const { p95, successShare } = summarizeAttempts(attempts.map((it) => ({ ...it, webhook_id: webhook.id })));
   const of = (status: string, count: string) => (
     <a href={`/ops/deliveries?webhook=${webhook.id}&status=${status}`}>{formatCount(Number(count))}</a>
@@ -86,7 +118,13 @@ function WebhookFacts({
     <Facts
       facts={[
         ['Endpoint', <code>{webhook.endpoint}</code>],
-        ['Pending', of('pending', webhook.pending)],
+        [
+          'Pending',
+          <>
+            {of('pending', webhook.pending)}
+            {andToCome(webhook)}
+          </>,
+        ],
         ['Failed', of('failed', webhook.failed)],
         ['Delivered', of('delivered', webhook.delivered)],
         ['Failing since', <Moment at={webhook.failing_since} now={now} />],
@@ -213,4 +251,5 @@ export const DONE: Readonly<Record<string, string>> = {
   enable: 'The webhook is enabled. The first notification is on its way.',
   probe: 'A probe is on its way. Reload this page to see its answer.',
   replay: 'The replay is accepted. Its deliveries become pending one after the other.',
+  'cancel-replay': 'The replay is cancelled. Nothing more of it is sent.',
 };

@@ -3,6 +3,7 @@ import * as v from 'valibot';
 import type { ApiEnv } from '../../api/environment.ts';
 import { readId } from '../../api/input.ts';
 import { recordChange } from '../../customers/audit.ts';
+import { readReplays } from '../../deliveries/replay-progress.ts';
 import { wakeChangedWebhook } from '../../deliveries/wake.ts';
 import { readStates } from '../../deliveries/webhook-state.ts';
 import { Webhook } from '../../platform/database/entities/webhook.ts';
@@ -22,18 +23,22 @@ import { readWebhookRows, type WebhookRow } from './webhook-rows.ts';
 
 const ATTEMPTS = 50;
 
+/** How many of the newest replays are looked at. */
+const REPLAYS = 100;
+
 /** /ops/webhooks/:id and its actions. Each change has its own confirmation page, which sends a POST. */
 export const webhookRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   const { database, secrets, queues } = context.runtime;
   const routes = new Hono<ApiEnv>().get('/:id', async (c) => {
     const webhook = await requireWebhook(database, c);
     const { id } = webhook;
-    const [entity, attempts, [run], job, pausedBy] = await Promise.all([
+    const [entity, attempts, [run], job, pausedBy, replays] = await Promise.all([
       database.getRepository(Webhook).findOneByOrFail({ id }),
       readNewestAttempts(database, id, ATTEMPTS),
       readStates(database, [id]),
       findJob(queues, id),
       webhook.status === 'paused' ? findPauser(database, id) : null,
+      readReplays(database, id, { before: null, limit: REPLAYS }),
     ]);
     const settings = webhook.status === 'deleted' ? null : await viewWebhook({ database, secrets }, entity);
     return sendPage(
@@ -46,6 +51,7 @@ export const webhookRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
         run={run ?? null}
         job={job}
         pausedBy={pausedBy}
+        replays={replays.filter(({ state }) => state === 'running').reverse()}
         done={c.req.query('done')}
         now={new Date()}
       />,

@@ -2,8 +2,8 @@ import { circuitOpenUntil } from '../../deliveries/moments.ts';
 import { readWebhooksBehind } from '../../deliveries/reconcile.ts';
 import { hasBacklog, type WebhookState as RunState } from '../../deliveries/webhook-state.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
-import { PENDING } from '../../webhooks/webhook-view.ts';
-import { countOf, formatDuration, timesInARow } from '../page/elements.tsx';
+import { PENDING, TO_COME } from '../../webhooks/webhook-view.ts';
+import { countOf, formatCount, formatDuration, timesInARow } from '../page/elements.tsx';
 
 /** Reads webhooks of all customers, as the console shows them. */
 
@@ -26,6 +26,8 @@ export interface WebhookRow {
   delivered: string;
   failed: string;
   pending: string;
+  /** How many deliveries of replays have still to become pending. null: not counted yet. */
+  to_come: string | null;
   /** Since when deliveries have been pending. Set only if they have waited for minutes although the endpoint answers. */
   behindSince?: Date;
 }
@@ -34,7 +36,8 @@ export interface WebhookRow {
 const ROWS = `
   SELECT w.id, w.title, w.endpoint, w.event, w.customer_id, u.name AS customer, w.status, w.status_reason, c.failing_since,
     c.consecutive_failures, c.circuit_openings, ${circuitOpenUntil('c')} AS open_until,
-    c.last_error, c.delivered_count AS delivered, c.failed_count AS failed, ${PENDING} AS pending
+    c.last_error, c.delivered_count AS delivered, c.failed_count AS failed, ${PENDING} AS pending,
+    ${TO_COME} AS to_come
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
     JOIN customers u ON u.id = w.customer_id
   WHERE w.id IN (?)`;
@@ -80,6 +83,12 @@ export async function readWebhooksInTrouble(sql: Sql, most: number): Promise<Web
   });
 }
 
+/** `, and 900,000 of a replay still to come`; "": no replay is under way. Follows a number of pending deliveries. */
+export function andToCome({ to_come }: Pick<WebhookRow, 'to_come'>): string {
+  if (to_come === null) return ', and those of a replay still to come';
+  return Number(to_come) === 0 ? '' : `, and ${formatCount(Number(to_come))} of a replay still to come`;
+}
+
 /** Explains a webhook's state on its page, and what happens next. */
 
 /**
@@ -93,24 +102,25 @@ export function explainWebhook(
   pausedBy: string | null,
 ): string {
   const pending = countOf(Number(it.pending), 'delivery is', 'deliveries are');
+  const more = andToCome(it);
   const error = it.last_error === null ? '' : `The last error: ${endSentence(it.last_error)}`;
   switch (it.status) {
     case 'deleted':
       return 'It was deleted. Nothing is sent to it. Its log stays until retention.';
     case 'disabled':
-      return `It is disabled: ${endSentence(it.status_reason ?? 'no reason was given')} It matches nothing, and is sent nothing, until it is enabled. ${pending} pending.`;
+      return `It is disabled: ${endSentence(it.status_reason ?? 'no reason was given')} It matches nothing, and is sent nothing, until it is enabled. ${pending} pending${more}.`;
     case 'paused':
       return it.status_reason === null
-        ? `${pausedBy ?? 'Its owner'} has paused it. ${pending} pending, and sent when it is enabled.`
-        : `The service has paused it: ${endSentence(it.status_reason)} ${pending} pending. Find out why its runs crash before you enable it.`;
+        ? `${pausedBy ?? 'Its owner'} has paused it. ${pending} pending${more}, and sent when it is enabled.`
+        : `The service has paused it: ${endSentence(it.status_reason)} ${pending} pending${more}. Find out why its runs crash before you enable it.`;
     case 'active': {
       const waiting = explainWaiting(it, run, now);
       if (it.failing_since === null)
-        return join('Its endpoint answers.', `${pending} pending.`, waiting, error);
+        return join('Its endpoint answers.', `${pending} pending${more}.`, waiting, error);
       return join(
         `Its endpoint has failed ${timesInARow(it.consecutive_failures)}, for ${formatDuration(now.getTime() - it.failing_since.getTime())}.`,
         error,
-        `${pending} pending and none is lost.`,
+        `${pending} pending${more === '' ? '' : `${more},`} and none is lost.`,
         waiting === '' ? 'The next notification is tried as soon as one is due.' : waiting,
         'Once the endpoint answers, everything is sent.',
       );

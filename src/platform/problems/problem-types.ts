@@ -223,6 +223,13 @@ const STATE_PROBLEMS = {
     remedy: 'Create a new webhook, and read past movements with GET /v1/transactions.',
     retry: NOT_UNCHANGED,
   },
+  'replay-done': {
+    status: 409,
+    title: 'Replay done',
+    cause: 'All deliveries of the replay were sent before it was cancelled.',
+    remedy: 'Nothing. What was sent cannot be taken back.',
+    retry: NOT_UNCHANGED,
+  },
   'webhook-limit-reached': {
     status: 409,
     title: 'Too many webhooks',

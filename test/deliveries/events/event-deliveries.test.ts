@@ -48,7 +48,7 @@ describe('an event delivery', () => {
     expect(await list(`?movement=${pending.event_id}`)).toEqual([]);
     const deliveries = async () =>
       (await service.call('GET', `/v1/webhooks/${subscription.id}`, { key })).body.webhook.deliveries;
-    expect(await deliveries()).toEqual({ pending: 1, delivered: 0, failed: 0 });
+    expect(await deliveries()).toEqual({ pending: 1, delivered: 0, failed: 0, to_come: 0 });
 
     await service.call('PATCH', `/v1/webhooks/${subscription.id}`, { key, body: { status: 'active' } });
     const { id } = await subscription.next('import.failed');
@@ -60,7 +60,7 @@ describe('an event delivery', () => {
       log: [{ number: 1, outcome: 'delivered' }],
       due_at: null,
     });
-    expect(await deliveries()).toEqual({ pending: 0, delivered: 1, failed: 0 });
+    expect(await deliveries()).toEqual({ pending: 0, delivered: 1, failed: 0, to_come: 0 });
     expect(await list('?status=delivered&since=2026-01-01 00:00:00')).toHaveLength(1);
     expect(await list('?until=2026-01-01 00:00:00')).toEqual([]);
 

@@ -134,7 +134,7 @@ describe('DELETE /v1/accounts/:id', () => {
     await remove();
     expect(await work()).toBe(1);
     for (const id of [active, paused, failing, waiting]) {
-      expect((await viewOf(id)).deliveries).toEqual({ pending: 10, delivered: 0, failed: 40 });
+      expect((await viewOf(id)).deliveries).toEqual({ pending: 10, delivered: 0, failed: 40, to_come: 0 });
     }
     expect(await query('SELECT 1 FROM transactions WHERE account_id = ?', accountId)).toEqual([]);
     const retries = await query<{ id: string }>(
@@ -165,7 +165,12 @@ describe('DELETE /v1/accounts/:id', () => {
     expect((await viewOf(webhook.id)).deliveries.pending).toBe(5);
     await query('UPDATE webhook_cursors SET lease_until = NULL WHERE webhook_id = ?', webhook.id);
     expect(await work()).toBe(1);
-    expect((await viewOf(webhook.id)).deliveries).toEqual({ pending: 0, delivered: 0, failed: 5 });
+    expect((await viewOf(webhook.id)).deliveries).toEqual({
+      pending: 0,
+      delivered: 0,
+      failed: 5,
+      to_come: 0,
+    });
   });
 
   it('removes its webhooks, its entry in API keys, and the bodies of failed imports that name it', async () => {

@@ -160,7 +160,7 @@ describe('a removed movement that is sent again', () => {
     const { body: listed } = await service.call('GET', `/v1/imports/${done.id}/errors`, { key });
     expect(listed.errors).toMatchObject([{ line: 1, path: 'date_issue' }]);
     const { body: shown } = await service.call('GET', `/v1/webhooks/${webhook.id}`, { key });
-    expect(shown.webhook.deliveries).toEqual({ pending: 1, delivered: 1, failed: 0 });
+    expect(shown.webhook.deliveries).toEqual({ pending: 1, delivered: 1, failed: 0, to_come: 0 });
   });
 });
 

@@ -3,7 +3,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, ClientMeta, Options as Options2, RequestResult, TDataShape } from './client/index.ts';
-import type { CreateAccountData, CreateAccountErrors, CreateAccountResponses, CreateApiKeyData, CreateApiKeyErrors, CreateApiKeyResponses, CreateImportData, CreateImportErrors, CreateImportResponses, CreateSourceData, CreateSourceErrors, CreateSourceResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DecideConflictData, DecideConflictErrors, DecideConflictResponses, DeleteAccountData, DeleteAccountErrors, DeleteAccountResponses, DeleteApiKeyData, DeleteApiKeyErrors, DeleteApiKeyResponses, DeleteSourceData, DeleteSourceErrors, DeleteSourceResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetApiSecretData, GetApiSecretErrors, GetApiSecretResponses, GetCompletenessData, GetCompletenessErrors, GetCompletenessResponses, GetConflictData, GetConflictErrors, GetConflictResponses, GetDeliveryData, GetDeliveryErrors, GetDeliveryResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetSourceData, GetSourceErrors, GetSourceResponses, GetTransactionData, GetTransactionErrors, GetTransactionResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ListAccountsData, ListAccountsErrors, ListAccountsResponses, ListAccountTransactionsData, ListAccountTransactionsErrors, ListAccountTransactionsResponses, ListApiKeysData, ListApiKeysErrors, ListApiKeysResponses, ListBalancesData, ListBalancesErrors, ListBalancesResponses, ListBanksData, ListBanksErrors, ListBanksResponses, ListConflictsData, ListConflictsErrors, ListConflictsResponses, ListImportDuplicatesData, ListImportDuplicatesErrors, ListImportDuplicatesResponses, ListImportRejectionsData, ListImportRejectionsErrors, ListImportRejectionsResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListSourceRunsData, ListSourceRunsErrors, ListSourceRunsResponses, ListSourcesData, ListSourcesErrors, ListSourcesResponses, ListStatementsData, ListStatementsErrors, ListStatementsResponses, ListTransactionDeliveriesData, ListTransactionDeliveriesErrors, ListTransactionDeliveriesResponses, ListTransactionsData, ListTransactionsErrors, ListTransactionsResponses, ListWebhookDeliveriesData, ListWebhookDeliveriesErrors, ListWebhookDeliveriesResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, RedeliverData, RedeliverErrors, RedeliverResponses, ReplayWebhookData, ReplayWebhookErrors, ReplayWebhookResponses, RetryImportData, RetryImportErrors, RetryImportResponses, RotateApiSecretData, RotateApiSecretErrors, RotateApiSecretResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, RunSourceData, RunSourceErrors, RunSourceResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateSourceData, UpdateSourceErrors, UpdateSourceResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses } from './types.gen.ts';
+import type { CancelReplayData, CancelReplayErrors, CancelReplayResponses, CreateAccountData, CreateAccountErrors, CreateAccountResponses, CreateApiKeyData, CreateApiKeyErrors, CreateApiKeyResponses, CreateImportData, CreateImportErrors, CreateImportResponses, CreateSourceData, CreateSourceErrors, CreateSourceResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DecideConflictData, DecideConflictErrors, DecideConflictResponses, DeleteAccountData, DeleteAccountErrors, DeleteAccountResponses, DeleteApiKeyData, DeleteApiKeyErrors, DeleteApiKeyResponses, DeleteSourceData, DeleteSourceErrors, DeleteSourceResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetApiSecretData, GetApiSecretErrors, GetApiSecretResponses, GetCompletenessData, GetCompletenessErrors, GetCompletenessResponses, GetConflictData, GetConflictErrors, GetConflictResponses, GetDeliveryData, GetDeliveryErrors, GetDeliveryResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetReplayData, GetReplayErrors, GetReplayResponses, GetSourceData, GetSourceErrors, GetSourceResponses, GetTransactionData, GetTransactionErrors, GetTransactionResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ListAccountsData, ListAccountsErrors, ListAccountsResponses, ListAccountTransactionsData, ListAccountTransactionsErrors, ListAccountTransactionsResponses, ListApiKeysData, ListApiKeysErrors, ListApiKeysResponses, ListBalancesData, ListBalancesErrors, ListBalancesResponses, ListBanksData, ListBanksErrors, ListBanksResponses, ListConflictsData, ListConflictsErrors, ListConflictsResponses, ListImportDuplicatesData, ListImportDuplicatesErrors, ListImportDuplicatesResponses, ListImportRejectionsData, ListImportRejectionsErrors, ListImportRejectionsResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListReplaysData, ListReplaysErrors, ListReplaysResponses, ListSourceRunsData, ListSourceRunsErrors, ListSourceRunsResponses, ListSourcesData, ListSourcesErrors, ListSourcesResponses, ListStatementsData, ListStatementsErrors, ListStatementsResponses, ListTransactionDeliveriesData, ListTransactionDeliveriesErrors, ListTransactionDeliveriesResponses, ListTransactionsData, ListTransactionsErrors, ListTransactionsResponses, ListWebhookDeliveriesData, ListWebhookDeliveriesErrors, ListWebhookDeliveriesResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, RedeliverData, RedeliverErrors, RedeliverResponses, ReplayWebhookData, ReplayWebhookErrors, ReplayWebhookResponses, RetryImportData, RetryImportErrors, RetryImportResponses, RotateApiSecretData, RotateApiSecretErrors, RotateApiSecretResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, RunSourceData, RunSourceErrors, RunSourceResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateSourceData, UpdateSourceErrors, UpdateSourceResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -183,6 +183,45 @@ export class Api extends HeyApiClient {
                 'Content-Type': 'application/json',
                 ...options.headers
             }
+        });
+    }
+    
+    /**
+     * List the replays of a webhook
+     *
+     * Lists replays with what is sent and left, the newest first. Finished replays are removed after as long as deliveries. If there is a next page, the header Link has its path.
+     */
+    public listReplays<ThrowOnError extends boolean = true>(options: Options<ListReplaysData, ThrowOnError>): RequestResult<ListReplaysResponses, ListReplaysErrors, ThrowOnError> {
+        return (options.client ?? this.client).get<ListReplaysResponses, ListReplaysErrors, ThrowOnError>({
+            security: [{ name: 'Authentication', type: 'apiKey' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/webhooks/{id}/replays',
+            ...options
+        });
+    }
+    
+    /**
+     * Show how far a replay is
+     *
+     * Shows how many deliveries are sent and left, and how many were sent per second since it began.
+     */
+    public getReplay<ThrowOnError extends boolean = true>(options: Options<GetReplayData, ThrowOnError>): RequestResult<GetReplayResponses, GetReplayErrors, ThrowOnError> {
+        return (options.client ?? this.client).get<GetReplayResponses, GetReplayErrors, ThrowOnError>({
+            security: [{ name: 'Authentication', type: 'apiKey' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/replays/{id}',
+            ...options
+        });
+    }
+    
+    /**
+     * Cancel a replay
+     *
+     * Nothing more of the replay is sent. Its pending deliveries become delivered or failed again, as their last attempt ended. What was sent stays; a POST that is in flight may still arrive. Deliveries that were pending before the replay, and those of new movements, are sent. Cancelling it once more changes nothing. If it is done, the answer is 409.
+     */
+    public cancelReplay<ThrowOnError extends boolean = true>(options: Options<CancelReplayData, ThrowOnError>): RequestResult<CancelReplayResponses, CancelReplayErrors, ThrowOnError> {
+        return (options.client ?? this.client).post<CancelReplayResponses, CancelReplayErrors, ThrowOnError>({
+            security: [{ name: 'Authentication', type: 'apiKey' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/replays/{id}/cancel',
+            ...options
         });
     }
     

@@ -638,6 +638,10 @@ export type Webhook = {
         pending: number;
         delivered: number;
         failed: number;
+        /**
+         * How many deliveries of replays have still to become pending. They count as delivered or failed until then. null: not counted yet.
+         */
+        to_come: number | null;
     };
     created_at: string;
 };
@@ -744,6 +748,33 @@ export type Replay = {
      * null: a dry run.
      */
     created_at: string | null;
+};
+
+export type ReplayProgress = {
+    id: number;
+    webhook_id: number;
+    /**
+     * running: also while it waits, for example because the webhook is paused.
+     */
+    state: 'running' | 'done' | 'cancelled';
+    status: Array<ReplayStatus>;
+    /**
+     * How many deliveries it sends in all: sent and left. null: not counted yet.
+     */
+    total: number | null;
+    /**
+     * How many were delivered, or have failed for good.
+     */
+    sent: number;
+    /**
+     * How many are still to be sent; of a cancelled replay, how many were not sent. null: not counted yet.
+     */
+    left: number | null;
+    /**
+     * How many were sent per second since it began. null: it is not running.
+     */
+    per_second: number | null;
+    created_at: string;
 };
 
 export type Source = {
@@ -2086,6 +2117,368 @@ export type ReplayWebhookResponses = {
 };
 
 export type ReplayWebhookResponse = ReplayWebhookResponses[keyof ReplayWebhookResponses];
+
+export type ListReplaysData = {
+    body?: never;
+    path: {
+        /**
+         * The id of the webhook.
+         */
+        id: number;
+    };
+    query?: {
+        /**
+         * The size of a page.
+         */
+        per_page?: number;
+        /**
+         * Where the page begins: the cursor in the header Link of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/v1/webhooks/{id}/replays';
+};
+
+export type ListReplaysErrors = {
+    /**
+     * Malformed request
+     */
+    400: Problem & {
+        type?: '/problems/malformed';
+        status?: 400;
+    };
+    /**
+     * Missing API key; Unknown API key
+     */
+    401: Problem & {
+        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
+        status?: 401;
+    };
+    /**
+     * Missing scope
+     */
+    403: Problem & {
+        type?: '/problems/missing-scope';
+        status?: 403;
+    };
+    /**
+     * Not found
+     */
+    404: Problem & {
+        type?: '/problems/not-found';
+        status?: 404;
+    };
+    /**
+     * Request timeout
+     */
+    408: Problem & {
+        type?: '/problems/request-timeout';
+        status?: 408;
+    };
+    /**
+     * Invalid request
+     */
+    422: Problem & {
+        type?: '/problems/invalid';
+        status?: 422;
+        /**
+         * Each value that is not allowed.
+         */
+        errors: Array<{
+            /**
+             * The parameter, header, or path in the body.
+             */
+            path: string;
+            /**
+             * What is allowed.
+             */
+            message: string;
+        }>;
+    };
+    /**
+     * Rate limit exceeded; Too many unknown API keys
+     */
+    429: Problem & {
+        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
+        status?: 429;
+    };
+    /**
+     * Headers too large
+     */
+    431: Problem & {
+        type?: '/problems/headers-too-large';
+        status?: 431;
+    };
+    /**
+     * Internal error
+     */
+    500: Problem & {
+        type?: '/problems/internal';
+        status?: 500;
+    };
+    /**
+     * Database unavailable; Too many requests at once
+     */
+    503: Problem & {
+        type?: '/problems/database-unavailable' | '/problems/busy';
+        status?: 503;
+    };
+};
+
+export type ListReplaysError = ListReplaysErrors[keyof ListReplaysErrors];
+
+export type ListReplaysResponses = {
+    /**
+     * A page of replays.
+     */
+    200: {
+        replays: Array<ReplayProgress>;
+    };
+};
+
+export type ListReplaysResponse = ListReplaysResponses[keyof ListReplaysResponses];
+
+export type GetReplayData = {
+    body?: never;
+    path: {
+        /**
+         * The id of the replay.
+         */
+        id: number;
+    };
+    query?: never;
+    url: '/v1/replays/{id}';
+};
+
+export type GetReplayErrors = {
+    /**
+     * Malformed request
+     */
+    400: Problem & {
+        type?: '/problems/malformed';
+        status?: 400;
+    };
+    /**
+     * Missing API key; Unknown API key
+     */
+    401: Problem & {
+        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
+        status?: 401;
+    };
+    /**
+     * Missing scope
+     */
+    403: Problem & {
+        type?: '/problems/missing-scope';
+        status?: 403;
+    };
+    /**
+     * Not found
+     */
+    404: Problem & {
+        type?: '/problems/not-found';
+        status?: 404;
+    };
+    /**
+     * Request timeout
+     */
+    408: Problem & {
+        type?: '/problems/request-timeout';
+        status?: 408;
+    };
+    /**
+     * Invalid request
+     */
+    422: Problem & {
+        type?: '/problems/invalid';
+        status?: 422;
+        /**
+         * Each value that is not allowed.
+         */
+        errors: Array<{
+            /**
+             * The parameter, header, or path in the body.
+             */
+            path: string;
+            /**
+             * What is allowed.
+             */
+            message: string;
+        }>;
+    };
+    /**
+     * Rate limit exceeded; Too many unknown API keys
+     */
+    429: Problem & {
+        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
+        status?: 429;
+    };
+    /**
+     * Headers too large
+     */
+    431: Problem & {
+        type?: '/problems/headers-too-large';
+        status?: 431;
+    };
+    /**
+     * Internal error
+     */
+    500: Problem & {
+        type?: '/problems/internal';
+        status?: 500;
+    };
+    /**
+     * Database unavailable; Too many requests at once
+     */
+    503: Problem & {
+        type?: '/problems/database-unavailable' | '/problems/busy';
+        status?: 503;
+    };
+};
+
+export type GetReplayError = GetReplayErrors[keyof GetReplayErrors];
+
+export type GetReplayResponses = {
+    /**
+     * The replay.
+     */
+    200: {
+        replay: ReplayProgress;
+    };
+};
+
+export type GetReplayResponse = GetReplayResponses[keyof GetReplayResponses];
+
+export type CancelReplayData = {
+    body?: never;
+    headers?: {
+        /**
+         * Makes it safe to repeat the request: within 24 hours, the same request with the same key is carried out once, and repeating it returns the first answer. Use a new key for every new request. See draft-ietf-httpapi-idempotency-key-header.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The id of the replay.
+         */
+        id: number;
+    };
+    query?: never;
+    url: '/v1/replays/{id}/cancel';
+};
+
+export type CancelReplayErrors = {
+    /**
+     * Malformed request
+     */
+    400: Problem & {
+        type?: '/problems/malformed';
+        status?: 400;
+    };
+    /**
+     * Missing API key; Unknown API key
+     */
+    401: Problem & {
+        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
+        status?: 401;
+    };
+    /**
+     * Missing scope
+     */
+    403: Problem & {
+        type?: '/problems/missing-scope';
+        status?: 403;
+    };
+    /**
+     * Not found
+     */
+    404: Problem & {
+        type?: '/problems/not-found';
+        status?: 404;
+    };
+    /**
+     * Request timeout
+     */
+    408: Problem & {
+        type?: '/problems/request-timeout';
+        status?: 408;
+    };
+    /**
+     * Request in progress; Idempotency key reused; Replay done
+     */
+    409: Problem & {
+        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/replay-done';
+        status?: 409;
+    };
+    /**
+     * Body too large
+     */
+    413: Problem & {
+        type?: '/problems/too-large';
+        status?: 413;
+    };
+    /**
+     * Invalid request
+     */
+    422: Problem & {
+        type?: '/problems/invalid';
+        status?: 422;
+        /**
+         * Each value that is not allowed.
+         */
+        errors: Array<{
+            /**
+             * The parameter, header, or path in the body.
+             */
+            path: string;
+            /**
+             * What is allowed.
+             */
+            message: string;
+        }>;
+    };
+    /**
+     * Rate limit exceeded; Too many unknown API keys
+     */
+    429: Problem & {
+        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
+        status?: 429;
+    };
+    /**
+     * Headers too large
+     */
+    431: Problem & {
+        type?: '/problems/headers-too-large';
+        status?: 431;
+    };
+    /**
+     * Internal error
+     */
+    500: Problem & {
+        type?: '/problems/internal';
+        status?: 500;
+    };
+    /**
+     * Database unavailable; Too many requests at once
+     */
+    503: Problem & {
+        type?: '/problems/database-unavailable' | '/problems/busy';
+        status?: 503;
+    };
+};
+
+export type CancelReplayError = CancelReplayErrors[keyof CancelReplayErrors];
+
+export type CancelReplayResponses = {
+    /**
+     * The cancelled replay.
+     */
+    200: {
+        replay: ReplayProgress;
+    };
+};
+
+export type CancelReplayResponse = CancelReplayResponses[keyof CancelReplayResponses];
 
 export type ListWebhookDeliveriesData = {
     body?: never;

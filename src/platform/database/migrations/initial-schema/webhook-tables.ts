@@ -108,7 +108,8 @@ export const WEBHOOK_TABLES = [
   ) ${TABLE}`,
 
   // Deliveries whose last attempt failed, or that were requested again, and deliveries of operational events. They are due at
-  // due_at. NULL: failed for good (dead letter). A row is deleted when its delivery succeeds.
+  // due_at. NULL: failed for good (dead letter). A row is deleted when its delivery succeeds. replay_id: the replay that requested the
+  // delivery again; NULL: none.
   `CREATE TABLE retries (
     webhook_id BIGINT UNSIGNED NOT NULL,
     transaction_id BIGINT UNSIGNED NOT NULL,
@@ -116,8 +117,9 @@ export const WEBHOOK_TABLES = [
     due_at DATETIME(6) NULL,
     attempts SMALLINT UNSIGNED NOT NULL,
     failures SMALLINT UNSIGNED NOT NULL,
+    replay_id BIGINT UNSIGNED NULL,
     PRIMARY KEY (webhook_id, transaction_id),
-    KEY retries_due (webhook_id, due_at, transaction_id)
+    KEY retries_due (webhook_id, due_at, transaction_id, replay_id)
   ) ${TABLE}`,
 
   // Failed attempts, and the last attempt before a delivery was requested again.
@@ -137,6 +139,9 @@ export const WEBHOOK_TABLES = [
 
   // Ranges of movement ids whose deliveries are sent again. Delivery runs process them in the order of the ids, starting after
   // position. account_ids: a comma-separated list, for an API key that is limited to accounts; NULL: all accounts.
+  // replayed: how many became pending. to_come: how many have still to become pending; NULL: not counted yet. withdrawn: how many of
+  // the replayed were not sent, because the replay was cancelled. started_at: when the first became pending. finished_at: when nothing
+  // more is to become pending; of a cancelled replay, when nothing more is to be withdrawn.
   `CREATE TABLE replays (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -146,7 +151,11 @@ export const WEBHOOK_TABLES = [
     position BIGINT UNSIGNED NOT NULL,
     until_id BIGINT UNSIGNED NOT NULL,
     replayed BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    to_come BIGINT UNSIGNED NULL,
+    withdrawn BIGINT UNSIGNED NOT NULL DEFAULT 0,
     created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    started_at DATETIME(6) NULL,
+    cancelled_at DATETIME(6) NULL,
     finished_at DATETIME(6) NULL,
     KEY replays_open (webhook_id, finished_at, id),
     CONSTRAINT replays_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
