@@ -45,7 +45,7 @@ function waitingSince({ kind, start }: InjectedFault, faults: readonly InjectedF
   if (kind !== 'kill delivery' && kind !== 'stop delivery') return start;
   const unrecorded = faults.filter(
     (it) =>
-      (it.kind === 'mysql locked table' || it.kind === 'mysql disk full') &&
+      ['mysql locked table', 'mysql disk full', 'mysql read-only'].includes(it.kind) &&
       it.start <= start &&
       start <= it.end + SECOND,
   );

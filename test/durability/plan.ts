@@ -13,17 +13,20 @@ export const FAULT_KINDS = [
   'redis flushall',
   'redis outage',
   'redis frozen',
+  'redis out of memory',
   'mysql kill',
   'mysql outage',
   'mysql frozen',
   'mysql locked table',
   'mysql disk full',
+  'mysql read-only',
   'mysql and redis outage',
   'kill connections',
   'deadlock import',
   'deadlock delivery',
   'kill receivers',
   'clock jump',
+  'clocks apart',
   'hostile files',
   ...RECEIVER_MODES.map((mode) => `receiver ${mode}` as const),
 ] as const;
@@ -94,7 +97,7 @@ export function subjectsOf({ kind, which }: Pick<PlannedFault, 'kind' | 'which'>
   if (kind.startsWith('redis')) return ['redis'];
   if (kind.startsWith('mysql') || kind.startsWith('deadlock') || kind === 'kill connections')
     return ['mysql'];
-  if (kind === 'clock jump') return ['clock'];
+  if (kind.startsWith('clock')) return ['clock'];
   if (kind === 'hostile files') return ['files'];
   if (kind === 'kill receivers') return ['receivers 0', 'receivers 1', 'receivers 2'];
   if (kind.startsWith('receiver')) return [`receivers ${which}`];
@@ -177,10 +180,18 @@ function throwFault(
   return null;
 }
 
+/** Faults in which a server answers, and part of its work is not possible. */
+const STOPPING: readonly FaultKind[] = [
+  'mysql locked table',
+  'mysql disk full',
+  'mysql read-only',
+  'redis out of memory',
+];
+
 const isPaired = (kind: FaultKind) => /(api|importer|delivery|maintenance)$/.test(kind);
 
 function secondsOf(dice: Dice, kind: FaultKind, { stopped, outage, receiver }: Lengths): number {
-  if (kind.startsWith('stop') || kind === 'mysql locked table' || kind === 'mysql disk full') return stopped;
+  if (kind.startsWith('stop') || STOPPING.includes(kind)) return stopped;
   if (kind === 'hostile files') return receiver;
   if (kind === 'mysql no majority' || kind === 'redis cluster outage') return Math.min(outage, 30);
   if (kind === 'mysql two writable') return dice.whole(2, 6);
@@ -189,7 +200,7 @@ function secondsOf(dice: Dice, kind: FaultKind, { stopped, outage, receiver }: L
   if (isLong(kind)) return outage;
   if (kind === 'redis kill' || kind === 'mysql kill') return dice.whole(1, 3);
   if (kind === 'kill connections' || kind.startsWith('deadlock')) return 5;
-  if (kind === 'clock jump') return outage;
+  if (kind.startsWith('clock')) return outage;
   if (kind === 'kill receivers') return 2;
   return kind.startsWith('receiver') ? dice.whole(Math.ceil(receiver / 2), receiver) : 0;
 }

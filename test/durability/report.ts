@@ -16,6 +16,8 @@ export interface RunResult {
   left: Left;
   /** The findings of `ledgerbell verify` at the end. */
   wrongBooks: readonly string[];
+  /** What `/readyz` and `status` said that was not true, or did not say. */
+  wrongStatements: readonly string[];
   leaks: readonly string[];
   verdict: Verdict;
   /** Processes that ended without having been killed. */
@@ -38,7 +40,8 @@ export interface Outcome {
 
 /** Renders the table of a run, and checks that every count is 0 that must be. */
 export function outcomeOf(result: RunResult): Outcome {
-  const { verdict, clientRecord, pollerRecords, left, wrongBooks, leaks, ownEnds, badEnds } = result;
+  const { verdict, clientRecord, pollerRecords, left, wrongBooks, wrongStatements, leaks, ownEnds, badEnds } =
+    result;
   const explained = [...verdict.explained.values()].reduce((sum, count) => sum + count, 0);
   const mustBeEmpty: [string, readonly string[]][] = [
     ...FINDINGS.map((name): [string, string[]] => [name, verdict.findings[name]]),
@@ -46,6 +49,7 @@ export function outcomeOf(result: RunResult): Outcome {
     ['idempotency keys stuck at 409', clientRecord.stuckKeys],
     ['still undone at the end', describeLeft(left)],
     ['books that are not right', wrongBooks],
+    ['wrong statements of /readyz and status', wrongStatements],
     ['secrets or movements in Redis or logs', leaks],
     ['processes that ended by themselves', ownEnds],
     ['processes that did not end on SIGTERM', badEnds],

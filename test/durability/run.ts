@@ -17,6 +17,7 @@ import { readReceipts } from './receipts.ts';
 import { findPauses, renderPauses } from './recovery.ts';
 import { type Outcome, outcomeOf } from './report.ts';
 import { type Installation, startInstallation } from './service.ts';
+import { findWrongStatements, watch } from './watcher.ts';
 
 const SECOND = 1_000;
 const CUSTOMERS = 3;
@@ -74,7 +75,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
   };
   const possible = kinds.filter(
     (kind) =>
-      (kind !== 'clock jump' || clock.canJump) &&
+      (!kind.startsWith('clock') || clock.canJump) &&
       (kind !== 'mysql disk full' || installation.mysql.disk !== null),
   );
   const plan = makePlan({ seed, minutes, kinds: possible, gap });
@@ -122,8 +123,10 @@ async function stress(installation: Installation, options: RunOptions): Promise<
     return runPoller({ target, apiKey, every: 250 }, record, pollersOver.signal);
   });
 
+  const watching = watch(installation, loadOver.signal);
   const faults = await injectAll(installation, plan, options);
   loadOver.abort();
+  const wrongStatements = findWrongStatements(await watching, faults);
   signal.throwIfAborted();
   announce('The load is over; everything is repaired, and the run waits until nothing is pending.');
   await repair(installation);
@@ -156,13 +159,14 @@ async function stress(installation: Installation, options: RunOptions): Promise<
     pollerRecords,
     left,
     wrongBooks,
+    wrongStatements,
     leaks,
     verdict,
     pauses: renderPauses(findPauses(faults, clientRecord.sent, receipts)),
     ownEnds: roles.flatMap(({ ownEnds }) => ownEnds),
     badEnds: ends.filter(({ how }) => how !== '0').map(({ name, how }) => `${name}: ${how}`),
     leftOut: [
-      ...(clock.canJump || !kinds.includes('clock jump')
+      ...(clock.canJump || !kinds.some((kind) => kind.startsWith('clock'))
         ? []
         : ['the clock did not jump: libfaketime is not installed']),
       ...(installation.mysql.disk === null && kinds.includes('mysql disk full')

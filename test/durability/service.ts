@@ -60,6 +60,8 @@ export interface Installation {
   sql: Pool;
   /** Texts that may be nowhere but in MySQL, with their names. */
   secrets: Map<string, string>;
+  /** The document of `ledgerbell status --json`. */
+  readStatus(): Promise<unknown>;
   /** Runs `ledgerbell verify` for each customer. @returns what does not agree. */
   verifyBooks(): Promise<string[]>;
   /** Ends every process of the run; `remove` also its directory. */
@@ -90,7 +92,7 @@ export async function startInstallation({
   const { mysql: mysqlServer, redis } = await prepareServers(directory, {
     mysql: mysqlSetup,
     redis: redisSetup,
-    env: clock.env,
+    env: clock.mysqlEnv,
     announce,
   });
   const ends: (() => Promise<unknown>)[] = [() => mysqlServer.kill(), () => redis.kill()];
@@ -102,13 +104,15 @@ export async function startInstallation({
 
   try {
     await Promise.all([mysqlServer.start(), redis.start()]);
+    const databaseUrl =
+      mysqlSetup === 'alone' ? await createApplicationUser(mysqlServer.url) : mysqlServer.url;
     const secretKey = randomBytes(32).toString('base64');
     const ports = [await reservePort(), ...(processes === '' ? [await reservePort()] : [])];
     const urls = ports.map((port) => `http://127.0.0.1:${port}`);
     const [url = ''] = urls;
     let requests = 0;
     const env = {
-      DATABASE_URL: mysqlServer.url,
+      DATABASE_URL: databaseUrl,
       REDIS_URL: redis.url,
       SECRET_KEY: secretKey,
       ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
@@ -158,6 +162,7 @@ export async function startInstallation({
     ends.push(() => sql.end().catch(() => {}));
 
     const secrets = new Map([[secretKey, 'SECRET_KEY']]);
+    secrets.set(new URL(databaseUrl).password, 'the password in DATABASE_URL');
     if (mysqlServer.password !== null) secrets.set(mysqlServer.password, 'the password of MySQL');
     if (redis.password !== null) secrets.set(redis.password, 'the password of Redis');
     for (const { apiKey, apiSecret } of customers)
@@ -180,6 +185,7 @@ export async function startInstallation({
       webhooks,
       sql,
       secrets,
+      readStatus: () => cli(['status']),
       verifyBooks: async () => (await Promise.all(customers.map(({ id }) => verify(env, id)))).flat(),
       end,
     };
@@ -201,12 +207,29 @@ function connect(url: string): Pool {
   return pool.promise();
 }
 
-/** Runs the product's command line. @returns the JSON document that it prints. */
+/** Creates a user that may not write to a server that is read-only, which the embedded user may. @returns its DATABASE_URL. */
+async function createApplicationUser(url: string): Promise<string> {
+  const admin = connect(url);
+  const password = randomBytes(12).toString('hex');
+  await admin.query(`CREATE USER application IDENTIFIED BY '${password}'`);
+  await admin.query('GRANT ALL ON ledgerbell.* TO application');
+  await admin.end();
+  const ofApplication = new URL(url);
+  ofApplication.username = 'application';
+  ofApplication.password = password;
+  return ofApplication.href;
+}
+
+/** Runs the product's command line. @returns the JSON document that it prints, also if its exit code is 1. */
 async function runCli(env: Record<string, string>, args: string[]): Promise<unknown> {
   const { PATH = '', HOME = '' } = process.env;
   const main = compiled('src/cli/main.ts');
   const { stdout } = await promisify(execFile)(process.execPath, [main, ...args, '--json'], {
     env: { PATH, HOME, ...env },
+    timeout: 60_000,
+  }).catch((error: Error & { stdout?: string }) => {
+    if (!error.stdout?.startsWith('{')) throw error;
+    return { stdout: error.stdout };
   });
   return JSON.parse(stdout);
 }

@@ -114,6 +114,16 @@ async function perform(
       await mysql.disk?.free();
       await mysql.start();
       return '';
+    case 'mysql read-only':
+      await sql.query('SET GLOBAL read_only = ON');
+      await sleep(seconds * SECOND);
+      await sql.query('SET GLOBAL read_only = OFF');
+      return '';
+    case 'redis out of memory':
+      await limitMemory(redis.url, 1);
+      await sleep(seconds * SECOND);
+      await limitMemory(redis.url, 0);
+      return '';
     case 'hostile files':
       return sendHostileFiles(installation, seconds);
     case 'mysql and redis outage':
@@ -137,6 +147,13 @@ async function perform(
       );
       clock.set(0);
       return told;
+    }
+    case 'clocks apart': {
+      const offset = CLOCK_JUMPS[dice.whole(0, 3)] ?? 0;
+      clock.set(offset, 'service');
+      await sleep(seconds * SECOND);
+      clock.set(0);
+      return `the service was ${offset} s ahead of MySQL`;
     }
     default:
       throw new Error('these servers have no such fault');
@@ -179,13 +196,22 @@ async function frozen(server: ChaosServer, seconds: number): Promise<void> {
   await server.start();
 }
 
-async function flush(url: string): Promise<string> {
-  const redis = new Redis({ ...redisOptions(url), maxRetriesPerRequest: 0 });
-  redis.on('error', () => {});
-  try {
+const flush = (url: string) =>
+  onRedis(url, async (redis) => {
     const keys = await redis.dbsize();
     await redis.flushall();
     return `${keys} keys`;
+  });
+
+/** @param bytes 0: no limit. 1: Redis refuses every command that needs memory. */
+const limitMemory = (url: string, bytes: number) =>
+  onRedis(url, (redis) => redis.config('SET', 'maxmemory', String(bytes)));
+
+async function onRedis<T>(url: string, work: (redis: Redis) => Promise<T>): Promise<T> {
+  const redis = new Redis({ ...redisOptions(url), maxRetriesPerRequest: 0 });
+  redis.on('error', () => {});
+  try {
+    return await work(redis);
   } finally {
     redis.disconnect();
   }
