@@ -6,7 +6,8 @@ import { openQueues, type Queues } from '../platform/queues/queues.ts';
 import { DEFAULT_PREFIX } from '../platform/runtime.ts';
 import type { Installation } from './open-service.ts';
 
-const REDIS_TIMEOUT = 3_000;
+/** How long a command tries to reach Redis. Milliseconds. */
+export const REDIS_TIMEOUT = 3_000;
 
 /** Connects to Redis. @returns null when it cannot be reached within 3 s. */
 export async function reachRedis(redisUrl: string): Promise<RedisClient | null> {

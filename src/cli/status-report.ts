@@ -37,13 +37,14 @@ import {
   stateOf,
   WRITE_PATIENCE,
 } from '../platform/health.ts';
+import { connectFailFast } from '../platform/queues/connection.ts';
 import { ROLES, type RoleName } from '../platform/roles.ts';
 import type { SourceSummary } from '../sources/find-source.ts';
 import { type Deletion, readDeletions } from '../upkeep/deletion/deletions.ts';
 import { withInstallation } from './open-service.ts';
 import type { CommandContext } from './output.ts';
 import { mayStart } from './service-access.ts';
-import { reachRedis, withQueues } from './service-redis.ts';
+import { REDIS_TIMEOUT, withQueues } from './service-redis.ts';
 
 /** How many processes run each role, according to the heartbeats of the last 15 s. */
 type Processes = Record<RoleName, number>;
@@ -92,9 +93,15 @@ async function readRedis(
   redisUrl: string | undefined,
   config: Pick<Config, 'deliveryQueues'>,
 ): Promise<ServerState> {
-  const redis = redisUrl === undefined ? null : await reachRedis(redisUrl);
-  if (redis === null) return 'not available';
-  return withQueues(redis, config, async (queues) => (await lookAtRedis(queues)).state);
+  if (redisUrl === undefined) return 'not available';
+  const deadline = performance.now() + REDIS_TIMEOUT;
+  return withQueues(connectFailFast(redisUrl), config, async (queues) => {
+    for (;;) {
+      const { state } = await lookAtRedis(queues);
+      if (state !== 'not available' || performance.now() > deadline) return state;
+      await sleep(100);
+    }
+  });
 }
 
 type DatabasePart = Omit<StatusReport, 'redis'>;

@@ -233,6 +233,25 @@ it('a Redis that is out of memory refuses writes', async () => {
   await expectWell();
 }, 60_000);
 
+it('a Redis that cannot save refuses writes', async () => {
+  const readSetting = async (name: string) => String(((await redisAdmin.config('GET', name)) as string[])[1]);
+  const save = await readSetting('save');
+  const snapshot = join(await readSetting('dir'), await readSetting('dbfilename'));
+  await rm(snapshot, { force: true });
+  // Redis moves a finished snapshot to this path.
+  await mkdir(snapshot);
+  await redisAdmin.config('SET', 'save', '3600 1');
+  await redisAdmin.bgsave();
+  try {
+    await expectProblem('redis', 'refuses writes: it cannot save to its disk (MISCONF)');
+  } finally {
+    await rm(snapshot, { recursive: true });
+    await redisAdmin.config('SET', 'save', save);
+    await redisAdmin.bgsave();
+  }
+  await expectWell();
+}, 60_000);
+
 it('an import that is larger than max_allowed_packet is a 503 that says so, and its Idempotency-Key is free', async () => {
   const [[row]] = await admin.query<RowDataPacket[]>('SELECT @@GLOBAL.max_allowed_packet AS bytes');
   await admin.query('SET GLOBAL max_allowed_packet = 1048576');

@@ -149,12 +149,18 @@ export function makePlan({
     if (fault === null || fault.at + fault.seconds > end) continue;
     bag.splice(bag.indexOf(fault.kind), 1);
     // After an outage it takes some seconds until everything runs again. Another fault in that time would hide this one.
-    const restoring = isOfDatabaseCluster(fault.kind) ? MEMBER_RESTORED : 4;
+    const restoring = restoringAfter(fault.kind);
     for (const subject of subjectsOf(fault)) busyUntil.set(subject, at + fault.seconds + restoring);
     plan.push(fault);
   }
   return plan;
 }
+
+/** MariaDB may end when its disk is full, and then needs some seconds to recover. */
+const restoringAfter = (kind: FaultKind) => {
+  if (isOfDatabaseCluster(kind)) return MEMBER_RESTORED;
+  return kind === 'mysql disk full' ? 12 : 4;
+};
 
 /** Seconds after which a cluster has a new primary, and has all members again. With two of three members lost, it would stop for good. */
 const MEMBER_RESTORED = 35;

@@ -123,6 +123,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
     return runPoller({ target, apiKey, every: 250 }, record, pollersOver.signal);
   });
 
+  setMaxListeners(0, loadOver.signal); // Each client and each wait adds one.
   const watching = watch(installation, loadOver.signal);
   const faults = await injectAll(installation, plan, options);
   loadOver.abort();

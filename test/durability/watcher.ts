@@ -10,7 +10,7 @@ interface Answer {
 }
 
 /** What `/readyz` or `status` said, and when it was asked. */
-interface Statement extends Required<Answer> {
+export interface Statement extends Required<Answer> {
   source: '/readyz' | 'status';
   /** Milliseconds since 1970. */
   from: number;
