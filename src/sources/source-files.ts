@@ -88,13 +88,14 @@ export interface EndedFile {
 
 /**
  * Looks only at the oldest pending files, because the imports of a customer end in the order in which they came. Otherwise, each look
- * would read all files that wait for their imports. Indexes: source_files_outcome, and the primary key of imports.
+ * would read all files that wait for their imports. Indexes: source_files_outcome, and the primary keys.
  */
 const ENDED = `
   FROM (
-    SELECT id, name, version, import_id FROM source_files FORCE INDEX (source_files_outcome)
-    WHERE outcome = 'pending' AND source_id = ? ORDER BY id LIMIT 100) f
-  STRAIGHT_JOIN imports i FORCE INDEX (PRIMARY) ON i.id = f.import_id
+    SELECT id, import_id FROM source_files FORCE INDEX (source_files_outcome)
+    WHERE outcome = 'pending' AND source_id = ? ORDER BY id LIMIT 100) o
+  STRAIGHT_JOIN imports i FORCE INDEX (PRIMARY) ON i.id = o.import_id
+  STRAIGHT_JOIN source_files f FORCE INDEX (PRIMARY) ON f.id = o.id
   WHERE i.status IN ('done', 'failed')`;
 
 /** Reads at most 100 files whose imports have ended, in the order in which they were collected. */
