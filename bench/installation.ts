@@ -20,6 +20,8 @@ export interface InstallationOptions {
   processes?: number;
   /** RATE_LIMIT: requests per second and API key; 0: any number. Default: the service's own. */
   rateLimit?: number;
+  /** SOURCES_DIR. */
+  sourcesDir?: string;
   /** URL of any database on the server to use instead of the embedded one. */
   databaseUrl?: string | undefined;
 }
@@ -61,6 +63,7 @@ export async function startInstallation({
   deliveryQueues = 1,
   processes,
   rateLimit,
+  sourcesDir,
   databaseUrl: givenUrl,
 }: InstallationOptions = {}): Promise<Installation> {
   const announce = (line: string) => console.error(line);
@@ -82,6 +85,7 @@ export async function startInstallation({
     RETENTION_ATTEMPTS: 'forever',
     RETENTION_IMPORTS: 'forever',
     ...(rateLimit === undefined ? {} : { RATE_LIMIT: String(rateLimit) }),
+    ...(sourcesDir === undefined ? {} : { SOURCES_DIR: sourcesDir }),
   };
   const runtime = await openRuntime(
     readConfig(env),

@@ -12,6 +12,7 @@ import { imports } from './figures/imports.ts';
 import { latency } from './figures/latency.ts';
 import { listing } from './figures/listing.ts';
 import { maintenance } from './figures/maintenance.ts';
+import { manyFiles } from './figures/many-files.ts';
 import { memory } from './figures/memory.ts';
 import { hanging, neighbours } from './figures/neighbours.ts';
 import { outage } from './figures/outage.ts';
@@ -41,6 +42,7 @@ const FIGURES: Record<string, Figure> = {
   listing,
   memory,
   'file-memory': fileMemory,
+  'many-files': manyFiles,
   growth,
   retention,
   maintenance,

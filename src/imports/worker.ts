@@ -82,14 +82,23 @@ function createTimeSlice(length: number, othersWait: () => Promise<boolean>): ()
   };
 }
 
-/** The imports of a customer are stored in the order in which they came. Index: imports_status. */
-const OLDEST = `
-  SELECT id FROM imports FORCE INDEX (imports_status)
-  WHERE status IN ('queued', 'running') AND customer_id = ? ORDER BY id LIMIT 1`;
+/**
+ * The oldest import of each status, so that MySQL reads one entry of each instead of all unfinished imports. Index:
+ * imports_customer_status.
+ */
+const OLDEST = ['queued', 'running']
+  .map(
+    (status) => `
+      (SELECT id FROM imports FORCE INDEX (imports_customer_status)
+       WHERE customer_id = ? AND status = '${status}' ORDER BY id LIMIT 1)`,
+  )
+  .join(' UNION ALL ');
 
-async function findOldest(sql: Sql, customerId: string): Promise<string | null> {
-  const [oldest] = await sql.query<{ id: string }[]>(OLDEST, [customerId]);
-  return oldest?.id ?? null;
+/** Finds the oldest unfinished import of a customer. The imports of a customer are stored in the order in which they came. */
+export async function findOldest(sql: Sql, customerId: string): Promise<string | null> {
+  const oldest = await sql.query<{ id: string }[]>(OLDEST, [customerId, customerId]);
+  const ids = oldest.map(({ id }) => BigInt(id)).toSorted((one, other) => (one < other ? -1 : 1));
+  return ids[0]?.toString() ?? null;
 }
 
 /** Index: imports_status. */

@@ -82,21 +82,22 @@ export function watchRun({
 /** Yields the items of another iterable until the signal is aborted, even if that iterable hangs. @throws the signal's reason. */
 export async function* untilAborted<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
   const iterator = items[Symbol.asyncIterator]();
-  const aborted = new Promise<never>((_, reject) => {
-    const fail = () => reject(signal.reason);
-    if (signal.aborted) fail();
-    signal.addEventListener('abort', fail, { once: true });
-  });
-  aborted.catch(() => {});
+  // Promise.race with a promise for the whole run would keep every item until the run ends.
+  let fail: (reason: unknown) => void = () => {};
+  const onAbort = () => fail(signal.reason);
+  signal.addEventListener('abort', onAbort);
   try {
     for (;;) {
-      const next = iterator.next();
-      next.catch(() => {});
-      const { value, done } = await Promise.race([next, aborted]);
+      signal.throwIfAborted();
+      const { value, done } = await new Promise<IteratorResult<T>>((resolve, reject) => {
+        fail = reject;
+        iterator.next().then(resolve, reject);
+      });
       if (done) return;
       yield value;
     }
   } finally {
+    signal.removeEventListener('abort', onAbort);
     // Not awaited after an abort, because an iterable that hangs would hang here too.
     const ended = iterator.return?.(undefined);
     ended?.catch(() => {});

@@ -73,6 +73,7 @@ export const MOVEMENT_TABLES = [
     UNIQUE KEY imports_idempotency (customer_id, idempotency_key),
     KEY imports_page (customer_id, id),
     KEY imports_status (status, id),
+    KEY imports_customer_status (customer_id, status, id),
     CONSTRAINT imports_owner CHECK ((api_key_id IS NULL) <> (source_id IS NULL)),
     CONSTRAINT imports_customer FOREIGN KEY (customer_id) REFERENCES customers (id)
   ) ${TABLE}`,
