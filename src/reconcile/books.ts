@@ -1,0 +1,162 @@
+import { addToChain, areLinked, type Chain, createReachable } from './relation.ts';
+import type { Stored, StoredMovement } from './statement.ts';
+import { balanceBefore, hasWalk, isFinal, type Laid, layOut, rowAt } from './walk.ts';
+
+/** The movements of an account and the statements that have brought them. The statements of the file are added one by one. */
+export interface Books {
+  movements: BookedMovement[];
+  statements: readonly Laid[];
+  /** The movements of a day and amount. */
+  ofGroup(group: string): readonly number[];
+  /** The movements with an amount, up to so many days before or after a day. */
+  within(day: string, amount: bigint, days: number): number[];
+  /**
+   * The statements that may have rows of this one, or come before or after it: they have a balance in common with it, and days that are at
+   * most three days away. If there are none, the last of the same days, which may have its rows with other balances.
+   */
+  related(laid: Laid): ReadonlySet<Laid>;
+  /** The final statements with a row of a day. */
+  finalsOf(day: string): readonly Laid[];
+  /** Whether final statements with the same last day connect a statement with another one, in either direction. */
+  reachable(laid: Laid): (other: Laid) => boolean;
+  /** Whether a statement has a number that no other statement has. */
+  isNumbered(laid: Laid): boolean;
+  /** @returns the number of the movement. */
+  addMovement(movement: Omit<StoredMovement, 'id'>): number;
+  /** Adds a statement whose rows are all decided. */
+  add(laid: Laid): void;
+  /** Two statements lie on one walk. */
+  join(one: Laid, other: Laid): void;
+  areJoined(one: Laid, other: Laid): boolean;
+}
+
+export interface BookedMovement extends Omit<StoredMovement, 'id'> {
+  /** The rows that were identified as this movement. */
+  seen: { laid: Laid; position: number }[];
+}
+
+export const groupOf = ({ day, amount }: { day: string; amount: bigint }): string => `${day} ${amount}`;
+
+/** Most statements with the same balance that are compared. A balance that many statements have says little. */
+const MOST = 16;
+
+/** Another format may have a booking under another day. Readers fetch as many days more. */
+export const MARGIN = 3;
+
+const DAY = 86_400_000;
+
+const moveDay = (day: string, days: number): string =>
+  new Date(Date.parse(day) + days * DAY).toISOString().slice(0, 10);
+
+/** The days, and so many days before and after each of them. */
+function daysAround(days: Iterable<string>, margin: number): string[] {
+  const around = new Set<string>();
+  for (const day of days)
+    for (let offset = -margin; offset <= margin; offset += 1) around.add(moveDay(day, offset));
+  return [...around].sort();
+}
+
+const numberOf = ({ statement: { number, sequence } }: Laid) => JSON.stringify([number, sequence]);
+
+/** The balances by which a statement is found: of its rows with their amounts, and before and after all rows and each day. */
+function balanceKeys(laid: Laid): string[] {
+  if (!hasWalk(laid)) return [];
+  const keys = new Set([`${laid.opening}`, `${laid.closing}`]);
+  for (const position of laid.walk) {
+    const { amount, balance } = rowAt(laid, position);
+    keys.add(`${amount} ${balance}`);
+  }
+  for (const [day, positions] of laid.days) {
+    const [first, last] = [rowAt(laid, positions[0] as number), rowAt(laid, positions.at(-1) as number)];
+    keys.add(`${day} from ${balanceBefore(first)}`).add(`${day} to ${last.balance}`);
+  }
+  return [...keys];
+}
+
+export function openBooks(stored: Stored): Books {
+  const movements: BookedMovement[] = [];
+  const statements: Laid[] = [];
+  const byGroup = new Map<string, number[]>();
+  const byDay = new Map<string, Laid[]>();
+  const byBalance = new Map<string, Laid[]>();
+  const byNumber = new Map<string, Set<string | null>>();
+  const chains = new Map<string, Chain>();
+  const byOpening = new Map<bigint, Laid[]>();
+  const byClosing = new Map<bigint, Laid[]>();
+  // Union-find: the root names the walk.
+  const parents = new Map<Laid, Laid>();
+  const rootOf = (laid: Laid): Laid => {
+    let root = laid;
+    for (let next = parents.get(root); next !== undefined && next !== root; next = parents.get(root)) {
+      parents.set(root, parents.get(next) ?? next);
+      root = next;
+    }
+    return root;
+  };
+  const join = (one: Laid, other: Laid) => {
+    if (hasWalk(one) && hasWalk(other) && rootOf(one) !== rootOf(other))
+      parents.set(rootOf(one), rootOf(other));
+  };
+  const joinLinked = (laid: Laid) => {
+    if (!hasWalk(laid) || laid.opening === null || laid.closing === null) return;
+    const others = [
+      ...(byOpening.get(laid.closing) ?? []).slice(-MOST),
+      ...(byClosing.get(laid.opening) ?? []).slice(-MOST),
+    ];
+    for (const other of others) if (areLinked(laid, other)) join(laid, other);
+    append(byOpening, laid.opening, laid);
+    append(byClosing, laid.closing, laid);
+  };
+  const books: Books = {
+    movements,
+    statements,
+    ofGroup: (group) => byGroup.get(group) ?? [],
+    within: (day, amount, days) =>
+      daysAround([day], days).flatMap((it) => byGroup.get(groupOf({ day: it, amount })) ?? []),
+    related(laid) {
+      const [from, to] = [moveDay(laid.first, -MARGIN), moveDay(laid.last, MARGIN)];
+      const isNear = (it: Laid) => it.last >= from && it.first <= to;
+      const found = new Set(
+        balanceKeys(laid)
+          .flatMap((key) => byBalance.get(key) ?? [])
+          .filter(isNear),
+      );
+      if ([...found].some((it) => it.fingerprint !== laid.fingerprint)) return found;
+      const others = [...laid.days.keys()].flatMap((day) => (byDay.get(day) ?? []).slice(-MOST));
+      return new Set([...found, ...others]);
+    },
+    finalsOf: (day) => (byDay.get(day) ?? []).filter(isFinal),
+    reachable: (laid) => createReachable(laid, chains.get(laid.last)),
+    isNumbered: (laid) => laid.statement.number !== null && (byNumber.get(numberOf(laid))?.size ?? 0) < 2,
+    addMovement({ day, amount, text }) {
+      append(byGroup, groupOf({ day, amount }), movements.length);
+      return movements.push({ day, amount, text, seen: [] }) - 1;
+    },
+    add(laid) {
+      statements.push(laid);
+      for (const [position, movement] of laid.movements.entries())
+        movements[movement]?.seen.push({ laid, position });
+      for (const day of laid.days.keys()) append(byDay, day, laid);
+      for (const key of balanceKeys(laid)) append(byBalance, key, laid);
+      const number = numberOf(laid);
+      byNumber.set(number, (byNumber.get(number) ?? new Set()).add(laid.fingerprint));
+      if (isFinal(laid)) addToChain(chains, laid);
+      joinLinked(laid);
+    },
+    join,
+    areJoined: (one, other) => rootOf(one) === rootOf(other),
+  };
+  for (const movement of stored.movements) books.addMovement(movement);
+  for (const it of stored.statements) books.add(layOut(it, it.fingerprint, it.movements));
+  for (const { seen } of movements) {
+    const [first, ...others] = seen.filter(({ laid }) => hasWalk(laid));
+    for (const { laid } of others) if (first !== undefined) join(laid, first.laid);
+  }
+  return books;
+}
+
+export function append<K, T>(lists: Map<K, T[]>, key: K, item: T): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [item]);
+  else list.push(item);
+}

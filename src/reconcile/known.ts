@@ -1,0 +1,321 @@
+import { type Books, groupOf, openBooks } from './books.ts';
+import { compare, compareWholeDay, type Place } from './compare.ts';
+import { matchLeft } from './match.ts';
+import { areEqual, areLinked, areNumbersOfDownloads, type Relation, relate } from './relation.ts';
+import type { Decision, KnownReason, ReceivedStatement, StatementRow, Stored } from './statement.ts';
+import { balanceBefore, hasWalk, isFinal, isId, type Laid, layOut, rowAt } from './walk.ts';
+
+/**
+ * Decides which rows of a file are movements that are stored already. See docs/trust.md, "How a movement is recognised".
+ */
+
+export interface KnownOptions {
+  /** Whether a row is taken for a stored movement if nothing tells them apart. */
+  mayAssume?: boolean;
+  /** Whether statement numbers tell statements apart where their balances do not. */
+  useNumbers?: boolean;
+}
+
+interface Known {
+  /** For each statement, the decision of each row. */
+  decisions: Decision[][];
+  /** By how much the balances of a statement have shifted against stored balances. Only shifts that no new row explains. */
+  shifts: { statement: number; shift: bigint }[];
+}
+
+/**
+ * @param stored the stored movements and statements about the days of the file, for one account.
+ * @param received the statements of the file about this account, in its order.
+ */
+export function findKnown(
+  stored: Stored,
+  received: readonly ReceivedStatement[],
+  { mayAssume = true, useNumbers = true }: KnownOptions = {},
+): Known {
+  const books = openBooks(stored);
+  const areNumbersUsed = useNumbers && !areNumbersOfDownloads(books.statements);
+  const shifts: Known['shifts'] = [];
+  const ofFile: Laid[] = [];
+  const decisions = received.map((statement, index) => {
+    const deciding = begin(books, statement, { ofFile, useNumbers: areNumbersUsed });
+    takeOwn(deciding, statement.stored);
+    takeSame(deciding);
+    takeCommon(deciding, ({ isAssumed, comparison }) => !isAssumed && !comparison.isByAmount);
+    takeDays(deciding);
+    takeCommon(deciding, () => true);
+    takeLeft(deciding, mayAssume);
+    addNew(deciding);
+    books.add(deciding.laid);
+    ofFile.push(deciding.laid);
+    if (deciding.shift !== 0n) shifts.push({ statement: index, shift: deciding.shift });
+    return deciding.decisions as Decision[];
+  });
+  return { decisions, shifts };
+}
+
+/** A statement of the file while its rows are decided. */
+interface Deciding {
+  books: Books;
+  laid: Laid;
+  /** The same statement, if it is stored. */
+  same: Laid | null;
+  /** The same statement may also be another one that follows it. */
+  isSameDoubtful: boolean;
+  relations: ReadonlyMap<Laid, Relation>;
+  decisions: (Decision | undefined)[];
+  /** Movements that rows of this statement have already. */
+  taken: Set<number>;
+  shift: bigint;
+}
+
+function begin(
+  books: Books,
+  statement: ReceivedStatement,
+  { ofFile, useNumbers }: { ofFile: readonly Laid[]; useNumbers: boolean },
+): Deciding {
+  const laid = layOut(statement, statement.fingerprint);
+  const near = books.related(laid);
+  const isReachable = books.reachable(laid);
+  const same =
+    [...near].find(
+      (it) => it.fingerprint !== null && it.fingerprint === laid.fingerprint && areEqual(laid, it),
+    ) ?? null;
+  const circumstances = { useNumbers, isReachable, hasNeighbour: hasNeighbour(laid, near) };
+  const relations = new Map<Laid, Relation>();
+  for (const other of near) {
+    if (other === same) continue;
+    const relation = relate(laid, other, circumstances);
+    relations.set(other, followsInFile(laid, other, ofFile) ? { ...relation, kind: 'apart' } : relation);
+  }
+  // The same rows may have been booked again: another statement leads from the same one to this one, or the balance comes back to its
+  // beginning, and no number says which of them it is.
+  const isFollowing =
+    same !== null &&
+    isFinal(laid) &&
+    !books.isNumbered(laid) &&
+    (areLinked(laid, same) || (isReachable(same) && [...near].some((it) => it !== same && isFinal(it))));
+  const isOfFile = same !== null && ofFile.includes(same) && isFollowing;
+  if (isOfFile && same !== null)
+    relations.set(same, {
+      ...relate(laid, same, circumstances),
+      kind: 'apart',
+      isAssumed: false,
+    });
+  return {
+    books,
+    laid,
+    same: isOfFile ? null : same,
+    isSameDoubtful: isFollowing,
+    relations,
+    decisions: statement.rows.map(() => undefined),
+    taken: new Set(),
+    shift: 0n,
+  };
+}
+
+/** Whether a final statement of the same day ends where this one begins, or begins where it ends, and is no part of it. */
+const hasNeighbour = (laid: Laid, near: Iterable<Laid>): boolean =>
+  isFinal(laid) &&
+  [...near].some(
+    (it) =>
+      isFinal(it) &&
+      it.last === laid.last &&
+      it.statement.format === laid.statement.format &&
+      areLinked(laid, it) &&
+      compare(laid, it).pairs.length < it.walk.length,
+  );
+
+/** Whether a statement comes after another one of its file, and begins where the one before it ends. */
+const followsInFile = (laid: Laid, other: Laid, ofFile: readonly Laid[]): boolean => {
+  const last = ofFile.at(-1);
+  return (
+    last !== undefined &&
+    ofFile.includes(other) &&
+    isFinal(laid) &&
+    isFinal(other) &&
+    last.closing === laid.opening &&
+    areLinked(last, laid)
+  );
+};
+
+function take(
+  { laid, taken, decisions }: Deciding,
+  position: number,
+  movement: number,
+  reason: KnownReason,
+): void {
+  laid.movements[position] = movement;
+  taken.add(movement);
+  decisions[position] = { outcome: 'known', movement, reason };
+}
+
+const isFree = ({ laid, taken }: Deciding, position: number, movement: number): boolean =>
+  laid.movements[position] === -1 && !taken.has(movement);
+
+/**
+ * Whether a movement belongs to a statement that is apart from this one. If a final statement has brought the movement, only final
+ * statements count, those of the same format first: files and reports may have taken an equal movement for it.
+ */
+function isApart({ books, laid, relations }: Deciding, movement: number): boolean {
+  const seen = books.movements[movement]?.seen ?? [];
+  const isOf = (it: { laid: Laid }) => relations.get(it.laid)?.kind === 'apart';
+  const finals = seen.filter((it) => isFinal(it.laid));
+  const ofFormat = finals.filter((it) => it.laid.statement.format === laid.statement.format);
+  if (ofFormat.length > 0) return ofFormat.some(isOf);
+  const [owner] = finals;
+  return owner === undefined ? seen.some(isOf) : isOf(owner);
+}
+
+/** Takes the rows that this import has stored already. */
+function takeOwn(deciding: Deciding, own: ReadonlyMap<number, number> = new Map()): void {
+  for (const [position, movement] of own) {
+    const [row, stored] = [rowAt(deciding.laid, position), deciding.books.movements[movement]];
+    if (row.day === stored?.day && row.amount === stored.amount) take(deciding, position, movement, 'same');
+  }
+}
+
+function takeSame(deciding: Deciding): void {
+  const { same, isSameDoubtful } = deciding;
+  for (const [position, movement] of same?.movements.entries() ?? [])
+    if (isFree(deciding, position, movement) && !isApart(deciding, movement))
+      take(deciding, position, movement, isSameDoubtful ? 'assumed' : 'same');
+}
+
+/** Takes the bookings of whole days that the statements of another format have listed, in however many parts and in whatever order. */
+function takeDays(deciding: Deciding): void {
+  const { laid, books } = deciding;
+  if (!isFinal(laid)) return;
+  for (const [day, positions] of laid.days) {
+    if (positions.every((position) => laid.movements[position] !== -1)) continue;
+    const finals = books.finalsOf(day).filter((it) => it !== deciding.same);
+    const own = finals.filter((it) => it.statement.format === laid.statement.format);
+    for (const format of new Set(finals.map(({ statement }) => statement.format))) {
+      if (format === laid.statement.format) continue;
+      const parts = finals.filter((it) => it.statement.format === format);
+      const isAnchored = parts.some((it) => haveCommonEnd(laid, it, day));
+      // Other parts of the day, of this statement's format, begin and end with the balances of the day.
+      if (!isAnchored && !parts.some((it) => own.some((part) => haveCommonEnd(part, it, day)))) continue;
+      const left = positions.filter((position) => laid.movements[position] === -1);
+      const others = placesOf(parts, day).filter((it) => !deciding.taken.has(movementAt(it)));
+      const notApart = others.filter((it) => !isApart(deciding, movementAt(it)));
+      // All parts together are the day, even if one of them begins with the balance with which the day ends.
+      const isWhole = others.length <= left.length;
+      const pairs =
+        (isWhole ? compareWholeDay(laid, left, others) : null) ?? compareWholeDay(laid, left, notApart) ?? [];
+      for (const { position, other } of pairs) {
+        const movement = movementAt(other);
+        const isChanged = books.movements[movement]?.day !== day;
+        take(deciding, position, movement, !isAnchored ? 'assumed' : isChanged ? 'changed' : 'same');
+      }
+    }
+  }
+}
+
+const movementAt = ({ laid, position }: Place): number => laid.movements[position] as number;
+
+/** The rows that statements have of a day, each booking once. */
+function placesOf(statements: readonly Laid[], day: string): Place[] {
+  const places = new Map<number, Place>();
+  for (const laid of statements)
+    for (const position of laid.days.get(day) ?? [])
+      places.set(laid.movements[position] as number, { laid, position });
+  return [...places.values()];
+}
+
+/** Whether a day begins or ends with the same balance in both. */
+function haveCommonEnd(one: Laid, other: Laid, day: string): boolean {
+  const endsOf = (laid: Laid) => {
+    const positions = laid.days.get(day) ?? [];
+    const [first, last] = [positions[0], positions.at(-1)].map((it) => rowAt(laid, it as number));
+    return { opening: balanceBefore(first as StatementRow), closing: last?.balance };
+  };
+  const [a, b] = [endsOf(one), endsOf(other)];
+  return a.opening === b.opening || a.closing === b.closing;
+}
+
+/** Takes the bookings in common with other statements, of which those with most equal balances come first. */
+function takeCommon(deciding: Deciding, isWanted: (relation: Relation) => boolean): void {
+  const { laid, books, relations } = deciding;
+  const common = [...relations].filter(([, it]) => it.kind === 'common' && isWanted(it));
+  const rank = ({ comparison, isAssumed }: Relation) =>
+    (comparison.isByAmount || comparison.shift !== 0n ? 0 : comparison.pairs.length) - (isAssumed ? 0.5 : 0);
+  common.sort(([, one], [, other]) => rank(other) - rank(one));
+  for (const [other, { comparison, isAssumed }] of common) {
+    const { pairs, shift, isExplained } = comparison;
+    for (const pair of pairs) {
+      const movement = other.movements[pair.other] as number;
+      if (!isFree(deciding, pair.one, movement) || isApart(deciding, movement)) continue;
+      const isChanged = books.movements[movement]?.day !== rowAt(laid, pair.one).day || shift !== 0n;
+      take(deciding, pair.one, movement, isAssumed ? 'assumed' : isChanged ? 'changed' : 'same');
+      if (shift !== 0n && !isExplained) deciding.shift = shift;
+    }
+  }
+}
+
+const leftOf = ({ decisions }: Deciding): number[] =>
+  decisions.flatMap((it, position) => (it === undefined ? [position] : []));
+
+function takeLeft(deciding: Deciding, mayAssume: boolean): void {
+  const { books, laid, taken } = deciding;
+  const mayBe = (movement: number) => !taken.has(movement) && !isApart(deciding, movement);
+  for (const { position, movement, reason } of matchLeft(books, laid, leftOf(deciding), { mayBe, mayAssume }))
+    take(deciding, position, movement, reason);
+}
+
+/** A bank may give an entry another day later on. Up to this many days, the same id is a doubt. */
+const MOST_DAYS_MOVED = 3;
+
+function addNew(deciding: Deciding): void {
+  const { books, laid, decisions, relations, taken, same } = deciding;
+  const left = leftOf(deciding);
+  const isApartAssumed = [...relations.values()].some(({ kind, isAssumed }) => kind === 'apart' && isAssumed);
+  const contradicting = new Set(
+    [...relations.values()].flatMap((it) => (it.kind === 'apart' ? [] : it.comparison.contradictions)),
+  );
+  for (const [other, { kind, isAssumed, comparison }] of relations)
+    if (
+      hasWalk(other) &&
+      !isAssumed &&
+      (kind === 'common' || (kind === 'apart' && comparison.contradictions.length === 0)) &&
+      (kind === 'common' || areLinked(laid, other))
+    )
+      books.join(laid, other);
+  const doubtful = new Set(
+    [...relations].flatMap(([other, it]) => (it.kind === 'common' && it.isAssumed ? [other] : [])),
+  );
+  // Two rows on one walk that were not paired are two bookings.
+  const isOther = (it: Laid) => books.areJoined(laid, it) && !doubtful.has(it);
+  const mayBeRow = (movement: number) =>
+    !taken.has(movement) &&
+    !isApart(deciding, movement) &&
+    !books.movements[movement]?.seen.some((it) => isOther(it.laid));
+  const groups = new Set(left.map((position) => groupOf(rowAt(laid, position))));
+  // Another format, or the same one later, may have the entry under another day: it has the same id, or the same balance.
+  const hasMoved = (row: StatementRow) =>
+    books.within(row.day, row.amount, MOST_DAYS_MOVED).some(
+      (movement) =>
+        !taken.has(movement) &&
+        books.movements[movement]?.seen.some((it) => {
+          const before = rowAt(it.laid, it.position);
+          if (isId(row.reference) && before.reference === row.reference) return true;
+          const isOfOther = it.laid.statement.format !== laid.statement.format;
+          return isOfOther && row.balance !== null && row.balance === before.balance && !isOther(it.laid);
+        }),
+    );
+  const mayBeKnown = new Set([...groups].filter((it) => books.ofGroup(it).some(mayBeRow)));
+  for (const position of left) {
+    const row = rowAt(laid, position);
+    const isAssumed =
+      isApartAssumed || contradicting.has(row.day) || mayBeKnown.has(groupOf(row)) || hasMoved(row);
+    const movement = books.addMovement(row);
+    laid.movements[position] = movement;
+    taken.add(movement);
+    const replaces = same?.movements[position];
+    decisions[position] = {
+      outcome: 'new',
+      movement,
+      isAssumed,
+      ...(replaces === undefined ? {} : { replaces }),
+    };
+  }
+}

@@ -1,0 +1,195 @@
+import { type Books, groupOf } from './books.ts';
+import type { KnownReason, StatementRow } from './statement.ts';
+import { isId, type Laid, rowAt } from './walk.ts';
+
+/**
+ * Matches the rows that no other statement has decided with movements of the same day and amount: by the bank's reference, by balance, by
+ * text, and by count (the third such payment of a day is the third one stored). Linear in the number of rows.
+ *
+ * - Two rows on walks are matched by a reference or a balance only, because their balances have been compared.
+ * - Two rows that came without a statement are matched by their whole content only, because that is their identity.
+ * - Within one format, rows with different references are not matched, and neither are rows with different texts, if that format repeats
+ *   its texts.
+ */
+export function matchLeft(
+  books: Books,
+  laid: Laid,
+  left: readonly number[],
+  { mayBe, mayAssume }: { mayBe: (movement: number) => boolean; mayAssume: boolean },
+): Match[] {
+  const isLoose = laid.statement.kind === 'none';
+  const groups = new Set(left.map((position) => groupOf(rowAt(laid, position))));
+  const candidates = [...groups].flatMap((group) =>
+    books
+      .ofGroup(group)
+      .flatMap((movement) => (mayBe(movement) ? [candidateOf(books, laid, group, movement)] : [])),
+  );
+  if (candidates.length === 0) return [];
+  const areTextsKept = !isLoose && keepsTexts(books, laid);
+  const matches: Match[] = [];
+  const taken = new Set<Candidate>();
+  const matched = new Set<number>();
+
+  const matchBy = ({ keysOf, keyOf, may, areReferencesCompared = true, isCertain = () => false }: Stage) => {
+    const queues = new Queues(taken);
+    for (const candidate of candidates) for (const key of keysOf(candidate)) queues.add(key, candidate);
+    for (const position of left) {
+      const row = rowAt(laid, position);
+      const key = matched.has(position) ? null : keyOf(row);
+      if (key === null) continue;
+      const traits = TRAITS.filter((it) => may(it, position));
+      const reference = areReferencesCompared ? row.reference : null;
+      const candidate = queues.first(`${groupOf(row)} ${key}`, traits, reference);
+      if (candidate === null) continue;
+      const isSame = isCertain(candidate, position);
+      if (!isSame && !mayAssume) continue;
+      taken.add(candidate);
+      matched.add(position);
+      matches.push({ position, movement: candidate.movement, reason: isSame ? 'same' : 'assumed' });
+    }
+  };
+  const isOnWalk = (position: number) => laid.isOnWalk.has(position);
+
+  matchBy({
+    keysOf: ({ group, references }) => references.filter(isId).map((it) => `${group} ${it}`),
+    keyOf: ({ reference }) => (isId(reference) ? reference : null),
+    may: () => true,
+    areReferencesCompared: false,
+    isCertain: () => true,
+  });
+  matchBy({
+    keysOf: ({ group, balances }) => balances.map((it) => `${group} ${it}`),
+    keyOf: ({ balance }) => (balance === null ? null : String(balance)),
+    may: (it) => !(isLoose && it.isLoose),
+    isCertain: (it, position) => isOnWalk(position) || it.isOnWalk,
+  });
+  if (!mayAssume) return matches;
+  if (isLoose)
+    matchBy({
+      keysOf: ({ group, text, balances, isLoose: may }) =>
+        may ? [`${group} ${balances[0] ?? null} ${text}`] : [],
+      keyOf: ({ balance, text }) => `${balance} ${text}`,
+      may: () => true,
+    });
+  const mayCount = (it: Traits, position: number) =>
+    !(isOnWalk(position) && it.isOnWalk) && !(isLoose && it.isLoose);
+  matchBy({
+    keysOf: ({ group, text }) => [`${group} ${text}`],
+    keyOf: ({ text }) => text,
+    may: mayCount,
+  });
+  matchBy({
+    keysOf: ({ group }) => [`${group} `],
+    keyOf: () => '',
+    may: (it, position) =>
+      mayCount(it, position) && !(areTextsKept && it.isOfFormat && rowAt(laid, position).reference === null),
+  });
+  return matches;
+}
+
+interface Match {
+  position: number;
+  movement: number;
+  reason: KnownReason;
+}
+
+/** What may keep a movement from being matched with a row. */
+interface Traits {
+  isOnWalk: boolean;
+  /** It came without a statement. */
+  isLoose: boolean;
+  /** A row of the same format has brought it. */
+  isOfFormat: boolean;
+}
+
+const BOTH = [false, true];
+const TRAITS: readonly Traits[] = BOTH.flatMap((isOnWalk) =>
+  BOTH.flatMap((isLoose) => BOTH.map((isOfFormat) => ({ isOnWalk, isLoose, isOfFormat }))),
+);
+const nameOf = ({ isOnWalk, isLoose, isOfFormat }: Traits) => `${isOnWalk} ${isLoose} ${isOfFormat}`;
+
+/** A stored movement that a row may be. */
+interface Candidate extends Traits {
+  movement: number;
+  group: string;
+  text: string;
+  balances: readonly bigint[];
+  references: readonly string[];
+  /** Of the rows of the same format. */
+  ofFormat: readonly string[];
+}
+
+interface Stage {
+  keysOf: (candidate: Candidate) => readonly string[];
+  keyOf: (row: StatementRow) => string | null;
+  may: (traits: Traits, position: number) => boolean;
+  /** Whether different references of one format keep a row and a movement apart. */
+  areReferencesCompared?: boolean;
+  /** Whether the match is certain, and no assumption. */
+  isCertain?: (candidate: Candidate, position: number) => boolean;
+}
+
+function candidateOf(books: Books, laid: Laid, group: string, movement: number): Candidate {
+  const { seen, text } = books.movements[movement] as Books['movements'][number];
+  const rows = seen.map((it) => rowAt(it.laid, it.position));
+  const ofFormat = seen.filter((it) => it.laid.statement.format === laid.statement.format);
+  return {
+    movement,
+    group,
+    text,
+    balances: [...new Set(rows.flatMap(({ balance }) => balance ?? []))],
+    references: [...new Set(rows.flatMap(({ reference }) => reference ?? []))],
+    ofFormat: [...new Set(ofFormat.flatMap((it) => rowAt(it.laid, it.position).reference ?? []))],
+    isOnWalk: seen.some((it) => it.laid.isOnWalk.has(it.position)),
+    isLoose: seen.length === 0 || seen.some((it) => it.laid.statement.kind === 'none'),
+    isOfFormat: ofFormat.length > 0,
+  };
+}
+
+const ANY = 'any';
+const NONE = 'none';
+
+/** Candidates by key, traits and reference, in the order in which they are stored. */
+class Queues {
+  readonly #taken: ReadonlySet<Candidate>;
+  readonly #queues = new Map<string, { items: Candidate[]; at: number }>();
+
+  constructor(taken: ReadonlySet<Candidate>) {
+    this.#taken = taken;
+  }
+
+  add(key: string, candidate: Candidate): void {
+    const { ofFormat } = candidate;
+    const references = ofFormat.length === 0 ? [NONE] : ofFormat.map((it) => `= ${it}`);
+    for (const reference of [ANY, ...references]) {
+      const name = `${nameOf(candidate)} ${reference} ${key}`;
+      const queue = this.#queues.get(name);
+      if (queue === undefined) this.#queues.set(name, { items: [candidate], at: 0 });
+      else queue.items.push(candidate);
+    }
+  }
+
+  /** The first free candidate with one of these traits. With a reference: of those that have the same one or none. */
+  first(key: string, traits: readonly Traits[], reference: string | null): Candidate | null {
+    let first: Candidate | null = null;
+    for (const it of traits) {
+      for (const name of reference === null ? [ANY] : [NONE, `= ${reference}`]) {
+        const queue = this.#queues.get(`${nameOf(it)} ${name} ${key}`);
+        while (queue !== undefined && this.#taken.has(queue.items[queue.at] as Candidate)) queue.at += 1;
+        const found = queue?.items[queue.at];
+        if (found !== undefined && (first === null || found.movement < first.movement)) first = found;
+      }
+    }
+    return first;
+  }
+}
+
+/** Whether the format repeats its texts: one of the rows has the text of a stored row of the same format. */
+function keepsTexts({ movements, ofGroup }: Books, { statement: { rows, format } }: Laid): boolean {
+  const stored = new Set<string>();
+  for (const group of new Set(rows.map(groupOf)))
+    for (const movement of ofGroup(group))
+      if (movements[movement]?.seen.some(({ laid }) => laid.statement.format === format))
+        stored.add(`${group} ${movements[movement]?.text}`);
+  return rows.some((row) => row.text !== '' && stored.has(`${groupOf(row)} ${row.text}`));
+}

@@ -1,0 +1,79 @@
+/** Statements and rows in the form in which they are identified. All belong to one account. */
+
+/** A row of a statement. */
+export interface StatementRow {
+  /** The booking date, YYYY-MM-DD. */
+  day: string;
+  /** In hundredths. Negative for a debit. */
+  amount: bigint;
+  /** The balance after the row, in hundredths; null: unknown. */
+  balance: bigint | null;
+  /** The bank's name for the row; null: none. */
+  reference: string | null;
+  /** All texts of the row. */
+  text: string;
+}
+
+/** A statement, or rows that came without one. */
+export interface Statement {
+  /** `none`: rows that came without a statement, as JSON. */
+  kind: 'final' | 'interim' | 'none';
+  format: string;
+  number: string | null;
+  /** The page number. */
+  sequence: string | null;
+  /** The first and the last day of the statement, YYYY-MM-DD. */
+  from: string | null;
+  to: string | null;
+  opening: bigint | null;
+  closing: bigint | null;
+  /** In the order of the file. */
+  rows: readonly StatementRow[];
+}
+
+/** A stored movement. */
+export interface StoredMovement {
+  id: string;
+  day: string;
+  amount: bigint;
+  text: string;
+}
+
+/** A stored statement. It has only rows of the days that were read. */
+export interface StoredStatement extends Statement {
+  /** null: rows without a statement. */
+  id: string | null;
+  /** The movement of each row, as an index into the movements. */
+  movements: readonly number[];
+  /** A hash of the statement's header, by which the same statement is recognised; null: rows without a statement. */
+  fingerprint: string | null;
+}
+
+/** A statement of the file. */
+export interface ReceivedStatement extends Statement {
+  fingerprint: string | null;
+  /** Rows that this import has stored before it was interrupted: the index of their movement by their position. */
+  stored?: ReadonlyMap<number, number>;
+}
+
+/** The stored movements and statements of a file's days. */
+export interface Stored {
+  movements: readonly StoredMovement[];
+  statements: readonly StoredStatement[];
+}
+
+export type KnownReason = 'same' | 'changed' | 'assumed';
+
+/**
+ * The decision about a row. `movement` is an index into the stored movements, followed by the new movements of the file.
+ *
+ * - `new`: a movement that is not stored. `isAssumed`: it may be a known movement, because nothing proves the opposite. `replaces`:
+ *   the movement that this row of the same statement was taken for before.
+ * - `known`: a stored movement, or one that an earlier row of the file brings.
+ * - `conflict`: a stored movement with another amount, at which an earlier file was cut off.
+ */
+export type Decision = { movement: number } & (
+  | { outcome: 'new'; isAssumed: boolean; replaces?: number }
+  | { outcome: 'known'; reason: KnownReason }
+  | { outcome: 'conflict' }
+);

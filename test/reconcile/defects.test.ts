@@ -1,0 +1,75 @@
+import { expect, it } from 'vitest';
+import { findKnown } from '../../src/reconcile/known.ts';
+import { createReceive } from '../imports/identity/traps.ts';
+
+const receive = createReceive(findKnown as never);
+const camt = { format: 'camt' };
+const csv = { format: 'csv' };
+
+it('1: a statement that ends with the same balance, after others, is new', () => {
+  const n1 = { number: '1', opening: 1000, rows: 'D10//RA0, D5//RA1, C10//RA2' };
+  const n2 = { number: '2', opening: 995, rows: 'C10//RA3' };
+  const n3 = { number: '3', opening: 1005, rows: 'D10//RA4' };
+  expect(receive([n1, n2, n3])).toEqual(['new new new', 'new', 'new']);
+  expect(receive([n1, n2, n3, n3])[3]).toBe('same');
+});
+
+it('2: another format lists the same day in another order', () => {
+  const mt940 = { opening: 1000, rows: 'D10, C10, D10' };
+  expect(receive([mt940, { ...camt, opening: 1000, rows: 'D10, D10, C10' }])[1]).toBe('same same same');
+});
+
+it('3: statements with a constant number are told apart by the references of their rows', () => {
+  const rows = ['D10//R1', 'C10//R2', 'D10//R3'];
+  const files = rows.map((it, index) => ({
+    number: '1',
+    opening: [1000, 990, 1000][index] as number,
+    rows: it,
+  }));
+  expect(receive(files)[2]).toMatch(/^new\??$/);
+});
+
+it('4: a constant reference says nothing', () => {
+  const files = [
+    { opening: 1000, rows: 'D15//POS' },
+    { opening: 970, rows: 'D15//POS' },
+  ];
+  expect(receive(files)).toEqual(['new', expect.stringMatching(/^new\??$/)]);
+});
+
+it('5: a place on a walk is found however often the walk comes back to its balance', () => {
+  const rows = `${'D10, C10, '.repeat(70)}D10, C20, D10`;
+  const printed = (text: string, opening: number) => {
+    let balance = opening;
+    return text
+      .split(', ')
+      .map((it) => {
+        balance += (it.startsWith('D') ? -1 : 1) * Number(it.slice(1));
+        return `${it}=${balance}`;
+      })
+      .join(', ');
+  };
+  const [, second] = receive([
+    { ...csv, isPrinted: true, rows: printed(rows, 1000) },
+    { ...csv, isPrinted: true, rows: printed('D10, C20, D10, C7', 1000) },
+  ]);
+  expect(second).toMatch(/^(same|assumed) (same|assumed) (same|assumed) new$/);
+});
+
+it('6: rows without balances and with other texts are other bookings', () => {
+  const [, second] = receive([
+    { ...csv, rows: 'D15 Metro, D20 Market' },
+    { ...csv, rows: 'D15 Metro, D20 Bakery' },
+  ]);
+  expect(second).toMatch(/^assumed new\??$/);
+});
+
+it('7: the same statement again may be the first one again, unless one file lists all', () => {
+  const files = [
+    { opening: 1000, rows: 'D10' },
+    { opening: 990, rows: 'C10' },
+    { opening: 1000, rows: 'D10' },
+  ];
+  expect(receive([files])).toEqual(['new new new']);
+  expect(receive(files)).toEqual(['new', 'new', 'assumed']);
+});

@@ -1,0 +1,32 @@
+import fc from 'fast-check';
+import { identify } from '../../src/imports/identity/identify.ts';
+import { findKnown } from '../../src/reconcile/known.ts';
+import { histories, VARIANTS } from './histories.ts';
+import { judge } from './judge.ts';
+
+/** `node --import tsx test/reconcile/rates.ts [HISTORIES] [SEED] [DAYS]`: how often each variant goes wrong, and nothing says so. */
+
+const [count = 1_000, seed = 1, days = 12] = process.argv.slice(2).map(Number);
+
+const rows: string[] = [];
+for (const [name, variant] of Object.entries(VARIANTS)) {
+  const total = { exact: 0, listed: 0, silent: 0, assumed: 0, histories: 0 };
+  for (const history of fc.sample(histories(variant, days), { numRuns: count, seed })) {
+    const found = judge(history, process.env.RULE === 'old' ? identify : findKnown);
+    for (const key of ['exact', 'listed', 'silent', 'assumed'] as const) total[key] += found[key];
+    if (found.silent > 0) total.histories += 1;
+  }
+  const groups = total.exact + total.listed + total.silent;
+  const percent = (part: number) => `${((100 * part) / groups).toFixed(2)} %`;
+  rows.push(
+    `| ${name} | ${total.histories} of ${count} | ${percent(total.silent)} | ${percent(total.listed)} | ${percent(total.assumed)} |`,
+  );
+  console.error(rows.at(-1));
+}
+console.log(
+  [
+    '| variant | histories silently wrong | groups silent | listed | assumed |',
+    '|---|---:|---:|---:|---:|',
+    ...rows,
+  ].join('\n'),
+);
