@@ -1,4 +1,4 @@
-import { areSeparate } from '../imports/identity/numbers.ts';
+import { areSeparate } from '../reconcile/relation.ts';
 
 /**
  * Finds out whether the statements of an account are complete. The closing balance of a statement is the opening balance of the next.

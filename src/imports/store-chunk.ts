@@ -168,7 +168,6 @@ async function storeMovements(
   const identities = await identify(sql, lock.newest, entries);
   const added: AddedEntry[] = [];
   const assumed: AddedEntry[] = [];
-  const conflicting: AddedEntry[] = [];
   const replaced: StoredRows['replaced'][number][] = [];
   const found: { entry: StatementEntry; identity: Extract<Identity, { known: unknown }> }[] = [];
   for (const [position, entry] of entries.entries()) {
@@ -176,10 +175,6 @@ async function storeMovements(
     if (identity === undefined) throw new Error('an entry was not identified');
     if ('known' in identity) {
       found.push({ entry, identity });
-      continue;
-    }
-    if ('conflict' in identity) {
-      conflicting.push({ ...entry, uniqueId: identity.conflict.uniqueId });
       continue;
     }
     const { uniqueId, isAssumed, replaces } = identity;
@@ -193,7 +188,7 @@ async function storeMovements(
       found.map(({ entry }) => entry.movement),
       [],
     );
-  const batch = { customerId, importId, movements: [...movements, ...added, ...conflicting] };
+  const batch = { customerId, importId, movements: [...movements, ...added] };
   const stored = await storeBatches(sql, matcher, locks, [batch], { areKnown });
 
   // Movements of this file get their ids only now.

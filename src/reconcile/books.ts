@@ -1,4 +1,4 @@
-import { addToChain, areLinked, type Chain, createReachable } from './relation.ts';
+import { addToChain, areEqual, areLinked, type Chain, createReachable } from './relation.ts';
 import type { Stored, StoredMovement } from './statement.ts';
 import { balanceBefore, hasWalk, isFinal, type Laid, layOut, rowAt } from './walk.ts';
 
@@ -15,6 +15,8 @@ export interface Books {
    * most three days away. If there are none, the last of the same days, which may have its rows with other balances.
    */
   related(laid: Laid): ReadonlySet<Laid>;
+  /** The stored statement with the same header and the same rows. */
+  sameAs(laid: Laid): Laid | null;
   /** The final statements with a row of a day. */
   finalsOf(day: string): readonly Laid[];
   /** Whether final statements with the same last day connect a statement with another one, in either direction. */
@@ -80,6 +82,7 @@ export function openBooks(stored: Stored): Books {
   const byDay = new Map<string, Laid[]>();
   const byBalance = new Map<string, Laid[]>();
   const byNumber = new Map<string, Set<string | null>>();
+  const byFingerprint = new Map<string, Laid[]>();
   const chains = new Map<string, Chain>();
   const byOpening = new Map<bigint, Laid[]>();
   const byClosing = new Map<bigint, Laid[]>();
@@ -125,6 +128,8 @@ export function openBooks(stored: Stored): Books {
       const others = [...laid.days.keys()].flatMap((day) => (byDay.get(day) ?? []).slice(-MOST));
       return new Set([...found, ...others]);
     },
+    sameAs: (laid) =>
+      byFingerprint.get(laid.fingerprint ?? '')?.find((other) => areEqual(laid, other)) ?? null,
     finalsOf: (day) => (byDay.get(day) ?? []).filter(isFinal),
     reachable: (laid) => createReachable(laid, chains.get(laid.last)),
     isNumbered: (laid) => laid.statement.number !== null && (byNumber.get(numberOf(laid))?.size ?? 0) < 2,
@@ -138,6 +143,7 @@ export function openBooks(stored: Stored): Books {
         movements[movement]?.seen.push({ laid, position });
       for (const day of laid.days.keys()) append(byDay, day, laid);
       for (const key of balanceKeys(laid)) append(byBalance, key, laid);
+      if (laid.fingerprint !== null) append(byFingerprint, laid.fingerprint, laid);
       const number = numberOf(laid);
       byNumber.set(number, (byNumber.get(number) ?? new Set()).add(laid.fingerprint));
       if (isFinal(laid)) addToChain(chains, laid);

@@ -1,7 +1,7 @@
 import { type Books, groupOf, openBooks } from './books.ts';
 import { compare, compareWholeDay, type Place } from './compare.ts';
 import { matchLeft } from './match.ts';
-import { areEqual, areLinked, areNumbersOfDownloads, type Relation, relate } from './relation.ts';
+import { areLinked, areNumbersOfDownloads, type Relation, relate } from './relation.ts';
 import type { Decision, KnownReason, ReceivedStatement, StatementRow, Stored } from './statement.ts';
 import { balanceBefore, hasWalk, isFinal, isId, type Laid, layOut, rowAt } from './walk.ts';
 
@@ -76,10 +76,7 @@ function begin(
   const laid = layOut(statement, statement.fingerprint);
   const near = books.related(laid);
   const isReachable = books.reachable(laid);
-  const same =
-    [...near].find(
-      (it) => it.fingerprint !== null && it.fingerprint === laid.fingerprint && areEqual(laid, it),
-    ) ?? null;
+  const same = books.sameAs(laid);
   const circumstances = { useNumbers, isReachable, hasNeighbour: hasNeighbour(laid, near) };
   const relations = new Map<Laid, Relation>();
   for (const other of near) {

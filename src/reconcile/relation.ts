@@ -1,4 +1,5 @@
 import { type Comparison, compare, haveOtherReferences } from './compare.ts';
+import type { Statement } from './statement.ts';
 import { hasWalk, isFinal, isWindow, type Laid, rowAt } from './walk.ts';
 
 /** How two statements of an account relate. */
@@ -39,7 +40,7 @@ export function relate(
   }
   // A statement of the day so far may have another number than the shorter one before it.
   const isLonger = one.opening === other.opening && one.closing !== other.closing;
-  const separate = useNumbers && areSeparate(one, other) && (linked || !isLonger);
+  const separate = useNumbers && areSeparate(one.statement, other.statement) && (linked || !isLonger);
   const areOther = haveOtherReferences(one, other, pairs);
   const ofFormat = one.statement.format === other.statement.format;
   const areFinal = isFinal(one) && isFinal(other);
@@ -82,8 +83,10 @@ const mayFollow = (one: Laid, other: Laid): boolean =>
 /** Statements of one day and series have numbers at most this far apart. */
 const NEAR = 10;
 
+type Numbered = Pick<Statement, 'kind' | 'format' | 'number' | 'sequence' | 'to'>;
+
 /** Whether the numbers of two final statements of one series with the same last day say that they have different bookings. */
-export function areSeparate({ statement: one }: Laid, { statement: other }: Laid): boolean {
+export function areSeparate(one: Numbered, other: Numbered): boolean {
   if (one.kind !== 'final' || other.kind !== 'final' || one.format !== other.format || one.to !== other.to)
     return false;
   if (one.number === null || other.number === null) return false;
@@ -105,7 +108,7 @@ export function areNumbersOfDownloads(statements: Iterable<Laid>): boolean {
         first.statement.number !== laid.statement.number &&
         first.opening === laid.opening &&
         first.closing !== laid.closing &&
-        areSeparate(first, laid)
+        areSeparate(first.statement, laid.statement)
       )
         return true;
     }

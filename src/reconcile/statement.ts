@@ -70,10 +70,8 @@ export type KnownReason = 'same' | 'changed' | 'assumed';
  * - `new`: a movement that is not stored. `isAssumed`: it may be a known movement, because nothing proves the opposite. `replaces`:
  *   the movement that this row of the same statement was taken for before.
  * - `known`: a stored movement, or one that an earlier row of the file brings.
- * - `conflict`: a stored movement with another amount, at which an earlier file was cut off.
  */
 export type Decision = { movement: number } & (
   | { outcome: 'new'; isAssumed: boolean; replaces?: number }
   | { outcome: 'known'; reason: KnownReason }
-  | { outcome: 'conflict' }
 );

@@ -1,8 +1,7 @@
 import { expect, it } from 'vitest';
-import { findKnown } from '../../src/reconcile/known.ts';
-import { createReceive } from '../imports/identity/traps.ts';
+import { createReceive } from './traps.ts';
 
-const receive = createReceive(findKnown as never);
+const receive = createReceive();
 const camt = { format: 'camt' };
 const csv = { format: 'csv' };
 

@@ -1,12 +1,12 @@
 import { hash } from 'node:crypto';
-import type { identify } from '../../src/imports/identity/identify.ts';
+import { MARGIN } from '../../src/reconcile/books.ts';
+import type { findKnown } from '../../src/reconcile/known.ts';
 import type {
   Decision,
   StatementRow,
   StoredMovement,
   StoredStatement,
-} from '../../src/imports/identity/statement.ts';
-import { MARGIN } from '../../src/reconcile/books.ts';
+} from '../../src/reconcile/statement.ts';
 import type { BankHistory, BankStatement } from './histories.ts';
 
 /**
@@ -30,7 +30,10 @@ export interface Judgement {
  * After each file, the stored movements of each day of which all final statements have come must be the bank's. On the other days, none may
  * be too much.
  */
-export function judge({ bookings, files, finals, isMoved }: BankHistory, decide: typeof identify): Judgement {
+export function judge(
+  { bookings, files, finals, isMoved }: BankHistory,
+  decide: typeof findKnown,
+): Judgement {
   const groupOf = ({ day, amount }: { day: string; amount: bigint }) =>
     isMoved ? String(amount) : `${day} ${amount}`;
   const books = createStoredBooks(decide);
@@ -73,8 +76,7 @@ export function judge({ bookings, files, finals, isMoved }: BankHistory, decide:
   };
 }
 
-const isShown = (it: Decision): boolean =>
-  it.outcome === 'new' ? it.isAssumed : it.outcome === 'conflict' || it.reason === 'assumed';
+const isShown = (it: Decision): boolean => (it.outcome === 'new' ? it.isAssumed : it.reason === 'assumed');
 
 function countBy(keys: readonly string[]): Map<string, number> {
   const counts = new Map<string, number>();
@@ -91,7 +93,7 @@ interface StoredRow {
 }
 
 /** The books of one account as the database keeps them: a digest of each text, no text of a repeated row, and each header once. */
-function createStoredBooks(decide: typeof identify) {
+function createStoredBooks(decide: typeof findKnown) {
   const movements: StoredMovement[] = [];
   const headers = new Map<string, BankStatement & { id: string }>();
   const rows: StoredRow[] = [];
@@ -168,11 +170,7 @@ function createStoredBooks(decide: typeof identify) {
               (old) => old.statement === id && old.movement === replaced && !firsts.has(old),
             );
             if (at >= 0) rows.splice(at, 1);
-          } else if (
-            decision.outcome === 'known' &&
-            id !== null &&
-            !rows.some((old) => old.statement === id && old.movement === movement)
-          )
+          } else if (id !== null && !rows.some((old) => old.statement === id && old.movement === movement))
             rows.push({ statement: id, movement, position, row: { ...row, text: '' } });
         }
       }

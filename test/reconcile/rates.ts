@@ -1,5 +1,4 @@
 import fc from 'fast-check';
-import { identify } from '../../src/imports/identity/identify.ts';
 import { findKnown } from '../../src/reconcile/known.ts';
 import { histories, VARIANTS } from './histories.ts';
 import { judge } from './judge.ts';
@@ -12,7 +11,7 @@ const rows: string[] = [];
 for (const [name, variant] of Object.entries(VARIANTS)) {
   const total = { exact: 0, listed: 0, silent: 0, assumed: 0, histories: 0 };
   for (const history of fc.sample(histories(variant, days), { numRuns: count, seed })) {
-    const found = judge(history, process.env.RULE === 'old' ? identify : findKnown);
+    const found = judge(history, findKnown);
     for (const key of ['exact', 'listed', 'silent', 'assumed'] as const) total[key] += found[key];
     if (found.silent > 0) total.histories += 1;
   }

@@ -129,7 +129,7 @@ export async function runDry(
     mayAssume: unidentified === 'known',
   });
   await identifier.prepare(sql);
-  await addEntries(sql, { result, policyOf }, identifier.identities(), listed);
+  await addEntries(sql, result, identifier.identities(), listed);
   return result;
 }
 
@@ -230,26 +230,11 @@ function addChunk(result: DryRun, chunk: Chunk, rows: readonly DryRow[]): void {
 /** Counts the entries, and lists the first rows. */
 async function addEntries(
   sql: Sql,
-  { result, policyOf }: { result: DryRun; policyOf: (accountId: string) => OnConflict },
+  result: DryRun,
   identities: ReadonlyMap<number, Identity>,
   listed: readonly { row: DryRun['rows'][number]; entry: number | null }[],
 ): Promise<void> {
-  const decide = createConflictDecisions();
-  const conflicts = [...identities.values()].flatMap((it) => ('conflict' in it ? [it.conflict] : []));
-  const findConflict = await readConflicts(
-    sql,
-    conflicts.flatMap((it) => it.transactionId ?? []),
-  );
   for (const identity of identities.values()) {
-    if ('conflict' in identity) {
-      const { transactionId, uniqueId, version, accountId } = identity.conflict;
-      const kept = transactionId === null ? undefined : findConflict(transactionId, version);
-      const { outcome } = decide(`${accountId} ${uniqueId} ${version}`, kept, policyOf(accountId));
-      if (outcome === 'new') result.inserted += 1;
-      if (outcome === 'known') result.duplicates += 1;
-      else result.conflicts += 1;
-      continue;
-    }
     if ('uniqueId' in identity) {
       result.inserted += 1;
       if (identity.isAssumed) result.assumedNew += 1;
@@ -268,7 +253,7 @@ async function addEntries(
     const identity = identityOf(entry);
     if (identity === undefined || 'uniqueId' in identity) result.rows.push(row);
     else {
-      const reason = 'conflict' in identity ? 'conflict' : identity.reason;
+      const { reason } = identity;
       const movement = stored.get(storedIdOf(identity) ?? '') ?? null;
       result.rows.push({ ...row, known: { reason, stored: movement } });
     }
@@ -278,7 +263,6 @@ async function addEntries(
 /** The stored movement that an entry was taken for. Null: the entry is new, or was taken for an earlier entry of the file. */
 function storedIdOf(identity: Identity | undefined): string | null {
   if (identity === undefined || 'uniqueId' in identity) return null;
-  if ('conflict' in identity) return identity.conflict.transactionId;
   return 'transactionId' in identity.known ? identity.known.transactionId : null;
 }
 

@@ -1,11 +1,10 @@
+import { groupOf } from '../../reconcile/books.ts';
+import { findKnown } from '../../reconcile/known.ts';
+import type { Decision, ReceivedStatement, StatementRow } from '../../reconcile/statement.ts';
 import { formatAmount } from '../../statements/values.ts';
-import { versionOf } from '../known-movements.ts';
-import { groupOf } from './books.ts';
 import type { Identity } from './entry.ts';
 import type { FileStatement } from './file-entries.ts';
-import { identify } from './identify.ts';
 import { type ReadBooks, type StoredRows, toBooks } from './read-stored.ts';
-import type { Decision, ReceivedStatement, StatementRow } from './statement.ts';
 import { formatStatementId } from './statement-id.ts';
 
 /** The rows of a file about one account, and the stored rows to compare them with. */
@@ -27,19 +26,13 @@ export interface RowDecisions {
 }
 
 /** Decides for each row of a file whether it is a stored movement. Pure. */
-export function decideAll({
-  accountId,
-  importId,
-  mayAssume,
-  stored,
-  statements,
-}: RowsToDecide): RowDecisions {
+export function decideAll({ importId, mayAssume, stored, statements }: RowsToDecide): RowDecisions {
   const books = toBooks(stored, importId);
   const own = ownMovements(books, importId);
   const received = statements.map((it): ReceivedStatement => ({ ...it, stored: storedRows(it, own) }));
-  const { decisions, shifts } = identify(books, received, { mayAssume, useNumbers: stored.useNumbers });
+  const { decisions, shifts } = findKnown(books, received, { mayAssume, useNumbers: stored.useNumbers });
   return {
-    identities: toIdentities(accountId, books, statements, decisions),
+    identities: toIdentities(books, statements, decisions),
     warnings: shifts.map(({ statement, shift }) => ({
       line: statements[statement]?.line ?? 0,
       message: warningOf(shift),
@@ -75,7 +68,6 @@ const unsigned = (amount: bigint) => ({
 
 /** Gives new movements their unique ids, and refers known ones to their movements. */
 function toIdentities(
-  accountId: string,
   { movements, statements, origins }: ReadBooks,
   received: readonly FileStatement[],
   decisions: readonly (readonly Decision[])[],
@@ -115,14 +107,6 @@ function toIdentities(
         continue;
       }
       const stored = movements[movement];
-      if (decision.outcome === 'conflict') {
-        const { day, amount } = rows[position] as StatementRow;
-        const version = versionOf({ ...unsigned(amount), date_issue: day });
-        const uniqueId = origins[movement]?.uniqueId ?? uniqueIds.get(movement) ?? '';
-        const conflict = { transactionId: stored?.id ?? null, uniqueId, accountId, version };
-        identities.push([indexes[position] as number, { conflict }]);
-        continue;
-      }
       const known =
         stored === undefined ? { uniqueId: uniqueIds.get(movement) ?? '' } : { transactionId: stored.id };
       const { reason } = decision;

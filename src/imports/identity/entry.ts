@@ -17,7 +17,7 @@ export interface StatementEntry {
   ordinal: number;
 }
 
-/** An entry is a new movement, a known movement, or a conflict: it is a known movement, but has another amount. */
+/** An entry is a new movement or a known movement. */
 export type Identity =
   | {
       uniqueId: string;
@@ -32,10 +32,6 @@ export type Identity =
       reason: 'same' | 'changed' | 'assumed';
       /** The same statement has brought the same movement before. */
       isRepeated: boolean;
-    }
-  | {
-      /** `transactionId` is null if the movement came with an earlier entry of this file. */
-      conflict: { transactionId: string | null; uniqueId: string; accountId: string; version: string };
     };
 
 /**

@@ -1,10 +1,10 @@
+import type { ReceivedStatement, StatementRow } from '../../reconcile/statement.ts';
 import { parseHundredths } from '../../statements/values.ts';
 import type { EntryStatement } from '../rows.ts';
 import { fingerprintOf } from '../statements.ts';
 import type { Chunk } from '../store-chunk.ts';
 import type { StatementEntry } from './entry.ts';
 import { type Days, signedAmount, textOf } from './read-stored.ts';
-import type { ReceivedStatement, StatementRow } from './statement.ts';
 import { shortenReference } from './statement-id.ts';
 
 /** Collects the data that identifies the entries of a file: about 300 bytes for each entry. */

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
 import type { Sql } from '../../platform/database/transaction.ts';
 import { inParts } from '../../platform/in-parts.ts';
+import { append } from '../../reconcile/books.ts';
+import type { Stored, StoredMovement, StoredStatement } from '../../reconcile/statement.ts';
 import { parseHundredths } from '../../statements/values.ts';
 import type { Movement } from '../movement.ts';
 import type { StatementRow as StoredHeader } from '../statements.ts';
-import { append } from './append.ts';
-import type { Stored, StoredMovement, StoredStatement } from './statement.ts';
 import { parseStatementId } from './statement-id.ts';
 
 /** Reads the stored movements and statements of the days of a file. */

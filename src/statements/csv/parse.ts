@@ -78,9 +78,17 @@ const decimalsOf = (cell: string, decimalSign: string): number => {
   return at === -1 ? 0 : cell.length - at - 1;
 };
 
-/** Refuses a line without a line end whose last number has fewer decimals than in the previous row: "-50,2" was "-50,25". */
+/**
+ * Refuses a line without a line end that has fewer cells than the previous row, or whose last number has fewer decimals: "-50,2" was
+ * "-50,25".
+ */
 function checkCut(row: Row, before: Row | undefined, decimalSign: string): Row {
   if (!('cells' in row) || before === undefined || !('cells' in before)) return row;
+  if (row.cells.length < before.cells.length) {
+    const [found, expected] = [row.cells.length, before.cells.length];
+    const issue = `the file ends within this row: it has ${found} of ${expected} cells. Send the whole file`;
+    return { line: row.line, issue };
+  }
   const [last, same] = [row, before].map(({ cells }) => textOf(cells[row.cells.length - 1]));
   if (last === undefined || same === undefined || !NUMBER.test(last) || !NUMBER.test(same)) return row;
   if (decimalsOf(last, decimalSign) >= decimalsOf(same, decimalSign)) return row;

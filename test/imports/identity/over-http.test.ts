@@ -1,12 +1,11 @@
 import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { zipSync } from 'fflate';
 import { afterAll, expect, test } from 'vitest';
 import { balanceAfter, type Entry, renderCamt } from '../../durability/load/statements.ts';
+import { rowsOf } from '../../reconcile/books.ts';
 import { useService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
-import { rowsOf } from './books.ts';
 
 /** The traps with real files, as a client sends them. Rows are written as in traps.test.ts. */
 
@@ -389,46 +388,4 @@ test('a movement that is missing from the statements is listed as surplus and ma
     status: 'contradictory',
     periods: [{ missing: [], surplus }],
   });
-});
-
-test('an amount, text or balance that was cut off is matched with the whole file, and adds no second movement', async () => {
-  const whole = 'Datum;Text;Betrag\n01.03.2026;Metro;-20\n01.03.2026;Market;-125\n01.03.2026;Bakery;-7\n';
-  const first = await createClient();
-  await first.send(whole.slice(0, whole.indexOf('5\n')));
-  expect(await first.movements()).toEqual(['D12', 'D20']);
-  expect(await first.dryRun(whole)).toMatchObject({ inserted: 1, duplicates: 1, conflicts: 1 });
-  const ended = await first.send(whole);
-  expect(countsOf(ended)).toMatchObject({ inserted: 1, duplicates: 1, conflicts: 1, assumed_new: 0 });
-  const { conflicts } = await first.get('/v1/conflicts');
-  expect(conflicts).toMatchObject([
-    { status: 'open', received: { amount: '125.00', description: 'Market' } },
-  ]);
-  expect(conflicts[0].stored).toMatchObject({ amount: '12.00', description: 'Market' });
-  expect(countsOf(await first.send(whole))).toMatchObject({ inserted: 0, conflicts: 1 });
-
-  // Both files in one archive.
-  const archived = await createClient();
-  const encode = (text: string) => new TextEncoder().encode(text);
-  const archive = zipSync({
-    '1.csv': encode(whole.slice(0, whole.indexOf('5\n'))),
-    '2.csv': encode(whole),
-  });
-  const counts = { inserted: 3, duplicates: 1, conflicts: 1 };
-  expect(await archived.dryRun(archive)).toMatchObject(counts);
-  expect(countsOf(await archived.send(archive))).toMatchObject(counts);
-  expect(await archived.movements()).toEqual(['D12', 'D20', 'D7']);
-
-  const rows = 'Tag;Zweck;Umsatz;Saldo\n01.03.2026;Metro;-15,00;985,00\n01.03.2026;Market;-20,00;965,00\n';
-  const second = await createClient();
-  const missing = await second.send(rows.slice(0, rows.lastIndexOf('965,00')));
-  expect(missing).toMatchObject({ inserted: 2, warnings: 1 });
-  expect(countsOf(await second.send(rows))).toMatchObject({ inserted: 0, duplicates: 2, changed: 1 });
-  expect(await second.movements()).toEqual(['D15', 'D20']);
-
-  // Half a balance cannot be whole.
-  const third = await createClient();
-  const refused = await third.send(rows.slice(0, rows.lastIndexOf('5,00\n')));
-  expect(refused).toMatchObject({ inserted: 1, rejected: 1 });
-  expect(countsOf(await third.send(rows))).toMatchObject({ inserted: 1, duplicates: 1, assumed_new: 0 });
-  expect(await third.movements()).toEqual(['D15', 'D20']);
 });

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { type IdentifyOptions, identify } from '../../../src/imports/identity/identify.ts';
+import { findKnown, type KnownOptions } from '../../src/reconcile/known.ts';
 import type {
   Decision,
   ReceivedStatement,
@@ -7,8 +7,8 @@ import type {
   StatementRow,
   StoredMovement,
   StoredStatement,
-} from '../../../src/imports/identity/statement.ts';
-import { balanceBefore, findWalks } from '../../../src/imports/identity/walks.ts';
+} from '../../src/reconcile/statement.ts';
+import { balanceBefore, layOut } from '../../src/reconcile/walk.ts';
 
 /** Rows as a test writes them: "C10", "D15=985" with its balance, "C5//1" with a reference, "D7 Metro" with a text, "02:D15" on the 2nd. */
 export function rowsOf(text: string, opening: number | null = null): StatementRow[] {
@@ -60,10 +60,19 @@ export function statementOf({ rows: text, opening, isPrinted = false, ...rest }:
 
 /** The balances before and after all rows, if the file says in which order it lists them. */
 function endsOf(rows: readonly StatementRow[]): Pick<Statement, 'opening' | 'closing'> {
-  const walks = findWalks({ rows, opening: null, closing: null });
-  const [walk] = walks.walks;
-  if (walks.isReversible || walk?.positions.length !== rows.length) return { opening: null, closing: null };
-  const [first, last] = [rows[walk.positions[0] ?? 0], rows[walk.positions.at(-1) ?? 0]];
+  const none = { opening: null, closing: null };
+  const header = {
+    kind: 'final',
+    format: 'csv',
+    number: null,
+    sequence: null,
+    from: null,
+    to: null,
+  } as const;
+  const { walk } = layOut({ ...header, ...none, rows }, null);
+  // The balance of a single row links with nothing, and its file says in which order it lists it.
+  if (walk.length !== rows.length && rows.length !== 1) return none;
+  const [first, last] = [rows[walk[0] ?? 0], rows[walk.at(-1) ?? 0]];
   return { opening: first === undefined ? null : balanceBefore(first), closing: last?.balance ?? null };
 }
 
@@ -73,7 +82,7 @@ export const fingerprintOf = (statement: Statement): string =>
     .digest('hex');
 
 /** The books of one account, kept in memory as the database keeps them. */
-export function createBooks(options: IdentifyOptions = {}, decide: typeof identify = identify) {
+export function createBooks(options: KnownOptions = {}, decide: typeof findKnown = findKnown) {
   const movements: StoredMovement[] = [];
   const statements: (StoredStatement & { movements: number[] })[] = [];
 
@@ -113,13 +122,5 @@ export function createBooks(options: IdentifyOptions = {}, decide: typeof identi
 export const told = (decisions: readonly Decision[][]): string =>
   decisions
     .flat()
-    .map((it) =>
-      it.outcome === 'new'
-        ? it.isAssumed
-          ? 'new?'
-          : 'new'
-        : it.outcome === 'known'
-          ? it.reason
-          : it.outcome,
-    )
+    .map((it) => (it.outcome === 'new' ? (it.isAssumed ? 'new?' : 'new') : it.reason))
     .join(' ');

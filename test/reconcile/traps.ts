@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { identify } from '../../../src/imports/identity/identify.ts';
+import type { findKnown } from '../../src/reconcile/known.ts';
 import { createBooks, type Given, statementOf, told } from './books.ts';
 
 /** Traps: what comes, and what an accountant wants. */
@@ -8,7 +8,7 @@ import { createBooks, type Given, statementOf, told } from './books.ts';
 type Receive = (files: readonly (Given | readonly Given[])[], options?: { useNumbers?: boolean }) => string[];
 
 export const createReceive =
-  (decide?: typeof identify): Receive =>
+  (decide?: typeof findKnown): Receive =>
   (files, options = {}) => {
     const books = createBooks(options, decide);
     return files.map((file) => told(books.receive(...[file].flat().map((it) => statementOf(it as Given)))));
@@ -232,47 +232,6 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
       const newestFirst = { format: 'csv', isPrinted: true, rows: '01:C10=1000, 01:D10=990' };
       expect(receive([first, newestFirst])).toEqual(['new new', 'assumed assumed']);
       expect(receive([first, first])).toEqual(['new new', 'same same']);
-    },
-  ],
-  [
-    'a row at whose reference a file was cut off is taken for the row of the whole file',
-    (receive) => {
-      const csv = { format: 'csv' };
-      expect(
-        receive([
-          { ...csv, rows: 'D15//R10001, D15//R100' },
-          { ...csv, rows: 'D15//R10001, D15//R10024, D15//R10025' },
-        ]),
-      ).toEqual(['new new', 'same changed new']);
-    },
-  ],
-  [
-    'a row at whose text, balance or amount a file was cut off is taken for the row of the whole file',
-    (receive) => {
-      const csv = { format: 'csv' };
-      const whole = { ...csv, rows: 'D15 Metro, D20 Market, D20 Bakery' };
-      expect(receive([{ ...csv, rows: 'D15 Metro, D20 Mark' }, whole])).toEqual([
-        'new new',
-        'assumed changed new',
-      ]);
-      const alone = { ...csv, isPrinted: true, rows: 'D15=985 Metro, D20=965 Market' };
-      const noBalance = { ...csv, isPrinted: true, rows: 'D15=985 Metro, D20 Market' };
-      expect(receive([noBalance, alone])).toEqual(['new new', 'same changed']);
-      const printed = { ...csv, rows: 'D15=985//A1, D20=965//A2' };
-      expect(receive([{ ...csv, rows: 'D15=985//A1, D20//A2' }, printed])).toEqual([
-        'new new',
-        'same changed',
-      ]);
-      expect(receive([{ ...csv, rows: 'D15=985//A1, D20=9//A2' }, printed])).toEqual([
-        'new new',
-        'same changed',
-      ]);
-      expect(
-        receive([
-          { ...csv, rows: 'D15//A1, D12//A2' },
-          { ...csv, rows: 'D15//A1, D125//A2, D12//A3' },
-        ]),
-      ).toEqual(['new new', 'same conflict new']);
     },
   ],
 ];

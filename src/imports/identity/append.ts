@@ -1,6 +1,0 @@
-/** Adds a value to the list of a key. */
-export function append<K, V>(lists: Map<K, V[]>, key: K, value: V): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [value]);
-  else list.push(value);
-}

@@ -1,0 +1,29 @@
+import fc from 'fast-check';
+import { expect, test } from 'vitest';
+import { findKnown } from '../../src/reconcile/known.ts';
+import { histories, VARIANTS } from './histories.ts';
+import { judge } from './judge.ts';
+
+/** `HISTORIES=10000 npx vitest run test/reconcile/histories.test.ts` tries more. `rates.ts` prints the rates of each variant. */
+const HISTORIES = Number(process.env.HISTORIES ?? 300);
+const SEED = Number(process.env.SEED ?? 20_261_126);
+
+/** Of the days and amounts. What remains is ambiguous: another history sends the same bytes; see docs/trust.md. */
+const MOST_SILENT = 0.003;
+
+test.each(Object.entries(VARIANTS).filter(([name]) => name !== 'moved days'))(
+  'in histories of a bank (%s), hardly a movement is silently lost or stored twice',
+  (_, variant) => {
+    const total = { exact: 0, listed: 0, silent: 0, assumed: 0 };
+    for (const history of fc.sample(histories(variant, 12), { numRuns: HISTORIES, seed: SEED })) {
+      const found = judge(history, findKnown);
+      for (const key of ['exact', 'listed', 'silent', 'assumed'] as const) total[key] += found[key];
+    }
+    const groups = total.exact + total.listed + total.silent;
+    expect(groups).toBeGreaterThan(HISTORIES);
+    expect(total.silent / groups).toBeLessThan(MOST_SILENT);
+    // Most must be certain, or the histories would prove nothing.
+    expect(total.assumed / groups).toBeLessThan(0.2);
+  },
+  HISTORIES * 1_000,
+);
