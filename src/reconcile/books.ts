@@ -47,7 +47,8 @@ export const MARGIN = 3;
 
 const DAY = 86_400_000;
 
-const moveDay = (day: string, days: number): string =>
+/** @param day YYYY-MM-DD. */
+export const moveDay = (day: string, days: number): string =>
   new Date(Date.parse(day) + days * DAY).toISOString().slice(0, 10);
 
 /** The days, and so many days before and after each of them. */

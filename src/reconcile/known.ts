@@ -1,4 +1,4 @@
-import { type Books, groupOf, openBooks } from './books.ts';
+import { type Books, groupOf, MARGIN, openBooks } from './books.ts';
 import { compare, compareWholeDay, type Place } from './compare.ts';
 import { matchLeft } from './match.ts';
 import { areLinked, areNumbersOfDownloads, type Relation, relate } from './relation.ts';
@@ -21,6 +21,8 @@ interface Known {
   decisions: Decision[][];
   /** By how much the balances of a statement have shifted against stored balances. Only shifts that no new row explains. */
   shifts: { statement: number; shift: bigint }[];
+  /** New rows with the id of a movement that is up to three days away. */
+  moved: { statement: number; position: number; from: string }[];
 }
 
 /**
@@ -35,6 +37,7 @@ export function findKnown(
   const books = openBooks(stored);
   const areNumbersUsed = useNumbers && !areNumbersOfDownloads(books.statements);
   const shifts: Known['shifts'] = [];
+  const moved: Known['moved'] = [];
   const ofFile: Laid[] = [];
   const decisions = received.map((statement, index) => {
     const deciding = begin(books, statement, { ofFile, useNumbers: areNumbersUsed });
@@ -47,10 +50,11 @@ export function findKnown(
     addNew(deciding);
     books.add(deciding.laid);
     ofFile.push(deciding.laid);
+    for (const [position, from] of deciding.moved) moved.push({ statement: index, position, from });
     if (deciding.shift !== 0n) shifts.push({ statement: index, shift: deciding.shift });
     return deciding.decisions as Decision[];
   });
-  return { decisions, shifts };
+  return { decisions, shifts, moved };
 }
 
 /** A statement of the file while its rows are decided. */
@@ -66,6 +70,8 @@ interface Deciding {
   /** Movements that rows of this statement have already. */
   taken: Set<number>;
   shift: bigint;
+  /** The days of movements whose id a new row has. */
+  moved: Map<number, string>;
 }
 
 function begin(
@@ -107,8 +113,13 @@ function begin(
     decisions: statement.rows.map(() => undefined),
     taken: new Set(),
     shift: 0n,
+    moved: new Map(),
   };
 }
+
+/** How many rows a statement has of the days of another one. */
+const rowsOfDays = (laid: Laid, other: Laid): number =>
+  [...laid.days].reduce((sum, [day, rows]) => (other.days.has(day) ? sum + rows.length : sum), 0);
 
 /** Whether a final statement of the same day ends where this one begins, or begins where it ends, and is no part of it. */
 const hasNeighbour = (laid: Laid, near: Iterable<Laid>): boolean =>
@@ -119,7 +130,7 @@ const hasNeighbour = (laid: Laid, near: Iterable<Laid>): boolean =>
       it.last === laid.last &&
       it.statement.format === laid.statement.format &&
       areLinked(laid, it) &&
-      compare(laid, it).pairs.length < it.walk.length,
+      compare(laid, it).pairs.length < rowsOfDays(it, laid),
   );
 
 /** Whether a statement comes after another one of its file, and begins where the one before it ends. */
@@ -259,9 +270,6 @@ function takeLeft(deciding: Deciding, mayAssume: boolean): void {
     take(deciding, position, movement, reason);
 }
 
-/** A bank may give an entry another day later on. Up to this many days, the same id is a doubt. */
-const MOST_DAYS_MOVED = 3;
-
 function addNew(deciding: Deciding): void {
   const { books, laid, decisions, relations, taken, same } = deciding;
   const left = leftOf(deciding);
@@ -288,22 +296,32 @@ function addNew(deciding: Deciding): void {
     !books.movements[movement]?.seen.some((it) => isOther(it.laid));
   const groups = new Set(left.map((position) => groupOf(rowAt(laid, position))));
   // Another format, or the same one later, may have the entry under another day: it has the same id, or the same balance.
-  const hasMoved = (row: StatementRow) =>
-    books.within(row.day, row.amount, MOST_DAYS_MOVED).some(
-      (movement) =>
-        !taken.has(movement) &&
-        books.movements[movement]?.seen.some((it) => {
-          const before = rowAt(it.laid, it.position);
-          if (isId(row.reference) && before.reference === row.reference) return true;
-          const isOfOther = it.laid.statement.format !== laid.statement.format;
-          return isOfOther && row.balance !== null && row.balance === before.balance && !isOther(it.laid);
-        }),
-    );
+  const findMoved = (row: StatementRow, isOfEntry: (before: StatementRow, it: Laid) => boolean) =>
+    books
+      .within(row.day, row.amount, MARGIN)
+      .find(
+        (movement) =>
+          !taken.has(movement) &&
+          books.movements[movement]?.seen.some((it) => isOfEntry(rowAt(it.laid, it.position), it.laid)),
+      );
+  const isOfOther = (it: Laid) => it.statement.format !== laid.statement.format && !isOther(it);
   const mayBeKnown = new Set([...groups].filter((it) => books.ofGroup(it).some(mayBeRow)));
   for (const position of left) {
     const row = rowAt(laid, position);
+    const sameId = isId(row.reference)
+      ? findMoved(row, ({ reference }) => reference === row.reference)
+      : undefined;
+    if (sameId !== undefined) deciding.moved.set(position, books.movements[sameId]?.day ?? '');
+    const sameBalance = findMoved(
+      row,
+      ({ balance }, it) => balance !== null && balance === row.balance && isOfOther(it),
+    );
     const isAssumed =
-      isApartAssumed || contradicting.has(row.day) || mayBeKnown.has(groupOf(row)) || hasMoved(row);
+      isApartAssumed ||
+      contradicting.has(row.day) ||
+      mayBeKnown.has(groupOf(row)) ||
+      sameId !== undefined ||
+      sameBalance !== undefined;
     const movement = books.addMovement(row);
     laid.movements[position] = movement;
     taken.add(movement);

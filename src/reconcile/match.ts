@@ -30,7 +30,8 @@ export function matchLeft(
   const taken = new Set<Candidate>();
   const matched = new Set<number>();
 
-  const matchBy = ({ keysOf, keyOf, may, areReferencesCompared = true, isCertain = () => false }: Stage) => {
+  const areIdsComparable = !areReissued(laid, candidatesOfFormat(candidates));
+  const matchBy = ({ keysOf, keyOf, may, references = 'equal', isCertain = () => false }: Stage) => {
     const queues = new Queues(taken);
     for (const candidate of candidates) for (const key of keysOf(candidate)) queues.add(key, candidate);
     for (const position of left) {
@@ -38,8 +39,8 @@ export function matchLeft(
       const key = matched.has(position) ? null : keyOf(row);
       if (key === null) continue;
       const traits = TRAITS.filter((it) => may(it, position));
-      const reference = areReferencesCompared ? row.reference : null;
-      const candidate = queues.first(`${groupOf(row)} ${key}`, traits, reference);
+      const allowed = areIdsComparable && row.reference !== null ? NAMES[references](row.reference) : [ANY];
+      const candidate = queues.first(`${groupOf(row)} ${key}`, traits, allowed);
       if (candidate === null) continue;
       const isSame = isCertain(candidate, position);
       if (!isSame && !mayAssume) continue;
@@ -54,7 +55,7 @@ export function matchLeft(
     keysOf: ({ group, references }) => references.filter(isId).map((it) => `${group} ${it}`),
     keyOf: ({ reference }) => (isId(reference) ? reference : null),
     may: () => true,
-    areReferencesCompared: false,
+    references: 'any',
     isCertain: () => true,
   });
   matchBy({
@@ -81,6 +82,8 @@ export function matchLeft(
   matchBy({
     keysOf: ({ group }) => [`${group} `],
     keyOf: () => '',
+    // An equal reference that is no id, with another text, says nothing.
+    references: 'none',
     may: (it, position) =>
       mayCount(it, position) && !(areTextsKept && it.isOfFormat && rowAt(laid, position).reference === null),
   });
@@ -123,8 +126,8 @@ interface Stage {
   keysOf: (candidate: Candidate) => readonly string[];
   keyOf: (row: StatementRow) => string | null;
   may: (traits: Traits, position: number) => boolean;
-  /** Whether different references of one format keep a row and a movement apart. */
-  areReferencesCompared?: boolean;
+  /** What a row with a reference is matched with, by the references that its format has given to a movement. `equal`: the same, or none. */
+  references?: keyof typeof NAMES;
   /** Whether the match is certain, and no assumption. */
   isCertain?: (candidate: Candidate, position: number) => boolean;
 }
@@ -148,6 +151,11 @@ function candidateOf(books: Books, laid: Laid, group: string, movement: number):
 
 const ANY = 'any';
 const NONE = 'none';
+const NAMES: Record<'any' | 'equal' | 'none', (reference: string) => readonly string[]> = {
+  any: () => [ANY],
+  equal: (reference: string) => [NONE, `= ${reference}`],
+  none: () => [NONE],
+};
 
 /** Candidates by key, traits and reference, in the order in which they are stored. */
 class Queues {
@@ -169,11 +177,11 @@ class Queues {
     }
   }
 
-  /** The first free candidate with one of these traits. With a reference: of those that have the same one or none. */
-  first(key: string, traits: readonly Traits[], reference: string | null): Candidate | null {
+  /** The first free candidate with one of these traits and one of these names of references. */
+  first(key: string, traits: readonly Traits[], names: readonly string[]): Candidate | null {
     let first: Candidate | null = null;
     for (const it of traits) {
-      for (const name of reference === null ? [ANY] : [NONE, `= ${reference}`]) {
+      for (const name of names) {
         const queue = this.#queues.get(`${nameOf(it)} ${name} ${key}`);
         while (queue !== undefined && this.#taken.has(queue.items[queue.at] as Candidate)) queue.at += 1;
         const found = queue?.items[queue.at];
@@ -182,6 +190,33 @@ class Queues {
     }
     return first;
   }
+}
+
+const candidatesOfFormat = (candidates: readonly Candidate[]) => candidates.filter((it) => it.isOfFormat);
+
+/**
+ * Whether the bank has given new ids: no id of these rows is known, and on the days that both have, one has all that the other has, by day,
+ * amount and text. A single booking proves nothing.
+ */
+function areReissued({ statement: { rows } }: Laid, stored: readonly Candidate[]): boolean {
+  const known = new Set(stored.flatMap(({ ofFormat }) => ofFormat.filter(isId)));
+  if (known.size === 0 || rows.some(({ reference }) => isId(reference) && known.has(reference))) return false;
+  const keysOf = (items: readonly { group: string; text: string }[]) => {
+    const counts = new Map<string, number>();
+    for (const { group, text } of items)
+      counts.set(`${group} ${text}`, (counts.get(`${group} ${text}`) ?? 0) + 1);
+    return counts;
+  };
+  const [brought, before] = [
+    keysOf(rows.map((row) => ({ group: groupOf(row), text: row.text }))),
+    keysOf(stored),
+  ];
+  let common = 0;
+  for (const [key, count] of before) {
+    if ((brought.get(key) ?? 0) < count) return false;
+    common += count;
+  }
+  return common > 1;
 }
 
 /** Whether the format repeats its texts: one of the rows has the text of a stored row of the same format. */

@@ -30,18 +30,30 @@ export function decideAll({ importId, mayAssume, stored, statements }: RowsToDec
   const books = toBooks(stored, importId);
   const own = ownMovements(books, importId);
   const received = statements.map((it): ReceivedStatement => ({ ...it, stored: storedRows(it, own) }));
-  const { decisions, shifts } = findKnown(books, received, { mayAssume, useNumbers: stored.useNumbers });
+  const { decisions, shifts, moved } = findKnown(books, received, {
+    mayAssume,
+    useNumbers: stored.useNumbers,
+  });
   return {
     identities: toIdentities(books, statements, decisions),
-    warnings: shifts.map(({ statement, shift }) => ({
-      line: statements[statement]?.line ?? 0,
-      message: warningOf(shift),
-    })),
+    warnings: [
+      ...shifts.map(({ statement, shift }) => ({
+        line: statements[statement]?.line ?? 0,
+        message: warningOf(shift),
+      })),
+      ...moved.map(({ statement, position, from }) => ({
+        line: statements[statement]?.line ?? 0,
+        message: movedWarning(statements[statement]?.rows[position] as StatementRow, from),
+      })),
+    ],
   };
 }
 
 const warningOf = (shift: bigint) =>
   `The balances of this statement are ${formatAmount(shift)} more than those of the same entries before. The bank has probably inserted an entry on an earlier day: a statement of that day is missing.`;
+
+const movedWarning = ({ day, amount, reference }: StatementRow, from: string) =>
+  `The entry of ${day} over ${formatAmount(amount)} has the id “${reference}” of a stored movement of ${from}, and is stored too. If the bank has moved the entry to another day, one of the two is too much.`;
 
 /** The movements that this import has stored before it was interrupted or had to decide again, by the number of the row. */
 function ownMovements({ origins }: ReadBooks, importId: string): Map<number, number> {

@@ -1,3 +1,4 @@
+import { MARGIN, moveDay } from '../../reconcile/books.ts';
 import type { ReceivedStatement, StatementRow } from '../../reconcile/statement.ts';
 import { parseHundredths } from '../../statements/values.ts';
 import type { EntryStatement } from '../rows.ts';
@@ -90,7 +91,7 @@ const toRow = ({ movement, reference }: StatementEntry): StatementRow => ({
   text: textOf(movement),
 });
 
-/** The days of the statements. Ranges that meet are joined. */
+/** The days of the statements, and three days before and after: another format may have an entry under another day. Ranges that meet are joined. */
 function daysOf(statements: readonly FileStatement[]): Days[] {
   const ranges = statements
     .map(({ rows, to }): Days => {
@@ -100,7 +101,7 @@ function daysOf(statements: readonly FileStatement[]): Days[] {
         if (day < from) from = day;
         if (day > last) last = day;
       }
-      return { from, to: last };
+      return { from: moveDay(from, -MARGIN), to: moveDay(last, MARGIN) };
     })
     .sort((one, other) => (one.from < other.from ? -1 : 1));
   const joined: Days[] = [];

@@ -1,7 +1,9 @@
 import type { Sql } from '../../platform/database/transaction.ts';
+import { MARGIN, moveDay } from '../../reconcile/books.ts';
+import { isId } from '../../reconcile/walk.ts';
 import type { EntryStatement } from '../rows.ts';
 import { type IdentifyEntries, KnownDaysError, type StatementEntry } from './entry.ts';
-import { formatStatementId } from './statement-id.ts';
+import { formatStatementId, parseStatementId, shortenReference } from './statement-id.ts';
 
 /**
  * Identifies the entries of a file chunk by chunk, as long as nothing from other imports is stored about their days. All of them
@@ -30,6 +32,11 @@ const COVERED = `
   SELECT 1 FROM statements FORCE INDEX (statements_time)
   WHERE account_id = ? AND kind = 'final' AND to_date >= ? AND from_date <= ? AND entries > 0 AND import_id <> ? LIMIT 1`;
 
+/** Reads the ids of the entries of these days. Index: transactions_account_date. */
+const IDS = `
+  SELECT account_id, CONVERT(unique_id USING utf8mb4) AS unique_id FROM transactions FORCE INDEX (transactions_account_date)
+  WHERE (account_id, date_issue) IN (?) AND import_id <> ?`;
+
 interface Day {
   accountId: string;
   date: string;
@@ -41,6 +48,8 @@ interface Day {
 
 export function createChunkIdentifier(importId: string): IdentifyEntries {
   const days = new Map<string, Day>();
+  /** The bank's ids of movements up to three days before or after these days, with their accounts. */
+  const idsNear = new Set<string>();
 
   /** @throws {KnownDaysError} when two statements of the file may have entries in common. */
   function openDay({ movement, statement }: StatementEntry): string {
@@ -56,10 +65,29 @@ export function createChunkIdentifier(importId: string): IdentifyEntries {
     return key;
   }
 
+  async function readIdsNear(sql: Sql, unread: readonly Day[]): Promise<void> {
+    const around = new Map<string, [accountId: string, date: string]>();
+    for (const { accountId, date } of unread)
+      for (let offset = -MARGIN; offset <= MARGIN; offset += 1) {
+        const day = moveDay(date, offset);
+        if (!days.has(`${accountId} ${day}`)) around.set(`${accountId} ${day}`, [accountId, day]);
+      }
+    if (around.size === 0) return;
+    const rows = await sql.query<{ account_id: string; unique_id: string }[]>(IDS, [
+      [...around.values()],
+      importId,
+    ]);
+    for (const { account_id, unique_id } of rows) {
+      const { reference } = parseStatementId(unique_id);
+      if (isId(reference)) idsNear.add(`${account_id} ${reference}`);
+    }
+  }
+
   async function look(sql: Sql, newest: bigint, asked: readonly Day[]): Promise<void> {
     const unread = asked.filter(({ readThrough }) => readThrough === 0n);
     const added = asked.filter(({ readThrough }) => readThrough !== 0n && readThrough < newest);
     if (unread.length > 0) {
+      await readIdsNear(sql, unread);
       const days = unread.map(({ accountId, date }) => [accountId, date]);
       await refuse(sql, KNOWN, [days, importId], 'movements of these days are stored');
       for (const [accountId, { from, to }] of rangesOf(unread))
@@ -91,6 +119,10 @@ export function createChunkIdentifier(importId: string): IdentifyEntries {
       BigInt(newest),
       [...keys].map((key) => days.get(key) as Day),
     );
+    const hasMoved = ({ movement, reference }: StatementEntry) =>
+      idsNear.has(`${movement.account_id} ${shortenReference(reference)}`);
+    if (idsNear.size > 0 && entries.some(hasMoved))
+      throw new KnownDaysError('an entry with the same id is stored under another day');
     return entries.map(({ movement, reference, ordinal }) => ({
       uniqueId: formatStatementId(movement, { number: ordinal, reference }),
       isAssumed: false,
