@@ -72,3 +72,37 @@ it('7: the same statement again may be the first one again, unless one file list
   expect(receive([files])).toEqual(['new new new']);
   expect(receive(files)).toEqual(['new', 'new', 'assumed']);
 });
+
+it('8: a reference that is no id proves nothing', () => {
+  const report = { format: 'mt942', kind: 'interim' } as const;
+  for (const reference of ['SALARY', 'ACMEPAYROLL', '00000000000', 'EF']) {
+    const [, second] = receive([
+      { ...report, rows: `D15//${reference} ANNA` },
+      { ...report, rows: `D15//${reference} BEAT` },
+    ]);
+    expect(second).toMatch(/^new\??$/);
+  }
+});
+
+it('9: the same id a few days later is an assumption', () => {
+  const ofx = { format: 'ofx' };
+  const [, second] = receive([
+    { ...ofx, rows: '02:D15//2026030200077 CAFE' },
+    { ...ofx, rows: '03:D15//2026030200077 CAFE, 04:D2//2026030400001 BUS' },
+  ]);
+  expect(second).toBe('new? new');
+  const [, later] = receive([
+    { ...ofx, rows: '02:D15//2026030200077 CAFE' },
+    { ...ofx, rows: '09:D15//2026030200077 CAFE' },
+  ]);
+  expect(later).toBe('new');
+});
+
+it('9: new ids of days that both files have are no other bookings', () => {
+  const ofx = { format: 'ofx' };
+  const [, second] = receive([
+    { ...ofx, rows: '02:D15//202603020001 CAFE, 02:D15//202603020002 CAFE, 03:D8//202603030001 BUS' },
+    { ...ofx, rows: '02:D15//X9A01 CAFE, 02:D15//X9A02 CAFE, 03:D8//X9A03 BUS, 04:D4//X9A04 KIOSK' },
+  ]);
+  expect(second).toBe('assumed assumed assumed new');
+});

@@ -368,6 +368,55 @@ test('a movement that was assumed known is stored and delivered when a statement
   expect((await get('/v1/transactions?starts=2025-01-01')).transactions).toHaveLength(3);
 });
 
+const ofx = (rows: readonly (readonly [day: string, amount: string, id: string, name: string])[]): string =>
+  [
+    'OFXHEADER:100',
+    'DATA:OFXSGML',
+    '',
+    '<OFX><BANKMSGSRSV1><STMTTRNRS><STMTRS><CURDEF>TRY<BANKACCTFROM><BANKID>0001',
+    `<ACCTID>${IBAN}<ACCTTYPE>CHECKING</BANKACCTFROM><BANKTRANLIST><DTSTART>20260301<DTEND>20260331`,
+    ...rows.map(
+      ([day, amount, id, name]) =>
+        `<STMTTRN><TRNTYPE>DEBIT<DTPOSTED>202603${day}<TRNAMT>${amount}<FITID>${id}<NAME>${name}</STMTTRN>`,
+    ),
+    '</BANKTRANLIST></STMTRS></STMTTRNRS></BANKMSGSRSV1></OFX>',
+    '',
+  ].join('\r\n');
+
+test('the same id under another day is stored as an assumption, with a warning that names both days', async () => {
+  const { get, send } = await createClient();
+  await send(ofx([['02', '-15.00', '2026030200077', 'CAFE']]));
+  const moved = await send(
+    ofx([
+      ['03', '-15.00', '2026030200077', 'CAFE'],
+      ['04', '-2.00', '2026030400001', 'BUS'],
+    ]),
+  );
+  expect(moved).toMatchObject({ inserted: 2, assumed_new: 1, warnings: 1 });
+  const { warnings } = await get(`/v1/imports/${moved.id}/errors`);
+  expect(warnings[0].message).toContain(
+    'The entry of 2026-03-03 over -15.00 has the id “2026030200077” of a stored movement of 2026-03-02',
+  );
+});
+
+test('days whose entries have new ids are recognised', async () => {
+  const { send, movements } = await createClient();
+  const rows = [
+    ['02', '-15.00', '202603020001', 'CAFE'],
+    ['02', '-15.00', '202603020002', 'CAFE'],
+    ['03', '-8.00', '202603030001', 'BUS'],
+  ] as const;
+  await send(ofx(rows));
+  const again = await send(
+    ofx([
+      ...rows.map(([day, amount, id, name]) => [day, amount, `X9${id}`, name] as const),
+      ['04', '-4.00', 'X94', 'KIOSK'],
+    ]),
+  );
+  expect(again).toMatchObject({ inserted: 1, duplicates: 3 });
+  expect(await movements()).toEqual(['D15', 'D15', 'D4', 'D8']);
+});
+
 test('a longer statement of a day with equal balances stores all of its entries', async () => {
   const { send, completeness } = await createClient();
   await send(mt940({ opening: 1000, rows: 'D10' }));
