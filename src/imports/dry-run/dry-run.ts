@@ -42,7 +42,13 @@ export interface DryRun {
   statementCount: number;
   warningCount: number;
   /** `known`: the movement that the row was taken for; null: the row is new. */
-  rows: { line: number; known: Known | null; movement: Movement }[];
+  rows: {
+    line: number;
+    known: Known | null;
+    /** It would be stored, and nothing proves that it is not known. */
+    isAssumedNew?: boolean;
+    movement: Movement;
+  }[];
   errors: (ValidationIssue & { line: number })[];
   warnings: { line: number; message: string }[];
   statements: DryStatement[];
@@ -251,7 +257,8 @@ async function addEntries(
   );
   for (const { row, entry } of listed) {
     const identity = identityOf(entry);
-    if (identity === undefined || 'uniqueId' in identity) result.rows.push(row);
+    if (identity === undefined) result.rows.push(row);
+    else if ('uniqueId' in identity) result.rows.push({ ...row, isAssumedNew: identity.isAssumed });
     else {
       const { reason } = identity;
       const movement = stored.get(storedIdOf(identity) ?? '') ?? null;

@@ -8,7 +8,7 @@ import { formatAmount } from '../../statements/values.ts';
 import { ContentView, StoredView, viewContent, viewStoredMovement } from '../conflict-view.ts';
 import type { OnConflict } from '../conflicts.ts';
 import type { KnownAccount } from '../find-account.ts';
-import { DUPLICATE_REASONS } from '../known-movements.ts';
+import { LISTED_REASONS } from '../known-movements.ts';
 import type { RemovedTime } from '../movement.ts';
 import { type DryRun, type DryStatement, MAX_LISTED } from './dry-run.ts';
 
@@ -61,8 +61,10 @@ export const DryRunView = v.object({
         line: Count,
         known: v.pipe(v.boolean(), v.description('true: stored already, or earlier in the file.')),
         reason: v.pipe(
-          v.nullable(v.picklist(DUPLICATE_REASONS)),
-          v.description('Why it counts as known; null: it is new.'),
+          v.nullable(v.picklist(LISTED_REASONS)),
+          v.description(
+            'Why it counts as known. assumed_new: it would be stored, and may be known. null: it is new.',
+          ),
         ),
         stored: v.pipe(
           v.nullable(StoredView),
@@ -189,13 +191,17 @@ export function viewDryRun(
   };
 }
 
-function viewRow({ line, known, movement }: DryRun['rows'][number], find: FindDryAccount, mayRead: boolean) {
+function viewRow(
+  { line, known, isAssumedNew = false, movement }: DryRun['rows'][number],
+  find: FindDryAccount,
+  mayRead: boolean,
+) {
   const stored = mayRead ? (known?.stored ?? null) : null;
   const account = find(movement.account_id);
   return {
     line,
     known: known !== null,
-    reason: known?.reason ?? null,
+    reason: known?.reason ?? (isAssumedNew ? ('assumed_new' as const) : null),
     stored: stored === null ? null : viewStoredMovement(stored),
     account_id: idOf(account),
     account: account?.iban ?? account?.number ?? account?.title ?? null,

@@ -143,6 +143,8 @@ async function createClient(settings: object = {}) {
     },
     dryRun: async (file: string | Uint8Array) =>
       (await post(file, `dry_run=true&${withAccount(file)}`)).body.dry_run,
+    dryRows: async (file: string | Uint8Array) =>
+      (await post(file, `dry_run=true&${withAccount(file)}`)).body.transactions,
     async movements(): Promise<string[]> {
       const { transactions } = await get('/v1/transactions?starts=2025-01-01');
       return transactions.map((it: Record<string, string>) => `${it.dc?.[0]}${Number(it.amount)}`).sort();
@@ -397,6 +399,22 @@ test('the same id under another day is stored as an assumption, with a warning t
   expect(warnings[0].message).toContain(
     'The entry of 2026-03-03 over -15.00 has the id “2026030200077” of a stored movement of 2026-03-02',
   );
+});
+
+test('a dry run and the import list the same assumptions, row for row', async () => {
+  const { get, send, dryRows } = await createClient();
+  await send(mt940({ number: '1', opening: 1000, rows: 'D10, C10' }));
+  const next = mt940({ number: '2', opening: 1000, rows: 'D10, C10' });
+  const transactions = await dryRows(next);
+  const { id } = await send(next);
+  const { duplicates } = await get(`/v1/imports/${id}/duplicates`);
+  const listed = (rows: { line: number; reason: string | null }[]) =>
+    rows.map(({ line, reason }) => [line, reason]);
+  expect(listed(transactions)).toEqual(listed(duplicates));
+  expect(transactions.map(({ reason }: { reason: string }) => reason)).toEqual([
+    'assumed_new',
+    'assumed_new',
+  ]);
 });
 
 test('days whose entries have new ids are recognised', async () => {

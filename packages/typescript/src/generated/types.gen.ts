@@ -488,9 +488,9 @@ export type DryRun = {
          */
         known: boolean;
         /**
-         * Why it counts as known; null: it is new.
+         * Why it counts as known. assumed_new: it would be stored, and may be known. null: it is new.
          */
-        reason: 'same' | 'changed' | 'assumed' | 'conflict' | null;
+        reason: 'same' | 'changed' | 'assumed' | 'conflict' | 'assumed_new' | null;
         /**
          * The stored movement that the row was taken for. null: the row is new or was taken for an earlier row of the file, or the API key lacks the scope read.
          */
