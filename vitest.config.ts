@@ -40,6 +40,7 @@ const LONG = [
   'release/package',
   'release/chart', // The first time: it compiles Helm.
   'demo/trouble',
+  'console/server-problems',
   'browser/console',
   'process.test',
   'cli/administration',
