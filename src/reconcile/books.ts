@@ -1,5 +1,5 @@
 import { addToChain, areEqual, areLinked, type Chain, createReachable } from './relation.ts';
-import type { Stored, StoredMovement } from './statement.ts';
+import type { StatementRow, Stored, StoredMovement } from './statement.ts';
 import { balanceBefore, hasWalk, isFinal, type Laid, layOut, rowAt } from './walk.ts';
 
 /** The movements of an account and the statements that have brought them. The statements of the file are added one by one. */
@@ -8,8 +8,11 @@ export interface Books {
   statements: readonly Laid[];
   /** The movements of a day and amount. */
   ofGroup(group: string): readonly number[];
-  /** The movements with an amount, up to so many days before or after a day. */
-  within(day: string, amount: bigint, days: number): number[];
+  /**
+   * Rows of statements with the same amount and the same reference or balance, up to three days before or after a day. At most 16 of each
+   * day.
+   */
+  within(row: StatementRow, by: 'reference' | 'balance'): { movement: number; laid: Laid }[];
   /**
    * The statements that may have rows of this one, or come before or after it: they have a balance in common with it, and days that are at
    * most three days away. If there are none, the last of the same days, which may have its rows with other balances.
@@ -51,13 +54,8 @@ const DAY = 86_400_000;
 export const moveDay = (day: string, days: number): string =>
   new Date(Date.parse(day) + days * DAY).toISOString().slice(0, 10);
 
-/** The days, and so many days before and after each of them. */
-function daysAround(days: Iterable<string>, margin: number): string[] {
-  const around = new Set<string>();
-  for (const day of days)
-    for (let offset = -margin; offset <= margin; offset += 1) around.add(moveDay(day, offset));
-  return [...around].sort();
-}
+const contentKey = ({ day, amount, ...row }: StatementRow, by: 'reference' | 'balance') =>
+  `${day} ${amount} ${by} ${row[by]}`;
 
 const numberOf = ({ statement: { number, sequence } }: Laid) => JSON.stringify([number, sequence]);
 
@@ -82,6 +80,7 @@ export function openBooks(stored: Stored): Books {
   const byGroup = new Map<string, number[]>();
   const byDay = new Map<string, Laid[]>();
   const byBalance = new Map<string, Laid[]>();
+  const byContent = new Map<string, { movement: number; laid: Laid }[]>();
   const byNumber = new Map<string, Set<string | null>>();
   const byFingerprint = new Map<string, Laid[]>();
   const chains = new Map<string, Chain>();
@@ -111,12 +110,20 @@ export function openBooks(stored: Stored): Books {
     append(byOpening, laid.opening, laid);
     append(byClosing, laid.closing, laid);
   };
+  const daysAround = new Map<string, readonly string[]>();
+  const around = (day: string) => {
+    const known =
+      daysAround.get(day) ?? Array.from({ length: 2 * MARGIN + 1 }, (_, at) => moveDay(day, at - MARGIN));
+    daysAround.set(day, known);
+    return known;
+  };
+
   const books: Books = {
     movements,
     statements,
     ofGroup: (group) => byGroup.get(group) ?? [],
-    within: (day, amount, days) =>
-      daysAround([day], days).flatMap((it) => byGroup.get(groupOf({ day: it, amount })) ?? []),
+    within: (row, by) =>
+      around(row.day).flatMap((day) => byContent.get(contentKey({ ...row, day }, by)) ?? []),
     related(laid) {
       const [from, to] = [moveDay(laid.first, -MARGIN), moveDay(laid.last, MARGIN)];
       const isNear = (it: Laid) => it.last >= from && it.first <= to;
@@ -143,6 +150,13 @@ export function openBooks(stored: Stored): Books {
       for (const [position, movement] of laid.movements.entries())
         movements[movement]?.seen.push({ laid, position });
       for (const day of laid.days.keys()) append(byDay, day, laid);
+      for (const [position, movement] of laid.movements.entries())
+        for (const by of ['reference', 'balance'] as const) {
+          const row = rowAt(laid, position);
+          const known = byContent.get(contentKey(row, by));
+          if (row[by] !== null && (known?.length ?? 0) < MOST)
+            append(byContent, contentKey(row, by), { movement, laid });
+        }
       for (const key of balanceKeys(laid)) append(byBalance, key, laid);
       if (laid.fingerprint !== null) append(byFingerprint, laid.fingerprint, laid);
       const number = numberOf(laid);

@@ -1,9 +1,9 @@
-import { type Books, groupOf, MARGIN, openBooks } from './books.ts';
+import { type Books, groupOf, openBooks } from './books.ts';
 import { compare, compareWholeDay, type Place } from './compare.ts';
 import { matchLeft } from './match.ts';
 import { areLinked, areNumbersOfDownloads, type Relation, relate } from './relation.ts';
 import type { Decision, KnownReason, ReceivedStatement, StatementRow, Stored } from './statement.ts';
-import { balanceBefore, hasWalk, isFinal, isId, type Laid, layOut, rowAt } from './walk.ts';
+import { balanceBefore, isFinal, isId, type Laid, layOut, rowAt } from './walk.ts';
 
 /**
  * Decides which rows of a file are movements that are stored already. See docs/trust.md, "How a movement is recognised".
@@ -44,8 +44,8 @@ export function findKnown(
     takeOwn(deciding, statement.stored);
     takeSame(deciding);
     takeCommon(deciding, ({ isAssumed, comparison }) => !isAssumed && !comparison.isByAmount);
-    takeDays(deciding);
-    takeCommon(deciding, () => true);
+    takeDays(deciding, mayAssume);
+    takeCommon(deciding, ({ isAssumed }) => mayAssume || !isAssumed);
     takeLeft(deciding, mayAssume);
     addNew(deciding);
     books.add(deciding.laid);
@@ -190,7 +190,7 @@ function takeSame(deciding: Deciding): void {
 }
 
 /** Takes the bookings of whole days that the statements of another format have listed, in however many parts and in whatever order. */
-function takeDays(deciding: Deciding): void {
+function takeDays(deciding: Deciding, mayAssume: boolean): void {
   const { laid, books } = deciding;
   if (!isFinal(laid)) return;
   for (const [day, positions] of laid.days) {
@@ -202,7 +202,8 @@ function takeDays(deciding: Deciding): void {
       const parts = finals.filter((it) => it.statement.format === format);
       const isAnchored = parts.some((it) => haveCommonEnd(laid, it, day));
       // Other parts of the day, of this statement's format, begin and end with the balances of the day.
-      if (!isAnchored && !parts.some((it) => own.some((part) => haveCommonEnd(part, it, day)))) continue;
+      const isAnchoredByOthers = parts.some((it) => own.some((part) => haveCommonEnd(part, it, day)));
+      if (!isAnchored && !(mayAssume && isAnchoredByOthers)) continue;
       const left = positions.filter((position) => laid.movements[position] === -1);
       const others = placesOf(parts, day).filter((it) => !deciding.taken.has(movementAt(it)));
       const notApart = others.filter((it) => !isApart(deciding, movementAt(it)));
@@ -277,14 +278,10 @@ function addNew(deciding: Deciding): void {
   const contradicting = new Set(
     [...relations.values()].flatMap((it) => (it.kind === 'apart' ? [] : it.comparison.contradictions)),
   );
-  for (const [other, { kind, isAssumed, comparison }] of relations)
-    if (
-      hasWalk(other) &&
-      !isAssumed &&
-      (kind === 'common' || (kind === 'apart' && comparison.contradictions.length === 0)) &&
-      (kind === 'common' || areLinked(laid, other))
-    )
-      books.join(laid, other);
+  for (const [other, { kind, isAssumed, comparison }] of relations) {
+    const follows = kind === 'apart' && areLinked(laid, other) && comparison.contradictions.length === 0;
+    if (!isAssumed && (kind === 'common' || follows)) books.join(laid, other);
+  }
   const doubtful = new Set(
     [...relations].flatMap(([other, it]) => (it.kind === 'common' && it.isAssumed ? [other] : [])),
   );
@@ -296,32 +293,29 @@ function addNew(deciding: Deciding): void {
     !books.movements[movement]?.seen.some((it) => isOther(it.laid));
   const groups = new Set(left.map((position) => groupOf(rowAt(laid, position))));
   // Another format, or the same one later, may have the entry under another day: it has the same id, or the same balance.
-  const findMoved = (row: StatementRow, isOfEntry: (before: StatementRow, it: Laid) => boolean) =>
+  const findSameId = (row: StatementRow) =>
+    isId(row.reference)
+      ? books.within(row, 'reference').find(({ movement }) => !taken.has(movement))?.movement
+      : undefined;
+  const hasSameBalance = (row: StatementRow) =>
+    row.balance !== null &&
     books
-      .within(row.day, row.amount, MARGIN)
-      .find(
-        (movement) =>
-          !taken.has(movement) &&
-          books.movements[movement]?.seen.some((it) => isOfEntry(rowAt(it.laid, it.position), it.laid)),
+      .within(row, 'balance')
+      .some(
+        ({ movement, laid: it }) =>
+          !taken.has(movement) && it.statement.format !== laid.statement.format && !isOther(it),
       );
-  const isOfOther = (it: Laid) => it.statement.format !== laid.statement.format && !isOther(it);
   const mayBeKnown = new Set([...groups].filter((it) => books.ofGroup(it).some(mayBeRow)));
   for (const position of left) {
     const row = rowAt(laid, position);
-    const sameId = isId(row.reference)
-      ? findMoved(row, ({ reference }) => reference === row.reference)
-      : undefined;
+    const sameId = findSameId(row);
     if (sameId !== undefined) deciding.moved.set(position, books.movements[sameId]?.day ?? '');
-    const sameBalance = findMoved(
-      row,
-      ({ balance }, it) => balance !== null && balance === row.balance && isOfOther(it),
-    );
     const isAssumed =
       isApartAssumed ||
       contradicting.has(row.day) ||
       mayBeKnown.has(groupOf(row)) ||
       sameId !== undefined ||
-      sameBalance !== undefined;
+      hasSameBalance(row);
     const movement = books.addMovement(row);
     laid.movements[position] = movement;
     taken.add(movement);

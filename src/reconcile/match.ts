@@ -18,11 +18,24 @@ export function matchLeft(
   { mayBe, mayAssume }: { mayBe: (movement: number) => boolean; mayAssume: boolean },
 ): Match[] {
   const isLoose = laid.statement.kind === 'none';
-  const groups = new Set(left.map((position) => groupOf(rowAt(laid, position))));
-  const candidates = [...groups].flatMap((group) =>
+  const rows = left.map((position) => rowAt(laid, position));
+  const areOnWalk = left.every((position) => laid.isOnWalk.has(position));
+  const references = new Set(rows.map(({ reference }) => reference));
+  const balances = new Set(rows.map(({ balance }) => balance));
+  // Rows on a walk are matched with others on walks by a reference or a balance only. Most statements of a day need not be looked at.
+  const mayMatch = (movement: number) =>
+    !areOnWalk ||
+    books.movements[movement]?.seen.length === 0 ||
+    !books.movements[movement]?.seen.every((it) => {
+      const { reference, balance } = rowAt(it.laid, it.position);
+      const isEqual = (isId(reference) && references.has(reference)) || balances.has(balance);
+      return it.laid.isOnWalk.has(it.position) && !isEqual;
+    });
+  const candidates = [...new Set(rows.map(groupOf))].flatMap((group) =>
     books
       .ofGroup(group)
-      .flatMap((movement) => (mayBe(movement) ? [candidateOf(books, laid, group, movement)] : [])),
+      .filter((movement) => mayMatch(movement) && mayBe(movement))
+      .map((movement) => candidateOf(books, laid, group, movement)),
   );
   if (candidates.length === 0) return [];
   const areTextsKept = !isLoose && keepsTexts(books, laid);
@@ -62,7 +75,8 @@ export function matchLeft(
     keysOf: ({ group, balances }) => balances.map((it) => `${group} ${it}`),
     keyOf: ({ balance }) => (balance === null ? null : String(balance)),
     may: (it) => !(isLoose && it.isLoose),
-    isCertain: (it, position) => isOnWalk(position) || it.isOnWalk,
+    // Two walks have been compared already.
+    isCertain: (it, position) => isOnWalk(position) !== it.isOnWalk,
   });
   if (!mayAssume) return matches;
   if (isLoose)

@@ -106,3 +106,13 @@ it('9: new ids of days that both files have are no other bookings', () => {
   ]);
   expect(second).toBe('assumed assumed assumed new');
 });
+
+it('unidentified=store takes nothing for known that nothing proves', () => {
+  const files = [
+    { opening: 1000, rows: 'D10, D15' },
+    { opening: 990, rows: 'D15' },
+  ];
+  expect(receive(files)[1]).toBe('assumed');
+  expect(receive(files, { mayAssume: false })[1]).toMatch(/^new/);
+  expect(receive([files[0], files[0]] as never, { mayAssume: false })[1]).toBe('same same');
+});

@@ -1,11 +1,11 @@
 import { expect } from 'vitest';
-import type { findKnown } from '../../src/reconcile/known.ts';
+import type { findKnown, KnownOptions } from '../../src/reconcile/known.ts';
 import { createBooks, type Given, statementOf, told } from './books.ts';
 
 /** Traps: what comes, and what an accountant wants. */
 
 /** @returns what became of the rows of each file. A file may have several statements. */
-type Receive = (files: readonly (Given | readonly Given[])[], options?: { useNumbers?: boolean }) => string[];
+type Receive = (files: readonly (Given | readonly Given[])[], options?: KnownOptions) => string[];
 
 export const createReceive =
   (decide?: typeof findKnown): Receive =>

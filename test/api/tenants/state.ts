@@ -50,7 +50,14 @@ const ROWS: Record<string, string> = {
 };
 
 /** Tables whose rows belong to no customer. */
-const NOBODYS = ['group_commits', 'installation', 'migrations', 'minimum_version', 'processes'];
+const NOBODYS = [
+  'group_commits',
+  'installation',
+  'migrations',
+  'minimum_version',
+  'processes',
+  'write_checks',
+];
 
 /**
  * All that the database holds of a customer: the rows of each table, as one text and in numbers. Fails when there is a table
