@@ -162,7 +162,7 @@ export async function startInstallation({
     ends.push(() => sql.end().catch(() => {}));
 
     const secrets = new Map([[secretKey, 'SECRET_KEY']]);
-    secrets.set(new URL(databaseUrl).password, 'the password in DATABASE_URL');
+    secrets.set(parseMysqlUrl(databaseUrl).password, 'the password in DATABASE_URL');
     if (mysqlServer.password !== null) secrets.set(mysqlServer.password, 'the password of MySQL');
     if (redis.password !== null) secrets.set(redis.password, 'the password of Redis');
     for (const { apiKey, apiSecret } of customers)
