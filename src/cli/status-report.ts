@@ -140,7 +140,7 @@ async function readWork(database: DataSource, redis: ServerState): Promise<Datab
       processes: null,
       work: null,
     };
-  const mysql = await createWriteCheck(database)(WRITE_PATIENCE);
+  const own = await createWriteCheck(database)(WRITE_PATIENCE);
   const behind = await readWebhooksBehind(database);
   const work = {
     totals: await readTotals(database),
@@ -153,6 +153,7 @@ async function readWork(database: DataSource, redis: ServerState): Promise<Datab
     deletions: await readDeletions(database),
   };
   const seen = await readSettledProcesses(database);
+  const mysql = own === 'ok' ? findRefusal(seen) : own;
   return {
     mysql,
     migrations: 'ok',
@@ -163,6 +164,10 @@ async function readWork(database: DataSource, redis: ServerState): Promise<Datab
     work,
   };
 }
+
+/** What this write found a place for, the writes of a process that runs may have found no room for. */
+const findRefusal = (seen: readonly ProcessSeen[]): ServerState =>
+  seen.find((it) => it.running && it.mysqlProblem?.startsWith('refuses writes'))?.mysqlProblem ?? 'ok';
 
 const countByRole = (seen: readonly ProcessSeen[]) =>
   Object.fromEntries(ROLES.map((role) => [role, countRunning(seen, role)])) as Processes;

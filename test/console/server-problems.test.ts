@@ -134,8 +134,11 @@ async function expectProblem(server: 'mysql' | 'redis', problem: string) {
   });
   expect(page.status).toBe(200);
   expect(page.text).not.toMatch(/No [a-z]+ (process )?is running/);
-  const status = await readStatus();
-  expect(status[server]).toBe(problem);
+  // A heartbeat tells `status` what the processes see.
+  const status = await until(`status says that ${name} ${problem}`, async () => {
+    const it = await readStatus();
+    return it[server] === problem && it;
+  });
   expect(status.problems).toEqual([`${name} ${problem}.`]);
   expect(logged.join('')).toContain(`"msg":"${name} ${problem}."`);
 }
