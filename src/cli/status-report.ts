@@ -165,7 +165,7 @@ async function readWork(database: DataSource, redis: ServerState): Promise<Datab
   };
 }
 
-/** What this write found a place for, the writes of a process that runs may have found no room for. */
+/** A small write succeeds on a full disk. The larger writes of a running process may have been refused. */
 const findRefusal = (seen: readonly ProcessSeen[]): ServerState =>
   seen.find((it) => it.running && it.mysqlProblem?.startsWith('refuses writes'))?.mysqlProblem ?? 'ok';
 

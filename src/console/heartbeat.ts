@@ -220,8 +220,8 @@ export const countRunning = (processes: readonly ProcessSeen[], role: string): n
   processes.filter(({ running, roles }) => running && roles.includes(role)).length;
 
 /**
- * Whether a process without a heartbeat does not run. For a while after an outage of MySQL, nobody knows: the others may be about to
- * write theirs.
+ * Whether a missing heartbeat means that the process does not run. After an outage of MySQL, a process that runs may not have written its
+ * heartbeat yet.
  */
 export function areHeartbeatsSettled(processes: readonly ProcessSeen[]): boolean {
   const running = processes.filter((it) => it.running);

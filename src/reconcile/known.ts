@@ -97,13 +97,9 @@ function begin(
     isFinal(laid) &&
     !books.isNumbered(laid) &&
     (areLinked(laid, same) || (isReachable(same) && [...near].some((it) => it !== same && isFinal(it))));
-  const isOfFile = same !== null && ofFile.includes(same) && isFollowing;
-  if (isOfFile && same !== null)
-    relations.set(same, {
-      ...relate(laid, same, circumstances),
-      kind: 'apart',
-      isAssumed: false,
-    });
+  const isOfFile = isFollowing && ofFile.includes(same);
+  if (isOfFile)
+    relations.set(same, { ...relate(laid, same, circumstances), kind: 'apart', isAssumed: false });
   return {
     books,
     laid,

@@ -48,8 +48,9 @@ interface Day {
 
 export function createChunkIdentifier(importId: string): IdentifyEntries {
   const days = new Map<string, Day>();
-  /** The bank's ids of movements up to three days before or after these days, with their accounts. */
+  /** The bank's ids of movements up to three days before or after the days in `idsRead`, with their accounts. */
   const idsNear = new Set<string>();
+  const idsRead = new Set<Day>();
 
   /** @throws {KnownDaysError} when two statements of the file may have entries in common. */
   function openDay({ movement, statement }: StatementEntry): string {
@@ -65,29 +66,29 @@ export function createChunkIdentifier(importId: string): IdentifyEntries {
     return key;
   }
 
-  async function readIdsNear(sql: Sql, unread: readonly Day[]): Promise<void> {
+  async function readIdsNear(sql: Sql, asked: readonly Day[]): Promise<void> {
+    const unread = asked.filter((day) => !idsRead.has(day));
     const around = new Map<string, [accountId: string, date: string]>();
     for (const { accountId, date } of unread)
       for (let offset = -MARGIN; offset <= MARGIN; offset += 1) {
         const day = moveDay(date, offset);
         if (!days.has(`${accountId} ${day}`)) around.set(`${accountId} ${day}`, [accountId, day]);
       }
-    if (around.size === 0) return;
-    const rows = await sql.query<{ account_id: string; unique_id: string }[]>(IDS, [
-      [...around.values()],
-      importId,
-    ]);
+    const rows =
+      around.size === 0
+        ? []
+        : await sql.query<{ account_id: string; unique_id: string }[]>(IDS, [[...around.values()], importId]);
     for (const { account_id, unique_id } of rows) {
       const { reference } = parseStatementId(unique_id);
       if (isId(reference)) idsNear.add(`${account_id} ${reference}`);
     }
+    for (const day of unread) idsRead.add(day);
   }
 
   async function look(sql: Sql, newest: bigint, asked: readonly Day[]): Promise<void> {
     const unread = asked.filter(({ readThrough }) => readThrough === 0n);
     const added = asked.filter(({ readThrough }) => readThrough !== 0n && readThrough < newest);
     if (unread.length > 0) {
-      await readIdsNear(sql, unread);
       const days = unread.map(({ accountId, date }) => [accountId, date]);
       await refuse(sql, KNOWN, [days, importId], 'movements of these days are stored');
       for (const [accountId, { from, to }] of rangesOf(unread))
@@ -114,11 +115,10 @@ export function createChunkIdentifier(importId: string): IdentifyEntries {
       if (!isSameDay) keys.add(openDay(entry));
       lastEntry = entry;
     }
-    await look(
-      sql,
-      BigInt(newest),
-      [...keys].map((key) => days.get(key) as Day),
-    );
+    const asked = [...keys].map((key) => days.get(key) as Day);
+    await look(sql, BigInt(newest), asked);
+    // Entries without ids cannot have the id of another day.
+    if (entries.some(({ reference }) => isId(shortenReference(reference)))) await readIdsNear(sql, asked);
     const hasMoved = ({ movement, reference }: StatementEntry) =>
       idsNear.has(`${movement.account_id} ${shortenReference(reference)}`);
     if (idsNear.size > 0 && entries.some(hasMoved))
