@@ -24,7 +24,7 @@ export interface Health {
 const SECOND = 1_000;
 
 /** Milliseconds that a server has for its answers. */
-const PATIENCE = 2 * SECOND;
+export const PATIENCE = 2 * SECOND;
 
 /** MySQL decides when something is due, and the process signs and logs with its own clock. Milliseconds. */
 const CLOCK_TOLERANCE = 5 * SECOND;
@@ -104,6 +104,7 @@ async function lookAtMysql(database: DataSource, checkWrite: () => Promise<Serve
   };
   const state = await within(
     look().catch((error: unknown) => stateOf(mysqlProblem(error))),
+    PATIENCE,
     () => 'does not answer',
   );
   return { state, roundTrip, clockAhead };
@@ -147,7 +148,7 @@ export async function lookAtRedis(queues: Pick<Queues, 'checkWrite'>) {
     () => 'ok',
     (error: unknown) => stateOf(redisProblem(error)),
   );
-  const state = await within(look, () => 'does not answer');
+  const state = await within(look, PATIENCE, () => 'does not answer');
   return { state, roundTrip: state === 'ok' ? performance.now() - started : null };
 }
 
@@ -155,14 +156,14 @@ export async function lookAtRedis(queues: Pick<Queues, 'checkWrite'>) {
 export const stateOf = (problem: string | null): ServerState =>
   problem === null || problem === 'cannot be reached' ? 'not available' : problem;
 
-/** The state, or `late()` if it takes longer than 2 s. */
-export async function within(state: Promise<ServerState>, late: () => ServerState): Promise<ServerState> {
+/** The value, or `late()` if it does not come within so many milliseconds. */
+export async function within<T>(value: Promise<T>, milliseconds: number, late: () => T): Promise<T> {
   let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<ServerState>((resolve) => {
-    timer = setTimeout(() => resolve(late()), PATIENCE);
+  const timeout = new Promise<T>((resolve) => {
+    timer = setTimeout(() => resolve(late()), milliseconds);
   });
   try {
-    return await Promise.race([state, timeout]);
+    return await Promise.race([value, timeout]);
   } finally {
     clearTimeout(timer);
   }

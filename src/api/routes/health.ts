@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
-import { keepAnswer, within } from '../../platform/health.ts';
+import { keepAnswer, PATIENCE, within } from '../../platform/health.ts';
 import type { Runtime } from '../../platform/runtime.ts';
 import { VERSION } from '../../platform/version.ts';
 import { createRoute } from '../route.ts';
@@ -35,7 +35,7 @@ export const getReadinessRoute = ({ database, health }: Runtime) => {
   const look = keepAnswer(KEPT_FOR, async () => {
     const [{ mysql, redis }, migrations] = await Promise.all([
       health(),
-      within(lookAtSchema(database), () => 'does not answer'),
+      within(lookAtSchema(database), PATIENCE, () => 'does not answer'),
     ]);
     return { mysql, redis, migrations };
   });

@@ -2,6 +2,7 @@ import { Gauge, type Registry } from 'prom-client';
 import { circuitOpenUntil } from '../../deliveries/moments.ts';
 import { readWaitingWebhooks } from '../../deliveries/reconcile.ts';
 import type { Sql } from '../../platform/database/transaction.ts';
+import { within } from '../../platform/health.ts';
 import type { RedisClient } from '../../platform/queues/connection.ts';
 import type { Queues } from '../../platform/queues/queues.ts';
 import { ROLES, type RoleName } from '../../platform/roles.ts';
@@ -101,17 +102,12 @@ export function createInstallationGauges(registry: Registry, runtime: Runtime): 
 }
 
 /** @returns null when the value fails, or does not come in time. */
-async function withPatience<T>(value: Promise<T>): Promise<T | null> {
-  let timer: NodeJS.Timeout | undefined;
-  const timeout = new Promise<null>((resolve) => {
-    timer = setTimeout(() => resolve(null), PATIENCE);
-  });
-  try {
-    return await Promise.race([value.catch(() => null), timeout]);
-  } finally {
-    clearTimeout(timer);
-  }
-}
+const withPatience = <T>(value: Promise<T>): Promise<T | null> =>
+  within<T | null>(
+    value.catch(() => null),
+    PATIENCE,
+    () => null,
+  );
 
 function setAll(gauge: Labelled, label: string, values: Record<string, number> | undefined): void {
   gauge.reset();
