@@ -189,7 +189,8 @@ interface Row {
   mysql_problem: string | null;
   redis_problem: string | null;
   clock_ahead_ms: string | null;
-  steady: number;
+  /** MySQL gives it as a string, MariaDB as a number. */
+  steady: number | string;
   seen_ago: string;
 }
 
@@ -208,7 +209,7 @@ export async function readProcesses(sql: Sql): Promise<ProcessSeen[]> {
     startedAt: row.started_at,
     seenSecondsAgo: Number(row.seen_ago),
     running: Number(row.seen_ago) < RUNNING_SECONDS,
-    steady: row.steady === 1,
+    steady: Number(row.steady) === 1,
     mysqlProblem: row.mysql_problem,
     redisProblem: row.redis_problem,
     clockAhead: row.clock_ahead_ms === null ? null : Number(row.clock_ahead_ms),
