@@ -175,6 +175,7 @@ function createChunkBuilder({
     const statement = withoutStatement.get(account_id) ?? {
       kind: 'none',
       format: 'json',
+      file: null,
       opening: null,
       closing: null,
     };

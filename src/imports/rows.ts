@@ -36,6 +36,8 @@ export interface EntryStatement {
   /** `none`: rows that came without a statement. */
   kind: 'final' | 'interim' | 'none';
   format: string;
+  /** The name of its file within a zip; null: it did not come in a zip. */
+  file: string | null;
   opening: MinorUnits | null;
   closing: MinorUnits | null;
 }

@@ -55,7 +55,7 @@ export function createRowReader(
     for (const event of events) {
       switch (event.type) {
         case 'statement': {
-          statement = await openStatement(event, findAccount, format);
+          statement = await openStatement(event, findAccount, { format, file });
           const { line, account: reference } = event;
           rows.push({ line, begun: { format, file, reference, account: statement.account } });
           if ('warning' in statement.account) rows.push({ line, warning: statement.account.warning });
@@ -89,7 +89,7 @@ export function createRowReader(
 async function openStatement(
   { line, account, kind, opening, identity }: Extract<StatementEvent, { type: 'statement' }>,
   findAccount: FindAccount,
-  format: string,
+  origin: Pick<BegunStatement, 'format' | 'file'>,
 ): Promise<OpenStatement> {
   const found = await findAccount(account);
   const balance = opening?.amount ?? null;
@@ -97,7 +97,7 @@ async function openStatement(
     line,
     account: found,
     identity,
-    shared: { kind, format, opening: balance, closing: null },
+    shared: { kind, ...origin, opening: balance, closing: null },
     openingDate: opening?.date ?? null,
     running: createRunningBalances(),
     from: null,

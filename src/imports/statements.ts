@@ -76,7 +76,7 @@ export function fingerprintOf(it: EndedStatement): Buffer {
   const { kind, from, to, opening, closing, difference, entries } = it;
   const balances = [opening, closing, difference === 0n ? null : difference].map(money);
   const sums = [it.credits, it.debits].map(money);
-  const content = [kind, ...namesOf(it), from, to, ...balances, ...sums, entries];
+  const content = [kind, it.statement.format, ...namesOf(it), from, to, ...balances, ...sums, entries];
   return createHash('sha256').update(JSON.stringify(content)).digest().subarray(0, 16);
 }
 

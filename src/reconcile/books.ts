@@ -1,6 +1,6 @@
-import { addToChain, areEqual, areLinked, type Chain, createReachable } from './relation.ts';
+import { addToChain, areLinked, type Chain, createReachable, findRows } from './relation.ts';
 import type { StatementRow, Stored, StoredMovement } from './statement.ts';
-import { balanceBefore, hasWalk, isFinal, type Laid, layOut, rowAt } from './walk.ts';
+import { append, balanceBefore, hasWalk, isFinal, type Laid, layOut, rowAt } from './walk.ts';
 
 /** The movements of an account and the statements that have brought them. The statements of the file are added one by one. */
 export interface Books {
@@ -18,8 +18,8 @@ export interface Books {
    * most three days away. If there are none, the last of the same days, which may have its rows with other balances.
    */
   related(laid: Laid): ReadonlySet<Laid>;
-  /** The stored statement with the same header and the same rows. */
-  sameAs(laid: Laid): Laid | null;
+  /** The statement with the same header and the same rows, and the movement of each row. */
+  sameAs(laid: Laid): { laid: Laid; movements: readonly number[] } | null;
   /** The final statements with a row of a day. */
   finalsOf(day: string): readonly Laid[];
   /** Whether final statements with the same last day connect a statement with another one, in either direction. */
@@ -136,8 +136,13 @@ export function openBooks(stored: Stored): Books {
       const others = [...laid.days.keys()].flatMap((day) => (byDay.get(day) ?? []).slice(-MOST));
       return new Set([...found, ...others]);
     },
-    sameAs: (laid) =>
-      byFingerprint.get(laid.fingerprint ?? '')?.find((other) => areEqual(laid, other)) ?? null,
+    sameAs(laid) {
+      for (const other of byFingerprint.get(laid.fingerprint ?? '') ?? []) {
+        const movements = findRows(laid, other);
+        if (movements !== null) return { laid: other, movements };
+      }
+      return null;
+    },
     finalsOf: (day) => (byDay.get(day) ?? []).filter(isFinal),
     reachable: (laid) => createReachable(laid, chains.get(laid.last)),
     isNumbered: (laid) => laid.statement.number !== null && (byNumber.get(numberOf(laid))?.size ?? 0) < 2,
@@ -174,10 +179,4 @@ export function openBooks(stored: Stored): Books {
     for (const { laid } of others) if (first !== undefined) join(laid, first.laid);
   }
   return books;
-}
-
-export function append<K, T>(lists: Map<K, T[]>, key: K, item: T): void {
-  const list = lists.get(key);
-  if (list === undefined) lists.set(key, [item]);
-  else list.push(item);
 }

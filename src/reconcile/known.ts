@@ -1,7 +1,7 @@
 import { type Books, groupOf, openBooks } from './books.ts';
 import { compare, compareWholeDay, type Place } from './compare.ts';
 import { matchLeft } from './match.ts';
-import { areLinked, areNumbersOfDownloads, type Relation, relate } from './relation.ts';
+import { areLinked, areNumbersOfDownloads, mayOverlapInFile, type Relation, relate } from './relation.ts';
 import type { Decision, KnownReason, ReceivedStatement, StatementRow, Stored } from './statement.ts';
 import { balanceBefore, isFinal, isId, type Laid, layOut, rowAt } from './walk.ts';
 
@@ -38,18 +38,30 @@ export function findKnown(
   const areNumbersUsed = useNumbers && !areNumbersOfDownloads(books.statements);
   const shifts: Known['shifts'] = [];
   const moved: Known['moved'] = [];
-  const ofFile: Laid[] = [];
+  const all = received.map((it) => layOut(it, it.fingerprint));
+  const files = new Map<string | null, OfFile>();
+  for (const [index, laid] of all.entries()) {
+    const file = received[index]?.file ?? null;
+    const ofFile: OfFile = files.get(file) ?? new Map();
+    files.set(file, ofFile);
+    const same = books.sameAs(laid)?.laid;
+    if (same !== undefined) ofFile.set(same, laid);
+  }
+  let last: Laid | null = null;
   const decisions = received.map((statement, index) => {
-    const deciding = begin(books, statement, { ofFile, useNumbers: areNumbersUsed });
+    const laid = all[index] as Laid;
+    const ofFile = files.get(statement.file ?? null) as OfFile;
+    const deciding = begin(books, laid, { ofFile, last, useNumbers: areNumbersUsed });
     takeOwn(deciding, statement.stored);
-    takeSame(deciding);
+    takeSame(deciding, mayAssume);
     takeCommon(deciding, ({ isAssumed, comparison }) => !isAssumed && !comparison.isByAmount);
     takeDays(deciding, mayAssume);
     takeCommon(deciding, ({ isAssumed }) => mayAssume || !isAssumed);
     takeLeft(deciding, mayAssume);
     addNew(deciding);
-    books.add(deciding.laid);
-    ofFile.push(deciding.laid);
+    books.add(laid);
+    ofFile.set(laid, laid);
+    last = laid;
     for (const [position, from] of deciding.moved) moved.push({ statement: index, position, from });
     if (deciding.shift !== 0n) shifts.push({ statement: index, shift: deciding.shift });
     return deciding.decisions as Decision[];
@@ -57,15 +69,23 @@ export function findKnown(
   return { decisions, shifts, moved };
 }
 
+/**
+ * The statements of a file as they lie in the books: those that are stored already, and those whose rows are decided. Each with the same
+ * statement as the file has it, because texts of known rows are not stored.
+ */
+type OfFile = Map<Laid, Laid>;
+
 /** A statement of the file while its rows are decided. */
 interface Deciding {
   books: Books;
   laid: Laid;
-  /** The same statement, if it is stored. */
+  /** The same statement, if it is stored, and the movement of each row in it. */
   same: Laid | null;
+  sameMovements: readonly number[];
   /** The same statement may also be another one that follows it. */
   isSameDoubtful: boolean;
-  relations: ReadonlyMap<Laid, Relation>;
+  ofFile: ReadonlyMap<Laid, Laid>;
+  relations: Map<Laid, Relation>;
   decisions: (Decision | undefined)[];
   /** Movements that rows of this statement have already. */
   taken: Set<number>;
@@ -76,19 +96,23 @@ interface Deciding {
 
 function begin(
   books: Books,
-  statement: ReceivedStatement,
-  { ofFile, useNumbers }: { ofFile: readonly Laid[]; useNumbers: boolean },
+  laid: Laid,
+  { ofFile, last, useNumbers }: { ofFile: ReadonlyMap<Laid, Laid>; last: Laid | null; useNumbers: boolean },
 ): Deciding {
-  const laid = layOut(statement, statement.fingerprint);
   const near = books.related(laid);
   const isReachable = books.reachable(laid);
-  const same = books.sameAs(laid);
-  const circumstances = { useNumbers, isReachable, hasNeighbour: hasNeighbour(laid, near) };
+  const repeated = books.sameAs(laid);
+  const same = repeated?.laid ?? null;
+  const others = [...near].filter((it) => it !== same);
+  const circumstances = { useNumbers, isReachable, hasNeighbour: hasNeighbour(laid, others) };
   const relations = new Map<Laid, Relation>();
-  for (const other of near) {
-    if (other === same) continue;
+  for (const other of others) {
     const relation = relate(laid, other, circumstances);
-    relations.set(other, followsInFile(laid, other, ofFile) ? { ...relation, kind: 'apart' } : relation);
+    const inFile = ofFile.get(other);
+    const isApart =
+      inFile !== undefined &&
+      ((inFile === other && followsInFile(laid, other, last)) || !mayOverlapInFile(laid, inFile));
+    relations.set(other, isApart ? { ...relation, kind: 'apart' } : relation);
   }
   // The same rows may have been booked again: another statement leads from the same one to this one, or the balance comes back to its
   // beginning, and no number says which of them it is.
@@ -96,17 +120,19 @@ function begin(
     same !== null &&
     isFinal(laid) &&
     !books.isNumbered(laid) &&
-    (areLinked(laid, same) || (isReachable(same) && [...near].some((it) => it !== same && isFinal(it))));
-  const isOfFile = isFollowing && ofFile.includes(same);
+    (areLinked(laid, same) || (isReachable(same) && others.some(isFinal)));
+  const isOfFile = isFollowing && ofFile.get(same) === same;
   if (isOfFile)
     relations.set(same, { ...relate(laid, same, circumstances), kind: 'apart', isAssumed: false });
   return {
     books,
     laid,
     same: isOfFile ? null : same,
+    sameMovements: (!isOfFile && repeated?.movements) || [],
     isSameDoubtful: isFollowing,
+    ofFile,
     relations,
-    decisions: statement.rows.map(() => undefined),
+    decisions: laid.statement.rows.map(() => undefined),
     taken: new Set(),
     shift: 0n,
     moved: new Map(),
@@ -118,9 +144,9 @@ const rowsOfDays = (laid: Laid, other: Laid): number =>
   [...laid.days].reduce((sum, [day, rows]) => (other.days.has(day) ? sum + rows.length : sum), 0);
 
 /** Whether a final statement of the same day ends where this one begins, or begins where it ends, and is no part of it. */
-const hasNeighbour = (laid: Laid, near: Iterable<Laid>): boolean =>
+const hasNeighbour = (laid: Laid, near: readonly Laid[]): boolean =>
   isFinal(laid) &&
-  [...near].some(
+  near.some(
     (it) =>
       isFinal(it) &&
       it.last === laid.last &&
@@ -130,17 +156,8 @@ const hasNeighbour = (laid: Laid, near: Iterable<Laid>): boolean =>
   );
 
 /** Whether a statement comes after another one of its file, and begins where the one before it ends. */
-const followsInFile = (laid: Laid, other: Laid, ofFile: readonly Laid[]): boolean => {
-  const last = ofFile.at(-1);
-  return (
-    last !== undefined &&
-    ofFile.includes(other) &&
-    isFinal(laid) &&
-    isFinal(other) &&
-    last.closing === laid.opening &&
-    areLinked(last, laid)
-  );
-};
+const followsInFile = (laid: Laid, other: Laid, last: Laid | null): boolean =>
+  last !== null && isFinal(laid) && isFinal(other) && last.closing === laid.opening && areLinked(last, laid);
 
 function take(
   { laid, taken, decisions }: Deciding,
@@ -156,13 +173,25 @@ function take(
 const isFree = ({ laid, taken }: Deciding, position: number, movement: number): boolean =>
   laid.movements[position] === -1 && !taken.has(movement);
 
+/** Statements without balances are no neighbours, but tell each other apart within a file. */
+function relationTo({ laid, same, ofFile, relations }: Deciding, other: Laid): Relation | undefined {
+  const known = relations.get(other);
+  const inFile = ofFile.get(other);
+  if (known !== undefined || inFile === undefined || other === same) return known;
+  const kind = mayOverlapInFile(laid, inFile) ? 'unknown' : 'apart';
+  const relation: Relation = { kind, isAssumed: false, comparison: compare(laid, other) };
+  relations.set(other, relation);
+  return relation;
+}
+
 /**
  * Whether a movement belongs to a statement that is apart from this one. If a final statement has brought the movement, only final
  * statements count, those of the same format first: files and reports may have taken an equal movement for it.
  */
-function isApart({ books, laid, relations }: Deciding, movement: number): boolean {
+function isApart(deciding: Deciding, movement: number): boolean {
+  const { books, laid } = deciding;
   const seen = books.movements[movement]?.seen ?? [];
-  const isOf = (it: { laid: Laid }) => relations.get(it.laid)?.kind === 'apart';
+  const isOf = (it: { laid: Laid }) => relationTo(deciding, it.laid)?.kind === 'apart';
   const finals = seen.filter((it) => isFinal(it.laid));
   const ofFormat = finals.filter((it) => it.laid.statement.format === laid.statement.format);
   if (ofFormat.length > 0) return ofFormat.some(isOf);
@@ -178,11 +207,14 @@ function takeOwn(deciding: Deciding, own: ReadonlyMap<number, number> = new Map(
   }
 }
 
-function takeSame(deciding: Deciding): void {
-  const { same, isSameDoubtful } = deciding;
-  for (const [position, movement] of same?.movements.entries() ?? [])
-    if (isFree(deciding, position, movement) && !isApart(deciding, movement))
-      take(deciding, position, movement, isSameDoubtful ? 'assumed' : 'same');
+function takeSame(deciding: Deciding, mayAssume: boolean): void {
+  for (const [position, movement] of deciding.sameMovements.entries()) {
+    if (!isFree(deciding, position, movement) || isApart(deciding, movement)) continue;
+    const { balance, reference } = rowAt(deciding.laid, position);
+    // Without balances and ids, the same rows may have been booked again.
+    const isCertain = !deciding.isSameDoubtful && (balance !== null || isId(reference));
+    if (isCertain || mayAssume) take(deciding, position, movement, isCertain ? 'same' : 'assumed');
+  }
 }
 
 /** Takes the bookings of whole days that the statements of another format have listed, in however many parts and in whatever order. */
@@ -268,7 +300,7 @@ function takeLeft(deciding: Deciding, mayAssume: boolean): void {
 }
 
 function addNew(deciding: Deciding): void {
-  const { books, laid, decisions, relations, taken, same } = deciding;
+  const { books, laid, decisions, relations, taken, sameMovements } = deciding;
   const left = leftOf(deciding);
   const isApartAssumed = [...relations.values()].some(({ kind, isAssumed }) => kind === 'apart' && isAssumed);
   const contradicting = new Set(
@@ -315,7 +347,7 @@ function addNew(deciding: Deciding): void {
     const movement = books.addMovement(row);
     laid.movements[position] = movement;
     taken.add(movement);
-    const replaces = same?.movements[position];
+    const replaces = sameMovements[position];
     decisions[position] = {
       outcome: 'new',
       movement,

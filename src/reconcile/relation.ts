@@ -1,6 +1,6 @@
 import { type Comparison, compare, haveOtherReferences } from './compare.ts';
-import type { Statement } from './statement.ts';
-import { hasWalk, isFinal, isWindow, type Laid, rowAt } from './walk.ts';
+import type { Statement, StatementRow } from './statement.ts';
+import { append, hasWalk, isFinal, isWindow, type Laid, rowAt } from './walk.ts';
 
 /** How two statements of an account relate. */
 
@@ -116,19 +116,29 @@ export function areNumbersOfDownloads(statements: Iterable<Laid>): boolean {
   return false;
 }
 
-/** Whether two statements have the same rows. False if a row has no balance, because the bank may have booked the same amounts twice. */
-export const areEqual = (one: Laid, other: Laid): boolean =>
-  one.statement.rows.length === other.statement.rows.length &&
-  one.statement.rows.every((row, position) => {
-    const before = rowAt(other, position);
-    return (
-      row.day === before.day &&
-      row.amount === before.amount &&
-      row.balance !== null &&
-      row.balance === before.balance &&
-      row.reference === before.reference
-    );
-  });
+const contentOf = ({ day, amount, balance, reference }: StatementRow) =>
+  `${day} ${amount} ${balance} ${reference}`;
+
+/**
+ * Finds each row of a statement among the rows of another one. Statements with the same header are stored as one, so that the other may have
+ * more rows. Texts are not compared, because those of known rows are not stored.
+ * @returns the movement of each row. null: the other has not all of them.
+ */
+export function findRows({ statement }: Laid, other: Laid, keyOf = contentOf): number[] | null {
+  const free = new Map<string, number[]>();
+  for (const [position, movement] of other.movements.entries())
+    append(free, keyOf(rowAt(other, position)), movement);
+  for (const list of free.values()) list.reverse();
+  const found = statement.rows.flatMap((row) => free.get(keyOf(row))?.pop() ?? []);
+  return found.length === statement.rows.length ? found : null;
+}
+
+/** Whether two final statements of one file may have a booking in common: only if one has all rows of the other, texts included. */
+export function mayOverlapInFile(one: Laid, other: Laid): boolean {
+  if (one.statement.kind !== 'final' || other.statement.kind !== 'final' || isWindow(one)) return true;
+  const keyOf = (row: StatementRow) => `${contentOf(row)} ${row.text}`;
+  return findRows(one, other, keyOf) !== null || findRows(other, one, keyOf) !== null;
+}
 
 /** The balances from which, and to which, the final statements with one last day lead. */
 export interface Chain {

@@ -51,6 +51,8 @@ export interface StoredStatement extends Statement {
 
 /** A statement of the file. */
 export interface ReceivedStatement extends Statement {
+  /** The name of its file, if the statements come from several. */
+  file?: string | null;
   fingerprint: string | null;
   /** Rows that this import has stored before it was interrupted: the index of their movement by their position. */
   stored?: ReadonlyMap<number, number>;

@@ -140,3 +140,10 @@ function findDirection(rows: readonly StatementRow[], opening: bigint | null): D
   const isKnown = opening !== null || rows[0]?.balance == null;
   return direction === 'unknown' && isKnown ? 'ascending' : direction;
 }
+
+/** Adds an item to the list of a key. */
+export function append<K, T>(lists: Map<K, T[]>, key: K, item: T): void {
+  const list = lists.get(key);
+  if (list === undefined) lists.set(key, [item]);
+  else list.push(item);
+}

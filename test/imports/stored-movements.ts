@@ -35,7 +35,7 @@ export function entriesOf(date: string, texts: readonly string[]): StatementEntr
         name: null,
       },
       reference,
-      statement: { kind: 'final' as const, format: 'mt940', opening: null, closing: null },
+      statement: { kind: 'final' as const, format: 'mt940', file: null, opening: null, closing: null },
       details: { currency: null },
       index,
       ordinal,

@@ -38,6 +38,8 @@ export type Given = Partial<Omit<Statement, 'rows' | 'opening' | 'closing'>> & {
   opening?: number;
   /** Balances stand beside the rows, and nowhere else. */
   isPrinted?: boolean;
+  /** The name of its file within a zip. */
+  file?: string;
 };
 
 export function statementOf({ rows: text, opening, isPrinted = false, ...rest }: Given): ReceivedStatement {

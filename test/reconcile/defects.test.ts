@@ -107,6 +107,25 @@ it('9: new ids of days that both files have are no other bookings', () => {
   expect(second).toBe('assumed assumed assumed new');
 });
 
+it('10: final statements of one file have no booking in common, unless one contains the other', () => {
+  const bai2 = { format: 'bai2' };
+  const groups = [
+    { ...bai2, rows: 'D20 MALL, D90 MALL, D5 PLAZA' },
+    { ...bai2, rows: 'D100 MONTREAL, D20 WOODSTOCK, D5 GALERIES' },
+  ];
+  expect(receive([groups, groups])).toEqual([
+    'new new new new new new',
+    'assumed assumed assumed assumed assumed assumed',
+  ]);
+  // Each member of a zip is a file.
+  const members = groups.map((it, index) => ({ ...it, file: `${index}.bai` }));
+  expect(receive([members])).toEqual(['new new new new assumed assumed']);
+  const day = { opening: 1000, rows: '02:D10, 02:D15' };
+  const month = { opening: 1000, rows: '02:D10, 02:D15, 03:C7' };
+  expect(receive([[day, month]])).toEqual(['new new same same new']);
+  expect(receive([[month, day]])).toEqual(['new new new same same']);
+});
+
 it('unidentified=store takes nothing for known that nothing proves', () => {
   const files = [
     { opening: 1000, rows: 'D10, D15' },

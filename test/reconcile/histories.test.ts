@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { expect, test } from 'vitest';
 import { findKnown } from '../../src/reconcile/known.ts';
 import { histories, VARIANTS } from './histories.ts';
-import { judge } from './judge.ts';
+import { findUnstable, judge } from './judge.ts';
 
 /** `HISTORIES=10000 npx vitest run test/reconcile/histories.test.ts` tries more. `rates.ts` prints the rates of each variant. */
 const HISTORIES = Number(process.env.HISTORIES ?? 300);
@@ -24,6 +24,15 @@ test.each(Object.entries(VARIANTS).filter(([name]) => name !== 'moved days'))(
     expect(total.silent / groups).toBeLessThan(MOST_SILENT);
     // Most must be certain, or the histories would prove nothing.
     expect(total.assumed / groups).toBeLessThan(0.2);
+  },
+  HISTORIES * 1_000,
+);
+
+test.each(Object.entries(VARIANTS))(
+  'in histories of a bank (%s), a file that is sent again stores nothing',
+  (_, variant) => {
+    for (const history of fc.sample(histories(variant, 12), { numRuns: HISTORIES, seed: SEED }))
+      expect(findUnstable(history, findKnown)).toBeNull();
   },
   HISTORIES * 1_000,
 );

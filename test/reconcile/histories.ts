@@ -299,10 +299,31 @@ function csvOf(rows: readonly BankRow[], opening: bigint, isReversed: boolean): 
 }
 
 /** As the importer makes it: of the header and the sums, and of no row. */
-function fingerprintOf({ kind, number, sequence, from, to, opening, closing, rows }: Statement): string {
+function fingerprintOf({
+  kind,
+  format,
+  number,
+  sequence,
+  from,
+  to,
+  opening,
+  closing,
+  rows,
+}: Statement): string {
   const sum = (isWanted: (amount: bigint) => boolean) =>
     rows.reduce((total, { amount }) => (isWanted(amount) ? total + amount : total), 0n);
   const sums = [sum((it) => it > 0n), sum((it) => it < 0n)].map(String);
-  const content = [kind, number, sequence, from, to, String(opening), String(closing), ...sums, rows.length];
+  const content = [
+    kind,
+    format,
+    number,
+    sequence,
+    from,
+    to,
+    String(opening),
+    String(closing),
+    ...sums,
+    rows.length,
+  ];
   return createHash('sha256').update(JSON.stringify(content)).digest('hex');
 }

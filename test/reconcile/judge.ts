@@ -76,6 +76,16 @@ export function judge(
   };
 }
 
+/** Sends each file twice. @returns the first file whose second copy has stored something; null: none has. */
+export function findUnstable({ files }: BankHistory, decide: typeof findKnown): number | null {
+  const books = createStoredBooks(decide);
+  for (const [index, file] of files.entries()) {
+    books.receive(file);
+    if (books.receive(file).some((it) => it.some(({ outcome }) => outcome === 'new'))) return index;
+  }
+  return null;
+}
+
 const isShown = (it: Decision): boolean => (it.outcome === 'new' ? it.isAssumed : it.reason === 'assumed');
 
 function countBy(keys: readonly string[]): Map<string, number> {

@@ -67,11 +67,12 @@ export function createFileEntries(): FileEntries {
   };
 }
 
-const open = ({ line, movement, statement: { kind, format, opening } }: StatementEntry) => ({
+const open = ({ line, movement, statement: { kind, format, file, opening } }: StatementEntry) => ({
   accountId: movement.account_id,
   line,
   kind,
   format,
+  file,
   number: null as string | null,
   sequence: null as string | null,
   from: null as string | null,

@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Sql } from '../../platform/database/transaction.ts';
 import { inParts } from '../../platform/in-parts.ts';
-import { append } from '../../reconcile/books.ts';
 import type { Stored, StoredMovement, StoredStatement } from '../../reconcile/statement.ts';
+import { append } from '../../reconcile/walk.ts';
 import { parseHundredths } from '../../statements/values.ts';
 import type { Movement } from '../movement.ts';
 import type { StatementRow as StoredHeader } from '../statements.ts';

@@ -435,6 +435,39 @@ test('days whose entries have new ids are recognised', async () => {
   expect(await movements()).toEqual(['D15', 'D15', 'D4', 'D8']);
 });
 
+test('10: two groups of a BAI2 file about one account and day are all stored, and the file again stores nothing', async () => {
+  const group = (rows: readonly [code: number, cents: number, text: string][]) => {
+    const total = rows.reduce((sum, [, cents]) => sum + cents, 0);
+    const lines = rows.map(([code, cents, text]) => `16,${code},${cents},V,260301,,,,${text}/`);
+    return [`03,${IBAN},TRY,040,+000,,,045,+000,,/`, ...lines, `49,+${total},${lines.length + 2}/`];
+  };
+  const groups = [
+    group([
+      [409, 2_000, 'CAPILANO MALL'],
+      [409, 90_000, 'PENHORA MALL'],
+      [108, 203_500, 'TFR 1020 0345678'],
+      [409, 500, 'RTD CHQ SERVICE CHRG'],
+    ]),
+    group([
+      [108, 11_500, 'TFR 1020 0345678'],
+      [409, 2_000, 'WOODSTOCK NB'],
+      [409, 500, 'GALERIES RICHELIEU'],
+    ]),
+  ];
+  const file = [
+    '01,0004,12345,260301,0829,001,80,1,2/',
+    '02,12345,0004,1,260301,,TRY,/',
+    ...groups.flat(),
+    `98,+309500,2,${groups.flat().length + 2}/`,
+    `99,+309500,1,${groups.flat().length + 4}/`,
+    '',
+  ].join('\n');
+  const { send, movements } = await createClient();
+  expect(await send(file)).toMatchObject({ inserted: 7, rejected: 0 });
+  expect(await send(file)).toMatchObject({ inserted: 0, duplicates: 7 });
+  expect(await movements()).toHaveLength(7);
+});
+
 test('a longer statement of a day with equal balances stores all of its entries', async () => {
   const { send, completeness } = await createClient();
   await send(mt940({ opening: 1000, rows: 'D10' }));
