@@ -3,9 +3,9 @@ import { inTransaction, type Sql, type WriteResult } from '../platform/database/
 import type { ValidationIssue } from '../platform/validation.ts';
 import { reportConflicts } from './conflicts.ts';
 import { type AddedEntry, storeDetails } from './details.ts';
-import type { IdentifyEntries, Identity, StatementEntry } from './identity/entry.ts';
-import { shortenReference } from './identity/statement-id.ts';
 import { lockCustomers } from './import-locks.ts';
+import type { IdentifyEntries, Identity, StatementEntry } from './known/entry.ts';
+import { shortenReference } from './known/statement-id.ts';
 import { readStored } from './known-movements.ts';
 import type { Matcher } from './matching.ts';
 import type { EndedStatement, EntryStatement } from './rows.ts';

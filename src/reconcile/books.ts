@@ -1,6 +1,6 @@
 import { addToChain, areLinked, type Chain, createReachable, findRows } from './relation.ts';
 import type { StatementRow, Stored, StoredMovement } from './statement.ts';
-import { append, balanceBefore, hasWalk, isFinal, type Laid, layOut, rowAt } from './walk.ts';
+import { append, balanceBefore, hasWalk, isFinal, isId, type Laid, layOut, rowAt } from './walk.ts';
 
 /** The movements of an account and the statements that have brought them. The statements of the file are added one by one. */
 export interface Books {
@@ -8,6 +8,11 @@ export interface Books {
   statements: readonly Laid[];
   /** The movements of a day and amount. */
   ofGroup(group: string): readonly number[];
+  /**
+   * The movements that rows on a walk may be matched with, by day and amount: those that a statement has without a place on its walk, and those
+   * with the reference or the balance of a row.
+   */
+  candidatesOf(rows: readonly StatementRow[]): Set<number>;
   /**
    * Rows of statements with the same amount and the same reference or balance, up to three days before or after a day. At most 16 of each
    * day.
@@ -20,8 +25,8 @@ export interface Books {
   related(laid: Laid): ReadonlySet<Laid>;
   /** The statement with the same header and the same rows, and the movement of each row. */
   sameAs(laid: Laid): { laid: Laid; movements: readonly number[] } | null;
-  /** The final statements with a row of a day. */
-  finalsOf(day: string): readonly Laid[];
+  /** The final statements with a row of a day, by format. */
+  finalsOf(day: string): ReadonlyMap<string, readonly Laid[]>;
   /** Whether final statements with the same last day connect a statement with another one, in either direction. */
   reachable(laid: Laid): (other: Laid) => boolean;
   /** Whether a statement has a number that no other statement has. */
@@ -44,6 +49,9 @@ export const groupOf = ({ day, amount }: { day: string; amount: bigint }): strin
 
 /** Most statements with the same balance that are compared. A balance that many statements have says little. */
 const MOST = 16;
+
+/** The same, where the statements also have rows or days in common. */
+const MOST_RELATED = 64;
 
 /** Another format may have a booking under another day. Readers fetch as many days more. */
 export const MARGIN = 3;
@@ -79,6 +87,7 @@ export function openBooks(stored: Stored): Books {
   const statements: Laid[] = [];
   const byGroup = new Map<string, number[]>();
   const byDay = new Map<string, Laid[]>();
+  const finals = new Map<string, Map<string, Laid[]>>();
   const byBalance = new Map<string, Laid[]>();
   const byContent = new Map<string, { movement: number; laid: Laid }[]>();
   const byNumber = new Map<string, Set<string | null>>();
@@ -110,6 +119,11 @@ export function openBooks(stored: Stored): Books {
     append(byOpening, laid.opening, laid);
     append(byClosing, laid.closing, laid);
   };
+  const offWalk = new Map<string, Set<number>>();
+  const addOffWalk = (movement: number) => {
+    const group = groupOf(movements[movement] as BookedMovement);
+    offWalk.set(group, (offWalk.get(group) ?? new Set()).add(movement));
+  };
   const daysAround = new Map<string, readonly string[]>();
   const around = (day: string) => {
     const known =
@@ -122,14 +136,23 @@ export function openBooks(stored: Stored): Books {
     movements,
     statements,
     ofGroup: (group) => byGroup.get(group) ?? [],
+    candidatesOf(rows) {
+      const found = new Set(
+        [...new Set(rows.map(groupOf))].flatMap((group) => [...(offWalk.get(group) ?? [])]),
+      );
+      const ids = rows.filter(({ reference }) => isId(reference)).map((row) => contentKey(row, 'reference'));
+      for (const key of new Set([...ids, ...rows.map((row) => contentKey(row, 'balance'))]))
+        for (const { movement } of byContent.get(key) ?? []) found.add(movement);
+      return found;
+    },
     within: (row, by) =>
-      around(row.day).flatMap((day) => byContent.get(contentKey({ ...row, day }, by)) ?? []),
+      around(row.day).flatMap((day) => (byContent.get(contentKey({ ...row, day }, by)) ?? []).slice(0, MOST)),
     related(laid) {
       const [from, to] = [moveDay(laid.first, -MARGIN), moveDay(laid.last, MARGIN)];
       const isNear = (it: Laid) => it.last >= from && it.first <= to;
       const found = new Set(
         balanceKeys(laid)
-          .flatMap((key) => byBalance.get(key) ?? [])
+          .flatMap((key) => (byBalance.get(key) ?? []).slice(-MOST_RELATED))
           .filter(isNear),
       );
       if ([...found].some((it) => it.fingerprint !== laid.fingerprint)) return found;
@@ -143,7 +166,7 @@ export function openBooks(stored: Stored): Books {
       }
       return null;
     },
-    finalsOf: (day) => (byDay.get(day) ?? []).filter(isFinal),
+    finalsOf: (day) => finals.get(day) ?? new Map(),
     reachable: (laid) => createReachable(laid, chains.get(laid.last)),
     isNumbered: (laid) => laid.statement.number !== null && (byNumber.get(numberOf(laid))?.size ?? 0) < 2,
     addMovement({ day, amount, text }) {
@@ -152,21 +175,28 @@ export function openBooks(stored: Stored): Books {
     },
     add(laid) {
       statements.push(laid);
-      for (const [position, movement] of laid.movements.entries())
+      for (const [position, movement] of laid.movements.entries()) {
         movements[movement]?.seen.push({ laid, position });
+        if (!laid.isOnWalk.has(position)) addOffWalk(movement);
+      }
       for (const day of laid.days.keys()) append(byDay, day, laid);
       for (const [position, movement] of laid.movements.entries())
         for (const by of ['reference', 'balance'] as const) {
           const row = rowAt(laid, position);
-          const known = byContent.get(contentKey(row, by));
-          if (row[by] !== null && (known?.length ?? 0) < MOST)
-            append(byContent, contentKey(row, by), { movement, laid });
+          if (row[by] !== null) append(byContent, contentKey(row, by), { movement, laid });
         }
       for (const key of balanceKeys(laid)) append(byBalance, key, laid);
       if (laid.fingerprint !== null) append(byFingerprint, laid.fingerprint, laid);
       const number = numberOf(laid);
       byNumber.set(number, (byNumber.get(number) ?? new Set()).add(laid.fingerprint));
-      if (isFinal(laid)) addToChain(chains, laid);
+      if (isFinal(laid)) {
+        addToChain(chains, laid);
+        for (const day of laid.days.keys()) {
+          const formats = finals.get(day) ?? new Map<string, Laid[]>();
+          finals.set(day, formats);
+          append(formats, laid.statement.format, laid);
+        }
+      }
       joinLinked(laid);
     },
     join,
@@ -174,7 +204,8 @@ export function openBooks(stored: Stored): Books {
   };
   for (const movement of stored.movements) books.addMovement(movement);
   for (const it of stored.statements) books.add(layOut(it, it.fingerprint, it.movements));
-  for (const { seen } of movements) {
+  for (const [movement, { seen }] of movements.entries()) {
+    if (seen.length === 0) addOffWalk(movement);
     const [first, ...others] = seen.filter(({ laid }) => hasWalk(laid));
     for (const { laid } of others) if (first !== undefined) join(laid, first.laid);
   }

@@ -1,7 +1,8 @@
 import { type Books, groupOf, openBooks } from './books.ts';
 import { compare, compareWholeDay, type Place } from './compare.ts';
+import { createFileStatements, type FileStatements } from './file.ts';
 import { matchLeft } from './match.ts';
-import { areLinked, areNumbersOfDownloads, mayOverlapInFile, type Relation, relate } from './relation.ts';
+import { areLinked, areNumbersOfDownloads, type Relation, relate } from './relation.ts';
 import type { Decision, KnownReason, ReceivedStatement, StatementRow, Stored } from './statement.ts';
 import { balanceBefore, isFinal, isId, type Laid, layOut, rowAt } from './walk.ts';
 
@@ -39,20 +40,22 @@ export function findKnown(
   const shifts: Known['shifts'] = [];
   const moved: Known['moved'] = [];
   const all = received.map((it) => layOut(it, it.fingerprint));
-  const files = new Map<string | null, OfFile>();
+  const files = new Map<string | null, FileStatements>();
+  const fileOf = (index: number) => {
+    const name = received[index]?.file ?? null;
+    const file = files.get(name) ?? createFileStatements();
+    files.set(name, file);
+    return file;
+  };
   for (const [index, laid] of all.entries()) {
-    const file = received[index]?.file ?? null;
-    const ofFile: OfFile = files.get(file) ?? new Map();
-    files.set(file, ofFile);
     const same = books.sameAs(laid)?.laid;
-    if (same !== undefined) ofFile.set(same, laid);
+    if (same !== undefined) fileOf(index).add(same, laid);
   }
   let last: Laid | null = null;
-  const decisions = received.map((statement, index) => {
-    const laid = all[index] as Laid;
-    const ofFile = files.get(statement.file ?? null) as OfFile;
-    const deciding = begin(books, laid, { ofFile, last, useNumbers: areNumbersUsed });
-    takeOwn(deciding, statement.stored);
+  const decisions = all.map((laid, index) => {
+    const file = fileOf(index);
+    const deciding = begin(books, laid, { file, last, useNumbers: areNumbersUsed });
+    takeOwn(deciding, received[index]?.stored);
     takeSame(deciding, mayAssume);
     takeCommon(deciding, ({ isAssumed, comparison }) => !isAssumed && !comparison.isByAmount);
     takeDays(deciding, mayAssume);
@@ -60,7 +63,7 @@ export function findKnown(
     takeLeft(deciding, mayAssume);
     addNew(deciding);
     books.add(laid);
-    ofFile.set(laid, laid);
+    file.add(laid, laid);
     last = laid;
     for (const [position, from] of deciding.moved) moved.push({ statement: index, position, from });
     if (deciding.shift !== 0n) shifts.push({ statement: index, shift: deciding.shift });
@@ -68,12 +71,6 @@ export function findKnown(
   });
   return { decisions, shifts, moved };
 }
-
-/**
- * The statements of a file as they lie in the books: those that are stored already, and those whose rows are decided. Each with the same
- * statement as the file has it, because texts of known rows are not stored.
- */
-type OfFile = Map<Laid, Laid>;
 
 /** A statement of the file while its rows are decided. */
 interface Deciding {
@@ -84,8 +81,9 @@ interface Deciding {
   sameMovements: readonly number[];
   /** The same statement may also be another one that follows it. */
   isSameDoubtful: boolean;
-  ofFile: ReadonlyMap<Laid, Laid>;
-  relations: Map<Laid, Relation>;
+  relations: ReadonlyMap<Laid, Relation>;
+  /** Whether another statement of the file has no booking in common with this one. */
+  isApartInFile: (other: Laid) => boolean;
   decisions: (Decision | undefined)[];
   /** Movements that rows of this statement have already. */
   taken: Set<number>;
@@ -97,7 +95,7 @@ interface Deciding {
 function begin(
   books: Books,
   laid: Laid,
-  { ofFile, last, useNumbers }: { ofFile: ReadonlyMap<Laid, Laid>; last: Laid | null; useNumbers: boolean },
+  { file, last, useNumbers }: { file: FileStatements; last: Laid | null; useNumbers: boolean },
 ): Deciding {
   const near = books.related(laid);
   const isReachable = books.reachable(laid);
@@ -105,13 +103,11 @@ function begin(
   const same = repeated?.laid ?? null;
   const others = [...near].filter((it) => it !== same);
   const circumstances = { useNumbers, isReachable, hasNeighbour: hasNeighbour(laid, others) };
+  const isApartInFile = file.apartFrom(laid);
   const relations = new Map<Laid, Relation>();
   for (const other of others) {
     const relation = relate(laid, other, circumstances);
-    const inFile = ofFile.get(other);
-    const isApart =
-      inFile !== undefined &&
-      ((inFile === other && followsInFile(laid, other, last)) || !mayOverlapInFile(laid, inFile));
+    const isApart = (file.isBefore(other) && follows(laid, other, last)) || isApartInFile(other);
     relations.set(other, isApart ? { ...relation, kind: 'apart' } : relation);
   }
   // The same rows may have been booked again: another statement leads from the same one to this one, or the balance comes back to its
@@ -121,7 +117,7 @@ function begin(
     isFinal(laid) &&
     !books.isNumbered(laid) &&
     (areLinked(laid, same) || (isReachable(same) && others.some(isFinal)));
-  const isOfFile = isFollowing && ofFile.get(same) === same;
+  const isOfFile = isFollowing && file.isBefore(same);
   if (isOfFile)
     relations.set(same, { ...relate(laid, same, circumstances), kind: 'apart', isAssumed: false });
   return {
@@ -130,8 +126,8 @@ function begin(
     same: isOfFile ? null : same,
     sameMovements: (!isOfFile && repeated?.movements) || [],
     isSameDoubtful: isFollowing,
-    ofFile,
     relations,
+    isApartInFile: (other) => other !== same && isApartInFile(other),
     decisions: laid.statement.rows.map(() => undefined),
     taken: new Set(),
     shift: 0n,
@@ -156,7 +152,7 @@ const hasNeighbour = (laid: Laid, near: readonly Laid[]): boolean =>
   );
 
 /** Whether a statement comes after another one of its file, and begins where the one before it ends. */
-const followsInFile = (laid: Laid, other: Laid, last: Laid | null): boolean =>
+const follows = (laid: Laid, other: Laid, last: Laid | null): boolean =>
   last !== null && isFinal(laid) && isFinal(other) && last.closing === laid.opening && areLinked(last, laid);
 
 function take(
@@ -173,25 +169,14 @@ function take(
 const isFree = ({ laid, taken }: Deciding, position: number, movement: number): boolean =>
   laid.movements[position] === -1 && !taken.has(movement);
 
-/** Statements without balances are no neighbours, but tell each other apart within a file. */
-function relationTo({ laid, same, ofFile, relations }: Deciding, other: Laid): Relation | undefined {
-  const known = relations.get(other);
-  const inFile = ofFile.get(other);
-  if (known !== undefined || inFile === undefined || other === same) return known;
-  const kind = mayOverlapInFile(laid, inFile) ? 'unknown' : 'apart';
-  const relation: Relation = { kind, isAssumed: false, comparison: compare(laid, other) };
-  relations.set(other, relation);
-  return relation;
-}
-
 /**
  * Whether a movement belongs to a statement that is apart from this one. If a final statement has brought the movement, only final
  * statements count, those of the same format first: files and reports may have taken an equal movement for it.
  */
 function isApart(deciding: Deciding, movement: number): boolean {
-  const { books, laid } = deciding;
+  const { books, laid, relations, isApartInFile } = deciding;
   const seen = books.movements[movement]?.seen ?? [];
-  const isOf = (it: { laid: Laid }) => relationTo(deciding, it.laid)?.kind === 'apart';
+  const isOf = (it: { laid: Laid }) => relations.get(it.laid)?.kind === 'apart' || isApartInFile(it.laid);
   const finals = seen.filter((it) => isFinal(it.laid));
   const ofFormat = finals.filter((it) => it.laid.statement.format === laid.statement.format);
   if (ofFormat.length > 0) return ofFormat.some(isOf);
@@ -223,11 +208,10 @@ function takeDays(deciding: Deciding, mayAssume: boolean): void {
   if (!isFinal(laid)) return;
   for (const [day, positions] of laid.days) {
     if (positions.every((position) => laid.movements[position] !== -1)) continue;
-    const finals = books.finalsOf(day).filter((it) => it !== deciding.same);
-    const own = finals.filter((it) => it.statement.format === laid.statement.format);
-    for (const format of new Set(finals.map(({ statement }) => statement.format))) {
+    const formats = books.finalsOf(day);
+    for (const [format, parts] of formats) {
       if (format === laid.statement.format) continue;
-      const parts = finals.filter((it) => it.statement.format === format);
+      const own = (formats.get(laid.statement.format) ?? []).filter((it) => it !== deciding.same);
       const isAnchored = parts.some((it) => haveCommonEnd(laid, it, day));
       // Other parts of the day, of this statement's format, begin and end with the balances of the day.
       const isAnchoredByOthers = parts.some((it) => own.some((part) => haveCommonEnd(part, it, day)));

@@ -20,23 +20,14 @@ export function matchLeft(
   const isLoose = laid.statement.kind === 'none';
   const rows = left.map((position) => rowAt(laid, position));
   const areOnWalk = left.every((position) => laid.isOnWalk.has(position));
-  const references = new Set(rows.map(({ reference }) => reference));
-  const balances = new Set(rows.map(({ balance }) => balance));
-  // Rows on a walk are matched with others on walks by a reference or a balance only. Most statements of a day need not be looked at.
-  const mayMatch = (movement: number) =>
-    !areOnWalk ||
-    books.movements[movement]?.seen.length === 0 ||
-    !books.movements[movement]?.seen.every((it) => {
-      const { reference, balance } = rowAt(it.laid, it.position);
-      const isEqual = (isId(reference) && references.has(reference)) || balances.has(balance);
-      return it.laid.isOnWalk.has(it.position) && !isEqual;
-    });
-  const candidates = [...new Set(rows.map(groupOf))].flatMap((group) =>
-    books
-      .ofGroup(group)
-      .filter((movement) => mayMatch(movement) && mayBe(movement))
-      .map((movement) => candidateOf(books, laid, group, movement)),
-  );
+  // Two rows on walks are matched by a reference or a balance only. Most statements of a day need not be looked at.
+  const movements = areOnWalk
+    ? books.candidatesOf(rows)
+    : new Set([...new Set(rows.map(groupOf))].flatMap((group) => books.ofGroup(group)));
+  const candidates = [...movements]
+    .sort((one, other) => one - other)
+    .filter(mayBe)
+    .map((movement) => candidateOf(books, laid, movement));
   if (candidates.length === 0) return [];
   const areTextsKept = !isLoose && keepsTexts(books, laid);
   const matches: Match[] = [];
@@ -146,8 +137,9 @@ interface Stage {
   isCertain?: (candidate: Candidate, position: number) => boolean;
 }
 
-function candidateOf(books: Books, laid: Laid, group: string, movement: number): Candidate {
-  const { seen, text } = books.movements[movement] as Books['movements'][number];
+function candidateOf(books: Books, laid: Laid, movement: number): Candidate {
+  const { seen, text, ...booked } = books.movements[movement] as Books['movements'][number];
+  const group = groupOf(booked);
   const rows = seen.map((it) => rowAt(it.laid, it.position));
   const ofFormat = seen.filter((it) => it.laid.statement.format === laid.statement.format);
   return {

@@ -116,7 +116,8 @@ export function areNumbersOfDownloads(statements: Iterable<Laid>): boolean {
   return false;
 }
 
-const contentOf = ({ day, amount, balance, reference }: StatementRow) =>
+/** What a row says, without its text. */
+export const rowKey = ({ day, amount, balance, reference }: StatementRow): string =>
   `${day} ${amount} ${balance} ${reference}`;
 
 /**
@@ -124,20 +125,13 @@ const contentOf = ({ day, amount, balance, reference }: StatementRow) =>
  * more rows. Texts are not compared, because those of known rows are not stored.
  * @returns the movement of each row. null: the other has not all of them.
  */
-export function findRows({ statement }: Laid, other: Laid, keyOf = contentOf): number[] | null {
+export function findRows({ statement }: Laid, other: Laid, keyOf = rowKey): number[] | null {
   const free = new Map<string, number[]>();
   for (const [position, movement] of other.movements.entries())
     append(free, keyOf(rowAt(other, position)), movement);
   for (const list of free.values()) list.reverse();
   const found = statement.rows.flatMap((row) => free.get(keyOf(row))?.pop() ?? []);
   return found.length === statement.rows.length ? found : null;
-}
-
-/** Whether two final statements of one file may have a booking in common: only if one has all rows of the other, texts included. */
-export function mayOverlapInFile(one: Laid, other: Laid): boolean {
-  if (one.statement.kind !== 'final' || other.statement.kind !== 'final' || isWindow(one)) return true;
-  const keyOf = (row: StatementRow) => `${contentOf(row)} ${row.text}`;
-  return findRows(one, other, keyOf) !== null || findRows(other, one, keyOf) !== null;
 }
 
 /** The balances from which, and to which, the final statements with one last day lead. */

@@ -1,6 +1,6 @@
 import { parse } from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { createChunkIdentifier } from '../../src/imports/identity/identify-chunk.ts';
+import { createChunkIdentifier } from '../../src/imports/known/identify-chunk.ts';
 import { createMatcher } from '../../src/imports/matching.ts';
 import { Movement } from '../../src/imports/movement.ts';
 import { type Chunk, ImportTakenOverError, storeChunk } from '../../src/imports/store-chunk.ts';

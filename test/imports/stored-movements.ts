@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import type { StatementEntry } from '../../src/imports/identity/entry.ts';
+import type { StatementEntry } from '../../src/imports/known/entry.ts';
 
 /** Movements in the table of a test that has a database and no service. */
 

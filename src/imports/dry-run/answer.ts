@@ -9,7 +9,7 @@ import { lookAhead } from '../../statements/peek.ts';
 import { ADVICE } from '../../statements/unreadable.ts';
 import { createByteBudget } from '../byte-budget.ts';
 import { createAccountFinder } from '../find-account.ts';
-import { TooMuchToCompareError } from '../identity/decide-safely.ts';
+import { TooMuchToCompareError } from '../known/decide-safely.ts';
 import { cutIntoParts } from '../parts.ts';
 import { readStatementFile } from '../read-file.ts';
 import { FORMATS, isFormatName } from '../rows.ts';

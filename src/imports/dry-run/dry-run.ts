@@ -4,9 +4,9 @@ import type { ValidationIssue } from '../../platform/validation.ts';
 import { UnreadableFileError } from '../../statements/unreadable.ts';
 import { type ChunkedImport, cutIntoChunks } from '../chunks.ts';
 import { createConflictDecisions, type OnConflict, readConflicts } from '../conflicts.ts';
-import type { Identity } from '../identity/entry.ts';
-import { createFileEntries } from '../identity/file-entries.ts';
-import { createFileIdentifier } from '../identity/identify-file.ts';
+import type { Identity } from '../known/entry.ts';
+import { createFileEntries } from '../known/file-entries.ts';
+import { createFileIdentifier } from '../known/identify-file.ts';
 import {
   compareWith,
   type DuplicateReason,

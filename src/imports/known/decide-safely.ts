@@ -6,8 +6,7 @@ import { decideAll, type RowDecisions, type RowsToDecide } from './decide-rows.t
 import type { FromDecideThread, ToDecideThread } from './decide-thread.ts';
 
 /**
- * Decides which rows of a file are stored movements without blocking the process. Comparing many statements of the same days takes up
- * to the square of their number.
+ * Decides which rows of a file are stored movements without blocking the process.
  */
 
 const SECOND = 1_000;
@@ -22,9 +21,6 @@ const PART = 1_000;
 const DEADLINE = 30 * SECOND;
 const MEMORY_LIMIT = 1_024;
 
-/** Final statements of an account that share a day. Interim reports do not count, because some banks send one each minute. */
-const MOST_FINAL_OF_DAY = 1_000;
-
 /** Nothing of the file is wrong, but it would take too long to decide which of its rows are known. Rows that are not decided are not stored. */
 export class TooMuchToCompareError extends UnreadableFileError {
   override name = 'TooMuchToCompareError';
@@ -38,7 +34,6 @@ export class TooMuchToCompareError extends UnreadableFileError {
   }
 }
 
-const TOO_MANY = `More than ${MOST_FINAL_OF_DAY} final statements of the account share a day, with those that are stored. Check the program that made the file.`;
 const tooLong = (deadline: number) =>
   `Comparing the file with what is stored takes more than ${deadline / SECOND} s. Send it in several files.`;
 const TOO_LARGE = 'Comparing the file with what is stored needs too much memory. Send it in several files.';
@@ -55,14 +50,13 @@ const threads = createThreadPool(new URL('./decide-thread', import.meta.url), {
 /**
  * Decides as `decideAll` does, in a thread if there is much to compare.
  * @param owner the customer.
- * @throws {TooMuchToCompareError} when a limit of time, memory or statements is exceeded.
+ * @throws {TooMuchToCompareError} when a limit of time or memory is exceeded.
  */
 export async function decideRows(
   owner: string,
   input: RowsToDecide,
   deadline = DEADLINE,
 ): Promise<RowDecisions> {
-  if (countFinalOfDay(input) > MOST_FINAL_OF_DAY) throw new TooMuchToCompareError(TOO_MANY);
   if (isFew(input)) return decideAll(input);
   const release = await turns.reserve(owner, 1);
   if (release === null) throw new TooMuchToCompareError(BUSY, true);
@@ -111,17 +105,4 @@ function isFew({ stored, statements }: RowsToDecide): boolean {
   const { movements, repeated, headers } = stored;
   const rows = statements.reduce((sum, it) => sum + it.rows.length, movements.length + repeated.length);
   return rows <= FEW_ROWS && statements.length + headers.length <= FEW_STATEMENTS;
-}
-
-/** The most final statements, of the file and stored, that have entries of one day. */
-function countFinalOfDay({ stored, statements }: RowsToDecide): number {
-  const isFinal = new Set(stored.headers.flatMap(({ id, kind }) => (kind === 'final' ? [id] : [])));
-  const statementsOf = new Map<string, Set<string>>();
-  const add = (day: string, statement: string) =>
-    statementsOf.set(day, (statementsOf.get(day) ?? new Set()).add(statement));
-  for (const { statement_id, date_issue } of [...stored.movements, ...stored.repeated])
-    if (statement_id !== null && isFinal.has(statement_id)) add(date_issue, statement_id);
-  for (const [index, { kind, rows }] of statements.entries())
-    if (kind === 'final') for (const { day } of rows) add(day, `of the file: ${index}`);
-  return [...statementsOf.values()].reduce((most, { size }) => Math.max(most, size), 0);
 }
