@@ -125,7 +125,10 @@ function compareDay(
   const isReordered = isAnchored && isAll(byAmount);
   if (isReordered && ((opensEqual && closesEqual) || run === null))
     return found('same', byAmount, { isByAmount: true });
-  if (run !== null) return found('run', ofRun, { isDoubtful: run.isDoubtful || isReordered });
+  // Another format may list the day in another order, so that it has the same row in the same place by chance.
+  const mayBeReordered = one.statement.format !== other.statement.format && isAll(byAmount);
+  if (run !== null)
+    return found('run', ofRun, { isDoubtful: run.isDoubtful || isReordered || mayBeReordered });
   if (isAnchored) return found('contradict', []);
   if (byBalance.length > 0) return found('same', byBalance, { isDoubtful: true });
   if (isFirst && isAll(byAmount)) return found('shift', byAmount, { isByAmount: true });

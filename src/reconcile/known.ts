@@ -297,12 +297,18 @@ function addNew(deciding: Deciding): void {
   const doubtful = new Set(
     [...relations].flatMap(([other, it]) => (it.kind === 'common' && it.isAssumed ? [other] : [])),
   );
+  // Another format may list the day in another order, so that it only seems to end where this statement begins.
+  const mayReorder = (it: Laid) =>
+    it.statement.format !== laid.statement.format &&
+    isFinal(it) &&
+    it.last === laid.last &&
+    relations.get(it)?.kind === 'apart';
   // Two rows on one walk that were not paired are two bookings.
   const isOther = (it: Laid) => books.areJoined(laid, it) && !doubtful.has(it);
   const mayBeRow = (movement: number) =>
     !taken.has(movement) &&
-    !isApart(deciding, movement) &&
-    !books.movements[movement]?.seen.some((it) => isOther(it.laid));
+    ((!isApart(deciding, movement) && !books.movements[movement]?.seen.some((it) => isOther(it.laid))) ||
+      books.movements[movement]?.seen.some((it) => mayReorder(it.laid)));
   const groups = new Set(left.map((position) => groupOf(rowAt(laid, position))));
   // Another format, or the same one later, may have the entry under another day: it has the same id, or the same balance.
   const findSameId = (row: StatementRow) =>
@@ -315,7 +321,9 @@ function addNew(deciding: Deciding): void {
       .within(row, 'balance')
       .some(
         ({ movement, laid: it }) =>
-          !taken.has(movement) && it.statement.format !== laid.statement.format && !isOther(it),
+          !taken.has(movement) &&
+          (it.statement.format !== laid.statement.format || it.statement.kind !== laid.statement.kind) &&
+          !isOther(it),
       );
   const mayBeKnown = new Set([...groups].filter((it) => books.ofGroup(it).some(mayBeRow)));
   for (const position of left) {
