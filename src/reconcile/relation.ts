@@ -1,6 +1,6 @@
 import { type Comparison, compare, haveOtherReferences } from './compare.ts';
 import type { Statement, StatementRow } from './statement.ts';
-import { append, hasWalk, isFinal, isWindow, type Laid, rowAt } from './walk.ts';
+import { append, hasWalk, isFinal, isId, isWindow, type Laid, rowAt } from './walk.ts';
 
 /** How two statements of an account relate. */
 
@@ -122,15 +122,21 @@ export const rowKey = ({ day, amount, balance, reference }: StatementRow): strin
 
 /**
  * Finds each row of a statement among the rows of another one. Statements with the same header are stored as one, so that the other may have
- * more rows. Texts are not compared, because those of known rows are not stored.
+ * more rows. Texts of known rows are not stored. Those that are have to be equal if a row has neither a balance nor an id.
  * @returns the movement of each row. null: the other has not all of them.
  */
 export function findRows({ statement }: Laid, other: Laid, keyOf = rowKey): number[] | null {
+  const withText = (row: StatementRow, text: string) =>
+    `${keyOf(row)} ${row.balance === null && !isId(row.reference) ? text : ''}`;
   const free = new Map<string, number[]>();
-  for (const [position, movement] of other.movements.entries())
-    append(free, keyOf(rowAt(other, position)), movement);
+  for (const [position, movement] of other.movements.entries()) {
+    const row = rowAt(other, position);
+    append(free, withText(row, row.text), movement);
+  }
   for (const list of free.values()) list.reverse();
-  const found = statement.rows.flatMap((row) => free.get(keyOf(row))?.pop() ?? []);
+  const found = statement.rows.flatMap(
+    (row) => free.get(withText(row, row.text))?.pop() ?? free.get(withText(row, ''))?.pop() ?? [],
+  );
   return found.length === statement.rows.length ? found : null;
 }
 
