@@ -4,7 +4,7 @@ import type { ValidationIssue } from '../platform/validation.ts';
 import { reportConflicts } from './conflicts.ts';
 import { type AddedEntry, storeDetails } from './details.ts';
 import { lockCustomers } from './import-locks.ts';
-import type { IdentifyEntries, Identity, StatementEntry } from './known/entry.ts';
+import type { IdentifyEntries, Identity, KnownMovement, StatementEntry } from './known/entry.ts';
 import { shortenReference } from './known/statement-id.ts';
 import { readStored } from './known-movements.ts';
 import type { Matcher } from './matching.ts';
@@ -138,10 +138,12 @@ export async function storeChunk(
   return { ...stored, lockedFor: locked === null ? 0 : performance.now() - locked };
 }
 
-/** An entry that is a stored movement. */
+/** An entry that is a stored movement, with its balance and reference. */
 interface RepeatedEntry {
   entry: StatementEntry;
   transactionId: string;
+  balance: string | null;
+  reference: string | null;
 }
 
 interface StoredRows extends Stored {
@@ -192,22 +194,32 @@ async function storeMovements(
   const stored = await storeBatches(sql, matcher, locks, [batch], { areKnown });
 
   // Movements of this file get their ids only now.
-  const ofFile = found.flatMap(({ entry, identity: { known } }) =>
-    'uniqueId' in known ? [{ ...entry, uniqueId: known.uniqueId }] : [],
+  const ofFile = found.flatMap(({ entry, identity: { known, rows = [] } }) =>
+    [known, ...rows.map((row) => row.known)].flatMap((it) =>
+      'uniqueId' in it ? [{ ...entry, uniqueId: it.uniqueId }] : [],
+    ),
   );
   const wanted = [...ofFile, ...assumed];
   const findStored = wanted.length === 0 ? () => undefined : await readStored(sql, wanted);
   const known: KnownRow[] = [];
   const repeated: RepeatedEntry[] = [];
+  const idOf = (entry: StatementEntry, movement: KnownMovement): string => {
+    const id =
+      'transactionId' in movement
+        ? movement.transactionId
+        : findStored({ ...entry, uniqueId: movement.uniqueId })?.id;
+    if (id === undefined) throw new Error('a movement of the file was not stored');
+    return id;
+  };
   for (const { entry, identity } of found) {
-    const { line } = entry;
-    const transactionId =
-      'transactionId' in identity.known
-        ? identity.known.transactionId
-        : findStored({ ...entry, uniqueId: identity.known.uniqueId })?.id;
-    if (transactionId === undefined) throw new Error('a movement of the file was not stored');
+    const { line, movement, reference } = entry;
+    const transactionId = idOf(entry, identity.known);
     known.push({ importId, line, reason: identity.reason, transactionId, isHeld: false });
-    if (!identity.isRepeated) repeated.push({ entry, transactionId });
+    if (identity.rows !== undefined)
+      for (const row of identity.rows)
+        repeated.push({ ...row, entry, transactionId: idOf(entry, row.known) });
+    else if (!identity.isRepeated)
+      repeated.push({ entry, transactionId, balance: movement.balance, reference });
   }
   const assumedNew = assumed.flatMap((entry) => {
     const transactionId = findStored(entry)?.id;
@@ -244,11 +256,11 @@ async function storeRepeated(
     await sql.query(DROP_REPLACED, [
       replaced.map(({ statementId, transactionId }) => [statementId, transactionId]),
     ]);
-  const rows = repeated.flatMap(({ entry, transactionId }) => {
-    const { movement, reference, statement, index } = entry;
+  const rows = repeated.flatMap(({ entry, transactionId, balance, reference }) => {
+    const { movement, statement, index } = entry;
     const statementId = statementIds.get(statement);
     if (statementId === undefined) return [];
-    const { account_id, date_issue, balance } = movement;
+    const { account_id, date_issue } = movement;
     const own = [customerId, importId, index, date_issue, balance, shortenReference(reference)];
     return [[statementId, transactionId, account_id, ...own]];
   });

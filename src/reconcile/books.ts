@@ -1,6 +1,7 @@
+import { type Details, findBatches } from './details.ts';
 import { addToChain, areLinked, type Chain, createReachable, findRows } from './relation.ts';
-import type { StatementRow, Stored, StoredMovement } from './statement.ts';
-import { append, balanceBefore, hasWalk, isFinal, isId, type Laid, layOut, rowAt } from './walk.ts';
+import type { Batch, StatementRow, Stored, StoredMovement } from './statement.ts';
+import { append, balanceBefore, hasWalk, isFinal, isId, type Laid, layOut, rowAt, rowKey } from './walk.ts';
 
 /** The movements of an account and the statements that have brought them. The statements of the file are added one by one. */
 export interface Books {
@@ -25,6 +26,10 @@ export interface Books {
   related(laid: Laid): ReadonlySet<Laid>;
   /** The statement with the same header and the same rows, and the movement of each row. */
   sameAs(laid: Laid): { laid: Laid; movements: readonly number[] } | null;
+  /** How often each row is in the statements with the same header. */
+  countRows(fingerprint: string | null): Map<string, number>;
+  /** The details of batches with the day and amount of a group. */
+  detailsOf(group: string): readonly Details[];
   /** The final statements with a row of a day, by format. */
   finalsOf(day: string): ReadonlyMap<string, readonly Laid[]>;
   /** Whether final statements with the same last day connect a statement with another one, in either direction. */
@@ -88,6 +93,7 @@ export function openBooks(stored: Stored): Books {
   const byGroup = new Map<string, number[]>();
   const byDay = new Map<string, Laid[]>();
   const finals = new Map<string, Map<string, Laid[]>>();
+  const details = new Map<string, Details[]>();
   const byBalance = new Map<string, Laid[]>();
   const byContent = new Map<string, { movement: number; laid: Laid }[]>();
   const byNumber = new Map<string, Set<string | null>>();
@@ -166,6 +172,13 @@ export function openBooks(stored: Stored): Books {
       }
       return null;
     },
+    countRows(fingerprint) {
+      const counts = new Map<string, number>();
+      for (const { statement } of byFingerprint.get(fingerprint ?? '') ?? [])
+        for (const row of statement.rows) counts.set(rowKey(row), (counts.get(rowKey(row)) ?? 0) + 1);
+      return counts;
+    },
+    detailsOf: (group) => details.get(group) ?? [],
     finalsOf: (day) => finals.get(day) ?? new Map(),
     reachable: (laid) => createReachable(laid, chains.get(laid.last)),
     isNumbered: (laid) => laid.statement.number !== null && (byNumber.get(numberOf(laid))?.size ?? 0) < 2,
@@ -185,6 +198,19 @@ export function openBooks(stored: Stored): Books {
           const row = rowAt(laid, position);
           if (row[by] !== null) append(byContent, contentKey(row, by), { movement, laid });
         }
+      for (const positions of findBatches(laid.statement.rows)) {
+        const rows = positions.map((it) => ({
+          movement: laid.movements[it] as number,
+          row: rowAt(laid, it),
+        }));
+        const [{ row }] = rows as [(typeof rows)[0]];
+        const batch = row.batch as Batch;
+        append(details, groupOf({ day: row.day, amount: batch.total }), {
+          batch,
+          format: laid.statement.format,
+          rows,
+        });
+      }
       for (const key of balanceKeys(laid)) append(byBalance, key, laid);
       if (laid.fingerprint !== null) append(byFingerprint, laid.fingerprint, laid);
       const number = numberOf(laid);

@@ -1,6 +1,6 @@
-import { findRows, rowKey } from './relation.ts';
+import { findRows } from './relation.ts';
 import type { StatementRow } from './statement.ts';
-import { append, isWindow, type Laid } from './walk.ts';
+import { append, isWindow, type Laid, rowKey } from './walk.ts';
 
 /**
  * The statements of one file, of which two final ones have a booking in common only if one has all rows of the other. Those that are stored

@@ -1,9 +1,17 @@
+import { type Arranged, arrange } from './batch.ts';
 import { type Books, groupOf, openBooks } from './books.ts';
 import { compare, compareWholeDay, type Place } from './compare.ts';
 import { createFileStatements, type FileStatements } from './file.ts';
 import { matchLeft } from './match.ts';
 import { areLinked, areNumbersOfDownloads, type Relation, relate } from './relation.ts';
-import type { Decision, KnownReason, ReceivedStatement, StatementRow, Stored } from './statement.ts';
+import type {
+  Decision,
+  KnownReason,
+  KnownRow,
+  ReceivedStatement,
+  StatementRow,
+  Stored,
+} from './statement.ts';
 import { balanceBefore, isFinal, isId, type Laid, layOut, rowAt } from './walk.ts';
 
 /**
@@ -52,22 +60,36 @@ export function findKnown(
     if (same !== undefined) fileOf(index).add(same, laid);
   }
   let last: Laid | null = null;
-  const decisions = all.map((laid, index) => {
+  const decisions = received.map((statement, index) => {
     const file = fileOf(index);
-    const deciding = begin(books, laid, { file, last, useNumbers: areNumbersUsed });
-    takeOwn(deciding, received[index]?.stored);
-    takeSame(deciding, mayAssume);
-    takeCommon(deciding, ({ isAssumed, comparison }) => !isAssumed && !comparison.isByAmount);
-    takeDays(deciding, mayAssume);
-    takeCommon(deciding, ({ isAssumed }) => mayAssume || !isAssumed);
-    takeLeft(deciding, mayAssume);
-    addNew(deciding);
-    books.add(laid);
-    file.add(laid, laid);
-    last = laid;
-    for (const [position, from] of deciding.moved) moved.push({ statement: index, position, from });
-    if (deciding.shift !== 0n) shifts.push({ statement: index, shift: deciding.shift });
-    return deciding.decisions as Decision[];
+    // A batch that is not found as its details is compared again as the statement has it, and so are details.
+    const asTheyAre = new Set(statement.stored?.keys());
+    for (;;) {
+      const arranged = arrange(books, statement, asTheyAre);
+      const laid = layOut(arranged.statement, statement.fingerprint);
+      const deciding = begin(books, laid, { file, last, useNumbers: areNumbersUsed });
+      takeOwn(deciding, arranged, statement.stored);
+      takeSame(deciding, mayAssume);
+      takeCommon(deciding, ({ isAssumed, comparison }) => !isAssumed && !comparison.isByAmount);
+      takeDays(deciding, mayAssume);
+      takeCommon(deciding, ({ isAssumed }) => mayAssume || !isAssumed);
+      takeLeft(deciding, mayAssume);
+      const undecided = arranged.rearranged.filter((it) =>
+        arranged.positions[it]?.some((at) => deciding.decisions[at] === undefined),
+      );
+      for (const position of undecided) asTheyAre.add(position);
+      if (undecided.length > 0) continue;
+      addNew(deciding);
+      books.add(laid);
+      file.add(laid, laid);
+      last = laid;
+      for (const [at, from] of deciding.moved) {
+        const position = arranged.positions.findIndex((it) => it.includes(at));
+        moved.push({ statement: index, position, from });
+      }
+      if (deciding.shift !== 0n) shifts.push({ statement: index, shift: deciding.shift });
+      return toDecisions(deciding, arranged);
+    }
   });
   return { decisions, shifts, moved };
 }
@@ -185,8 +207,13 @@ function isApart(deciding: Deciding, movement: number): boolean {
 }
 
 /** Takes the rows that this import has stored already. */
-function takeOwn(deciding: Deciding, own: ReadonlyMap<number, number> = new Map()): void {
-  for (const [position, movement] of own) {
+function takeOwn(
+  deciding: Deciding,
+  { positions }: Arranged,
+  own: ReadonlyMap<number, number> = new Map(),
+): void {
+  for (const [index, movement] of own) {
+    const position = positions[index]?.[0] as number;
     const [row, stored] = [rowAt(deciding.laid, position), deciding.books.movements[movement]];
     if (row.day === stored?.day && row.amount === stored.amount) take(deciding, position, movement, 'same');
   }
@@ -271,6 +298,24 @@ function takeCommon(deciding: Deciding, isWanted: (relation: Relation) => boolea
       if (shift !== 0n && !isExplained) deciding.shift = shift;
     }
   }
+}
+
+/** @returns the decisions about the rows that the statement itself has. */
+function toDecisions({ laid, decisions }: Deciding, { positions, rearranged }: Arranged): Decision[] {
+  const areRearranged = new Set(rearranged);
+  const listed = new Set<number>();
+  return positions.map((compared, index) => {
+    const found = compared.map((it) => decisions[it] as Decision);
+    const first = found[0] as Decision;
+    if (first.outcome !== 'known' || !areRearranged.has(index)) return first;
+    const rows = compared
+      .filter((it) => !listed.has(it))
+      .map((it): KnownRow => ({ ...rowAt(laid, it), movement: laid.movements[it] as number }));
+    for (const it of compared) listed.add(it);
+    const reasons = new Set(found.map((it) => it.outcome === 'known' && it.reason));
+    const reason = (['assumed', 'changed'] as const).find((it) => reasons.has(it)) ?? 'same';
+    return { ...first, reason, rows };
+  });
 }
 
 const leftOf = ({ decisions }: Deciding): number[] =>

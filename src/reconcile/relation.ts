@@ -1,6 +1,6 @@
 import { type Comparison, compare, haveOtherReferences } from './compare.ts';
 import type { Statement, StatementRow } from './statement.ts';
-import { append, hasWalk, isFinal, isId, isWindow, type Laid, rowAt } from './walk.ts';
+import { append, hasWalk, isFinal, isId, isWindow, type Laid, rowAt, rowKey } from './walk.ts';
 
 /** How two statements of an account relate. */
 
@@ -115,10 +115,6 @@ export function areNumbersOfDownloads(statements: Iterable<Laid>): boolean {
   }
   return false;
 }
-
-/** What a row says, without its text. */
-export const rowKey = ({ day, amount, balance, reference }: StatementRow): string =>
-  `${day} ${amount} ${balance} ${reference}`;
 
 /**
  * Finds each row of a statement among the rows of another one. Statements with the same header are stored as one, so that the other may have

@@ -12,6 +12,16 @@ export interface StatementRow {
   reference: string | null;
   /** All texts of the row. */
   text: string;
+  /** The row is one of the details of a batch. */
+  batch?: Batch;
+}
+
+/** An entry of the bank that its file lists as several rows. */
+export interface Batch {
+  /** The bank's name for it; null: none. */
+  reference: string | null;
+  /** In hundredths. Negative for a debit. */
+  total: bigint;
 }
 
 /** A statement, or rows that came without one. */
@@ -66,14 +76,18 @@ export interface Stored {
 
 export type KnownReason = 'same' | 'changed' | 'assumed';
 
+/** A row of a statement that is a known movement. */
+export type KnownRow = Pick<StatementRow, 'balance' | 'reference'> & { movement: number };
+
 /**
  * The decision about a row. `movement` is an index into the stored movements, followed by the new movements of the file.
  *
  * - `new`: a movement that is not stored. `isAssumed`: it may be a known movement, because nothing proves the opposite. `replaces`:
  *   the movement that this row of the same statement was taken for before.
- * - `known`: a stored movement, or one that an earlier row of the file brings.
+ * - `known`: a stored movement, or one that an earlier row of the file brings. `rows`: what the statement has instead of the row, because
+ *   a batch and its details are one booking. The details of a batch have one row together, that of the first.
  */
 export type Decision = { movement: number } & (
   | { outcome: 'new'; isAssumed: boolean; replaces?: number }
-  | { outcome: 'known'; reason: KnownReason }
+  | { outcome: 'known'; reason: KnownReason; rows?: readonly KnownRow[] }
 );

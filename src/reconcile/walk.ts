@@ -41,6 +41,10 @@ export const rowAt = ({ statement }: Laid, position: number): StatementRow =>
 export const balanceBefore = ({ amount, balance }: StatementRow): bigint | null =>
   balance === null ? null : balance - amount;
 
+/** What a row says, without its text. */
+export const rowKey = ({ day, amount, balance, reference }: StatementRow): string =>
+  `${day} ${amount} ${balance} ${reference}`;
+
 /** References that a file counts from 1, zeros, and words are not ids. */
 export const isId = (reference: string | null): reference is string =>
   reference !== null && /[1-9]/.test(reference) && !/^\d{1,4}$/.test(reference);

@@ -73,6 +73,8 @@ export interface EntryDetails {
   originalCurrency?: string;
   /** A decimal number as the file has it, with a point. */
   exchangeRate?: string;
+  /** The entry of the bank of which this is one of the details: its reference, and its amount, negative for a debit. */
+  batch?: { reference: string | null; amount: MinorUnits };
 }
 
 /** The name of a statement, and the time that it covers according to the file. */

@@ -24,6 +24,8 @@ export interface BankHistory {
   finals: BankStatement[];
   /** Another format has entries under another day, so that only the amount says what is the same. */
   isMoved: boolean;
+  /** Details and their batch are one booking, so that only the sum of a day can be compared. */
+  isBatched: boolean;
 }
 
 type References = 'own' | 'none' | 'by day' | 'constant' | 'some' | 'reissued';
@@ -41,6 +43,8 @@ export interface Variant {
   isPacked?: boolean;
   /** CAMT has an entry under a day that is up to three days later than in MT940. */
   isMoved?: boolean;
+  /** Some bookings are batches. MT940, CSV, and JSON list them, and some files of CAMT list their details. */
+  isBatched?: boolean;
 }
 
 /** What banks do, and how often it is tried. */
@@ -54,6 +58,7 @@ export const VARIANTS = {
   'some references': { weight: 1, parts: 2, references: ['some'] },
   'reissued references': { weight: 1, parts: 2, references: ['reissued'] },
   packed: { weight: 1, parts: 3, isPacked: true },
+  batches: { weight: 2, parts: 2, isBatched: true },
   'moved days': { weight: 1, parts: 1, isMoved: true, references: ['own'] },
 } as const satisfies Record<string, Variant>;
 
@@ -156,7 +161,7 @@ function toHistory(variant: Variant, plan: Plan): BankHistory {
   const daily = days.map((_, day) => partsOf(day));
 
   /** As another format says it: other texts, other references, perhaps another order and other days. */
-  const inCamt = (from: number, to: number): BankRow[] => {
+  const inCamt = (from: number, to: number, isDetailed: boolean): BankRow[] => {
     const ofCamt = rows.slice(from, to).map((row) => ({
       ...row,
       text: `${row.text} AG`,
@@ -164,7 +169,8 @@ function toHistory(variant: Variant, plan: Plan): BankHistory {
         row.reference && (references === 'constant' || variant.isMoved ? row.reference : `C${row.reference}`),
     }));
     const ordered = variant.isReordered ? reorder(ofCamt, shuffles, before(from)) : ofCamt;
-    return variant.isMoved ? ordered.map((row) => moved(row, shuffles)) : ordered;
+    const onDays = variant.isMoved ? ordered.map((row) => moved(row, shuffles)) : ordered;
+    return variant.isBatched && isDetailed ? onDays.flatMap(detailsOf) : onDays;
   };
   const sliceOf = (at: number, length: number) => {
     const first = at % (rows.length + 1);
@@ -177,11 +183,11 @@ function toHistory(variant: Variant, plan: Plan): BankHistory {
     const some = Math.min(to, from + 1 + length);
     switch (kind) {
       case 'day':
-        return statement(from, to, { format: 'camt', rows: inCamt(from, to) });
+        return statement(from, to, { format: 'camt', rows: inCamt(from, to, isReversed) });
       case 'parts':
         return daily[day] ?? [];
       case 'week':
-        return statement(from, to, { format: 'camt', number: `W${at}`, rows: inCamt(from, to) });
+        return statement(from, to, { format: 'camt', number: `W${at}`, rows: inCamt(from, to, isReversed) });
       case 'csv':
         return statement(first, end, csvOf(rows.slice(first, end), before(first), isReversed));
       case 'interim': {
@@ -191,8 +197,14 @@ function toHistory(variant: Variant, plan: Plan): BankHistory {
           rows: sent,
         });
       }
-      case 'report':
-        return statement(from, some, { kind: 'interim', format: 'camt' });
+      case 'report': {
+        const sent = rows.slice(from, some);
+        const isDetailed = variant.isBatched && isReversed;
+        return statement(from, some, {
+          ...{ kind: 'interim', format: 'camt' },
+          rows: isDetailed ? sent.flatMap(detailsOf) : sent,
+        });
+      }
       case 'json': {
         const sent = rows.slice(first, end).map((row) => ({
           ...row,
@@ -224,6 +236,7 @@ function toHistory(variant: Variant, plan: Plan): BankHistory {
       : mix(files, order),
     finals: daily.flat(),
     isMoved: variant.isMoved ?? false,
+    isBatched: variant.isBatched ?? false,
   };
 }
 
@@ -278,6 +291,21 @@ function reorder(rows: readonly BankRow[], shuffles: readonly number[], opening:
 function moved(row: BankRow, shuffles: readonly number[]): BankRow {
   const days = (shuffles[row.booking % shuffles.length] ?? 0) % 4;
   return { ...row, day: new Date(Date.parse(row.day) + days * DAY).toISOString().slice(0, 10) };
+}
+
+/** Every second booking is a batch of two payments. */
+function detailsOf(row: BankRow): BankRow[] {
+  const { booking, amount, balance, reference, text } = row;
+  if (booking % 2 === 0) return [row];
+  const first = amount < 0n ? -300n : 300n;
+  return [first, amount - first].map((part, index) => ({
+    ...row,
+    amount: part,
+    balance: balance === null || index === 1 ? balance : balance - amount + first,
+    reference: reference && `${reference}/${index}`,
+    text: `${text} ${index}`,
+    batch: { reference, total: amount },
+  }));
 }
 
 /** The bank gives new references whenever a file is made. */

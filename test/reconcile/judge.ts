@@ -31,17 +31,23 @@ export interface Judgement {
  * be too much.
  */
 export function judge(
-  { bookings, files, finals, isMoved }: BankHistory,
+  { bookings, files, finals, isMoved, isBatched }: BankHistory,
   decide: typeof findKnown,
 ): Judgement {
   const groupOf = ({ day, amount }: { day: string; amount: bigint }) =>
-    isMoved ? String(amount) : `${day} ${amount}`;
+    isBatched ? day : isMoved ? String(amount) : `${day} ${amount}`;
+  const countAll = (items: readonly { day: string; amount: bigint }[]) => {
+    const counts = new Map<string, number>();
+    for (const it of items)
+      counts.set(groupOf(it), (counts.get(groupOf(it)) ?? 0) + (isBatched ? Number(it.amount) : 1));
+    return counts;
+  };
   const books = createStoredBooks(decide);
   const sent = new Set<BankStatement>();
   const assumed = new Set<string>();
   const silent = new Set<string>();
   const listed = new Set<string>();
-  const booked = countBy(bookings.map(groupOf));
+  const booked = countAll(bookings);
   let wrong: Judgement['wrong'] = null;
   for (const [index, file] of files.entries()) {
     const decisions = books.receive(file);
@@ -51,14 +57,11 @@ export function judge(
         if (isShown(decision)) assumed.add(groupOf(statement.rows[position] as StatementRow));
     }
     const open = new Set(finals.filter((it) => !sent.has(it)).map(({ to }) => to));
-    const stored = countBy(books.movements.map(groupOf));
+    const stored = countAll(books.movements);
     for (const group of new Set([...stored.keys(), ...booked.keys()])) {
       const [found, expected] = [stored.get(group) ?? 0, booked.get(group) ?? 0];
-      if (
-        found === expected ||
-        (found < expected && (isMoved ? open.size > 0 : open.has(group.split(' ')[0] ?? '')))
-      )
-        continue;
+      const isOpen = isMoved ? open.size > 0 : open.has(group.split(' ')[0] ?? '');
+      if (found === expected || (isOpen && (found < expected || isBatched))) continue;
       if (assumed.has(group)) listed.add(group);
       else {
         silent.add(group);
@@ -87,12 +90,6 @@ export function findUnstable({ files }: BankHistory, decide: typeof findKnown): 
 }
 
 const isShown = (it: Decision): boolean => (it.outcome === 'new' ? it.isAssumed : it.reason === 'assumed');
-
-function countBy(keys: readonly string[]): Map<string, number> {
-  const counts = new Map<string, number>();
-  for (const key of keys) counts.set(key, (counts.get(key) ?? 0) + 1);
-  return counts;
-}
 
 /** A row of a stored statement, or a movement that came without one. */
 interface StoredRow {
@@ -180,8 +177,15 @@ function createStoredBooks(decide: typeof findKnown) {
               (old) => old.statement === id && old.movement === replaced && !firsts.has(old),
             );
             if (at >= 0) rows.splice(at, 1);
-          } else if (id !== null && !rows.some((old) => old.statement === id && old.movement === movement))
-            rows.push({ statement: id, movement, position, row: { ...row, text: '' } });
+          } else
+            for (const it of decision.rows ?? [{ ...row, movement: decision.movement }]) {
+              const known = { statement: id, movement: numberOf(it.movement), position };
+              if (id === null || rows.some((old) => old.statement === id && old.movement === known.movement))
+                continue;
+              const { amount: ofMovement } = movements[known.movement] as StoredMovement;
+              const { balance, reference } = it;
+              rows.push({ ...known, row: { day, amount: ofMovement, balance, reference, text: '' } });
+            }
         }
       }
       return decisions;
@@ -189,12 +193,13 @@ function createStoredBooks(decide: typeof findKnown) {
   };
 }
 
-const toRow = ({ day, amount, balance, reference, text }: StatementRow): StatementRow => ({
+const toRow = ({ day, amount, balance, reference, text, batch }: StatementRow): StatementRow => ({
   day,
   amount,
   balance,
   reference: reference?.slice(0, 128) || null,
   text: hash('md5', text, 'base64'),
+  ...(batch && { batch }),
 });
 
 const moveDay = (day: string, days: number) =>

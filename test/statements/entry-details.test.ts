@@ -71,7 +71,11 @@ describe('an entry of CAMT', () => {
     const detail = (id: string) =>
       `<TxDtls><Refs><EndToEndId>${id}</EndToEndId></Refs><Amt Ccy="EUR">5.00</Amt></TxDtls>`;
     const text = camt(ntry({ more: FX('<Amt Ccy="USD">10.84</Amt>'), details: detail('A') + detail('B') }));
-    expect(await detailsOf(parseCamt, text)).toEqual([{ endToEndId: 'A' }, { endToEndId: 'B' }]);
+    const batch = { reference: null, amount: 1_000n };
+    expect(await detailsOf(parseCamt, text)).toEqual([
+      { endToEndId: 'A', batch },
+      { endToEndId: 'B', batch },
+    ]);
   });
 
   it('that is not divided takes no original amount from its payments', async () => {

@@ -2,7 +2,7 @@ import { groupOf } from '../../reconcile/books.ts';
 import { findKnown } from '../../reconcile/known.ts';
 import type { Decision, ReceivedStatement, StatementRow } from '../../reconcile/statement.ts';
 import { formatAmount } from '../../statements/values.ts';
-import type { Identity } from './entry.ts';
+import type { Identity, KnownMovement } from './entry.ts';
 import type { FileStatement } from './file-entries.ts';
 import { type ReadBooks, type StoredRows, toBooks } from './read-stored.ts';
 import { formatStatementId } from './statement-id.ts';
@@ -102,6 +102,10 @@ function toIdentities(
   };
   const same = new Map(statements.map((it) => [it.fingerprint, it]));
   const uniqueIds = new Map<number, string>();
+  const nameOf = (movement: number): KnownMovement => {
+    const stored = movements[movement];
+    return stored === undefined ? { uniqueId: uniqueIds.get(movement) ?? '' } : { transactionId: stored.id };
+  };
   for (const [index, { rows, indexes, fingerprint }] of received.entries()) {
     const before = fingerprint === null ? undefined : same.get(fingerprint);
     const brought = new Set(before?.movements);
@@ -118,11 +122,17 @@ function toIdentities(
         identities.push([indexes[position] as number, { uniqueId, isAssumed: decision.isAssumed, replaces }]);
         continue;
       }
-      const stored = movements[movement];
-      const known =
-        stored === undefined ? { uniqueId: uniqueIds.get(movement) ?? '' } : { transactionId: stored.id };
       const { reason } = decision;
-      identities.push([indexes[position] as number, { known, reason, isRepeated: brought.has(movement) }]);
+      const ofBatch = decision.rows?.map((row) => ({
+        known: nameOf(row.movement),
+        balance: row.balance === null ? null : formatAmount(row.balance),
+        reference: row.reference,
+      }));
+      const known: Identity = { known: nameOf(movement), reason, isRepeated: brought.has(movement) };
+      identities.push([
+        indexes[position] as number,
+        ofBatch === undefined ? known : { ...known, rows: ofBatch },
+      ]);
     }
   }
   return identities;

@@ -17,6 +17,9 @@ export interface StatementEntry {
   ordinal: number;
 }
 
+/** A stored movement; or the unique id of one that an earlier entry of the file brings. */
+export type KnownMovement = { transactionId: string } | { uniqueId: string };
+
 /** An entry is a new movement or a known movement. */
 export type Identity =
   | {
@@ -27,9 +30,10 @@ export type Identity =
       replaces: { statementId: string; transactionId: string } | null;
     }
   | {
-      /** The stored movement; or the unique id of an earlier entry of this file. */
-      known: { transactionId: string } | { uniqueId: string };
+      known: KnownMovement;
       reason: 'same' | 'changed' | 'assumed';
+      /** What the statement has instead of the entry, if a batch and its details are one booking. */
+      rows?: readonly (Pick<Movement, 'balance'> & { reference: string | null; known: KnownMovement })[];
       /** The same statement has brought the same movement before. */
       isRepeated: boolean;
     };

@@ -84,12 +84,13 @@ const open = ({ line, movement, statement: { kind, format, file, opening } }: St
   indexes: [] as number[],
 });
 
-const toRow = ({ movement, reference }: StatementEntry): StatementRow => ({
+const toRow = ({ movement, reference, details: { batch } }: StatementEntry): StatementRow => ({
   day: movement.date_issue,
   amount: signedAmount(movement),
   balance: movement.balance === null ? null : parseHundredths(movement.balance),
   reference: shortenReference(reference),
   text: textOf(movement),
+  ...(batch && { batch: { reference: shortenReference(batch.reference), total: batch.amount } }),
 });
 
 /** The days of the statements, and three days before and after: another format may have an entry under another day. Ranges that meet are joined. */

@@ -24,7 +24,7 @@ export interface ReadBooks extends Stored {
 
 const COLUMNS = `
   t.id, t.import_id, t.dc, t.amount, t.balance, t.date_issue, CONVERT(t.unique_id USING utf8mb4) AS unique_id, t.name, t.code, t.description,
-  t.opponent_id, t.opponent_iban, d.statement_id, d.position`;
+  t.opponent_id, t.opponent_iban, d.statement_id, d.position, d.batch_reference, d.batch_amount`;
 /** Index: transactions_account_date. */
 const MOVEMENTS = `
   SELECT ${COLUMNS} FROM transactions t FORCE INDEX (transactions_account_date)
@@ -52,6 +52,8 @@ interface MovementRow extends Omit<Movement, 'account_id' | 'unique_id'> {
   unique_id: string;
   statement_id: string | null;
   position: number | null;
+  batch_reference: string | null;
+  batch_amount: string | null;
 }
 
 interface RepeatedRow {
@@ -145,6 +147,9 @@ export function toBooks({ movements, repeated, headers }: StoredRows, importId: 
       balance: money(row.balance),
       reference,
       text,
+      ...(row.batch_amount !== null && {
+        batch: { reference: row.batch_reference, total: parseHundredths(row.batch_amount) },
+      }),
     };
   });
   return {

@@ -208,7 +208,8 @@ export function divide(entry: Share, currency: string | null, details: readonly 
   return null;
 }
 
-const signed = (share: Share | null): MinorUnits =>
+/** The amount of a share, negative for a debit. */
+export const signed = (share: Share | null): MinorUnits =>
   share === null ? 0n : share.dc === 'Debit' ? -share.amount : share.amount;
 
 function readShare(

@@ -15,6 +15,7 @@ import {
   readReference,
   readStatus,
   type Share,
+  signed,
   Unreadable,
 } from './entry.ts';
 import type { Fields } from './xml.ts';
@@ -52,6 +53,7 @@ export function mapEntry(raw: RawEntry, statement: StatementContext): StatementE
       detail: Fields,
       line: number,
       original: Original | undefined,
+      batch?: EntryDetails['batch'],
     ): StatementEvent => {
       const { name, opponentId, opponentIban } = findCounterparty(detail, {
         dc,
@@ -74,7 +76,8 @@ export function mapEntry(raw: RawEntry, statement: StatementContext): StatementE
         reference: readReference(detail) ?? readReference(fields),
       };
       const details = readEntryDetails(detail, fields, original);
-      if (details !== undefined) entry.details = details;
+      if (details !== undefined || batch !== undefined)
+        entry.details = { ...details, ...(batch && { batch }) };
       return { type: 'entry', entry };
     };
     const shares = divide(total, currency, raw.details);
@@ -85,10 +88,11 @@ export function mapEntry(raw: RawEntry, statement: StatementContext): StatementE
       const original = ofDetail ?? readOriginal(fields, currency);
       return [...warnings, toEntry(total, findCommonFields(raw.details), raw.line, original)];
     }
+    const batch = { reference: readReference(fields), amount: signed(total) };
     return [
       ...warnings,
-      ...raw.details.map((detail, at) =>
-        toEntry(shares[at] ?? total, detail.fields, detail.line, readOriginal(detail.fields, currency)),
+      ...raw.details.map(({ fields: ofDetail, line }, at) =>
+        toEntry(shares[at] ?? total, ofDetail, line, readOriginal(ofDetail, currency), batch),
       ),
     ];
   } catch (error) {

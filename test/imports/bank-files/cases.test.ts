@@ -24,12 +24,26 @@ interface Expected {
   failed?: boolean;
   warned?: boolean;
   assumed?: boolean;
+  completeness?: string;
+  surplus?: number;
 }
 
 interface Found {
   rows: Record<string, string | null>[];
   imports: Record<string, number | string>[];
+  completeness: { status: string; periods: { surplus: unknown[] }[] }[];
 }
+
+interface Case {
+  name: string;
+  files: string[];
+  params: Record<string, string | boolean>;
+  /** The same holds whatever the order of the files. */
+  isAnyOrder?: boolean;
+  expect: Expected & { any?: Expected[] };
+}
+
+const CASES: Case[] = cases;
 
 const service = useService({ roles: ['api', 'importer'] });
 
@@ -57,7 +71,8 @@ function areRows(wanted: readonly WantedRow[], rows: Found['rows']): boolean {
 const total = (imports: Found['imports'], ...names: string[]) =>
   imports.reduce((sum, it) => sum + names.reduce((part, name) => part + Number(it[name]), 0), 0);
 
-function holds(it: Expected, { rows, imports }: Found): boolean {
+function holds(it: Expected, { rows, imports, completeness }: Found): boolean {
+  const surplus = completeness.flatMap(({ periods }) => periods.flatMap((period) => period.surplus));
   const cents = rows.reduce(
     (sum, { dc, amount }) => sum + (dc === 'Credit' ? 1 : -1) * Math.round(Number(amount) * 100),
     0,
@@ -69,11 +84,14 @@ function holds(it: Expected, { rows, imports }: Found): boolean {
     (it.rejected === undefined || total(imports, 'rejected') === it.rejected) &&
     (it.failed === undefined || imports.some(({ status }) => status === 'failed') === it.failed) &&
     (it.warned === undefined || total(imports, 'warnings') > 0 === it.warned) &&
-    (it.assumed === undefined || total(imports, 'assumed_duplicates', 'assumed_new') > 0 === it.assumed)
+    (it.assumed === undefined || total(imports, 'assumed_duplicates', 'assumed_new') > 0 === it.assumed) &&
+    (it.completeness === undefined || completeness.every(({ status }) => status === it.completeness)) &&
+    (it.surplus === undefined || surplus.length === it.surplus)
   );
 }
 
-test.each(cases.map((it) => [it.name, it] as const))('%s', async (_, { files, params, expect: wanted }) => {
+/** Sends the files of a case, and then all of them again: nothing new may be stored. */
+async function run({ files, params }: Pick<Case, 'files' | 'params'>): Promise<Found> {
   const { api_key: key } = await service.customer();
   const get = async (path: string) => (await service.call('GET', path, { key })).body;
   const query = Object.entries(params)
@@ -94,8 +112,26 @@ test.each(cases.map((it) => [it.name, it] as const))('%s', async (_, { files, pa
   const imports: Found['imports'] = [];
   for (const file of files) imports.push(await send(file));
   const { transactions: rows } = await get('/v1/transactions?starts=2020-01-01');
-  const found = { rows, imports };
-  const { any = [{}], ...others } = wanted as Expected & { any?: Expected[] };
-  if (!any.some((it) => holds({ ...others, ...it }, found))) expect(found).toEqual(wanted);
+  const { accounts } = await get('/v1/accounts');
+  const completeness: Found['completeness'] = [];
+  for (const { id } of accounts)
+    completeness.push((await get(`/v1/accounts/${id}/completeness`)).completeness);
   for (const file of files) expect(await send(file)).toMatchObject({ inserted: 0 });
+  return { rows, imports, completeness };
+}
+
+function check(found: Found, { any = [{}], ...others }: Case['expect']): void {
+  const wanted = any.map((it) => ({ ...others, ...it }));
+  if (!wanted.some((it) => holds(it, found))) expect(found).toEqual({ any: wanted });
+}
+
+test.each(CASES.map((it) => [it.name, it] as const))('%s', async (_, it) => {
+  check(await run(it), it.expect);
 });
+
+test.each(CASES.filter(({ isAnyOrder }) => isAnyOrder).map((it) => [it.name, it] as const))(
+  '%s, the files in the other order',
+  async (_, it) => {
+    check(await run({ ...it, files: it.files.toReversed() }), it.expect);
+  },
+);

@@ -49,6 +49,8 @@ const inputOf = (statements: FileStatement[]): RowsToDecide => ({
       opponent_id: null,
       opponent_iban: null,
       statement_id: '9',
+      batch_reference: null,
+      batch_amount: null,
       position: n,
     })),
     repeated: [],
