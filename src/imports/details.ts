@@ -76,6 +76,38 @@ export async function storeDetails(
   for (const reversal of reversals) await linkReversal(sql, reversal);
 }
 
+/** The movements whose details came with another import. Index: the primary key. */
+const DETAILED =
+  'SELECT DISTINCT transaction_id FROM batch_details WHERE transaction_id IN (?) AND import_id <> ?';
+
+const ADD_TO_BATCH = `
+  INSERT IGNORE INTO batch_details (transaction_id, position, customer_id, import_id, dc, amount, name, description, opponent_iban,
+    end_to_end_id, creditor_reference) VALUES ?`;
+
+/**
+ * Stores the details of batches that are stored already. The first import that brings some decides.
+ * @param entries each with the movement of its batch.
+ */
+export async function storeBatchDetails(
+  sql: Sql,
+  { customerId, importId }: { customerId: string; importId: string },
+  entries: readonly { entry: StatementEntry; transactionId: string }[],
+): Promise<void> {
+  if (entries.length === 0) return;
+  const ids = [...new Set(entries.map(({ transactionId }) => transactionId))];
+  const known = await sql.query<{ transaction_id: string }[]>(DETAILED, [ids, importId]);
+  const areKnown = new Set(known.map((it) => String(it.transaction_id)));
+  const rows = entries
+    .filter(({ transactionId }) => !areKnown.has(transactionId))
+    .map(({ entry: { index, movement, details }, transactionId }) => [
+      ...[transactionId, index, customerId, importId, movement.dc, movement.amount],
+      ...[movement.name, movement.description, movement.opponent_iban],
+      withinLength(details.endToEndId, LONGEST_ID),
+      withinLength(details.creditorReference, LONGEST_REFERENCE),
+    ]);
+  if (rows.length > 0) await sql.query(ADD_TO_BATCH, [rows]);
+}
+
 const withinLength = (text: string | undefined, longest: number): string | null =>
   text === undefined || text.length > longest ? null : text;
 

@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
 import type { ValidationIssue } from '../platform/validation.ts';
 import { reportConflicts } from './conflicts.ts';
-import { type AddedEntry, storeDetails } from './details.ts';
+import { type AddedEntry, storeBatchDetails, storeDetails } from './details.ts';
 import { lockCustomers } from './import-locks.ts';
 import type { IdentifyEntries, Identity, KnownMovement, StatementEntry } from './known/entry.ts';
 import { shortenReference } from './known/statement-id.ts';
@@ -107,7 +107,7 @@ export async function storeChunk(
   let raises = false;
   let locked: number | null = null;
   const stored = await inTransaction(database, async (sql) => {
-    const { added, repeated, replaced, newest, lockedAt, ...stored } = await storeMovements(
+    const { added, repeated, ofBatches, replaced, newest, lockedAt, ...stored } = await storeMovements(
       sql,
       options,
       chunk,
@@ -129,6 +129,7 @@ export async function storeChunk(
     locked = lockedAt;
     await storeDetails(sql, { customerId: chunk.customerId, newest, entries: added }, statementIds);
     await storeRepeated(sql, chunk, { repeated, replaced }, statementIds);
+    await storeBatchDetails(sql, chunk, ofBatches);
     await moveCheckpoint(sql, chunk, stored, runningFor);
     if (last) await sql.query(DROP_PARTS, [importId]);
     await reportConflicts(sql, chunk, stored.known);
@@ -149,6 +150,8 @@ interface RepeatedEntry {
 interface StoredRows extends Stored {
   added: readonly AddedEntry[];
   repeated: readonly RepeatedEntry[];
+  /** Details of batches that are stored, with the movements of these. */
+  ofBatches: readonly Pick<RepeatedEntry, 'entry' | 'transactionId'>[];
   replaced: readonly { statementId: string; transactionId: string }[];
   newest: string;
   /** When the customer was locked; null: nothing had to be stored. */
@@ -162,7 +165,15 @@ async function storeMovements(
 ): Promise<StoredRows> {
   const { customerId, importId, movements, entries, removals } = chunk;
   if (movements.length + entries.length === 0)
-    return { ...NOTHING_STORED, added: [], repeated: [], replaced: [], newest: '0', lockedAt: null };
+    return {
+      ...NOTHING_STORED,
+      added: [],
+      repeated: [],
+      ofBatches: [],
+      replaced: [],
+      newest: '0',
+      lockedAt: null,
+    };
   const locks = await lockCustomers(sql, [customerId]);
   const lockedAt = performance.now();
   const lock = locks.get(customerId);
@@ -203,6 +214,7 @@ async function storeMovements(
   const findStored = wanted.length === 0 ? () => undefined : await readStored(sql, wanted);
   const known: KnownRow[] = [];
   const repeated: RepeatedEntry[] = [];
+  const ofBatches: StoredRows['ofBatches'][number][] = [];
   const idOf = (entry: StatementEntry, movement: KnownMovement): string => {
     const id =
       'transactionId' in movement
@@ -215,6 +227,8 @@ async function storeMovements(
     const { line, movement, reference } = entry;
     const transactionId = idOf(entry, identity.known);
     known.push({ importId, line, reason: identity.reason, transactionId, isHeld: false });
+    if (identity.rows !== undefined && entry.details.batch !== undefined)
+      ofBatches.push({ entry, transactionId });
     if (identity.rows !== undefined)
       for (const row of identity.rows)
         repeated.push({ ...row, entry, transactionId: idOf(entry, row.known) });
@@ -233,6 +247,7 @@ async function storeMovements(
     assumedNew,
     added,
     repeated,
+    ofBatches,
     replaced,
     newest: lock.newest,
     lockedAt,

@@ -9,6 +9,19 @@ const said = <T extends v.GenericSchema>(schema: T, description: string) =>
 
 const Currency = v.pipe(v.string(), v.regex(/^[A-Z]{3}$/));
 
+/** A payment of a batch. */
+const DetailView = v.object({
+  dc: v.picklist(['Debit', 'Credit']),
+  amount: Amount,
+  name: said(v.string(), 'The counterparty.'),
+  description: said(v.string(), 'What the payment is for.'),
+  opponent_iban: said(v.string(), 'The account of the counterparty.'),
+  end_to_end_id: said(v.string(), "The payer's reference for the payment."),
+  creditor_reference: said(v.string(), 'With correct check digits.'),
+});
+
+type Detail = v.InferOutput<typeof DetailView>;
+
 /** The object `extended` of a movement. */
 export const ExtendedView = v.object({
   currency: v.pipe(
@@ -29,6 +42,12 @@ export const ExtendedView = v.object({
   original_amount: said(Amount, 'The amount in the currency in which the payment was made.'),
   original_currency: said(Currency, 'ISO 4217.'),
   exchange_rate: said(v.string(), 'As the bank has it, with a decimal point.'),
+  details: v.pipe(
+    v.optional(v.array(DetailView)),
+    v.description(
+      'Of a batch whose details came after it was stored: the payments that it consists of. A movement without such details has no such member.',
+    ),
+  ),
 });
 
 export type Extended = v.InferOutput<typeof ExtendedView>;
@@ -49,7 +68,7 @@ export const nothingSaid = (currency: string): Extended => ({
   exchange_rate: null,
 });
 
-interface Row extends Record<keyof Extended, unknown> {
+interface Row extends Record<Exclude<keyof Extended, 'details'>, unknown> {
   id: string;
   currency: string;
   statement_id: string | null;
@@ -65,11 +84,27 @@ const READ = `
   FROM transactions t JOIN accounts a ON a.id = t.account_id LEFT JOIN transaction_details d ON d.transaction_id = t.id
   WHERE t.id IN (?)`;
 
+/** Index: the primary key. */
+const READ_DETAILS = `
+  SELECT transaction_id, dc, amount, name, description, opponent_iban, end_to_end_id, creditor_reference FROM batch_details
+  WHERE transaction_id IN (?) ORDER BY transaction_id, position`;
+
 /** Reads the details of these movements. @returns the details by the movements' ids. */
 export async function readExtended(sql: Sql, ids: readonly string[]): Promise<Map<string, Extended>> {
   if (ids.length === 0) return new Map();
   const rows = await sql.query<Row[]>(READ, [ids]);
-  return new Map(rows.map(({ id, ...row }) => [id, toExtended(row)]));
+  const details = new Map<string, Detail[]>();
+  for (const { transaction_id, ...it } of await sql.query<(Detail & { transaction_id: string })[]>(
+    READ_DETAILS,
+    [ids],
+  ))
+    details.set(String(transaction_id), [...(details.get(String(transaction_id)) ?? []), it]);
+  return new Map(
+    rows.map(({ id, ...row }) => {
+      const ofBatch = details.get(id);
+      return [id, { ...toExtended(row), ...(ofBatch && { details: ofBatch }) }];
+    }),
+  );
 }
 
 const toExtended = (row: Omit<Row, 'id'>): Extended => ({

@@ -42,6 +42,7 @@ const ROWS: Record<string, string> = {
   movement_conflicts: 'SELECT * FROM movement_conflicts WHERE customer_id = ? ORDER BY id',
   repeated_entries:
     'SELECT * FROM repeated_entries WHERE customer_id = ? ORDER BY statement_id, transaction_id',
+  batch_details: 'SELECT * FROM batch_details WHERE customer_id = ? ORDER BY transaction_id, position',
   transaction_details: 'SELECT * FROM transaction_details WHERE customer_id = ? ORDER BY transaction_id',
   deletions: 'SELECT * FROM deletions WHERE customer_id = ? ORDER BY 1, 2',
   replays: 'SELECT * FROM replays WHERE customer_id = ? ORDER BY id',

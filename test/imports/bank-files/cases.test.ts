@@ -32,6 +32,8 @@ interface Found {
   rows: Record<string, string | null>[];
   imports: Record<string, number | string>[];
   completeness: { status: string; periods: { surplus: unknown[] }[] }[];
+  /** The rows when all files have come twice. */
+  extended: { extended: { details?: unknown[] } }[];
 }
 
 interface Case {
@@ -117,7 +119,8 @@ async function run({ files, params }: Pick<Case, 'files' | 'params'>): Promise<F
   for (const { id } of accounts)
     completeness.push((await get(`/v1/accounts/${id}/completeness`)).completeness);
   for (const file of files) expect(await send(file)).toMatchObject({ inserted: 0 });
-  return { rows, imports, completeness };
+  const { transactions: extended } = await get('/v1/transactions?starts=2020-01-01&fields=extended');
+  return { rows, imports, completeness, extended };
 }
 
 function check(found: Found, { any = [{}], ...others }: Case['expect']): void {
@@ -135,3 +138,14 @@ test.each(CASES.filter(({ isAnyOrder }) => isAnyOrder).map((it) => [it.name, it]
     check(await run({ ...it, files: it.files.toReversed() }), it.expect);
   },
 );
+
+test('details that come after their batch are listed with it, once', async () => {
+  const { extended } = await run(CASES.find(({ name }) => name === 'same-053-later-with-details') as Case);
+  const detail = { dc: 'Credit', opponent_iban: null, end_to_end_id: null, creditor_reference: null };
+  expect(extended.map((it) => it.extended.details)).toEqual([
+    [
+      { ...detail, amount: '30.00', name: 'Anna', description: 'R1 Sammler' },
+      { ...detail, amount: '70.00', name: 'Beat', description: 'R2 Sammler' },
+    ],
+  ]);
+});

@@ -99,6 +99,10 @@ async function storeStatement(
     [insertId, transactionId, accountId, customerId, importId],
   );
   await database.query(
+    `INSERT INTO batch_details (transaction_id, position, customer_id, import_id, dc, amount) VALUES (?, 0, ?, ?, 'Debit', 1)`,
+    [transactionId, customerId, importId],
+  );
+  await database.query(
     `INSERT INTO movement_conflicts (customer_id, account_id, transaction_id, dc, amount, date_issue, received, import_id, line)
      VALUES (?, ?, ?, 'Debit', 1, '2026-01-01', '{}', ?, 1)`,
     [customerId, accountId, transactionId, importId],

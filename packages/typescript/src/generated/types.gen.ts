@@ -218,6 +218,33 @@ export type Transaction = {
          * As the bank has it, with a decimal point. null: the bank does not say.
          */
         exchange_rate: string | null;
+        /**
+         * Of a batch whose details came after it was stored: the payments that it consists of. A movement without such details has no such member.
+         */
+        details?: Array<{
+            dc: 'Debit' | 'Credit';
+            amount: string;
+            /**
+             * The counterparty. null: the bank does not say.
+             */
+            name: string | null;
+            /**
+             * What the payment is for. null: the bank does not say.
+             */
+            description: string | null;
+            /**
+             * The account of the counterparty. null: the bank does not say.
+             */
+            opponent_iban: string | null;
+            /**
+             * The payer's reference for the payment. null: the bank does not say.
+             */
+            end_to_end_id: string | null;
+            /**
+             * With correct check digits. null: the bank does not say.
+             */
+            creditor_reference: string | null;
+        }>;
     };
 };
 
@@ -7069,6 +7096,33 @@ export type ReceiveMovementWebhookPayload = {
          * As the bank has it, with a decimal point. null: the bank does not say.
          */
         exchange_rate: string | null;
+        /**
+         * Of a batch whose details came after it was stored: the payments that it consists of. A movement without such details has no such member.
+         */
+        details?: Array<{
+            dc: 'Debit' | 'Credit';
+            amount: string;
+            /**
+             * The counterparty. null: the bank does not say.
+             */
+            name: string | null;
+            /**
+             * What the payment is for. null: the bank does not say.
+             */
+            description: string | null;
+            /**
+             * The account of the counterparty. null: the bank does not say.
+             */
+            opponent_iban: string | null;
+            /**
+             * The payer's reference for the payment. null: the bank does not say.
+             */
+            end_to_end_id: string | null;
+            /**
+             * With correct check digits. null: the bank does not say.
+             */
+            creditor_reference: string | null;
+        }>;
     };
 };
 

@@ -221,6 +221,23 @@ export const MOVEMENT_TABLES = [
     CONSTRAINT repeated_entries_movement FOREIGN KEY (transaction_id) REFERENCES transactions (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
+  // The details of a batch that came after the batch itself, in one import. position: the entry's number in the file.
+  `CREATE TABLE batch_details (
+    transaction_id BIGINT UNSIGNED NOT NULL,
+    position INT UNSIGNED NOT NULL,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    import_id BIGINT UNSIGNED NOT NULL,
+    dc ENUM('Debit','Credit') NOT NULL,
+    amount DECIMAL(20,2) NOT NULL,
+    name VARCHAR(255) NULL,
+    description TEXT NULL,
+    opponent_iban VARCHAR(64) NULL,
+    end_to_end_id VARCHAR(140) NULL,
+    creditor_reference VARCHAR(35) NULL,
+    PRIMARY KEY (transaction_id, position),
+    CONSTRAINT batch_details_movement FOREIGN KEY (transaction_id) REFERENCES transactions (id) ON DELETE CASCADE
+  ) ${TABLE}`,
+
   // The closing balance of an account that was last sent to webhooks with the event BALANCE_UPDATED. import_id: the import that has
   // brought statements since then; NULL: none has.
   `CREATE TABLE told_balances (
