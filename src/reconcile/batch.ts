@@ -1,7 +1,7 @@
 import { type Books, groupOf } from './books.ts';
 import { type Details, findBatches } from './details.ts';
 import type { ReceivedStatement, StatementRow } from './statement.ts';
-import { balanceBefore, isId, rowAt, rowKey } from './walk.ts';
+import { balanceBefore, isId, rowKey } from './walk.ts';
 
 /**
  * A batch and its details are one booking. One file lists the batch, and another one its details. What is stored first stays: the other is
@@ -13,6 +13,8 @@ export interface Arranged {
   statement: ReceivedStatement;
   /** For each row that the statement itself has, the positions of the rows that are compared. Rows of one batch share theirs. */
   positions: readonly (readonly number[])[];
+  /** For each row that is compared, the position of the row that the statement itself has. */
+  origins: readonly number[];
   /** The rows of the statement that are compared as a batch or as details. */
   rearranged: readonly number[];
 }
@@ -27,6 +29,10 @@ export function arrange(
   asTheyAre: ReadonlySet<number>,
 ): Arranged {
   const { rows } = statement;
+  const arranged: StatementRow[] = [];
+  const positions: number[][] = [];
+  const origins: number[] = [];
+  const rearranged: number[] = [];
   const batches = new Map(findBatches(rows).map((it) => [it[0], it]));
   const search: Search = {
     books,
@@ -34,11 +40,11 @@ export function arrange(
     before: books.countRows(statement.fingerprint),
     used: new Set(),
   };
-  const arranged: StatementRow[] = [];
-  const positions: number[][] = [];
-  const rearranged: number[] = [];
-  const add = (row: StatementRow) => arranged.push(row) - 1;
   for (let position = 0; position < rows.length; position += 1) {
+    const add = (row: StatementRow) => {
+      origins.push(position);
+      return arranged.push(row) - 1;
+    };
     const row = rows[position] as StatementRow;
     const ofBatch = (batches.get(position) ?? []).filter((it) => !asTheyAre.has(it));
     const batch = toBatch(
@@ -56,7 +62,7 @@ export function arrange(
       positions.push((details ?? [row]).map(add));
     }
   }
-  return { statement: { ...statement, rows: arranged }, positions, rearranged };
+  return { statement: { ...statement, rows: arranged }, positions, origins, rearranged };
 }
 
 interface Search {
@@ -91,9 +97,9 @@ function toBatch(search: Search, details: readonly StatementRow[]): StatementRow
 
 /** @returns a batch as the details that are stored, unless it is stored as one row. */
 function toDetails(search: Search, row: StatementRow): StatementRow[] | null {
-  if (takeAll(search.before, [row]) || isOneRow(search.books, row)) return null;
+  if (takeAll(search.before, [row])) return null;
   const details = findDetails(search, row);
-  if (details === null) return null;
+  if (details === null || isOneRow(search.books, row)) return null;
   for (const { movement } of details.rows) search.used.add(movement);
   // Without the bank's reference of the batch, those of its details prove nothing.
   const isProved = isId(row.reference) && details.batch.reference === row.reference;
@@ -106,31 +112,25 @@ function toDetails(search: Search, row: StatementRow): StatementRow[] | null {
 
 /** Whether a movement of the day and amount that is no detail has the reference or the balance of a row. */
 const isOneRow = (books: Books, row: StatementRow): boolean =>
-  books.ofGroup(groupOf(row)).some((movement) =>
-    books.movements[movement]?.seen.some(({ laid, position }) => {
-      const { reference, balance, batch } = rowAt(laid, position);
-      if (batch !== undefined) return false;
-      return (isId(reference) && reference === row.reference) || isSameBalance(balance, row);
-    }),
+  [...books.equalTo(row, 'balance'), ...(isId(row.reference) ? books.equalTo(row, 'reference') : [])].some(
+    (it) => it.row.batch === undefined,
   );
-
-const isSameBalance = (balance: bigint | null | undefined, row: StatementRow): boolean =>
-  balance != null && balance === row.balance;
 
 /**
  * Finds the details of a batch with the day and amount of a row: those with its reference first, then those with its balance. In one format,
  * another reference is that of another batch.
  */
 function findDetails({ books, format, used }: Search, row: StatementRow): Details | null {
-  const all = books
-    .detailsOf(groupOf(row))
-    .filter(
-      ({ batch: { reference }, format: other, rows }) =>
-        (other !== format || reference === null || row.reference === null || reference === row.reference) &&
-        !rows.some(({ movement }) => used.has(movement)),
-    );
-  const byReference = all.find(({ batch }) => isId(row.reference) && batch.reference === row.reference);
-  return (
-    byReference ?? all.find(({ rows }) => isSameBalance(rows.at(-1)?.row.balance, row)) ?? all[0] ?? null
-  );
+  const isFree = ({ rows }: Details) => !rows.some(({ movement }) => used.has(movement));
+  const mayBe = (it: Details) =>
+    it.format !== format ||
+    it.batch.reference === null ||
+    row.reference === null ||
+    it.batch.reference === row.reference;
+  for (const by of ['reference', 'balance', null] as const) {
+    if (by === 'reference' && !isId(row.reference)) continue;
+    const found = books.detailsOf(row, by).find((it) => mayBe(it) && isFree(it));
+    if (found !== undefined) return found;
+  }
+  return null;
 }

@@ -14,6 +14,8 @@ export interface Books {
    * with the reference or the balance of a row.
    */
   candidatesOf(rows: readonly StatementRow[]): Set<number>;
+  /** Rows of statements with the same day and amount, and the same reference or balance. */
+  equalTo(row: StatementRow, by: 'reference' | 'balance'): readonly { row: StatementRow }[];
   /**
    * Rows of statements with the same amount and the same reference or balance, up to three days before or after a day. At most 16 of each
    * day.
@@ -28,8 +30,8 @@ export interface Books {
   sameAs(laid: Laid): { laid: Laid; movements: readonly number[] } | null;
   /** How often each row is in the statements with the same header. */
   countRows(fingerprint: string | null): Map<string, number>;
-  /** The details of batches with the day and amount of a group. */
-  detailsOf(group: string): readonly Details[];
+  /** The details of batches with the day and amount of a row, and with its reference or balance. */
+  detailsOf(row: StatementRow, by: 'reference' | 'balance' | null): readonly Details[];
   /** The final statements with a row of a day, by format. */
   finalsOf(day: string): ReadonlyMap<string, readonly Laid[]>;
   /** Whether final statements with the same last day connect a statement with another one, in either direction. */
@@ -95,7 +97,7 @@ export function openBooks(stored: Stored): Books {
   const finals = new Map<string, Map<string, Laid[]>>();
   const details = new Map<string, Details[]>();
   const byBalance = new Map<string, Laid[]>();
-  const byContent = new Map<string, { movement: number; laid: Laid }[]>();
+  const byContent = new Map<string, { movement: number; laid: Laid; row: StatementRow }[]>();
   const byNumber = new Map<string, Set<string | null>>();
   const byFingerprint = new Map<string, Laid[]>();
   const chains = new Map<string, Chain>();
@@ -151,6 +153,7 @@ export function openBooks(stored: Stored): Books {
         for (const { movement } of byContent.get(key) ?? []) found.add(movement);
       return found;
     },
+    equalTo: (row, by) => byContent.get(contentKey(row, by)) ?? [],
     within: (row, by) =>
       around(row.day).flatMap((day) => (byContent.get(contentKey({ ...row, day }, by)) ?? []).slice(0, MOST)),
     related(laid) {
@@ -178,7 +181,7 @@ export function openBooks(stored: Stored): Books {
         for (const row of statement.rows) counts.set(rowKey(row), (counts.get(rowKey(row)) ?? 0) + 1);
       return counts;
     },
-    detailsOf: (group) => details.get(group) ?? [],
+    detailsOf: (row, by) => details.get(by === null ? groupOf(row) : contentKey(row, by)) ?? [],
     finalsOf: (day) => finals.get(day) ?? new Map(),
     reachable: (laid) => createReachable(laid, chains.get(laid.last)),
     isNumbered: (laid) => laid.statement.number !== null && (byNumber.get(numberOf(laid))?.size ?? 0) < 2,
@@ -196,20 +199,18 @@ export function openBooks(stored: Stored): Books {
       for (const [position, movement] of laid.movements.entries())
         for (const by of ['reference', 'balance'] as const) {
           const row = rowAt(laid, position);
-          if (row[by] !== null) append(byContent, contentKey(row, by), { movement, laid });
+          if (row[by] !== null) append(byContent, contentKey(row, by), { movement, laid, row });
         }
       for (const positions of findBatches(laid.statement.rows)) {
         const rows = positions.map((it) => ({
           movement: laid.movements[it] as number,
           row: rowAt(laid, it),
         }));
-        const [{ row }] = rows as [(typeof rows)[0]];
-        const batch = row.batch as Batch;
-        append(details, groupOf({ day: row.day, amount: batch.total }), {
-          batch,
-          format: laid.statement.format,
-          rows,
-        });
+        const last = rows.at(-1)?.row as StatementRow;
+        const batch = last.batch as Batch;
+        const whole = { ...last, amount: batch.total, reference: batch.reference };
+        for (const key of [groupOf(whole), contentKey(whole, 'reference'), contentKey(whole, 'balance')])
+          append(details, key, { batch, format: laid.statement.format, rows });
       }
       for (const key of balanceKeys(laid)) append(byBalance, key, laid);
       if (laid.fingerprint !== null) append(byFingerprint, laid.fingerprint, laid);

@@ -66,7 +66,10 @@ export function findKnown(
     const asTheyAre = new Set(statement.stored?.keys());
     for (;;) {
       const arranged = arrange(books, statement, asTheyAre);
-      const laid = layOut(arranged.statement, statement.fingerprint);
+      const laid =
+        arranged.rearranged.length === 0
+          ? (all[index] as Laid)
+          : layOut(arranged.statement, statement.fingerprint);
       const deciding = begin(books, laid, { file, last, useNumbers: areNumbersUsed });
       takeOwn(deciding, arranged, statement.stored);
       takeSame(deciding, mayAssume);
@@ -83,10 +86,8 @@ export function findKnown(
       books.add(laid);
       file.add(laid, laid);
       last = laid;
-      for (const [at, from] of deciding.moved) {
-        const position = arranged.positions.findIndex((it) => it.includes(at));
-        moved.push({ statement: index, position, from });
-      }
+      for (const [at, from] of deciding.moved)
+        moved.push({ statement: index, position: arranged.origins[at] as number, from });
       if (deciding.shift !== 0n) shifts.push({ statement: index, shift: deciding.shift });
       return toDecisions(deciding, arranged);
     }
