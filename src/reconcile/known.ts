@@ -55,7 +55,7 @@ export function findKnown(
     files.set(name, file);
     return file;
   };
-  for (const [index, laid] of all.entries()) {
+  for (const [index, laid] of all.length > 1 ? all.entries() : []) {
     const same = books.sameAs(laid)?.laid;
     if (same !== undefined) fileOf(index).add(same, laid);
   }
