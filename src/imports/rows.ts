@@ -44,6 +44,8 @@ export interface EntryStatement {
 
 /** Details of an entry that its movement has no field for. */
 export interface RowDetails extends EntryDetails {
+  /** The reference is not the bank's, but the account owner's. It is no id. */
+  isOwnReference?: true;
   /** ISO 4217; null: the account's. */
   currency: string | null;
 }

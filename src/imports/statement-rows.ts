@@ -152,7 +152,11 @@ function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): 
     opponent_id: fitText('opponent_id', entry.opponentId, line, rows),
     opponent_iban: fitText('opponent_iban', entry.opponentIban, line, rows),
   };
-  const details = { ...entry.details, currency: entry.currency };
+  const details = {
+    ...entry.details,
+    currency: entry.currency,
+    ...(entry.isOwnReference && { isOwnReference: entry.isOwnReference }),
+  };
   rows.push({ line, movement, reference: entry.reference, statement: statement.shared, details });
 }
 

@@ -1,7 +1,18 @@
 import { type Details, findBatches } from './details.ts';
 import { addToChain, areLinked, type Chain, createReachable, findRows } from './relation.ts';
 import type { Batch, StatementRow, Stored, StoredMovement } from './statement.ts';
-import { append, balanceBefore, hasWalk, isFinal, isId, type Laid, layOut, rowAt, rowKey } from './walk.ts';
+import {
+  append,
+  balanceBefore,
+  hasWalk,
+  idOf,
+  isFinal,
+  isId,
+  type Laid,
+  layOut,
+  rowAt,
+  rowKey,
+} from './walk.ts';
 
 /** The movements of an account and the statements that have brought them. The statements of the file are added one by one. */
 export interface Books {
@@ -36,6 +47,8 @@ export interface Books {
   finalsOf(day: string): ReadonlyMap<string, readonly Laid[]>;
   /** Whether final statements with the same last day connect a statement with another one, in either direction. */
   reachable(laid: Laid): (other: Laid) => boolean;
+  /** The bank's id of a row, unless the bank repeats it: two rows of the statement, or two movements of its format, have it. */
+  idsOf(laid: Laid): (row: StatementRow) => string | null;
   /** Whether a statement has a number that no other statement has. */
   isNumbered(laid: Laid): boolean;
   /** @returns the number of the movement. */
@@ -72,6 +85,10 @@ export const moveDay = (day: string, days: number): string =>
 const contentKey = ({ day, amount, ...row }: StatementRow, by: 'reference' | 'balance') =>
   `${day} ${amount} ${by} ${row[by]}`;
 
+/** A reversal may have the reference of what it takes back. */
+const referenceKey = (format: string, { amount, reference }: StatementRow) =>
+  `${format} ${amount < 0n} ${reference}`;
+
 const numberOf = ({ statement: { number, sequence } }: Laid) => JSON.stringify([number, sequence]);
 
 /** The balances by which a statement is found: of its rows with their amounts, and before and after all rows and each day. */
@@ -94,6 +111,8 @@ export function openBooks(stored: Stored): Books {
   const statements: Laid[] = [];
   const byGroup = new Map<string, number[]>();
   const byDay = new Map<string, Laid[]>();
+  const byReference = new Map<string, number>();
+  const repeated = new Set<string>();
   const finals = new Map<string, Map<string, Laid[]>>();
   const details = new Map<string, Details[]>();
   const byBalance = new Map<string, Laid[]>();
@@ -131,6 +150,27 @@ export function openBooks(stored: Stored): Books {
   const addOffWalk = (movement: number) => {
     const group = groupOf(movements[movement] as BookedMovement);
     offWalk.set(group, (offWalk.get(group) ?? new Set()).add(movement));
+  };
+  const addReferences = (laid: Laid) => {
+    for (const [position, movement] of laid.movements.entries()) {
+      const key = referenceKey(laid.statement.format, rowAt(laid, position));
+      const first = byReference.get(key) ?? movement;
+      byReference.set(key, first);
+      if (first !== movement) repeated.add(key);
+    }
+  };
+  const addDetails = (laid: Laid) => {
+    for (const positions of findBatches(laid.statement.rows)) {
+      const rows = positions.map((it) => ({
+        movement: laid.movements[it] as number,
+        row: rowAt(laid, it),
+      }));
+      const last = rows.at(-1)?.row as StatementRow;
+      const batch = last.batch as Batch;
+      const whole = { ...last, amount: batch.total, reference: batch.reference };
+      for (const key of [groupOf(whole), contentKey(whole, 'reference'), contentKey(whole, 'balance')])
+        append(details, key, { batch, format: laid.statement.format, rows });
+    }
   };
   const daysAround = new Map<string, readonly string[]>();
   const around = (day: string) => {
@@ -184,6 +224,19 @@ export function openBooks(stored: Stored): Books {
     detailsOf: (row, by) => details.get(by === null ? groupOf(row) : contentKey(row, by)) ?? [],
     finalsOf: (day) => finals.get(day) ?? new Map(),
     reachable: (laid) => createReachable(laid, chains.get(laid.last)),
+    idsOf({ statement: { rows, format } }) {
+      const own = new Set<string>();
+      const again = new Set<string>();
+      for (const row of rows) {
+        const key = referenceKey(format, row);
+        if (own.has(key)) again.add(key);
+        own.add(key);
+      }
+      return (row) => {
+        const key = referenceKey(format, row);
+        return again.has(key) || repeated.has(key) ? null : idOf(row);
+      };
+    },
     isNumbered: (laid) => laid.statement.number !== null && (byNumber.get(numberOf(laid))?.size ?? 0) < 2,
     addMovement({ day, amount, text }) {
       append(byGroup, groupOf({ day, amount }), movements.length);
@@ -201,17 +254,8 @@ export function openBooks(stored: Stored): Books {
           const row = rowAt(laid, position);
           if (row[by] !== null) append(byContent, contentKey(row, by), { movement, laid, row });
         }
-      for (const positions of findBatches(laid.statement.rows)) {
-        const rows = positions.map((it) => ({
-          movement: laid.movements[it] as number,
-          row: rowAt(laid, it),
-        }));
-        const last = rows.at(-1)?.row as StatementRow;
-        const batch = last.batch as Batch;
-        const whole = { ...last, amount: batch.total, reference: batch.reference };
-        for (const key of [groupOf(whole), contentKey(whole, 'reference'), contentKey(whole, 'balance')])
-          append(details, key, { batch, format: laid.statement.format, rows });
-      }
+      addReferences(laid);
+      addDetails(laid);
       for (const key of balanceKeys(laid)) append(byBalance, key, laid);
       if (laid.fingerprint !== null) append(byFingerprint, laid.fingerprint, laid);
       const number = numberOf(laid);

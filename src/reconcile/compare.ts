@@ -1,6 +1,6 @@
 import { longestRun } from './run.ts';
 import type { StatementRow } from './statement.ts';
-import { balanceBefore, hasWalk, isId, isWindow, type Laid, rowAt } from './walk.ts';
+import { balanceBefore, hasWalk, idOf, isWindow, type Laid, rowAt } from './walk.ts';
 
 /** Compares the walks of two statements day by day. */
 
@@ -249,8 +249,8 @@ function isShiftBelieved(one: Laid, other: Laid, { pairs }: Comparison): boolean
 export const haveOtherReferences = (one: Laid, other: Laid, pairs: readonly Pair[]): boolean =>
   one.statement.format === other.statement.format &&
   pairs.some((it) => {
-    const [a, b] = [rowAt(one, it.one).reference, rowAt(other, it.other).reference];
-    return isId(a) && isId(b) && a !== b;
+    const [a, b] = [idOf(rowAt(one, it.one)), idOf(rowAt(other, it.other))];
+    return a !== null && b !== null && a !== b;
   });
 
 const sumOf = (laid: Laid, positions: readonly number[]): bigint =>

@@ -2,7 +2,7 @@ import { type Arranged, arrange } from './batch.ts';
 import { type Books, groupOf, openBooks } from './books.ts';
 import { compare, compareWholeDay, type Place } from './compare.ts';
 import { createFileStatements, type FileStatements } from './file.ts';
-import { matchLeft } from './match.ts';
+import { findText, matchLeft } from './match.ts';
 import { areLinked, areNumbersOfDownloads, type Relation, relate } from './relation.ts';
 import type {
   Decision,
@@ -12,7 +12,7 @@ import type {
   StatementRow,
   Stored,
 } from './statement.ts';
-import { balanceBefore, isFinal, isId, type Laid, layOut, rowAt } from './walk.ts';
+import { balanceBefore, idOf, isFinal, type Laid, layOut, rowAt } from './walk.ts';
 
 /**
  * Decides which rows of a file are movements that are stored already. See docs/trust.md, "How a movement is recognised".
@@ -179,14 +179,20 @@ const follows = (laid: Laid, other: Laid, last: Laid | null): boolean =>
   last !== null && isFinal(laid) && isFinal(other) && last.closing === laid.opening && areLinked(last, laid);
 
 function take(
-  { laid, taken, decisions }: Deciding,
+  { books, laid, taken, decisions }: Deciding,
   position: number,
   movement: number,
   reason: KnownReason,
 ): void {
   laid.movements[position] = movement;
   taken.add(movement);
-  decisions[position] = { outcome: 'known', movement, reason };
+  const before = findText(books.movements[movement]?.seen ?? [], laid);
+  const hasOtherText = before !== null && before !== rowAt(laid, position).text;
+  decisions[position] = {
+    outcome: 'known',
+    movement,
+    reason: reason === 'same' && hasOtherText ? 'changed' : reason,
+  };
 }
 
 const isFree = ({ laid, taken }: Deciding, position: number, movement: number): boolean =>
@@ -223,9 +229,9 @@ function takeOwn(
 function takeSame(deciding: Deciding, mayAssume: boolean): void {
   for (const [position, movement] of deciding.sameMovements.entries()) {
     if (!isFree(deciding, position, movement) || isApart(deciding, movement)) continue;
-    const { balance, reference } = rowAt(deciding.laid, position);
+    const row = rowAt(deciding.laid, position);
     // Without balances and ids, the same rows may have been booked again.
-    const isCertain = !deciding.isSameDoubtful && (balance !== null || isId(reference));
+    const isCertain = !deciding.isSameDoubtful && (row.balance !== null || idOf(row) !== null);
     if (isCertain || mayAssume) take(deciding, position, movement, isCertain ? 'same' : 'assumed');
   }
 }
@@ -357,8 +363,9 @@ function addNew(deciding: Deciding): void {
       books.movements[movement]?.seen.some((it) => mayReorder(it.laid)));
   const groups = new Set(left.map((position) => groupOf(rowAt(laid, position))));
   // Another format, or the same one later, may have the entry under another day: it has the same id, or the same balance.
+  const findId = books.idsOf(laid);
   const findSameId = (row: StatementRow) =>
-    isId(row.reference)
+    findId(row) !== null
       ? books.within(row, 'reference').find(({ movement }) => !taken.has(movement))?.movement
       : undefined;
   const hasSameBalance = (row: StatementRow) =>

@@ -35,6 +35,10 @@ export function matchLeft(
   const matched = new Set<number>();
 
   const areIdsComparable = !areReissued(laid, candidatesOfFormat(candidates));
+  const idOf = books.idsOf(laid);
+  // An equal id with another text of the same format may be an id that the bank repeats.
+  const haveOtherTexts = (it: Candidate, position: number) =>
+    it.textOfFormat !== null && it.textOfFormat !== rowAt(laid, position).text;
   const matchBy = ({ keysOf, keyOf, may, references = 'equal', isCertain = () => false }: Stage) => {
     const queues = new Queues(taken);
     for (const candidate of candidates) for (const key of keysOf(candidate)) queues.add(key, candidate);
@@ -57,10 +61,10 @@ export function matchLeft(
 
   matchBy({
     keysOf: ({ group, references }) => references.filter(isId).map((it) => `${group} ${it}`),
-    keyOf: ({ reference }) => (isId(reference) ? reference : null),
+    keyOf: idOf,
     may: () => true,
     references: 'any',
-    isCertain: () => true,
+    isCertain: (it, position) => !haveOtherTexts(it, position),
   });
   matchBy({
     keysOf: ({ group, balances }) => balances.map((it) => `${group} ${it}`),
@@ -121,6 +125,8 @@ interface Candidate extends Traits {
   movement: number;
   group: string;
   text: string;
+  /** null: another format has brought the movement first, so that the text of this format is not stored. */
+  textOfFormat: string | null;
   balances: readonly bigint[];
   references: readonly string[];
   /** Of the rows of the same format. */
@@ -146,6 +152,7 @@ function candidateOf(books: Books, laid: Laid, movement: number): Candidate {
     movement,
     group,
     text,
+    textOfFormat: findText(seen, laid),
     balances: [...new Set(rows.flatMap(({ balance }) => balance ?? []))],
     references: [...new Set(rows.flatMap(({ reference }) => reference ?? []))],
     ofFormat: [...new Set(ofFormat.flatMap((it) => rowAt(it.laid, it.position).reference ?? []))],
@@ -154,6 +161,16 @@ function candidateOf(books: Books, laid: Laid, movement: number): Candidate {
     isOfFormat: ofFormat.length > 0,
   };
 }
+
+/** The text with which a format has brought a movement. null: another format has. Texts of rows that were known are not stored. */
+export const findText = (
+  seen: readonly { laid: Laid; position: number }[],
+  { statement: { format } }: Laid,
+): string | null =>
+  seen
+    .filter((it) => it.laid.statement.format === format)
+    .map((it) => rowAt(it.laid, it.position).text)
+    .find((it) => it !== '') ?? null;
 
 const ANY = 'any';
 const NONE = 'none';

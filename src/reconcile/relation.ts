@@ -1,6 +1,6 @@
 import { type Comparison, compare, haveOtherReferences } from './compare.ts';
 import type { Statement, StatementRow } from './statement.ts';
-import { append, hasWalk, isFinal, isId, isWindow, type Laid, rowAt, rowKey } from './walk.ts';
+import { append, hasWalk, idOf, isFinal, isWindow, type Laid, rowAt, rowKey } from './walk.ts';
 
 /** How two statements of an account relate. */
 
@@ -123,7 +123,7 @@ export function areNumbersOfDownloads(statements: Iterable<Laid>): boolean {
  */
 export function findRows({ statement }: Laid, other: Laid, keyOf = rowKey): number[] | null {
   const withText = (row: StatementRow, text: string) =>
-    `${keyOf(row)} ${row.balance === null && !isId(row.reference) ? text : ''}`;
+    `${keyOf(row)} ${row.balance === null && idOf(row) === null ? text : ''}`;
   const free = new Map<string, number[]>();
   for (const [position, movement] of other.movements.entries()) {
     const row = rowAt(other, position);

@@ -12,6 +12,8 @@ export interface StatementRow {
   reference: string | null;
   /** All texts of the row. */
   text: string;
+  /** The reference is not the bank's, but the account owner's. It is no id. Of stored rows it is not known. */
+  isOwnReference?: true;
   /** The row is one of the details of a batch. */
   batch?: Batch;
 }

@@ -54,6 +54,8 @@ export interface Entry {
   opponentIban: string | null;
   /** The bank's name for this entry, if it has one. It may not be unique, now or later. */
   reference: string | null;
+  /** The reference is the account owner's, because the bank gives none. It is no id. */
+  isOwnReference?: true;
   /** Absent if the file has no details. */
   details?: EntryDetails;
 }

@@ -98,6 +98,30 @@ it('9: the same id a few days later is an assumption', () => {
   expect(later).toBe('new');
 });
 
+it('8: an id with another text is an assumption, unless balances pair the rows, and an id that the bank repeats is none', () => {
+  const report = { format: 'mt942', kind: 'interim' } as const;
+  const [anna, beat] = ['D15//REF0199 ANNA', 'D15//REF0199 BEAT'];
+  expect(
+    receive([
+      { ...report, rows: anna },
+      { ...report, rows: beat },
+    ]),
+  ).toEqual(['new', 'assumed']);
+  const others = { anna: `${anna}, D20//REF0199 CARL`, beat: `${beat}, D20//REF0199 DORA` };
+  expect(
+    receive([
+      { ...report, rows: others.anna },
+      { ...report, rows: others.beat },
+    ]),
+  ).toEqual(['new new', 'new? new?']);
+  expect(
+    receive([
+      { ...camt, opening: 1000, rows: anna },
+      { ...camt, opening: 1000, rows: beat },
+    ]),
+  ).toEqual(['new', 'changed']);
+});
+
 it('9: new ids of days that both files have are no other bookings', () => {
   const ofx = { format: 'ofx' };
   const [, second] = receive([

@@ -84,12 +84,17 @@ const open = ({ line, movement, statement: { kind, format, file, opening } }: St
   indexes: [] as number[],
 });
 
-const toRow = ({ movement, reference, details: { batch } }: StatementEntry): StatementRow => ({
+const toRow = ({
+  movement,
+  reference,
+  details: { batch, isOwnReference },
+}: StatementEntry): StatementRow => ({
   day: movement.date_issue,
   amount: signedAmount(movement),
   balance: movement.balance === null ? null : parseHundredths(movement.balance),
   reference: shortenReference(reference),
   text: textOf(movement),
+  ...(isOwnReference && { isOwnReference }),
   ...(batch && { batch: { reference: shortenReference(batch.reference), total: batch.amount } }),
 });
 

@@ -64,6 +64,7 @@ export function toEntry(record: BaiRecord, date: string | null, currency: string
     opponentId: null,
     opponentIban: null,
     reference: bankReference || customerReference || null,
+    ...(bankReference === '' && customerReference !== '' && { isOwnReference: true }),
     ...(valueDate === null ? {} : { details: { valueDate } }),
   };
   events.push({ type: 'entry', entry });

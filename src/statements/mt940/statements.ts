@@ -254,6 +254,7 @@ export function mapEntry(line: number, from: EntryLine, fields: readonly Field[]
   // Some banks write the counterparty's account where the reference or the supplementary details belong.
   const ownIban = readIban(from.ownReference ?? '');
   const isAccount = ownIban !== null || from.ownReference === details.opponentId;
+  const ownReference = isAccount ? null : from.ownReference;
   const supplementIban = readIban(supplement ?? '');
   const { references } = details;
   const more = keepKnown<EntryDetails>({
@@ -274,7 +275,8 @@ export function mapEntry(line: number, from: EntryLine, fields: readonly Field[]
     name: details.name ?? from.name,
     opponentId: details.opponentId,
     opponentIban: details.opponentIban ?? supplementIban ?? ownIban,
-    reference: from.bankReference ?? (isAccount ? null : from.ownReference),
+    reference: from.bankReference ?? ownReference,
+    ...(from.bankReference === null && ownReference !== null && { isOwnReference: true }),
     ...(more === undefined ? {} : { details: more }),
   };
 }
