@@ -1,5 +1,5 @@
 import { type Comparison, compare, haveOtherReferences } from './compare.ts';
-import type { Statement, StatementRow } from './statement.ts';
+import type { Statement } from './statement.ts';
 import { append, hasWalk, idOf, isFinal, isWindow, type Laid, rowAt, rowKey } from './walk.ts';
 
 /** How two statements of an account relate. */
@@ -122,18 +122,30 @@ export function areNumbersOfDownloads(statements: Iterable<Laid>): boolean {
  * @returns the movement of each row. null: the other has not all of them.
  */
 export function findRows({ statement }: Laid, other: Laid, keyOf = rowKey): number[] | null {
-  const withText = (row: StatementRow, text: string) =>
-    `${keyOf(row)} ${row.balance === null && idOf(row) === null ? text : ''}`;
-  const free = new Map<string, number[]>();
-  for (const [position, movement] of other.movements.entries()) {
+  const withText = new Map<string, number[]>();
+  const withAnyText = new Map<string, number[]>();
+  for (const position of [...other.movements.keys()].reverse()) {
     const row = rowAt(other, position);
-    append(free, withText(row, row.text), movement);
+    append(withText, `${keyOf(row)} ${row.text}`, position);
+    append(withAnyText, keyOf(row), position);
   }
-  for (const list of free.values()) list.reverse();
-  const found = statement.rows.flatMap(
-    (row) => free.get(withText(row, row.text))?.pop() ?? free.get(withText(row, ''))?.pop() ?? [],
-  );
-  return found.length === statement.rows.length ? found : null;
+  const taken = new Set<number>();
+  const take = (positions: number[] = []): number | undefined => {
+    for (let found = positions.pop(); found !== undefined; found = positions.pop())
+      if (!taken.has(found)) return found;
+    return undefined;
+  };
+  const found: number[] = [];
+  for (const row of statement.rows) {
+    const isTextNeeded = row.balance === null && idOf(row) === null;
+    const position = isTextNeeded
+      ? (take(withText.get(`${keyOf(row)} ${row.text}`)) ?? take(withText.get(`${keyOf(row)} `)))
+      : take(withAnyText.get(keyOf(row)));
+    if (position === undefined) return null;
+    taken.add(position);
+    found.push(other.movements[position] as number);
+  }
+  return found;
 }
 
 /** The balances from which, and to which, the final statements with one last day lead. */
