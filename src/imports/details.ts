@@ -96,7 +96,7 @@ export async function storeBatchDetails(
   if (entries.length === 0) return;
   const ids = [...new Set(entries.map(({ transactionId }) => transactionId))];
   const known = await sql.query<{ transaction_id: string }[]>(DETAILED, [ids, importId]);
-  const areKnown = new Set(known.map((it) => String(it.transaction_id)));
+  const areKnown = new Set(known.map((it) => it.transaction_id));
   const rows = entries
     .filter(({ transactionId }) => !areKnown.has(transactionId))
     .map(({ entry: { index, movement, details }, transactionId }) => [

@@ -227,13 +227,13 @@ async function storeMovements(
     const { line, movement, reference } = entry;
     const transactionId = idOf(entry, identity.known);
     known.push({ importId, line, reason: identity.reason, transactionId, isHeld: false });
-    if (identity.rows !== undefined && entry.details.batch !== undefined)
-      ofBatches.push({ entry, transactionId });
-    if (identity.rows !== undefined)
-      for (const row of identity.rows)
-        repeated.push({ ...row, entry, transactionId: idOf(entry, row.known) });
-    else if (!identity.isRepeated)
-      repeated.push({ entry, transactionId, balance: movement.balance, reference });
+    const { rows, isRepeated } = identity;
+    if (rows === undefined) {
+      if (!isRepeated) repeated.push({ entry, transactionId, balance: movement.balance, reference });
+      continue;
+    }
+    for (const row of rows) repeated.push({ ...row, entry, transactionId: idOf(entry, row.known) });
+    if (entry.details.batch !== undefined) ofBatches.push({ entry, transactionId });
   }
   const assumedNew = assumed.flatMap((entry) => {
     const transactionId = findStored(entry)?.id;

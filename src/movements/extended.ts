@@ -93,18 +93,15 @@ const READ_DETAILS = `
 export async function readExtended(sql: Sql, ids: readonly string[]): Promise<Map<string, Extended>> {
   if (ids.length === 0) return new Map();
   const rows = await sql.query<Row[]>(READ, [ids]);
-  const details = new Map<string, Detail[]>();
-  for (const { transaction_id, ...it } of await sql.query<(Detail & { transaction_id: string })[]>(
-    READ_DETAILS,
-    [ids],
-  ))
-    details.set(String(transaction_id), [...(details.get(String(transaction_id)) ?? []), it]);
-  return new Map(
-    rows.map(({ id, ...row }) => {
-      const ofBatch = details.get(id);
-      return [id, { ...toExtended(row), ...(ofBatch && { details: ofBatch }) }];
-    }),
-  );
+  const extended = new Map(rows.map(({ id, ...row }) => [id, toExtended(row)]));
+  const details = await sql.query<(Detail & { transaction_id: string })[]>(READ_DETAILS, [ids]);
+  for (const { transaction_id, ...detail } of details) {
+    const ofBatch = extended.get(transaction_id);
+    if (ofBatch === undefined) continue;
+    ofBatch.details ??= [];
+    ofBatch.details.push(detail);
+  }
+  return extended;
 }
 
 const toExtended = (row: Omit<Row, 'id'>): Extended => ({

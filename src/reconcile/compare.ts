@@ -1,6 +1,6 @@
 import { longestRun } from './run.ts';
 import type { StatementRow } from './statement.ts';
-import { balanceBefore, hasWalk, idOf, isWindow, type Laid, rowAt } from './walk.ts';
+import { append, balanceBefore, hasWalk, idOf, isWindow, type Laid, rowAt } from './walk.ts';
 
 /** Compares the walks of two statements day by day. */
 
@@ -146,10 +146,7 @@ function pairBy(
   const free = new Map<string, number[]>();
   for (const position of b.toReversed()) {
     const key = keyOfOther(rowAt(other, position));
-    if (key === null) continue;
-    const list = free.get(key);
-    if (list === undefined) free.set(key, [position]);
-    else list.push(position);
+    if (key !== null) append(free, key, position);
   }
   return a.flatMap((position) => {
     const key = keyOfOne(rowAt(one, position));

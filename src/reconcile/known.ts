@@ -55,6 +55,7 @@ export function findKnown(
     files.set(name, file);
     return file;
   };
+  // A single statement is compared with no other of its file.
   for (const [index, laid] of all.length > 1 ? all.entries() : []) {
     const same = books.sameAs(laid)?.laid;
     if (same !== undefined) fileOf(index).add(same, laid);
@@ -105,6 +106,8 @@ interface Deciding {
   /** The same statement may also be another one that follows it. */
   isSameDoubtful: boolean;
   relations: ReadonlyMap<Laid, Relation>;
+  /** The bank's id of a row. null: it has none, or the bank repeats it. */
+  idOf: (row: StatementRow) => string | null;
   /** Whether another statement of the file has no booking in common with this one. */
   isApartInFile: (other: Laid) => boolean;
   decisions: (Decision | undefined)[];
@@ -130,7 +133,7 @@ function begin(
   const relations = new Map<Laid, Relation>();
   for (const other of others) {
     const relation = relate(laid, other, circumstances);
-    const isApart = (file.isBefore(other) && follows(laid, other, last)) || isApartInFile(other);
+    const isApart = (file.isBefore(other) && followsInFile(laid, other, last)) || isApartInFile(other);
     relations.set(other, isApart ? { ...relation, kind: 'apart' } : relation);
   }
   // The same rows may have been booked again: another statement leads from the same one to this one, or the balance comes back to its
@@ -150,6 +153,7 @@ function begin(
     sameMovements: (!isOfFile && repeated?.movements) || [],
     isSameDoubtful: isFollowing,
     relations,
+    idOf: books.idsOf(laid),
     isApartInFile: (other) => other !== same && isApartInFile(other),
     decisions: laid.statement.rows.map(() => undefined),
     taken: new Set(),
@@ -175,7 +179,7 @@ const hasNeighbour = (laid: Laid, near: readonly Laid[]): boolean =>
   );
 
 /** Whether a statement comes after another one of its file, and begins where the one before it ends. */
-const follows = (laid: Laid, other: Laid, last: Laid | null): boolean =>
+const followsInFile = (laid: Laid, other: Laid, last: Laid | null): boolean =>
   last !== null && isFinal(laid) && isFinal(other) && last.closing === laid.opening && areLinked(last, laid);
 
 function take(
@@ -329,10 +333,10 @@ const leftOf = ({ decisions }: Deciding): number[] =>
   decisions.flatMap((it, position) => (it === undefined ? [position] : []));
 
 function takeLeft(deciding: Deciding, mayAssume: boolean): void {
-  const { books, laid, taken } = deciding;
+  const { books, laid, taken, idOf } = deciding;
   const mayBe = (movement: number) => !taken.has(movement) && !isApart(deciding, movement);
-  for (const { position, movement, reason } of matchLeft(books, laid, leftOf(deciding), { mayBe, mayAssume }))
-    take(deciding, position, movement, reason);
+  const matches = matchLeft(books, laid, leftOf(deciding), { idOf, mayBe, mayAssume });
+  for (const { position, movement, reason } of matches) take(deciding, position, movement, reason);
 }
 
 function addNew(deciding: Deciding): void {
@@ -357,17 +361,18 @@ function addNew(deciding: Deciding): void {
     relations.get(it)?.kind === 'apart';
   // Two rows on one walk that were not paired are two bookings.
   const isOther = (it: Laid) => books.areJoined(laid, it) && !doubtful.has(it);
-  const mayBeRow = (movement: number) =>
-    !taken.has(movement) &&
-    ((!isApart(deciding, movement) && !books.movements[movement]?.seen.some((it) => isOther(it.laid))) ||
-      books.movements[movement]?.seen.some((it) => mayReorder(it.laid)));
+  const mayBeRow = (movement: number) => {
+    if (taken.has(movement)) return false;
+    const seen = books.movements[movement]?.seen ?? [];
+    const isOfOther = isApart(deciding, movement) || seen.some((it) => isOther(it.laid));
+    return !isOfOther || seen.some((it) => mayReorder(it.laid));
+  };
   const groups = new Set(left.map((position) => groupOf(rowAt(laid, position))));
   // Another format, or the same one later, may have the entry under another day: it has the same id, or the same balance.
-  const findId = books.idsOf(laid);
   const findSameId = (row: StatementRow) =>
-    findId(row) !== null
-      ? books.within(row, 'reference').find(({ movement }) => !taken.has(movement))?.movement
-      : undefined;
+    deciding.idOf(row) === null
+      ? undefined
+      : books.within(row, 'reference').find(({ movement }) => !taken.has(movement))?.movement;
   const hasSameBalance = (row: StatementRow) =>
     row.balance !== null &&
     books

@@ -15,7 +15,7 @@ export function matchLeft(
   books: Books,
   laid: Laid,
   left: readonly number[],
-  { mayBe, mayAssume }: { mayBe: (movement: number) => boolean; mayAssume: boolean },
+  { idOf, mayBe, mayAssume }: MatchOptions,
 ): Match[] {
   const isLoose = laid.statement.kind === 'none';
   const rows = left.map((position) => rowAt(laid, position));
@@ -35,7 +35,6 @@ export function matchLeft(
   const matched = new Set<number>();
 
   const areIdsComparable = !areReissued(laid, candidatesOfFormat(candidates));
-  const idOf = books.idsOf(laid);
   // An equal id with another text of the same format may be an id that the bank repeats.
   const haveOtherTexts = (it: Candidate, position: number) =>
     it.textOfFormat !== null && it.textOfFormat !== rowAt(laid, position).text;
@@ -97,6 +96,14 @@ export function matchLeft(
       mayCount(it, position) && !(areTextsKept && it.isOfFormat && rowAt(laid, position).reference === null),
   });
   return matches;
+}
+
+interface MatchOptions {
+  /** The bank's id of a row. null: it has none, or the bank repeats it. */
+  idOf: (row: StatementRow) => string | null;
+  /** Whether a row of the statement may be a movement. */
+  mayBe: (movement: number) => boolean;
+  mayAssume: boolean;
 }
 
 interface Match {
@@ -168,9 +175,9 @@ export const findText = (
   { statement: { format } }: Laid,
 ): string | null =>
   seen
-    .filter((it) => it.laid.statement.format === format)
-    .map((it) => rowAt(it.laid, it.position).text)
-    .find((it) => it !== '') ?? null;
+    .filter(({ laid }) => laid.statement.format === format)
+    .map(({ laid, position }) => rowAt(laid, position).text)
+    .find((text) => text !== '') ?? null;
 
 const ANY = 'any';
 const NONE = 'none';

@@ -41,7 +41,7 @@ export const rowAt = ({ statement }: Laid, position: number): StatementRow =>
 export const balanceBefore = ({ amount, balance }: StatementRow): bigint | null =>
   balance === null ? null : balance - amount;
 
-/** What a row says, without its text. */
+/** The key of a row: all that it says except its text. */
 export const rowKey = ({ day, amount, balance, reference }: StatementRow): string =>
   `${day} ${amount} ${balance} ${reference}`;
 
@@ -62,10 +62,7 @@ export function layOut(
   const walk = statement.kind === 'none' ? [] : findWalk(statement);
   const days = new Map<string, number[]>();
   for (const position of walk) {
-    const { day } = rows[position] as StatementRow;
-    const known = days.get(day);
-    if (known === undefined) days.set(day, [position]);
-    else known.push(position);
+    append(days, (rows[position] as StatementRow).day, position);
   }
   const times = [
     ...rows.map(({ day }) => day),

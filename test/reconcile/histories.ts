@@ -327,31 +327,12 @@ function csvOf(rows: readonly BankRow[], opening: bigint, isReversed: boolean): 
 }
 
 /** As the importer makes it: of the header and the sums, and of no row. */
-function fingerprintOf({
-  kind,
-  format,
-  number,
-  sequence,
-  from,
-  to,
-  opening,
-  closing,
-  rows,
-}: Statement): string {
+function fingerprintOf({ rows, ...header }: Statement): string {
   const sum = (isWanted: (amount: bigint) => boolean) =>
     rows.reduce((total, { amount }) => (isWanted(amount) ? total + amount : total), 0n);
-  const sums = [sum((it) => it > 0n), sum((it) => it < 0n)].map(String);
-  const content = [
-    kind,
-    format,
-    number,
-    sequence,
-    from,
-    to,
-    String(opening),
-    String(closing),
-    ...sums,
-    rows.length,
-  ];
+  const sums = [sum((it) => it > 0n), sum((it) => it < 0n)];
+  const { kind, format, number, sequence, from, to } = header;
+  const names = [kind, format, number, sequence, from, to];
+  const content = [...names, ...[header.opening, header.closing, ...sums].map(String), rows.length];
   return createHash('sha256').update(JSON.stringify(content)).digest('hex');
 }

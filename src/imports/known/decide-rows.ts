@@ -128,10 +128,14 @@ function toIdentities(
         balance: row.balance === null ? null : formatAmount(row.balance),
         reference: row.reference,
       }));
-      const known: Identity = { known: nameOf(movement), reason, isRepeated: brought.has(movement) };
       identities.push([
         indexes[position] as number,
-        ofBatch === undefined ? known : { ...known, rows: ofBatch },
+        {
+          known: nameOf(movement),
+          reason,
+          isRepeated: brought.has(movement),
+          ...(ofBatch && { rows: ofBatch }),
+        },
       ]);
     }
   }

@@ -5,9 +5,7 @@ import { createByteBudget } from '../byte-budget.ts';
 import { decideAll, type RowDecisions, type RowsToDecide } from './decide-rows.ts';
 import type { FromDecideThread, ToDecideThread } from './decide-thread.ts';
 
-/**
- * Decides which rows of a file are stored movements without blocking the process.
- */
+/** Decides which rows of a file are stored movements without blocking the process. */
 
 const SECOND = 1_000;
 

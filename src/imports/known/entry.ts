@@ -32,7 +32,7 @@ export type Identity =
   | {
       known: KnownMovement;
       reason: 'same' | 'changed' | 'assumed';
-      /** What the statement has instead of the entry, if a batch and its details are one booking. */
+      /** A batch and its details are one booking: the statement is stored with these rows instead of the entry. */
       rows?: readonly (Pick<Movement, 'balance'> & { reference: string | null; known: KnownMovement })[];
       /** The same statement has brought the same movement before. */
       isRepeated: boolean;
