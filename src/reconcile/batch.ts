@@ -29,6 +29,7 @@ export function arrange(
   asTheyAre: ReadonlySet<number>,
 ): Arranged {
   const { rows } = statement;
+  if (!books.hasDetails() && rows.every(({ batch }) => batch === undefined)) return asItIs(statement);
   const arranged: StatementRow[] = [];
   const positions: number[][] = [];
   const origins: number[] = [];
@@ -64,6 +65,11 @@ export function arrange(
   }
   return { statement: { ...statement, rows: arranged }, positions, origins, rearranged };
 }
+
+const asItIs = (statement: ReceivedStatement): Arranged => {
+  const origins = [...statement.rows.keys()];
+  return { statement, positions: origins.map((it) => [it]), origins, rearranged: [] };
+};
 
 interface Search {
   books: Books;

@@ -41,6 +41,8 @@ export interface Books {
   sameAs(laid: Laid): { laid: Laid; movements: readonly number[] } | null;
   /** How often each row is in the statements with the same header. */
   countRows(fingerprint: string | null): Map<string, number>;
+  /** Whether any statement has a batch with its details. */
+  hasDetails(): boolean;
   /** The details of batches with the day and amount of a row, and with its reference or balance. */
   detailsOf(row: StatementRow, by: 'reference' | 'balance' | null): readonly Details[];
   /** The final statements with a row of a day, by format. */
@@ -109,16 +111,9 @@ function balanceKeys(laid: Laid): string[] {
 export function openBooks(stored: Stored): Books {
   const movements: BookedMovement[] = [];
   const statements: Laid[] = [];
-  const byGroup = new Map<string, number[]>();
-  const byDay = new Map<string, Laid[]>();
-  const byReference = new Map<string, number>();
-  const repeated = new Set<string>();
-  const finals = new Map<string, Map<string, Laid[]>>();
-  const details = new Map<string, Details[]>();
-  const byBalance = new Map<string, Laid[]>();
-  const byContent = new Map<string, { movement: number; laid: Laid; row: StatementRow }[]>();
   const byNumber = new Map<string, Set<string | null>>();
   const byFingerprint = new Map<string, Laid[]>();
+  const finals = new Map<string, Map<string, Laid[]>>();
   const chains = new Map<string, Chain>();
   const byOpening = new Map<bigint, Laid[]>();
   const byClosing = new Map<bigint, Laid[]>();
@@ -146,20 +141,24 @@ export function openBooks(stored: Stored): Books {
     append(byOpening, laid.opening, laid);
     append(byClosing, laid.closing, laid);
   };
-  const offWalk = new Map<string, Set<number>>();
-  const addOffWalk = (movement: number) => {
+
+  const byGroup = createIndex<BookedMovement, number[]>(movements, (index, movement, number) =>
+    append(index, groupOf(movement), number),
+  );
+  const notOnWalk: number[] = [];
+  const offWalk = createIndex<number, Set<number>>(notOnWalk, (index, movement) => {
     const group = groupOf(movements[movement] as BookedMovement);
-    offWalk.set(group, (offWalk.get(group) ?? new Set()).add(movement));
-  };
-  const addReferences = (laid: Laid) => {
+    index.set(group, (index.get(group) ?? new Set()).add(movement));
+  });
+  /** The movement with a reference, or `several`. */
+  const byReference = createIndex<Laid, number | 'several'>(statements, (index, laid) => {
     for (const [position, movement] of laid.movements.entries()) {
       const key = referenceKey(laid.statement.format, rowAt(laid, position));
-      const first = byReference.get(key) ?? movement;
-      byReference.set(key, first);
-      if (first !== movement) repeated.add(key);
+      const first = index.get(key) ?? movement;
+      index.set(key, first === movement ? movement : 'several');
     }
-  };
-  const addDetails = (laid: Laid) => {
+  });
+  const details = createIndex<Laid, Details[]>(statements, (index, laid) => {
     for (const positions of findBatches(laid.statement.rows)) {
       const rows = positions.map((it) => ({
         movement: laid.movements[it] as number,
@@ -169,9 +168,26 @@ export function openBooks(stored: Stored): Books {
       const batch = last.batch as Batch;
       const whole = { ...last, amount: batch.total, reference: batch.reference };
       for (const key of [groupOf(whole), contentKey(whole, 'reference'), contentKey(whole, 'balance')])
-        append(details, key, { batch, format: laid.statement.format, rows });
+        append(index, key, { batch, format: laid.statement.format, rows });
     }
-  };
+  });
+  const byContent = createIndex<Laid, { movement: number; laid: Laid; row: StatementRow }[]>(
+    statements,
+    (index, laid) => {
+      for (const [position, movement] of laid.movements.entries())
+        for (const by of ['reference', 'balance'] as const) {
+          const row = rowAt(laid, position);
+          if (row[by] !== null) append(index, contentKey(row, by), { movement, laid, row });
+        }
+    },
+  );
+  const byDay = createIndex<Laid, Laid[]>(statements, (index, laid) => {
+    for (const day of laid.days.keys()) append(index, day, laid);
+  });
+  const byBalance = createIndex<Laid, Laid[]>(statements, (index, laid) => {
+    for (const key of balanceKeys(laid)) append(index, key, laid);
+  });
+
   const daysAround = new Map<string, readonly string[]>();
   const around = (day: string) => {
     const known =
@@ -183,29 +199,31 @@ export function openBooks(stored: Stored): Books {
   const books: Books = {
     movements,
     statements,
-    ofGroup: (group) => byGroup.get(group) ?? [],
+    ofGroup: (group) => byGroup().get(group) ?? [],
     candidatesOf(rows) {
       const found = new Set(
-        [...new Set(rows.map(groupOf))].flatMap((group) => [...(offWalk.get(group) ?? [])]),
+        [...new Set(rows.map(groupOf))].flatMap((group) => [...(offWalk().get(group) ?? [])]),
       );
       const ids = rows.filter(({ reference }) => isId(reference)).map((row) => contentKey(row, 'reference'));
       for (const key of new Set([...ids, ...rows.map((row) => contentKey(row, 'balance'))]))
-        for (const { movement } of byContent.get(key) ?? []) found.add(movement);
+        for (const { movement } of byContent().get(key) ?? []) found.add(movement);
       return found;
     },
-    equalTo: (row, by) => byContent.get(contentKey(row, by)) ?? [],
+    equalTo: (row, by) => byContent().get(contentKey(row, by)) ?? [],
     within: (row, by) =>
-      around(row.day).flatMap((day) => (byContent.get(contentKey({ ...row, day }, by)) ?? []).slice(0, MOST)),
+      around(row.day).flatMap((day) =>
+        (byContent().get(contentKey({ ...row, day }, by)) ?? []).slice(0, MOST),
+      ),
     related(laid) {
       const [from, to] = [moveDay(laid.first, -MARGIN), moveDay(laid.last, MARGIN)];
       const isNear = (it: Laid) => it.last >= from && it.first <= to;
       const found = new Set(
         balanceKeys(laid)
-          .flatMap((key) => (byBalance.get(key) ?? []).slice(-MOST_RELATED))
+          .flatMap((key) => (byBalance().get(key) ?? []).slice(-MOST_RELATED))
           .filter(isNear),
       );
       if ([...found].some((it) => it.fingerprint !== laid.fingerprint)) return found;
-      const others = [...laid.days.keys()].flatMap((day) => (byDay.get(day) ?? []).slice(-MOST));
+      const others = [...laid.days.keys()].flatMap((day) => (byDay().get(day) ?? []).slice(-MOST));
       return new Set([...found, ...others]);
     },
     sameAs(laid) {
@@ -221,7 +239,8 @@ export function openBooks(stored: Stored): Books {
         for (const row of statement.rows) counts.set(rowKey(row), (counts.get(rowKey(row)) ?? 0) + 1);
       return counts;
     },
-    detailsOf: (row, by) => details.get(by === null ? groupOf(row) : contentKey(row, by)) ?? [],
+    hasDetails: () => details().size > 0,
+    detailsOf: (row, by) => details().get(by === null ? groupOf(row) : contentKey(row, by)) ?? [],
     finalsOf: (day) => finals.get(day) ?? new Map(),
     reachable: (laid) => createReachable(laid, chains.get(laid.last)),
     idsOf({ statement: { rows, format } }) {
@@ -234,29 +253,17 @@ export function openBooks(stored: Stored): Books {
       }
       return (row) => {
         const key = referenceKey(format, row);
-        return again.has(key) || repeated.has(key) ? null : idOf(row);
+        return again.has(key) || byReference().get(key) === 'several' ? null : idOf(row);
       };
     },
     isNumbered: (laid) => laid.statement.number !== null && (byNumber.get(numberOf(laid))?.size ?? 0) < 2,
-    addMovement({ day, amount, text }) {
-      append(byGroup, groupOf({ day, amount }), movements.length);
-      return movements.push({ day, amount, text, seen: [] }) - 1;
-    },
+    addMovement: ({ day, amount, text }) => movements.push({ day, amount, text, seen: [] }) - 1,
     add(laid) {
       statements.push(laid);
       for (const [position, movement] of laid.movements.entries()) {
         movements[movement]?.seen.push({ laid, position });
-        if (!laid.isOnWalk.has(position)) addOffWalk(movement);
+        if (!laid.isOnWalk.has(position)) notOnWalk.push(movement);
       }
-      for (const day of laid.days.keys()) append(byDay, day, laid);
-      for (const [position, movement] of laid.movements.entries())
-        for (const by of ['reference', 'balance'] as const) {
-          const row = rowAt(laid, position);
-          if (row[by] !== null) append(byContent, contentKey(row, by), { movement, laid, row });
-        }
-      addReferences(laid);
-      addDetails(laid);
-      for (const key of balanceKeys(laid)) append(byBalance, key, laid);
       if (laid.fingerprint !== null) append(byFingerprint, laid.fingerprint, laid);
       const number = numberOf(laid);
       byNumber.set(number, (byNumber.get(number) ?? new Set()).add(laid.fingerprint));
@@ -276,9 +283,26 @@ export function openBooks(stored: Stored): Books {
   for (const movement of stored.movements) books.addMovement(movement);
   for (const it of stored.statements) books.add(layOut(it, it.fingerprint, it.movements));
   for (const [movement, { seen }] of movements.entries()) {
-    if (seen.length === 0) addOffWalk(movement);
+    if (seen.length === 0) notOnWalk.push(movement);
     const [first, ...others] = seen.filter(({ laid }) => hasWalk(laid));
     for (const { laid } of others) if (first !== undefined) join(laid, first.laid);
   }
   return books;
+}
+
+/**
+ * Creates an index of items. It is filled only when somebody asks, because most statements are new or known as a whole, and nothing else has
+ * to be found for them.
+ * @param items to which more may be added.
+ */
+function createIndex<Item, Entry>(
+  items: readonly Item[],
+  add: (index: Map<string, Entry>, item: Item, number: number) => void,
+): () => ReadonlyMap<string, Entry> {
+  const index = new Map<string, Entry>();
+  let added = 0;
+  return () => {
+    for (; added < items.length; added += 1) add(index, items[added] as Item, added);
+    return index;
+  };
 }

@@ -21,32 +21,49 @@ const isStatement = (laid: Laid): boolean => laid.statement.kind === 'final' && 
 
 export function createFileStatements(): FileStatements {
   const sent = new Map<Laid, Laid>();
+  const added: Laid[] = [];
+  let indexed = 0;
   const byRow = new Map<string, Laid[]>();
   /** By the row that the fewest statements have. */
   const byRarest = new Map<string, Laid[]>();
   const countOf = (key: string) => byRow.get(key)?.length ?? 0;
   const rarestOf = (keys: readonly string[]) =>
     keys.reduce((one, other) => (countOf(other) < countOf(one) ? other : one), keys[0] ?? '');
-  return {
-    add(laid, asSent) {
-      sent.set(laid, asSent);
-      const keys = [...new Set(asSent.statement.rows.map(keyOf))];
+  const asSent = (laid: Laid) => sent.get(laid) as Laid;
+  /** Most statements need not be compared with others of their file. */
+  const index = () => {
+    for (; indexed < added.length; indexed += 1) {
+      const laid = added[indexed] as Laid;
+      const keys = [...new Set(asSent(laid).statement.rows.map(keyOf))];
       append(byRarest, rarestOf(keys), laid);
       for (const key of keys) append(byRow, key, laid);
+    }
+  };
+  const findOverlapping = (laid: Laid): Set<Laid> => {
+    index();
+    const keys = [...new Set(laid.statement.rows.map(keyOf))];
+    const containing = (byRow.get(rarestOf(keys)) ?? []).filter(
+      (it) => findRows(laid, asSent(it), true) !== null,
+    );
+    const contained = keys
+      .flatMap((key) => byRarest.get(key) ?? [])
+      .filter((it) => findRows(asSent(it), laid, true) !== null);
+    return new Set([...containing, ...contained]);
+  };
+  return {
+    add(laid, asSent) {
+      if (!sent.has(laid)) added.push(laid);
+      sent.set(laid, asSent);
     },
     isBefore: (laid) => sent.get(laid) === laid,
     apartFrom(laid) {
       if (!isStatement(laid)) return () => false;
-      const keys = [...new Set(laid.statement.rows.map(keyOf))];
-      const asSent = (other: Laid) => sent.get(other) as Laid;
-      const containing = (byRow.get(rarestOf(keys)) ?? []).filter(
-        (it) => findRows(laid, asSent(it), keyOf) !== null,
-      );
-      const contained = keys
-        .flatMap((key) => byRarest.get(key) ?? [])
-        .filter((it) => findRows(asSent(it), laid, keyOf) !== null);
-      const overlapping = new Set([...containing, ...contained]);
-      return (other) => sent.has(other) && isStatement(other) && !overlapping.has(other);
+      let overlapping: Set<Laid> | null = null;
+      return (other) => {
+        if (!sent.has(other) || !isStatement(other)) return false;
+        overlapping ??= findOverlapping(laid);
+        return !overlapping.has(other);
+      };
     },
   };
 }

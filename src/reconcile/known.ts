@@ -105,9 +105,10 @@ interface Deciding {
   sameMovements: readonly number[];
   /** The same statement may also be another one that follows it. */
   isSameDoubtful: boolean;
-  relations: ReadonlyMap<Laid, Relation>;
+  /** How it relates to the statements near it. */
+  relations: () => ReadonlyMap<Laid, Relation>;
   /** The bank's id of a row. null: it has none, or the bank repeats it. */
-  idOf: (row: StatementRow) => string | null;
+  idOf: () => (row: StatementRow) => string | null;
   /** Whether another statement of the file has no booking in common with this one. */
   isApartInFile: (other: Laid) => boolean;
   decisions: (Decision | undefined)[];
@@ -123,42 +124,61 @@ function begin(
   laid: Laid,
   { file, last, useNumbers }: { file: FileStatements; last: Laid | null; useNumbers: boolean },
 ): Deciding {
-  const near = books.related(laid);
   const isReachable = books.reachable(laid);
   const repeated = books.sameAs(laid);
   const same = repeated?.laid ?? null;
-  const others = [...near].filter((it) => it !== same);
-  const circumstances = { useNumbers, isReachable, hasNeighbour: hasNeighbour(laid, others) };
-  const isApartInFile = file.apartFrom(laid);
-  const relations = new Map<Laid, Relation>();
-  for (const other of others) {
-    const relation = relate(laid, other, circumstances);
-    const isApart = (file.isBefore(other) && followsInFile(laid, other, last)) || isApartInFile(other);
-    relations.set(other, isApart ? { ...relation, kind: 'apart' } : relation);
-  }
+  const findOthers = once(() => [...books.related(laid)].filter((it) => it !== same));
+  const findCircumstances = once(() => ({
+    useNumbers,
+    isReachable,
+    hasNeighbour: hasNeighbour(laid, findOthers()),
+  }));
   // The same rows may have been booked again: another statement leads from the same one to this one, or the balance comes back to its
   // beginning, and no number says which of them it is.
   const isFollowing =
     same !== null &&
     isFinal(laid) &&
     !books.isNumbered(laid) &&
-    (areLinked(laid, same) || (isReachable(same) && others.some(isFinal)));
+    (areLinked(laid, same) || (isReachable(same) && findOthers().some(isFinal)));
   const isOfFile = isFollowing && file.isBefore(same);
-  if (isOfFile)
-    relations.set(same, { ...relate(laid, same, circumstances), kind: 'apart', isAssumed: false });
+  const isApartInFile = file.apartFrom(laid);
+  const findRelations = once(() => {
+    const relations = new Map<Laid, Relation>();
+    for (const other of findOthers()) {
+      const relation = relate(laid, other, findCircumstances());
+      const isApart = (file.isBefore(other) && followsInFile(laid, other, last)) || isApartInFile(other);
+      relations.set(other, isApart ? { ...relation, kind: 'apart' } : relation);
+    }
+    if (isOfFile)
+      relations.set(same, {
+        ...relate(laid, same, findCircumstances()),
+        kind: 'apart',
+        isAssumed: false,
+      });
+    return relations;
+  });
   return {
     books,
     laid,
     same: isOfFile ? null : same,
     sameMovements: (!isOfFile && repeated?.movements) || [],
     isSameDoubtful: isFollowing,
-    relations,
-    idOf: books.idsOf(laid),
+    relations: findRelations,
+    idOf: once(() => books.idsOf(laid)),
     isApartInFile: (other) => other !== same && isApartInFile(other),
     decisions: laid.statement.rows.map(() => undefined),
     taken: new Set(),
     shift: 0n,
     moved: new Map(),
+  };
+}
+
+/** Makes a function that finds its result when it is called first. Most statements are new or known as a whole, and need no more. */
+function once<T>(find: () => T): () => T {
+  let found: { value: T } | null = null;
+  return () => {
+    found ??= { value: find() };
+    return found.value;
   };
 }
 
@@ -207,9 +227,10 @@ const isFree = ({ laid, taken }: Deciding, position: number, movement: number): 
  * statements count, those of the same format first: files and reports may have taken an equal movement for it.
  */
 function isApart(deciding: Deciding, movement: number): boolean {
-  const { books, laid, relations, isApartInFile } = deciding;
+  const { books, laid, same, relations, isApartInFile } = deciding;
   const seen = books.movements[movement]?.seen ?? [];
-  const isOf = (it: { laid: Laid }) => relations.get(it.laid)?.kind === 'apart' || isApartInFile(it.laid);
+  if (seen.every((it) => it.laid === same)) return false;
+  const isOf = (it: { laid: Laid }) => relations().get(it.laid)?.kind === 'apart' || isApartInFile(it.laid);
   const finals = seen.filter((it) => isFinal(it.laid));
   const ofFormat = finals.filter((it) => it.laid.statement.format === laid.statement.format);
   if (ofFormat.length > 0) return ofFormat.some(isOf);
@@ -243,7 +264,7 @@ function takeSame(deciding: Deciding, mayAssume: boolean): void {
 /** Takes the bookings of whole days that the statements of another format have listed, in however many parts and in whatever order. */
 function takeDays(deciding: Deciding, mayAssume: boolean): void {
   const { laid, books } = deciding;
-  if (!isFinal(laid)) return;
+  if (!isFinal(laid) || leftOf(deciding).length === 0) return;
   for (const [day, positions] of laid.days) {
     if (positions.every((position) => laid.movements[position] !== -1)) continue;
     const formats = books.finalsOf(day);
@@ -295,7 +316,8 @@ function haveCommonEnd(one: Laid, other: Laid, day: string): boolean {
 /** Takes the bookings in common with other statements, of which those with most equal balances come first. */
 function takeCommon(deciding: Deciding, isWanted: (relation: Relation) => boolean): void {
   const { laid, books, relations } = deciding;
-  const common = [...relations].filter(([, it]) => it.kind === 'common' && isWanted(it));
+  if (leftOf(deciding).length === 0) return;
+  const common = [...relations()].filter(([, it]) => it.kind === 'common' && isWanted(it));
   const rank = ({ comparison, isAssumed }: Relation) =>
     (comparison.isByAmount || comparison.shift !== 0n ? 0 : comparison.pairs.length) - (isAssumed ? 0.5 : 0);
   common.sort(([, one], [, other]) => rank(other) - rank(one));
@@ -333,15 +355,23 @@ const leftOf = ({ decisions }: Deciding): number[] =>
   decisions.flatMap((it, position) => (it === undefined ? [position] : []));
 
 function takeLeft(deciding: Deciding, mayAssume: boolean): void {
-  const { books, laid, taken, idOf } = deciding;
+  const { books, laid, taken } = deciding;
+  const left = leftOf(deciding);
+  if (left.length === 0) return;
   const mayBe = (movement: number) => !taken.has(movement) && !isApart(deciding, movement);
-  const matches = matchLeft(books, laid, leftOf(deciding), { idOf, mayBe, mayAssume });
+  const matches = matchLeft(books, laid, left, { idOf: deciding.idOf(), mayBe, mayAssume });
   for (const { position, movement, reason } of matches) take(deciding, position, movement, reason);
 }
 
 function addNew(deciding: Deciding): void {
-  const { books, laid, decisions, relations, taken, sameMovements } = deciding;
+  const { books, laid, decisions, taken, sameMovements } = deciding;
   const left = leftOf(deciding);
+  // The same statement lies on the walks on which it was stored.
+  if (left.length === 0 && deciding.same !== null) {
+    books.join(laid, deciding.same);
+    return;
+  }
+  const relations = deciding.relations();
   const isApartAssumed = [...relations.values()].some(({ kind, isAssumed }) => kind === 'apart' && isAssumed);
   const contradicting = new Set(
     [...relations.values()].flatMap((it) => (it.kind === 'apart' ? [] : it.comparison.contradictions)),
@@ -368,9 +398,10 @@ function addNew(deciding: Deciding): void {
     return !isOfOther || seen.some((it) => mayReorder(it.laid));
   };
   const groups = new Set(left.map((position) => groupOf(rowAt(laid, position))));
+  const bankIdOf = deciding.idOf();
   // Another format, or the same one later, may have the entry under another day: it has the same id, or the same balance.
   const findSameId = (row: StatementRow) =>
-    deciding.idOf(row) === null
+    bankIdOf(row) === null
       ? undefined
       : books.within(row, 'reference').find(({ movement }) => !taken.has(movement))?.movement;
   const hasSameBalance = (row: StatementRow) =>

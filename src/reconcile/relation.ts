@@ -1,5 +1,5 @@
 import { type Comparison, compare, haveOtherReferences } from './compare.ts';
-import type { Statement } from './statement.ts';
+import type { Statement, StatementRow } from './statement.ts';
 import { append, hasWalk, idOf, isFinal, isWindow, type Laid, rowAt, rowKey } from './walk.ts';
 
 /** How two statements of an account relate. */
@@ -119,15 +119,50 @@ export function areNumbersOfDownloads(statements: Iterable<Laid>): boolean {
 /**
  * Finds each row of a statement among the rows of another one. Statements with the same header are stored as one, so that the other may have
  * more rows. Texts of known rows are not stored. Those that are have to be equal if a row has neither a balance nor an id.
+ * @param areTextsCompared whether all texts have to be equal.
  * @returns the movement of each row. null: the other has not all of them.
  */
-export function findRows({ statement }: Laid, other: Laid, keyOf = rowKey): number[] | null {
+export function findRows(laid: Laid, other: Laid, areTextsCompared = false): number[] | null {
+  const { rows } = laid.statement;
+  const isTextNeeded = (row: StatementRow) =>
+    areTextsCompared || (row.balance === null && idOf(row) === null);
+  return (
+    findInOrder(rows, other, isTextNeeded) ?? findInAnyOrder(rows, other, isTextNeeded, areTextsCompared)
+  );
+}
+
+/** The rows nearly always stand one after the other, as in the same file. */
+function findInOrder(
+  rows: readonly StatementRow[],
+  other: Laid,
+  isTextNeeded: (row: StatementRow) => boolean,
+): number[] | null {
+  const areEqual = (row: StatementRow, it: StatementRow) =>
+    row.amount === it.amount &&
+    row.balance === it.balance &&
+    row.day === it.day &&
+    row.reference === it.reference &&
+    (row.text === it.text || !isTextNeeded(row));
+  const [first] = rows;
+  const begin = first === undefined ? 0 : other.statement.rows.findIndex((it) => areEqual(first, it));
+  if (begin === -1 || begin + rows.length > other.movements.length) return null;
+  if (!rows.every((row, at) => areEqual(row, rowAt(other, begin + at)))) return null;
+  return other.movements.slice(begin, begin + rows.length);
+}
+
+function findInAnyOrder(
+  rows: readonly StatementRow[],
+  other: Laid,
+  isTextNeeded: (row: StatementRow) => boolean,
+  areTextsCompared: boolean,
+): number[] | null {
+  if (rows.length > other.movements.length) return null;
   const withText = new Map<string, number[]>();
   const withAnyText = new Map<string, number[]>();
   for (const position of [...other.movements.keys()].reverse()) {
     const row = rowAt(other, position);
-    append(withText, `${keyOf(row)} ${row.text}`, position);
-    append(withAnyText, keyOf(row), position);
+    append(withText, `${rowKey(row)} ${row.text}`, position);
+    append(withAnyText, rowKey(row), position);
   }
   const taken = new Set<number>();
   const take = (positions: number[] = []): number | undefined => {
@@ -136,11 +171,12 @@ export function findRows({ statement }: Laid, other: Laid, keyOf = rowKey): numb
     return undefined;
   };
   const found: number[] = [];
-  for (const row of statement.rows) {
-    const isTextNeeded = row.balance === null && idOf(row) === null;
-    const position = isTextNeeded
-      ? (take(withText.get(`${keyOf(row)} ${row.text}`)) ?? take(withText.get(`${keyOf(row)} `)))
-      : take(withAnyText.get(keyOf(row)));
+  for (const row of rows) {
+    const key = rowKey(row);
+    const ofText = () =>
+      take(withText.get(`${key} ${row.text}`)) ??
+      (areTextsCompared ? undefined : take(withText.get(`${key} `)));
+    const position = isTextNeeded(row) ? ofText() : take(withAnyText.get(key));
     if (position === undefined) return null;
     taken.add(position);
     found.push(other.movements[position] as number);
