@@ -1,4 +1,5 @@
 import { type Details, findBatches } from './details.ts';
+import { createIndex, once } from './lazy.ts';
 import { addToChain, areLinked, type Chain, createReachable, findRows } from './relation.ts';
 import type { Batch, StatementRow, Stored, StoredMovement } from './statement.ts';
 import {
@@ -244,16 +245,19 @@ export function openBooks(stored: Stored): Books {
     finalsOf: (day) => finals.get(day) ?? new Map(),
     reachable: (laid) => createReachable(laid, chains.get(laid.last)),
     idsOf({ statement: { rows, format } }) {
-      const own = new Set<string>();
-      const again = new Set<string>();
-      for (const row of rows) {
-        const key = referenceKey(format, row);
-        if (own.has(key)) again.add(key);
-        own.add(key);
-      }
+      const findAgain = once(() => {
+        const own = new Set<string>();
+        const again = new Set<string>();
+        for (const row of rows) {
+          const key = referenceKey(format, row);
+          if (own.has(key)) again.add(key);
+          own.add(key);
+        }
+        return again;
+      });
       return (row) => {
         const key = referenceKey(format, row);
-        return again.has(key) || byReference().get(key) === 'several' ? null : idOf(row);
+        return findAgain().has(key) || byReference().get(key) === 'several' ? null : idOf(row);
       };
     },
     isNumbered: (laid) => laid.statement.number !== null && (byNumber.get(numberOf(laid))?.size ?? 0) < 2,
@@ -288,21 +292,4 @@ export function openBooks(stored: Stored): Books {
     for (const { laid } of others) if (first !== undefined) join(laid, first.laid);
   }
   return books;
-}
-
-/**
- * Creates an index of items. It is filled only when somebody asks, because most statements are new or known as a whole, and nothing else has
- * to be found for them.
- * @param items to which more may be added.
- */
-function createIndex<Item, Entry>(
-  items: readonly Item[],
-  add: (index: Map<string, Entry>, item: Item, number: number) => void,
-): () => ReadonlyMap<string, Entry> {
-  const index = new Map<string, Entry>();
-  let added = 0;
-  return () => {
-    for (; added < items.length; added += 1) add(index, items[added] as Item, added);
-    return index;
-  };
 }

@@ -1,6 +1,6 @@
+import { createIndex, once } from './lazy.ts';
 import { findRows } from './relation.ts';
-import type { StatementRow } from './statement.ts';
-import { append, isWindow, type Laid, rowKey } from './walk.ts';
+import { isWindow, type Laid, rowKey } from './walk.ts';
 
 /**
  * The statements of one file, of which two final ones have a booking in common only if one has all rows of the other. Those that are stored
@@ -15,38 +15,46 @@ export interface FileStatements {
   apartFrom(laid: Laid): (other: Laid) => boolean;
 }
 
-const keyOf = (row: StatementRow) => `${rowKey(row)} ${row.text}`;
+/** The statements with a row, and those of which no row was in fewer statements when they were added. */
+interface OfRow {
+  having: Laid[];
+  rarest: Laid[];
+}
+
+const keysOf = ({ statement: { rows } }: Laid): string[] => [
+  ...new Set(rows.map((row) => `${rowKey(row)} ${row.text}`)),
+];
+
+/** The row that the fewest statements have. */
+function findRarest(index: ReadonlyMap<string, OfRow>, keys: readonly string[]): string | undefined {
+  const countOf = (key: string) => index.get(key)?.having.length ?? 0;
+  return keys.reduce((one, other) => (countOf(other) < countOf(one) ? other : one), keys[0] as string);
+}
 
 const isStatement = (laid: Laid): boolean => laid.statement.kind === 'final' && !isWindow(laid);
 
 export function createFileStatements(): FileStatements {
   const sent = new Map<Laid, Laid>();
-  const added: Laid[] = [];
-  let indexed = 0;
-  const byRow = new Map<string, Laid[]>();
-  /** By the row that the fewest statements have. */
-  const byRarest = new Map<string, Laid[]>();
-  const countOf = (key: string) => byRow.get(key)?.length ?? 0;
-  const rarestOf = (keys: readonly string[]) =>
-    keys.reduce((one, other) => (countOf(other) < countOf(one) ? other : one), keys[0] ?? '');
   const asSent = (laid: Laid) => sent.get(laid) as Laid;
-  /** Most statements need not be compared with others of their file. */
-  const index = () => {
-    for (; indexed < added.length; indexed += 1) {
-      const laid = added[indexed] as Laid;
-      const keys = [...new Set(asSent(laid).statement.rows.map(keyOf))];
-      append(byRarest, rarestOf(keys), laid);
-      for (const key of keys) append(byRow, key, laid);
+  const added: Laid[] = [];
+  const byRow = createIndex<Laid, OfRow>(added, (index, laid) => {
+    const keys = keysOf(asSent(laid));
+    const rarest = findRarest(index, keys);
+    for (const key of keys) {
+      const ofRow = index.get(key) ?? { having: [], rarest: [] };
+      index.set(key, ofRow);
+      ofRow.having.push(laid);
+      if (key === rarest) ofRow.rarest.push(laid);
     }
-  };
+  });
   const findOverlapping = (laid: Laid): Set<Laid> => {
-    index();
-    const keys = [...new Set(laid.statement.rows.map(keyOf))];
-    const containing = (byRow.get(rarestOf(keys)) ?? []).filter(
+    const index = byRow();
+    const keys = keysOf(laid);
+    const containing = (index.get(findRarest(index, keys) ?? '')?.having ?? []).filter(
       (it) => findRows(laid, asSent(it), true) !== null,
     );
     const contained = keys
-      .flatMap((key) => byRarest.get(key) ?? [])
+      .flatMap((key) => index.get(key)?.rarest ?? [])
       .filter((it) => findRows(asSent(it), laid, true) !== null);
     return new Set([...containing, ...contained]);
   };
@@ -58,12 +66,8 @@ export function createFileStatements(): FileStatements {
     isBefore: (laid) => sent.get(laid) === laid,
     apartFrom(laid) {
       if (!isStatement(laid)) return () => false;
-      let overlapping: Set<Laid> | null = null;
-      return (other) => {
-        if (!sent.has(other) || !isStatement(other)) return false;
-        overlapping ??= findOverlapping(laid);
-        return !overlapping.has(other);
-      };
+      const overlapping = once(() => findOverlapping(laid));
+      return (other) => sent.has(other) && isStatement(other) && !overlapping().has(other);
     },
   };
 }

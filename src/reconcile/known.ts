@@ -2,6 +2,7 @@ import { type Arranged, arrange } from './batch.ts';
 import { type Books, groupOf, openBooks } from './books.ts';
 import { compare, compareWholeDay, type Place } from './compare.ts';
 import { createFileStatements, type FileStatements } from './file.ts';
+import { once } from './lazy.ts';
 import { findText, matchLeft } from './match.ts';
 import { areLinked, areNumbersOfDownloads, type Relation, relate } from './relation.ts';
 import type {
@@ -108,7 +109,7 @@ interface Deciding {
   /** How it relates to the statements near it. */
   relations: () => ReadonlyMap<Laid, Relation>;
   /** The bank's id of a row. null: it has none, or the bank repeats it. */
-  idOf: () => (row: StatementRow) => string | null;
+  idOf: (row: StatementRow) => string | null;
   /** Whether another statement of the file has no booking in common with this one. */
   isApartInFile: (other: Laid) => boolean;
   decisions: (Decision | undefined)[];
@@ -128,11 +129,6 @@ function begin(
   const repeated = books.sameAs(laid);
   const same = repeated?.laid ?? null;
   const findOthers = once(() => [...books.related(laid)].filter((it) => it !== same));
-  const findCircumstances = once(() => ({
-    useNumbers,
-    isReachable,
-    hasNeighbour: hasNeighbour(laid, findOthers()),
-  }));
   // The same rows may have been booked again: another statement leads from the same one to this one, or the balance comes back to its
   // beginning, and no number says which of them it is.
   const isFollowing =
@@ -143,18 +139,16 @@ function begin(
   const isOfFile = isFollowing && file.isBefore(same);
   const isApartInFile = file.apartFrom(laid);
   const findRelations = once(() => {
+    const others = findOthers();
+    const circumstances = { useNumbers, isReachable, hasNeighbour: hasNeighbour(laid, others) };
     const relations = new Map<Laid, Relation>();
-    for (const other of findOthers()) {
-      const relation = relate(laid, other, findCircumstances());
+    for (const other of others) {
+      const relation = relate(laid, other, circumstances);
       const isApart = (file.isBefore(other) && followsInFile(laid, other, last)) || isApartInFile(other);
       relations.set(other, isApart ? { ...relation, kind: 'apart' } : relation);
     }
     if (isOfFile)
-      relations.set(same, {
-        ...relate(laid, same, findCircumstances()),
-        kind: 'apart',
-        isAssumed: false,
-      });
+      relations.set(same, { ...relate(laid, same, circumstances), kind: 'apart', isAssumed: false });
     return relations;
   });
   return {
@@ -164,21 +158,12 @@ function begin(
     sameMovements: (!isOfFile && repeated?.movements) || [],
     isSameDoubtful: isFollowing,
     relations: findRelations,
-    idOf: once(() => books.idsOf(laid)),
+    idOf: books.idsOf(laid),
     isApartInFile: (other) => other !== same && isApartInFile(other),
     decisions: laid.statement.rows.map(() => undefined),
     taken: new Set(),
     shift: 0n,
     moved: new Map(),
-  };
-}
-
-/** Makes a function that finds its result when it is called first. Most statements are new or known as a whole, and need no more. */
-function once<T>(find: () => T): () => T {
-  let found: { value: T } | null = null;
-  return () => {
-    found ??= { value: find() };
-    return found.value;
   };
 }
 
@@ -264,7 +249,7 @@ function takeSame(deciding: Deciding, mayAssume: boolean): void {
 /** Takes the bookings of whole days that the statements of another format have listed, in however many parts and in whatever order. */
 function takeDays(deciding: Deciding, mayAssume: boolean): void {
   const { laid, books } = deciding;
-  if (!isFinal(laid) || leftOf(deciding).length === 0) return;
+  if (!isFinal(laid)) return;
   for (const [day, positions] of laid.days) {
     if (positions.every((position) => laid.movements[position] !== -1)) continue;
     const formats = books.finalsOf(day);
@@ -315,8 +300,8 @@ function haveCommonEnd(one: Laid, other: Laid, day: string): boolean {
 
 /** Takes the bookings in common with other statements, of which those with most equal balances come first. */
 function takeCommon(deciding: Deciding, isWanted: (relation: Relation) => boolean): void {
-  const { laid, books, relations } = deciding;
-  if (leftOf(deciding).length === 0) return;
+  const { laid, books, relations, decisions } = deciding;
+  if (!decisions.includes(undefined)) return;
   const common = [...relations()].filter(([, it]) => it.kind === 'common' && isWanted(it));
   const rank = ({ comparison, isAssumed }: Relation) =>
     (comparison.isByAmount || comparison.shift !== 0n ? 0 : comparison.pairs.length) - (isAssumed ? 0.5 : 0);
@@ -355,11 +340,9 @@ const leftOf = ({ decisions }: Deciding): number[] =>
   decisions.flatMap((it, position) => (it === undefined ? [position] : []));
 
 function takeLeft(deciding: Deciding, mayAssume: boolean): void {
-  const { books, laid, taken } = deciding;
-  const left = leftOf(deciding);
-  if (left.length === 0) return;
+  const { books, laid, taken, idOf } = deciding;
   const mayBe = (movement: number) => !taken.has(movement) && !isApart(deciding, movement);
-  const matches = matchLeft(books, laid, left, { idOf: deciding.idOf(), mayBe, mayAssume });
+  const matches = matchLeft(books, laid, leftOf(deciding), { idOf, mayBe, mayAssume });
   for (const { position, movement, reason } of matches) take(deciding, position, movement, reason);
 }
 
@@ -398,10 +381,9 @@ function addNew(deciding: Deciding): void {
     return !isOfOther || seen.some((it) => mayReorder(it.laid));
   };
   const groups = new Set(left.map((position) => groupOf(rowAt(laid, position))));
-  const bankIdOf = deciding.idOf();
   // Another format, or the same one later, may have the entry under another day: it has the same id, or the same balance.
   const findSameId = (row: StatementRow) =>
-    bankIdOf(row) === null
+    deciding.idOf(row) === null
       ? undefined
       : books.within(row, 'reference').find(({ movement }) => !taken.has(movement))?.movement;
   const hasSameBalance = (row: StatementRow) =>

@@ -124,25 +124,20 @@ export function areNumbersOfDownloads(statements: Iterable<Laid>): boolean {
  */
 export function findRows(laid: Laid, other: Laid, areTextsCompared = false): number[] | null {
   const { rows } = laid.statement;
-  const isTextNeeded = (row: StatementRow) =>
-    areTextsCompared || (row.balance === null && idOf(row) === null);
-  return (
-    findInOrder(rows, other, isTextNeeded) ?? findInAnyOrder(rows, other, isTextNeeded, areTextsCompared)
-  );
+  if (rows.length > other.movements.length) return null;
+  return findInOrder(rows, other, areTextsCompared) ?? findInAnyOrder(rows, other, areTextsCompared);
 }
 
+const isTextNeeded = (row: StatementRow): boolean => row.balance === null && idOf(row) === null;
+
 /** The rows nearly always stand one after the other, as in the same file. */
-function findInOrder(
-  rows: readonly StatementRow[],
-  other: Laid,
-  isTextNeeded: (row: StatementRow) => boolean,
-): number[] | null {
+function findInOrder(rows: readonly StatementRow[], other: Laid, areTextsCompared: boolean): number[] | null {
   const areEqual = (row: StatementRow, it: StatementRow) =>
     row.amount === it.amount &&
     row.balance === it.balance &&
     row.day === it.day &&
     row.reference === it.reference &&
-    (row.text === it.text || !isTextNeeded(row));
+    (row.text === it.text || !(areTextsCompared || isTextNeeded(row)));
   const [first] = rows;
   const begin = first === undefined ? 0 : other.statement.rows.findIndex((it) => areEqual(first, it));
   if (begin === -1 || begin + rows.length > other.movements.length) return null;
@@ -153,10 +148,8 @@ function findInOrder(
 function findInAnyOrder(
   rows: readonly StatementRow[],
   other: Laid,
-  isTextNeeded: (row: StatementRow) => boolean,
   areTextsCompared: boolean,
 ): number[] | null {
-  if (rows.length > other.movements.length) return null;
   const withText = new Map<string, number[]>();
   const withAnyText = new Map<string, number[]>();
   for (const position of [...other.movements.keys()].reverse()) {
@@ -173,10 +166,12 @@ function findInAnyOrder(
   const found: number[] = [];
   for (const row of rows) {
     const key = rowKey(row);
-    const ofText = () =>
-      take(withText.get(`${key} ${row.text}`)) ??
-      (areTextsCompared ? undefined : take(withText.get(`${key} `)));
-    const position = isTextNeeded(row) ? ofText() : take(withAnyText.get(key));
+    const ofText = () => take(withText.get(`${key} ${row.text}`));
+    const position = areTextsCompared
+      ? ofText()
+      : isTextNeeded(row)
+        ? (ofText() ?? take(withText.get(`${key} `)))
+        : take(withAnyText.get(key));
     if (position === undefined) return null;
     taken.add(position);
     found.push(other.movements[position] as number);
