@@ -29,32 +29,47 @@ const tests = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8
   .filter((name) => name.endsWith('.test.ts'))
   .map((name) => join('test', name));
 
-/** Clusters expel a member that gets no processor time for seconds. These run after all others, one after the other. */
-const CLUSTERS = ['test/database-cluster.test.ts', 'test/durability/cluster.test.ts'];
+const isIn = (paths: readonly string[]) => (test: string) => paths.some((path) => test.startsWith(path));
 
-/** They take half a minute or more, mostly waiting. Begun last, one of them would keep the whole run waiting. */
+/** What is built from the product, and the programs of other languages that use it (`npm run test:release`). */
+const isOfRelease = isIn(['test/release/', 'test/docs/receivers/', 'test/sdk/generat', 'test/sdk/package.']);
+
+/** Clusters, and whole runs of faults (`npm run test:faults`). Clusters expel a member that gets no processor time for seconds. */
+const isOfFaults = isIn([
+  'test/database-cluster.',
+  'test/durability/cluster.',
+  'test/durability/short.',
+  'test/platform/queues/cluster.',
+  'test/platform/queues/sentinel.',
+]);
+
+/** The model of the delivery engine and generated files and histories of banks, which `npm run test:faults` runs at their full size. */
+const isModel = isIn([
+  'test/deliveries/model/',
+  'test/reconcile/histories.',
+  'test/statements/formats.',
+  'test/imports/bank-histories.',
+]);
+const isFullSize = process.env.MODEL === 'full';
+
+const ofProduct = tests.filter((test) => !isOfRelease(test) && !isOfFaults(test));
+
+/** Begun last, one of these would keep the whole run waiting. */
 const LONG = [
-  'durability/short',
-  'platform/queues/cluster',
-  'release/image',
-  'release/package',
-  'release/chart', // The first time: it compiles Helm.
+  'process.test',
+  'process.start',
+  'supervisor/',
+  'browser/',
   'demo/trouble',
   'console/server-problems',
-  'browser/console',
-  'process.test',
-  'cli/administration',
-  'sources/killed-process',
-  'sources/schedulers',
-  'process.start',
-  'docs/receivers',
 ];
 
+/** A worker keeps what it has loaded as long as the next file is of the same project. */
 class LongestFirst extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ moduleId }: TestSpecification) => {
+    const rank = ({ project, moduleId }: TestSpecification) => {
       const at = LONG.findIndex((name) => moduleId.includes(`/test/${name}`));
-      return at === -1 ? LONG.length : at;
+      return (project.name === 'unit' ? 2 : 1) * LONG.length + (at === -1 ? LONG.length : at);
     };
     return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
   }
@@ -68,33 +83,43 @@ export default defineConfig({
     sequence: { sequencer: LongestFirst },
     // Each worker loads a module once, for all its files.
     isolate: false,
+    // Tests mostly wait for servers, for processes and for time to pass.
+    maxWorkers: 5,
     projects: [
       {
         extends: true,
-        test: {
-          name: 'unit',
-          include: tests.filter((path) => !needsServers(join(ROOT, path)) && !CLUSTERS.includes(path)),
-        },
+        test: { name: 'unit', include: ofProduct.filter((path) => !needsServers(join(ROOT, path))) },
       },
       {
         extends: true,
         test: {
           name: 'servers',
-          include: tests.filter((path) => needsServers(join(ROOT, path)) && !CLUSTERS.includes(path)),
+          include: ofProduct.filter((path) => needsServers(join(ROOT, path))),
           globalSetup: ['test/servers.setup.ts'],
         },
       },
       {
         extends: true,
         test: {
-          name: 'clusters',
-          include: CLUSTERS,
-          maxWorkers: 1,
+          name: 'release',
+          include: tests.filter(isOfRelease),
+          globalSetup: ['test/servers.setup.ts'],
           sequence: { groupOrder: 1 },
         },
       },
+      {
+        extends: true,
+        test: {
+          name: 'faults',
+          include: tests.filter((test) => isOfFaults(test) || (isFullSize && isModel(test))),
+          globalSetup: ['test/servers.setup.ts'],
+          maxWorkers: 1,
+          sequence: { groupOrder: 2 },
+          env: isFullSize
+            ? { MODEL_SCHEDULES: '100000', HISTORIES: '3000', BANK_HISTORIES: '50', TIMES: '5' }
+            : {},
+        },
+      },
     ],
-    // Tests mostly wait for servers, for processes and for time to pass.
-    maxWorkers: 3,
   },
 });

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { createCustomer } from '../src/customers/customers.ts';
 import { readConfig } from '../src/platform/config/config.ts';
 import { createDataSource } from '../src/platform/database/data-source.ts';
@@ -14,7 +14,6 @@ import { type Service, startService } from '../src/service.ts';
 import { postUntilAnswered, startImportLoad } from './support/import-load.ts';
 import { movement } from './support/movements.ts';
 import { useReceiver } from './support/receiver.ts';
-import { redisDatabaseOf } from './support/redis-database.ts';
 import { type Replication, startReplication } from './support/replication.ts';
 import { until } from './support/until.ts';
 
@@ -33,7 +32,7 @@ const start = (announce: (line: string) => void) =>
     config: readConfig({
       PORT: '0',
       DATABASE_URL: replication.url,
-      REDIS_URL: redisDatabaseOf('failover'),
+      REDIS_URL: inject('redisUrl'),
       SECRET_KEY: secretKey,
       ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
     }),

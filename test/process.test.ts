@@ -1,11 +1,8 @@
 import { execFileSync } from 'node:child_process';
-import { once } from 'node:events';
 import { readdir, readFile } from 'node:fs/promises';
-import { connect } from 'node:net';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { findRunning } from '../src/platform/embedded/running-servers.ts';
-import { childrenOf } from './support/child-processes.ts';
 import { compiled } from './support/compiled.ts';
 import { movement } from './support/movements.ts';
 import type { ServiceProcess } from './support/process.ts';
@@ -57,26 +54,16 @@ async function call(url: string, key: string, path: string, body?: object) {
 }
 
 describe('npm start', () => {
-  it.each([
-    [{ PORT: 'http' }, 'PORT must be a port'],
-    [{ DATABASE_URL: 'postgres://u:hunter2@h/d' }, 'DATABASE_URL must be a URL such as mysql://'],
-    [{ OPS_HOST: '0.0.0.0' }, 'ADMIN_USER and ADMIN_PASSWORD must be set when OPS_HOST'],
-    [{ TIME_ZONE_OFFSET: 'Istanbul' }, 'TIME_ZONE_OFFSET must be an offset'],
-  ])('with %j ends with one line that names the variable', async (env, line) => {
-    const service = start(env);
+  it('with a wrong value ends with one line that names the variable, and not its secret', async () => {
+    const service = start({ DATABASE_URL: 'postgres://u:hunter2@h/d' });
     expect(await service.ended()).toBe(1);
-    expect(service.said).toContain(line);
-    expect(service.said.trim().split('\n')).toHaveLength(1);
+    expect(service.said).toMatch(/^DATABASE_URL must be a URL such as mysql:[^\n]+\n$/);
     expect(service.said).not.toContain('hunter2');
   });
 
-  it.each([
-    [{ NODE_ENV: 'production' }, []],
-    [{ EMBEDDED: 'never' }, []],
-    [{}, ['--roles', 'api,importer,delivery,maintenance']],
-  ])('with %j and %j does not start private servers when URLs may have been forgotten', async (env, args) => {
+  it('with --roles does not start private servers when URLs may have been forgotten', async () => {
     const dataDir = await newDirectory();
-    const service = start({ ...env, DATA_DIR: dataDir }, args);
+    const service = start({ DATA_DIR: dataDir }, ['--roles', 'api,importer,delivery,maintenance']);
     expect(await service.ended()).toBe(1);
     expect(service.said).toMatch(/^DATABASE_URL and REDIS_URL must be set: .*EMBEDDED=auto.*\n$/);
     expect(await readdir(dataDir)).toEqual([]);
@@ -104,7 +91,7 @@ describe('the running service', () => {
 
   beforeAll(async () => {
     dataDir = await newDirectory();
-    service = start({ DATA_DIR: dataDir });
+    service = start({ DATA_DIR: dataDir, PROCESSES: '2' });
     await service.url();
     ({ key, accountId } = newCustomer(dataDir));
   });
@@ -176,22 +163,6 @@ describe('the running service', () => {
     expect((await fetch(`${url}/metrics`)).status).toBe(200);
     expect(await worker.end('SIGTERM')).toBe(0);
     await expect(fetch(`${url}/healthz`)).rejects.toThrow();
-  });
-
-  it('answers a request that came while the process was frozen for longer than its headers may take', async () => {
-    const url = new URL(await service.url());
-    const frozen = [service.child.pid ?? 0, ...childrenOf(service.child.pid)];
-    const socket = connect(Number(url.port), url.hostname).setEncoding('utf8');
-    await once(socket, 'connect');
-    // The connection is known to the process that answers, as an answer to a later one shows.
-    await fetch(`${url.origin}/healthz`);
-    for (const pid of frozen) process.kill(pid, 'SIGSTOP');
-    socket.write(`GET /healthz HTTP/1.1\r\nHost: ${url.host}\r\nConnection: close\r\n\r\n`);
-    await new Promise((resolve) => setTimeout(resolve, 17_000));
-    for (const pid of frozen) process.kill(pid, 'SIGCONT');
-    const [answer] = await once(socket, 'data');
-    expect(answer).toMatch(/^HTTP\/1.1 200 /);
-    socket.destroy();
   });
 
   it('refuses an OPS_PORT that is taken, in one line', async () => {

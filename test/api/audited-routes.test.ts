@@ -1,7 +1,7 @@
 import { beforeAll, expect, it } from 'vitest';
 import { useSourcesDir } from '../sources/folder-source.ts';
 import { type Operation, readOperations } from '../support/operations.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { createWorld, idsOf, type World } from '../support/world.ts';
 import { fill, leastBody } from './tenants/requests.ts';
 
@@ -11,7 +11,8 @@ const NO_CHANGES: Record<string, string> = {
   'POST /v1/webhooks/{id}/test': 'nothing is stored',
 };
 
-const service = useService({
+const service = useOwnService({
+  because: 'it has a folder for sources',
   roles: ['api', 'importer'],
   config: { sourcesDir: useSourcesDir() },
 });

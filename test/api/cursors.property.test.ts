@@ -5,7 +5,7 @@ import { collectionOf, type Operation, readOperations } from '../support/operati
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
 import { deliveriesOf } from '../support/webhooks.ts';
-import { createWorld, idsOf, NO_SOURCES, type World } from '../support/world.ts';
+import { createWorld, idsOf, type World } from '../support/world.ts';
 import { openWire, type Wire } from './fuzz/exchange.ts';
 import { respelled } from './fuzz/respelled.ts';
 import { hostileText } from './fuzz/values.ts';
@@ -13,7 +13,7 @@ import { hostileText } from './fuzz/values.ts';
 const RUNS = 40;
 const SEED = 20_261_231;
 
-const service = useService({ roles: ['api', 'importer'], config: { sourcesDir: NO_SOURCES } });
+const service = useService({ roles: ['api', 'importer'] });
 
 let own: World;
 let other: World;

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { useSourcesDir } from '../sources/folder-source.ts';
 import { type Operation, readOperations } from '../support/operations.ts';
 import { useReceiver } from '../support/receiver.ts';
-import { type Answer, useService } from '../support/service.ts';
-import { createWorld, NO_SOURCES, type World, type WorldPlan } from '../support/world.ts';
+import { type Answer, useOwnService } from '../support/service.ts';
+import { createWorld, type World, type WorldPlan } from '../support/world.ts';
 import { openWire, sendAndEnd, type Wire, type WireRequest } from './fuzz/exchange.ts';
 import { type FuzzedRequest, requestsOf } from './fuzz/requests.ts';
 import { MARKER } from './fuzz/values.ts';
@@ -12,7 +13,11 @@ import { MARKER } from './fuzz/values.ts';
 const RUNS = 50;
 const SEED = 20_261_231;
 
-const service = useService({ roles: ['api', 'importer'], config: { sourcesDir: NO_SOURCES } });
+const service = useOwnService({
+  because: 'random ids are small numbers',
+  roles: ['api', 'importer'],
+  config: { sourcesDir: useSourcesDir() },
+});
 const receiver = useReceiver();
 
 let operations: Operation[];

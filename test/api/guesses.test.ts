@@ -6,10 +6,10 @@ import type { Caller } from '../../src/customers/caller.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { expectProblem } from '../support/problem.ts';
 import { send } from '../support/raw-http.ts';
-import { type Answer, useService } from '../support/service.ts';
+import { type Answer, useOwnService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'wrong keys are counted by address', roles: ['api'] });
 
 /** Each test comes from addresses of its own. */
 let addresses = 0;

@@ -6,11 +6,11 @@ import { redisOptions } from '../../src/platform/queues/connection.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { expectProblem } from '../support/problem.ts';
 import { startRedisRelay } from '../support/relay.ts';
-import { type Answer, useService } from '../support/service.ts';
+import { type Answer, useOwnService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 /** Ten requests in ten seconds. */
-const service = useService({ roles: ['api'], config: { rateLimit: 1 } });
+const service = useOwnService({ because: 'its limits are low', roles: ['api'], config: { rateLimit: 1 } });
 
 /** A customer's key and the name of its count in Redis. */
 async function newKey(): Promise<{ key: string; count: string }> {

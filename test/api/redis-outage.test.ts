@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { queueImports } from '../../src/platform/queues/queues.ts';
 import { createAccount, largeImport, movement } from '../support/movements.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'it ends the connection to Redis', roles: ['api'] });
 
 describe('while Redis is unreachable', () => {
   it('imports are accepted and kept, everything else answers, and /readyz and /ops report it', async () => {

@@ -4,7 +4,7 @@ import { readAll } from '../support/listing.ts';
 import { importDone, movement } from '../support/movements.ts';
 import { collectionOf, type Operation, readOperations } from '../support/operations.ts';
 import { type Answer, useService } from '../support/service.ts';
-import { createWorld, idsOf, NO_SOURCES, type Objects, type World, worldPlan } from '../support/world.ts';
+import { createWorld, idsOf, type Objects, type World, worldPlan } from '../support/world.ts';
 import {
   type Actor,
   fill,
@@ -21,7 +21,7 @@ import { told } from './tenants/told.ts';
 const RUNS = 2;
 const SEED = 20_261_231;
 
-const service = useService({ roles: ['api', 'importer'], config: { sourcesDir: NO_SOURCES } });
+const service = useService({ roles: ['api', 'importer'] });
 
 let operations: Operation[];
 

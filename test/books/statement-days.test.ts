@@ -9,7 +9,7 @@ import { expectRightBooks } from './right-books.ts';
 const service = useService({ roles: ['api'] });
 
 /** `HISTORIES=100 npx vitest run test/books/statement-days.test.ts` tries more. */
-const HISTORIES = Number(process.env.HISTORIES ?? 4);
+const HISTORIES = Number(process.env.HISTORIES ?? 2);
 /** The first ones have failed before. */
 const SEEDS = [1_006, 20_006, ...Array.from({ length: Math.max(0, HISTORIES - 2) }, (_, seed) => seed)];
 const FILES = 60;

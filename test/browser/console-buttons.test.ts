@@ -2,13 +2,16 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useSourcesDir } from '../sources/folder-source.ts';
 import { useReceiver } from '../support/receiver.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { createTrouble, type Trouble } from '../support/trouble.ts';
 import { until } from '../support/until.ts';
 import { useBrowser } from './browser.ts';
 
 const receiver = useReceiver();
-const service = useService({ config: { sourcesDir: useSourcesDir() } });
+const service = useOwnService({
+  because: 'it has a folder for sources',
+  config: { sourcesDir: useSourcesDir() },
+});
 const browser = useBrowser();
 let trouble: Trouble;
 

@@ -3,14 +3,14 @@ import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useReceiver } from '../support/receiver.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { CUSTOMER, createTrouble, DEAD_TITLE, type Trouble } from '../support/trouble.ts';
 import { WRONG_FILE } from '../support/trouble-sources.ts';
 import { until } from '../support/until.ts';
 import { useBrowser, type Visit } from './browser.ts';
 
 const receiver = useReceiver();
-const service = useService();
+const service = useOwnService({ because: 'the pages show all customers' });
 const browser = useBrowser();
 let trouble: Trouble;
 
@@ -20,9 +20,8 @@ beforeAll(async () => {
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
 
-/** Findings of axe-core on a page that it calls serious or critical. */
+/** Findings of axe-core, which the page has loaded, that it calls serious or critical. */
 async function seriousFindings(page: Page): Promise<string[]> {
-  await page.evaluate(AXE);
   return page.evaluate(`axe.run().then(({ violations }) => violations
     .filter(({ impact }) => impact === 'serious' || impact === 'critical')
     .map(({ id, nodes }) => id + ': ' + nodes.map((it) => it.html).join(' | ')))`);
@@ -31,8 +30,8 @@ async function seriousFindings(page: Page): Promise<string[]> {
 const foreign = ({ page, requests }: Visit) =>
   requests.filter((url) => !url.startsWith(`${new URL(page.url()).origin}/`) && !url.startsWith('data:'));
 
-const visit = async (path: string, options: { dark?: boolean } = {}) => {
-  const visited = await browser.visit(service.opsUrl + path, { ...options, live: path === '/ops' });
+const visit = async (path: string) => {
+  const visited = await browser.visit(service.opsUrl + path, { live: path === '/ops' });
   if (path === '/ops') await visited.page.waitForSelector('html[data-live=yes]');
   return visited;
 };
@@ -79,27 +78,24 @@ const PAGES: [name: string, path: () => string, shows: () => string[]][] = [
 
 describe('the console in a browser', () => {
   it.each(PAGES)(
-    'shows its data, breaks no accessibility rule, and asks no other host: %s',
+    'shows its data, breaks no accessibility rule in light or dark, fits a screen of 360 pixels, and asks no other host: %s',
     async (_name, path, shows) => {
-      for (const dark of [false, true]) {
-        const visited = await visit(path(), { dark });
-        const { page, faults } = visited;
-        const text = await page.locator('body').textContent();
-        for (const shown of shows()) expect(text).toContain(shown);
-        expect(await seriousFindings(page)).toEqual([]);
-        expect(faults).toEqual([]);
-        expect(foreign(visited)).toEqual([]);
-        await page.close();
+      const visited = await visit(path());
+      const { page, faults } = visited;
+      const text = await page.locator('body').textContent();
+      for (const shown of shows()) expect(text).toContain(shown);
+      await page.evaluate(AXE);
+      for (const colorScheme of ['light', 'dark'] as const) {
+        await page.emulateMedia({ colorScheme });
+        expect(await seriousFindings(page), colorScheme).toEqual([]);
       }
+      await page.setViewportSize({ width: 360, height: 740 });
+      expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
+      expect(faults).toEqual([]);
+      expect(foreign(visited)).toEqual([]);
+      await page.close();
     },
   );
-
-  it.each(PAGES)('fits a screen of 360 pixels: %s', async (_name, path) => {
-    const { page } = await visit(path());
-    await page.setViewportSize({ width: 360, height: 740 });
-    expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
-    await page.close();
-  });
 
   it('draws its charts, and keeps them up to date', async () => {
     const { page, faults } = await visit('/ops');

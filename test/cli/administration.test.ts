@@ -12,7 +12,7 @@ const environment = (databaseUrl: string) => ({
   REDIS_URL: inject('redisUrl'),
   SECRET_KEY,
 });
-const cli = (...args: string[]): Promise<Finished> => runCli(args, environment(url));
+const cli = (...args: string[]): Promise<Finished> => runHere(args, environment(url));
 
 async function customer(name = 'Örnek Ticaret A.Ş.'): Promise<string> {
   return documentOf(await cli('customers', 'create', '--name', name, '--json')).customer.id;
@@ -36,7 +36,7 @@ const account = async (customerId: string) =>
 
 describe('ledgerbell migrate', () => {
   it('creates the schema once, and until then other commands ask for it', async () => {
-    const onFresh = (...args: string[]) => runCli(args, environment(fresh.url));
+    const onFresh = (...args: string[]) => runHere(args, environment(fresh.url));
     expect(reasonOf(await onFresh('customers', 'list'))).toBe(
       'error: The database schema is not up to date. Run first: ledgerbell migrate',
     );
@@ -168,10 +168,10 @@ describe('a command that cannot be run says why in one line', () => {
 
   it('with the name of the wrong variable', async () => {
     const { DATABASE_URL, ...rest } = environment(url);
-    expect(reasonOf(await runCli(['migrate'], { ...rest, DATABASE_URL: 'postgres://x' }))).toMatch(
+    expect(reasonOf(await runHere(['migrate'], { ...rest, DATABASE_URL: 'postgres://x' }))).toMatch(
       /^error: DATABASE_URL must be a URL such as mysql:/,
     );
-    expect(reasonOf(await runCli(['migrate'], { DATABASE_URL }))).toMatch(/^error: SECRET_KEY must be set/);
+    expect(reasonOf(await runHere(['migrate'], { DATABASE_URL }))).toMatch(/^error: SECRET_KEY must be set/);
   });
 
   it('without showing a secret', async () => {
@@ -179,7 +179,7 @@ describe('a command that cannot be run says why in one line', () => {
     expect(reasonOf(mistyped)).toBe("error: unknown option '--secrt'");
     expect(reasonOf(await cli('listen', '--secret', 'tellnobody'))).not.toContain('tellnobody');
     for (const wrong of ['mysql://who:tellnobody@127.0.0.1:1/x', withPassword(url, 'tellnobody')]) {
-      const reason = reasonOf(await runCli(['customers', 'list'], environment(wrong)));
+      const reason = reasonOf(await runHere(['customers', 'list'], environment(wrong)));
       expect(reason).toMatch(/^error: MySQL (cannot be reached|refuses)/);
       expect(reason).not.toContain('tellnobody');
     }

@@ -7,7 +7,7 @@ import { movement as exampleMovement } from '../support/movements.ts';
 import { documentOf } from './command.ts';
 import { useRunningService } from './running-service.ts';
 
-const running = useRunningService('audit', { SOURCES_DIR: useSourcesDir() });
+const running = useRunningService({ SOURCES_DIR: useSourcesDir() });
 const { asOperator } = running;
 
 interface Event {

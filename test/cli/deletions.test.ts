@@ -3,7 +3,7 @@ import { until } from '../support/until.ts';
 import { documentOf, reasonOf } from './command.ts';
 import { useRunningService } from './running-service.ts';
 
-const running = useRunningService('deletions');
+const running = useRunningService();
 const { asOperator, withKey, createCustomer, importMovements } = running;
 
 it('an account is deleted by the operator or with an API key, and status shows it until it is gone', async () => {

@@ -10,7 +10,7 @@ import { createLog } from '../../src/platform/log.ts';
 import { ROLES } from '../../src/platform/roles.ts';
 import { startService } from '../../src/service.ts';
 import { movement } from '../support/movements.ts';
-import { type Finished, reasonOf, runCli } from './command.ts';
+import { type Finished, reasonOf, runHere } from './command.ts';
 
 let dataDir: string;
 beforeAll(async () => {
@@ -19,7 +19,7 @@ beforeAll(async () => {
 afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
 const cli = (args: readonly string[], env: Record<string, string> = {}): Promise<Finished> =>
-  runCli(args, { DATA_DIR: dataDir, PORT: '1', ...env });
+  runHere(args, { DATA_DIR: dataDir, PORT: '1', ...env });
 
 /** The document is alone on stdout, whatever is announced. */
 function answerOf({ code, stdout, stderr }: Finished) {

@@ -26,7 +26,7 @@ async function file(name: string, content: string): Promise<string> {
 }
 
 const importFile = (path: string, ...args: string[]) =>
-  runCli(['import', path, '--key', key, '--url', service.url, ...args]);
+  runHere(['import', path, '--key', key, '--url', service.url, ...args]);
 
 const rows = (name: string, count: number) =>
   Array.from({ length: count }, (_, at) => movement(accountId, { unique_id: `${name}-${at}` }));
@@ -38,7 +38,7 @@ describe('ledgerbell import', () => {
     const { body: created } = await service.call('POST', '/v1/apikeys', { key, body });
     const path = await file('sender.ndjson', ndjson(rows('sender', 3)));
     const args = ['import', path, '--key', created.apikey.apikey, '--url', service.url];
-    expect(reasonOf(await runCli(args))).toMatch(
+    expect(reasonOf(await runHere(args))).toMatch(
       /^error: Import \d+ is accepted\. Only its progress cannot be followed: .*"read"/,
     );
   });
@@ -145,7 +145,7 @@ describe('ledgerbell import', () => {
       JSON.stringify({ transactions: [movement(accountId, { amount: '1e5' })] }),
     );
     expect(reasonOf(await importFile(path))).toMatch(/^error: transactions\.0\.amount must be a string/);
-    const unknown = await runCli(['import', path, '--key', 'lb_tellnobody', '--url', service.url]);
+    const unknown = await runHere(['import', path, '--key', 'lb_tellnobody', '--url', service.url]);
     expect(reasonOf(unknown)).toBe(
       `error: This API key does not exist. It may be mistyped, or it was deleted. The request went to ${service.url}.`,
     );
@@ -176,7 +176,7 @@ describe('ledgerbell import', () => {
 
   it('names the URL at which nothing answers', async () => {
     const path = await file('nowhere.json', '{}');
-    expect(reasonOf(await runCli(['import', path, '--key', key, '--url', 'http://127.0.0.1:1']))).toBe(
+    expect(reasonOf(await runHere(['import', path, '--key', key, '--url', 'http://127.0.0.1:1']))).toBe(
       'error: Nothing answers at http://127.0.0.1:1 (ECONNREFUSED). Start the service (ledgerbell start), or say with --url where it is.',
     );
   });

@@ -3,7 +3,7 @@ import { until } from '../support/until.ts';
 import { documentOf, reasonOf, runHere } from './command.ts';
 import { useRunningService } from './running-service.ts';
 
-const running = useRunningService('operations');
+const running = useRunningService();
 const { database, receiver, asOperator, withKey, createCustomer, createWebhook, importMovements } = running;
 
 describe.each(['as the operator', 'with an API key'])('%s', (access) => {

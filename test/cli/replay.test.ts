@@ -11,9 +11,9 @@ import { type Service, startService } from '../../src/service.ts';
 import { useDatabase } from '../support/database.ts';
 import { movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
-import { redisDatabaseOf } from '../support/redis-database.ts';
+import { useRedisDatabase } from '../support/redis-database.ts';
 import { until } from '../support/until.ts';
-import { documentOf, reasonOf, runCli } from './command.ts';
+import { documentOf, reasonOf, runHere } from './command.ts';
 
 const { url } = useDatabase();
 const receiver = useReceiver();
@@ -21,7 +21,7 @@ const receiver = useReceiver();
 const environment = {
   PORT: '0',
   DATABASE_URL: url,
-  REDIS_URL: redisDatabaseOf('replay'),
+  REDIS_URL: useRedisDatabase(),
   SECRET_KEY: randomBytes(32).toString('base64'),
   ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
 };
@@ -71,7 +71,7 @@ describe('ledgerbell replay', () => {
 
     const replay = async (...args: string[]) => {
       const answer = documentOf(
-        await runCli(['replay', '--webhook', webhookId, '--json', ...args], environment),
+        await runHere(['replay', '--webhook', webhookId, '--json', ...args], environment),
       );
       return (answer as { replay: { id: number } }).replay;
     };
@@ -90,7 +90,7 @@ describe('ledgerbell replay', () => {
     expect(dry).toMatchObject({ id: null, status: ['delivered'], created_at: null });
 
     const shown = documentOf(
-      await runCli(['replays', 'list', '--webhook', webhookId, '--json'], environment),
+      await runHere(['replays', 'list', '--webhook', webhookId, '--json'], environment),
     ) as { replays: { id: number; state: string; total: number }[] };
     expect(shown.replays.map(({ total }) => total)).toEqual([2, 0, 0]);
     const posts = await until(
@@ -101,7 +101,7 @@ describe('ledgerbell replay', () => {
     expect(ids.slice(2).sort()).toEqual(ids.slice(0, 2).sort());
     await until('both delivered again', delivered);
     const [newest] = shown.replays;
-    const of = (...args: string[]) => runCli(['replays', ...args, String(newest?.id)], environment);
+    const of = (...args: string[]) => runHere(['replays', ...args, String(newest?.id)], environment);
     expect((await of('show')).stdout).toMatch(/^state\s+done\n.*^total\s+2\nsent\s+2\nleft\s+0\n/ms);
     expect(reasonOf(await of('cancel'))).toBe(
       'error: The replay is done. Nothing of it is pending any more.',
@@ -109,13 +109,13 @@ describe('ledgerbell replay', () => {
 
     await database.query("UPDATE webhooks SET status = 'paused' WHERE id = ?", [webhookId]);
     const waiting = String((await replay(...since, '--status', 'delivered')).id);
-    const webhookNow = await runCli(['webhooks', 'show', webhookId], environment);
+    const webhookNow = await runHere(['webhooks', 'show', webhookId], environment);
     expect(webhookNow.stdout).toMatch(/^pending\s+0, and 2 of a replay still to come$/m);
-    expect((await runCli(['status'], environment)).stdout).toMatch(/^of replays, still to come\s+2$/m);
-    const cancelled = await runCli(['replays', 'cancel', waiting], environment);
+    expect((await runHere(['status'], environment)).stdout).toMatch(/^of replays, still to come\s+2$/m);
+    const cancelled = await runHere(['replays', 'cancel', waiting], environment);
     expect(cancelled.stdout).toBe(`Replay ${waiting} is cancelled. 0 were sent, 2 were not.\n`);
     await database.query("UPDATE webhooks SET status = 'disabled' WHERE id = ?", [webhookId]);
-    const refused = await runCli(['replay', '--webhook', webhookId, ...since], environment);
+    const refused = await runHere(['replay', '--webhook', webhookId, ...since], environment);
     expect(reasonOf(refused)).toMatch(/^error: The webhook is disabled\. /);
   });
 });

@@ -7,7 +7,7 @@ import { type Service, startService } from '../../src/service.ts';
 import { useDatabase } from '../support/database.ts';
 import { movement } from '../support/movements.ts';
 import { type Answering, useReceiver } from '../support/receiver.ts';
-import { type RedisDatabaseOwner, redisDatabaseOf } from '../support/redis-database.ts';
+import { useRedisDatabase } from '../support/redis-database.ts';
 import { documentOf, runCli, runHere } from './command.ts';
 
 /** A receiver's answer with a status and no body. */
@@ -18,16 +18,15 @@ export const answering =
 
 /**
  * Starts the service for commands, with a customer that has an account. Call it at the top of the file.
- * @param owner the test file.
  * @param variables further ones of its environment.
  */
-export function useRunningService(owner: RedisDatabaseOwner, variables: Record<string, string> = {}) {
+export function useRunningService(variables: Record<string, string> = {}) {
   const { database, url } = useDatabase();
   const receiver = useReceiver();
   const environment = {
     PORT: '0',
     DATABASE_URL: url,
-    REDIS_URL: redisDatabaseOf(owner),
+    REDIS_URL: useRedisDatabase(),
     SECRET_KEY: randomBytes(32).toString('base64'),
     ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
     ...variables,

@@ -6,19 +6,20 @@ import { useDatabase } from '../support/database.ts';
 import { movement } from '../support/movements.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/process.ts';
 import { useReceiver } from '../support/receiver.ts';
-import { redisDatabaseOf } from '../support/redis-database.ts';
+import { useRedisDatabase } from '../support/redis-database.ts';
 import { until } from '../support/until.ts';
 import { webhook } from '../support/webhooks.ts';
 import { documentOf, runHere } from './command.ts';
 
 /** SECRET_KEY is changed while the service runs, in the order of docs/runbook.md. */
 const { database, url } = useDatabase();
+const redisUrl = useRedisDatabase();
 const receiver = useReceiver();
 
 const [OLD, NEW] = [0, 1].map(() => randomBytes(32).toString('base64')) as [string, string];
 const environment = (SECRET_KEY: string, SECRET_KEY_PREVIOUS = '') => ({
   DATABASE_URL: url,
-  REDIS_URL: redisDatabaseOf('secrets-reseal'),
+  REDIS_URL: redisUrl,
   SECRET_KEY,
   SECRET_KEY_PREVIOUS,
 });

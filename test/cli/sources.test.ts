@@ -10,7 +10,7 @@ import { useRunningService } from './running-service.ts';
 const sourcesDir = await mkdtemp(join(tmpdir(), 'ledgerbell-cli-sources-'));
 afterAll(() => rm(sourcesDir, { recursive: true, force: true }));
 
-const running = useRunningService('sources', { SOURCES_DIR: sourcesDir });
+const running = useRunningService({ SOURCES_DIR: sourcesDir });
 const { asOperator, withKey } = running;
 
 describe('ledgerbell status', () => {

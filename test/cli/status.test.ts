@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { until } from '../support/until.ts';
-import { documentOf, reasonOf, runCli, runHere } from './command.ts';
+import { documentOf, reasonOf, runHere } from './command.ts';
 import { answering, useRunningService } from './running-service.ts';
 
-const running = useRunningService('status');
+const running = useRunningService();
 const { database, receiver, environment, asOperator, createWebhook, newMovement, importMovements } = running;
 
 describe('ledgerbell imports retry', () => {
@@ -40,7 +40,7 @@ describe('ledgerbell imports retry', () => {
 
 describe('ledgerbell status', () => {
   it('says that everything is well, with the running roles', async () => {
-    const { code, stdout } = await runCli(['status', '--json'], environment);
+    const { code, stdout } = await runHere(['status', '--json'], environment);
     expect({ code, report: JSON.parse(stdout) }).toMatchObject({
       code: 0,
       report: {

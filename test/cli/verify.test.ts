@@ -4,7 +4,7 @@ import { until } from '../support/until.ts';
 import { documentOf } from './command.ts';
 import { answering, useRunningService } from './running-service.ts';
 
-const running = useRunningService('verify');
+const running = useRunningService();
 const { asOperator, receiver } = running;
 
 const verify = async (...args: string[]) => {

@@ -2,10 +2,11 @@ import { describe, expect, it } from 'vitest';
 import { createOneTimeAdmin } from '../../src/platform/config/config.ts';
 import { expectProblem } from '../support/problem.ts';
 import { send } from '../support/raw-http.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 
-const open = useService({ roles: ['api'] });
-const closed = useService({
+const open = useOwnService({ because: 'the console counts failed sign-ins', roles: ['api'] });
+const closed = useOwnService({
+  because: 'the console has a password',
   roles: ['api'],
   config: { admin: { user: 'yönetici', password: 'gizli:MARKER' } },
 });
@@ -80,7 +81,11 @@ describe('the console without a password', () => {
 });
 
 describe('the console with a password made by its process', () => {
-  const made = useService({ roles: ['api'], config: { admin: createOneTimeAdmin() } });
+  const made = useOwnService({
+    because: 'the console has a password',
+    roles: ['api'],
+    config: { admin: createOneTimeAdmin() },
+  });
   const signIn = () => basic(`admin:${made.runtime.config.admin?.password}`);
 
   it('accepts the password only on this machine', async () => {

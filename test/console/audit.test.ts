@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type CallOptions, useService } from '../support/service.ts';
+import { type CallOptions, useOwnService } from '../support/service.ts';
 import { subscribe } from '../support/webhooks.ts';
 
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'it renames a table', roles: ['api'] });
 let key: string;
 let customerId: string;
 let webhookId: string;

@@ -1,11 +1,11 @@
 import { expect, it } from 'vitest';
 import { readWebhooksNeedingAttention } from '../../src/console/totals.ts';
 import { readWebhooksBehind } from '../../src/deliveries/reconcile.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, setCursor } from '../support/subscriber.ts';
 
 // Nothing is sent, because no process has the role delivery.
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'the page shows all customers', roles: ['api'] });
 
 const readPage = async (path: string) =>
   String((await service.callOps('GET', path, { headers: { Accept: 'text/html' } })).body).replaceAll(

@@ -5,11 +5,14 @@ import { useSourcesDir } from '../sources/folder-source.ts';
 import { expectProblem } from '../support/problem.ts';
 import { send } from '../support/raw-http.ts';
 import { useReceiver } from '../support/receiver.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { createTrouble, type Trouble } from '../support/trouble.ts';
 
 const receiver = useReceiver();
-const service = useService({ config: { sourcesDir: useSourcesDir() } });
+const service = useOwnService({
+  because: 'it has a folder for sources',
+  config: { sourcesDir: useSourcesDir() },
+});
 let trouble: Trouble;
 
 beforeAll(async () => {

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useReceiver } from '../support/receiver.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { createTrouble, MATCHED, type Trouble } from '../support/trouble.ts';
 import { until } from '../support/until.ts';
 import { subscribe } from '../support/webhooks.ts';
 
 const receiver = useReceiver();
-const service = useService();
+const service = useOwnService({ because: 'the pages show all customers' });
 let trouble: Trouble;
 
 beforeAll(async () => {

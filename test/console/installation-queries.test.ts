@@ -1,10 +1,10 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readInstallationState } from '../../src/console/metrics/installation-metrics.ts';
 import { watchReads } from '../support/reads.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, type Subscriber, setCursor } from '../support/subscriber.ts';
 
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'the queries read what all customers have', roles: ['api'] });
 const query = (sql: string, values?: unknown[]) => service.runtime.database.query(sql, values);
 const readState = () => readInstallationState(service.runtime.database);
 

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { scrape } from '../support/exposition.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'metrics count what all customers have', roles: ['api'] });
 
 /** Samples that come from Redis, from MySQL, and from the process itself. */
 const FROM_REDIS = [

@@ -8,12 +8,12 @@ import { INSTALL_TIMEOUT } from '../support/installed-program.ts';
 import { createAccount, importDone, importMovements, movement } from '../support/movements.ts';
 import { findPromtool, promtool } from '../support/promtool.ts';
 import { useReceiver } from '../support/receiver.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { subscribe } from '../support/webhooks.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
-const service = useService();
+const service = useOwnService({ because: 'metrics count what all customers have' });
 const receiver = useReceiver();
 
 const IBAN = 'TR330006100519786457841326';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { startOps } from '../../src/console/server.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'the page shows all customers', roles: ['api'] });
 
 /** Reads events until there are `count` of them. */
 async function readEvents(url: string, count: number) {

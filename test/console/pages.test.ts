@@ -2,11 +2,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useReceiver } from '../support/receiver.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { CUSTOMER, createTrouble, DELIVERIES, MATCHED, type Trouble } from '../support/trouble.ts';
 
 const receiver = useReceiver();
-const service = useService();
+const service = useOwnService({ because: 'the pages show all customers' });
 let trouble: Trouble;
 
 beforeAll(async () => {

@@ -20,7 +20,7 @@ import { readIssues } from '../../src/imports/import-view.ts';
 import type { Sql } from '../../src/platform/database/transaction.ts';
 import { findWebhooks } from '../../src/webhooks/find-webhook.ts';
 import { watchReads } from '../support/reads.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, type Subscriber } from '../support/subscriber.ts';
 
 /**
@@ -36,7 +36,7 @@ const FEW = 2_500;
 /** For pages that look at several webhooks, or through a bounded number of entries. */
 const SOME = 9_000;
 
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'MySQL plans by the size of the tables', roles: ['api'] });
 const watch = <T>(work: (sql: Sql) => Promise<T>) => watchReads(service.runtime.database, work);
 
 let subscriber: Subscriber;

@@ -3,11 +3,19 @@ import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { expectProblem } from '../support/problem.ts';
 import { hasNginx, startNginx, startNodeProxy } from '../support/proxies.ts';
 import { send } from '../support/raw-http.ts';
-import { type Answer, useService } from '../support/service.ts';
+import { type Answer, useOwnService } from '../support/service.ts';
 
 const admin = { user: 'ops', password: 'gizli' };
-const service = useService({ roles: ['api'], config: { trustedProxies: ['127.0.0.1/32'] } });
-const withPassword = useService({ roles: ['api'], config: { trustedProxies: ['127.0.0.1/32'], admin } });
+const service = useOwnService({
+  because: 'a proxy is trusted',
+  roles: ['api'],
+  config: { trustedProxies: ['127.0.0.1/32'] },
+});
+const withPassword = useOwnService({
+  because: 'a proxy is trusted',
+  roles: ['api'],
+  config: { trustedProxies: ['127.0.0.1/32'], admin },
+});
 
 beforeAll(() => {
   if (!hasNginx())

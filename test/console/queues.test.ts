@@ -1,11 +1,15 @@
 import { describe, expect, it } from 'vitest';
 import { expectProblem } from '../support/problem.ts';
 import { send } from '../support/raw-http.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-const readOnly = useService({ roles: ['api'] });
-const writable = useService({ roles: ['api'], config: { queueDashboard: 'writable' } });
+const readOnly = useOwnService({ because: 'the dashboard shows all jobs', roles: ['api'] });
+const writable = useOwnService({
+  because: 'the dashboard is writable',
+  roles: ['api'],
+  config: { queueDashboard: 'writable' },
+});
 
 describe('the queue dashboard', () => {
   it.each(['/ops', '/ops/queues'])('at %s is also found with a trailing slash', async (path) => {

@@ -2,10 +2,10 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { shareReading } from '../../src/console/metrics/installation-metrics.ts';
 import { connectFailFast } from '../../src/platform/queues/connection.ts';
 import { reservePort } from '../support/reserved-port.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-const service = useService({ roles: ['importer'] });
+const service = useOwnService({ because: 'the page shows all customers', roles: ['importer'] });
 
 let reads: number;
 let key: string;

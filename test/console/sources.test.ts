@@ -4,13 +4,13 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { mt940 } from '../imports/statement-files.ts';
 import { useSourcesDir, writeQuietly } from '../sources/folder-source.ts';
 import { useReceiver } from '../support/receiver.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { CUSTOMER, createTrouble, type Trouble } from '../support/trouble.ts';
 import { until } from '../support/until.ts';
 
 const receiver = useReceiver();
 const sourcesDir = useSourcesDir();
-const service = useService({ config: { sourcesDir } });
+const service = useOwnService({ because: 'it has a folder for sources', config: { sourcesDir } });
 let trouble: Trouble;
 
 beforeAll(async () => {

@@ -3,10 +3,11 @@ import { insertApiKey } from '../../src/customers/keys.ts';
 import { dayStatement } from '../support/day-statement.ts';
 import { createAccount, importDone, importMovements, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { webhook } from '../support/webhooks.ts';
 
-const service = useService({
+const service = useOwnService({
+  because: 'its limits are low',
   roles: ['api', 'importer'],
   config: { webhooksPerCustomer: 2, keysPerCustomer: 3 },
 });

@@ -3,7 +3,7 @@ import { createPoster } from '../../src/deliveries/posting/post.ts';
 import { createAddressGuard } from '../../src/platform/addresses/address-guard.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { attemptsOf, deliveriesOf, subscribe, useDeliveryWorkers } from '../support/webhooks.ts';
 
@@ -11,7 +11,11 @@ const HANGING = 500;
 const HEALTHY = 10;
 const MOVEMENTS = 20;
 
-const service = useService({ roles: ['api', 'importer'], config: { webhooksPerCustomer: HANGING } });
+const service = useOwnService({
+  because: 'its customer has many webhooks',
+  roles: ['api', 'importer'],
+  config: { webhooksPerCustomer: HANGING },
+});
 const receiver = useReceiver();
 const workers = useDeliveryWorkers(service);
 

@@ -1,9 +1,10 @@
 import { once } from 'node:events';
 import { type AddressInfo, createConnection, createServer, type Socket } from 'node:net';
 import { setImmediate as nextPass, setTimeout as sleep } from 'node:timers/promises';
+import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest';
 import type { Lease } from '../../src/deliveries/lease.ts';
-import { createMysqlPorts, systemClock } from '../../src/deliveries/ports.ts';
+import { type ClockPort, createMysqlPorts, systemClock } from '../../src/deliveries/ports.ts';
 import { createResultWriter } from '../../src/deliveries/result-writer.ts';
 import { createDataSource } from '../../src/platform/database/data-source.ts';
 import type { DeliveryMetrics } from '../../src/platform/metrics.ts';
@@ -20,11 +21,25 @@ beforeEach(async () => {
   leases = await leaseAll(service, webhookIds);
 });
 
-const newWriter = (database = service.runtime.database, metrics?: DeliveryMetrics) =>
-  createResultWriter(createMysqlPorts(database, service.runtime.secrets).results, systemClock, {
+const newWriter = ({
+  database = service.runtime.database,
+  clock = systemClock,
+  metrics,
+}: {
+  database?: DataSource;
+  clock?: ClockPort;
+  metrics?: DeliveryMetrics;
+} = {}) =>
+  createResultWriter(createMysqlPorts(database, service.runtime.secrets).results, clock, {
     log: service.runtime.log,
     metrics,
   });
+
+/** Ten times as fast. */
+const fastClock: ClockPort = {
+  ...systemClock,
+  after: (milliseconds, callback) => systemClock.after(milliseconds / 10, callback),
+};
 
 const counts = async () =>
   Promise.all(
@@ -67,9 +82,11 @@ it('the result writer records nothing for a webhook whose lease is lost, and eve
 
 it('the result writer counts the results that were recorded, and none of a webhook whose lease is lost', async () => {
   const counted: number[] = [];
-  const writer = newWriter(service.runtime.database, {
-    recorded: (results) => void counted.push(...results.map(({ startedAt }) => startedAt)),
-    leaseLost() {},
+  const writer = newWriter({
+    metrics: {
+      recorded: (results) => void counted.push(...results.map(({ startedAt }) => startedAt)),
+      leaseLost() {},
+    },
   });
   await setCursor(service, leases[2]?.webhookId ?? '', "lease_token = 'of another run'");
   await Promise.all(
@@ -79,7 +96,7 @@ it('the result writer counts the results that were recorded, and none of a webho
 });
 
 it('the result writer records the results of other webhooks when MySQL refuses those of one', async () => {
-  const writer = newWriter();
+  const writer = newWriter({ clock: fastClock });
   const tooLong = { error: 'x'.repeat(300) };
   const writes = leases.map((lease, at) =>
     writer.write(recordOf(lease, [success(5, at === 4 ? tooLong : {})])),
@@ -92,7 +109,7 @@ it('the result writer records the results of other webhooks when MySQL refuses t
 });
 
 it('the result writer keeps trying when MySQL refuses results of many webhooks, because the cause is not one webhook', async () => {
-  const writer = newWriter();
+  const writer = newWriter({ clock: fastClock });
   const tooLong = { error: 'x'.repeat(300) };
   let given = 0;
   const writes = leases.map((lease, at) =>
@@ -102,7 +119,7 @@ it('the result writer keeps trying when MySQL refuses results of many webhooks, 
   );
   await writes[0];
   // Longer than a single webhook is given.
-  await sleep(16_000);
+  await sleep(2_500);
   expect(given).toBe(1);
   writer.stop();
   await Promise.allSettled(writes);
@@ -262,7 +279,7 @@ it('the result writer counts results only once when their COMMIT got no answer, 
   const database = createDataSource(way.through(row?.name ?? ''), { poolSize: 2 });
   await database.initialize();
   try {
-    const writer = newWriter(database);
+    const writer = newWriter({ database });
     way.loseNextCommit();
     const [first, second] = leases as [Lease, Lease];
     const revisions = await Promise.all([

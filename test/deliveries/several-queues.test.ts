@@ -4,13 +4,17 @@ import { ROLES } from '../../src/platform/roles.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { subscribe } from '../support/webhooks.ts';
 
 const receiver = useReceiver();
 /** Only accepts movements: nobody takes the jobs of its four delivery queues. */
-const api = useService({ roles: ['api'], config: { deliveryQueues: 4 } });
+const api = useOwnService({
+  because: 'it has four delivery queues',
+  roles: ['api'],
+  config: { deliveryQueues: 4 },
+});
 let others: Service | undefined;
 afterAll(() => others?.stop());
 

@@ -8,7 +8,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { compiled } from '../support/compiled.ts';
 import { useDatabase } from '../support/database.ts';
 import { startServiceProcess } from '../support/process.ts';
-import { redisDatabaseOf } from '../support/redis-database.ts';
+import { useRedisDatabase } from '../support/redis-database.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { until } from '../support/until.ts';
 import { installSdk } from './receivers/sdk.ts';
@@ -16,6 +16,7 @@ import { isOpen } from './snippets.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const { url: databaseUrl } = useDatabase();
+const redisUrl = useRedisDatabase();
 
 interface Step {
   /** null: what the receiver prints. */
@@ -74,7 +75,7 @@ it.runIf(hasCurl)(
     onTestFinished(() => rm(folder, { recursive: true }));
     const environment = {
       DATABASE_URL: databaseUrl,
-      REDIS_URL: redisDatabaseOf('five-minutes'),
+      REDIS_URL: redisUrl,
       SECRET_KEY: randomBytes(32).toString('base64'),
     };
     const service = startServiceProcess(environment, ['--processes', '1']);

@@ -6,11 +6,11 @@ import { text } from 'node:stream/consumers';
 import { utils } from 'ssh2';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { useReceiver } from '../support/receiver.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { readSnippets } from './snippets.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'requests-'));
-const service = useService({ config: { sourcesDir: folder } });
+const service = useOwnService({ because: 'it has a folder for sources', config: { sourcesDir: folder } });
 const receiver = useReceiver();
 let key: string;
 

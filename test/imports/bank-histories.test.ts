@@ -14,7 +14,7 @@ import {
 import { readCompleteness } from '../../src/books/find-statements.ts';
 import { formatAmount } from '../../src/statements/values.ts';
 import { createAccount, importDone } from '../support/movements.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 
 /**
  * Generates banks: two accounts in two currencies, days with equal payments, references of several kinds, numbers that begin again with
@@ -22,7 +22,8 @@ import { useService } from '../support/service.ts';
  * over. What is stored must be exactly what the bank has booked, or an import, or the chain of statements, says what may differ.
  */
 
-const HISTORIES = Number(process.env.HISTORIES ?? 50);
+/** `npm run test:faults` tries 50. */
+const HISTORIES = Number(process.env.BANK_HISTORIES ?? 12);
 const SEED = Number(process.env.SEED ?? 20_261_231);
 
 /** Two banks beside the bank of the built-in profile: one lists the newest row first, the other has whole amounts at the end of rows without a balance. */
@@ -47,7 +48,11 @@ for (const [name, { columns, ...rest }] of Object.entries(PROFILES))
   );
 afterAll(() => rmSync(profilesDir, { recursive: true }));
 
-const service = useService({ roles: ['api', 'importer'], config: { profilesDir } });
+const service = useOwnService({
+  because: 'it has profiles',
+  roles: ['api', 'importer'],
+  config: { profilesDir },
+});
 
 const ACCOUNTS: FileAccount[] = [
   { iban: 'TR330006100519786457841326', currency: 'TRY' },

@@ -6,12 +6,12 @@ import type { WriteResult } from '../../src/platform/database/transaction.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { startServiceProcess } from '../support/process.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 const secretKey = Buffer.alloc(32, 'k').toString('base64');
 // No maintenance role, so that no upload is dropped in the background.
-const service = useService({ roles: ['api'], config: { secretKey } });
+const service = useOwnService({ because: 'its SECRET_KEY is known', roles: ['api'], config: { secretKey } });
 
 const PART = 1024 * 1024;
 const IDEMPOTENCY_KEY = 'once';

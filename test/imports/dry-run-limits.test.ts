@@ -6,12 +6,12 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { limitDryRun } from '../../src/imports/dry-run/answer.ts';
 import { movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { createDryRunCustomer } from './dry-run-customer.ts';
 import { mt940, type TestEntry } from './statement-files.ts';
 
-const service = useService({ roles: ['api', 'importer'] });
+const service = useOwnService({ because: 'four dry runs run at a time', roles: ['api', 'importer'] });
 
 const customer = () => createDryRunCustomer(service);
 

@@ -6,7 +6,7 @@ import fc from 'fast-check';
 import { zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
 import { createAccount } from '../support/movements.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { createDryRunCustomer, IBAN } from './dry-run-customer.ts';
 import { mt940, type TestEntry } from './statement-files.ts';
 
@@ -24,7 +24,11 @@ writeFileSync(
   }),
 );
 
-const service = useService({ roles: ['api', 'importer'], config: { profilesDir: PROFILES_DIR } });
+const service = useOwnService({
+  because: 'it has profiles',
+  roles: ['api', 'importer'],
+  config: { profilesDir: PROFILES_DIR },
+});
 
 const OTHER = 'DE89370400440532013000';
 

@@ -3,11 +3,15 @@ import { createImporter } from '../../src/imports/importer.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { ACCOUNT_IBAN, dayStatement } from '../support/day-statement.ts';
 import { createAccount, movement } from '../support/movements.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { subscribe } from '../support/webhooks.ts';
 
 // No importer role: the tests run the imports themselves, so that they can interrupt them.
-const service = useService({ roles: ['api'], config: { webhooksPerCustomer: 450 } });
+const service = useOwnService({
+  because: 'its customer has many webhooks',
+  roles: ['api'],
+  config: { webhooksPerCustomer: 450 },
+});
 
 const never = new AbortController().signal;
 

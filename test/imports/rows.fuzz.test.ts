@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createAccount, importDone } from '../support/movements.ts';
 import { send } from '../support/raw-http.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { type File, file, MARK, seam } from './ndjson-files.ts';
 import { ACCOUNT, FOREIGN, type Line, type Stored } from './ndjson-lines.ts';
 
@@ -10,7 +10,10 @@ import { ACCOUNT, FOREIGN, type Line, type Stored } from './ndjson-lines.ts';
 const RUNS = 24;
 const SEED = 20_261_231;
 
-const service = useService({ roles: ['api', 'importer'] });
+const service = useOwnService({
+  because: 'it counts the imports of all customers',
+  roles: ['api', 'importer'],
+});
 
 let key: string;
 let foreign: string;

@@ -6,12 +6,12 @@ import { Movement } from '../../src/imports/movement.ts';
 import { type Chunk, ImportTakenOverError, storeChunk } from '../../src/imports/store-chunk.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { watchOwnReads } from '../support/reads.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { createSubscriber, NOWHERE } from '../support/subscriber.ts';
 import { until } from '../support/until.ts';
 
 // No importer: the tests store the chunks.
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'MySQL plans by the size of the tables', roles: ['api'] });
 
 const query = <T>(sql: string, ...values: unknown[]) => service.runtime.database.query<T[]>(sql, values);
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'it sets the next id', roles: ['api'] });
 
 describe('GET /v1/transactions/:id', () => {
   it('shows the movement as the listing does, and only to keys that may see it', async () => {

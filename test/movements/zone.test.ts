@@ -2,9 +2,13 @@ import { expect, it } from 'vitest';
 import { parseOffset } from '../../src/platform/moment.ts';
 import { readPage } from '../support/listing.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 
-const service = useService({ roles: ['api', 'importer'], config: { zone: parseOffset('-03:30') } });
+const service = useOwnService({
+  because: 'its time zone is another one',
+  roles: ['api', 'importer'],
+  config: { zone: parseOffset('-03:30') },
+});
 
 it('the API writes date_readed in the time zone of TIME_ZONE_OFFSET, and reads after in it', async () => {
   const { api_key: key } = await service.customer();

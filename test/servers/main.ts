@@ -1,15 +1,13 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { delimiter, join } from 'node:path';
 import { runCommand } from '../../src/platform/embedded/command.ts';
-import { startEmbedded } from '../../src/platform/embedded/servers.ts';
 import { parseCommand } from './arguments.ts';
 import { SERVERS, type ServerPackage } from './catalog.ts';
 import { installServer } from './install.ts';
 import { installNode } from './node.ts';
 import { checkProducts } from './products.ts';
+import { startTestServers } from './start.ts';
 
 /**
  * `npm run test:on -- mysql-9 valkey-9 --node 24 …`: runs the suite on these servers and this Node, and installs what is
@@ -36,27 +34,15 @@ async function run(signal: AbortSignal): Promise<number> {
   // The embedded servers take what comes first in PATH. So do the tests that start servers of their own.
   process.env.PATH = [...directories, process.env.PATH].join(delimiter);
 
-  const dataDir = await mkdtemp(join(tmpdir(), 'ledgerbell-test-'));
+  const servers = await startTestServers(announce);
   try {
-    const servers = await startEmbedded({
-      dataDir,
-      mysql: !TEST_DATABASE_URL,
-      redis: !TEST_REDIS_URL,
-      install: 'auto',
-      announce,
-    });
-    try {
-      signal.throwIfAborted();
-      const databaseUrl = TEST_DATABASE_URL || (servers.databaseUrl ?? '');
-      const redisUrl = TEST_REDIS_URL || (servers.redisUrl ?? '');
-      const products = await checkProducts({ databaseUrl, redisUrl }, wanted);
-      announce(`The tests run on ${products}, with Node ${await checkNode(node)}.`);
-      return await runVitest(rest, { TEST_DATABASE_URL: databaseUrl, TEST_REDIS_URL: redisUrl }, signal);
-    } finally {
-      await servers.stop();
-    }
+    signal.throwIfAborted();
+    const { databaseUrl, redisUrl } = servers;
+    const products = await checkProducts({ databaseUrl, redisUrl }, wanted);
+    announce(`The tests run on ${products}, with Node ${await checkNode(node)}.`);
+    return await runVitest(rest, { TEST_DATABASE_URL: databaseUrl, TEST_REDIS_URL: redisUrl }, signal);
   } finally {
-    await rm(dataDir, { recursive: true, force: true });
+    await servers.stop();
   }
 }
 

@@ -2,10 +2,9 @@ import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import type { Config } from '../../src/platform/config/config.ts';
 import type { RoleName } from '../../src/platform/roles.ts';
 import { createAccount } from '../support/movements.ts';
-import { type TestService, useService } from '../support/service.ts';
+import { commonSourcesDir, type TestService, useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
 /** Services with folder sources, and customers that have some. */
@@ -19,16 +18,13 @@ export function useSourcesDir(): string {
   return name;
 }
 
-/** Starts a service with folder sources. Call it at the top of the file. */
+/** The service with folder sources. Call it at the top of the file. */
 export function useFolderService({
   roles = ['api', 'importer', 'maintenance'],
-  config = {},
 }: {
   roles?: readonly RoleName[];
-  config?: Partial<Config>;
-} = {}): { service: TestService; sourcesDir: string } {
-  const sourcesDir = useSourcesDir();
-  return { sourcesDir, service: useService({ roles, config: { sourcesDir, ...config } }) };
+} = {}) {
+  return { service: useService({ roles }), sourcesDir: commonSourcesDir() };
 }
 
 /** A file that nobody has written to for a minute. */

@@ -6,7 +6,7 @@ import { createCustomer } from '../../src/customers/customers.ts';
 import { createSecretBox } from '../../src/platform/database/secret-box.ts';
 import { mt940 } from '../imports/statement-files.ts';
 import { useDatabase } from '../support/database.ts';
-import { redisDatabaseOf } from '../support/redis-database.ts';
+import { useRedisDatabase } from '../support/redis-database.ts';
 import { useServiceProcesses } from '../support/service-processes.ts';
 import { until } from '../support/until.ts';
 import { IBAN, newDirectory, writeQuietly } from './folder-source.ts';
@@ -14,6 +14,7 @@ import { IBAN, newDirectory, writeQuietly } from './folder-source.ts';
 /** A service in a separate process, which is killed while it collects. A second service must finish after the lease has ended. */
 
 const { database, url } = useDatabase();
+const redisUrl = useRedisDatabase();
 const { start } = useServiceProcesses();
 const secretKey = randomBytes(32).toString('base64');
 let sourcesDir: string;
@@ -41,7 +42,7 @@ afterAll(() => rm(sourcesDir, { recursive: true, force: true }));
 const startService = () =>
   start({
     DATABASE_URL: url,
-    REDIS_URL: redisDatabaseOf('killed-process'),
+    REDIS_URL: redisUrl,
     SECRET_KEY: secretKey,
     SOURCES_DIR: sourcesDir,
   });

@@ -48,6 +48,7 @@ describe('a source’s job scheduler', () => {
     await redis.del(...keys);
     expect(await schedulersOf(id)).toEqual([]);
     await customer.drop('march.sta', mt940([{ day: 2, amount: 1 }]));
+    await reconcileSources(service.runtime);
     await until('it is scheduled again', async () => (await schedulersOf(id)).length === 1);
     await until('the file is imported', async () => (await customer.movements()).length === 1);
   });

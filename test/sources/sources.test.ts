@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { mt940 } from '../imports/statement-files.ts';
 import { expectProblem } from '../support/problem.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { createFolderCustomer, useFolderService } from './folder-source.ts';
 
 const { service, sourcesDir } = useFolderService();
-const withoutFolders = useService({ roles: ['api'] });
+const withoutFolders = useOwnService({ because: 'it has no SOURCES_DIR', roles: ['api'] });
 
 const newCustomer = () => createFolderCustomer(service, sourcesDir);
 

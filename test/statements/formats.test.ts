@@ -8,6 +8,9 @@ import { FORMATS } from './format-table.ts';
 import type { File } from './rendered.ts';
 import { balanceDifferences, countOf, entriesOf, readEvents } from './statement-events.ts';
 
+/** `npm run test:faults` tries five times as much. */
+const TIMES = Number(process.env.TIMES ?? 1);
+
 it('each format is in the table of formats except XLSX, which has its own tests', () => {
   const names = FORMATS.map(({ name }) => name);
   expect(names.toSorted()).toEqual(STATEMENT_FORMATS.filter((it) => it !== 'xlsx').toSorted());
@@ -109,7 +112,7 @@ describe.each(FORMATS)('a file in $name', (format) => {
         const withBalances = closings.filter((closing) => closing !== null);
         expect(balanceDifferences(events)).toEqual(withBalances.map(() => 0n));
       }),
-      { numRuns: 500 },
+      { numRuns: 100 * TIMES },
     ));
 
   it('gives the same events for any split', () =>
@@ -119,7 +122,7 @@ describe.each(FORMATS)('a file in $name', (format) => {
         expect(await read(file, sizes)).toEqual(whole);
         expect(await read(file, [1])).toEqual(whole);
       }),
-      { numRuns: 400 },
+      { numRuns: 80 * TIMES },
     ));
 
   it.each(['\n', '\r\n', '\r'])('gives the same events when its lines end with %j', async (end) => {
@@ -155,7 +158,7 @@ describe.each(FORMATS)('a file in $name', (format) => {
         fc.asyncProperty(rendered, share, async (file, at) =>
           expectCut(file, await read(file), Math.floor(file.text.trimEnd().length * at)),
         ),
-        { numRuns: 500 },
+        { numRuns: 100 * TIMES },
       );
     });
 
@@ -167,7 +170,7 @@ describe.each(FORMATS)('a file in $name', (format) => {
         checkAny?.(file.text, events);
         checkDamaged?.(file.text, events);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 400 * TIMES },
     ));
 
   it('of any text is read to its end, and gives the same events for any split', () =>
@@ -179,7 +182,7 @@ describe.each(FORMATS)('a file in $name', (format) => {
         const compared = format.errorDependsOnSplit ? withoutErrors : (it: typeof events) => it;
         expect(compared(await read({ text }, sizes))).toEqual(compared(events));
       }),
-      { numRuns: 2_000 },
+      { numRuns: 400 * TIMES },
     ));
 });
 

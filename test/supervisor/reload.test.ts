@@ -7,7 +7,7 @@ import { useDatabase } from '../support/database.ts';
 import { movement } from '../support/movements.ts';
 import type { ServiceProcess } from '../support/process.ts';
 import { useReceiver } from '../support/receiver.ts';
-import { redisDatabaseOf } from '../support/redis-database.ts';
+import { useRedisDatabase } from '../support/redis-database.ts';
 import { useServiceProcesses } from '../support/service-processes.ts';
 import { until } from '../support/until.ts';
 
@@ -15,6 +15,7 @@ import { until } from '../support/until.ts';
 
 const { start, newDirectory } = useServiceProcesses();
 const { database, url } = useDatabase();
+const redisUrl = useRedisDatabase();
 const receiver = useReceiver();
 
 const newKey = () => randomBytes(32).toString('base64');
@@ -81,7 +82,7 @@ beforeAll(async () => {
     SECRET_KEY_PREVIOUS: newKey(),
     ADMIN_PASSWORD: 'the first password',
   });
-  const shared = { REDIS_URL: redisDatabaseOf('reload') };
+  const shared = { REDIS_URL: redisUrl };
   service = start({ ...files(), ...shared, ADMIN_USER: 'operator', PROCESSES: '2' });
   await service.url();
   const created = await runHere(['customers', 'create', '--name', 'Müşteri', '--json'], {

@@ -1,14 +1,25 @@
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
 import { existsSync, writeFileSync } from 'node:fs';
 import { Agent, request } from 'node:http';
+import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
-import { beforeAll, describe, expect, it } from 'vitest';
-import { findRunning } from '../../src/platform/embedded/running-servers.ts';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { readConfig } from '../../src/platform/config/config.ts';
 import { childrenOf } from '../support/child-processes.ts';
+import { useDatabase } from '../support/database.ts';
 import type { ServiceProcess } from '../support/process.ts';
+import { useRedisDatabase } from '../support/redis-database.ts';
 import { useServiceProcesses } from '../support/service-processes.ts';
 import { until } from '../support/until.ts';
 
 const { start, newDirectory } = useServiceProcesses();
+const { url: databaseUrl } = useDatabase();
+const servers = {
+  DATABASE_URL: databaseUrl,
+  REDIS_URL: useRedisDatabase(),
+  SECRET_KEY: randomBytes(32).toString('base64'),
+};
 
 interface Health {
   status: string;
@@ -28,48 +39,45 @@ async function readMetrics(service: ServiceProcess): Promise<string> {
 }
 
 describe('a service in several processes', () => {
-  let dataDir: string;
   let service: ServiceProcess;
 
   beforeAll(async () => {
-    dataDir = await newDirectory();
-    service = start({ DATA_DIR: dataDir, PROCESSES: '3', LOG_LEVEL: 'info' });
+    service = start({ ...servers, PROCESSES: '2', LOG_LEVEL: 'info' });
     await service.url();
   });
 
   it('lists its processes, and has one health check for all', async () => {
     expect(service.said).toContain(
-      'Ledgerbell is running: api, importer, delivery, maintenance (api-1, delivery-1, api-2)',
+      'Ledgerbell is running: api, importer, delivery, maintenance (api-1, delivery-1)',
     );
     expect(await readHealth(service)).toMatchObject({
       status: 'ok',
       processes: [
         { name: 'api-1', status: 'ok' },
         { name: 'delivery-1', status: 'ok' },
-        { name: 'api-2', status: 'ok' },
       ],
     });
-    expect(childrenOf(service.child.pid)).toHaveLength(3);
+    expect(childrenOf(service.child.pid)).toHaveLength(2);
   });
 
   it('serves the metrics of all processes on one page, each with the name of its process', async () => {
     const page = await readMetrics(service);
-    for (const name of ['supervisor', 'api-1', 'delivery-1', 'api-2'])
+    for (const name of ['supervisor', 'api-1', 'delivery-1'])
       expect(page).toMatch(new RegExp(`^process_resident_memory_bytes\\{process="${name}"\\} \\d+`, 'm'));
     expect(page).toMatch(/^ledgerbell_attempts_total\{outcome="delivered",process="delivery-1"\} 0$/m);
     expect(page).toMatch(
       /^ledgerbell_attempt_duration_seconds_bucket\{le="0.005",process="delivery-1"\} 0$/m,
     );
-    expect(page).toMatch(/^ledgerbell_process_up\{process="api-2"\} 1$/m);
+    expect(page).toMatch(/^ledgerbell_process_up\{process="api-1"\} 1$/m);
     expect(page.match(/^# TYPE ledgerbell_attempts_total /gm)).toHaveLength(1);
     // A metric of the whole installation, and so without a process.
-    expect(page).toMatch(/^ledgerbell_processes\{role="api"\} 2$/m);
+    expect(page).toMatch(/^ledgerbell_processes\{role="api"\} \d$/m);
   });
 
   it('shows the names of its processes in the console, and writes them in one log', async () => {
     const page = await fetch(`${await service.opsUrl()}/ops`, { headers: await service.signIn() });
     const html = await page.text();
-    for (const name of ['supervisor', 'api-1', 'delivery-1', 'api-2']) expect(html).toContain(`, ${name}`);
+    for (const name of ['supervisor', 'api-1', 'delivery-1']) expect(html).toContain(`, ${name}`);
     await fetch(`${await service.url()}/healthz`);
     await until('a line of the API in the log', () =>
       /"process":"api-\d".*"path":"\/healthz"/.test(service.said),
@@ -88,7 +96,7 @@ describe('a service in several processes', () => {
     expect(health.status).toBe(503);
     await untilAllAnswer(service);
     expect(childrenOf(service.child.pid)).toEqual(expect.arrayContaining(others));
-    expect(childrenOf(service.child.pid)).toHaveLength(3);
+    expect(childrenOf(service.child.pid)).toHaveLength(2);
   });
 
   it('says that a hanging process does not answer', async () => {
@@ -126,7 +134,7 @@ describe('a service in several processes', () => {
     const children = childrenOf(service.child.pid);
     await service.end('SIGKILL');
     await until('all have ended', () => children.every((pid) => !existsSync(`/proc/${pid}`)));
-    service = start({ DATA_DIR: dataDir, PROCESSES: '3', PORT: url.port });
+    service = start({ ...servers, PROCESSES: '2', PORT: url.port });
     expect(await service.url()).toBe(url.origin);
     await untilAllAnswer(service);
   });
@@ -135,7 +143,6 @@ describe('a service in several processes', () => {
     const children = childrenOf(service.child.pid);
     expect(await service.end('SIGTERM')).toBe(0);
     expect(children.filter((pid) => existsSync(`/proc/${pid}`))).toEqual([]);
-    expect(await findRunning(dataDir)).toBeNull();
   });
 });
 
@@ -152,7 +159,7 @@ function getHealth(url: string, agent: Agent): Promise<number | string | undefin
 
 it('the supervisor ends with exit code 1 when a process keeps ending while it starts', async () => {
   const profiles = await newDirectory();
-  const service = start({ DATA_DIR: await newDirectory(), PROCESSES: '2', PROFILES_DIR: profiles });
+  const service = start({ ...servers, PROCESSES: '2', PROFILES_DIR: profiles });
   await service.url();
   writeFileSync(join(profiles, 'wrong.json'), '{');
   const [victim = 0] = childrenOf(service.child.pid);
@@ -163,7 +170,7 @@ it('the supervisor ends with exit code 1 when a process keeps ending while it st
 });
 
 it('the supervisor ends immediately on a second signal, but not on a signal that was sent twice', async () => {
-  const service = start({ DATA_DIR: await newDirectory(), PROCESSES: '2' });
+  const service = start({ ...servers, PROCESSES: '2' });
   await service.url();
   const children = childrenOf(service.child.pid);
   for (const pid of children) process.kill(pid, 'SIGSTOP');
@@ -178,23 +185,26 @@ it('the supervisor ends immediately on a second signal, but not on a signal that
 });
 
 it.each([
-  [{ PROCESSES: '0' }, [], 'PROCESSES must be a whole number of processes from 1 to 64.'],
-  [{}, ['--processes', 'all'], 'PROCESSES must be a whole number of processes from 1 to 64.'],
-  [
-    {},
-    ['--processes', '2', '--roles', 'api'],
-    'PROCESSES and --processes do not go together with --roles, which runs one process.',
-  ],
-])('the supervisor with %j and %j ends with one line', async (env, args, line) => {
-  const service = start(env, args);
+  [{ PROCESSES: '0' }, undefined, 'PROCESSES must be a whole number of processes from 1 to 64.'],
+  [{}, 'all', 'PROCESSES must be a whole number of processes from 1 to 64.'],
+])('a wrong number of processes is refused: %j, %j', (env, processes, line) => {
+  expect(() => readConfig(env, { processes })).toThrow(line);
+});
+
+it('--processes and --roles do not go together', async () => {
+  const service = start({}, ['--processes', '2', '--roles', 'api']);
   expect(await service.ended()).toBe(1);
-  expect(service.said.trim()).toBe(line);
+  expect(service.said.trim()).toBe(
+    'PROCESSES and --processes do not go together with --roles, which runs one process.',
+  );
 });
 
 it('the supervisor refuses a PORT that is taken, in one line', async () => {
-  const other = start({ DATA_DIR: await newDirectory(), PROCESSES: '2' });
-  const { port } = new URL(await other.url());
-  const service = start({ DATA_DIR: await newDirectory(), PROCESSES: '2', PORT: port });
+  const other = createServer().listen(0, '127.0.0.1');
+  onTestFinished(() => void other.close());
+  await once(other, 'listening');
+  const { port } = other.address() as AddressInfo;
+  const service = start({ ...servers, PROCESSES: '2', PORT: String(port) });
   expect(await service.ended()).toBe(1);
   expect(service.said.trim()).toBe(
     `Ledgerbell cannot start: PORT ${port} on 127.0.0.1 is taken: set PORT to another port, or to 0 for any free port.`,

@@ -1,4 +1,5 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
@@ -8,8 +9,19 @@ const ROOT = join(import.meta.dirname, '../..');
 export const compiled = (source: string, root = ROOT): string =>
   join(root, 'dist', source.replace(/\.ts$/, '.js'));
 
-/** Compiles the product as `npm start` does, without checking types. @throws {Error} with what tsc says. */
-export async function compile(root = ROOT): Promise<void> {
+/**
+ * Compiles the product as `npm start` does, without checking types. Says so the first time, which takes longest.
+ * @throws {Error} with what tsc says.
+ */
+export async function compile({
+  root = ROOT,
+  announce,
+}: {
+  root?: string;
+  announce?: (line: string) => void;
+} = {}): Promise<void> {
+  if (!existsSync(compiled('src/main.ts', root)))
+    announce?.('Compiling the product for the tests of its commands (10 s) …');
   const tsc = join(root, 'node_modules/typescript/bin/tsc');
   try {
     await promisify(execFile)(process.execPath, [tsc, '-b', 'tsconfig.build.json', '--noCheck'], {

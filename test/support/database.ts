@@ -12,22 +12,52 @@ export interface TestDatabase {
 
 /** Creates a database for this test file, which is dropped at its end. Call it at the top of the file. */
 export function useDatabase({ migrated = true } = {}): TestDatabase {
-  const name = `test_${randomBytes(6).toString('hex')}`;
-  const url = new URL(inject('databaseUrl'));
-  const server = createDataSource(url.href, { poolSize: 1 });
-  url.pathname = `/${name}`;
-  const database = createDataSource(url.href);
-
+  const name = newName();
+  const url = urlOf(name);
+  const database = createDataSource(url);
+  let own: OwnDatabase;
   beforeAll(async () => {
-    await server.initialize();
-    await server.query(`CREATE DATABASE ${name}`);
+    own = await createDatabase({ name, migrated });
     await database.initialize();
-    if (migrated) await migrate(database);
   });
   afterAll(async () => {
     if (database.isInitialized) await database.destroy();
-    await server.query(`DROP DATABASE IF EXISTS ${name}`);
-    await server.destroy();
+    await own?.drop();
   });
-  return { database, url: url.href };
+  return { database, url };
+}
+
+export interface OwnDatabase {
+  url: string;
+  drop(): Promise<void>;
+}
+
+/** Creates a database with a name of its own. */
+export async function createDatabase({ name = newName(), migrated = true } = {}): Promise<OwnDatabase> {
+  const url = urlOf(name);
+  await withDatabase(inject('databaseUrl'), (server) => server.query(`CREATE DATABASE ${name}`));
+  if (migrated) await withDatabase(url, migrate);
+  return {
+    url,
+    drop: () =>
+      withDatabase(inject('databaseUrl'), (server) => server.query(`DROP DATABASE IF EXISTS ${name}`)),
+  };
+}
+
+const newName = () => `${inject('databasePrefix')}${randomBytes(6).toString('hex')}`;
+
+function urlOf(name: string): string {
+  const url = new URL(inject('databaseUrl'));
+  url.pathname = `/${name}`;
+  return url.href;
+}
+
+async function withDatabase(url: string, use: (database: DataSource) => Promise<unknown>): Promise<void> {
+  const database = createDataSource(url, { poolSize: 1 });
+  await database.initialize();
+  try {
+    await use(database);
+  } finally {
+    await database.destroy();
+  }
 }

@@ -20,7 +20,7 @@ export interface ServiceProcess {
 }
 
 /**
- * Starts the service as a process. Of this process's environment it gets only PATH and HOME.
+ * Starts the service as one process, unless `env` has PROCESSES. Of this process's environment it gets only PATH and HOME.
  * @param root the checkout that was compiled. Default: this one.
  */
 export function startServiceProcess(
@@ -30,8 +30,17 @@ export function startServiceProcess(
   root?: string,
 ): ServiceProcess {
   const { PATH = '', HOME = '' } = process.env;
+  const one = entry === 'src/main.ts' && args.length === 0 ? { PROCESSES: '1' } : {};
   const child = spawn(process.execPath, [compiled(entry, root), ...args], {
-    env: { PATH, HOME, PORT: '0', LOG_LEVEL: 'silent', ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8', ...env },
+    env: {
+      PATH,
+      HOME,
+      PORT: '0',
+      LOG_LEVEL: 'silent',
+      ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
+      ...one,
+      ...env,
+    },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   return followService(child);

@@ -1,7 +1,7 @@
 import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
+import { findDirectory } from '../servers/start.ts';
 import { type ServiceProcess, startServiceProcess } from './process.ts';
 
 /** Starts services as processes of their own, and ends them after the file's tests. Call it at the top of the file. */
@@ -23,7 +23,7 @@ export function useServiceProcesses() {
       return service;
     },
     async newDirectory(): Promise<string> {
-      const directory = await mkdtemp(join(tmpdir(), 'lb-process-'));
+      const directory = await mkdtemp(join(await findDirectory(), 'lb-process-'));
       directories.push(directory);
       return directory;
     },

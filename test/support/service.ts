@@ -1,12 +1,16 @@
 import { randomBytes } from 'node:crypto';
+import { join } from 'node:path';
 import { afterAll, beforeAll, inject } from 'vitest';
 import { createCustomer, type NewCustomer } from '../../src/customers/customers.ts';
+import { wakeChangedWebhook } from '../../src/deliveries/wake.ts';
 import { type Config, readConfig } from '../../src/platform/config/config.ts';
+import { inTransaction } from '../../src/platform/database/transaction.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { ROLES, type RoleName } from '../../src/platform/roles.ts';
 import type { Runtime } from '../../src/platform/runtime.ts';
 import { type Service, startService } from '../../src/service.ts';
-import { useDatabase } from './database.ts';
+import { markDeleted } from '../../src/webhooks/save-webhook.ts';
+import { createDatabase, type OwnDatabase } from './database.ts';
 import { requireDocumented } from './document.ts';
 
 export interface Answer {
@@ -36,54 +40,107 @@ export interface CallOptions {
   headers?: Record<string, string>;
 }
 
-/** Starts the service on a database and queues of this test file's own. Call it at the top of the file. */
-export function useService({
-  roles = ROLES,
-  config = {},
-}: {
+/** What a test needs of a service that it cannot have in common with other files. */
+interface OwnService {
+  /** Why the file cannot use the service that the others of its worker use. */
+  because: string;
   roles?: readonly RoleName[];
   config?: Partial<Config>;
-} = {}): TestService {
-  const { url } = useDatabase();
-  let service: Service;
-  beforeAll(async () => {
-    const secretKey = randomBytes(32).toString('base64');
-    service = await startService({
-      config: {
-        ...readConfig({
-          PORT: '0',
-          DATABASE_URL: url,
-          REDIS_URL: inject('redisUrl'),
-          SECRET_KEY: secretKey,
-          ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
-        }),
-        ...config,
-      },
-      roles,
-      log: createLog('silent'),
-      announce: () => {},
-      prefix: `test-${randomBytes(6).toString('hex')}`,
-    });
-  });
-  afterAll(() => service?.stop());
+}
 
+/** A service on a database and queues of its own. */
+interface Started {
+  service: Service;
+  database: OwnDatabase;
+}
+
+/** The services that the files of this worker have in common, by their roles. They end with the worker. */
+const common = new Map<string, Promise<Started>>();
+
+/** SOURCES_DIR of these services. A customer's folder has its id as the name. */
+export const commonSourcesDir = (): string => join(inject('directory'), `sources-${process.pid}`);
+
+/**
+ * The service with these roles that all files of this worker use, one after the other. Other customers are in its database; this file's
+ * webhooks are deleted at its end. Call it at the top of the file.
+ */
+export function useService({ roles = ROLES }: { roles?: readonly RoleName[] } = {}): TestService {
+  let started: Started;
+  beforeAll(async () => {
+    const name = roles.join();
+    const starting = common.get(name) ?? start(roles, { sourcesDir: commonSourcesDir() });
+    common.set(name, starting);
+    started = await starting;
+  });
+  afterAll(() => started && deleteWebhooks(started.service.runtime));
+  return testServiceOf(() => started.service);
+}
+
+/** Starts the service on a database and queues of this file's own. Call it at the top of the file. */
+export function useOwnService({ roles = ROLES, config }: OwnService): TestService {
+  let started: Started;
+  beforeAll(async () => {
+    started = await start(roles, config);
+  });
+  afterAll(async () => {
+    await started?.service.stop();
+    await started?.database.drop();
+  });
+  return testServiceOf(() => started.service);
+}
+
+async function start(roles: readonly RoleName[], config: Partial<Config> = {}): Promise<Started> {
+  const database = await createDatabase();
+  const service = await startService({
+    config: {
+      ...readConfig({
+        PORT: '0',
+        DATABASE_URL: database.url,
+        REDIS_URL: inject('redisUrl'),
+        SECRET_KEY: randomBytes(32).toString('base64'),
+        ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
+      }),
+      ...config,
+    },
+    roles,
+    log: createLog('silent'),
+    announce: () => {},
+    prefix: `test-${randomBytes(6).toString('hex')}`,
+  });
+  return { service, database };
+}
+
+/** So that no run, retry or event of a file that has ended reaches the next one. */
+async function deleteWebhooks(runtime: Runtime): Promise<void> {
+  const { database } = runtime;
+  const left = await database.query<{ id: string; customerId: string }[]>(
+    "SELECT id, customer_id AS customerId FROM webhooks WHERE status <> 'deleted'",
+  );
+  for (const webhook of left) {
+    await inTransaction(database, (sql) => markDeleted(sql, webhook, async () => {}));
+    await wakeChangedWebhook(runtime, webhook.id);
+  }
+}
+
+function testServiceOf(started: () => Service): TestService {
   return {
     get url() {
-      return service.url;
+      return started().url;
     },
     get opsUrl() {
-      return service.opsUrl;
+      return started().opsUrl;
     },
     get runtime() {
-      return service.runtime;
+      return started().runtime;
     },
-    customer: (name = 'Müşteri') => createCustomer(service.runtime, name),
+    customer: (name = 'Müşteri') => createCustomer(started().runtime, name),
     async call(method, path, options) {
-      const answer = await callUrl(method, service.url + path, options);
-      await requireDocumented(service.url + path, method, answer);
+      const url = started().url + path;
+      const answer = await callUrl(method, url, options);
+      await requireDocumented(url, method, answer);
       return answer;
     },
-    callOps: (method, path, options) => callUrl(method, service.opsUrl + path, options),
+    callOps: (method, path, options) => callUrl(method, started().opsUrl + path, options),
   };
 }
 

@@ -1,6 +1,8 @@
+import { wakeChangedWebhook } from '../../src/deliveries/wake.ts';
 import { createAccount, importMovements, movement } from './movements.ts';
 import type { Receiver } from './receiver.ts';
 import type { TestService } from './service.ts';
+import { setCursor } from './subscriber.ts';
 import { insertTroubleSources, SOURCE_SECRETS, type TroubleSources } from './trouble-sources.ts';
 import { until } from './until.ts';
 import { subscribe } from './webhooks.ts';
@@ -81,7 +83,9 @@ export async function createTrouble(service: TestService, receiver: Receiver): P
         (SELECT delivered_count FROM webhook_cursors WHERE webhook_id = ?) AS delivered`,
       [dead.id, healthy.id],
     );
-    return Number(row?.failures) >= 3 && Number(row?.delivered) === MATCHED;
+    if (Number(row?.failures) >= 3) return Number(row?.delivered) === MATCHED;
+    await retryNow(service, dead.id);
+    return false;
   });
   // As after an hour, and for long enough that no probe changes what is being looked at.
   await database.query(
@@ -91,8 +95,8 @@ export async function createTrouble(service: TestService, receiver: Receiver): P
   );
   const sources = await insertTroubleSources(service, customer.id, rejected);
   const movements = await database.query<{ id: string }[]>(
-    'SELECT id FROM transactions ORDER BY id LIMIT ?',
-    [MOVEMENTS],
+    'SELECT id FROM transactions WHERE customer_id = ? ORDER BY id LIMIT ?',
+    [customer.id, MOVEMENTS],
   );
   return {
     key,
@@ -109,6 +113,16 @@ export async function createTrouble(service: TestService, receiver: Receiver): P
       ...[healthy, dead].map(({ secret }) => secret),
     ],
   };
+}
+
+/** Sends the next retry without waiting for its delay or for the circuit. */
+async function retryNow(service: TestService, webhookId: string): Promise<void> {
+  await service.runtime.database.query(
+    'UPDATE retries SET due_at = NOW(6) WHERE webhook_id = ? AND due_at > NOW(6)',
+    [webhookId],
+  );
+  await setCursor(service, webhookId, 'circuit_open_until = LEAST(circuit_open_until, NOW(6))');
+  await wakeChangedWebhook(service.runtime, webhookId);
 }
 
 /** An NDJSON import with one row that is stored, and one that is not. */

@@ -1,5 +1,3 @@
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import fc from 'fast-check';
 import type { NewCustomer } from '../../src/customers/customers.ts';
 import { insertApiKey } from '../../src/customers/keys.ts';
@@ -7,9 +5,6 @@ import { createAccount, importDone, importMovements, movement } from './movement
 import type { TestService } from './service.ts';
 import { recordDeliveries } from './stored.ts';
 import { deliveriesOf, webhook } from './webhooks.ts';
-
-/** A SOURCES_DIR of which nothing is read or written. */
-export const NO_SOURCES = join(tmpdir(), 'ledgerbell-no-sources');
 
 /** The things to create for a customer. */
 export interface WorldPlan {
@@ -173,8 +168,8 @@ export async function createWorld(service: TestService, plan: WorldPlan): Promis
     const settings = { path: `${mark}/${index}` };
     const schedule = { cron: '0 0 1 1 *', time_zone: 'UTC' };
     const body = { title: mark, kind: 'folder', settings, schedule, account_id };
-    const { status } = await service.call('POST', '/v1/sources', { key, body });
-    if (status !== 200) throw new Error('a source was refused');
+    const { status, body: said } = await service.call('POST', '/v1/sources', { key, body });
+    if (status !== 200) throw new Error(`a source was refused: ${said.message}`);
   }
   await database.query(ADD_REPLAYS, [customer.id, narrowed]);
   const all = await findObjects(service, customer.id, accounts);

@@ -1,9 +1,9 @@
 import { expect, it } from 'vitest';
 import { startLeader } from '../../src/upkeep/leader.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'one process leads', roles: ['api'] });
 
 /** Ends when it is told to. */
 const untilAborted = (signal: AbortSignal) =>

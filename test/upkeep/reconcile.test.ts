@@ -5,11 +5,14 @@ import { createStatementFormats } from '../../src/statements/formats.ts';
 import { scrape } from '../support/exposition.ts';
 import { createAccount, importDone, largeImport } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { deliveriesOf, subscribe } from '../support/webhooks.ts';
 
-const service = useService({ roles: ['api', 'maintenance'] });
+const service = useOwnService({
+  because: 'the reconciler looks at all customers',
+  roles: ['api', 'maintenance'],
+});
 const receiver = useReceiver();
 
 /** Forgets everything that the queues of this test know, as FLUSHALL would. */

@@ -5,12 +5,15 @@ import { passRetention, startMaintenance } from '../../src/upkeep/worker.ts';
 import { parseExposition } from '../support/exposition.ts';
 import { importMovements, movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { recordDeliveries } from '../support/stored.ts';
 import { createSubscriber } from '../support/subscriber.ts';
 import { until } from '../support/until.ts';
 
-const service = useService({ roles: ['api', 'importer', 'delivery'] });
+const service = useOwnService({
+  because: 'retention removes what any customer has',
+  roles: ['api', 'importer', 'delivery'],
+});
 const receiver = useReceiver();
 
 const query = <T>(sql: string, ...values: unknown[]) => service.runtime.database.query<T[]>(sql, values);

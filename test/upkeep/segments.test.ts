@@ -5,9 +5,9 @@ import { makeSegments, SEGMENT_SIZE } from '../../src/movements/segment-maker.ts
 import { inTransaction } from '../../src/platform/database/transaction.ts';
 import { startMaintenance } from '../../src/upkeep/worker.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 
-const service = useService({ roles: ['api', 'importer'] });
+const service = useOwnService({ because: 'segments are made for all customers', roles: ['api', 'importer'] });
 
 interface Segment {
   account_id: string;

@@ -2,11 +2,15 @@ import { describe, expect, it } from 'vitest';
 import { createAccount } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { countRows } from '../support/rows.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { webhook } from '../support/webhooks.ts';
 
 /** The owner of this service lets webhooks go to public addresses only. 192.0.2.0/24 and the like are none. */
-const service = useService({ roles: ['api'], config: { allowPrivateEndpoints: [] } });
+const service = useOwnService({
+  because: 'no private endpoint is allowed',
+  roles: ['api'],
+  config: { allowPrivateEndpoints: [] },
+});
 
 const PUBLIC = 'https://93.184.216.34/hook';
 

@@ -5,12 +5,12 @@ import { reportFailedDeliveries } from '../../../src/deliveries/events/webhook-e
 import { readRetries } from '../../../src/deliveries/retries.ts';
 import { reportStuckImports } from '../../../src/imports/fail-import.ts';
 import { watchOwnReads, watchReads } from '../../support/reads.ts';
-import { useService } from '../../support/service.ts';
+import { useOwnService } from '../../support/service.ts';
 import { createSubscriber, type Subscriber, setCursor } from '../../support/subscriber.ts';
 
 /** How much MySQL reads, where there are many events, dead letters and imports. */
 
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'MySQL plans by the size of the tables', roles: ['api'] });
 
 const ROWS = 20_000;
 const NUMBERS = `

@@ -8,7 +8,7 @@ import { inTransaction } from '../../../src/platform/database/transaction.ts';
 import { addWebhook } from '../../../src/webhooks/save-webhook.ts';
 import { useDatabase } from '../../support/database.ts';
 import { useReceiver } from '../../support/receiver.ts';
-import { redisDatabaseOf } from '../../support/redis-database.ts';
+import { useRedisDatabase } from '../../support/redis-database.ts';
 import { useServiceProcesses } from '../../support/service-processes.ts';
 import { until } from '../../support/until.ts';
 import { openEvent } from './received-events.ts';
@@ -17,6 +17,7 @@ const EVENTS = 60;
 
 const { database, url } = useDatabase();
 const receiver = useReceiver();
+const redisUrl = useRedisDatabase();
 const { start } = useServiceProcesses();
 
 it('events are sent by two processes, and by the remaining process when the other is killed', async () => {
@@ -41,7 +42,7 @@ it('events are sent by two processes, and by the remaining process when the othe
   );
   const env = {
     DATABASE_URL: url,
-    REDIS_URL: redisDatabaseOf('event-processes'),
+    REDIS_URL: redisUrl,
     SECRET_KEY: secretKey,
     OPS_WEBHOOK_URL: `${receiver.url}/operator`,
     OPS_WEBHOOK_SECRET: secret,

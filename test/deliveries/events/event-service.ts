@@ -4,7 +4,7 @@ import { reportEvents } from '../../../src/upkeep/worker.ts';
 import { setOperatorWebhook } from '../../../src/webhooks/operator-webhook.ts';
 import { createAccount } from '../../support/movements.ts';
 import { useReceiver } from '../../support/receiver.ts';
-import { useService } from '../../support/service.ts';
+import { useOwnService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 import { useDeliveryWorkers } from '../../support/webhooks.ts';
 import { openEvent, subscribeToEvents } from './received-events.ts';
@@ -13,7 +13,8 @@ import { openEvent, subscribeToEvents } from './received-events.ts';
 export function useEventService() {
   const receiver = useReceiver();
   const secret = createWebhookSecret();
-  const service = useService({
+  const service = useOwnService({
+    because: 'its reconciler and events run faster',
     roles: ['api', 'importer'],
     config: {
       get opsWebhook() {

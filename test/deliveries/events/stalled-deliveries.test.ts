@@ -3,7 +3,7 @@ import { createWebhookSecret } from '../../../src/deliveries/posting/signature.t
 import { reportEvents } from '../../../src/upkeep/worker.ts';
 import { setOperatorWebhook } from '../../../src/webhooks/operator-webhook.ts';
 import { useReceiver } from '../../support/receiver.ts';
-import { useService } from '../../support/service.ts';
+import { useOwnService } from '../../support/service.ts';
 import { createSubscriber, setCursor } from '../../support/subscriber.ts';
 import { until } from '../../support/until.ts';
 import { useDeliveryWorkers } from '../../support/webhooks.ts';
@@ -11,7 +11,8 @@ import { openEvent, storedEvents, subscribeToEvents } from './received-events.ts
 
 const receiver = useReceiver();
 const secret = createWebhookSecret();
-const service = useService({
+const service = useOwnService({
+  because: 'its reconciler and events run faster',
   roles: ['api'],
   config: {
     get opsWebhook() {

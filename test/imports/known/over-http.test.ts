@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, expect, test } from 'vitest';
 import { balanceAfter, type Entry, renderCamt } from '../../durability/load/statements.ts';
 import { rowsOf } from '../../reconcile/books.ts';
-import { useService } from '../../support/service.ts';
+import { useOwnService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 
 /** The traps with real files, as a client sends them. Rows are written as in traps.test.ts. */
@@ -30,7 +30,11 @@ for (const [name, columns] of [
   );
 afterAll(() => rmSync(PROFILES_DIR, { recursive: true }));
 
-const service = useService({ roles: ['api', 'importer'], config: { profilesDir: PROFILES_DIR } });
+const service = useOwnService({
+  because: 'it has profiles',
+  roles: ['api', 'importer'],
+  config: { profilesDir: PROFILES_DIR },
+});
 
 const IBAN = 'TR330006100519786457841326';
 

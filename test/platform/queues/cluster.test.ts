@@ -11,7 +11,7 @@ import { deliveryQueueNames, prefixOf } from '../../../src/platform/queues/queue
 import { createAccount, movement } from '../../support/movements.ts';
 import { useReceiver } from '../../support/receiver.ts';
 import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.ts';
-import { useService } from '../../support/service.ts';
+import { useOwnService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 import { subscribe } from '../../support/webhooks.ts';
 
@@ -31,7 +31,8 @@ afterAll(async () => {
 }, 60_000);
 
 const receiver = useReceiver();
-const service = useService({
+const service = useOwnService({
+  because: 'it has a Redis of its own',
   config: {
     deliveryQueues: QUEUES,
     get redisUrl() {

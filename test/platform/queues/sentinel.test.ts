@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createAccount, movement } from '../../support/movements.ts';
 import { useReceiver } from '../../support/receiver.ts';
 import { type SentinelCluster, startSentinelCluster } from '../../support/sentinel.ts';
-import { useService } from '../../support/service.ts';
+import { useOwnService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 import { subscribe } from '../../support/webhooks.ts';
 
@@ -24,7 +24,8 @@ afterAll(async () => {
 }, 60_000);
 
 const receiver = useReceiver();
-const service = useService({
+const service = useOwnService({
+  because: 'it has a Redis of its own',
   config: {
     get redisUrl() {
       return cluster.url;

@@ -1,12 +1,14 @@
-import { execFileSync } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { beforeAll, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
+import { documentOf, runHere } from '../../cli/command.ts';
 import { useCollector } from '../../support/collector.ts';
-import { compiled } from '../../support/compiled.ts';
+import { useDatabase } from '../../support/database.ts';
 import { movement } from '../../support/movements.ts';
 import type { ServiceProcess } from '../../support/process.ts';
 import { useReceiver } from '../../support/receiver.ts';
+import { useRedisDatabase } from '../../support/redis-database.ts';
 import { useServiceProcesses } from '../../support/service-processes.ts';
 import { until } from '../../support/until.ts';
 import { webhook } from '../../support/webhooks.ts';
@@ -15,20 +17,22 @@ const collector = useCollector();
 const receiver = useReceiver();
 const { start, newDirectory } = useServiceProcesses();
 
-let dataDir: string;
+const { url: databaseUrl } = useDatabase();
+const servers = {
+  DATABASE_URL: databaseUrl,
+  REDIS_URL: useRedisDatabase(),
+  SECRET_KEY: randomBytes(32).toString('base64'),
+};
+
 let key: string;
 let imports = 0;
-
-beforeAll(async () => {
-  dataDir = await newDirectory();
-});
 
 async function startWith(traces: Record<string, string>) {
   const loadedPackages = join(await newDirectory(), 'packages');
   await writeFile(loadedPackages, '');
   const service = start({
     ...traces,
-    DATA_DIR: dataDir,
+    ...servers,
     NODE_OPTIONS: `--import=${new URL('../../support/loaded-packages.fixture.mjs', import.meta.url)}`,
     LOADED_PACKAGES: loadedPackages,
   });
@@ -65,9 +69,7 @@ const end = ({ service }: { service: ServiceProcess }) => service.end('SIGTERM')
 
 it('a process without a traces endpoint loads nothing of the SDK and sends no traceparent', async () => {
   const running = await startWith({ OTEL_SERVICE_NAME: 'bells' });
-  const args = [compiled('src/cli/main.ts'), 'customers', 'create', '--name', 'İz', '--json'];
-  const env = { PATH: process.env.PATH, DATA_DIR: dataDir };
-  key = JSON.parse(execFileSync(process.execPath, args, { env, encoding: 'utf8' })).api_key;
+  key = documentOf(await runHere(['customers', 'create', '--name', 'İz', '--json'], servers)).api_key;
   expect(await deliver(running)).not.toHaveProperty('traceparent');
   expect(await running.loaded()).toEqual([]);
   expect(await end(running)).toBe(0);

@@ -5,7 +5,7 @@ import { createFolderCustomer, useSourcesDir } from '../../sources/folder-source
 import { type CollectedSpan, useCollector } from '../../support/collector.ts';
 import { createAccount, importMovements, movement } from '../../support/movements.ts';
 import { useReceiver } from '../../support/receiver.ts';
-import { useService } from '../../support/service.ts';
+import { useOwnService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 import { subscribe } from '../../support/webhooks.ts';
 
@@ -15,7 +15,8 @@ vi.stubEnv('OTEL_BSP_SCHEDULE_DELAY', '50');
 const collector = useCollector();
 const receiver = useReceiver();
 const sourcesDir = useSourcesDir();
-const service = useService({
+const service = useOwnService({
+  because: 'TRACES',
   config: {
     sourcesDir,
     get traces() {

@@ -3,7 +3,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { type CollectedSpan, useCollector } from '../../support/collector.ts';
 import { createAccount, importDone, importMovements, movement } from '../../support/movements.ts';
 import { useReceiver } from '../../support/receiver.ts';
-import { useService } from '../../support/service.ts';
+import { useOwnService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 import { subscribe } from '../../support/webhooks.ts';
 
@@ -12,7 +12,8 @@ vi.stubEnv('OTEL_BSP_SCHEDULE_DELAY', '50');
 
 const collector = useCollector();
 const receiver = useReceiver();
-const service = useService({
+const service = useOwnService({
+  because: 'TRACES',
   config: {
     get traces() {
       return { url: `${collector.url}/v1/traces`, headers: { 'x-token': 'collector token' } };

@@ -3,7 +3,7 @@ import { makeSegments } from '../../../src/movements/segment-maker.ts';
 import { runDeletions } from '../../../src/upkeep/deletion/deletions.ts';
 import { createSteps } from '../../../src/upkeep/retention/steps.ts';
 import { expectProblem } from '../../support/problem.ts';
-import { useService } from '../../support/service.ts';
+import { useOwnService } from '../../support/service.ts';
 import { recordDeliveries } from '../../support/stored.ts';
 import { NOWHERE } from '../../support/subscriber.ts';
 import { subscribe } from '../../support/webhooks.ts';
@@ -12,7 +12,10 @@ import { createFull } from './full-customer.ts';
 import { createTwoAccounts } from './two-accounts.ts';
 
 // No maintenance: the tests run the deletions. No deliveries: what runs leave behind is written by SQL.
-const service = useService({ roles: ['api', 'importer'] });
+const service = useOwnService({
+  because: 'deleted accounts of any customer are removed one after the other',
+  roles: ['api', 'importer'],
+});
 
 const query = <T>(sql: string, ...values: unknown[]) => service.runtime.database.query<T[]>(sql, values);
 const work = () => runDeletions(service.runtime, createSteps({ pauses: false }));

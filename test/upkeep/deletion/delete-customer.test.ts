@@ -4,11 +4,14 @@ import { requestCustomerDeletion } from '../../../src/upkeep/deletion/request-de
 import { createSteps } from '../../../src/upkeep/retention/steps.ts';
 import { readState } from '../../api/tenants/state.ts';
 import { movement } from '../../support/movements.ts';
-import { useService } from '../../support/service.ts';
+import { useOwnService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';
 import { createFull } from './full-customer.ts';
 
-const service = useService({ roles: ['api'] });
+const service = useOwnService({
+  because: 'deleted customers are removed one after the other',
+  roles: ['api'],
+});
 
 const query = <T>(sql: string, ...values: unknown[]) => service.runtime.database.query<T[]>(sql, values);
 const work = () => runDeletions(service.runtime, createSteps({ pauses: false }));

@@ -4,12 +4,15 @@ import { requestAccountDeletion } from '../../../src/upkeep/deletion/request-del
 import { createSteps } from '../../../src/upkeep/retention/steps.ts';
 import { importDone, importMovements, movement } from '../../support/movements.ts';
 import { expectProblem } from '../../support/problem.ts';
-import { useService } from '../../support/service.ts';
+import { useOwnService } from '../../support/service.ts';
 import { recordDeliveries } from '../../support/stored.ts';
 import { NOWHERE } from '../../support/subscriber.ts';
 import { createTwoAccounts } from './two-accounts.ts';
 
-const service = useService({ roles: ['api', 'importer'] });
+const service = useOwnService({
+  because: 'deleted customers are removed one after the other',
+  roles: ['api', 'importer'],
+});
 
 const query = <T>(sql: string, ...values: unknown[]) => service.runtime.database.query<T[]>(sql, values);
 const work = () => runDeletions(service.runtime, createSteps({ pauses: false }));

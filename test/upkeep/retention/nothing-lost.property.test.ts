@@ -2,14 +2,14 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { wakeWebhooks } from '../../../src/deliveries/wake.ts';
 import { useReceiver } from '../../support/receiver.ts';
-import { useService } from '../../support/service.ts';
+import { useOwnService } from '../../support/service.ts';
 import { recordDeliveries } from '../../support/stored.ts';
 import { createSubscriber } from '../../support/subscriber.ts';
 import { until } from '../../support/until.ts';
 import { deliveriesOf, useDeliveryWorkers } from '../../support/webhooks.ts';
 import { removeAt, YOUNG } from './kept.ts';
 
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'retention removes what any customer has', roles: ['api'] });
 const receiver = useReceiver();
 const workers = useDeliveryWorkers(service);
 

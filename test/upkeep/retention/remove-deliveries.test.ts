@@ -6,14 +6,14 @@ import { removeOld } from '../../../src/upkeep/retention/retention.ts';
 import { createSteps } from '../../../src/upkeep/retention/steps.ts';
 import { expectProblem } from '../../support/problem.ts';
 import { createReplay } from '../../support/replays.ts';
-import { useService } from '../../support/service.ts';
+import { useOwnService } from '../../support/service.ts';
 import { recordDeliveries } from '../../support/stored.ts';
 import { createSubscriber, NOWHERE, type Subscriber } from '../../support/subscriber.ts';
 import { deliveriesOf } from '../../support/webhooks.ts';
 import { countRows, FOREVER, NOW, removeAt, YOUNG } from './kept.ts';
 
 // The rows of delivery runs are written by SQL.
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'retention removes what any customer has', roles: ['api'] });
 
 const query = <T>(sql: string, ...values: unknown[]) => service.runtime.database.query<T[]>(sql, values);
 const record = (...args: Parameters<typeof recordDeliveries> extends [unknown, ...infer R] ? R : never) =>

@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { dispatchEvents } from '../../../src/deliveries/events/dispatch-events.ts';
 import { recordBalance, recordEvent } from '../../../src/deliveries/events/operational-event.ts';
-import { useService } from '../../support/service.ts';
+import { useOwnService } from '../../support/service.ts';
 import { recordDeliveries } from '../../support/stored.ts';
 import { createSubscriber, NOWHERE } from '../../support/subscriber.ts';
 import { removeAt } from './kept.ts';
 
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'retention removes what any customer has', roles: ['api'] });
 const now = new Date(Date.now() + 91 * 24 * 60 * 60 * 1_000);
 
 describe('old operational events', () => {

@@ -1,11 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { createAccount, largeImport } from '../../support/movements.ts';
 import { expectProblem } from '../../support/problem.ts';
-import { useService } from '../../support/service.ts';
+import { useOwnService } from '../../support/service.ts';
 import { removeAt } from './kept.ts';
 
 // No importer: larger imports stay queued.
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'retention removes what any customer has', roles: ['api'] });
 
 const query = <T>(sql: string, ...values: unknown[]) => service.runtime.database.query<T[]>(sql, values);
 const remove = () => removeAt(service, { imports: 90 });

@@ -6,12 +6,15 @@ import { parseOffset } from '../../../src/platform/moment.ts';
 import { readAll, readPage } from '../../support/listing.ts';
 import { importDone, importMovements, movement } from '../../support/movements.ts';
 import { expectProblem } from '../../support/problem.ts';
-import { useService } from '../../support/service.ts';
+import { useOwnService } from '../../support/service.ts';
 import { recordDeliveries } from '../../support/stored.ts';
 import { createSubscriber, NOWHERE, type Subscriber } from '../../support/subscriber.ts';
 import { removeAt, YOUNG } from './kept.ts';
 
-const service = useService({ roles: ['api', 'importer'] });
+const service = useOwnService({
+  because: 'retention removes what any customer has',
+  roles: ['api', 'importer'],
+});
 
 const query = <T>(sql: string, ...values: unknown[]) => service.runtime.database.query<T[]>(sql, values);
 

@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
 import { createAccount } from '../../support/movements.ts';
-import { useService } from '../../support/service.ts';
+import { useOwnService } from '../../support/service.ts';
 import { countRows, removeAt } from './kept.ts';
 
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'retention removes what any customer has', roles: ['api'] });
 
 const query = <T>(sql: string, ...values: unknown[]) => service.runtime.database.query<T[]>(sql, values);
 const insert = async (sql: string, ...values: unknown[]) =>

@@ -5,18 +5,18 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
-import { compile, compiled } from './support/compiled.ts';
-import { useDatabase } from './support/database.ts';
-import { movement } from './support/movements.ts';
-import { send } from './support/raw-http.ts';
-import { useReceiver } from './support/receiver.ts';
-import { redisDatabaseOf } from './support/redis-database.ts';
-import { useServiceProcesses } from './support/service-processes.ts';
-import { until } from './support/until.ts';
+import { compile, compiled } from '../support/compiled.ts';
+import { useDatabase } from '../support/database.ts';
+import { movement } from '../support/movements.ts';
+import { send } from '../support/raw-http.ts';
+import { useReceiver } from '../support/receiver.ts';
+import { useRedisDatabase } from '../support/redis-database.ts';
+import { useServiceProcesses } from '../support/service-processes.ts';
+import { until } from '../support/until.ts';
 
 /** Runs the previous commit and this one side by side. */
 
-const ROOT = join(import.meta.dirname, '..');
+const ROOT = join(import.meta.dirname, '../..');
 const INITIAL_SCHEMA = [
   'src/platform/database/migrations/initial-schema',
   'src/platform/database/migrations/initial-schema.ts',
@@ -46,7 +46,7 @@ async function compilePrevious(): Promise<void> {
   git('archive', '--output', archive, previous ?? '');
   await promisify(execFile)('tar', ['-xf', archive, '-C', directory]);
   symlinkSync(join(ROOT, 'node_modules'), join(directory, 'node_modules'));
-  await compile(directory);
+  await compile({ root: directory });
 }
 
 const { database, url: databaseUrl } = useDatabase({ migrated: false });
@@ -55,7 +55,7 @@ const { start } = useServiceProcesses();
 
 const env = {
   DATABASE_URL: databaseUrl,
-  REDIS_URL: redisDatabaseOf('upgrade'),
+  REDIS_URL: useRedisDatabase(),
   SECRET_KEY: randomBytes(32).toString('base64'),
   OPS_PORT: '0',
 };

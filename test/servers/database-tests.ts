@@ -1,0 +1,44 @@
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
+
+/**
+ * Prints the tests of the product that depend on the database server: those that have SQL of their own, those that import a source with
+ * SQL, among them plans and migrations, and one from end to end for each role. Everything else passes or fails alike on every server.
+ *
+ *     npm run test:mysql -- $(node --import tsx test/servers/database-tests.ts)
+ */
+
+const ROOT = join(import.meta.dirname, '../..');
+const HAS_SQL = /\.query[(<]|\.createQueryBuilder\(|\bEXPLAIN\b/;
+/** They are run elsewhere, or start servers of their own. */
+const OTHERS = /^test\/(?:bench|browser|demo|docs|release|sdk|supervisor)\/|^test\/database-cluster\./;
+
+const FROM_END_TO_END = {
+  api: 'test/customers/accounts.test.ts',
+  importer: 'test/imports/importer.test.ts',
+  delivery: 'test/deliveries/runner.webhook.test.ts',
+  maintenance: 'test/upkeep/retention.test.ts',
+};
+
+const textOf = (path: string) => readFileSync(path, 'utf8');
+
+function importsOf(path: string): string[] {
+  return [...textOf(path).matchAll(/from '(\.[^']+)'/g)].map(([, specifier = '']) =>
+    join(dirname(path), specifier),
+  );
+}
+
+const isSource = (path: string) => /^(?:src|workers)\//.test(relative(ROOT, path)) && existsSync(path);
+
+function dependsOnDatabase(path: string): boolean {
+  return (
+    HAS_SQL.test(textOf(path)) ||
+    importsOf(path).some((other) => isSource(other) && HAS_SQL.test(textOf(other)))
+  );
+}
+
+const chosen = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
+  .map((name) => `test/${name}`)
+  .filter((name) => name.endsWith('.test.ts') && !OTHERS.test(name) && dependsOnDatabase(join(ROOT, name)));
+
+console.log([...new Set([...chosen, ...Object.values(FROM_END_TO_END)])].toSorted().join('\n'));
