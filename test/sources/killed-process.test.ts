@@ -63,6 +63,9 @@ const countRunning = () => countOf("SELECT COUNT(*) AS n FROM source_runs WHERE 
 const countImports = () => countOf('SELECT COUNT(*) AS n FROM imports');
 const countMovements = () => countOf('SELECT COUNT(*) AS n FROM transactions');
 
+/** As after the time that a process may be silent. */
+const endLease = () => database.query('UPDATE sources SET lease_until = NOW(6)');
+
 const statement = (day: number) => mt940([{ day, amount: 100 + day, reference: `R${day}` }]);
 
 const newSource = async (base: string) =>
@@ -93,6 +96,7 @@ it('a file that was staged but not recorded is neither lost nor imported twice',
   await first.ended();
   await holder.rollbackTransaction();
   await holder.release();
+  await endLease();
   expect(await countFiles()).toBe(0);
   expect(await readdir(join(inbox, 'done'))).toEqual([]);
 
@@ -121,6 +125,7 @@ it('files of a run that was killed in the middle are all imported once', async (
   await until('some files recorded', async () => (await countFiles()) >= before + 3);
   first.child.kill('SIGKILL');
   await first.ended();
+  await endLease();
   expect(await countFiles()).toBeLessThan(before + days.length);
 
   const second = startService();

@@ -10,6 +10,12 @@ import { createFolderCustomer, useFolderService } from './folder-source.ts';
 
 const { service, sourcesDir } = useFolderService();
 
+/** As after the time until its next run. */
+async function makeDue(id: string): Promise<void> {
+  await service.runtime.database.query('UPDATE sources SET next_run_at = NOW(6) WHERE id = ?', [id]);
+  await reconcileSources(service.runtime);
+}
+
 const schedulersOf = async (id: string) =>
   (await service.runtime.queues.sources.getJobSchedulers()).filter(({ key }) => key === `source-${id}`);
 
@@ -48,7 +54,7 @@ describe('a source’s job scheduler', () => {
     await redis.del(...keys);
     expect(await schedulersOf(id)).toEqual([]);
     await customer.drop('march.sta', mt940([{ day: 2, amount: 1 }]));
-    await reconcileSources(service.runtime);
+    await makeDue(id);
     await until('it is scheduled again', async () => (await schedulersOf(id)).length === 1);
     await until('the file is imported', async () => (await customer.movements()).length === 1);
   });
@@ -153,6 +159,7 @@ it('a failing source backs off, and a healthy source beside it is collected on t
   expect(Date.parse(broken.next_run_at) - Date.parse(broken.last_run_at)).toBeGreaterThan(45_000);
   for (const day of [2, 3]) {
     await customer.drop(`${day}.sta`, mt940([{ day, amount: day, reference: `B${day}` }]));
+    await makeDue(healthy);
     await until('it is imported', async () => (await customer.movements()).length === day - 1);
   }
   expect(await customer.runs(failing)).toHaveLength(1);

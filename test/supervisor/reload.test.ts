@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { beforeAll, expect, it } from 'vitest';
+import { afterAll, beforeAll, expect, it } from 'vitest';
 import { documentOf, runHere } from '../cli/command.ts';
 import { useDatabase } from '../support/database.ts';
 import { movement } from '../support/movements.ts';
@@ -21,6 +21,14 @@ const receiver = useReceiver();
 const newKey = () => randomBytes(32).toString('base64');
 const [OLD, NEW] = [newKey(), newKey()];
 const NAMES = ['DATABASE_URL', 'SECRET_KEY', 'SECRET_KEY_PREVIOUS', 'ADMIN_PASSWORD'] as const;
+
+const user = `reload_${randomBytes(4).toString('hex')}`;
+/** The database's URL with the user of this test. */
+function urlWith(password: string): string {
+  const it = new URL(url);
+  [it.username, it.password] = [user, password];
+  return it.href;
+}
 
 let directory: string;
 let service: ServiceProcess;
@@ -76,8 +84,10 @@ const signIn = async (password: string): Promise<number> => {
 
 beforeAll(async () => {
   directory = await newDirectory();
+  await database.query(`CREATE USER '${user}'@'%' IDENTIFIED BY 'first'`);
+  await database.query(`GRANT ALL PRIVILEGES ON \`${new URL(url).pathname.slice(1)}\`.* TO '${user}'@'%'`);
   write({
-    DATABASE_URL: url,
+    DATABASE_URL: urlWith('first'),
     SECRET_KEY: OLD,
     SECRET_KEY_PREVIOUS: newKey(),
     ADMIN_PASSWORD: 'the first password',
@@ -97,6 +107,8 @@ beforeAll(async () => {
   await call('/v1/webhooks', { title: 'ERP', endpoint, event: 'NEW_TRANSACTION', account: 'all' });
   await delivers('before');
 }, 60_000);
+
+afterAll(() => database.query(`DROP USER IF EXISTS '${user}'@'%'`));
 
 it('a reload says that nothing has changed where no file has', async () => {
   expect(await reload({})).toMatch(/^No secret has changed in its file\./m);
@@ -129,25 +141,10 @@ it('SECRET_KEY and ADMIN_PASSWORD are changed by reloads, in the steps of the ru
 }, 120_000);
 
 it('a reload takes a new password of MySQL, which the former processes could not use', async () => {
-  const name = new URL(url).pathname.slice(1);
-  const user = `reload_${randomBytes(4).toString('hex')}`;
-  await database.query(`CREATE USER '${user}'@'%' IDENTIFIED BY 'first'`);
-  await database.query(`GRANT ALL PRIVILEGES ON \`${name}\`.* TO '${user}'@'%'`);
-  const urlWith = (password: string) => {
-    const it = new URL(url);
-    [it.username, it.password] = [user, password];
-    return String(it);
-  };
-  try {
-    await reload({ DATABASE_URL: urlWith('first'), SECRET_KEY_PREVIOUS: NEW });
-    await delivers('with the first password, and without the former key');
-    await database.query(`ALTER USER '${user}'@'%' IDENTIFIED BY 'second'`);
-    const wrong = await reload({ DATABASE_URL: urlWith('wrong') });
-    expect(wrong).toMatch(/cannot restart its processes: /);
-    expect(wrong).not.toContain('wrong@');
-    await reload({ DATABASE_URL: urlWith('second') });
-    await delivers('with the second password');
-  } finally {
-    await database.query(`DROP USER '${user}'@'%'`);
-  }
+  await database.query(`ALTER USER '${user}'@'%' IDENTIFIED BY 'second'`);
+  const wrong = await reload({ DATABASE_URL: urlWith('wrong') });
+  expect(wrong).toMatch(/cannot restart its processes: /);
+  expect(wrong).not.toContain('wrong@');
+  await reload({ DATABASE_URL: urlWith('second'), SECRET_KEY_PREVIOUS: NEW });
+  await delivers('with the second password, and without the former key');
 }, 120_000);

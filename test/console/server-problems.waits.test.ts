@@ -1,0 +1,60 @@
+import mysql, { type Connection, type RowDataPacket } from 'mysql2/promise';
+import { expect, it, vi } from 'vitest';
+import { until } from '../support/until.ts';
+import { useServiceWithProblems } from './server-problems.ts';
+
+const on = useServiceWithProblems();
+const { expectWell, readMetrics, readPage, readReadiness, readStatus, logged } = on;
+
+it('a table that another session has locked is named as what it is', async () => {
+  await on.admin.query('LOCK TABLES ledgerbell.webhook_cursors WRITE');
+  const waits =
+    'waits for a lock of another session (ALTER TABLE, LOCK TABLES, a backup or a long transaction)';
+  try {
+    await until('the console says it', async () => (await readPage()).text.includes(`<h1>MySQL ${waits}. `));
+    expect((await readStatus()).problems).toEqual([`MySQL ${waits}.`]);
+    const webhooks = await readPage('/ops/webhooks');
+    expect([webhooks.status, webhooks.type]).toEqual([503, 'text/html; charset=UTF-8']);
+    expect(webhooks.text).toContain(`MySQL ${waits}`);
+  } finally {
+    await on.admin.query('UNLOCK TABLES');
+  }
+  await expectWell();
+}, 60_000);
+
+it('a MySQL without a free connection is named as what it is', async () => {
+  const [[row]] = await on.admin.query<RowDataPacket[]>('SELECT @@GLOBAL.max_connections AS most');
+  const [[used]] = await on.admin.query<RowDataPacket[]>("SHOW GLOBAL STATUS LIKE 'Threads_connected'");
+  await on.admin.query(`SET GLOBAL max_connections = ${Math.max(10, Number(used?.Value))}`);
+  const guests: Connection[] = [];
+  const takesNoMore = 'takes no more connections: all of them are in use (max_connections)';
+  try {
+    for (;;) {
+      const guest = await mysql.createConnection(on.environment.DATABASE_URL as string).catch(() => null);
+      if (guest === null) break;
+      guests.push(guest);
+    }
+    expect((await readStatus()).problems).toEqual([`MySQL ${takesNoMore}.`]);
+  } finally {
+    for (const guest of guests) guest.destroy();
+    await on.admin.query(`SET GLOBAL max_connections = ${row?.most}`);
+  }
+  await expectWell();
+}, 60_000);
+
+it('a clock that differs from that of MySQL is a warning', async () => {
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 });
+  const behind = /The clock of .* is 3\d\d\d s behind MySQL/;
+  try {
+    await until('the console says it', async () => behind.test((await readPage()).text));
+    const ahead = (await readMetrics()).get('ledgerbell_clock_ahead_seconds') ?? 0;
+    expect(ahead).toBeGreaterThan(-3_700);
+    expect(ahead).toBeLessThan(-3_599);
+    expect((await readStatus()).problems).toEqual([expect.stringMatching(behind)]);
+    expect(logged.join('')).toMatch(/"level":40,.*The clock of this process is 3\d\d\d s behind MySQL's\./);
+    expect((await readReadiness()).code).toBe(200);
+  } finally {
+    vi.useRealTimers();
+  }
+  await expectWell();
+}, 60_000);

@@ -1,0 +1,77 @@
+import { randomBytes } from 'node:crypto';
+import type { RowDataPacket } from 'mysql2/promise';
+import { expect, it } from 'vitest';
+import { abandonConnections, type MysqlPool, poolOf } from '../../src/platform/database/connection.ts';
+import { movement } from '../support/movements.ts';
+import { until } from '../support/until.ts';
+import { useServiceWithProblems } from './server-problems.ts';
+
+const on = useServiceWithProblems();
+const { expectProblem, expectWell, importOne, importAll } = on;
+
+it('a MySQL that is read-only refuses writes, and no process is missed', async () => {
+  await on.admin.query('SET GLOBAL read_only = ON');
+  try {
+    await expectProblem('mysql', 'refuses writes: it is read-only');
+    const refused = await importOne();
+    expect(refused.status).toBe(503);
+    expect(refused.body.detail).toContain('MySQL refuses writes: it is read-only.');
+    // Without three heartbeats, a process counts as gone. The embedded user may write.
+    await on.admin.query('UPDATE ledgerbell.processes SET seen_at = seen_at - INTERVAL 16 SECOND');
+    await expectProblem('mysql', 'refuses writes: it is read-only');
+  } finally {
+    await on.admin.query('SET GLOBAL read_only = OFF');
+  }
+  await expectWell();
+  expect((await importOne()).status).toBe(202);
+}, 120_000);
+
+it('a MySQL whose disk is full refuses writes, also where a small write finds a place', async ({ skip }) => {
+  const { disk } = on.servers.mysql;
+  if (disk === null) return skip('this user may not mount a disk');
+  await disk.fill();
+  const load = setInterval(() => void importOne({ description: randomBytes(400).toString('hex') }), 50);
+  try {
+    await expectProblem('mysql', 'refuses writes: its disk is full');
+    const refused = await until('an import is refused', async () => {
+      const answer = await importOne({ description: randomBytes(400).toString('hex') });
+      return answer.status !== 202 && answer;
+    });
+    expect(refused.status).toBe(503);
+    expect(refused.body.detail).toContain('MySQL refuses writes: its disk is full.');
+  } finally {
+    clearInterval(load);
+    await disk.free();
+  }
+  await expectWell();
+}, 120_000);
+
+it('an import that is larger than max_allowed_packet is a 503 that says so, and its Idempotency-Key is free', async () => {
+  const [[row]] = await on.admin.query<RowDataPacket[]>('SELECT @@GLOBAL.max_allowed_packet AS bytes');
+  await on.admin.query('SET GLOBAL max_allowed_packet = 1048576');
+  abandonConnections(poolOf(on.service.runtime.database) as MysqlPool);
+  const rows = (count: number) =>
+    Array.from({ length: count }, (_, index) => movement(on.account, { unique_id: `packet-${index}` }));
+  const sendTwice = async (count: number, key: string) => [
+    await importAll(rows(count), key),
+    await importAll(rows(count), key),
+  ];
+  try {
+    expect((await importAll(rows(2), 'small')).status).toBe(202);
+    // One part, and parts of 1 MiB, which are stored one by one.
+    for (const count of [4_500, 12_000]) {
+      for (const { status, body } of await sendTwice(count, `large-${count}`)) {
+        expect([status, body.detail]).toEqual([
+          503,
+          expect.stringContaining(
+            'MySQL refuses statements of this size: max_allowed_packet must be 16M or more.',
+          ),
+        ]);
+      }
+    }
+  } finally {
+    await on.admin.query(`SET GLOBAL max_allowed_packet = ${row?.bytes}`);
+    abandonConnections(poolOf(on.service.runtime.database) as MysqlPool);
+  }
+  expect((await importAll(rows(12_000), 'large-12000')).status).toBe(202);
+}, 60_000);
