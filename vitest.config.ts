@@ -56,12 +56,17 @@ const ofProduct = tests.filter((test) => !isOfRelease(test) && !isOfFaults(test)
 
 /** Begun last, one of these would keep the whole run waiting. */
 const LONG = [
-  'process.test',
-  'process.start',
-  'supervisor/',
-  'browser/',
+  'supervisor/supervisor.ends',
   'demo/trouble',
   'console/server-problems',
+  'browser/console.',
+  'imports/public-samples',
+  'sources/killed-process',
+  'process.start',
+  'supervisor/',
+  'sources/schedulers',
+  'process.test',
+  'browser/',
 ];
 
 /** A worker keeps what it has loaded as long as the next file is of the same project. */

@@ -77,10 +77,10 @@ const SLOW_ANSWER = 3 * SECOND;
 export const answerSlowly: Behaviour = () => sleep(SLOW_ANSWER, null, { ref: false });
 
 /**
- * The flapping endpoint is down for 12 of every 30 seconds. The circuit opens for 5 s and then for 10 s (± 20 %), so a probe finds the
+ * The flapping endpoint is down for 5 of every 20 seconds. The circuit opens for 5 s and then for 10 s (± 20 %), so a probe finds the
  * endpoint up again each time.
  */
-const [PERIOD, DOWN_FROM, DOWN_UNTIL] = [30 * SECOND, 8 * SECOND, 20 * SECOND];
+const [PERIOD, DOWN_FROM, DOWN_UNTIL] = [20 * SECOND, 5 * SECOND, 10 * SECOND];
 
 export const flap: Behaviour = async ({ elapsed }) => {
   const moment = elapsed % PERIOD;

@@ -1,19 +1,24 @@
+import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startOnSomePort } from '../../src/demo/demo.ts';
 import { createScreen } from '../../src/demo/screen.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { findRunning } from '../../src/platform/embedded/running-servers.ts';
+import { findDirectory } from '../servers/start.ts';
+import { useDatabase } from '../support/database.ts';
+import { useRedisDatabase } from '../support/redis-database.ts';
 import { until } from '../support/until.ts';
 import { finish, spawnProgram } from './spawn-demo.ts';
 
+const { url } = useDatabase();
+const redisUrl = useRedisDatabase();
 let dataDir: string;
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'ledgerbell-demo-'));
+  dataDir = await mkdtemp(join(await findDirectory(), 'ledgerbell-demo-'));
 });
 afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
@@ -99,7 +104,13 @@ describe('the demo', () => {
     await once(taken, 'listening');
     const { port } = taken.address() as AddressInfo;
     const service = await startOnSomePort({
-      config: readConfig({ DATA_DIR: join(dataDir, 'elsewhere'), PORT: String(port), LOG_LEVEL: 'silent' }),
+      config: readConfig({
+        DATABASE_URL: url,
+        REDIS_URL: redisUrl,
+        SECRET_KEY: randomBytes(32).toString('base64'),
+        PORT: String(port),
+        LOG_LEVEL: 'silent',
+      }),
       screen: createScreen({ write: () => true }),
       signal: new AbortController().signal,
     });

@@ -1,16 +1,16 @@
 import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createScreen } from '../../src/demo/screen.ts';
 import { watchSights } from '../../src/demo/trouble-demo.ts';
 import { findRunning } from '../../src/platform/embedded/running-servers.ts';
+import { findDirectory } from '../servers/start.ts';
 import { until } from '../support/until.ts';
 import { finish, spawnProgram } from './spawn-demo.ts';
 
 let dataDir: string;
 beforeAll(async () => {
-  dataDir = await mkdtemp(join(tmpdir(), 'ledgerbell-trouble-'));
+  dataDir = await mkdtemp(join(await findDirectory(), 'ledgerbell-trouble-'));
 });
 afterAll(() => rm(dataDir, { recursive: true, force: true }));
 

@@ -71,14 +71,12 @@ it.runIf(isPresent).each(files.map((path) => [basename(path), path]))(
       const { inserted } = await send(again);
       if (inserted > 0) stored.push(`${name}: ${inserted}`);
     };
-    await sendAgain('the same file', bytes);
     const text = bytes.toString();
     if (Buffer.from(text).equals(bytes)) {
       for (const [name, again] of reencode(text)) await sendAgain(name, again);
       for (const [name, again] of partsOf(text, isTable)) await sendAgain(name, again);
     }
-    for (const length of [0.97, 0.9, 0.75])
-      await sendAgain(`cut at ${length}`, bytes.subarray(0, bytes.length * length));
+    await sendAgain('cut off', bytes.subarray(0, bytes.length * 0.9));
     await sendAgain('the same file', bytes);
     expect(stored).toEqual([]);
     expect(await alarms()).toEqual(before);

@@ -110,10 +110,6 @@ beforeAll(async () => {
 
 afterAll(() => database.query(`DROP USER IF EXISTS '${user}'@'%'`));
 
-it('a reload says that nothing has changed where no file has', async () => {
-  expect(await reload({})).toMatch(/^No secret has changed in its file\./m);
-}, 60_000);
-
 it('a reload with a key that cannot open what is stored is refused, and everything goes on', async () => {
   const said = await reload({ SECRET_KEY: newKey() });
   expect(said).toMatch(

@@ -118,6 +118,7 @@ describe('a service in several processes', () => {
     service.child.kill('SIGHUP');
     await until('the restart has ended', () => service.said.includes('The restart has ended.'), 60_000);
     restarted = true;
+    expect(service.said).toMatch(/^No secret has changed in its file\./m);
     await Promise.all(clients);
     agent.destroy();
     expect(new Set(statuses)).toEqual(new Set([200]));
