@@ -1,7 +1,9 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { defineConfig } from 'vitest/config';
+import { dirname, join, relative } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { defineConfig, type Plugin } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
+import { compile } from './test/support/compiled.ts';
 
 const ROOT = import.meta.dirname;
 
@@ -52,40 +54,72 @@ const isModel = isIn([
 ]);
 const isFullSize = process.env.MODEL === 'full';
 
+/** `npm run test:unit`: only what needs no server. */
+const isUnit = process.env.UNIT === 'true';
+
+/** A sequencer of ours would ignore the option. */
+const isShuffled = process.argv.some((argument) => argument.startsWith('--sequence.shuffle'));
+
 const ofProduct = tests.filter((test) => !isOfRelease(test) && !isOfFaults(test));
 
-/** Begun last, one of these would keep the whole run waiting. */
+/** These take long, mostly because they wait, the longest first. */
 const LONG = [
-  'supervisor/supervisor.ends',
-  'demo/trouble',
-  'console/server-problems',
-  'browser/console.',
-  'imports/public-samples',
-  'sources/killed-process',
   'process.start',
-  'supervisor/',
-  'sources/schedulers',
+  'console/server-problems.writes',
   'process.test',
-  'browser/',
+  'sources/folder-collecting',
+  'supervisor/supervisor.ends',
+  'browser/console.',
+  'sources/killed-process',
+  'supervisor/reload',
+  'imports/public-samples',
+  'console/server-problems.waits',
+  'deliveries/result-writer',
+  'demo/',
+  'supervisor/supervisor.test',
+  'browser/pages',
+  'platform/embedded/servers.test',
+  'imports/dead-uploads',
+  'sources/schedulers',
+  'upkeep/reconcile',
+  'browser/console-buttons',
+  'process.frozen',
 ];
 
-/** A worker keeps what it has loaded as long as the next file is of the same project. */
-class LongestFirst extends BaseSequencer {
+/** One long file after every eight others: what waits leaves the processors to the others, and no long file is left for the end. */
+class LongSpread extends BaseSequencer {
   override async sort(files: TestSpecification[]): Promise<TestSpecification[]> {
-    const rank = ({ project, moduleId }: TestSpecification) => {
-      const at = LONG.findIndex((name) => moduleId.includes(`/test/${name}`));
-      return (project.name === 'unit' ? 2 : 1) * LONG.length + (at === -1 ? LONG.length : at);
-    };
-    return (await super.sort(files)).toSorted((a, b) => rank(a) - rank(b));
+    const rank = ({ moduleId }: TestSpecification) =>
+      LONG.findIndex((name) => moduleId.includes(`/test/${name}`));
+    const sorted = await super.sort(files);
+    const long = sorted.filter((file) => rank(file) >= 0).toSorted((a, b) => rank(a) - rank(b));
+    const others = sorted.filter((file) => rank(file) < 0);
+    return [...others.flatMap((file, at) => [...(at % 8 === 0 ? long.splice(0, 1) : []), file]), ...long];
   }
 }
 
+/** Threads start what is compiled, as processes do. Else each would translate its sources, for as long as a test takes. */
+const compiledThreads: Plugin = {
+  name: 'compiled threads',
+  transform(code, id) {
+    if (!id.startsWith(join(ROOT, 'src'))) return null;
+    const folder = join(ROOT, 'dist', relative(ROOT, dirname(id)));
+    return code.replaceAll(
+      /new URL\(['"](\.\/[\w-]+-thread)['"], import\.meta\.url\)/g,
+      (_, thread: string) => `new URL('${pathToFileURL(join(folder, thread))}')`,
+    );
+  },
+};
+
+await compile({ announce: (line) => console.error(line) });
+
 export default defineConfig({
+  plugins: [compiledThreads],
   test: {
     // A hung test fails after three minutes. No test is a claim about speed.
     testTimeout: 180_000,
     hookTimeout: 240_000,
-    sequence: { sequencer: LongestFirst },
+    ...(isShuffled ? {} : { sequence: { sequencer: LongSpread } }),
     // Each worker loads a module once, for all its files.
     isolate: false,
     // Tests mostly wait for servers, for processes and for time to pass.
@@ -93,15 +127,9 @@ export default defineConfig({
     projects: [
       {
         extends: true,
-        test: { name: 'unit', include: ofProduct.filter((path) => !needsServers(join(ROOT, path))) },
-      },
-      {
-        extends: true,
-        test: {
-          name: 'servers',
-          include: ofProduct.filter((path) => needsServers(join(ROOT, path))),
-          globalSetup: ['test/servers.setup.ts'],
-        },
+        test: isUnit
+          ? { name: 'product', include: ofProduct.filter((path) => !needsServers(join(ROOT, path))) }
+          : { name: 'product', include: ofProduct, globalSetup: ['test/servers.setup.ts'] },
       },
       {
         extends: true,
@@ -121,7 +149,7 @@ export default defineConfig({
           maxWorkers: 1,
           sequence: { groupOrder: 2 },
           env: isFullSize
-            ? { MODEL_SCHEDULES: '100000', HISTORIES: '3000', BANK_HISTORIES: '50', TIMES: '5' }
+            ? { MODEL_SCHEDULES: '100000', HISTORIES: process.env.HISTORIES ?? '3000', BANK_HISTORIES: '50', TIMES: '5' }
             : {},
         },
       },

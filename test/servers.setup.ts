@@ -5,7 +5,6 @@ import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
 import { createDataSource } from '../src/platform/database/data-source.ts';
 import { startTestServers } from './servers/start.ts';
-import { compile } from './support/compiled.ts';
 
 declare module 'vitest' {
   export interface ProvidedContext {
@@ -21,13 +20,13 @@ declare module 'vitest' {
 const announce = (line: string) => console.error(line);
 
 /**
- * Compiles the product, and provides real servers for the whole test run (see `startTestServers`). Tests read them with
+ * Provides real servers for the whole test run (see `startTestServers`). Tests read them with
  * `inject('databaseUrl')`; the user of that URL may create databases of its own.
  */
 export default async function provideServers(project: TestProject): Promise<() => Promise<void>> {
   const directory = await mkdtemp(join(tmpdir(), 'ledgerbell-test-'));
   const databasePrefix = `test_${randomBytes(3).toString('hex')}_`;
-  const [servers] = await Promise.all([startTestServers(announce), compile({ announce })]);
+  const servers = await startTestServers(announce);
   project.provide('databaseUrl', servers.databaseUrl);
   project.provide('redisUrl', servers.redisUrl);
   project.provide('databasePrefix', databasePrefix);

@@ -1,4 +1,5 @@
 import { on } from 'node:events';
+import { existsSync } from 'node:fs';
 import { setImmediate as nextPass } from 'node:timers/promises';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
@@ -6,8 +7,8 @@ import { Worker, type WorkerOptions } from 'node:worker_threads';
 const MEMORY_LIMIT = 192;
 
 /**
- * Starts a worker thread with a limit of memory, and without the environment of the process, which contains secrets. With
- * TypeScript sources, as in tests and `npm run dev`, the thread first registers their translator.
+ * Starts a worker thread with a limit of memory, and without the environment of the process, which contains secrets. Where
+ * the module is not compiled, as with `npm run dev`, the thread first registers the translator of TypeScript.
  * @param module without its extension.
  */
 export function startThread(
@@ -23,10 +24,9 @@ export function startThread(
     env,
     resourceLimits: { maxOldGenerationSizeMb: memoryLimit, maxYoungGenerationSizeMb: 32, stackSizeMb: 4 },
   };
-  const isSource = import.meta.url.endsWith('.ts');
-  const file = `${module}.${isSource ? 'ts' : 'js'}`;
-  if (!isSource) return new Worker(new URL(file), limited);
-  const code = `import('tsx/esm/api').then(({ register }) => { register(); return import('${file}'); });`;
+  const compiled = new URL(`${module}.js`);
+  if (existsSync(compiled)) return new Worker(compiled, limited);
+  const code = `import('tsx/esm/api').then(({ register }) => { register(); return import('${module}.ts'); });`;
   return new Worker(code, { ...limited, eval: true });
 }
 

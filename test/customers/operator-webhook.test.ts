@@ -2,9 +2,9 @@ import { expect, it } from 'vitest';
 import { createWebhookSecret } from '../../src/deliveries/posting/signature.ts';
 import { SEALED } from '../../src/platform/database/secret-box.ts';
 import { setOperatorWebhook } from '../../src/webhooks/operator-webhook.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'there is one operator', roles: ['api'] });
 
 const set = (opsWebhook: { url: string; secret: string } | undefined) =>
   setOperatorWebhook({ ...service.runtime, config: { ...service.runtime.config, opsWebhook } });

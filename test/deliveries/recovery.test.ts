@@ -172,18 +172,6 @@ it.each([
 
 const runners = useRunners(service);
 
-it('an endpoint is sent nothing while the circuit is open, although there are new movements', async () => {
-  const runner = runners.create();
-  const { webhook, store } = await createSubscriber(service, 'http://127.0.0.1:9/');
-  await store(10);
-  await runner.runJob(webhook.id);
-  const before = await progressOf(webhook.id);
-  expect(before.attempts).toBeGreaterThan(0);
-  await store(1);
-  await runner.runJob(webhook.id);
-  expect(await progressOf(webhook.id)).toEqual({ ...before, untried: before.untried + 1 });
-});
-
 it('an ordered webhook keeps the place of a failed delivery each time its circuit is half-open', async () => {
   // A job whose retry is due when it reads the state again makes another run, before the endpoint has recovered.
   const runner = runners.create({ delays: Array<number>(11).fill(1_000) });

@@ -26,34 +26,7 @@ const spawnDemo = (args: readonly string[], env: Record<string, string> = {}) =>
   spawnProgram('demo', args, { DATA_DIR: dataDir, PORT: '0', ...env });
 
 describe('the demo', () => {
-  it('with --once shows every expected delivery verified, and exits with 0', async () => {
-    const { code, stdout, stderr } = await finish(spawnDemo(['--once']));
-    expect({ code, stderr }, stdout).toEqual({ code: 0, stderr: '' });
-    const [line] = stdout.trim().split('\n');
-    expect(line).toBe(
-      'Ledgerbell: a bank statement goes in, signed notifications come out, and every one is checked.',
-    );
-    const rows = [
-      ...stdout.matchAll(/^ {2}(Everything|Debits only|One account) .* (\d+) +(\d+) +(\d+) +(\d+)$/gm),
-    ];
-    expect(rows.map(([, title]) => title)).toEqual(['Everything', 'Debits only', 'One account']);
-    for (const [, , matched, delivered, , verified] of rows) {
-      expect(Number(matched)).toBeGreaterThan(0);
-      expect([delivered, verified]).toEqual([matched, matched]);
-    }
-    const retried = rows.map(([, , , , times]) => Number(times) > 0);
-    expect(retried).toEqual([false, true, false]);
-    expect(stdout).toContain('The same file sent again: 0 new, 520 known already');
-    expect(stdout).toContain(
-      'A month of another account as MT940: 10 stored, on the account that the file names',
-    );
-    expect(stdout).toContain('The same month as CAMT: 0 new, 10 known already');
-    expect(stdout).toContain('stored in total: 532 movements; duplicates stored: 0');
-    expect(stdout).toContain('✔ Every expected notification was delivered, received and verified.');
-    expect(await findRunning(join(dataDir, 'demo'))).toBeNull();
-  });
-
-  it('without --once stays up on the same data, with pages and a listing, until Ctrl-C', async () => {
+  it('shows every expected delivery verified, and stays up with pages and a listing, until Ctrl-C', async () => {
     const child = spawnDemo([]);
     const finished = finish(child);
     onTestFinished(async () => {
@@ -65,6 +38,27 @@ describe('the demo', () => {
       shown += part;
     });
     await until('the demo to be over', () => shown.includes('Ctrl-C ends the demo.'));
+    const [line] = shown.trim().split('\n');
+    expect(line).toBe(
+      'Ledgerbell: a bank statement goes in, signed notifications come out, and every one is checked.',
+    );
+    const rows = [
+      ...shown.matchAll(/^ {2}(Everything|Debits only|One account) .* (\d+) +(\d+) +(\d+) +(\d+)$/gm),
+    ];
+    expect(rows.map(([, title]) => title)).toEqual(['Everything', 'Debits only', 'One account']);
+    for (const [, , matched, delivered, , verified] of rows) {
+      expect(Number(matched)).toBeGreaterThan(0);
+      expect([delivered, verified]).toEqual([matched, matched]);
+    }
+    const retried = rows.map(([, , , , times]) => Number(times) > 0);
+    expect(retried).toEqual([false, true, false]);
+    expect(shown).toContain('The same file sent again: 0 new, 520 known already');
+    expect(shown).toContain(
+      'A month of another account as MT940: 10 stored, on the account that the file names',
+    );
+    expect(shown).toContain('The same month as CAMT: 0 new, 10 known already');
+    expect(shown).toContain('stored in total: 532 movements; duplicates stored: 0');
+    expect(shown).toContain('✔ Every expected notification was delivered, received and verified.');
 
     const pages = [...shown.matchAll(/^ {2}(?:Docs|Console|Queues) +(http\S+)$/gm)].map(
       ([, url = '']) => url,

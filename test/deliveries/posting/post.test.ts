@@ -45,6 +45,14 @@ describe('a POST', () => {
     });
   });
 
+  it('does not follow a redirect', async () => {
+    const elsewhere = await serve((socket) => socket.end('HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n'));
+    const origin = await serve((socket) =>
+      socket.end(`HTTP/1.1 307 Temporary Redirect\r\nLocation: ${elsewhere}\r\nContent-Length: 0\r\n\r\n`),
+    );
+    expect(await post(origin)).toMatchObject({ status: 307, error: null });
+  });
+
   it('ends when a receiver hangs', async () => {
     const answer = await post(await serve(() => {}), 300);
     expect(answer).toMatchObject({ status: null, error: 'no complete answer within 0.3 s' });
