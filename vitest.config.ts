@@ -149,7 +149,12 @@ export default defineConfig({
           maxWorkers: 1,
           sequence: { groupOrder: 2 },
           env: isFullSize
-            ? { MODEL_SCHEDULES: '100000', HISTORIES: process.env.HISTORIES ?? '3000', BANK_HISTORIES: '50', TIMES: '5' }
+            ? {
+                MODEL_SCHEDULES: '100000',
+                HISTORIES: process.env.HISTORIES ?? '3000',
+                BANK_HISTORIES: '50',
+                TIMES: '5',
+              }
             : {},
         },
       },
