@@ -170,11 +170,14 @@ export function createRunner({
       const sliceEnd = clock.now() + timeSlice;
       for (;;) {
         const state = await webhooks.readState(webhookId);
-        const wait = state === null ? null : waitBeforeSending(state);
-        if (state === null || wait === null) return;
-        if (wait > 0 || clock.now() >= sliceEnd || isStopping) {
-          // Wake-ups add no job while the circuit is open, so this job runs when the circuit is half-open.
-          await leaveJob(webhookId, Math.min(wait, state.openFor ?? wait));
+        if (state?.status !== 'active') return;
+        const { openFor } = state;
+        const wait = waitBeforeSending(state);
+        // Wake-ups add no job while the circuit is open, so this one leaves a job for when it is half-open, also with nothing to send yet.
+        const left = wait === null ? openFor : Math.min(wait, openFor ?? wait);
+        if (left === null) return;
+        if (wait === null || wait > 0 || clock.now() >= sliceEnd || isStopping) {
+          await leaveJob(webhookId, Math.ceil(left));
           return;
         }
         // BullMQ has restarted a job that it considers stalled. The run is still active in this process and continues.

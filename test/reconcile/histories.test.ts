@@ -34,7 +34,9 @@ test.each(Object.entries(VARIANTS))(
     const all = fc.sample(histories(variant, 12), { numRuns: HISTORIES, seed: SEED });
     const unstable = all.filter((history) => findUnstable(history, findKnown) !== null);
     // Where several batches of a day have equal amounts and no ids, a file may list them in a way that is not recognised a second time.
-    expect(unstable.length).toBeLessThanOrEqual(name === 'batches' ? HISTORIES / 100 : 0);
+    // So may, once in a thousand histories, a file of a bank that changes its references each time it lists a booking.
+    const known: Partial<Record<string, number>> = { batches: 1 / 100, 'reissued references': 1 / 1_000 };
+    expect(unstable.length).toBeLessThanOrEqual(HISTORIES * (known[name] ?? 0));
   },
   HISTORIES * 1_000,
 );
