@@ -143,19 +143,26 @@ export default defineConfig({
       {
         extends: true,
         test: {
+          name: 'models',
+          include: isFullSize ? tests.filter(isModel) : [],
+          globalSetup: ['test/servers.setup.ts'],
+          sequence: { groupOrder: 1 },
+          env: {
+            MODEL_SCHEDULES: '100000',
+            HISTORIES: process.env.HISTORIES ?? '1000',
+            BANK_HISTORIES: '50',
+            TIMES: '5',
+          },
+        },
+      },
+      {
+        extends: true,
+        test: {
           name: 'faults',
-          include: tests.filter((test) => isOfFaults(test) || (isFullSize && isModel(test))),
+          include: tests.filter(isOfFaults),
           globalSetup: ['test/servers.setup.ts'],
           maxWorkers: 1,
           sequence: { groupOrder: 2 },
-          env: isFullSize
-            ? {
-                MODEL_SCHEDULES: '100000',
-                HISTORIES: process.env.HISTORIES ?? '3000',
-                BANK_HISTORIES: '50',
-                TIMES: '5',
-              }
-            : {},
         },
       },
     ],
