@@ -78,7 +78,7 @@ const LONG = [
   'demo/',
   'supervisor/supervisor.test',
   'browser/pages',
-  'platform/embedded/servers.test',
+  'servers/embedded/servers.test',
   'imports/dead-uploads',
   'sources/schedulers',
   'upkeep/reconcile',

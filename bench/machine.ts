@@ -1,6 +1,6 @@
 import { cpus } from 'node:os';
-import { runCommand } from '../src/platform/embedded/command.ts';
-import { findRedis } from '../src/platform/embedded/provision.ts';
+import { runCommand } from '../src/servers/embedded/command.ts';
+import { findRedis } from '../src/servers/embedded/provision.ts';
 
 /** The machine and its programs. Only ratios can be compared between machines. Each Result names its database server. */
 export interface Machine {

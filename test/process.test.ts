@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { findRunning } from '../src/platform/embedded/running-servers.ts';
+import { findRunning } from '../src/servers/running-servers.ts';
 import { compiled } from './support/compiled.ts';
 import { movement } from './support/movements.ts';
 import type { ServiceProcess } from './support/process.ts';

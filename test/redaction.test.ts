@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createDataSource } from '../src/platform/database/data-source.ts';
-import { type EmbeddedServers, startEmbedded } from '../src/platform/embedded/servers.ts';
+import { type EmbeddedServers, startEmbedded } from '../src/servers/embedded.ts';
 import { documentOf, type Finished, runHere } from './cli/command.ts';
 import { findLeaks } from './durability/leaks.ts';
 import { MARKER } from './durability/load/movements.ts';

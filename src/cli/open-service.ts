@@ -2,9 +2,9 @@ import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import { type Config, requireServers } from '../platform/config/config.ts';
 import { checkSecretKey, createSecretBox, type SecretBox } from '../platform/database/secret-box.ts';
-import { DataDirInUseError } from '../platform/embedded/ownership.ts';
-import { loadOrCreateSecretKey } from '../platform/embedded/private-file.ts';
-import { findRunning, hasDatabase } from '../platform/embedded/running-servers.ts';
+import { DataDirInUseError } from '../servers/ownership.ts';
+import { loadOrCreateSecretKey } from '../servers/private-file.ts';
+import { findRunning, hasDatabase } from '../servers/running-servers.ts';
 import { Failure, SCHEMA_MISSING } from './failure.ts';
 import type { CommandContext } from './output.ts';
 import { noDatabaseIn } from './service-access.ts';
@@ -112,7 +112,7 @@ async function locateEmbedded(config: Config, { mayBegin, note }: Start): Promis
     return { databaseUrl, redisUrl: redisUrl ?? running.redisUrl, own: false, stop: async () => {} };
   }
   if (!mayBegin && !hasDatabase(dataDir)) throw new Failure(`${noDatabaseIn(dataDir)} ${OTHER_FOLDER}`);
-  const { startEmbedded } = await import('../platform/embedded/servers.ts');
+  const { startEmbedded } = await import('../servers/embedded.ts');
   const embedded = await startEmbedded({ dataDir, mysql: true, redis: false, install, announce: note });
   if (embedded.databaseUrl === undefined)
     throw new Error('the embedded MySQL started without telling where it is');

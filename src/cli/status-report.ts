@@ -28,7 +28,6 @@ import { countOf } from '../platform/counts.ts';
 import { readHostProblems } from '../platform/database/cluster/lead-to-primary.ts';
 import { NoPrimaryError, UnfitHostsError } from '../platform/database/cluster/primary.ts';
 import { mysqlProblem } from '../platform/database/errors.ts';
-import { findRunning } from '../platform/embedded/running-servers.ts';
 import {
   createWriteCheck,
   lookAtRedis,
@@ -39,6 +38,7 @@ import {
 } from '../platform/health.ts';
 import { connectFailFast } from '../platform/queues/connection.ts';
 import { ROLES, type RoleName } from '../platform/roles.ts';
+import { findRunning } from '../servers/running-servers.ts';
 import type { SourceSummary } from '../sources/find-source.ts';
 import { type Deletion, readDeletions } from '../upkeep/deletion/deletions.ts';
 import { withInstallation } from './open-service.ts';

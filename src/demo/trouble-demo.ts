@@ -2,7 +2,7 @@ import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Failure } from '../cli/failure.ts';
 import { ImportAnswer } from '../cli/import-progress.ts';
-import { clearDataDir } from '../platform/embedded/servers.ts';
+import { clearDataDir } from '../servers/embedded.ts';
 import type { Service } from '../service.ts';
 import { readBankMonth, readStatement, renderNdjson, type Statement } from './bank-files.ts';
 import { continueUnless, type DemoOptions, showPages, startOnSomePort, waitForCtrlC } from './demo.ts';

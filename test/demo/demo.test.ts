@@ -7,7 +7,7 @@ import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vites
 import { startOnSomePort } from '../../src/demo/demo.ts';
 import { createScreen } from '../../src/demo/screen.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
-import { findRunning } from '../../src/platform/embedded/running-servers.ts';
+import { findRunning } from '../../src/servers/running-servers.ts';
 import { findDirectory } from '../servers/start.ts';
 import { useDatabase } from '../support/database.ts';
 import { useRedisDatabase } from '../support/redis-database.ts';

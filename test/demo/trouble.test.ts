@@ -3,7 +3,7 @@ import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createScreen } from '../../src/demo/screen.ts';
 import { watchSights } from '../../src/demo/trouble-demo.ts';
-import { findRunning } from '../../src/platform/embedded/running-servers.ts';
+import { findRunning } from '../../src/servers/running-servers.ts';
 import { findDirectory } from '../servers/start.ts';
 import { until } from '../support/until.ts';
 import { finish, spawnProgram } from './spawn-demo.ts';

@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { closeSync, openSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { prepareMysql } from '../../src/platform/embedded/mysql.ts';
-import { provide } from '../../src/platform/embedded/provision.ts';
-import { prepareRedis } from '../../src/platform/embedded/redis.ts';
+import { prepareMysql } from '../../src/servers/embedded/mysql.ts';
+import { provide } from '../../src/servers/embedded/provision.ts';
+import { prepareRedis } from '../../src/servers/embedded/redis.ts';
 import { type Disk, mountDisk } from './disk.ts';
 import type { ClusterFaultKind } from './plan.ts';
 

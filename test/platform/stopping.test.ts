@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { readConfig } from '../../src/platform/config/config.ts';
-import { findRunning } from '../../src/platform/embedded/running-servers.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { stopInReverse, stopTogether } from '../../src/platform/stopping.ts';
+import { findRunning } from '../../src/servers/running-servers.ts';
 import { startService } from '../../src/service.ts';
-import { ask } from './embedded/clients.ts';
+import { ask } from '../servers/embedded/clients.ts';
 
 const failing = (message: string) => async () => {
   throw new Error(message);

@@ -7,7 +7,7 @@ export interface ServerPackage {
   version: string;
   suite: string;
   packages: readonly string[];
-  /** Debian's programs that `src/platform/embedded/` looks for in PATH. */
+  /** Debian's programs that `src/servers/` looks for in PATH. */
   programs: readonly string[];
   /** Programs that those programs start. */
   helpers?: readonly string[];

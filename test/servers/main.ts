@@ -1,7 +1,7 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { delimiter, join } from 'node:path';
-import { runCommand } from '../../src/platform/embedded/command.ts';
+import { runCommand } from '../../src/servers/embedded/command.ts';
 import { parseCommand } from './arguments.ts';
 import { SERVERS, type ServerPackage } from './catalog.ts';
 import { installServer } from './install.ts';

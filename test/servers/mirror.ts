@@ -1,6 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { runCommand } from '../../src/platform/embedded/command.ts';
+import { runCommand } from '../../src/servers/embedded/command.ts';
 
 /** Addresses in apt's source lists: `URIs:` of the deb822 format, and the lines of the older one. Comments are skipped. */
 export function parseSources(text: string): string[] {

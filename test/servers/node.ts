@@ -1,6 +1,6 @@
 import { rename, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { lastLines, runCommand } from '../../src/platform/embedded/command.ts';
+import { lastLines, runCommand } from '../../src/servers/embedded/command.ts';
 import { installOnce } from './cache.ts';
 
 /**

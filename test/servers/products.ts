@@ -1,5 +1,5 @@
-import { ask, tell } from '../platform/embedded/clients.ts';
 import type { ServerPackage } from './catalog.ts';
+import { ask, tell } from './embedded/clients.ts';
 
 /**
  * Names the servers at these addresses, such as "MySQL 9.7.4 and Redis 7.0.15".

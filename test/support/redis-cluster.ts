@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
-import { provide } from '../../src/platform/embedded/provision.ts';
-import { tell } from '../platform/embedded/clients.ts';
+import { provide } from '../../src/servers/embedded/provision.ts';
+import { tell } from '../servers/embedded/clients.ts';
 import { reservePort } from './reserved-port.ts';
 import { until } from './until.ts';
 

@@ -6,8 +6,8 @@ import { type AddressInfo, connect, createServer, type Socket } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import mysql, { type Connection, type RowDataPacket } from 'mysql2/promise';
-import { prepareMysql } from '../../src/platform/embedded/mysql.ts';
-import { provide } from '../../src/platform/embedded/provision.ts';
+import { prepareMysql } from '../../src/servers/embedded/mysql.ts';
+import { provide } from '../../src/servers/embedded/provision.ts';
 import { reservePort } from './reserved-port.ts';
 import { until } from './until.ts';
 

@@ -2,7 +2,7 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { tell } from '../platform/embedded/clients.ts';
+import { tell } from '../servers/embedded/clients.ts';
 import { reservePort } from './reserved-port.ts';
 import { until } from './until.ts';
 

@@ -4,7 +4,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { killGroup, killWithProcess } from '../../../src/platform/embedded/command.ts';
+import { killGroup, killWithProcess } from '../../../src/servers/embedded/command.ts';
 import { reservePort } from '../../support/reserved-port.ts';
 import { until } from '../../support/until.ts';
 import { applyChanges, FORM_PAGE, readChanges, readFiles } from './page.ts';

@@ -5,13 +5,13 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { createDataSource } from '../../../src/platform/database/data-source.ts';
-import { type RunningServer, runServer } from '../../../src/platform/embedded/child.ts';
-import { prepareMysql } from '../../../src/platform/embedded/mysql.ts';
-import { findMysql, type MysqlBinaries } from '../../../src/platform/embedded/provision.ts';
-import { chooseSocket } from '../../../src/platform/embedded/socket.ts';
+import { type RunningServer, runServer } from '../../../src/servers/embedded/child.ts';
+import { prepareMysql } from '../../../src/servers/embedded/mysql.ts';
+import { findMysql, type MysqlBinaries } from '../../../src/servers/embedded/provision.ts';
+import { chooseSocket } from '../../../src/servers/embedded/socket.ts';
 import { documentOf, reasonOf, runHere } from '../../cli/command.ts';
+import { ask } from '../../servers/embedded/clients.ts';
 import { reservePort } from '../../support/reserved-port.ts';
-import { ask } from '../embedded/clients.ts';
 
 /** TLS to this file's own MySQL or MariaDB, with certificates of two authorities that openssl creates. */
 const directory = mkdtempSync(join(tmpdir(), 'ledgerbell-tls-'));

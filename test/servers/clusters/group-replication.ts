@@ -1,7 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { cpSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
-import { runCommand } from '../../../src/platform/embedded/command.ts';
+import { runCommand } from '../../../src/servers/embedded/command.ts';
 import { reservePort } from '../../support/reserved-port.ts';
 import { until } from '../../support/until.ts';
 import { createIdentities } from './isolation.ts';

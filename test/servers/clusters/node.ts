@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { chmodSync, closeSync, mkdirSync, openSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import mysql, { type RowDataPacket } from 'mysql2/promise';
-import { runCommand } from '../../../src/platform/embedded/command.ts';
+import { runCommand } from '../../../src/servers/embedded/command.ts';
 import { until } from '../../support/until.ts';
 import { createIsolation, type Identity } from './isolation.ts';
 

@@ -1,6 +1,6 @@
 import { chmod } from 'node:fs/promises';
 import { delimiter, join } from 'node:path';
-import { findFirst, provide } from '../../../src/platform/embedded/provision.ts';
+import { findFirst, provide } from '../../../src/servers/embedded/provision.ts';
 import { installServer } from '../install.ts';
 import { startGalera } from './galera.ts';
 import { startGroupReplication } from './group-replication.ts';

@@ -5,8 +5,8 @@ import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
 import * as v from 'valibot';
+import { readIfThere, writePrivate } from '../private-file.ts';
 import { killWithProcess, lastLines } from './command.ts';
-import { readIfThere, writePrivate } from './private-file.ts';
 import { endProcess, identify, isAlive, ProcessIdentity } from './process-identity.ts';
 import { discardSocket, removeSocket } from './socket.ts';
 

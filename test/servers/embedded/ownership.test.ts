@@ -4,8 +4,8 @@ import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
-import { claim, DataDirInUseError, findOwner, release } from '../../../src/platform/embedded/ownership.ts';
-import { identify } from '../../../src/platform/embedded/process-identity.ts';
+import { identify } from '../../../src/servers/embedded/process-identity.ts';
+import { claim, DataDirInUseError, findOwner, release } from '../../../src/servers/ownership.ts';
 import { modeOf, temporaryDirectory } from './directory.ts';
 
 async function recordFile(): Promise<string> {

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { mkdir, readdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { claim, DataDirInUseError } from '../../../src/platform/embedded/ownership.ts';
-import { identify } from '../../../src/platform/embedded/process-identity.ts';
-import { ownerRecord } from '../../../src/platform/embedded/running-servers.ts';
-import { clearDataDir } from '../../../src/platform/embedded/servers.ts';
+import { identify } from '../../../src/servers/embedded/process-identity.ts';
+import { clearDataDir } from '../../../src/servers/embedded.ts';
+import { claim, DataDirInUseError } from '../../../src/servers/ownership.ts';
+import { ownerRecord } from '../../../src/servers/running-servers.ts';
 import { temporaryDirectory } from './directory.ts';
 
 async function filled(): Promise<string> {

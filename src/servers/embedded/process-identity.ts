@@ -2,7 +2,7 @@ import { execFileSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import * as v from 'valibot';
-import { isCode, readIfThere } from './private-file.ts';
+import { isCode, readIfThere } from '../private-file.ts';
 
 /** Identifies a process even if its pid is used again. `startTime` is only compared. */
 export const ProcessIdentity = v.object({

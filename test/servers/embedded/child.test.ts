@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { runServer } from '../../../src/platform/embedded/child.ts';
+import { runServer } from '../../../src/servers/embedded/child.ts';
 import { until } from '../../support/until.ts';
 import { temporaryDirectory } from './directory.ts';
 

@@ -3,11 +3,11 @@ import { chmodSync, existsSync } from 'node:fs';
 import { dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import pRetry from 'p-retry';
-import { abandonStart } from '../stopping.ts';
+import { abandonStart } from '../../platform/stopping.ts';
+import { makePrivateDirectory, writePrivate } from '../private-file.ts';
 import type { RunningServer } from './child.ts';
 import { lastLines, runCommand } from './command.ts';
 import { pingMysql } from './mysql.ts';
-import { makePrivateDirectory, writePrivate } from './private-file.ts';
 import { pingRedis } from './redis.ts';
 
 const SECOND = 1_000;

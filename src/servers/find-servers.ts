@@ -1,8 +1,8 @@
-import { type Config, requireServers } from './config/config.ts';
-import { loadOrCreateSecretKey } from './embedded/private-file.ts';
-import { startEmbedded } from './embedded/servers.ts';
-import type { Servers } from './runtime.ts';
-import { abandonStart } from './stopping.ts';
+import { type Config, requireServers } from '../platform/config/config.ts';
+import type { Servers } from '../platform/runtime.ts';
+import { abandonStart } from '../platform/stopping.ts';
+import { startEmbedded } from './embedded.ts';
+import { loadOrCreateSecretKey } from './private-file.ts';
 
 /** Returns the configured servers, and starts embedded servers for those that are not configured. */
 export async function findServers(

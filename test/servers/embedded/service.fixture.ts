@@ -1,4 +1,4 @@
-import { startEmbedded } from '../../../src/platform/embedded/servers.ts';
+import { startEmbedded } from '../../../src/servers/embedded.ts';
 
 /** Runs embedded servers in a process of its own, which a test kills. Prints their URLs as JSON when they answer. */
 const [dataDir = ''] = process.argv.slice(2);

@@ -1,8 +1,8 @@
 import { mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { findRunning } from '../../../src/platform/embedded/running-servers.ts';
-import { type EmbeddedServers, startEmbedded } from '../../../src/platform/embedded/servers.ts';
+import { type EmbeddedServers, startEmbedded } from '../../../src/servers/embedded.ts';
+import { findRunning } from '../../../src/servers/running-servers.ts';
 import { as, ask, tell } from './clients.ts';
 import { modeOf, temporaryDirectory } from './directory.ts';
 

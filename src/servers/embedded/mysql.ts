@@ -3,9 +3,9 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { totalmem } from 'node:os';
 import { basename, join } from 'node:path';
 import mysql from 'mysql2/promise';
+import { writePrivate } from '../private-file.ts';
 import type { ServerProcess } from './child.ts';
 import { lastLines, runCommand } from './command.ts';
-import { writePrivate } from './private-file.ts';
 import type { MysqlBinaries } from './provision.ts';
 
 /**

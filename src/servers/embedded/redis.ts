@@ -1,9 +1,9 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { redisOptions } from '../queues/connection.ts';
+import { redisOptions } from '../../platform/queues/connection.ts';
+import { writePrivate } from '../private-file.ts';
 import type { ServerProcess } from './child.ts';
-import { writePrivate } from './private-file.ts';
 
 /**
  * Prepares the embedded Redis, whose data is in DATA_DIR/redis.

@@ -1,10 +1,10 @@
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
-import { runServer } from '../../../src/platform/embedded/child.ts';
-import { prepareMysql } from '../../../src/platform/embedded/mysql.ts';
-import { findMysql, type MysqlBinaries } from '../../../src/platform/embedded/provision.ts';
-import { findInstalled } from '../../servers/cache.ts';
+import { runServer } from '../../../src/servers/embedded/child.ts';
+import { prepareMysql } from '../../../src/servers/embedded/mysql.ts';
+import { findMysql, type MysqlBinaries } from '../../../src/servers/embedded/provision.ts';
+import { findInstalled } from '../cache.ts';
 import { as, ask } from './clients.ts';
 import { temporaryDirectory } from './directory.ts';
 

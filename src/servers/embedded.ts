@@ -1,16 +1,16 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
-import { abandonStart, stopInReverse, stopTogether } from '../stopping.ts';
-import { endOrphan, type RunningServer, runServer } from './child.ts';
-import { runInDocker } from './docker.ts';
-import { prepareMysql } from './mysql.ts';
+import { abandonStart, stopInReverse, stopTogether } from '../platform/stopping.ts';
+import { endOrphan, type RunningServer, runServer } from './embedded/child.ts';
+import { runInDocker } from './embedded/docker.ts';
+import { prepareMysql } from './embedded/mysql.ts';
+import { type Provision, provide } from './embedded/provision.ts';
+import { prepareRedis } from './embedded/redis.ts';
+import { chooseSocket } from './embedded/socket.ts';
 import { claim, publish, release } from './ownership.ts';
 import { makePrivateDirectory, readOrCreateSecret } from './private-file.ts';
-import { type Provision, provide } from './provision.ts';
-import { prepareRedis } from './redis.ts';
 import { ownerRecord, type ServerUrls } from './running-servers.ts';
-import { chooseSocket } from './socket.ts';
 
 export interface EmbeddedServers extends ServerUrls {
   /** Ends the servers (SIGTERM, and SIGKILL after 20 s) and releases DATA_DIR. May be called again. */

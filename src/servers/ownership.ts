@@ -1,8 +1,8 @@
 import { rmSync } from 'node:fs';
 import { dirname } from 'node:path';
 import * as v from 'valibot';
+import { identify, isAlive, ProcessIdentity } from './embedded/process-identity.ts';
 import { createPrivate, readIfThere, writePrivate } from './private-file.ts';
-import { identify, isAlive, ProcessIdentity } from './process-identity.ts';
 
 const OwnerRecord = v.object({
   ...ProcessIdentity.entries,

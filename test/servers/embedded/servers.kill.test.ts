@@ -4,8 +4,8 @@ import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { createInterface } from 'node:readline';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { identify } from '../../../src/platform/embedded/process-identity.ts';
-import { startEmbedded } from '../../../src/platform/embedded/servers.ts';
+import { identify } from '../../../src/servers/embedded/process-identity.ts';
+import { startEmbedded } from '../../../src/servers/embedded.ts';
 import { ask, tell } from './clients.ts';
 import { temporaryDirectory } from './directory.ts';
 

@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { createPrivate, loadOrCreateSecretKey } from '../../../src/platform/embedded/private-file.ts';
+import { createPrivate, loadOrCreateSecretKey } from '../../../src/servers/private-file.ts';
 import { modeOf, temporaryDirectory } from './directory.ts';
 
 test('the secret key is 32 random bytes in base64, created once, in a file that only its owner can read', async () => {

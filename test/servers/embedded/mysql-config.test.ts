@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { bufferPoolFor } from '../../../src/platform/embedded/mysql.ts';
+import { bufferPoolFor } from '../../../src/servers/embedded/mysql.ts';
 
 test.each([
   ['a small machine', 256, 128],

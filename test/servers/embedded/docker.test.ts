@@ -3,7 +3,7 @@ import { chmod, readFile, stat, writeFile } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { composeCommand, composeProject, writeSecrets } from '../../../src/platform/embedded/docker.ts';
+import { composeCommand, composeProject, writeSecrets } from '../../../src/servers/embedded/docker.ts';
 import { temporaryDirectory } from './directory.ts';
 
 const PASSWORDS = { mysql: 'mysql-password', redis: 'redis-password' };

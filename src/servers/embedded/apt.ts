@@ -1,7 +1,7 @@
 import { chmodSync, rmSync, writeFileSync } from 'node:fs';
 import pRetry, { AbortError } from 'p-retry';
+import { isCode, readIfThere } from '../private-file.ts';
 import { lastLines, runCommand } from './command.ts';
-import { isCode, readIfThere } from './private-file.ts';
 
 /** Debian's and Ubuntu's packages of the two servers. */
 export const PACKAGES = { mysql: 'mariadb-server', redis: 'redis-server' } as const;
