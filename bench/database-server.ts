@@ -1,5 +1,5 @@
 import { readdir, readFile, readlink } from 'node:fs/promises';
-import { createDataSource } from '../src/platform/database/data-source.ts';
+import { createDataSource } from '../src/database/data-source.ts';
 
 /** The name and version of a database server, from the result of SELECT VERSION(): 'MariaDB 10.11.14', 'MySQL 9.7.0'. */
 export function nameServer(version: string): string {

@@ -4,7 +4,7 @@ import { createAccount } from '../src/customers/accounts.ts';
 import { createCustomer, type NewCustomer } from '../src/customers/customers.ts';
 import { readConfig } from '../src/platform/config/config.ts';
 import { createLog } from '../src/platform/log.ts';
-import { openRuntime, type Runtime } from '../src/platform/runtime.ts';
+import { openRuntime, type Runtime } from '../src/database/runtime.ts';
 import { createDatabase, findServerPid, nameServer } from './database-server.ts';
 import { type Process, startProcess } from './processes.ts';
 import { type Servers, startServers } from './servers.ts';

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { onConnection } from '../src/platform/database/connection.ts';
+import { onConnection } from '../src/database/connection.ts';
 
 const TABLES = [
   'attempts',

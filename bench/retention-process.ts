@@ -1,4 +1,4 @@
-import { createDataSource } from '../src/platform/database/data-source.ts';
+import { createDataSource } from '../src/database/data-source.ts';
 import { removeOld } from '../src/upkeep/retention/retention.ts';
 import { createSteps } from '../src/upkeep/retention/steps.ts';
 

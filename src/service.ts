@@ -1,6 +1,7 @@
 import { startApi } from './api/server.ts';
 import { startHeartbeat } from './console/heartbeat.ts';
 import { startOps } from './console/server.ts';
+import { openRuntime, type Role, type Runtime } from './database/runtime.ts';
 import { startDeliveryWorker } from './deliveries/worker.ts';
 import { loadProfiles } from './imports/load-profiles.ts';
 import { createThreadedFormats } from './imports/parser-threads.ts';
@@ -8,7 +9,6 @@ import { startImporterWorker } from './imports/worker.ts';
 import type { Config } from './platform/config/config.ts';
 import type { Log } from './platform/log.ts';
 import type { RoleName } from './platform/roles.ts';
-import { openRuntime, type Role, type Runtime } from './platform/runtime.ts';
 import { abandonStart, type Stop, stopOnce, stopTogether } from './platform/stopping.ts';
 import { startTracing } from './platform/tracing/start-tracing.ts';
 import { findServers } from './servers/find-servers.ts';

@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { createDataSource } from '../src/platform/database/data-source.ts';
+import { createDataSource } from '../src/database/data-source.ts';
 import { type EmbeddedServers, startEmbedded } from '../src/servers/embedded.ts';
 import { documentOf, type Finished, runHere } from './cli/command.ts';
 import { findLeaks } from './durability/leaks.ts';

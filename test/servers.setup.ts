@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestProject } from 'vitest/node';
-import { createDataSource } from '../src/platform/database/data-source.ts';
+import { createDataSource } from '../src/database/data-source.ts';
 import { startTestServers } from './servers/start.ts';
 
 declare module 'vitest' {

@@ -1,4 +1,4 @@
-import { createDataSource } from '../../src/platform/database/data-source.ts';
+import { createDataSource } from '../../src/database/data-source.ts';
 import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
 import { type Installation, pause } from '../installation.ts';
 import { askReceiver, requireEqual, subscribe } from '../load.ts';

@@ -1,7 +1,7 @@
 import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Sql } from '../../src/platform/database/transaction.ts';
+import type { Sql } from '../../src/database/transaction.ts';
 import { type Figure, type Scale, sized } from '../figure.ts';
 import { type Installation, pause } from '../installation.ts';
 import { emptyTables } from '../movement-tables.ts';

@@ -10,7 +10,7 @@ import {
 } from '../../src/deliveries/posting/notification.ts';
 import type { PostRequest } from '../../src/deliveries/posting/post.ts';
 import { nothingSaid } from '../../src/movements/extended.ts';
-import type { Webhook } from '../../src/platform/database/entities/webhook.ts';
+import type { Webhook } from '../../src/database/webhook.ts';
 import { openWebhookSettings } from '../../test/support/webhook-settings.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
-import { mysqlProblem } from '../platform/database/errors.ts';
+import { mysqlProblem } from '../database/errors.ts';
 import type { Log } from '../platform/log.ts';
 import { Problem } from '../platform/problems/problem.ts';
 import { PROBLEMS } from '../platform/problems/problem-types.ts';

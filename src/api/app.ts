@@ -1,6 +1,6 @@
 import type { Hono, MiddlewareHandler } from 'hono';
+import type { Runtime } from '../database/runtime.ts';
 import { type AddressGuard, createAddressGuard } from '../platform/addresses/address-guard.ts';
-import type { Runtime } from '../platform/runtime.ts';
 import type { StatementFormats } from '../statements/formats.ts';
 import { docsPages, getProblem } from './docs-pages.ts';
 import type { ApiEnv } from './environment.ts';

@@ -10,9 +10,9 @@ import {
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
+import type { Role } from '../database/runtime.ts';
 import { Problem } from '../platform/problems/problem.ts';
 import { PROBLEMS } from '../platform/problems/problem-types.ts';
-import type { Role } from '../platform/runtime.ts';
 import { PROBLEM_TYPE, renderProblem } from './answer-problem.ts';
 
 const SECOND = 1_000;

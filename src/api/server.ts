@@ -1,5 +1,5 @@
+import type { Role, Runtime } from '../database/runtime.ts';
 import { createAddressGuard } from '../platform/addresses/address-guard.ts';
-import type { Role, Runtime } from '../platform/runtime.ts';
 import type { StatementFormats } from '../statements/formats.ts';
 import { createApp } from './app.ts';
 import { startServer } from './http-server.ts';

@@ -1,8 +1,8 @@
 import { Readable } from 'node:stream';
 import { type Caller, type Operator, SCOPES } from '../customers/caller.ts';
+import type { Runtime } from '../database/runtime.ts';
 import { createAddressGuard } from '../platform/addresses/address-guard.ts';
 import { Problem } from '../platform/problems/problem.ts';
-import type { Runtime } from '../platform/runtime.ts';
 import { createStatementFormats } from '../statements/formats.ts';
 import { createApp } from './app.ts';
 import { type ApiEnv, createMiddleware } from './environment.ts';

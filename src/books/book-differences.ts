@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
 import { IdView } from '../platform/validation.ts';
 import { addDays, type Completeness, type Period } from './statement-chain.ts';
 

@@ -1,8 +1,8 @@
 import { setImmediate as nextPass } from 'node:timers/promises';
 import * as v from 'valibot';
+import type { Sql } from '../database/transaction.ts';
 import type { StatementRow } from '../imports/statements.ts';
 import { formatCount } from '../platform/counts.ts';
-import type { Sql } from '../platform/database/transaction.ts';
 import { Problem } from '../platform/problems/problem.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import { formatAmount, parseHundredths } from '../statements/values.ts';

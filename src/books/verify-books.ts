@@ -1,5 +1,5 @@
-import { EVENTS_WITHOUT_MOVEMENTS } from '../platform/database/entities/webhook-enums.ts';
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
+import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
 import { formatAmount, parseHundredths } from '../statements/values.ts';
 import { type Differences, findDifferences, withoutOpenDay } from './book-differences.ts';
 import { readCompleteness, viewPeriod } from './find-statements.ts';

@@ -1,4 +1,4 @@
-import { mysqlProblem } from '../platform/database/errors.ts';
+import { mysqlProblem } from '../database/errors.ts';
 import { withoutValues } from '../platform/quoted-value.ts';
 
 /** An error for the user. Its message is shown unchanged, and says what went wrong or what to do next. */

@@ -1,7 +1,7 @@
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
+import { checkSecretKey, createSecretBox, type SecretBox } from '../database/secret-box.ts';
 import { type Config, requireServers } from '../platform/config/config.ts';
-import { checkSecretKey, createSecretBox, type SecretBox } from '../platform/database/secret-box.ts';
 import { DataDirInUseError } from '../servers/ownership.ts';
 import { loadOrCreateSecretKey } from '../servers/private-file.ts';
 import { findRunning, hasDatabase } from '../servers/running-servers.ts';
@@ -59,8 +59,8 @@ export async function withInstallation<T>(
   try {
     const secretKey = config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir));
     // Loaded here, because --help needs no database.
-    const { createDataSource } = await import('../platform/database/data-source.ts');
-    const { migrate } = await import('../platform/database/migrate.ts');
+    const { createDataSource } = await import('../database/data-source.ts');
+    const { migrate } = await import('../database/migrate.ts');
     const database = createDataSource(databaseUrl, { poolSize: POOL_SIZE });
     await database.initialize();
     try {

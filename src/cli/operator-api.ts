@@ -1,8 +1,8 @@
 import { createOperatorApi } from '../api/within-process.ts';
-import { watchHealth } from '../platform/health.ts';
+import { watchHealth } from '../database/health.ts';
+import { DEFAULT_PREFIX, type Runtime } from '../database/runtime.ts';
 import { createLog } from '../platform/log.ts';
 import { createMetrics } from '../platform/metrics.ts';
-import { DEFAULT_PREFIX, type Runtime } from '../platform/runtime.ts';
 import { type Api, createClient, headersOf, type Transport } from './api-client.ts';
 import { withInstallation } from './open-service.ts';
 import { currentOperator } from './operator.ts';

@@ -1,4 +1,4 @@
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
 import { Failure } from './failure.ts';
 
 /** Finds the customer of each kind of object that a command can name. Indexes: the primary keys. */

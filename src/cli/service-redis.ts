@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 import pRetry from 'p-retry';
+import { DEFAULT_PREFIX } from '../database/runtime.ts';
 import { wakeWebhooks } from '../deliveries/wake.ts';
 import { connectFailFast, type RedisClient } from '../platform/queues/connection.ts';
 import { openQueues, type Queues } from '../platform/queues/queues.ts';
-import { DEFAULT_PREFIX } from '../platform/runtime.ts';
 import type { Installation } from './open-service.ts';
 
 /** How long a command tries to reach Redis. Milliseconds. */

@@ -22,12 +22,7 @@ import {
   type UnfinishedImport,
   type WebhookNeedingAttention,
 } from '../console/totals.ts';
-import { readWebhooksBehind } from '../deliveries/reconcile.ts';
-import type { Config } from '../platform/config/config.ts';
-import { countOf } from '../platform/counts.ts';
-import { readHostProblems } from '../platform/database/cluster/lead-to-primary.ts';
-import { NoPrimaryError, UnfitHostsError } from '../platform/database/cluster/primary.ts';
-import { mysqlProblem } from '../platform/database/errors.ts';
+import { mysqlProblem } from '../database/errors.ts';
 import {
   createWriteCheck,
   lookAtRedis,
@@ -35,7 +30,12 @@ import {
   sentenceOf,
   stateOf,
   WRITE_PATIENCE,
-} from '../platform/health.ts';
+} from '../database/health.ts';
+import { readHostProblems } from '../database/lead-to-primary.ts';
+import { NoPrimaryError, UnfitHostsError } from '../database/primary.ts';
+import { readWebhooksBehind } from '../deliveries/reconcile.ts';
+import type { Config } from '../platform/config/config.ts';
+import { countOf } from '../platform/counts.ts';
 import { connectFailFast } from '../platform/queues/connection.ts';
 import { ROLES, type RoleName } from '../platform/roles.ts';
 import { findRunning } from '../servers/running-servers.ts';

@@ -4,10 +4,10 @@ import { every, except } from 'hono/combine';
 import { createMiddleware } from '../api/environment.ts';
 import { nameClient } from '../api/middleware/guesses.ts';
 import { createQuota, tooManyRequests } from '../api/middleware/rate-limit.ts';
+import type { Runtime } from '../database/runtime.ts';
 import { isLoopback } from '../platform/addresses/cidrs.ts';
 import type { Config } from '../platform/config/config.ts';
 import { Problem } from '../platform/problems/problem.ts';
-import type { Runtime } from '../platform/runtime.ts';
 
 type Admin = NonNullable<Config['admin']>;
 

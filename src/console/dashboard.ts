@@ -7,8 +7,8 @@ import * as v from 'valibot';
 import { type ApiEnv, createMiddleware } from '../api/environment.ts';
 import { pageHeaders } from '../api/middleware/base-app.ts';
 import { byOperator, recordChange } from '../customers/audit.ts';
+import type { Runtime } from '../database/runtime.ts';
 import type { Queues } from '../platform/queues/queues.ts';
-import type { Runtime } from '../platform/runtime.ts';
 import { operatorOf } from './page/operator.ts';
 
 /** Path of the dashboard. bull-board writes it into its page. */

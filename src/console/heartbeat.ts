@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
+import { clockProblem, type Health, sentenceOf } from '../database/health.ts';
+import type { Role, Runtime } from '../database/runtime.ts';
+import type { Sql } from '../database/transaction.ts';
 import { countOf } from '../platform/counts.ts';
-import type { Sql } from '../platform/database/transaction.ts';
-import { clockProblem, type Health, sentenceOf } from '../platform/health.ts';
-import type { Role, Runtime } from '../platform/runtime.ts';
 import { VERSION } from '../platform/version.ts';
 
 const SECOND = 1_000;

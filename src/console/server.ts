@@ -5,7 +5,7 @@ import type { ApiEnv } from '../api/environment.ts';
 import { PortTakenError, startServer } from '../api/http-server.ts';
 import { answerUnrouted, createBaseApp } from '../api/middleware/base-app.ts';
 import { getHealthRoute, getReadinessRoute } from '../api/routes/health.ts';
-import type { Role, Runtime } from '../platform/runtime.ts';
+import type { Role, Runtime } from '../database/runtime.ts';
 import { VERSION } from '../platform/version.ts';
 import { refuseForeignPages, requireOperator } from './access.ts';
 import { opsConsole } from './console.ts';

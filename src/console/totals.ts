@@ -1,8 +1,8 @@
+import type { Sql } from '../database/transaction.ts';
+import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
 import { circuitOpenUntil } from '../deliveries/moments.ts';
 import { readWaitingWebhooks, type WaitingWebhook } from '../deliveries/reconcile.ts';
 import { MAX_CRASHES, STUCK_IMPORTS } from '../imports/fail-import.ts';
-import { EVENTS_WITHOUT_MOVEMENTS } from '../platform/database/entities/webhook-enums.ts';
-import type { Sql } from '../platform/database/transaction.ts';
 import { PENDING } from '../webhooks/webhook-view.ts';
 
 /** The open work of all customers together. */

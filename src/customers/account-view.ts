@@ -1,8 +1,8 @@
 import * as v from 'valibot';
-import type { Account } from '../platform/database/entities/account.ts';
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Account } from '../database/account.ts';
+import type { Runtime } from '../database/runtime.ts';
+import type { Sql } from '../database/transaction.ts';
 import { formatMoment, type ZoneOffset } from '../platform/moment.ts';
-import type { Runtime } from '../platform/runtime.ts';
 import {
   Count,
   documented,

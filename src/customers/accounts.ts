@@ -1,6 +1,6 @@
 import { And, type DataSource, In, MoreThan } from 'typeorm';
-import { Account } from '../platform/database/entities/account.ts';
-import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { Account } from '../database/account.ts';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { invalid, notFound, Problem } from '../platform/problems/problem.ts';
 import type { AccountChange } from './account-view.ts';
 import { recordChange } from './audit.ts';

@@ -1,4 +1,4 @@
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
 import type { Caller, Operator } from './caller.ts';
 
 /** Records changes and who made them. */

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
-import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { SEALED, type SecretBox } from '../database/secret-box.ts';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { byOperator, recordChange } from './audit.ts';
 import type { Caller, Operator } from './caller.ts';
 import { insertApiKey } from './keys.ts';

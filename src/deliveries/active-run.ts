@@ -1,4 +1,4 @@
-import { isOfEvents } from '../platform/database/entities/webhook-enums.ts';
+import { isOfEvents } from '../database/webhook-enums.ts';
 import type { Log } from '../platform/log.ts';
 import { formatDeliveryId } from './delivery-id.ts';
 import { LEASE_SECONDS, type Lease } from './lease.ts';

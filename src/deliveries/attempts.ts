@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
 import { Count, Timestamp } from '../platform/validation.ts';
 
 /** Reads the attempts of deliveries. `deliveries` holds the last attempt. `attempts` holds the earlier ones, and the last one if it failed. */

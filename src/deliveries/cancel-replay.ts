@@ -1,8 +1,8 @@
 import { recordChange } from '../customers/audit.ts';
 import type { Caller } from '../customers/caller.ts';
-import { inTransaction, type Sql } from '../platform/database/transaction.ts';
+import type { Runtime } from '../database/runtime.ts';
+import { inTransaction, type Sql } from '../database/transaction.ts';
 import { notFound, Problem } from '../platform/problems/problem.ts';
-import type { Runtime } from '../platform/runtime.ts';
 import { lockCursor } from './redelivery.ts';
 import { wakeChangedWebhook } from './wake.ts';
 

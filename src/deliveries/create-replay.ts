@@ -1,9 +1,9 @@
 import type { DataSource } from 'typeorm';
 import { recordChange } from '../customers/audit.ts';
 import type { Caller } from '../customers/caller.ts';
-import { isOfEvents } from '../platform/database/entities/webhook-enums.ts';
-import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
-import type { Runtime } from '../platform/runtime.ts';
+import type { Runtime } from '../database/runtime.ts';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import { isOfEvents } from '../database/webhook-enums.ts';
 import { REPLAYABLE, type Replayable } from './delivery-view.ts';
 import { type Contents, newestBefore } from './list-deliveries.ts';
 import { markDue } from './reconcile.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { EVENTS_WITHOUT_MOVEMENTS } from '../platform/database/entities/webhook-enums.ts';
+import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import { formatDeliveryId } from './delivery-id.ts';
 

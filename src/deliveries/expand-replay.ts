@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql } from '../platform/database/transaction.ts';
+import { inTransaction, type Sql } from '../database/transaction.ts';
 import { withdrawSome } from './cancel-replay.ts';
 import { lockCursor, makePendingAgain } from './redelivery.ts';
 

@@ -1,4 +1,4 @@
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
 
 /** Stores and reads the filters of webhooks. A filter applies from one movement id up to the next filter. */
 

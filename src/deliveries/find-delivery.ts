@@ -1,6 +1,6 @@
 import { type Caller, maySee } from '../customers/caller.ts';
-import { EVENTS_WITHOUT_MOVEMENTS, isOfEvents } from '../platform/database/entities/webhook-enums.ts';
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
+import { EVENTS_WITHOUT_MOVEMENTS, isOfEvents } from '../database/webhook-enums.ts';
 import { notFound } from '../platform/problems/problem.ts';
 import type { DeliveryKey } from './delivery-id.ts';
 import { DELIVERY_COLUMNS, type DeliveryRow, EVENTS_AS_MOVEMENTS } from './delivery-view.ts';

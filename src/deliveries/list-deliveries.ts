@@ -1,5 +1,5 @@
 import { type Caller, maySee } from '../customers/caller.ts';
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
 import {
   DELIVERY_COLUMNS,
   type DeliveryRow,

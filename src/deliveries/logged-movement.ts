@@ -1,5 +1,5 @@
+import type { Sql } from '../database/transaction.ts';
 import { readExtended } from '../movements/extended.ts';
-import type { Sql } from '../platform/database/transaction.ts';
 import type { NotifiedMovement } from './posting/notification.ts';
 import type { LoggedMovement } from './run/types.ts';
 

@@ -1,5 +1,5 @@
+import type { Sql } from '../database/transaction.ts';
 import { createBatcher } from '../platform/batcher.ts';
-import type { Sql } from '../platform/database/transaction.ts';
 import { dcOf, type Filter, indexOf, ownerIdOf, ownerOf } from './filters.ts';
 import { createLogCache, type LogCache } from './log-cache.ts';
 import { extend, MOVEMENT_COLUMNS, NO_MOVEMENT_COLUMNS } from './logged-movement.ts';

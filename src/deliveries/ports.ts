@@ -1,8 +1,8 @@
 import type { DataSource } from 'typeorm';
+import { isConnectionError } from '../database/errors.ts';
+import type { SecretBox } from '../database/secret-box.ts';
+import { tryTransaction } from '../database/transaction.ts';
 import { createBatcher } from '../platform/batcher.ts';
-import { isConnectionError } from '../platform/database/errors.ts';
-import type { SecretBox } from '../platform/database/secret-box.ts';
-import { tryTransaction } from '../platform/database/transaction.ts';
 import { expandReplay } from './expand-replay.ts';
 import { type Lease, type LeaseRequest, renewLeases, takeLeases } from './lease.ts';
 import { type MovementLog, openMovementLog } from './movement-log.ts';

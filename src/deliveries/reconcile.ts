@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { derivedRows, inTransaction, type Sql } from '../platform/database/transaction.ts';
+import { derivedRows, inTransaction, type Sql } from '../database/transaction.ts';
 import { dcOf, indexOf, ownerIdOf, ownerOf } from './filters.ts';
 import { circuitOpenUntil } from './moments.ts';
 import { readStates, waitBeforeSending } from './webhook-state.ts';

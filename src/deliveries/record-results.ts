@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { derivedRows, type Sql, tryTransaction, type WriteResult } from '../platform/database/transaction.ts';
+import { derivedRows, type Sql, tryTransaction, type WriteResult } from '../database/transaction.ts';
 import { LEASE_SECONDS, type Lease } from './lease.ts';
 import type { EndpointHealth } from './run/endpoint-health.ts';
 import type { AttemptResult, RunRecord } from './run/types.ts';

@@ -1,9 +1,9 @@
 import { recordChange } from '../customers/audit.ts';
 import type { Caller } from '../customers/caller.ts';
-import { EVENTS_WITHOUT_MOVEMENTS } from '../platform/database/entities/webhook-enums.ts';
-import { inTransaction, type Sql } from '../platform/database/transaction.ts';
+import type { Runtime } from '../database/runtime.ts';
+import { inTransaction, type Sql } from '../database/transaction.ts';
+import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
 import { Problem } from '../platform/problems/problem.ts';
-import type { Runtime } from '../platform/runtime.ts';
 import { type DeliveryKey, formatDeliveryId } from './delivery-id.ts';
 import { type FoundDelivery, findDelivery } from './find-delivery.ts';
 import { markDue } from './reconcile.ts';

@@ -1,6 +1,6 @@
 import type { Caller } from '../customers/caller.ts';
-import { isOfEvents } from '../platform/database/entities/webhook-enums.ts';
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
+import { isOfEvents } from '../database/webhook-enums.ts';
 import type { Replayable } from './delivery-view.ts';
 
 /** Reads how far replays are. */

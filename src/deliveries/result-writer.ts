@@ -1,5 +1,5 @@
+import { isConnectionError, isRetryableLockError, isTransient } from '../database/errors.ts';
 import { createBatcher } from '../platform/batcher.ts';
-import { isConnectionError, isRetryableLockError, isTransient } from '../platform/database/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { DeliveryMetrics } from '../platform/metrics.ts';
 import type { Lease } from './lease.ts';

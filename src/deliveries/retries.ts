@@ -1,4 +1,4 @@
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
 import { extend, MOVEMENT_COLUMNS } from './logged-movement.ts';
 import { retryDueAt } from './moments.ts';
 import type { Delivery, LoggedEvent, LoggedMovement } from './run/types.ts';

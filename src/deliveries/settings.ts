@@ -1,6 +1,6 @@
-import type { Webhook } from '../platform/database/entities/webhook.ts';
-import { isOfEvents } from '../platform/database/entities/webhook-enums.ts';
-import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
+import { SEALED, type SecretBox } from '../database/secret-box.ts';
+import type { Webhook } from '../database/webhook.ts';
+import { isOfEvents } from '../database/webhook-enums.ts';
 import { VERSION } from '../platform/version.ts';
 import {
   type BodyFormat,

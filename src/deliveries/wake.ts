@@ -1,5 +1,5 @@
 import { Cluster } from 'ioredis';
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
 import type { Log } from '../platform/log.ts';
 import type { RedisClient } from '../platform/queues/connection.ts';
 import {

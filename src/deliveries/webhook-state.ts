@@ -1,6 +1,6 @@
-import type { Webhook } from '../platform/database/entities/webhook.ts';
-import { isOfEvents } from '../platform/database/entities/webhook-enums.ts';
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
+import type { Webhook } from '../database/webhook.ts';
+import { isOfEvents } from '../database/webhook-enums.ts';
 import type { Filter } from './filters.ts';
 import { LEASE_IS_FREE } from './lease.ts';
 import { circuitOpenUntil, retryDueAt } from './moments.ts';

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { recordEvent } from './events/operational-event.ts';
 import { readSubject } from './events/webhook-events.ts';
 import { lockImports, setFilter } from './filters.ts';

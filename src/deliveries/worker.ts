@@ -1,3 +1,4 @@
+import type { Role, Runtime } from '../database/runtime.ts';
 import { createAddressGuard } from '../platform/addresses/address-guard.ts';
 import {
   addDeliveryJobs,
@@ -6,7 +7,6 @@ import {
   deliveryQueueNames,
 } from '../platform/queues/queues.ts';
 import { startWorker } from '../platform/queues/worker.ts';
-import type { Role, Runtime } from '../platform/runtime.ts';
 import { createMysqlPorts, systemClock } from './ports.ts';
 import { createAttemptTraces } from './posting/attempt-traces.ts';
 import { createPoster } from './posting/post.ts';

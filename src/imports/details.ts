@@ -1,4 +1,4 @@
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
 import { formatAmount } from '../statements/values.ts';
 import type { StatementEntry } from './known/entry.ts';
 import { parseStatementId, shortenReference } from './known/statement-id.ts';

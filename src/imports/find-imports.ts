@@ -1,5 +1,5 @@
 import { type Caller, visibleAccounts } from '../customers/caller.ts';
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
 import { notFound } from '../platform/problems/problem.ts';
 
 /** Finds imports, for the API and for the console. */

@@ -1,9 +1,9 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { DataSource } from 'typeorm';
+import { isConnectionError, isRetryableLockError } from '../database/errors.ts';
+import { type Sql, tryTransaction, type WriteResult } from '../database/transaction.ts';
 import { type BatcherOptions, createLateBatcher, type TakeItems } from '../platform/batcher.ts';
-import { isConnectionError, isRetryableLockError } from '../platform/database/errors.ts';
-import { type Sql, tryTransaction, type WriteResult } from '../platform/database/transaction.ts';
 import type { Log } from '../platform/log.ts';
 import type { ImportMetrics } from '../platform/metrics.ts';
 import { reportConflicts } from './conflicts.ts';

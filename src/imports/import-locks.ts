@@ -1,4 +1,4 @@
-import { derivedRows, type Sql } from '../platform/database/transaction.ts';
+import { derivedRows, type Sql } from '../database/transaction.ts';
 
 /** A customer's row in import_locks, as it is while the row is locked. */
 export interface ImportLock {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import type { ImportRow } from './find-imports.ts';
 import type { DuplicateReason } from './known-movements.ts';

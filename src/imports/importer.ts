@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { createAccount } from '../customers/accounts.ts';
+import { isTransient } from '../database/errors.ts';
 import { createBatcher } from '../platform/batcher.ts';
-import { isTransient } from '../platform/database/errors.ts';
 import type { Log } from '../platform/log.ts';
 import type { ImportMetrics } from '../platform/metrics.ts';
 import { Problem } from '../platform/problems/problem.ts';

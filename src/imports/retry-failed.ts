@@ -1,9 +1,9 @@
 import { recordChange } from '../customers/audit.ts';
 import type { Caller } from '../customers/caller.ts';
-import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import type { Runtime } from '../database/runtime.ts';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { Problem } from '../platform/problems/problem.ts';
 import { queueImports } from '../platform/queues/queues.ts';
-import type { Runtime } from '../platform/runtime.ts';
 import { findImport, type ImportRow } from './find-imports.ts';
 
 /**

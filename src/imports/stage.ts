@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import { giveBack, inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { giveBack, inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import type { StatementFormat } from '../statements/formats.ts';
 import { cutIntoParts } from './parts.ts';
 import type { FormatName } from './rows.ts';

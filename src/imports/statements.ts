@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { Sql, WriteResult } from '../platform/database/transaction.ts';
+import type { Sql, WriteResult } from '../database/transaction.ts';
 import { formatAmount } from '../statements/values.ts';
 import type { EndedStatement, EntryStatement } from './rows.ts';
 

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import type { ValidationIssue } from '../platform/validation.ts';
 import { reportConflicts } from './conflicts.ts';
 import { type AddedEntry, storeBatchDetails, storeDetails } from './details.ts';

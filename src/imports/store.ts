@@ -1,4 +1,4 @@
-import type { Sql, WriteResult } from '../platform/database/transaction.ts';
+import type { Sql, WriteResult } from '../database/transaction.ts';
 import { type ConflictingRow, conflictId, keepConflicts, markStored } from './conflicts.ts';
 import { advanceLocks, type ImportLock } from './import-locks.ts';
 import {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
 import { Amount, IdView } from '../platform/validation.ts';
 
 /** Details of movements that only answers and notifications with `extended` have. */

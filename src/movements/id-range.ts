@@ -1,4 +1,4 @@
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
 import type { Listing } from './listing.ts';
 import { ALL_ACCOUNTS } from './segment-maker.ts';
 

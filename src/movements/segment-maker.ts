@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql } from '../platform/database/transaction.ts';
+import { inTransaction, type Sql } from '../database/transaction.ts';
 
 /** Movements per segment. Walking past a segment takes 1.5 ms, and ten million movements make only a thousand segments. */
 export const SEGMENT_SIZE = 10_000;

@@ -1,5 +1,5 @@
 import { type Caller, maySee } from '../customers/caller.ts';
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
 import type { ZoneOffset } from '../platform/moment.ts';
 import { type Extended, readExtended } from './extended.ts';
 import { findIdRange, type IdRange, narrowToDates } from './id-range.ts';

@@ -1,8 +1,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
+import { isTransient } from '../database/errors.ts';
+import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import type { AddressGuard } from '../platform/addresses/address-guard.ts';
-import { isTransient } from '../platform/database/errors.ts';
-import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
 import type { Log } from '../platform/log.ts';
 import { type Span, type Tracing, toSpanError } from '../platform/tracing/tracing.ts';
 import type { ClaimedSource } from './claimed-source.ts';

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { recordEvent } from '../deliveries/events/operational-event.ts';
 import { countOf } from '../platform/counts.ts';
-import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
 import type { ClaimedSource } from './claimed-source.ts';
 import type { RunTally } from './mark-files.ts';
 import { backoff } from './source-schedule.ts';

@@ -1,5 +1,5 @@
+import type { Sql } from '../database/transaction.ts';
 import { countOf } from '../platform/counts.ts';
-import type { Sql } from '../platform/database/transaction.ts';
 import { inWordsOf } from '../statements/unreadable.ts';
 import type { ClaimedSource } from './claimed-source.ts';
 import type { Connector, FileOutcome } from './connector.ts';

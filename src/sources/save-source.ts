@@ -1,8 +1,8 @@
 import type { DataSource } from 'typeorm';
+import type { Runtime } from '../database/runtime.ts';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { lockImports } from '../deliveries/filters.ts';
-import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
 import { Problem } from '../platform/problems/problem.ts';
-import type { Runtime } from '../platform/runtime.ts';
 import type { SourceRow } from './find-source.ts';
 import { findSourceAccounts, refreshAccounts } from './finish-run.ts';
 import { queueSources, scheduleSource, unscheduleSource } from './source-jobs.ts';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { type ClaimedSource, LEASE } from './claimed-source.ts';
 
 /** The files of sources: which files are known, and whose imports have ended. */

@@ -1,4 +1,4 @@
-import type { Sql } from '../platform/database/transaction.ts';
+import type { Sql } from '../database/transaction.ts';
 import type { Log } from '../platform/log.ts';
 import type { Queues } from '../platform/queues/queues.ts';
 import { LEASE_IS_HELD } from './claimed-source.ts';

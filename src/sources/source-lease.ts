@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { type ClaimedSource, LEASE, LEASE_IS_HELD } from './claimed-source.ts';
 import { reportFailingSource } from './finish-run.ts';
 import { hasEndedFiles } from './source-files.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { SEALED } from '../platform/database/secret-box.ts';
-import type { Runtime } from '../platform/runtime.ts';
+import type { Runtime } from '../database/runtime.ts';
+import { SEALED } from '../database/secret-box.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import { KIND_NAMES, type KindName } from './connectors/kind-names.ts';
 import type { SourceRow } from './find-source.ts';

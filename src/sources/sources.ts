@@ -1,11 +1,11 @@
 import type * as v from 'valibot';
 import { recordChange } from '../customers/audit.ts';
 import type { Caller } from '../customers/caller.ts';
+import type { Runtime } from '../database/runtime.ts';
+import { SEALED, type SecretBox } from '../database/secret-box.ts';
+import { inTransaction } from '../database/transaction.ts';
 import type { AddressGuard } from '../platform/addresses/address-guard.ts';
-import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
-import { inTransaction } from '../platform/database/transaction.ts';
 import { notFound } from '../platform/problems/problem.ts';
-import type { Runtime } from '../platform/runtime.ts';
 import { findSource, type SourceRow } from './find-source.ts';
 import {
   insertSource,

@@ -1,8 +1,8 @@
+import type { Role, Runtime } from '../database/runtime.ts';
 import { createByteBudget } from '../imports/byte-budget.ts';
 import { createAddressGuard } from '../platform/addresses/address-guard.ts';
 import { CONCURRENCY, QUEUES, queueImports, type SourceJob } from '../platform/queues/queues.ts';
 import { startWorker } from '../platform/queues/worker.ts';
-import type { Role, Runtime } from '../platform/runtime.ts';
 import { createCollector } from './collector.ts';
 import { customerFolder } from './connectors/settings.ts';
 import { createThreadedKinds } from './connectors/threaded-connector.ts';

@@ -3,8 +3,8 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import { createBirpc } from 'birpc';
 import type { MetricObject } from 'prom-client';
+import type { Servers } from '../database/runtime.ts';
 import type { Config } from '../platform/config/config.ts';
-import type { Servers } from '../platform/runtime.ts';
 import type { ProcessPlan } from './layout.ts';
 
 /** The roles of a process, its configuration and its servers. */

@@ -1,8 +1,8 @@
 import { startHeartbeat } from '../console/heartbeat.ts';
 import { startOps } from '../console/server.ts';
+import { openRuntime } from '../database/runtime.ts';
 import type { Config } from '../platform/config/config.ts';
 import { createLog } from '../platform/log.ts';
-import { openRuntime } from '../platform/runtime.ts';
 import { abandonStart, type Stop, stopOnce } from '../platform/stopping.ts';
 import { findServers } from '../servers/find-servers.ts';
 import type { Service } from '../service.ts';

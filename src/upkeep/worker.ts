@@ -1,5 +1,6 @@
 import { checkStatements } from '../books/check-statements.ts';
 import { tellBalances } from '../books/tell-balances.ts';
+import type { Role, Runtime } from '../database/runtime.ts';
 import { dispatchEvents } from '../deliveries/events/dispatch-events.ts';
 import {
   reportFailedDeliveries,
@@ -18,7 +19,6 @@ import {
   countWebhooksWithoutJob,
   queueImports,
 } from '../platform/queues/queues.ts';
-import type { Role, Runtime } from '../platform/runtime.ts';
 import { reconcileSources } from '../sources/source-jobs.ts';
 import { runDeletions } from './deletion/deletions.ts';
 import { startLeader } from './leader.ts';

@@ -1,12 +1,12 @@
 import pRetry from 'p-retry';
 import { byOperator, recordChange } from '../customers/audit.ts';
 import { addCustomer } from '../customers/customers.ts';
+import type { Runtime } from '../database/runtime.ts';
+import { SEALED, type SecretBox } from '../database/secret-box.ts';
+import { inTransaction, type Sql } from '../database/transaction.ts';
 import { lockImports } from '../deliveries/filters.ts';
 import { wakeChangedWebhook } from '../deliveries/wake.ts';
 import type { OpsWebhook } from '../platform/config/ops-webhook.ts';
-import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
-import { inTransaction, type Sql } from '../platform/database/transaction.ts';
-import type { Runtime } from '../platform/runtime.ts';
 import { addWebhook, changeColumns, markDeleted, replaceSecret } from './save-webhook.ts';
 
 /**

@@ -1,11 +1,11 @@
 import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import type { Webhook } from '../database/webhook.ts';
+import { isOfEvents } from '../database/webhook-enums.ts';
 import { createProgress, type Filter, lockImports, setFilter } from '../deliveries/filters.ts';
 import { markDue } from '../deliveries/reconcile.ts';
 import { lockCursor } from '../deliveries/redelivery.ts';
 import { resetHealth } from '../deliveries/webhook-status.ts';
-import type { Webhook } from '../platform/database/entities/webhook.ts';
-import { isOfEvents } from '../platform/database/entities/webhook-enums.ts';
-import { inTransaction, type Sql, type WriteResult } from '../platform/database/transaction.ts';
 import { Problem } from '../platform/problems/problem.ts';
 
 /** Columns of `webhooks` and their values. The names come from our code, never from a caller. */

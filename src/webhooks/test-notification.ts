@@ -1,11 +1,11 @@
 import * as v from 'valibot';
+import type { Runtime } from '../database/runtime.ts';
+import type { Webhook } from '../database/webhook.ts';
 import { postTraced } from '../deliveries/posting/attempt-traces.ts';
 import { type Answer, createPoster } from '../deliveries/posting/post.ts';
 import { buildSample } from '../deliveries/posting/sample.ts';
 import type { AddressGuard } from '../platform/addresses/address-guard.ts';
-import type { Webhook } from '../platform/database/entities/webhook.ts';
 import { notFound } from '../platform/problems/problem.ts';
-import type { Runtime } from '../platform/runtime.ts';
 import { Count } from '../platform/validation.ts';
 
 /** The result of a test notification. */

@@ -1,16 +1,11 @@
 import * as v from 'valibot';
+import type { Runtime } from '../database/runtime.ts';
+import { SEALED, type SecretBox } from '../database/secret-box.ts';
+import type { Sql } from '../database/transaction.ts';
+import type { Webhook } from '../database/webhook.ts';
+import { BODIES, ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../database/webhook-enums.ts';
 import { circuitOpenUntil } from '../deliveries/moments.ts';
 import { HTTP_URL } from '../platform/addresses/http-url.ts';
-import type { Webhook } from '../platform/database/entities/webhook.ts';
-import {
-  BODIES,
-  ENCODINGS,
-  HASH_ENCODINGS,
-  WEBHOOK_EVENTS,
-} from '../platform/database/entities/webhook-enums.ts';
-import { SEALED, type SecretBox } from '../platform/database/secret-box.ts';
-import type { Sql } from '../platform/database/transaction.ts';
-import type { Runtime } from '../platform/runtime.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 
 /**

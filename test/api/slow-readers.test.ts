@@ -6,7 +6,7 @@ import { afterAll, beforeAll, expect, inject, it } from 'vitest';
 import { storeHistory } from '../../bench/history.ts';
 import { createAccount } from '../../src/customers/accounts.ts';
 import { createCustomer } from '../../src/customers/customers.ts';
-import { createSecretBox } from '../../src/platform/database/secret-box.ts';
+import { createSecretBox } from '../../src/database/secret-box.ts';
 import { useDatabase } from '../support/database.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/process.ts';
 import { until } from '../support/until.ts';

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, expect, it } from 'vitest';
-import { createSecretBox } from '../../src/platform/database/secret-box.ts';
+import { createSecretBox } from '../../src/database/secret-box.ts';
 import { useDatabase } from '../support/database.ts';
 import { movement } from '../support/movements.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/process.ts';

@@ -3,7 +3,7 @@ import type { ProcessSeen } from '../../src/console/heartbeat.ts';
 import { findAlerts, headlineOf } from '../../src/console/now/alerts.ts';
 import type { Now, Work } from '../../src/console/now/now-reader.ts';
 import type { WebhookRow } from '../../src/console/webhooks/webhook-rows.ts';
-import type { Health } from '../../src/platform/health.ts';
+import type { Health } from '../../src/database/health.ts';
 import type { SourceSummary } from '../../src/sources/find-source.ts';
 import { NO_WORK } from '../support/no-work.ts';
 

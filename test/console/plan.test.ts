@@ -13,11 +13,11 @@ import {
 import { readStored } from '../../src/console/imports/import-rows.ts';
 import { readMovement, search } from '../../src/console/trace/trace-rows.ts';
 import { readWebhookRows, readWebhooksInTrouble } from '../../src/console/webhooks/webhook-rows.ts';
+import type { Sql } from '../../src/database/transaction.ts';
 import { readAttempts } from '../../src/deliveries/attempts.ts';
 import { readWaitingWebhooks } from '../../src/deliveries/reconcile.ts';
 import { findImport, firstImportAt, listImports } from '../../src/imports/find-imports.ts';
 import { readIssues } from '../../src/imports/import-view.ts';
-import type { Sql } from '../../src/platform/database/transaction.ts';
 import { findWebhooks } from '../../src/webhooks/find-webhook.ts';
 import { watchReads } from '../support/reads.ts';
 import { useOwnService } from '../support/service.ts';

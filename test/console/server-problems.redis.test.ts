@@ -3,8 +3,8 @@ import { join } from 'node:path';
 import type { RowDataPacket } from 'mysql2/promise';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
+import { openRuntime } from '../../src/database/runtime.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
-import { openRuntime } from '../../src/platform/runtime.ts';
 import { useServiceWithProblems } from './server-problems.ts';
 
 const on = useServiceWithProblems();

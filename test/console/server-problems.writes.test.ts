@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { RowDataPacket } from 'mysql2/promise';
 import { expect, it } from 'vitest';
-import { abandonConnections, type MysqlPool, poolOf } from '../../src/platform/database/connection.ts';
+import { abandonConnections, type MysqlPool, poolOf } from '../../src/database/connection.ts';
 import { movement } from '../support/movements.ts';
 import { until } from '../support/until.ts';
 import { useServiceWithProblems } from './server-problems.ts';

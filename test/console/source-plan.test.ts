@@ -6,7 +6,7 @@ import {
   readFailingSince,
   readWrongFiles,
 } from '../../src/console/sources/source-rows.ts';
-import type { Sql } from '../../src/platform/database/transaction.ts';
+import type { Sql } from '../../src/database/transaction.ts';
 import { findSource, listRuns, listSources } from '../../src/sources/find-source.ts';
 import { watchReads } from '../support/reads.ts';
 import { useService } from '../support/service.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
 import { readTotals } from '../../src/console/totals.ts';
 import { createCustomer } from '../../src/customers/customers.ts';
-import { createSecretBox } from '../../src/platform/database/secret-box.ts';
+import { createSecretBox } from '../../src/database/secret-box.ts';
 import { useDatabase } from '../support/database.ts';
 
 const { database } = useDatabase();

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { SEALED } from '../../src/database/secret-box.ts';
 import { createWebhookSecret } from '../../src/deliveries/posting/signature.ts';
-import { SEALED } from '../../src/platform/database/secret-box.ts';
 import { setOperatorWebhook } from '../../src/webhooks/operator-webhook.ts';
 import { useOwnService } from '../support/service.ts';
 

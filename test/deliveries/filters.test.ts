@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { inTransaction } from '../../src/database/transaction.ts';
 import { type Filter, readFilterRanges, readFiltersAt, setFilter } from '../../src/deliveries/filters.ts';
-import { inTransaction } from '../../src/platform/database/transaction.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useService } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { inTransaction } from '../../src/database/transaction.ts';
 import { LEASE_SECONDS, type Lease, renewLeases, takeLeases } from '../../src/deliveries/lease.ts';
-import { inTransaction } from '../../src/platform/database/transaction.ts';
 import { useService } from '../support/service.ts';
 import { createSubscriber, cursorOf, NOWHERE, setCursor } from '../support/subscriber.ts';
 

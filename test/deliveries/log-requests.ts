@@ -1,6 +1,6 @@
+import type { Sql } from '../../src/database/transaction.ts';
 import type { Filter } from '../../src/deliveries/filters.ts';
 import type { LogRead, LogRequest, MovementLog } from '../../src/deliveries/movement-log.ts';
-import type { Sql } from '../../src/platform/database/transaction.ts';
 import type { Subscriber } from '../support/subscriber.ts';
 
 export const EVERYTHING: Filter = { event: 'NEW_TRANSACTION', accountId: null };

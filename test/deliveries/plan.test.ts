@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { beforeAll, describe, expect, it } from 'vitest';
+import type { Sql } from '../../src/database/transaction.ts';
 import { expandReplay } from '../../src/deliveries/expand-replay.ts';
 import type { Filter } from '../../src/deliveries/filters.ts';
 import { renewLeases, takeLeases } from '../../src/deliveries/lease.ts';
@@ -8,7 +9,6 @@ import { reconcileDeliveries } from '../../src/deliveries/reconcile.ts';
 import { recordResults } from '../../src/deliveries/record-results.ts';
 import { readRetries } from '../../src/deliveries/retries.ts';
 import { readStates } from '../../src/deliveries/webhook-state.ts';
-import type { Sql } from '../../src/platform/database/transaction.ts';
 import { watchOwnReads, watchReads } from '../support/reads.ts';
 import { recordOf, success } from '../support/records.ts';
 import { createReplay } from '../support/replays.ts';

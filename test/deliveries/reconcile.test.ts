@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { inTransaction } from '../../src/database/transaction.ts';
 import { reconcileDeliveries } from '../../src/deliveries/reconcile.ts';
-import { inTransaction } from '../../src/platform/database/transaction.ts';
 import { importMovements, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { recordDeliveries } from '../support/stored.ts';

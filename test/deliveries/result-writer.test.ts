@@ -3,10 +3,10 @@ import { type AddressInfo, createConnection, createServer, type Socket } from 'n
 import { setImmediate as nextPass, setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest';
+import { createDataSource } from '../../src/database/data-source.ts';
 import type { Lease } from '../../src/deliveries/lease.ts';
 import { type ClockPort, createMysqlPorts, systemClock } from '../../src/deliveries/ports.ts';
 import { createResultWriter } from '../../src/deliveries/result-writer.ts';
-import { createDataSource } from '../../src/platform/database/data-source.ts';
 import type { DeliveryMetrics } from '../../src/platform/metrics.ts';
 import { leaseAll, recordOf, success } from '../support/records.ts';
 import { useService } from '../support/service.ts';

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { inTransaction } from '../../src/database/transaction.ts';
 import { setFilter } from '../../src/deliveries/filters.ts';
 import {
   hasBacklog,
@@ -6,7 +7,6 @@ import {
   type WebhookState,
   waitBeforeSending,
 } from '../../src/deliveries/webhook-state.ts';
-import { inTransaction } from '../../src/platform/database/transaction.ts';
 import { useService } from '../support/service.ts';
 import { recordDeliveries } from '../support/stored.ts';
 import { createSubscriber, NOWHERE, setCursor } from '../support/subscriber.ts';

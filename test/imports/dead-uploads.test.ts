@@ -1,8 +1,8 @@
 import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { expect, inject, it } from 'vitest';
+import type { WriteResult } from '../../src/database/transaction.ts';
 import { dropDeadUploads } from '../../src/imports/stage.ts';
-import type { WriteResult } from '../../src/platform/database/transaction.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { startServiceProcess } from '../support/process.ts';

@@ -1,11 +1,11 @@
 import { parse } from 'valibot';
 import { describe, expect, it } from 'vitest';
+import { inTransaction, type Sql } from '../../src/database/transaction.ts';
 import { setFilter } from '../../src/deliveries/filters.ts';
 import { lockCustomers } from '../../src/imports/import-locks.ts';
 import { createMatcher, type Matcher } from '../../src/imports/matching.ts';
 import { Movement } from '../../src/imports/movement.ts';
 import { storeBatches } from '../../src/imports/store.ts';
-import { inTransaction, type Sql } from '../../src/platform/database/transaction.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, type Subscriber } from '../support/subscriber.ts';

@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Role } from '../../src/database/runtime.ts';
 import { startImporterWorker } from '../../src/imports/worker.ts';
-import type { Role } from '../../src/platform/runtime.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { importDone, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';

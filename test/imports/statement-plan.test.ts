@@ -1,5 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { storeHistory } from '../../bench/history.ts';
+import type { Sql } from '../../src/database/transaction.ts';
 import { linkReversal } from '../../src/imports/details.ts';
 import { readAccountsOfImport } from '../../src/imports/find-account.ts';
 import { KnownDaysError, OutdatedIdentitiesError } from '../../src/imports/known/entry.ts';
@@ -7,7 +8,6 @@ import { createFileEntries } from '../../src/imports/known/file-entries.ts';
 import { createChunkIdentifier } from '../../src/imports/known/identify-chunk.ts';
 import { createFileIdentifier } from '../../src/imports/known/identify-file.ts';
 import { readStoredRows } from '../../src/imports/known/read-stored.ts';
-import type { Sql } from '../../src/platform/database/transaction.ts';
 import { useDatabase } from '../support/database.ts';
 import { findExplain } from '../support/explain.ts';
 import { watchReads } from '../support/reads.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
+import { isConnectionError } from '../../src/database/errors.ts';
 import { createBatcher } from '../../src/platform/batcher.ts';
-import { isConnectionError } from '../../src/platform/database/errors.ts';
 
 /** Work whose groups are ended by the test. */
 function heldWork() {

@@ -18,8 +18,8 @@ import { until } from '../support/until.ts';
 
 const ROOT = join(import.meta.dirname, '../..');
 const INITIAL_SCHEMA = [
-  'src/platform/database/migrations/initial-schema',
-  'src/platform/database/migrations/initial-schema.ts',
+  'src/database/migrations/initial-schema',
+  'src/database/migrations/initial-schema.ts',
 ];
 
 const git = (...args: string[]) => execFileSync('git', args, { cwd: ROOT, encoding: 'utf8' }).trim();

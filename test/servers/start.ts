@@ -1,7 +1,7 @@
 import { mkdtemp, rm, statfs } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { createDataSource } from '../../src/platform/database/data-source.ts';
+import { createDataSource } from '../../src/database/data-source.ts';
 import { startEmbedded } from '../../src/servers/embedded.ts';
 
 export interface TestServers {

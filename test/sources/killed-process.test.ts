@@ -3,7 +3,7 @@ import { mkdir, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createCustomer } from '../../src/customers/customers.ts';
-import { createSecretBox } from '../../src/platform/database/secret-box.ts';
+import { createSecretBox } from '../../src/database/secret-box.ts';
 import { mt940 } from '../imports/statement-files.ts';
 import { useDatabase } from '../support/database.ts';
 import { useRedisDatabase } from '../support/redis-database.ts';

@@ -1,8 +1,8 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
+import type { Sql } from '../../src/database/transaction.ts';
 import { findOldest } from '../../src/imports/worker.ts';
-import type { Sql } from '../../src/platform/database/transaction.ts';
 import { untilAborted } from '../../src/sources/run-watch.ts';
 import { findEndedFiles, hasEndedFiles } from '../../src/sources/source-files.ts';
 import { useDatabase } from '../support/database.ts';

@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, inject } from 'vitest';
-import { createDataSource } from '../../src/platform/database/data-source.ts';
-import { migrate } from '../../src/platform/database/migrate.ts';
+import { createDataSource } from '../../src/database/data-source.ts';
+import { migrate } from '../../src/database/migrate.ts';
 
 export interface TestDatabase {
   /** Connected and migrated, once the file's `beforeAll` has run. */

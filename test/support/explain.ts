@@ -1,7 +1,7 @@
 import type { Pool, PoolConnection } from 'mysql2';
 import type { DataSource } from 'typeorm';
-import { createDataSource } from '../../src/platform/database/data-source.ts';
-import type { Sql } from '../../src/platform/database/transaction.ts';
+import { createDataSource } from '../../src/database/data-source.ts';
+import type { Sql } from '../../src/database/transaction.ts';
 
 /** How a statement is explained as a table. MySQL 9 explains as a tree by default. MariaDB knows tables only, and no name for them. */
 export async function findExplain(sql: Sql): Promise<string> {

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
-import { createDataSource } from '../../src/platform/database/data-source.ts';
-import type { Sql } from '../../src/platform/database/transaction.ts';
+import { createDataSource } from '../../src/database/data-source.ts';
+import type { Sql } from '../../src/database/transaction.ts';
 
 const COUNTERS = `
   SHOW SESSION STATUS WHERE Variable_name IN

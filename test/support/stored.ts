@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql, type WriteResult } from '../../src/platform/database/transaction.ts';
+import { inTransaction, type Sql, type WriteResult } from '../../src/database/transaction.ts';
 
 /** Stores movements and their matches as an import does, with SQL only and under the same lock. @returns the ids of the movements. */
 export function storeMovements(

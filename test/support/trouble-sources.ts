@@ -1,4 +1,4 @@
-import { SEALED } from '../../src/platform/database/secret-box.ts';
+import { SEALED } from '../../src/database/secret-box.ts';
 import type { TestService } from './service.ts';
 
 /** Sources of which some are in trouble, for the console. */

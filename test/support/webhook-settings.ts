@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
+import { createSecretBox, SEALED } from '../../src/database/secret-box.ts';
+import type { Webhook } from '../../src/database/webhook.ts';
 import type { BodyFormat } from '../../src/deliveries/posting/notification.ts';
 import { openSettings, type Settings } from '../../src/deliveries/settings.ts';
-import type { Webhook } from '../../src/platform/database/entities/webhook.ts';
-import { createSecretBox, SEALED } from '../../src/platform/database/secret-box.ts';
 
 const box = createSecretBox(randomBytes(32).toString('base64'));
 

@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createDataSource } from '../../src/platform/database/data-source.ts';
+import { createDataSource } from '../../src/database/data-source.ts';
 import { createMetrics, type Metrics } from '../../src/platform/metrics.ts';
 import { passRetention, startMaintenance } from '../../src/upkeep/worker.ts';
 import { parseExposition } from '../support/exposition.ts';

@@ -2,10 +2,10 @@ import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { DataSource } from 'typeorm';
 import { type Caller, parseScopes } from '../../customers/caller.ts';
+import type { Runtime } from '../../database/runtime.ts';
+import type { Sql } from '../../database/transaction.ts';
 import { createBatcher } from '../../platform/batcher.ts';
-import type { Sql } from '../../platform/database/transaction.ts';
 import { Problem } from '../../platform/problems/problem.ts';
-import type { Runtime } from '../../platform/runtime.ts';
 import { createMiddleware } from '../environment.ts';
 import { limitGuesses } from './guesses.ts';
 

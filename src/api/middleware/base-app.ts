@@ -5,10 +5,10 @@ import { requestId } from 'hono/request-id';
 import { TrieRouter } from 'hono/router/trie-router';
 import { secureHeaders } from 'hono/secure-headers';
 import ipaddr from 'ipaddr.js';
+import type { Runtime } from '../../database/runtime.ts';
 import { type Address, contains, parseCidr, type Range } from '../../platform/addresses/ip-ranges.ts';
 import type { Log } from '../../platform/log.ts';
 import { notFound, Problem } from '../../platform/problems/problem.ts';
-import type { Runtime } from '../../platform/runtime.ts';
 import { answerError } from '../answer-problem.ts';
 import { type ApiEnv, createMiddleware } from '../environment.ts';
 

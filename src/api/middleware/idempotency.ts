@@ -1,10 +1,10 @@
 import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
 import type { Caller } from '../../customers/caller.ts';
-import { SEALED } from '../../platform/database/secret-box.ts';
-import { giveBack, type Sql, type WriteResult } from '../../platform/database/transaction.ts';
+import type { Runtime } from '../../database/runtime.ts';
+import { SEALED } from '../../database/secret-box.ts';
+import { giveBack, type Sql, type WriteResult } from '../../database/transaction.ts';
 import { invalid, Problem } from '../../platform/problems/problem.ts';
-import type { Runtime } from '../../platform/runtime.ts';
 import type { ApiEnv, CarryOutOnce } from '../environment.ts';
 import { RESOURCE_BYTES, readBytes } from '../input.ts';
 

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
-import { keepAnswer, PATIENCE, within } from '../../platform/health.ts';
-import type { Runtime } from '../../platform/runtime.ts';
+import { keepAnswer, PATIENCE, within } from '../../database/health.ts';
+import type { Runtime } from '../../database/runtime.ts';
 import { VERSION } from '../../platform/version.ts';
 import { createRoute } from '../route.ts';
 

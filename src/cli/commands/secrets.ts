@@ -1,9 +1,9 @@
 import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import { byOperator, recordChange } from '../../customers/audit.ts';
+import { countForeign, type Resealed, resealAll } from '../../database/reseal.ts';
+import type { Sql } from '../../database/transaction.ts';
 import { countOf } from '../../platform/counts.ts';
-import { countForeign, type Resealed, resealAll } from '../../platform/database/reseal.ts';
-import type { Sql } from '../../platform/database/transaction.ts';
 import { Failure } from '../failure.ts';
 import { withInstallation } from '../open-service.ts';
 import { currentOperator } from '../operator.ts';

@@ -1,12 +1,7 @@
 import { Command, Option } from 'commander';
 import * as v from 'valibot';
+import { BODIES, ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../../database/webhook-enums.ts';
 import { formatCount } from '../../platform/counts.ts';
-import {
-  BODIES,
-  ENCODINGS,
-  HASH_ENCODINGS,
-  WEBHOOK_EVENTS,
-} from '../../platform/database/entities/webhook-enums.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
 import { WebhookChange } from '../../webhooks/webhook-input.ts';
 import { WebhookView } from '../../webhooks/webhook-view.ts';

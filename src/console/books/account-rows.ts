@@ -1,5 +1,5 @@
 import type { Completeness } from '../../books/statement-chain.ts';
-import type { Sql } from '../../platform/database/transaction.ts';
+import type { Sql } from '../../database/transaction.ts';
 
 /** Reads the accounts of all customers with the results of their statements, as the console shows them. */
 

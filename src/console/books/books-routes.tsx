@@ -4,11 +4,11 @@ import type { ApiEnv } from '../../api/environment.ts';
 import { readId } from '../../api/input.ts';
 import { BEYOND_NEWEST } from '../../api/paging.ts';
 import { findStatements, readCompleteness, viewPeriod } from '../../books/find-statements.ts';
+import type { Sql } from '../../database/transaction.ts';
 import { viewConflict } from '../../imports/conflict-view.ts';
 import { type FoundConflict, findConflict, findOpenConflicts } from '../../imports/decide-conflict.ts';
 import type { Movement } from '../../imports/movement.ts';
 import type { StatementRow } from '../../imports/statements.ts';
-import type { Sql } from '../../platform/database/transaction.ts';
 import { notFound } from '../../platform/problems/problem.ts';
 import { Id } from '../../platform/validation.ts';
 import {

@@ -3,11 +3,11 @@ import * as v from 'valibot';
 import type { ApiEnv } from '../../api/environment.ts';
 import { BEYOND_NEWEST } from '../../api/paging.ts';
 import { actFor } from '../../api/within-process.ts';
+import type { Runtime } from '../../database/runtime.ts';
+import { isOfEvents } from '../../database/webhook-enums.ts';
 import { formatDeliveryId } from '../../deliveries/delivery-id.ts';
 import { LISTED_STATUSES } from '../../deliveries/delivery-view.ts';
-import { isOfEvents } from '../../platform/database/entities/webhook-enums.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
-import type { Runtime } from '../../platform/runtime.ts';
 import { Id } from '../../platform/validation.ts';
 import {
   Choice,

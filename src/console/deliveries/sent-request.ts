@@ -1,11 +1,11 @@
+import type { SecretBox } from '../../database/secret-box.ts';
+import type { Sql } from '../../database/transaction.ts';
+import { isOfEvents } from '../../database/webhook-enums.ts';
 import { type DeliveryKey, formatDeliveryId } from '../../deliveries/delivery-id.ts';
 import { extend, MOVEMENT_COLUMNS } from '../../deliveries/logged-movement.ts';
 import type { NotifiedEvent, NotifiedMovement } from '../../deliveries/posting/notification.ts';
 import { openSettings } from '../../deliveries/settings.ts';
 import { readStates } from '../../deliveries/webhook-state.ts';
-import { isOfEvents } from '../../platform/database/entities/webhook-enums.ts';
-import type { SecretBox } from '../../platform/database/secret-box.ts';
-import type { Sql } from '../../platform/database/transaction.ts';
 
 /** Rebuilds the POST of a delivery, to show it to an operator. */
 

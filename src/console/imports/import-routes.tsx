@@ -1,9 +1,9 @@
 import { type Context, Hono } from 'hono';
 import type { ApiEnv } from '../../api/environment.ts';
 import { readId } from '../../api/input.ts';
+import type { Sql } from '../../database/transaction.ts';
 import { findImport, type ImportRow } from '../../imports/find-imports.ts';
 import { type ImportIssue, readIssues } from '../../imports/import-view.ts';
-import type { Sql } from '../../platform/database/transaction.ts';
 import { DASHBOARD_PATH } from '../dashboard.ts';
 import {
   type Column,

@@ -2,6 +2,7 @@ import { Hono } from 'hono';
 import * as v from 'valibot';
 import type { ApiEnv } from '../../api/environment.ts';
 import { BEYOND_NEWEST } from '../../api/paging.ts';
+import type { Runtime } from '../../database/runtime.ts';
 import {
   firstImportAt,
   IMPORT_STATUSES,
@@ -10,7 +11,6 @@ import {
   listImports,
 } from '../../imports/find-imports.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
-import type { Runtime } from '../../platform/runtime.ts';
 import { Id } from '../../platform/validation.ts';
 import { Choice, type Column, Field, formatCount, Moment, More, Table, Tag } from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';

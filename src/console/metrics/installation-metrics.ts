@@ -1,12 +1,12 @@
 import { Gauge, type Registry } from 'prom-client';
+import { within } from '../../database/health.ts';
+import type { Runtime } from '../../database/runtime.ts';
+import type { Sql } from '../../database/transaction.ts';
 import { circuitOpenUntil } from '../../deliveries/moments.ts';
 import { readWaitingWebhooks } from '../../deliveries/reconcile.ts';
-import type { Sql } from '../../platform/database/transaction.ts';
-import { within } from '../../platform/health.ts';
 import type { RedisClient } from '../../platform/queues/connection.ts';
 import type { Queues } from '../../platform/queues/queues.ts';
 import { ROLES, type RoleName } from '../../platform/roles.ts';
-import type { Runtime } from '../../platform/runtime.ts';
 import { VERSION } from '../../platform/version.ts';
 import { PENDING } from '../../webhooks/webhook-view.ts';
 import { countRunning, readProcesses } from '../heartbeat.ts';

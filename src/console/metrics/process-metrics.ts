@@ -1,8 +1,8 @@
 import { Counter, collectDefaultMetrics, Gauge, type MetricObject, Registry } from 'prom-client';
-import { onHostsChange, readHosts } from '../../platform/database/cluster/lead-to-primary.ts';
-import type { HostsReport } from '../../platform/database/cluster/primary.ts';
-import { onPoolWait, readPoolUse } from '../../platform/database/connection.ts';
-import type { Runtime } from '../../platform/runtime.ts';
+import { onPoolWait, readPoolUse } from '../../database/connection.ts';
+import { onHostsChange, readHosts } from '../../database/lead-to-primary.ts';
+import type { HostsReport } from '../../database/primary.ts';
+import type { Runtime } from '../../database/runtime.ts';
 
 /**
  * Collects the metrics of this process: its counters and its state.

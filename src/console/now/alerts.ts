@@ -1,4 +1,4 @@
-import { type Health, sentenceOf } from '../../platform/health.ts';
+import { type Health, sentenceOf } from '../../database/health.ts';
 import type { SourceSummary } from '../../sources/find-source.ts';
 import { areHeartbeatsSettled, countRunning, findProcessProblems } from '../heartbeat.ts';
 import { countOf, formatDuration, timesInARow } from '../page/elements.tsx';

@@ -1,5 +1,5 @@
 import type { Child } from 'hono/jsx';
-import { predicateOf, type ServerState } from '../../platform/health.ts';
+import { predicateOf, type ServerState } from '../../database/health.ts';
 import type { ProcessSeen } from '../heartbeat.ts';
 import { type Column, formatCount, formatDuration, Moment, Table, Tag } from '../page/elements.tsx';
 import { SourcesInTrouble } from '../sources/source-columns.tsx';

@@ -1,8 +1,8 @@
-import { readHostProblems } from '../../platform/database/cluster/lead-to-primary.ts';
-import { mysqlProblem } from '../../platform/database/errors.ts';
-import type { Sql } from '../../platform/database/transaction.ts';
-import type { Health } from '../../platform/health.ts';
-import type { Runtime } from '../../platform/runtime.ts';
+import { mysqlProblem } from '../../database/errors.ts';
+import type { Health } from '../../database/health.ts';
+import { readHostProblems } from '../../database/lead-to-primary.ts';
+import type { Runtime } from '../../database/runtime.ts';
+import type { Sql } from '../../database/transaction.ts';
 import type { SourceSummary } from '../../sources/find-source.ts';
 import { readRecentAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';
 import { type ProcessSeen, readProcesses } from '../heartbeat.ts';

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { Child } from 'hono/jsx';
 import { answerError } from '../../api/answer-problem.ts';
 import type { ApiEnv } from '../../api/environment.ts';
-import { mysqlProblem } from '../../platform/database/errors.ts';
+import { mysqlProblem } from '../../database/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import { type PageOptions, sendPage } from './layout.tsx';
 

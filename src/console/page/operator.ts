@@ -3,10 +3,10 @@ import * as v from 'valibot';
 import type { ApiEnv } from '../../api/environment.ts';
 import { actFor, createOperatorApi } from '../../api/within-process.ts';
 import type { Caller, Operator } from '../../customers/caller.ts';
-import type { Sql } from '../../platform/database/transaction.ts';
+import type { Runtime } from '../../database/runtime.ts';
+import type { Sql } from '../../database/transaction.ts';
 import { notFound, Problem } from '../../platform/problems/problem.ts';
 import { PROBLEMS, type ProblemName } from '../../platform/problems/problem-types.ts';
-import type { Runtime } from '../../platform/runtime.ts';
 
 /** The console makes changes through the API's own routes, on behalf of the customer. */
 

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { ApiEnv } from '../../api/environment.ts';
 import { readId } from '../../api/input.ts';
 import { BEYOND_NEWEST } from '../../api/paging.ts';
-import type { Sql } from '../../platform/database/transaction.ts';
+import type { Sql } from '../../database/transaction.ts';
 import { Moment } from '../../platform/moment.ts';
 import { Id } from '../../platform/validation.ts';
 import {

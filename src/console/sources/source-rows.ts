@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/database/transaction.ts';
+import type { Sql } from '../../database/transaction.ts';
 import { type SourceSummary, SUMMARY_COLUMNS } from '../../sources/find-source.ts';
 
 /** Reads the sources of all customers, as the console shows them. */

@@ -1,6 +1,6 @@
+import type { Sql } from '../../database/transaction.ts';
+import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
 import { parseDeliveryId } from '../../deliveries/delivery-id.ts';
-import { EVENTS_WITHOUT_MOVEMENTS } from '../../platform/database/entities/webhook-enums.ts';
-import type { Sql } from '../../platform/database/transaction.ts';
 
 /** Reads the history of one movement. */
 

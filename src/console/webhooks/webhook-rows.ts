@@ -1,7 +1,7 @@
+import type { Sql } from '../../database/transaction.ts';
 import { circuitOpenUntil } from '../../deliveries/moments.ts';
 import { readWebhooksBehind } from '../../deliveries/reconcile.ts';
 import { hasBacklog, type WebhookState as RunState } from '../../deliveries/webhook-state.ts';
-import type { Sql } from '../../platform/database/transaction.ts';
 import { PENDING, TO_COME } from '../../webhooks/webhook-view.ts';
 import { countOf, formatCount, formatDuration, timesInARow } from '../page/elements.tsx';
 

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
-import { EVENTS_WITHOUT_MOVEMENTS } from '../../platform/database/entities/webhook-enums.ts';
-import { inTransaction, type Sql } from '../../platform/database/transaction.ts';
+import { inTransaction, type Sql } from '../../database/transaction.ts';
+import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
 import { BALANCE_UPDATED } from './operational-event.ts';
 
 /** Makes the deliveries of operational events. They begin as retries that are due now, because the movement log holds no events. */

@@ -1,4 +1,4 @@
-import type { Sql, WriteResult } from '../../platform/database/transaction.ts';
+import type { Sql, WriteResult } from '../../database/transaction.ts';
 
 /** Events that a customer or the operator should know about. docs/operational-events.md describes each type. */
 export const EVENT_TYPES = [

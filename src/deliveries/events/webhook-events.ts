@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql } from '../../platform/database/transaction.ts';
+import { inTransaction, type Sql } from '../../database/transaction.ts';
 import { formatDeliveryId } from '../delivery-id.ts';
 import { readWaitingWebhooks, STALLED_AFTER_MINUTES } from '../reconcile.ts';
 import { DISABLE_AFTER_DAYS } from '../run/endpoint-health.ts';

@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/database/transaction.ts';
+import type { Sql } from '../../database/transaction.ts';
 import type { SpanAttributes, SpanError, Tracing } from '../../platform/tracing/tracing.ts';
 import { formatDeliveryId } from '../delivery-id.ts';
 import type { Delivery } from '../run/types.ts';

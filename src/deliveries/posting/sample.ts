@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
+import type { SecretBox } from '../../database/secret-box.ts';
+import type { Sql } from '../../database/transaction.ts';
+import type { Webhook } from '../../database/webhook.ts';
+import { isOfEvents } from '../../database/webhook-enums.ts';
 import { nothingSaid } from '../../movements/extended.ts';
-import type { Webhook } from '../../platform/database/entities/webhook.ts';
-import { isOfEvents } from '../../platform/database/entities/webhook-enums.ts';
-import type { SecretBox } from '../../platform/database/secret-box.ts';
-import type { Sql } from '../../platform/database/transaction.ts';
 import { openSettings } from '../settings.ts';
 import { readStates } from '../webhook-state.ts';
 import type { NotifiedEvent, NotifiedMovement } from './notification.ts';

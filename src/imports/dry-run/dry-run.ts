@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Sql } from '../../platform/database/transaction.ts';
+import type { Sql } from '../../database/transaction.ts';
 import type { ValidationIssue } from '../../platform/validation.ts';
 import { UnreadableFileError } from '../../statements/unreadable.ts';
 import { type ChunkedImport, cutIntoChunks } from '../chunks.ts';

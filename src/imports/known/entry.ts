@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/database/transaction.ts';
+import type { Sql } from '../../database/transaction.ts';
 import type { Movement } from '../movement.ts';
 import type { EntryStatement, RowDetails } from '../rows.ts';
 

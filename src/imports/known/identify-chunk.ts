@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/database/transaction.ts';
+import type { Sql } from '../../database/transaction.ts';
 import { MARGIN, moveDay } from '../../reconcile/books.ts';
 import { isId } from '../../reconcile/walk.ts';
 import type { EntryStatement } from '../rows.ts';

@@ -1,4 +1,4 @@
-import type { Sql } from '../../platform/database/transaction.ts';
+import type { Sql } from '../../database/transaction.ts';
 import type { RowDecisions } from './decide-rows.ts';
 import { decideRows } from './decide-safely.ts';
 import { type IdentifyEntries, type Identity, OutdatedIdentitiesError } from './entry.ts';

@@ -1,5 +1,5 @@
 import { hash } from 'node:crypto';
-import type { Sql } from '../../platform/database/transaction.ts';
+import type { Sql } from '../../database/transaction.ts';
 import { inParts } from '../../platform/in-parts.ts';
 import type { Stored, StoredMovement, StoredStatement } from '../../reconcile/statement.ts';
 import { append } from '../../reconcile/walk.ts';

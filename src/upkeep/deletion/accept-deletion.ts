@@ -1,10 +1,10 @@
 import { findAccount } from '../../customers/accounts.ts';
 import { recordChange } from '../../customers/audit.ts';
 import type { Caller } from '../../customers/caller.ts';
+import type { Account } from '../../database/account.ts';
+import type { Runtime } from '../../database/runtime.ts';
 import { wakeWebhooks } from '../../deliveries/wake.ts';
-import type { Account } from '../../platform/database/entities/account.ts';
 import { notFound } from '../../platform/problems/problem.ts';
-import type { Runtime } from '../../platform/runtime.ts';
 import { requestAccountDeletion } from './request-deletion.ts';
 
 /**

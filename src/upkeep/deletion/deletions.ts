@@ -1,7 +1,7 @@
+import type { Runtime } from '../../database/runtime.ts';
+import type { Sql } from '../../database/transaction.ts';
 import { wakeWebhooks } from '../../deliveries/wake.ts';
 import { countMovements } from '../../movements/id-range.ts';
-import type { Sql } from '../../platform/database/transaction.ts';
-import type { Runtime } from '../../platform/runtime.ts';
 import type { Steps } from '../retention/steps.ts';
 import { deleteAccount, findMatchingWebhooks } from './delete-account.ts';
 import { deleteCustomer } from './delete-customer.ts';

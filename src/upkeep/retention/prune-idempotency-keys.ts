@@ -1,4 +1,4 @@
-import type { Sql, WriteResult } from '../../platform/database/transaction.ts';
+import type { Sql, WriteResult } from '../../database/transaction.ts';
 import type { Steps } from './steps.ts';
 
 /** Index: idempotency_keys_created. */

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
-import { EVENTS_WITHOUT_MOVEMENTS } from '../../platform/database/entities/webhook-enums.ts';
-import { inTransaction, type Sql } from '../../platform/database/transaction.ts';
+import { inTransaction, type Sql } from '../../database/transaction.ts';
+import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
 import { deleteDeliveries } from './remove-deliveries.ts';
 import { deleteByIds, type Steps } from './steps.ts';
 

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql } from '../../database/transaction.ts';
+import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
 import { lockSegment, subtractFromSegment } from '../../movements/segments.ts';
-import { EVENTS_WITHOUT_MOVEMENTS } from '../../platform/database/entities/webhook-enums.ts';
-import { inTransaction, type Sql } from '../../platform/database/transaction.ts';
 import { deleteByIds, type Steps } from './steps.ts';
 
 /** Removes old movements that no webhook needs any more. */

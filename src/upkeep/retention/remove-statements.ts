@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction } from '../../platform/database/transaction.ts';
+import { inTransaction } from '../../database/transaction.ts';
 import { deleteByIds, type Steps } from './steps.ts';
 
 /** Removes statements whose movements were removed, and statements of an account that is deleted. */

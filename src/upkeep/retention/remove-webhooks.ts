@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql, type WriteResult } from '../../platform/database/transaction.ts';
+import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
 import type { Steps } from './steps.ts';
 
 /** Removes unused filters, finished replays and deleted webhooks. */

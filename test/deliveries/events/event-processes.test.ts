@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { expect, it } from 'vitest';
 import { createCustomer } from '../../../src/customers/customers.ts';
+import { createSecretBox, SEALED } from '../../../src/database/secret-box.ts';
+import { inTransaction } from '../../../src/database/transaction.ts';
 import { recordEvent } from '../../../src/deliveries/events/operational-event.ts';
 import { createWebhookSecret } from '../../../src/deliveries/posting/signature.ts';
-import { createSecretBox, SEALED } from '../../../src/platform/database/secret-box.ts';
-import { inTransaction } from '../../../src/platform/database/transaction.ts';
 import { addWebhook } from '../../../src/webhooks/save-webhook.ts';
 import { useDatabase } from '../../support/database.ts';
 import { useReceiver } from '../../support/receiver.ts';

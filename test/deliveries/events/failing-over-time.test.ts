@@ -1,8 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
+import { createDataSource } from '../../../src/database/data-source.ts';
 import { reportFailingWebhooks } from '../../../src/deliveries/events/webhook-events.ts';
 import { systemClock } from '../../../src/deliveries/ports.ts';
-import { createDataSource } from '../../../src/platform/database/data-source.ts';
 import { reportEvents } from '../../../src/upkeep/worker.ts';
 import { useReceiver } from '../../support/receiver.ts';
 import { useRunners } from '../../support/runner.ts';

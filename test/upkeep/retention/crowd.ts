@@ -1,4 +1,4 @@
-import type { Sql } from '../../../src/platform/database/transaction.ts';
+import type { Sql } from '../../../src/database/transaction.ts';
 
 /** Customers besides those of a test, so that the optimizer has a choice between an index and a whole table. */
 const CUSTOMERS = 400;

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { AccountView, NewAccount, viewAccounts } from '../../../customers/account-view.ts';
 import { createAccount } from '../../../customers/accounts.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { readJson } from '../../input.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { AccountView, viewAccounts } from '../../../customers/account-view.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { acceptAccountDeletion } from '../../../upkeep/deletion/accept-deletion.ts';
 import { readId } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';

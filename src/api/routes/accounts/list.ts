@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { AccountView, viewAccounts } from '../../../customers/account-view.ts';
 import { findAccount, findAccounts } from '../../../customers/accounts.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../paging.ts';

@@ -10,8 +10,8 @@ import {
   viewStatement,
 } from '../../../books/find-statements.ts';
 import { findAccount } from '../../../customers/accounts.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { invalid } from '../../../platform/problems/problem.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
 import { CalendarDate } from '../../../platform/validation.ts';
 import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';

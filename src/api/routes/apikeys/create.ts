@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { createApiKey, NewApiKey } from '../../../customers/keys.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { IdView, ShownOnce } from '../../../platform/validation.ts';
 import { readJson } from '../../input.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { deleteApiKey } from '../../../customers/keys.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { readId } from '../../input.ts';
 import type { CallerCache } from '../../middleware/authentication.ts';
 import { idParameter } from '../../openapi/openapi.ts';

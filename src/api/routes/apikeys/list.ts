@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { KeyView, viewKey } from '../../../customers/key-view.ts';
 import { findKeys } from '../../../customers/keys.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { readQuery } from '../../input.ts';
 import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../paging.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { BankView } from '../../../customers/account-view.ts';
 import { findBanks } from '../../../customers/accounts.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { readQuery } from '../../input.ts';
 import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../paging.ts';
 import { createRoute } from '../../route.ts';

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { hasAccount } from '../../../customers/accounts.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { ConflictView, viewConflict } from '../../../imports/conflict-view.ts';
 import { CONFLICT_STATUSES, findConflict, findConflicts } from '../../../imports/decide-conflict.ts';
 import { invalid } from '../../../platform/problems/problem.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
 import { Id } from '../../../platform/validation.ts';
 import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';

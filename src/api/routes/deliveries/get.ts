@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import type { Runtime } from '../../../database/runtime.ts';
 import { AttemptView, readAttempts, viewAttempt } from '../../../deliveries/attempts.ts';
 import { DeliveryView, viewDelivery } from '../../../deliveries/delivery-view.ts';
 import { findDelivery } from '../../../deliveries/find-delivery.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
 import { createRoute } from '../../route.ts';
 import { DELIVERY_ID, readDeliveryKey } from './delivery-id.ts';
 

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
 import { type Caller, maySee } from '../../../customers/caller.ts';
+import type { Runtime } from '../../../database/runtime.ts';
+import { isOfEvents } from '../../../database/webhook-enums.ts';
 import { DeliveryView, LISTED_STATUSES, viewDelivery } from '../../../deliveries/delivery-view.ts';
 import { findIdBounds, readPage } from '../../../deliveries/list-deliveries.ts';
-import { isOfEvents } from '../../../platform/database/entities/webhook-enums.ts';
 import { MOMENT, Moment, type ZoneOffset } from '../../../platform/moment.ts';
 import { invalid } from '../../../platform/problems/problem.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
 import { Id } from '../../../platform/validation.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
 import { readId, readQuery } from '../../input.ts';

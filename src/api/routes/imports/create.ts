@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
+import type { Runtime } from '../../../database/runtime.ts';
 import { type Accepted, createAcceptance, readAccepted } from '../../../imports/accept.ts';
 import type { CheckedMovements } from '../../../imports/account-check.ts';
 import { createDryRuns } from '../../../imports/dry-run/answer.ts';
@@ -10,7 +11,6 @@ import { JSON_IMPORT_BYTES, NDJSON_IMPORT_BYTES } from '../../../imports/parts.t
 import { isFormatName } from '../../../imports/rows.ts';
 import type { Upload } from '../../../imports/stage.ts';
 import { check, invalidIssues, Problem } from '../../../platform/problems/problem.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
 import { STATEMENT_FORMATS, type StatementFormats } from '../../../statements/formats.ts';
 import type { ApiEnv } from '../../environment.ts';
 import { mediaType, parseJson, readBytes, readQuery, requireMediaType, streamBytes } from '../../input.ts';

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { Runtime } from '../../../database/runtime.ts';
 import { findImport, listImports } from '../../../imports/find-imports.ts';
 import {
   findImportDuplicates,
@@ -7,7 +8,6 @@ import {
   viewImport,
 } from '../../../imports/import-view.ts';
 import { LISTED_REASONS } from '../../../imports/known-movements.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
 import { Count, IdView } from '../../../platform/validation.ts';
 import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';

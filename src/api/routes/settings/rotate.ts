@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { rotateApiSecret } from '../../../customers/customers.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { ShownOnce } from '../../../platform/validation.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 

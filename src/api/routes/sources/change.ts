@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import type { Runtime } from '../../../database/runtime.ts';
 import type { AddressGuard } from '../../../platform/addresses/address-guard.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
 import { findSource } from '../../../sources/find-source.ts';
 import { SourceChange } from '../../../sources/source-input.ts';
 import { SourceView, viewSource } from '../../../sources/source-view.ts';

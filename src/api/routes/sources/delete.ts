@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Runtime } from '../../../platform/runtime.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { deleteSource } from '../../../sources/sources.ts';
 import { readId } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';

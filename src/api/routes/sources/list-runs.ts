@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Runtime } from '../../../platform/runtime.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { findSource, listRuns } from '../../../sources/find-source.ts';
 import { RunView, viewRuns } from '../../../sources/run-view.ts';
 import { readId, readQuery } from '../../input.ts';

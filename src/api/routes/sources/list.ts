@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Runtime } from '../../../platform/runtime.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { listSources } from '../../../sources/find-source.ts';
 import { SourceView, viewSource } from '../../../sources/source-view.ts';
 import { readQuery } from '../../input.ts';

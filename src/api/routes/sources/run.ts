@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Runtime } from '../../../platform/runtime.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { IdView } from '../../../platform/validation.ts';
 import { SourceView, viewSource } from '../../../sources/source-view.ts';
 import { runSource } from '../../../sources/sources.ts';

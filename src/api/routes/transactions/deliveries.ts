@@ -1,9 +1,9 @@
 import * as v from 'valibot';
+import type { Runtime } from '../../../database/runtime.ts';
 import { DeliveryView, viewDelivery } from '../../../deliveries/delivery-view.ts';
 import { findDeliveriesOf } from '../../../deliveries/find-delivery.ts';
 import { findTransaction } from '../../../movements/transactions.ts';
 import { notFound } from '../../../platform/problems/problem.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
 import { readId } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';

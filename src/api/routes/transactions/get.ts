@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import type { Runtime } from '../../../database/runtime.ts';
 import { renderTransaction, TransactionView } from '../../../movements/body.ts';
 import { addExtended, findTransaction } from '../../../movements/transactions.ts';
 import { notFound } from '../../../platform/problems/problem.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
 import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';

@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
 import { maySee } from '../../../customers/caller.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { renderPage, TransactionView } from '../../../movements/body.ts';
 import type { Listing } from '../../../movements/listing.ts';
 import { createPageOffsetCache, type PageOffsetCache } from '../../../movements/page-offset-cache.ts';
@@ -12,7 +13,6 @@ import {
 } from '../../../movements/transactions.ts';
 import { MOMENT, Moment, type ZoneOffset } from '../../../platform/moment.ts';
 import { invalid, notFound } from '../../../platform/problems/problem.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
 import { CALENDAR_DATE, CalendarDate } from '../../../platform/validation.ts';
 import type { ApiEnv } from '../../environment.ts';
 import { readId, readQuery } from '../../input.ts';

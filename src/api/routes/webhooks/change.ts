@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import type { Runtime } from '../../../database/runtime.ts';
 import type { AddressGuard } from '../../../platform/addresses/address-guard.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
 import { WebhookChange } from '../../../webhooks/webhook-input.ts';
 import { viewWebhook, WebhookView } from '../../../webhooks/webhook-view.ts';

@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import type { Runtime } from '../../../database/runtime.ts';
 import type { AddressGuard } from '../../../platform/addresses/address-guard.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
 import { NewWebhook } from '../../../webhooks/webhook-input.ts';
 import { viewWebhook, WebhookView } from '../../../webhooks/webhook-view.ts';
 import { createWebhook } from '../../../webhooks/webhooks.ts';

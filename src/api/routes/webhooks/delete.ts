@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Runtime } from '../../../platform/runtime.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { deleteWebhook } from '../../../webhooks/webhooks.ts';
 import { readId } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Runtime } from '../../../platform/runtime.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { findWebhooks } from '../../../webhooks/find-webhook.ts';
 import { viewWebhooks, WebhookView } from '../../../webhooks/webhook-view.ts';
 import { readQuery } from '../../input.ts';

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
+import type { Runtime } from '../../../database/runtime.ts';
 import { countReplay, requestReplay } from '../../../deliveries/create-replay.ts';
 import { REPLAYABLE } from '../../../deliveries/delivery-view.ts';
 import { ReplayView, viewReplay } from '../../../deliveries/replay-view.ts';
 import { Moment, type ZoneOffset } from '../../../platform/moment.ts';
 import { invalid } from '../../../platform/problems/problem.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
 import { readId, readJson, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';

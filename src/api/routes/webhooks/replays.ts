@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
 import type { Caller } from '../../../customers/caller.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { cancelReplay } from '../../../deliveries/cancel-replay.ts';
 import {
   maySeeReplay,
@@ -10,7 +11,6 @@ import {
 } from '../../../deliveries/replay-progress.ts';
 import { ReplayProgressView, viewProgress } from '../../../deliveries/replay-view.ts';
 import { notFound, Problem } from '../../../platform/problems/problem.ts';
-import type { Runtime } from '../../../platform/runtime.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
 import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Runtime } from '../../../platform/runtime.ts';
+import type { Runtime } from '../../../database/runtime.ts';
 import { viewWebhook, WebhookView } from '../../../webhooks/webhook-view.ts';
 import { rotateWebhookSecret } from '../../../webhooks/webhooks.ts';
 import { readId } from '../../input.ts';

@@ -1,7 +1,7 @@
 import { expect, inject, it, onTestFinished } from 'vitest';
-import { onConnection, onPoolWait, readPoolUse } from '../../../src/platform/database/connection.ts';
-import { createDataSource } from '../../../src/platform/database/data-source.ts';
-import { isConnectionError } from '../../../src/platform/database/errors.ts';
+import { onConnection, onPoolWait, readPoolUse } from '../../src/database/connection.ts';
+import { createDataSource } from '../../src/database/data-source.ts';
+import { isConnectionError } from '../../src/database/errors.ts';
 
 it('a caller waits at most ten seconds for a connection, and a connection that is freed later is not lost', async () => {
   const database = createDataSource(inject('databaseUrl'), { poolSize: 1 });

@@ -2,7 +2,7 @@ import { DataSource } from 'typeorm';
 import type { MysqlDataSourceOptions } from 'typeorm/driver/mysql/MysqlDataSourceOptions.js';
 
 import { createDriver } from './data-source.ts';
-import { raiseMinimumVersion, requireNoOlderProcess } from './minimum-version.ts';
+import { raiseMinimumVersion, requireNoOlderProcess } from './migrations/minimum-version.ts';
 
 const LOCK = 'ledgerbell.migrations';
 const LOCK_TIMEOUT_SECONDS = 60;

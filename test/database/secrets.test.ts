@@ -1,10 +1,10 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createCustomer, readApiSecret } from '../../../src/customers/customers.ts';
-import { countForeign, resealAll } from '../../../src/platform/database/reseal.ts';
-import { checkSecretKey, createSecretBox, SEALED } from '../../../src/platform/database/secret-box.ts';
-import { useDatabase } from '../../support/database.ts';
-import { until } from '../../support/until.ts';
+import { createCustomer, readApiSecret } from '../../src/customers/customers.ts';
+import { countForeign, resealAll } from '../../src/database/reseal.ts';
+import { checkSecretKey, createSecretBox, SEALED } from '../../src/database/secret-box.ts';
+import { useDatabase } from '../support/database.ts';
+import { until } from '../support/until.ts';
 
 const { database } = useDatabase();
 const newKey = () => randomBytes(32).toString('base64');

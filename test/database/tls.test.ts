@@ -4,14 +4,14 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
-import { createDataSource } from '../../../src/platform/database/data-source.ts';
-import { type RunningServer, runServer } from '../../../src/servers/embedded/child.ts';
-import { prepareMysql } from '../../../src/servers/embedded/mysql.ts';
-import { findMysql, type MysqlBinaries } from '../../../src/servers/embedded/provision.ts';
-import { chooseSocket } from '../../../src/servers/embedded/socket.ts';
-import { documentOf, reasonOf, runHere } from '../../cli/command.ts';
-import { ask } from '../../servers/embedded/clients.ts';
-import { reservePort } from '../../support/reserved-port.ts';
+import { createDataSource } from '../../src/database/data-source.ts';
+import { type RunningServer, runServer } from '../../src/servers/embedded/child.ts';
+import { prepareMysql } from '../../src/servers/embedded/mysql.ts';
+import { findMysql, type MysqlBinaries } from '../../src/servers/embedded/provision.ts';
+import { chooseSocket } from '../../src/servers/embedded/socket.ts';
+import { documentOf, reasonOf, runHere } from '../cli/command.ts';
+import { ask } from '../servers/embedded/clients.ts';
+import { reservePort } from '../support/reserved-port.ts';
 
 /** TLS to this file's own MySQL or MariaDB, with certificates of two authorities that openssl creates. */
 const directory = mkdtempSync(join(tmpdir(), 'ledgerbell-tls-'));

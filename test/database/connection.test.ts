@@ -5,12 +5,12 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { createDataSource } from '../../../src/platform/database/data-source.ts';
-import { isConnectionError } from '../../../src/platform/database/errors.ts';
-import { migrate } from '../../../src/platform/database/migrate.ts';
-import { inTransaction } from '../../../src/platform/database/transaction.ts';
-import { useDatabase } from '../../support/database.ts';
-import { until } from '../../support/until.ts';
+import { createDataSource } from '../../src/database/data-source.ts';
+import { isConnectionError } from '../../src/database/errors.ts';
+import { migrate } from '../../src/database/migrate.ts';
+import { inTransaction } from '../../src/database/transaction.ts';
+import { useDatabase } from '../support/database.ts';
+import { until } from '../support/until.ts';
 
 const { database, url } = useDatabase();
 

@@ -1,11 +1,11 @@
 import mysql from 'mysql2';
 import { DataSource, type Logger, type QueryRunner } from 'typeorm';
-import { type Host, parseMysqlUrl } from '../config/server-urls.ts';
-import { leadToPrimary } from './cluster/lead-to-primary.ts';
+import { type Host, parseMysqlUrl } from '../platform/config/server-urls.ts';
+import { Account, Bank } from './account.ts';
 import { noteOpened, onConnection } from './connection.ts';
-import { Account, Bank } from './entities/account.ts';
-import { Webhook } from './entities/webhook.ts';
+import { leadToPrimary } from './lead-to-primary.ts';
 import { InitialSchema1763700000000 } from './migrations/initial-schema.ts';
+import { Webhook } from './webhook.ts';
 
 const SECOND = 1_000;
 

@@ -1,4 +1,4 @@
-import type { Sql } from './transaction.ts';
+import type { Sql } from '../transaction.ts';
 
 /** Keeps processes from running if the schema has become too new for their version. */
 

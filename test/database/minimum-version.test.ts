@@ -4,9 +4,9 @@ import {
   raiseMinimumVersion,
   requireMinimumVersion,
   requireNoOlderProcess,
-} from '../../../src/platform/database/minimum-version.ts';
-import { VERSION } from '../../../src/platform/version.ts';
-import { useDatabase } from '../../support/database.ts';
+} from '../../src/database/migrations/minimum-version.ts';
+import { VERSION } from '../../src/platform/version.ts';
+import { useDatabase } from '../support/database.ts';
 
 const { database } = useDatabase();
 

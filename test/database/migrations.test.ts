@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { findNewerMigrations, migrate } from '../../../src/platform/database/migrate.ts';
-import { useDatabase } from '../../support/database.ts';
+import { findNewerMigrations, migrate } from '../../src/database/migrate.ts';
+import { useDatabase } from '../support/database.ts';
 
 const { database } = useDatabase({ migrated: false });
 

@@ -3,11 +3,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { readHosts } from '../../../../src/platform/database/cluster/lead-to-primary.ts';
-import { createDataSource } from '../../../../src/platform/database/data-source.ts';
-import { isConnectionError } from '../../../../src/platform/database/errors.ts';
-import { type Replication, startReplication } from '../../../support/replication.ts';
-import { until } from '../../../support/until.ts';
+import { createDataSource } from '../../../src/database/data-source.ts';
+import { isConnectionError } from '../../../src/database/errors.ts';
+import { readHosts } from '../../../src/database/lead-to-primary.ts';
+import { type Replication, startReplication } from '../../support/replication.ts';
+import { until } from '../../support/until.ts';
 
 let directory: string;
 let replication: Replication;

@@ -1,11 +1,11 @@
 import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
-import { recentLackOfRoom } from './database/connection.ts';
-import { mysqlProblem } from './database/errors.ts';
-import type { Log } from './log.ts';
-import { redisProblem } from './queues/errors.ts';
-import type { Queues } from './queues/queues.ts';
+import type { Log } from '../platform/log.ts';
+import { redisProblem } from '../platform/queues/errors.ts';
+import type { Queues } from '../platform/queues/queues.ts';
+import { recentLackOfRoom } from './connection.ts';
+import { mysqlProblem } from './errors.ts';
 
 /** `ok`, `not available`, or what is wrong with a server, for a sentence that begins with its name: "refuses writes: it is read-only". */
 export type ServerState = string;

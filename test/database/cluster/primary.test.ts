@@ -1,12 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { isContained, parseMariadb } from '../../../../src/platform/database/cluster/gtids.ts';
+import { isContained, parseMariadb } from '../../../src/database/cluster/gtids.ts';
 import {
   galeraState,
   groupState,
   type HostState,
   type Member,
-} from '../../../../src/platform/database/cluster/host-state.ts';
-import { choosePrimary } from '../../../../src/platform/database/cluster/primary.ts';
+} from '../../../src/database/cluster/host-state.ts';
+import { choosePrimary } from '../../../src/database/primary.ts';
 
 const alone: HostState = { kind: 'writable', cluster: null, isShared: false };
 const member = { startsWritable: false };
