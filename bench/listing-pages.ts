@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { encodeCursor } from '../src/api/paging.ts';
+import { encodeCursor } from '../src/http/paging.ts';
 import { FIRST_DAY, type Owner } from './history.ts';
 
 const PER_PAGE = 1_000;

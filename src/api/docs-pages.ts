@@ -3,10 +3,10 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
+import { pageHeaders } from '../http/base-app.ts';
+import { type ApiEnv, createHandlers } from '../http/environment.ts';
 import { notFound } from '../platform/problems/problem.ts';
 import { PROBLEMS, type ProblemName } from '../platform/problems/problem-types.ts';
-import { type ApiEnv, createHandlers } from './environment.ts';
-import { pageHeaders } from './middleware/base-app.ts';
 
 /** Swagger UI's files. They are served from here, so that the page works without internet access. */
 const FILES: ReadonlyMap<string, string> = new Map([

@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream';
 import { type Caller, type Operator, SCOPES } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
+import { type ApiEnv, createMiddleware } from '../http/environment.ts';
 import { createAddressGuard } from '../platform/addresses/address-guard.ts';
 import { Problem } from '../platform/problems/problem.ts';
 import { createStatementFormats } from '../statements/formats.ts';
 import { createApp } from './app.ts';
-import { type ApiEnv, createMiddleware } from './environment.ts';
 
 /** A request to the API that an operator makes for a customer. */
 interface OperatorRequest {

@@ -1,10 +1,10 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
 import { getConnInfo } from '@hono/node-server/conninfo';
 import { every, except } from 'hono/combine';
-import { createMiddleware } from '../api/environment.ts';
-import { nameClient } from '../api/middleware/guesses.ts';
-import { createQuota, tooManyRequests } from '../api/middleware/rate-limit.ts';
 import type { Runtime } from '../database/runtime.ts';
+import { nameClient } from '../http/admission/guesses.ts';
+import { createMiddleware } from '../http/environment.ts';
+import { createQuota, tooManyRequests } from '../http/quotas.ts';
 import { isLoopback } from '../platform/addresses/cidrs.ts';
 import type { Config } from '../platform/config/config.ts';
 import { Problem } from '../platform/problems/problem.ts';

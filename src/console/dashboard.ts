@@ -4,10 +4,10 @@ import { HonoAdapter } from '@bull-board/hono';
 import { serveStatic } from '@hono/node-server/serve-static';
 import { Hono } from 'hono';
 import * as v from 'valibot';
-import { type ApiEnv, createMiddleware } from '../api/environment.ts';
-import { pageHeaders } from '../api/middleware/base-app.ts';
 import { byOperator, recordChange } from '../customers/audit.ts';
 import type { Runtime } from '../database/runtime.ts';
+import { pageHeaders } from '../http/base-app.ts';
+import { type ApiEnv, createMiddleware } from '../http/environment.ts';
 import type { Queues } from '../platform/queues/queues.ts';
 import { operatorOf } from './page/operator.ts';
 

@@ -1,11 +1,11 @@
 import { Hono } from 'hono';
 import type { MetricObject } from 'prom-client';
 import { getProblem } from '../api/docs-pages.ts';
-import type { ApiEnv } from '../api/environment.ts';
-import { PortTakenError, startServer } from '../api/http-server.ts';
-import { answerUnrouted, createBaseApp } from '../api/middleware/base-app.ts';
 import { getHealthRoute, getReadinessRoute } from '../api/routes/health.ts';
 import type { Role, Runtime } from '../database/runtime.ts';
+import { answerUnrouted, createBaseApp } from '../http/base-app.ts';
+import type { ApiEnv } from '../http/environment.ts';
+import { PortTakenError, startServer } from '../http/listener.ts';
 import { VERSION } from '../platform/version.ts';
 import { refuseForeignPages, requireOperator } from './access.ts';
 import { opsConsole } from './console.ts';

@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import * as v from 'valibot';
-import { PortTakenError } from '../api/http-server.ts';
 import { areBooksRight, verifyBooks } from '../books/verify-books.ts';
 import { describeBooks } from '../cli/commands/verify.ts';
 import { Failure } from '../cli/failure.ts';
 import { followImport, ImportAnswer, type ImportState } from '../cli/import-progress.ts';
+import { PortTakenError } from '../http/listener.ts';
 import type { Config } from '../platform/config/config.ts';
 import { formatCount } from '../platform/counts.ts';
 import type { Service } from '../service.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { PortTakenError } from '../api/http-server.ts';
 import type { OtherProcesses } from '../console/server.ts';
+import { PortTakenError } from '../http/listener.ts';
 import type { ProcessPlan } from './layout.ts';
 import { type Death, decideRestart } from './restarts.ts';
 import { type Assignment, forkRoleProcess, type RoleProcess } from './role-process.ts';

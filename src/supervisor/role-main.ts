@@ -1,8 +1,8 @@
 import { createBirpc } from 'birpc';
-import { PortTakenError } from '../api/http-server.ts';
 import { startHeartbeat } from '../console/heartbeat.ts';
 import { createProcessMetrics } from '../console/metrics/process-metrics.ts';
 import { openRuntime } from '../database/runtime.ts';
+import { PortTakenError } from '../http/listener.ts';
 import { loadProfiles } from '../imports/load-profiles.ts';
 import { createThreadedFormats } from '../imports/parser-threads.ts';
 import { createLog, type Log } from '../platform/log.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { type CursorKind, encodeCursor } from '../../src/api/paging.ts';
+import { type CursorKind, encodeCursor } from '../../src/http/paging.ts';
 import { collectionOf, type Operation, readOperations } from '../support/operations.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';

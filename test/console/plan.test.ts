@@ -1,6 +1,5 @@
 import type { QueryRunner } from 'typeorm';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { BEYOND_NEWEST } from '../../src/api/paging.ts';
 import { actFor } from '../../src/api/within-process.ts';
 import { readAudit } from '../../src/console/audit/audit-page.tsx';
 import { findBookedAccounts } from '../../src/console/books/account-rows.ts';
@@ -16,6 +15,7 @@ import { readWebhookRows, readWebhooksInTrouble } from '../../src/console/webhoo
 import type { Sql } from '../../src/database/transaction.ts';
 import { readAttempts } from '../../src/deliveries/attempts.ts';
 import { readWaitingWebhooks } from '../../src/deliveries/reconcile.ts';
+import { BEYOND_NEWEST } from '../../src/http/paging.ts';
 import { findImport, firstImportAt, listImports } from '../../src/imports/find-imports.ts';
 import { readIssues } from '../../src/imports/import-view.ts';
 import { findWebhooks } from '../../src/webhooks/find-webhook.ts';

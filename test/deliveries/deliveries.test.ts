@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { BEYOND_NEWEST } from '../../src/api/paging.ts';
 import type { Caller } from '../../src/customers/caller.ts';
 import { readPage } from '../../src/deliveries/list-deliveries.ts';
+import { BEYOND_NEWEST } from '../../src/http/paging.ts';
 import { createAccount } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { watchReads } from '../support/reads.ts';

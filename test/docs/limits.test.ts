@@ -8,12 +8,12 @@ const rows = read('docs/limits.md')
 
 /** A row of docs/limits.md, the number it has, and the line of code that sets it. */
 it.each([
-  ['Unknown API keys from one address', '100 within 10 s', 'api/middleware/guesses.ts', 'GUESSES = 100;'],
+  ['Unknown API keys from one address', '100 within 10 s', 'http/admission/guesses.ts', 'GUESSES = 100;'],
   ['Wrong passwords', '10 within a minute', 'console/access.ts', 'GUESSES = 10;'],
-  ['Request line and headers', '16 KiB', 'api/http-server.ts', 'HEADER_BYTES = 16 * KIB;'],
-  ['Number of headers', '100', 'api/http-server.ts', 'MAX_HEADERS = 100;'],
-  ['Time to send the headers', '15 s', 'api/http-server.ts', 'HEADERS_TIMEOUT = 15 * SECOND;'],
-  ['Time to send the whole request', '10 min', 'api/http-server.ts', 'REQUEST_TIMEOUT = 600 * SECOND;'],
+  ['Request line and headers', '16 KiB', 'http/listener.ts', 'HEADER_BYTES = 16 * KIB;'],
+  ['Number of headers', '100', 'http/listener.ts', 'MAX_HEADERS = 100;'],
+  ['Time to send the headers', '15 s', 'http/listener.ts', 'HEADERS_TIMEOUT = 15 * SECOND;'],
+  ['Time to send the whole request', '10 min', 'http/listener.ts', 'REQUEST_TIMEOUT = 600 * SECOND;'],
   ['Body of a JSON import', '32 MiB', 'imports/parts.ts', 'JSON_IMPORT_BYTES = 32 * MIB;'],
   [
     'JSON imports above 256 KiB at once',
@@ -29,9 +29,9 @@ it.each([
   ['Dry runs of imports at once', '4; 1 for', 'imports/dry-run/answer.ts', 'total: 4, perOwner: 1,'],
   ['Rows, rejected rows', '1,000', 'imports/dry-run/dry-run.ts', 'MAX_LISTED = 1_000;'],
   ['A line of an NDJSON import', '64 KiB', 'imports/rows.ts', 'MAX_LINE_BYTES = 64 * 1024;'],
-  ['Body of any other request', '256 KiB', 'api/input.ts', 'RESOURCE_BYTES = 256 * KIB;'],
+  ['Body of any other request', '256 KiB', 'http/input.ts', 'RESOURCE_BYTES = 256 * KIB;'],
   ['Validation issues in one response', '100', 'platform/validation.ts', 'MAX_ISSUES = 100;'],
-  ['`per_page`', '1 to 1,000', 'api/paging.ts', 'MAX_PER_PAGE = 1_000;'],
+  ['`per_page`', '1 to 1,000', 'http/paging.ts', 'MAX_PER_PAGE = 1_000;'],
   ['Accounts of a limited API key', '1,000', 'customers/keys.ts', 'MAX_ACCOUNTS = 1_000;'],
   ['`description` of a webhook', '500 characters', 'webhooks/webhook-input.ts', 'maxCharacters(500)'],
   ['`description` of a movement', '4,000 characters', 'imports/movement.ts', 'description: text(4_000)'],

@@ -1,9 +1,9 @@
 import { Hono } from 'hono';
 import * as v from 'valibot';
-import type { ApiEnv } from '../../api/environment.ts';
-import { BEYOND_NEWEST } from '../../api/paging.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
+import type { ApiEnv } from '../../http/environment.ts';
+import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { Id } from '../../platform/validation.ts';
 import { Choice, type Column, Field, Moment, More, Table } from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';

@@ -1,10 +1,10 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import type { ApiEnv } from '../../api/environment.ts';
-import { readId } from '../../api/input.ts';
-import { BEYOND_NEWEST } from '../../api/paging.ts';
 import { findStatements, readCompleteness, viewPeriod } from '../../books/find-statements.ts';
 import type { Sql } from '../../database/transaction.ts';
+import type { ApiEnv } from '../../http/environment.ts';
+import { readId } from '../../http/input.ts';
+import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { viewConflict } from '../../imports/conflict-view.ts';
 import { type FoundConflict, findConflict, findOpenConflicts } from '../../imports/decide-conflict.ts';
 import type { Movement } from '../../imports/movement.ts';

@@ -1,12 +1,12 @@
 import { Hono } from 'hono';
 import * as v from 'valibot';
-import type { ApiEnv } from '../../api/environment.ts';
-import { BEYOND_NEWEST } from '../../api/paging.ts';
 import { actFor } from '../../api/within-process.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
 import { formatDeliveryId } from '../../deliveries/delivery-id.ts';
 import { LISTED_STATUSES } from '../../deliveries/delivery-view.ts';
+import type { ApiEnv } from '../../http/environment.ts';
+import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
 import { Id } from '../../platform/validation.ts';
 import {

@@ -1,11 +1,11 @@
 import { type Context, Hono } from 'hono';
-import type { ApiEnv } from '../../api/environment.ts';
 import { readDeliveryKey } from '../../api/routes/deliveries/delivery-id.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { type AttemptRow, readAttempts } from '../../deliveries/attempts.ts';
 import { type DeliveryKey, formatDeliveryId } from '../../deliveries/delivery-id.ts';
 import { viewDelivery } from '../../deliveries/delivery-view.ts';
 import { type FoundDelivery, findDelivery } from '../../deliveries/find-delivery.ts';
+import type { ApiEnv } from '../../http/environment.ts';
 import { Facts, formatDuration, Moment, Notice, Table, WebhookLink } from '../page/elements.tsx';
 import { sendConfirmation } from '../page/error-page.tsx';
 import { sendPage } from '../page/layout.tsx';

@@ -1,8 +1,8 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import type { ApiEnv } from '../../api/environment.ts';
-import { readId } from '../../api/input.ts';
 import { ReplayProgressView, ReplayView } from '../../deliveries/replay-view.ts';
+import type { ApiEnv } from '../../http/environment.ts';
+import { readId } from '../../http/input.ts';
 import { Choice, Field, formatCount } from '../page/elements.tsx';
 import { sendConfirmation } from '../page/error-page.tsx';
 import { sendPage } from '../page/layout.tsx';

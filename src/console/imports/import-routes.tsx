@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
-import type { ApiEnv } from '../../api/environment.ts';
-import { readId } from '../../api/input.ts';
 import type { Sql } from '../../database/transaction.ts';
+import type { ApiEnv } from '../../http/environment.ts';
+import { readId } from '../../http/input.ts';
 import { findImport, type ImportRow } from '../../imports/find-imports.ts';
 import { type ImportIssue, readIssues } from '../../imports/import-view.ts';
 import { DASHBOARD_PATH } from '../dashboard.ts';

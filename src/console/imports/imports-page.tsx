@@ -1,8 +1,8 @@
 import { Hono } from 'hono';
 import * as v from 'valibot';
-import type { ApiEnv } from '../../api/environment.ts';
-import { BEYOND_NEWEST } from '../../api/paging.ts';
 import type { Runtime } from '../../database/runtime.ts';
+import type { ApiEnv } from '../../http/environment.ts';
+import { BEYOND_NEWEST } from '../../http/paging.ts';
 import {
   firstImportAt,
   IMPORT_STATUSES,

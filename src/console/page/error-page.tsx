@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
 import type { Child } from 'hono/jsx';
-import { answerError } from '../../api/answer-problem.ts';
-import type { ApiEnv } from '../../api/environment.ts';
 import { mysqlProblem } from '../../database/errors.ts';
+import type { ApiEnv } from '../../http/environment.ts';
+import { answerError } from '../../http/errors.ts';
 import type { Log } from '../../platform/log.ts';
 import { type PageOptions, sendPage } from './layout.tsx';
 

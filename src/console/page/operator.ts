@@ -1,10 +1,10 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import type { ApiEnv } from '../../api/environment.ts';
 import { actFor, createOperatorApi } from '../../api/within-process.ts';
 import type { Caller, Operator } from '../../customers/caller.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
+import type { ApiEnv } from '../../http/environment.ts';
 import { notFound, Problem } from '../../platform/problems/problem.ts';
 import { PROBLEMS, type ProblemName } from '../../platform/problems/problem-types.ts';
 

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
-import type { ApiEnv } from '../../api/environment.ts';
+import type { ApiEnv } from '../../http/environment.ts';
 import { check } from '../../platform/problems/problem.ts';
 
 /**

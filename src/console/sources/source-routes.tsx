@@ -1,9 +1,9 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import type { ApiEnv } from '../../api/environment.ts';
-import { readId } from '../../api/input.ts';
-import { BEYOND_NEWEST } from '../../api/paging.ts';
 import type { Sql } from '../../database/transaction.ts';
+import type { ApiEnv } from '../../http/environment.ts';
+import { readId } from '../../http/input.ts';
+import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { Moment } from '../../platform/moment.ts';
 import { Id } from '../../platform/validation.ts';
 import {

@@ -1,9 +1,9 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import type { ApiEnv } from '../../api/environment.ts';
 import { type AttemptRow, byTime, readAttempts } from '../../deliveries/attempts.ts';
 import { viewDelivery } from '../../deliveries/delivery-view.ts';
 import { type FoundDelivery, findDeliveriesOf } from '../../deliveries/find-delivery.ts';
+import type { ApiEnv } from '../../http/environment.ts';
 import { notFound } from '../../platform/problems/problem.ts';
 import { Id } from '../../platform/validation.ts';
 import { DeliveryStatus } from '../deliveries/deliveries-page.tsx';

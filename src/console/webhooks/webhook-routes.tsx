@@ -1,13 +1,13 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import type { ApiEnv } from '../../api/environment.ts';
-import { readId } from '../../api/input.ts';
 import { recordChange } from '../../customers/audit.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { Webhook } from '../../database/webhook.ts';
 import { readReplays } from '../../deliveries/replay-progress.ts';
 import { wakeChangedWebhook } from '../../deliveries/wake.ts';
 import { readStates } from '../../deliveries/webhook-state.ts';
+import type { ApiEnv } from '../../http/environment.ts';
+import { readId } from '../../http/input.ts';
 import { notFound } from '../../platform/problems/problem.ts';
 import { findDeliveryJob, type Queues } from '../../platform/queues/queues.ts';
 import { probeNow } from '../../webhooks/save-webhook.ts';

@@ -1,8 +1,8 @@
 import { Hono } from 'hono';
 import * as v from 'valibot';
-import type { ApiEnv } from '../../api/environment.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
+import type { ApiEnv } from '../../http/environment.ts';
 import { Id } from '../../platform/validation.ts';
 import { findWebhooks } from '../../webhooks/find-webhook.ts';
 import { type AttemptSummary, readRecentAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { encodeCursor } from '../../../src/api/paging.ts';
+import { encodeCursor } from '../../../src/http/paging.ts';
 import { disagreements, type JsonSchema } from '../../support/json-schema.ts';
 import type { World } from '../../support/world.ts';
 import { literal, type Node } from './json-text.ts';

@@ -3,11 +3,11 @@ import { BalanceView, EVER, readBalances, viewBalance } from '../../../books/fin
 import { addDays } from '../../../books/statement-chain.ts';
 import { findAccount } from '../../../customers/accounts.ts';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readId, readQuery } from '../../../http/input.ts';
+import { encodeCursor, linkNext, paging, pagingParameters } from '../../../http/paging.ts';
 import { invalid } from '../../../platform/problems/problem.ts';
 import { CalendarDate } from '../../../platform/validation.ts';
-import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { encodeCursor, linkNext, paging, pagingParameters } from '../../paging.ts';
 import { createRoute } from '../../route.ts';
 
 const PER_PAGE = 100;

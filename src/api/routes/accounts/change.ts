@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { AccountChange, AccountView, viewAccounts } from '../../../customers/account-view.ts';
 import { changeAccount, findAccount } from '../../../customers/accounts.ts';
 import type { Runtime } from '../../../database/runtime.ts';
-import { readId, readJson } from '../../input.ts';
+import { readId, readJson } from '../../../http/input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 

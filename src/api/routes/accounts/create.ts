@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { AccountView, NewAccount, viewAccounts } from '../../../customers/account-view.ts';
 import { createAccount } from '../../../customers/accounts.ts';
 import type { Runtime } from '../../../database/runtime.ts';
-import { readJson } from '../../input.ts';
+import { readJson } from '../../../http/input.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 
 /** POST /v1/accounts */

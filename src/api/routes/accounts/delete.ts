@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { AccountView, viewAccounts } from '../../../customers/account-view.ts';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readId } from '../../../http/input.ts';
 import { acceptAccountDeletion } from '../../../upkeep/deletion/accept-deletion.ts';
-import { readId } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 

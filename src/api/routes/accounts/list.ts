@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { AccountView, viewAccounts } from '../../../customers/account-view.ts';
 import { findAccount, findAccounts } from '../../../customers/accounts.ts';
 import type { Runtime } from '../../../database/runtime.ts';
-import { readId, readQuery } from '../../input.ts';
+import { readId, readQuery } from '../../../http/input.ts';
+import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../../http/paging.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../paging.ts';
 import { createRoute } from '../../route.ts';
 
 const Query = v.strictObject(paging('a1', MAX_PER_PAGE));

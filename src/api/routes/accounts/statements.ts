@@ -11,11 +11,11 @@ import {
 } from '../../../books/find-statements.ts';
 import { findAccount } from '../../../customers/accounts.ts';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readId, readQuery } from '../../../http/input.ts';
+import { BEYOND_NEWEST, cutPage, paging, pagingParameters } from '../../../http/paging.ts';
 import { invalid } from '../../../platform/problems/problem.ts';
 import { CalendarDate } from '../../../platform/validation.ts';
-import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { BEYOND_NEWEST, cutPage, paging, pagingParameters } from '../../paging.ts';
 import { createRoute } from '../../route.ts';
 
 const PER_PAGE = 100;

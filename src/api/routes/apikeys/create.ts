@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { createApiKey, NewApiKey } from '../../../customers/keys.ts';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readJson } from '../../../http/input.ts';
 import { IdView, ShownOnce } from '../../../platform/validation.ts';
-import { readJson } from '../../input.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 
 /** POST /v1/apikeys */

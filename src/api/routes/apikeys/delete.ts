@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import { deleteApiKey } from '../../../customers/keys.ts';
 import type { Runtime } from '../../../database/runtime.ts';
-import { readId } from '../../input.ts';
-import type { CallerCache } from '../../middleware/authentication.ts';
+import type { CallerCache } from '../../../http/authentication.ts';
+import { readId } from '../../../http/input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 

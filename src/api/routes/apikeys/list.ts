@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { KeyView, viewKey } from '../../../customers/key-view.ts';
 import { findKeys } from '../../../customers/keys.ts';
 import type { Runtime } from '../../../database/runtime.ts';
-import { readQuery } from '../../input.ts';
-import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../paging.ts';
+import { readQuery } from '../../../http/input.ts';
+import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../../http/paging.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 
 const Query = v.strictObject(paging('k1', MAX_PER_PAGE));

@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import { BankView } from '../../../customers/account-view.ts';
 import { findBanks } from '../../../customers/accounts.ts';
 import type { Runtime } from '../../../database/runtime.ts';
-import { readQuery } from '../../input.ts';
-import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../paging.ts';
+import { readQuery } from '../../../http/input.ts';
+import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../../http/paging.ts';
 import { createRoute } from '../../route.ts';
 
 const Query = v.strictObject(paging('b1', MAX_PER_PAGE));

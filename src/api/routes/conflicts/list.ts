@@ -1,13 +1,13 @@
 import * as v from 'valibot';
 import { hasAccount } from '../../../customers/accounts.ts';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readId, readQuery } from '../../../http/input.ts';
+import { BEYOND_NEWEST, encodeCursor, linkNext, paging, pagingParameters } from '../../../http/paging.ts';
 import { ConflictView, viewConflict } from '../../../imports/conflict-view.ts';
 import { CONFLICT_STATUSES, findConflict, findConflicts } from '../../../imports/decide-conflict.ts';
 import { invalid } from '../../../platform/problems/problem.ts';
 import { Id } from '../../../platform/validation.ts';
-import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { BEYOND_NEWEST, encodeCursor, linkNext, paging, pagingParameters } from '../../paging.ts';
 import { createRoute } from '../../route.ts';
 
 const PER_PAGE = 100;

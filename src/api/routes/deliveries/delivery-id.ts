@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
 import { type DeliveryKey, parseDeliveryId } from '../../../deliveries/delivery-id.ts';
 import { DELIVERY_ID_PATTERN } from '../../../deliveries/delivery-view.ts';
+import type { ApiEnv } from '../../../http/environment.ts';
 import { notFound } from '../../../platform/problems/problem.ts';
-import type { ApiEnv } from '../../environment.ts';
 import type { Parameter } from '../../openapi/openapi.ts';
 
 /** The id of a delivery in a path, for /openapi.json. */

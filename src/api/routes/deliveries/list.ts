@@ -4,13 +4,13 @@ import type { Runtime } from '../../../database/runtime.ts';
 import { isOfEvents } from '../../../database/webhook-enums.ts';
 import { DeliveryView, LISTED_STATUSES, viewDelivery } from '../../../deliveries/delivery-view.ts';
 import { findIdBounds, readPage } from '../../../deliveries/list-deliveries.ts';
+import { readId, readQuery } from '../../../http/input.ts';
+import { BEYOND_NEWEST, encodeCursor, linkNext, paging, pagingParameters } from '../../../http/paging.ts';
 import { MOMENT, Moment, type ZoneOffset } from '../../../platform/moment.ts';
 import { invalid } from '../../../platform/problems/problem.ts';
 import { Id } from '../../../platform/validation.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
-import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { BEYOND_NEWEST, encodeCursor, linkNext, paging, pagingParameters } from '../../paging.ts';
 import { createRoute } from '../../route.ts';
 
 const PER_PAGE = 100;

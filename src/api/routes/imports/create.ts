@@ -1,6 +1,17 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
+import { unknownKey } from '../../../http/authentication.ts';
+import type { ApiEnv } from '../../../http/environment.ts';
+import { keyReused, readIdempotencyKey, requestInProgress } from '../../../http/idempotency.ts';
+import {
+  mediaType,
+  parseJson,
+  readBytes,
+  readQuery,
+  requireMediaType,
+  streamBytes,
+} from '../../../http/input.ts';
 import { type Accepted, createAcceptance, readAccepted } from '../../../imports/accept.ts';
 import type { CheckedMovements } from '../../../imports/account-check.ts';
 import { createDryRuns } from '../../../imports/dry-run/answer.ts';
@@ -12,10 +23,6 @@ import { isFormatName } from '../../../imports/rows.ts';
 import type { Upload } from '../../../imports/stage.ts';
 import { check, invalidIssues, Problem } from '../../../platform/problems/problem.ts';
 import { STATEMENT_FORMATS, type StatementFormats } from '../../../statements/formats.ts';
-import type { ApiEnv } from '../../environment.ts';
-import { mediaType, parseJson, readBytes, readQuery, requireMediaType, streamBytes } from '../../input.ts';
-import { unknownKey } from '../../middleware/authentication.ts';
-import { keyReused, readIdempotencyKey, requestInProgress } from '../../middleware/idempotency.ts';
 import { createRoute } from '../../route.ts';
 import {
   DryRunParameter,

@@ -1,5 +1,7 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readId, readQuery } from '../../../http/input.ts';
+import { BEYOND_NEWEST, encodeCursor, linkNext, paging, pagingParameters } from '../../../http/paging.ts';
 import { findImport, listImports } from '../../../imports/find-imports.ts';
 import {
   findImportDuplicates,
@@ -9,9 +11,7 @@ import {
 } from '../../../imports/import-view.ts';
 import { LISTED_REASONS } from '../../../imports/known-movements.ts';
 import { Count, IdView } from '../../../platform/validation.ts';
-import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { BEYOND_NEWEST, encodeCursor, linkNext, paging, pagingParameters } from '../../paging.ts';
 import { createRoute } from '../../route.ts';
 
 const PER_PAGE = 100;

@@ -1,8 +1,8 @@
+import { createMiddleware } from '../../../http/environment.ts';
+import { declaredBytes, mediaType, RESOURCE_BYTES } from '../../../http/input.ts';
 import { createByteBudget } from '../../../imports/byte-budget.ts';
 import { JSON_IMPORT_BYTES } from '../../../imports/parts.ts';
 import { Problem } from '../../../platform/problems/problem.ts';
-import { createMiddleware } from '../../environment.ts';
-import { declaredBytes, mediaType, RESOURCE_BYTES } from '../../input.ts';
 
 const MIB = 1024 * 1024;
 

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readId } from '../../../http/input.ts';
 import { ImportView, viewImport } from '../../../imports/import-view.ts';
 import { retryImport } from '../../../imports/retry-failed.ts';
-import { readId } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 

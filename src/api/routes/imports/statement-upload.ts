@@ -5,6 +5,8 @@ import type { Context } from 'hono';
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
 import { hasAccount } from '../../../customers/accounts.ts';
+import type { ApiEnv } from '../../../http/environment.ts';
+import { readQuery } from '../../../http/input.ts';
 import type { StatementOptions, Unidentified } from '../../../imports/stage.ts';
 import { invalid, invalidIssues, Problem } from '../../../platform/problems/problem.ts';
 import { documented, Id } from '../../../platform/validation.ts';
@@ -12,8 +14,6 @@ import type { StatementFormats } from '../../../statements/formats.ts';
 import { STATEMENT_FORMATS, type StatementFormat } from '../../../statements/formats.ts';
 import { checkBeginning, type Recognition } from '../../../statements/read-files.ts';
 import { UnreadableFileError } from '../../../statements/unreadable.ts';
-import type { ApiEnv } from '../../environment.ts';
-import { readQuery } from '../../input.ts';
 import type { Parameter } from '../../openapi/openapi.ts';
 
 /** The parameters of a statement file: its format, and how to read it. */

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readJson } from '../../../http/input.ts';
 import type { AddressGuard } from '../../../platform/addresses/address-guard.ts';
 import { NewSource } from '../../../sources/source-input.ts';
 import { SourceView, viewSource } from '../../../sources/source-view.ts';
 import { createSource } from '../../../sources/sources.ts';
-import { readJson } from '../../input.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 
 /** POST /v1/sources */

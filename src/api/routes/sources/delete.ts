@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readId } from '../../../http/input.ts';
 import { deleteSource } from '../../../sources/sources.ts';
-import { readId } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute, requireWholeKey } from '../../route.ts';
 

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readId } from '../../../http/input.ts';
 import { findSource } from '../../../sources/find-source.ts';
 import { SourceView, viewSource } from '../../../sources/source-view.ts';
-import { readId } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 

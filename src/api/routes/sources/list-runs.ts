@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readId, readQuery } from '../../../http/input.ts';
+import { BEYOND_NEWEST, cutPage, paging, pagingParameters } from '../../../http/paging.ts';
 import { findSource, listRuns } from '../../../sources/find-source.ts';
 import { RunView, viewRuns } from '../../../sources/run-view.ts';
-import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { BEYOND_NEWEST, cutPage, paging, pagingParameters } from '../../paging.ts';
 import { createRoute } from '../../route.ts';
 
 const PER_PAGE = 100;

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readQuery } from '../../../http/input.ts';
+import { encodeCursor, linkNext, MAX_PER_PAGE, paging, pagingParameters } from '../../../http/paging.ts';
 import { listSources } from '../../../sources/find-source.ts';
 import { SourceView, viewSource } from '../../../sources/source-view.ts';
-import { readQuery } from '../../input.ts';
-import { encodeCursor, linkNext, MAX_PER_PAGE, paging, pagingParameters } from '../../paging.ts';
 import { createRoute } from '../../route.ts';
 
 const Query = v.strictObject(paging('s1', MAX_PER_PAGE));

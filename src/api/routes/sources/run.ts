@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readId } from '../../../http/input.ts';
 import { IdView } from '../../../platform/validation.ts';
 import { SourceView, viewSource } from '../../../sources/source-view.ts';
 import { runSource } from '../../../sources/sources.ts';
-import { readId } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 

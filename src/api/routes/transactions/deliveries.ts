@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
 import { DeliveryView, viewDelivery } from '../../../deliveries/delivery-view.ts';
 import { findDeliveriesOf } from '../../../deliveries/find-delivery.ts';
+import { readId } from '../../../http/input.ts';
 import { findTransaction } from '../../../movements/transactions.ts';
 import { notFound } from '../../../platform/problems/problem.ts';
-import { readId } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readId, readQuery } from '../../../http/input.ts';
 import { renderTransaction, TransactionView } from '../../../movements/body.ts';
 import { addExtended, findTransaction } from '../../../movements/transactions.ts';
 import { notFound } from '../../../platform/problems/problem.ts';
-import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 import { FIELDS_PARAMETER, FieldsQuery } from './fields.ts';

@@ -2,6 +2,16 @@ import type { Context } from 'hono';
 import * as v from 'valibot';
 import { maySee } from '../../../customers/caller.ts';
 import type { Runtime } from '../../../database/runtime.ts';
+import type { ApiEnv } from '../../../http/environment.ts';
+import { readId, readQuery } from '../../../http/input.ts';
+import {
+  encodeCursor,
+  linkNext,
+  MAX_PER_PAGE,
+  paging,
+  pagingParameters,
+  wholeNumber,
+} from '../../../http/paging.ts';
 import { renderPage, TransactionView } from '../../../movements/body.ts';
 import type { Listing } from '../../../movements/listing.ts';
 import { createPageOffsetCache, type PageOffsetCache } from '../../../movements/page-offset-cache.ts';
@@ -14,10 +24,7 @@ import {
 import { MOMENT, Moment, type ZoneOffset } from '../../../platform/moment.ts';
 import { invalid, notFound } from '../../../platform/problems/problem.ts';
 import { CALENDAR_DATE, CalendarDate } from '../../../platform/validation.ts';
-import type { ApiEnv } from '../../environment.ts';
-import { readId, readQuery } from '../../input.ts';
 import { idParameter, type RouteDescription } from '../../openapi/openapi.ts';
-import { encodeCursor, linkNext, MAX_PER_PAGE, paging, pagingParameters, wholeNumber } from '../../paging.ts';
 import { createRoute } from '../../route.ts';
 import { FIELDS_PARAMETER, FieldsQuery } from './fields.ts';
 

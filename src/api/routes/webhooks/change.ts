@@ -1,11 +1,11 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readId, readJson } from '../../../http/input.ts';
 import type { AddressGuard } from '../../../platform/addresses/address-guard.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
 import { WebhookChange } from '../../../webhooks/webhook-input.ts';
 import { viewWebhook, WebhookView } from '../../../webhooks/webhook-view.ts';
 import { changeWebhook } from '../../../webhooks/webhooks.ts';
-import { readId, readJson } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 

@@ -1,10 +1,10 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readJson } from '../../../http/input.ts';
 import type { AddressGuard } from '../../../platform/addresses/address-guard.ts';
 import { NewWebhook } from '../../../webhooks/webhook-input.ts';
 import { viewWebhook, WebhookView } from '../../../webhooks/webhook-view.ts';
 import { createWebhook } from '../../../webhooks/webhooks.ts';
-import { readJson } from '../../input.ts';
 import { createRoute } from '../../route.ts';
 
 /** POST /v1/webhooks */

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readId } from '../../../http/input.ts';
 import { deleteWebhook } from '../../../webhooks/webhooks.ts';
-import { readId } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readId } from '../../../http/input.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
 import { viewWebhook, WebhookView } from '../../../webhooks/webhook-view.ts';
-import { readId } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 

@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
+import { readQuery } from '../../../http/input.ts';
+import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../../http/paging.ts';
 import { findWebhooks } from '../../../webhooks/find-webhook.ts';
 import { viewWebhooks, WebhookView } from '../../../webhooks/webhook-view.ts';
-import { readQuery } from '../../input.ts';
-import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../paging.ts';
 import { createRoute } from '../../route.ts';
 
 const Query = v.strictObject(paging('w1', MAX_PER_PAGE));

@@ -3,10 +3,10 @@ import type { Runtime } from '../../../database/runtime.ts';
 import { countReplay, requestReplay } from '../../../deliveries/create-replay.ts';
 import { REPLAYABLE } from '../../../deliveries/delivery-view.ts';
 import { ReplayView, viewReplay } from '../../../deliveries/replay-view.ts';
+import { readId, readJson, readQuery } from '../../../http/input.ts';
 import { Moment, type ZoneOffset } from '../../../platform/moment.ts';
 import { invalid } from '../../../platform/problems/problem.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
-import { readId, readJson, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../../route.ts';
 

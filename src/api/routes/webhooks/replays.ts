@@ -10,11 +10,11 @@ import {
   readReplays,
 } from '../../../deliveries/replay-progress.ts';
 import { ReplayProgressView, viewProgress } from '../../../deliveries/replay-view.ts';
+import { readId, readQuery } from '../../../http/input.ts';
+import { cutPage, paging, pagingParameters } from '../../../http/paging.ts';
 import { notFound, Problem } from '../../../platform/problems/problem.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
-import { readId, readQuery } from '../../input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { cutPage, paging, pagingParameters } from '../../paging.ts';
 import { createRoute } from '../../route.ts';
 
 const PER_PAGE = 100;

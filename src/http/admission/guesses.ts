@@ -2,7 +2,7 @@ import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../customers/caller.ts';
 import type { Runtime } from '../../database/runtime.ts';
-import { createQuota, tooManyRequests, WINDOW_SECONDS } from './rate-limit.ts';
+import { createQuota, tooManyRequests, WINDOW_SECONDS } from '../quotas.ts';
 
 /** How many unknown keys one client may send in 10 s. */
 const GUESSES = 100;

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { Agent, get, type IncomingMessage } from 'node:http';
 import { Hono } from 'hono';
 import { expect, it, onTestFinished } from 'vitest';
-import { startServer } from '../../src/api/http-server.ts';
+import { startServer } from '../../src/http/listener.ts';
 
 it('the answer to a request that is running at the shutdown closes the connection, so that no further request is cut off', async () => {
   let begun: () => void = () => {};

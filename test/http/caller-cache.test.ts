@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { createCallerCache } from '../../src/api/middleware/authentication.ts';
 import type { Caller } from '../../src/customers/caller.ts';
 import { insertApiKey } from '../../src/customers/keys.ts';
+import { createCallerCache } from '../../src/http/authentication.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';

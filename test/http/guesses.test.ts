@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { limitGuesses, nameClient } from '../../src/api/middleware/guesses.ts';
 import { startApi } from '../../src/api/server.ts';
 import type { Caller } from '../../src/customers/caller.ts';
+import { limitGuesses, nameClient } from '../../src/http/admission/guesses.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { expectProblem } from '../support/problem.ts';
 import { send } from '../support/raw-http.ts';

@@ -1,13 +1,13 @@
 import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { DataSource } from 'typeorm';
-import { type Caller, parseScopes } from '../../customers/caller.ts';
-import type { Runtime } from '../../database/runtime.ts';
-import type { Sql } from '../../database/transaction.ts';
-import { createBatcher } from '../../platform/batcher.ts';
-import { Problem } from '../../platform/problems/problem.ts';
-import { createMiddleware } from '../environment.ts';
-import { limitGuesses } from './guesses.ts';
+import { type Caller, parseScopes } from '../customers/caller.ts';
+import type { Runtime } from '../database/runtime.ts';
+import type { Sql } from '../database/transaction.ts';
+import { createBatcher } from '../platform/batcher.ts';
+import { Problem } from '../platform/problems/problem.ts';
+import { limitGuesses } from './admission/guesses.ts';
+import { createMiddleware } from './environment.ts';
 
 /**
  * Identifies the caller by the API key in `Authentication` (with or without "Bearer "), or in `Authorization: Bearer`.

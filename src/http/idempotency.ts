@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import type { Context } from 'hono';
-import type { Caller } from '../../customers/caller.ts';
-import type { Runtime } from '../../database/runtime.ts';
-import { SEALED } from '../../database/secret-box.ts';
-import { giveBack, type Sql, type WriteResult } from '../../database/transaction.ts';
-import { invalid, Problem } from '../../platform/problems/problem.ts';
-import type { ApiEnv, CarryOutOnce } from '../environment.ts';
-import { RESOURCE_BYTES, readBytes } from '../input.ts';
+import type { Caller } from '../customers/caller.ts';
+import type { Runtime } from '../database/runtime.ts';
+import { SEALED } from '../database/secret-box.ts';
+import { giveBack, type Sql, type WriteResult } from '../database/transaction.ts';
+import { invalid, Problem } from '../platform/problems/problem.ts';
+import type { ApiEnv, CarryOutOnce } from './environment.ts';
+import { RESOURCE_BYTES, readBytes } from './input.ts';
 
 /** Index of all: the primary key. */
 const RESERVE = `

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { decodeCursor, encodeCursor } from '../../src/api/paging.ts';
+import { decodeCursor, encodeCursor } from '../../src/http/paging.ts';
 
 describe('a cursor', () => {
   it('decodes to the movement it was made of, and needs no encoding in a URL', () => {

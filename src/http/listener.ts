@@ -13,7 +13,7 @@ import { getRequestListener } from '@hono/node-server';
 import type { Role } from '../database/runtime.ts';
 import { Problem } from '../platform/problems/problem.ts';
 import { PROBLEMS } from '../platform/problems/problem-types.ts';
-import { PROBLEM_TYPE, renderProblem } from './answer-problem.ts';
+import { PROBLEM_TYPE, renderProblem } from './errors.ts';
 
 const SECOND = 1_000;
 

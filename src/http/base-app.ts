@@ -5,12 +5,12 @@ import { requestId } from 'hono/request-id';
 import { TrieRouter } from 'hono/router/trie-router';
 import { secureHeaders } from 'hono/secure-headers';
 import ipaddr from 'ipaddr.js';
-import type { Runtime } from '../../database/runtime.ts';
-import { type Address, contains, parseCidr, type Range } from '../../platform/addresses/ip-ranges.ts';
-import type { Log } from '../../platform/log.ts';
-import { notFound, Problem } from '../../platform/problems/problem.ts';
-import { answerError } from '../answer-problem.ts';
-import { type ApiEnv, createMiddleware } from '../environment.ts';
+import type { Runtime } from '../database/runtime.ts';
+import { type Address, contains, parseCidr, type Range } from '../platform/addresses/ip-ranges.ts';
+import type { Log } from '../platform/log.ts';
+import { notFound, Problem } from '../platform/problems/problem.ts';
+import { type ApiEnv, createMiddleware } from './environment.ts';
+import { answerError } from './errors.ts';
 
 /** Creates an app with the parts that all listeners share: request ids, the client's address, the request log and error answers. */
 export function createBaseApp({ config, log }: Pick<Runtime, 'config' | 'log'>): Hono<ApiEnv> {

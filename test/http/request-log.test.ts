@@ -1,7 +1,7 @@
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
-import { startServer } from '../../src/api/http-server.ts';
-import { createBaseApp } from '../../src/api/middleware/base-app.ts';
+import { createBaseApp } from '../../src/http/base-app.ts';
+import { startServer } from '../../src/http/listener.ts';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { send } from '../support/raw-http.ts';
 

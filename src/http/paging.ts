@@ -1,7 +1,6 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
 import type { ApiEnv } from './environment.ts';
-import type { Parameter } from './openapi/openapi.ts';
 
 export const MAX_PER_PAGE = 1_000;
 
@@ -37,7 +36,7 @@ export const paging = (kind: CursorKind, perPage: number) => ({
 export const pagingParameters = (
   kind: CursorKind,
   perPage: number,
-): Record<'per_page' | 'cursor', Parameter> => ({
+): Record<'per_page' | 'cursor', { description: string; schema: Record<string, unknown> }> => ({
   per_page: {
     description: 'The size of a page.',
     schema: { type: 'integer', minimum: 1, maximum: MAX_PER_PAGE, default: perPage },

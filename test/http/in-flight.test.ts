@@ -1,8 +1,8 @@
 import { Hono } from 'hono';
 import { expect, it } from 'vitest';
-import { answerError } from '../../src/api/answer-problem.ts';
-import type { ApiEnv } from '../../src/api/environment.ts';
-import { limitInFlight } from '../../src/api/middleware/in-flight.ts';
+import { limitInFlight } from '../../src/http/admission/in-flight.ts';
+import type { ApiEnv } from '../../src/http/environment.ts';
+import { answerError } from '../../src/http/errors.ts';
 import { createLog } from '../../src/platform/log.ts';
 
 /** An app whose requests end when the test says so. The customer is the path. */
