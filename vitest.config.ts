@@ -47,7 +47,7 @@ const isOfFaults = isIn([
 
 /** The model of the delivery engine and generated files and histories of banks, which `npm run test:faults` runs at their full size. */
 const isModel = isIn([
-  'test/deliveries/model/',
+  'test/delivery/model/',
   'test/reconcile/histories.',
   'test/statements/formats.',
   'test/imports/bank-histories.',
@@ -74,7 +74,7 @@ const LONG = [
   'supervisor/reload',
   'imports/public-samples',
   'console/server-problems.waits',
-  'deliveries/result-writer',
+  'delivery/result-writer',
   'demo/',
   'supervisor/supervisor.test',
   'browser/pages',

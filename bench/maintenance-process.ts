@@ -1,11 +1,11 @@
-import { dispatchEvents } from '../src/deliveries/events/dispatch-events.ts';
-import { reconcileDeliveries } from '../src/deliveries/reconcile.ts';
+import { createDataSource } from '../src/database/data-source.ts';
+import type { Runtime } from '../src/database/runtime.ts';
+import { dispatchEvents } from '../src/delivery/dispatch-events.ts';
+import { reconcileDeliveries } from '../src/delivery/reconcile.ts';
 import { dropDeadUploads } from '../src/imports/stage.ts';
 import { reconcileImports } from '../src/imports/worker.ts';
 import { makeSegments } from '../src/movements/segment-maker.ts';
-import { createDataSource } from '../src/database/data-source.ts';
 import { createLog } from '../src/platform/log.ts';
-import type { Runtime } from '../src/database/runtime.ts';
 import { reconcileSources } from '../src/sources/source-jobs.ts';
 import { runDeletions } from '../src/upkeep/deletion/deletions.ts';
 import { pruneIdempotencyKeys } from '../src/upkeep/retention/prune-idempotency-keys.ts';

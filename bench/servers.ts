@@ -2,8 +2,8 @@ import { readFileSync, rmSync } from 'node:fs';
 import { mkdtemp, readFile, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { ServerUrls } from '../src/servers/running-servers.ts';
 import { startEmbedded } from '../src/servers/embedded.ts';
+import type { ServerUrls } from '../src/servers/running-servers.ts';
 
 export interface Servers extends ServerUrls {
   /** The process id of a server; null unless it is a process of this machine. */

@@ -2,7 +2,7 @@ import { startApi } from './api/server.ts';
 import { startHeartbeat } from './console/heartbeat.ts';
 import { startOps } from './console/server.ts';
 import { openRuntime, type Role, type Runtime } from './database/runtime.ts';
-import { startDeliveryWorker } from './deliveries/worker.ts';
+import { startDeliveryWorker } from './delivery/worker.ts';
 import { loadProfiles } from './imports/load-profiles.ts';
 import { createThreadedFormats } from './imports/parser-threads.ts';
 import { startImporterWorker } from './imports/worker.ts';

@@ -1,4 +1,4 @@
-import { wakeWebhooks } from '../../src/deliveries/wake.ts';
+import { wakeWebhooks } from '../../src/delivery/wake.ts';
 import { monotonic } from '../clock.ts';
 import { type Figure, type Round, type Scale, sized } from '../figure.ts';
 import { makePending, rewind, storeReadHistory } from '../filled-tables.ts';

@@ -1,4 +1,4 @@
-import { wakeWebhooks } from '../../src/deliveries/wake.ts';
+import { wakeWebhooks } from '../../src/delivery/wake.ts';
 import { type Figure, type Round, type Scale, sized } from '../figure.ts';
 import { makePending, storeReadHistory } from '../filled-tables.ts';
 import { type Installation, pause } from '../installation.ts';

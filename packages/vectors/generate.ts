@@ -1,14 +1,14 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import type { EVENT_TYPES } from '../../src/deliveries/events/operational-event.ts';
+import type { EVENT_TYPES } from '../../src/delivery/operational-event.ts';
 import {
   type BodyFormat,
   buildBody,
   type NotifiedEvent,
   type NotifiedMovement,
-} from '../../src/deliveries/posting/notification.ts';
-import type { PostRequest } from '../../src/deliveries/posting/post.ts';
+} from '../../src/delivery/posting/notification.ts';
+import type { PostRequest } from '../../src/delivery/posting/post.ts';
 import { nothingSaid } from '../../src/movements/extended.ts';
 import type { Webhook } from '../../src/database/webhook.ts';
 import { openWebhookSettings } from '../../test/support/webhook-settings.ts';

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../database/transaction.ts';
-import { recordBalance } from '../deliveries/events/operational-event.ts';
+import { recordBalance } from '../delivery/operational-event.ts';
 import { eachAlone } from '../platform/each-alone.ts';
 import { formatAmount } from '../statements/values.ts';
 import { readNewestClosing } from './find-balances.ts';

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import pRetry from 'p-retry';
 import { DEFAULT_PREFIX } from '../database/runtime.ts';
-import { wakeWebhooks } from '../deliveries/wake.ts';
+import { wakeWebhooks } from '../delivery/wake.ts';
 import { connectFailFast, type RedisClient } from '../platform/queues/connection.ts';
 import { openQueues, type Queues } from '../platform/queues/queues.ts';
 import type { Installation } from './open-service.ts';

@@ -33,7 +33,7 @@ import {
 } from '../database/health.ts';
 import { readHostProblems } from '../database/lead-to-primary.ts';
 import { NoPrimaryError, UnfitHostsError } from '../database/primary.ts';
-import { readWebhooksBehind } from '../deliveries/reconcile.ts';
+import { readWebhooksBehind } from '../delivery/reconcile.ts';
 import type { Config } from '../platform/config/config.ts';
 import { countOf } from '../platform/counts.ts';
 import { connectFailFast } from '../platform/queues/connection.ts';

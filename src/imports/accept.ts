@@ -1,6 +1,6 @@
 import type { Caller } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
-import { wakeWebhooks } from '../deliveries/wake.ts';
+import { wakeWebhooks } from '../delivery/wake.ts';
 import { queueImports } from '../platform/queues/queues.ts';
 import { type CheckedMovements, createAccountCheck } from './account-check.ts';
 import { findImport } from './find-imports.ts';

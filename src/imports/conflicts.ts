@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Sql, WriteResult } from '../database/transaction.ts';
-import { recordEvent } from '../deliveries/events/operational-event.ts';
+import { recordEvent } from '../delivery/operational-event.ts';
 import { type IdentifiedRow, type StoredMovement, versionOf } from './known-movements.ts';
 import type { Movement } from './movement.ts';
 import { canonical } from './unique-ids.ts';

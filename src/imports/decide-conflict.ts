@@ -2,7 +2,7 @@ import { recordChange } from '../customers/audit.ts';
 import { type Caller, maySee, visibleAccounts } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
-import { type WakeContext, wakeWebhooks } from '../deliveries/wake.ts';
+import { type WakeContext, wakeWebhooks } from '../delivery/wake.ts';
 import { notFound, Problem } from '../platform/problems/problem.ts';
 import type { ConflictRow } from './conflict-view.ts';
 import { conflictId, markStored } from './conflicts.ts';

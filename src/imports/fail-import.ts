@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { findRecorded, recordEvent } from '../deliveries/events/operational-event.ts';
+import { findRecorded, recordEvent } from '../delivery/operational-event.ts';
 
 /**
  * Ends imports as failed, and reports the failure in the same transaction. Keeps their staged parts, so that they can be retried.

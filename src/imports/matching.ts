@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { derivedRows, type Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
-import { type Filter, matchesFilter } from '../deliveries/filters.ts';
+import { type Filter, matchesFilter } from '../delivery/filters.ts';
 import type { ImportLock } from './import-locks.ts';
 
 /** Customers whose filters a process caches. */

@@ -1,7 +1,7 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { VERSION } from './version.ts';
 
-/** Outcomes of attempts, as `Outcome` in src/deliveries/run/attempt.ts explains them. */
+/** Outcomes of attempts, as `Outcome` in src/delivery/run/attempt.ts explains them. */
 const ATTEMPT_OUTCOMES = ['delivered', 'failed', 'throttled', 'gone', 'refused'] as const;
 
 /**

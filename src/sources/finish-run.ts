@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { recordEvent } from '../deliveries/events/operational-event.ts';
+import { recordEvent } from '../delivery/operational-event.ts';
 import { countOf } from '../platform/counts.ts';
 import type { ClaimedSource } from './claimed-source.ts';
 import type { RunTally } from './mark-files.ts';

@@ -1,14 +1,14 @@
 import { checkStatements } from '../books/check-statements.ts';
 import { tellBalances } from '../books/tell-balances.ts';
 import type { Role, Runtime } from '../database/runtime.ts';
-import { dispatchEvents } from '../deliveries/events/dispatch-events.ts';
+import { dispatchEvents } from '../delivery/dispatch-events.ts';
+import { reconcileDeliveries } from '../delivery/reconcile.ts';
+import { wakeWebhooks } from '../delivery/wake.ts';
 import {
   reportFailedDeliveries,
   reportFailingWebhooks,
   reportStalledDeliveries,
-} from '../deliveries/events/webhook-events.ts';
-import { reconcileDeliveries } from '../deliveries/reconcile.ts';
-import { wakeWebhooks } from '../deliveries/wake.ts';
+} from '../delivery/webhook-events.ts';
 import { reportStuckImports } from '../imports/fail-import.ts';
 import { dropDeadUploads } from '../imports/stage.ts';
 import { reconcileImports } from '../imports/worker.ts';

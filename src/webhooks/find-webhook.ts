@@ -2,7 +2,7 @@ import { type DataSource, In, MoreThan, Not } from 'typeorm';
 import type { Caller } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
 import { Webhook } from '../database/webhook.ts';
-import { type FilterRange, MOST_RANGES, readFilterRanges } from '../deliveries/filters.ts';
+import { type FilterRange, MOST_RANGES, readFilterRanges } from '../delivery/filters.ts';
 import { notFound } from '../platform/problems/problem.ts';
 
 const LIVE = { status: Not('deleted' as const) };

@@ -4,8 +4,8 @@ import { addCustomer } from '../customers/customers.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
-import { lockImports } from '../deliveries/filters.ts';
-import { wakeChangedWebhook } from '../deliveries/wake.ts';
+import { lockImports } from '../delivery/filters.ts';
+import { wakeChangedWebhook } from '../delivery/wake.ts';
 import type { OpsWebhook } from '../platform/config/ops-webhook.ts';
 import { addWebhook, changeColumns, markDeleted, replaceSecret } from './save-webhook.ts';
 

@@ -4,7 +4,7 @@ import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { Webhook } from '../database/webhook.ts';
 import { BODIES, ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../database/webhook-enums.ts';
-import { circuitOpenUntil } from '../deliveries/moments.ts';
+import { circuitOpenUntil } from '../delivery/moments.ts';
 import { HTTP_URL } from '../platform/addresses/http-url.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 

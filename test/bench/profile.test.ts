@@ -40,7 +40,7 @@ it("a profile names packages, folders of the source, and Node's own work", () =>
     nodes: [
       frame(1, 'query', 'file:///app/node_modules/mysql2/lib/connection.js'),
       frame(2, 'digest', 'file:///app/node_modules/@noble/hashes/sha.js'),
-      frame(3, 'run', 'file:///app/dist/src/deliveries/run.js'),
+      frame(3, 'run', 'file:///app/dist/src/delivery/run.js'),
       frame(4, 'emit', 'node:events'),
       frame(5, 'writev', ''),
       frame(6, '(idle)', ''),
@@ -51,7 +51,7 @@ it("a profile names packages, folders of the source, and Node's own work", () =>
   expect(parts).toEqual([
     { name: 'mysql2', share: 0.5 },
     { name: '@noble/hashes', share: 0.2 },
-    { name: 'src/deliveries', share: 0.15 },
+    { name: 'src/delivery', share: 0.15 },
     { name: 'Node', share: 0.1 },
     { name: 'writev', share: 0.05 },
   ]);

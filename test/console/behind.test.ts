@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { readWebhooksNeedingAttention } from '../../src/console/totals.ts';
-import { readWebhooksBehind } from '../../src/deliveries/reconcile.ts';
+import { readWebhooksBehind } from '../../src/delivery/reconcile.ts';
 import { useOwnService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, setCursor } from '../support/subscriber.ts';
 

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { SEALED } from '../../src/database/secret-box.ts';
-import { createWebhookSecret } from '../../src/deliveries/posting/signature.ts';
+import { createWebhookSecret } from '../../src/delivery/signature.ts';
 import { setOperatorWebhook } from '../../src/webhooks/operator-webhook.ts';
 import { useOwnService } from '../support/service.ts';
 

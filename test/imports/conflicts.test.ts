@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { storedEvents } from '../deliveries/events/received-events.ts';
+import { storedEvents } from '../delivery/events/received-events.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useReceiver } from '../support/receiver.ts';

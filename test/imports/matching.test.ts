@@ -1,7 +1,7 @@
 import { parse } from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { inTransaction, type Sql } from '../../src/database/transaction.ts';
-import { setFilter } from '../../src/deliveries/filters.ts';
+import { setFilter } from '../../src/delivery/filters.ts';
 import { lockCustomers } from '../../src/imports/import-locks.ts';
 import { createMatcher, type Matcher } from '../../src/imports/matching.ts';
 import { Movement } from '../../src/imports/movement.ts';

@@ -1,6 +1,6 @@
-import { type Lease, takeLeases } from '../../src/deliveries/lease.ts';
-import type { LeasedRecord } from '../../src/deliveries/record-results.ts';
-import type { AttemptResult, RunRecord } from '../../src/deliveries/run/types.ts';
+import { type Lease, takeLeases } from '../../src/delivery/lease.ts';
+import type { LeasedRecord } from '../../src/delivery/record-results.ts';
+import type { AttemptResult, RunRecord } from '../../src/delivery/run/types.ts';
 import type { TestService } from './service.ts';
 
 /** Takes the leases of webhooks, whichever run had them before. @throws when one is held. */

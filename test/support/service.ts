@@ -4,7 +4,7 @@ import { afterAll, beforeAll, inject } from 'vitest';
 import { createCustomer, type NewCustomer } from '../../src/customers/customers.ts';
 import type { Runtime } from '../../src/database/runtime.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
-import { wakeChangedWebhook } from '../../src/deliveries/wake.ts';
+import { wakeChangedWebhook } from '../../src/delivery/wake.ts';
 import { type Config, readConfig } from '../../src/platform/config/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { ROLES, type RoleName } from '../../src/platform/roles.ts';

@@ -1,4 +1,4 @@
-import { wakeChangedWebhook } from '../../src/deliveries/wake.ts';
+import { wakeChangedWebhook } from '../../src/delivery/wake.ts';
 import { createAccount, importMovements, movement } from './movements.ts';
 import type { Receiver } from './receiver.ts';
 import type { TestService } from './service.ts';

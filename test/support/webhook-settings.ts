@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { createSecretBox, SEALED } from '../../src/database/secret-box.ts';
 import type { Webhook } from '../../src/database/webhook.ts';
-import type { BodyFormat } from '../../src/deliveries/posting/notification.ts';
-import { openSettings, type Settings } from '../../src/deliveries/settings.ts';
+import { openSettings, type Settings } from '../../src/delivery/engine/request.ts';
+import type { BodyFormat } from '../../src/delivery/posting/notification.ts';
 
 const box = createSecretBox(randomBytes(32).toString('base64'));
 

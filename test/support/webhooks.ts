@@ -1,7 +1,7 @@
 import { afterAll } from 'vitest';
 import type { Role } from '../../src/database/runtime.ts';
-import type { RunnerOptions } from '../../src/deliveries/runner.ts';
-import { startDeliveryWorker } from '../../src/deliveries/worker.ts';
+import type { RunnerOptions } from '../../src/delivery/engine/runner.ts';
+import { startDeliveryWorker } from '../../src/delivery/worker.ts';
 import type { TestService } from './service.ts';
 
 /** A webhook that the API accepts. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { startDeliveryWorker } from '../../src/deliveries/worker.ts';
+import { startDeliveryWorker } from '../../src/delivery/worker.ts';
 import { startImporterWorker } from '../../src/imports/worker.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { scrape } from '../support/exposition.ts';

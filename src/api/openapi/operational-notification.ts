@@ -1,4 +1,4 @@
-import { BALANCE_UPDATED, EVENT_TYPES } from '../../deliveries/events/operational-event.ts';
+import { BALANCE_UPDATED, EVENT_TYPES } from '../../delivery/operational-event.ts';
 import { RESPONSES, SIGNATURE_HEADERS, TEST_HEADER } from './notification.ts';
 
 /** The notification of an operational event, for the `webhooks` section of /openapi.json. */

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import * as v from 'valibot';
-import { REPLAYABLE, type Replayable } from '../../deliveries/delivery-view.ts';
-import { ReplayView } from '../../deliveries/replay-view.ts';
+import { REPLAYABLE, type Replayable } from '../../delivery/delivery-view.ts';
+import { ReplayView } from '../../delivery/replay-view.ts';
 import { countOf } from '../../platform/counts.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import type { CommandContext } from '../output.ts';

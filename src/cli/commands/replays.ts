@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import * as v from 'valibot';
-import { ReplayProgressView } from '../../deliveries/replay-view.ts';
+import { ReplayProgressView } from '../../delivery/replay-view.ts';
 import { formatCount } from '../../platform/counts.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import {

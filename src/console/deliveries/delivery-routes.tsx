@@ -1,10 +1,11 @@
 import { type Context, Hono } from 'hono';
 import { readDeliveryKey } from '../../api/routes/deliveries/delivery-id.ts';
 import type { Runtime } from '../../database/runtime.ts';
-import { type AttemptRow, readAttempts } from '../../deliveries/attempts.ts';
-import { type DeliveryKey, formatDeliveryId } from '../../deliveries/delivery-id.ts';
-import { viewDelivery } from '../../deliveries/delivery-view.ts';
-import { type FoundDelivery, findDelivery } from '../../deliveries/find-delivery.ts';
+import { type AttemptRow, readAttempts } from '../../delivery/attempts.ts';
+import { type DeliveryKey, formatDeliveryId } from '../../delivery/delivery-id.ts';
+import { viewDelivery } from '../../delivery/delivery-view.ts';
+import { type FoundDelivery, findDelivery } from '../../delivery/find-delivery.ts';
+import { rebuildRequest, type SentRequest } from '../../delivery/sent-request.ts';
 import type { ApiEnv } from '../../http/environment.ts';
 import { Facts, formatDuration, Moment, Notice, Table, WebhookLink } from '../page/elements.tsx';
 import { sendConfirmation } from '../page/error-page.tsx';
@@ -13,7 +14,6 @@ import { type ConsoleContext, callApiFor, callerFor, findOwner, requireAnswer } 
 import { attemptColumns } from '../page/timeline.tsx';
 import { readWebhookRows, type WebhookRow } from '../webhooks/webhook-rows.ts';
 import { DeliveryStatus } from './deliveries-page.tsx';
-import { rebuildRequest, type SentRequest } from './sent-request.ts';
 
 interface Found {
   key: DeliveryKey;

@@ -1,9 +1,9 @@
 import type { Caller } from '../../customers/caller.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
-import { type AttemptRow, byTime, readAttempts } from '../../deliveries/attempts.ts';
-import { type DeliveryRow, type ListedStatus, statusOf } from '../../deliveries/delivery-view.ts';
-import { type DeliveryBounds, findIdBounds, readPage } from '../../deliveries/list-deliveries.ts';
+import { type AttemptRow, byTime, readAttempts } from '../../delivery/attempts.ts';
+import { type DeliveryRow, type ListedStatus, statusOf } from '../../delivery/delivery-view.ts';
+import { type DeliveryBounds, findIdBounds, readPage } from '../../delivery/list-deliveries.ts';
 import type { WebhookRow } from '../webhooks/webhook-rows.ts';
 
 /** Lists deliveries of one or several webhooks, newest movement first. */

@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import { ReplayProgressView, ReplayView } from '../../deliveries/replay-view.ts';
+import { ReplayProgressView, ReplayView } from '../../delivery/replay-view.ts';
 import type { ApiEnv } from '../../http/environment.ts';
 import { readId } from '../../http/input.ts';
 import { Choice, Field, formatCount } from '../page/elements.tsx';

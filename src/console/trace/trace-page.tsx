@@ -1,8 +1,8 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import { type AttemptRow, byTime, readAttempts } from '../../deliveries/attempts.ts';
-import { viewDelivery } from '../../deliveries/delivery-view.ts';
-import { type FoundDelivery, findDeliveriesOf } from '../../deliveries/find-delivery.ts';
+import { type AttemptRow, byTime, readAttempts } from '../../delivery/attempts.ts';
+import { viewDelivery } from '../../delivery/delivery-view.ts';
+import { type FoundDelivery, findDeliveriesOf } from '../../delivery/find-delivery.ts';
 import type { ApiEnv } from '../../http/environment.ts';
 import { notFound } from '../../platform/problems/problem.ts';
 import { Id } from '../../platform/validation.ts';

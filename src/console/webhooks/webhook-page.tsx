@@ -1,6 +1,6 @@
-import type { AttemptRow } from '../../deliveries/attempts.ts';
-import type { ReplayProgress } from '../../deliveries/replay-progress.ts';
-import type { WebhookState as RunState } from '../../deliveries/webhook-state.ts';
+import type { AttemptRow } from '../../delivery/attempts.ts';
+import type { ReplayProgress } from '../../delivery/replay-progress.ts';
+import type { WebhookState as RunState } from '../../delivery/webhook-state.ts';
 import type { WebhookView } from '../../webhooks/webhook-view.ts';
 import { summarizeAttempts } from '../deliveries/delivery-rows.ts';
 import {

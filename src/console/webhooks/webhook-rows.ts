@@ -1,7 +1,7 @@
 import type { Sql } from '../../database/transaction.ts';
-import { circuitOpenUntil } from '../../deliveries/moments.ts';
-import { readWebhooksBehind } from '../../deliveries/reconcile.ts';
-import { hasBacklog, type WebhookState as RunState } from '../../deliveries/webhook-state.ts';
+import { circuitOpenUntil } from '../../delivery/moments.ts';
+import { readWebhooksBehind } from '../../delivery/reconcile.ts';
+import { hasBacklog, type WebhookState as RunState } from '../../delivery/webhook-state.ts';
 import { PENDING, TO_COME } from '../../webhooks/webhook-view.ts';
 import { countOf, formatCount, formatDuration, timesInARow } from '../page/elements.tsx';
 

@@ -3,7 +3,7 @@ import { recordChange } from '../../customers/audit.ts';
 import type { Caller } from '../../customers/caller.ts';
 import type { Account } from '../../database/account.ts';
 import type { Runtime } from '../../database/runtime.ts';
-import { wakeWebhooks } from '../../deliveries/wake.ts';
+import { wakeWebhooks } from '../../delivery/wake.ts';
 import { notFound } from '../../platform/problems/problem.ts';
 import { requestAccountDeletion } from './request-deletion.ts';
 

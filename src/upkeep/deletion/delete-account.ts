@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
-import { lockImports } from '../../deliveries/filters.ts';
+import { lockImports } from '../../delivery/filters.ts';
 import { deleteDeliveries } from '../retention/remove-deliveries.ts';
 import { findRecipients } from '../retention/remove-events.ts';
 import { removeDetails } from '../retention/remove-imports.ts';

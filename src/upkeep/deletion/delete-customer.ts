@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type WriteResult } from '../../database/transaction.ts';
-import { lockImports } from '../../deliveries/filters.ts';
+import { lockImports } from '../../delivery/filters.ts';
 import { removeDetails } from '../retention/remove-imports.ts';
 import { removeCollected } from '../retention/remove-sources.ts';
 import { deleteStatements } from '../retention/remove-statements.ts';

@@ -1,6 +1,6 @@
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
-import { wakeWebhooks } from '../../deliveries/wake.ts';
+import { wakeWebhooks } from '../../delivery/wake.ts';
 import { countMovements } from '../../movements/id-range.ts';
 import type { Steps } from '../retention/steps.ts';
 import { deleteAccount, findMatchingWebhooks } from './delete-account.ts';

@@ -1,11 +1,11 @@
 import type { DataSource } from 'typeorm';
 import type { Sql } from '../../database/transaction.ts';
-import { matchesFilter } from '../../deliveries/filters.ts';
-import { takeLeases } from '../../deliveries/lease.ts';
-import { recordResults } from '../../deliveries/record-results.ts';
-import { failedWithoutMovement } from '../../deliveries/run/attempt.ts';
-import type { Delivery } from '../../deliveries/run/types.ts';
-import { readStates, type WebhookState } from '../../deliveries/webhook-state.ts';
+import { matchesFilter } from '../../delivery/filters.ts';
+import { takeLeases } from '../../delivery/lease.ts';
+import { recordResults } from '../../delivery/record-results.ts';
+import { failedWithoutMovement } from '../../delivery/run/attempt.ts';
+import type { Delivery } from '../../delivery/run/types.ts';
+import { readStates, type WebhookState } from '../../delivery/webhook-state.ts';
 import type { Steps } from '../retention/steps.ts';
 
 /**

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
-import { lockImports } from '../../deliveries/filters.ts';
+import { lockImports } from '../../delivery/filters.ts';
 import { stopSources, stopWebhooks } from './stop-sending.ts';
 
 /** account_id of the deletion of a customer. */

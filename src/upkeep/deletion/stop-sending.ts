@@ -1,5 +1,5 @@
 import type { Sql } from '../../database/transaction.ts';
-import { LEASE_IS_FREE } from '../../deliveries/lease.ts';
+import { LEASE_IS_FREE } from '../../delivery/lease.ts';
 import { revokeRun } from '../../sources/source-lease.ts';
 
 /** Stops sending for an account or a customer that is to be deleted. Index of all statements: webhooks_customer. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
-import { createPoster } from '../../../src/deliveries/posting/post.ts';
+import { createPoster } from '../../../src/delivery/posting/post.ts';
 import { createAddressGuard } from '../../../src/platform/addresses/address-guard.ts';
 import { useResolvers } from './test-resolver.ts';
 

@@ -3,7 +3,7 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createWebhookSecret } from '../../../src/deliveries/posting/signature.ts';
+import { createWebhookSecret } from '../../../src/delivery/signature.ts';
 import { readConfig } from '../../../src/platform/config/config.ts';
 
 const URL = 'https://alerts.example/in?token=geheim';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { wakeWebhooks } from '../../../src/deliveries/wake.ts';
+import { wakeWebhooks } from '../../../src/delivery/wake.ts';
 import { useReceiver } from '../../support/receiver.ts';
 import { useOwnService } from '../../support/service.ts';
 import { recordDeliveries } from '../../support/stored.ts';

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
-import { type DeliveryKey, parseDeliveryId } from '../../../deliveries/delivery-id.ts';
-import { DELIVERY_ID_PATTERN } from '../../../deliveries/delivery-view.ts';
+import { type DeliveryKey, parseDeliveryId } from '../../../delivery/delivery-id.ts';
+import { DELIVERY_ID_PATTERN } from '../../../delivery/delivery-view.ts';
 import type { ApiEnv } from '../../../http/environment.ts';
 import { notFound } from '../../../platform/problems/problem.ts';
 import type { Parameter } from '../../openapi/openapi.ts';

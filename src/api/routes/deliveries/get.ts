@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
-import { AttemptView, readAttempts, viewAttempt } from '../../../deliveries/attempts.ts';
-import { DeliveryView, viewDelivery } from '../../../deliveries/delivery-view.ts';
-import { findDelivery } from '../../../deliveries/find-delivery.ts';
+import { AttemptView, readAttempts, viewAttempt } from '../../../delivery/attempts.ts';
+import { DeliveryView, viewDelivery } from '../../../delivery/delivery-view.ts';
+import { findDelivery } from '../../../delivery/find-delivery.ts';
 import { createRoute } from '../../route.ts';
 import { DELIVERY_ID, readDeliveryKey } from './delivery-id.ts';
 

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
-import { countReplay, requestReplay } from '../../../deliveries/create-replay.ts';
-import { REPLAYABLE } from '../../../deliveries/delivery-view.ts';
-import { ReplayView, viewReplay } from '../../../deliveries/replay-view.ts';
+import { countReplay, requestReplay } from '../../../delivery/create-replay.ts';
+import { REPLAYABLE } from '../../../delivery/delivery-view.ts';
+import { ReplayView, viewReplay } from '../../../delivery/replay-view.ts';
 import { readId, readJson, readQuery } from '../../../http/input.ts';
 import { Moment, type ZoneOffset } from '../../../platform/moment.ts';
 import { invalid } from '../../../platform/problems/problem.ts';

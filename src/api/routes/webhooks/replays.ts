@@ -2,14 +2,14 @@ import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
 import type { Caller } from '../../../customers/caller.ts';
 import type { Runtime } from '../../../database/runtime.ts';
-import { cancelReplay } from '../../../deliveries/cancel-replay.ts';
+import { cancelReplay } from '../../../delivery/cancel-replay.ts';
 import {
   maySeeReplay,
   type ReplayProgress,
   readReplay,
   readReplays,
-} from '../../../deliveries/replay-progress.ts';
-import { ReplayProgressView, viewProgress } from '../../../deliveries/replay-view.ts';
+} from '../../../delivery/replay-progress.ts';
+import { ReplayProgressView, viewProgress } from '../../../delivery/replay-view.ts';
 import { readId, readQuery } from '../../../http/input.ts';
 import { cutPage, paging, pagingParameters } from '../../../http/paging.ts';
 import { notFound, Problem } from '../../../platform/problems/problem.ts';

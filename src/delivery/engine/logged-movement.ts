@@ -1,0 +1,49 @@
+import type { Sql } from '../../database/transaction.ts';
+import { readExtended } from '../../movements/extended.ts';
+import type { NotifiedMovement } from '../posting/notification.ts';
+import type { LoggedMovement } from '../run/types.ts';
+
+/** Reads movements with the fields that a notification has. */
+
+/** Where each field of a notified movement comes from. */
+const COLUMNS = {
+  transaction_id: 't.id',
+  dc: 't.dc',
+  code: 't.code',
+  amount: 't.amount',
+  balance: 't.balance',
+  currency: 'a.currency',
+  description: 't.description',
+  account_id: 't.account_id',
+  account: 'a.title',
+  bank: 'b.name',
+  opponent_id: 't.opponent_id',
+  opponent_iban: 't.opponent_iban',
+  date_issue: 't.date_issue',
+  stored_at: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', t.date_readed)",
+} satisfies Record<Exclude<keyof LoggedMovement, 'extended'>, string>;
+
+/** The columns of a movement for `transactions t`, `accounts a` and `banks b`. */
+export const MOVEMENT_COLUMNS = Object.entries(COLUMNS)
+  .map(([name, column]) => `${column} AS ${name}`)
+  .join(', ');
+
+/** The same columns as NULLs, for the first SELECT of a UNION, which names the columns. */
+export const NO_MOVEMENT_COLUMNS = Object.keys(COLUMNS)
+  .map((name) => `NULL AS ${name}`)
+  .join(', ');
+
+/**
+ * Adds the bank's data beyond the twelve fields, for a webhook with an extended body. Index: the primary key.
+ * @returns copies, because other webhooks share the movements and have other bodies.
+ */
+export async function extend<T extends NotifiedMovement>(sql: Sql, movements: readonly T[]): Promise<T[]> {
+  const extended = await readExtended(
+    sql,
+    movements.map(({ transaction_id }) => transaction_id),
+  );
+  return movements.map((movement) => {
+    const found = extended.get(movement.transaction_id);
+    return found === undefined ? movement : { ...movement, extended: found };
+  });
+}

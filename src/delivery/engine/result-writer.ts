@@ -1,0 +1,132 @@
+import { isConnectionError, isRetryableLockError, isTransient } from '../../database/errors.ts';
+import { createBatcher } from '../../platform/batcher.ts';
+import type { Log } from '../../platform/log.ts';
+import type { DeliveryMetrics } from '../../platform/metrics.ts';
+import type { Lease } from '../lease.ts';
+import { type LeasedRecord, LeaseLostError } from '../record-results.ts';
+import type { ClockPort, ResultsPort } from './ports.ts';
+
+/** Records the results of all runs of a process. Results that come at about the same time share a transaction. */
+
+/** How many transactions run at a time. While one waits for locks, the other continues. */
+const WRITERS = 2;
+
+/** How long a result waits for other results while the writers keep up. Milliseconds. */
+const FLUSH_AFTER = 25;
+
+/** The first and the longest wait before a failed record is tried again. The wait doubles each time. Milliseconds. */
+const FIRST_DELAY = 250;
+const LONGEST_DELAY = 2_000;
+
+/** A record that MySQL refuses is given up after this many attempts, which take 14 seconds. */
+const MOST_REFUSALS = 10;
+
+/** If MySQL refuses results of this many webhooks at the same time, the cause is not a single webhook, and no record is given up. */
+const MANY_REFUSED = 5;
+
+/** MySQL refuses the results of one webhook, and no repetition will help. */
+export class ResultsRefusedError extends Error {
+  override name = 'ResultsRefusedError';
+}
+
+/** The most webhooks, and the most results of all of them together, in one transaction. */
+const MAX_WEBHOOKS = 100;
+const MAX_RESULTS = 300;
+
+/** MySQL's name for an error. The message may contain values of movements, so it is only logged. */
+const codeOf = (error: unknown): string => String((error as { code?: unknown }).code ?? 'unknown error');
+
+export interface ResultWriter {
+  /**
+   * Records the results of one run. Tries again after a failure until the lease is lost, because no other run sends again in that time.
+   * @returns the webhook's revision; null when the lease was lost and nothing was written.
+   * @throws {ResultsRefusedError} when MySQL has refused the results 10 times in a row, and the results of fewer than 5 webhooks in all.
+   * @throws what MySQL throws after `stop`. Then nothing was written, or the answer to its COMMIT was lost.
+   */
+  write(record: LeasedRecord): Promise<number | null>;
+  /**
+   * Calls back in 25 ms, at the same moment for all callers, so that their results are recorded together. Calls back later while
+   * records wait for a writer, so that more results share a record.
+   */
+  flushSoon(callback: () => void): void;
+  /** The process shuts down. Records that fail from now on are not tried again. */
+  stop(): void;
+}
+
+/**
+ * @param options.metrics counts the recorded results, if given.
+ * @param options.onLocked called with the lease of a record that failed to get a lock. The lease could not be renewed during the wait
+ * for the lock, but it can be renewed until the record is tried again.
+ */
+export function createResultWriter(
+  results: ResultsPort,
+  clock: ClockPort,
+  {
+    log,
+    metrics,
+    onLocked = () => {},
+  }: { log: Log; metrics?: DeliveryMetrics | undefined; onLocked?: (lease: Lease) => void },
+): ResultWriter {
+  /** Records that no writer has taken yet. */
+  const waiting = new Set<LeasedRecord>();
+  const recordAll = async (records: readonly LeasedRecord[]) => {
+    for (const record of records) waiting.delete(record);
+    const revisions = await results.record(records);
+    for (const { record } of records) metrics?.recorded(record.results);
+    return revisions;
+  };
+  const write = createBatcher(recordAll, {
+    workers: WRITERS,
+    maxItems: MAX_WEBHOOKS,
+    maxWeight: MAX_RESULTS,
+    weigh: ({ record }) => record.results.length,
+    // A lost lease, or a value that MySQL refuses, must not fail the other records.
+    afterFailure: (error) => (isConnectionError(error) ? 'fail' : 'alone'),
+  });
+  const refused = new Set<string>();
+  let isStopped = false;
+  let callbacks: (() => void)[] = [];
+  const flush = () => {
+    if (waiting.size > 0) {
+      clock.after(FLUSH_AFTER, flush);
+      return;
+    }
+    const due = callbacks;
+    callbacks = [];
+    for (const callback of due) callback();
+  };
+  return {
+    async write(record) {
+      const { webhookId } = record.lease;
+      let refusals = 0;
+      try {
+        for (let delay = FIRST_DELAY; ; delay = Math.min(2 * delay, LONGEST_DELAY)) {
+          waiting.add(record);
+          try {
+            return await write(record);
+          } catch (err) {
+            if (err instanceof LeaseLostError) return null;
+            if (isStopped) throw err;
+            const isRefused = !isTransient(err);
+            log[isRefused ? 'error' : 'warn']({ err, webhookId }, 'results not recorded yet');
+            if (isRetryableLockError(err)) onLocked(record.lease);
+            if (isRefused) refused.add(webhookId);
+            refusals = isRefused ? refusals + 1 : 0;
+            if (refusals >= MOST_REFUSALS && refused.size < MANY_REFUSED)
+              throw new ResultsRefusedError(`MySQL refuses the results of its deliveries (${codeOf(err)})`);
+          }
+          await new Promise<void>((resolve) => void clock.after(delay, resolve));
+        }
+      } finally {
+        refused.delete(webhookId);
+      }
+    },
+    flushSoon(callback) {
+      if (callbacks.length === 0) clock.after(FLUSH_AFTER, flush);
+      callbacks.push(callback);
+    },
+    stop() {
+      isStopped = true;
+    },
+  };
+}

@@ -1,0 +1,246 @@
+import { type AnsweredAttempt, endAttempt, failedWithoutMovement } from './attempt.ts';
+import { inFlightLimit } from './endpoint-health.ts';
+import { createSources } from './next-delivery.ts';
+import { createPace } from './pace.ts';
+import { createRecording } from './recording.ts';
+import type { AttemptResult, Delivery, RunCommand, RunEnd, RunEvent, RunStart } from './types.ts';
+
+/**
+ * The state machine of a delivery run: it decides what to send next, what to record and when to end. It has no I/O.
+ *
+ *     sending → idle           Everything is sent and recorded.
+ *     idle → sending           There is something to send.
+ *     sending, idle → ending   For a reason of RunEnd. Nothing more is sent.
+ *     ending → releasing       The POSTs in flight are answered. The last record, which gives the lease back, is under way.
+ *     releasing → over         That record is committed.
+ *     ending → over            The lease is lost: nothing can be recorded.
+ */
+type Phase =
+  /** Reads, sends and records. */
+  | { name: 'sending'; sliceEnd: number }
+  /** Waits for new movements. */
+  | { name: 'idle'; since: number }
+  /** Waits for the POSTs in flight, and for a record that is under way. */
+  | { name: 'ending'; reason: RunEnd }
+  | { name: 'releasing'; reason: RunEnd }
+  | { name: 'over' };
+
+/** If the rate limit requires a longer wait, the run ends and a delayed job follows, which occupies no slot of the worker. */
+const LONGEST_RATE_WAIT = 500;
+
+/** Time and randomness come in as arguments. `now` is milliseconds since 1970 and never goes back; `random` is in [0, 1). */
+interface RunContext {
+  now: number;
+  random: () => number;
+  /** The most POSTs that a run of this process may have in flight, at least 1. The limit of the webhook also applies. */
+  mostInFlight: number;
+}
+
+export interface Run {
+  /** Handles an event. @returns what to do now. */
+  handle(event: RunEvent, context: RunContext): RunCommand[];
+}
+
+/**
+ * Creates the state machine of a delivery run. It takes events and returns commands. The same events give the same commands.
+ *
+ * While deliveries are in flight, the next ones are read and the results of others are recorded. With nothing left to send, the run
+ * waits briefly for new movements. Its last record gives the lease back, and `end` is its last command.
+ *
+ * @param now when the run begins, on the same clock as the contexts of its events.
+ */
+export function createRun(start: RunStart, now: number): Run {
+  const { ordered, maxInFlight, retryDelays, revision } = start;
+  const sources = createSources(start, now);
+  const pace = createPace(start.rateLimit, now + start.rateWait);
+  const recording = createRecording();
+  const longestRunEnd = now + start.longestRun;
+  let phase: Phase = { name: 'sending', sliceEnd: now + start.sliceLength };
+  let inFlight = 0;
+  let timerAt: number | null = null;
+  let { health, lastError } = start;
+  let recordedHealth = health;
+  /** Why the webhook is to be disabled; null: it is not. */
+  let disable: string | null = null;
+
+  /** Ends the run. Only the first reason counts. */
+  const end = (reason: RunEnd) => {
+    if (phase.name === 'sending' || phase.name === 'idle') phase = { name: 'ending', reason };
+  };
+
+  function applyEvent(event: RunEvent, context: RunContext): void {
+    const { now } = context;
+    switch (event.type) {
+      case 'started':
+        return;
+      case 'woken':
+        if (event.reread) end('changed');
+        sources.expectMore();
+        return;
+      case 'log read':
+        // The filters have changed since this run began. The read may lack movements that only the new filters match, and the cursor
+        // would pass them.
+        if (event.filtersVersion > start.filtersVersion) end('changed');
+        else sources.addMovements(event);
+        return;
+      case 'retries read':
+        sources.addRetries(event, now);
+        return;
+      case 'replay expanded':
+        sources.replayExpanded(event, now);
+        return;
+      case 'answered':
+        inFlight -= 1;
+        // If our own shutdown cut the POST short, it says nothing about the endpoint and does not count as an attempt.
+        if (!event.answer.aborted) applyAnswer(event, context);
+        return;
+      case 'flush due':
+        recording.flush();
+        return;
+      case 'recorded':
+        sources.recorded(recording.committed(), now);
+        if (event.revision !== revision) end('changed');
+        return;
+      case 'timer':
+        timerAt = null;
+        return;
+      case 'lease lost':
+        phase = { name: 'ending', reason: 'lost' };
+        return;
+      case 'failed':
+        end('failed');
+        return;
+      case 'stop':
+        end('stopped');
+    }
+  }
+
+  function applyAnswer(attempt: AnsweredAttempt, { now, random }: RunContext): void {
+    // Named one by one, because spreading the context took a thirtieth of a delivery's processor time.
+    const ended = endAttempt(attempt, health, { now, random, maxInFlight, retryDelays });
+    health = ended.health;
+    lastError = ended.lastError;
+    disable ??= ended.disable;
+    if (disable !== null) end('changed');
+    if (ordered && ended.result.retryIn !== null) end('blocked');
+    addResult(attempt.delivery, ended.result);
+  }
+
+  function addResult(delivery: Delivery, result: AttemptResult): void {
+    recording.add(result);
+    sources.ended(delivery);
+  }
+
+  /** Why this run may send nothing more; null: it may. */
+  function reasonToEnd(now: number): RunEnd | null {
+    if (health.openUntil !== null && health.openUntil > now) return 'circuit open';
+    if (sources.hasReady()) {
+      if (pace.wait(now) > LONGEST_RATE_WAIT) return 'rate limited';
+      if (phase.name === 'sending' && now >= phase.sliceEnd) return 'slice over';
+    }
+    const retryAt = sources.nextRetryAt();
+    return ordered && retryAt !== null && retryAt > now ? 'blocked' : null;
+  }
+
+  function send({ now, mostInFlight }: RunContext, commands: RunCommand[]): void {
+    const limit = Math.min(inFlightLimit(health, maxInFlight), mostInFlight);
+    while (inFlight < limit && !recording.isFull()) {
+      const reason = reasonToEnd(now);
+      if (reason !== null) end(reason);
+      if (reason !== null || pace.wait(now) > 0) return;
+      const delivery = sources.next();
+      if (delivery === undefined) return;
+      if (delivery.movement === null) {
+        addResult(delivery, failedWithoutMovement(delivery, now));
+        continue;
+      }
+      inFlight += 1;
+      pace.spend(now);
+      commands.push({ type: 'send', delivery });
+    }
+  }
+
+  /** Waits for new movements when everything is sent and recorded. The run ends when none has come for too long. */
+  function updateIdle(now: number, commands: RunCommand[]): void {
+    const isIdle = inFlight === 0 && recording.isDone() && !sources.hasReady() && !sources.isReading();
+    if (isIdle && phase.name === 'sending') {
+      phase = { name: 'idle', since: now };
+      commands.push({ type: 'idle', isIdle });
+    } else if (!isIdle && phase.name === 'idle') {
+      phase = { name: 'sending', sliceEnd: now + start.sliceLength };
+      commands.push({ type: 'idle', isIdle });
+    }
+    if (phase.name === 'idle' && now >= idleEnd(phase.since)) end('idle');
+  }
+
+  const idleEnd = (since: number) => Math.min(since + start.linger, longestRunEnd);
+
+  function record(now: number, commands: RunCommand[]): void {
+    if (phase.name === 'releasing' || (phase.name === 'ending' && phase.reason === 'lost')) return;
+    const release = phase.name === 'ending' && inFlight === 0;
+    // An ordered webhook reads its next retry only after the previous result is recorded, so this result must not wait.
+    const results = recording.begin({ isLast: release, isAwaited: ordered && inFlight === 0 });
+    if (results === null) return;
+    if (results === 'later') return void commands.push({ type: 'flush soon' });
+    if (phase.name === 'ending' && release) phase = { name: 'releasing', reason: phase.reason };
+    commands.push({
+      type: 'record',
+      record: {
+        results,
+        cursor: sources.cursor(),
+        health: health === recordedHealth ? null : health,
+        rateWait: start.rateLimit === null ? null : pace.wait(now),
+        lastError,
+        disable,
+        revision,
+        release,
+      },
+    });
+    recordedHealth = health;
+  }
+
+  /** When the run has to check its state again even if nothing happens. null: no timer is needed. */
+  function nextTimer(now: number): number | null {
+    const moments = [
+      phase.name === 'idle' ? idleEnd(phase.since) : null,
+      sources.nextRetryAt(),
+      sources.hasReady() && pace.wait(now) > 0 ? now + pace.wait(now) : null,
+    ].filter((at) => at !== null && at > now) as number[];
+    return moments.length === 0 ? null : Math.min(...moments);
+  }
+
+  function setTimer(now: number, commands: RunCommand[]): void {
+    const at = nextTimer(now);
+    if (at === null || at === timerAt) return;
+    timerAt = at;
+    commands.push({ type: 'set timer', at });
+  }
+
+  const mayGoOn = () => phase.name === 'sending' || phase.name === 'idle';
+
+  /** The reason for which the run is over now; null: it is not. */
+  function reasonOfEnd(): RunEnd | null {
+    if (phase.name === 'releasing') return recording.isUnderWay() ? null : phase.reason;
+    return phase.name === 'ending' && phase.reason === 'lost' && inFlight === 0 ? phase.reason : null;
+  }
+
+  return {
+    handle(event, context) {
+      if (phase.name === 'over') return [];
+      const { now } = context;
+      const commands: RunCommand[] = [];
+      applyEvent(event, context);
+      if (mayGoOn()) send(context, commands);
+      if (mayGoOn()) commands.push(...sources.read(now));
+      updateIdle(now, commands);
+      record(now, commands);
+      if (mayGoOn()) setTimer(now, commands);
+      const reason = reasonOfEnd();
+      if (reason !== null) {
+        phase = { name: 'over' };
+        commands.push({ type: 'end', reason });
+      }
+      return commands;
+    },
+  };
+}

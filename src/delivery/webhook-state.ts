@@ -1,0 +1,195 @@
+import type { Sql } from '../database/transaction.ts';
+import type { Webhook } from '../database/webhook.ts';
+import { isOfEvents } from '../database/webhook-enums.ts';
+import type { SealedSettings } from './engine/request.ts';
+import type { Filter } from './filters.ts';
+import { LEASE_IS_FREE } from './lease.ts';
+import { circuitOpenUntil, retryDueAt } from './moments.ts';
+
+/** Reads the state of a webhook for a delivery run, and works out how long the webhook has to wait. */
+
+/** A range of the movement log with the webhook's filter. null: the webhook matches nothing in the range. */
+export interface LogFilter {
+  /** Exclusive. */
+  from: number;
+  /** Inclusive; null: no end. */
+  through: number | null;
+  filter: Filter | null;
+}
+
+/** The state of a webhook as it was read. Durations are milliseconds by MySQL's clock. */
+export interface WebhookState {
+  settings: SealedSettings;
+  status: 'active' | 'paused' | 'disabled' | 'deleted';
+  customerId: string;
+  sentThrough: number;
+  highestRecordedId: number;
+  matchedThrough: number;
+  filters: LogFilter[];
+  filtersVersion: number;
+  /** The customer's accounts that are being deleted. Their movements are not sent any more. */
+  deletedAccounts: string[];
+  /** The token of the last lease, and the number of records written under it. */
+  lastToken: string;
+  lastWrites: number;
+  /** Time until another run's lease ends. null: the lease is free. */
+  leasedFor: number | null;
+  crashCount: number;
+  /** Time until the circuit is half-open. null: the circuit is not open. */
+  openFor: number | null;
+  rateWait: number;
+  /** Time until the next retry is due (for an ordered webhook: the retry with the lowest transaction id). null: no retry is waiting. */
+  retryIn: number | null;
+  replaying: boolean;
+}
+
+/**
+ * When the rate limit allows the next POST, from `webhook_cursors k`. The interval is at most a second. A moment more than 2 s ahead
+ * was therefore written before the clock was set back, and is ignored.
+ */
+const RATE_NEXT_AT = 'IF(k.rate_next_at < NOW(6) + INTERVAL 2 SECOND, k.rate_next_at, NULL)';
+
+const millisecondsUntil = (moment: string) => `TIMESTAMPDIFF(MICROSECOND, NOW(6), ${moment}) / 1000`;
+
+/**
+ * Reads one entry of the index retries_due for each webhook. With MIN, or with the condition inside the subquery, MySQL would read all
+ * retries of a webhook. Without webhook_id in ORDER BY, it would sort them. For an ordered webhook, the retry with the lowest
+ * transaction id counts, due or not. MySQL sorts to find it, but an ordered webhook has few waiting retries.
+ */
+const NEXT_RETRY_AT = `IF(w.ordered,
+    (SELECT ${retryDueAt('r')} FROM retries r FORCE INDEX (retries_due)
+     WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL ORDER BY r.transaction_id LIMIT 1),
+    (SELECT ${retryDueAt('r')} FROM retries r FORCE INDEX (retries_due)
+     WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL ORDER BY r.webhook_id, r.due_at LIMIT 1))`;
+
+/** Indexes: the primary key of each table, one retry by its index, and one index entry each for the replays, the filters and the deletions. */
+const READ = `
+  SELECT w.id, w.customer_id, w.status, w.event, w.account_id, w.endpoint, w.revision, w.secret,
+    IF(w.previous_secret_until > NOW(6), w.previous_secret, NULL) AS previous_secret,
+    w.encoding, w.body, w.hash_encoding, w.ordered, w.rate_limit, w.max_in_flight, w.headers, c.api_secret,
+    k.sent_through, k.highest_recorded_id, k.lease_token, k.lease_writes, k.crash_count,
+    k.consecutive_failures, k.failing_since, k.failing_days, k.circuit_openings, k.recovery_successes, k.consecutive_rejections, k.last_error,
+    IF(${LEASE_IS_FREE}, NULL, ${millisecondsUntil('k.lease_until')}) AS leased_for,
+    ${millisecondsUntil(circuitOpenUntil('k'))} AS open_for, ${millisecondsUntil(RATE_NEXT_AT)} AS rate_wait,
+    ${millisecondsUntil(NEXT_RETRY_AT)} AS retry_in,
+    EXISTS (SELECT 1 FROM replays p WHERE p.webhook_id = w.id AND p.finished_at IS NULL) AS replaying,
+    EXISTS (SELECT 1 FROM webhook_filters f WHERE f.webhook_id = w.id AND f.from_id > k.sent_through) AS refiltered,
+    l.removals > 0 AND EXISTS (SELECT 1 FROM deletions x WHERE x.customer_id = w.customer_id) AS deleting,
+    b.matched_through, l.filters_version
+  FROM webhooks w
+  JOIN customers c ON c.id = w.customer_id
+  JOIN webhook_cursors k ON k.webhook_id = w.id
+  JOIN webhook_backlogs b ON b.webhook_id = w.id
+  JOIN import_locks l ON l.customer_id = w.customer_id
+  WHERE w.id IN (?)`;
+
+const READ_FILTERS = `
+  SELECT webhook_id, from_id, event, account_id FROM webhook_filters WHERE webhook_id IN (?) ORDER BY webhook_id, from_id`;
+
+/** Index: the primary key. */
+const READ_DELETIONS = 'SELECT customer_id, account_id FROM deletions WHERE customer_id IN (?)';
+
+type Row = SealedSettings & {
+  status: WebhookState['status'];
+  event: Webhook['event'];
+  account_id: string | null;
+  sent_through: string;
+  highest_recorded_id: string;
+  lease_token: string;
+  lease_writes: number;
+  crash_count: number;
+  leased_for: string | null;
+  open_for: string | null;
+  rate_wait: string | null;
+  retry_in: string | null;
+  replaying: string | number;
+  refiltered: string | number;
+  deleting: string | number;
+  matched_through: string;
+  filters_version: number;
+};
+
+interface FilterRow {
+  webhook_id: string;
+  from_id: string;
+  event: Filter['event'] | null;
+  account_id: string | null;
+}
+
+interface DeletionRow {
+  customer_id: string;
+  account_id: string;
+}
+
+/** Reads the states of webhooks. @returns one for each id; null for a webhook that does not exist. */
+export async function readStates(sql: Sql, webhookIds: readonly string[]): Promise<(WebhookState | null)[]> {
+  const rows = await sql.query<Row[]>(READ, [webhookIds]);
+  const refiltered = rows.filter((row) => Number(row.refiltered) === 1).map(({ id }) => id);
+  const filters = refiltered.length === 0 ? [] : await sql.query<FilterRow[]>(READ_FILTERS, [refiltered]);
+  const deleting = rows.filter((row) => Number(row.deleting) === 1).map(({ customer_id }) => customer_id);
+  const deletions = deleting.length === 0 ? [] : await sql.query<DeletionRow[]>(READ_DELETIONS, [deleting]);
+  const states = new Map(
+    rows.map((row) => [
+      row.id,
+      toState(
+        row,
+        filters.filter(({ webhook_id }) => webhook_id === row.id),
+        deletions.filter(({ customer_id }) => customer_id === row.customer_id),
+      ),
+    ]),
+  );
+  return webhookIds.map((id) => states.get(id) ?? null);
+}
+
+/** MySQL gives computed integers as strings, MariaDB as numbers. */
+const toNumber = (value: string | number | null): number | null => (value === null ? null : Number(value));
+
+function toState(row: Row, filters: readonly FilterRow[], deletions: readonly DeletionRow[]): WebhookState {
+  return {
+    settings: row,
+    status: row.status,
+    customerId: row.customer_id,
+    sentThrough: Number(row.sent_through),
+    highestRecordedId: Number(row.highest_recorded_id),
+    matchedThrough: Number(row.matched_through),
+    filters: toRanges(row, filters),
+    filtersVersion: row.filters_version,
+    deletedAccounts: deletions.map(({ account_id }) => account_id),
+    lastToken: row.lease_token,
+    lastWrites: row.lease_writes,
+    leasedFor: toNumber(row.leased_for),
+    crashCount: row.crash_count,
+    openFor: toNumber(row.open_for),
+    rateWait: Math.max(0, toNumber(row.rate_wait) ?? 0),
+    retryIn: toNumber(row.retry_in),
+    replaying: Number(row.replaying) === 1,
+  };
+}
+
+/** If the filter has not changed beyond the cursor, the webhook's own row gives the filter. The log holds no events. */
+function toRanges({ event, account_id }: Row, filters: readonly FilterRow[]): LogFilter[] {
+  if (isOfEvents(event)) return [{ from: 0, through: null, filter: null }];
+  if (filters.length === 0) return [{ from: 0, through: null, filter: { event, accountId: account_id } }];
+  return filters.map((row, index) => ({
+    from: Number(row.from_id),
+    through: toNumber(filters[index + 1]?.from_id ?? null),
+    filter: row.event === null ? null : { event: row.event, accountId: row.account_id },
+  }));
+}
+
+/** Says whether the log holds matching movements beyond the webhook's cursor. */
+export const hasBacklog = ({ matchedThrough, sentThrough }: WebhookState): boolean =>
+  matchedThrough > sentThrough;
+
+/**
+ * How long a webhook has to wait until a run may send something.
+ * @returns milliseconds (0: now); null when there is nothing to send, or the webhook is not active.
+ */
+export function waitBeforeSending(state: WebhookState): number | null {
+  const { status, settings, retryIn, replaying, openFor, rateWait, leasedFor } = state;
+  if (status !== 'active') return null;
+  const isBlocked = settings.ordered === 1 && retryIn !== null;
+  const due = (hasBacklog(state) || replaying) && !isBlocked ? 0 : retryIn;
+  if (due === null) return null;
+  return Math.ceil(Math.max(0, due, openFor ?? 0, rateWait, leasedFor ?? 0));
+}

@@ -1,0 +1,101 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import { lockImports, setFilter } from './filters.ts';
+import { recordEvent } from './operational-event.ts';
+import { readSubject } from './webhook-events.ts';
+
+/** Disables a webhook when a run requires it: after a 410, or after five days of failures. */
+
+/** Does nothing if the owner has changed the webhook since the run read it. */
+const DISABLE = `
+  UPDATE webhooks SET status = 'disabled', status_reason = ?, revision = revision + 1
+  WHERE id = ? AND status = 'active' AND revision = ?`;
+
+/** Disables a webhook. From now on, the webhook matches nothing. Its pending deliveries are kept but not sent. */
+export async function disableWebhook(
+  database: DataSource,
+  webhook: { id: string; customerId: string; revision: number },
+  reason: string,
+): Promise<void> {
+  const { id, customerId, revision } = webhook;
+  await inTransaction(database, async (sql) => {
+    await lockImports(sql, customerId);
+    const { affectedRows } = await sql.query<WriteResult>(DISABLE, [reason, id, revision]);
+    if (affectedRows !== 1) return;
+    await setFilter(sql, webhook, null);
+    await recordEvent(sql, {
+      type: 'webhook.disabled',
+      customerId,
+      webhookId: id,
+      data: { customer_id: Number(customerId), webhook: await readSubject(sql, id), reason },
+    });
+  });
+}
+
+/** Pauses a webhook whose delivery runs keep ending their process. */
+
+export type Quarantine = 'paused' | 'not active' | 'many';
+
+/** This many runs in a row took the lease, recorded nothing and did not give it back. Most likely, the webhook makes the process crash. */
+export const MAX_CRASHES = 10;
+
+export const CRASHED = `Its delivery runs have ended without a result ${MAX_CRASHES} times in a row`;
+
+/**
+ * If this many webhooks have half of MAX_CRASHES or more, something else ends the processes. Pausing the webhooks would stop healthy ones.
+ * The query reads each cursor once.
+ */
+const SUSPECTS = 5;
+const MANY_SUSPECTS = `
+  SELECT webhook_id FROM webhook_cursors WHERE crash_count >= ${MAX_CRASHES / 2} LIMIT ${SUSPECTS}`;
+
+const PAUSE = `
+  UPDATE webhooks SET status = 'paused', revision = revision + 1, status_reason = ? WHERE id = ? AND status = 'active'`;
+
+/**
+ * Pauses a webhook. The stored reason also says that its deliveries are kept. The webhook keeps matching new movements, and its owner or
+ * an operator can make it active again.
+ * @returns `not active`: the webhook is not active any more. `many`: many other webhooks crash too, so none is paused.
+ */
+export function quarantineWebhook(
+  database: DataSource,
+  { id, customerId }: { id: string; customerId: string },
+  cause: string,
+): Promise<Quarantine> {
+  return inTransaction(database, async (sql) => {
+    const suspects = await sql.query<unknown[]>(MANY_SUSPECTS);
+    if (suspects.length === SUSPECTS) return 'many';
+    const reason = `${cause}. Its deliveries are kept.`;
+    const { affectedRows } = await sql.query<WriteResult>(PAUSE, [reason, id]);
+    if (affectedRows !== 1) return 'not active';
+    await recordEvent(sql, {
+      type: 'webhook.quarantined',
+      customerId,
+      webhookId: id,
+      data: { customer_id: Number(customerId), webhook: await readSubject(sql, id), reason },
+    });
+    return 'paused';
+  });
+}
+
+/** Resets the health of an endpoint when its webhook becomes active, or gets another endpoint or headers. */
+
+/**
+ * Sets the health of a new webhook. progressed_at is reset, so that an old backlog is not reported as stalled. health_revision keeps runs
+ * that read an earlier revision from overwriting this health.
+ */
+const RESET = `
+  UPDATE webhook_cursors SET crash_count = 0, consecutive_failures = 0, failing_since = NULL, failing_days = 0,
+    circuit_openings = 0, circuit_open_until = NULL, recovery_successes = 0, consecutive_rejections = 0, last_error = NULL, progressed_at = NOW(6),
+    health_revision = ?
+  WHERE webhook_id = ?`;
+
+/**
+ * Resets the health of a webhook's endpoint. With the old failing_since, a webhook that was disabled after five days of failures would
+ * be disabled again at its first failure.
+ * @param sql the transaction that changes the webhook.
+ * @param revision the webhook's revision after the change.
+ */
+export async function resetHealth(sql: Sql, webhookId: string, revision: number): Promise<void> {
+  await sql.query(RESET, [revision, webhookId]);
+}

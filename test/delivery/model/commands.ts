@@ -1,0 +1,114 @@
+import type { Filter } from '../../../src/delivery/filters.ts';
+import { between, pick } from './random.ts';
+import { ALL, type MovementRow, movementOf, resetHealth, setFilter, type WebhookRow } from './tables.ts';
+import { wakeWebhook } from './waking.ts';
+import { note, type World } from './world.ts';
+import { findEnded, makePendingAgain } from './writes.ts';
+
+/** The transactions of the api and the importer. Each function is one transaction, followed by a wake-up. */
+
+export const FILTERS: readonly Filter[] = [
+  ALL,
+  { event: 'NEW_DEBIT', accountId: null },
+  { event: 'NEW_CREDIT', accountId: '2' },
+  { event: 'NEW_TRANSACTION', accountId: '1' },
+  { event: 'NEW_TRANSACTION', accountId: '2' },
+];
+
+/** Whether the webhook matches this movement: not what the product does, but what it must do. */
+const matches = ({ event, accountId }: Filter, { accountId: account, dc }: MovementRow): boolean =>
+  (accountId === null || accountId === account) &&
+  (event === 'NEW_TRANSACTION' || event.endsWith(dc.toUpperCase()));
+
+/** storeBatches of store.ts, with advanceBacklogs of matching.ts. */
+export function importMovements(world: World, count: number): void {
+  const { tables, random, checks } = world;
+  const { webhook, backlog, lock } = tables;
+  const before = lock.newest;
+  const accounts = pick(random, [['1'], ['2'], ['1', '2']]);
+  const matched: number[] = [];
+  for (let left = count; left > 0; left -= 1) {
+    // Other customers take ids as well.
+    lock.newest += random() < 0.8 ? 1 : between(random, 2, 9);
+    const movement: MovementRow = {
+      id: lock.newest,
+      accountId: pick(random, accounts),
+      dc: random() < 0.5 ? 'Debit' : 'Credit',
+      isGone: false,
+    };
+    tables.movements.push(movement);
+    if (webhook.status !== 'disabled' && matches(webhook.filter, movement)) matched.push(movement.id);
+  }
+  note(world, 'import', `${before} … ${lock.newest}, matched: [${matched}]`);
+  if (matched.length === 0) return;
+  backlog.matchedThrough = lock.newest;
+  backlog.matchedCount += matched.length;
+  checks.matched(matched);
+  wakeWebhook(world, false);
+}
+
+/** A change of a webhook. `redirects`: another endpoint. */
+export type Change = Partial<Omit<WebhookRow, 'revision'>> & { redirects?: boolean };
+
+/** updateWebhook of store.ts. */
+export function changeWebhook(world: World, change: Change): void {
+  const { tables } = world;
+  const { webhook } = tables;
+  const { redirects = false, ...columns } = change;
+  const before = filterOf(webhook);
+  Object.assign(webhook, columns);
+  webhook.revision += 1;
+  const after = filterOf(webhook);
+  if (JSON.stringify(before) !== JSON.stringify(after)) setFilter(tables, after);
+  if (columns.status === 'active' || redirects) resetHealth(tables);
+  note(world, 'api', `changes ${JSON.stringify(change)}, from ${tables.lock.newest}`);
+  wakeWebhook(world, true);
+}
+
+const filterOf = ({ status, filter }: WebhookRow): Filter | null => (status === 'disabled' ? null : filter);
+
+/** Another webhook of the customer gets another filter. */
+export function changeOtherWebhook(world: World): void {
+  world.tables.lock.filtersVersion += 1;
+  note(world, 'api', 'changes the filter of another webhook');
+}
+
+/** redeliver of redelivery.ts. */
+export function redeliver(world: World, index: number): void {
+  const { tables, timeline, checks } = world;
+  const ids = [...tables.deliveries.keys()];
+  const id = ids[index % Math.max(1, ids.length)];
+  if (id === undefined || tables.webhook.status === 'disabled') return;
+  note(world, 'api', `redelivers ${id}`);
+  const again = makePendingAgain(tables, timeline.now, [id]);
+  checks.pendingAgain(again);
+  const retry = tables.retries.get(id);
+  if (again.length === 0 && retry?.dueAt != null) retry.dueAt = Math.min(retry.dueAt, timeline.now);
+  wakeWebhook(world, true);
+}
+
+/** createReplay of create-replay.ts. @param part where in the log it begins, in [0, 1]. */
+export function replay(world: World, statuses: readonly ('delivered' | 'failed')[], part: number): void {
+  const { tables, checks } = world;
+  const { movements, lock, webhook } = tables;
+  if (webhook.status === 'disabled') return;
+  const position = movements[Math.floor(movements.length * part)]?.id ?? 0;
+  const range = { position, untilId: lock.newest, statuses };
+  const found = findEnded(tables, range);
+  note(world, 'api', `replays ${statuses} after ${position}: [${found}]`);
+  tables.replays.push({ ...range, isFinished: found.length === 0 });
+  checks.replayed(found);
+  wakeWebhook(world, true);
+}
+
+/** Deletes the row of a movement whose delivery waits for a retry. */
+export function deleteMovement(world: World, index: number): void {
+  const { tables, checks } = world;
+  const waiting = [...tables.retries].filter(([, { dueAt }]) => dueAt !== null);
+  const id = waiting[index % Math.max(1, waiting.length)]?.[0];
+  const movement = id === undefined ? undefined : movementOf(tables, id);
+  if (movement === undefined) return;
+  movement.isGone = true;
+  checks.gone(movement.id);
+  note(world, 'nobody', `deletes the movement ${movement.id}`);
+}

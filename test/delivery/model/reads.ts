@@ -1,0 +1,163 @@
+import {
+  type LogRead,
+  type LogRequest,
+  nextRange,
+  nothingMatches,
+} from '../../../src/delivery/engine/movement-log.ts';
+import type { SealedSettings } from '../../../src/delivery/engine/request.ts';
+import type { RetriesRead } from '../../../src/delivery/engine/retries.ts';
+import { matchesFilter } from '../../../src/delivery/filters.ts';
+import { LEASE_SECONDS } from '../../../src/delivery/lease.ts';
+import type { LoggedMovement } from '../../../src/delivery/run/types.ts';
+import type { LogFilter, WebhookState } from '../../../src/delivery/webhook-state.ts';
+import { indexAfter, type MovementRow, movementOf, type Tables } from './tables.ts';
+
+/** The reads of a delivery run. Each function is one statement, so it sees one moment. */
+
+/** Milliseconds. */
+export const LEASE = LEASE_SECONDS * 1_000;
+
+/** LEASE_IS_FREE of lease.ts. */
+export const isLeaseFree = ({ cursor: { leaseUntil } }: Tables, now: number): boolean =>
+  leaseUntil === null || leaseUntil < now || leaseUntil > now + LEASE + 1_000;
+
+/** READ of webhook-state.ts. The filters are those of the webhook itself; with `refiltered` they must be read as well. */
+export function readWebhook(tables: Tables, now: number): { state: WebhookState; refiltered: boolean } {
+  const { webhook, backlog, cursor, lock, retries, filters, replays } = tables;
+  const { health, leaseUntil, rateNextAt } = cursor;
+  const retryAt = nextRetryAt(retries, webhook.ordered);
+  const openFor = health.openUntil === null ? null : health.openUntil - now;
+  const rateUntil = rateNextAt !== null && rateNextAt < now + 2_000 ? rateNextAt : now;
+  return {
+    refiltered: filters.some(({ fromId }) => fromId > cursor.sentThrough),
+    state: {
+      settings: toSettings(tables),
+      status: webhook.status,
+      customerId: '1',
+      sentThrough: cursor.sentThrough,
+      highestRecordedId: cursor.highestRecordedId,
+      matchedThrough: backlog.matchedThrough,
+      filters: [{ from: 0, through: null, filter: webhook.filter }],
+      filtersVersion: lock.filtersVersion,
+      deletedAccounts: [],
+      lastToken: cursor.leaseToken,
+      lastWrites: cursor.leaseWrites,
+      leasedFor: leaseUntil === null || isLeaseFree(tables, now) ? null : leaseUntil - now,
+      crashCount: cursor.crashCount,
+      openFor: openFor !== null && openFor > 0 ? openFor : null,
+      rateWait: Math.max(0, rateUntil - now),
+      retryIn: retryAt === null ? null : retryAt - now,
+      replaying: replays.some(({ isFinished }) => !isFinished),
+    },
+  };
+}
+
+/** READ_FILTERS of webhook-state.ts. */
+export const readFilters = ({ filters }: Tables): LogFilter[] =>
+  filters.map(({ fromId, filter }, index) => ({
+    from: fromId,
+    through: filters[index + 1]?.fromId ?? null,
+    filter,
+  }));
+
+function nextRetryAt(retries: Tables['retries'], ordered: boolean): number | null {
+  let first = Number.POSITIVE_INFINITY;
+  let at: number | null = null;
+  for (const [id, { dueAt }] of retries) {
+    if (dueAt === null || (ordered ? id : dueAt) >= first) continue;
+    first = ordered ? id : dueAt;
+    at = dueAt;
+  }
+  return at;
+}
+
+const toSettings = ({ webhook, cursor: { health } }: Tables): SealedSettings => ({
+  id: '1',
+  customer_id: '1',
+  endpoint: '',
+  event: 'NEW_TRANSACTION',
+  revision: webhook.revision,
+  secret: '',
+  previous_secret: null,
+  encoding: 'json',
+  body: 'standard',
+  hash_encoding: 'hex',
+  ordered: webhook.ordered ? 1 : 0,
+  rate_limit: webhook.rateLimit,
+  max_in_flight: webhook.maxInFlight,
+  headers: null,
+  api_secret: '',
+  consecutive_failures: health.consecutiveFailures,
+  failing_since: health.failingSince === null ? null : new Date(health.failingSince),
+  failing_days: health.failingDays,
+  circuit_openings: health.circuitOpenings,
+  recovery_successes: health.recoverySuccesses,
+  consecutive_rejections: health.consecutiveRejections,
+  last_error: null,
+});
+
+/**
+ * The read of movement-log.ts.
+ * @param page movements read at a time; 300 in the product.
+ * @param cached the moment of an earlier read that the process has cached, if it is used.
+ */
+export function readLog(
+  tables: Tables,
+  request: LogRequest,
+  page: number,
+  cached: { newest: number; filtersVersion: number } | null,
+): LogRead {
+  const { filter, after, through, withoutResultsOf } = nextRange(request);
+  if (filter === null) return nothingMatches(after, through);
+  const isCached = cached !== null && through === null && cached.newest > after;
+  const { newest, filtersVersion } = isCached ? cached : tables.lock;
+  const last = through ?? newest;
+  const found: MovementRow[] = [];
+  const { movements } = tables;
+  for (let at = indexAfter(movements, after); found.length < page; at += 1) {
+    const movement = movements[at];
+    if (movement === undefined || movement.id > last) break;
+    const { id, accountId, dc, isGone } = movement;
+    if (isGone || !matchesFilter(filter, { account_id: accountId, dc })) continue;
+    if (withoutResultsOf === null || !tables.deliveries.has(id)) found.push(movement);
+  }
+  const isFull = found.length === page;
+  return {
+    movements: found.map(toMovement),
+    through: Math.max(after, isFull ? (found.at(-1)?.id ?? 0) : last),
+    complete: !isFull && through === null && !isCached,
+    filtersVersion,
+  };
+}
+
+/** The read of retries.ts. */
+export function readRetries(
+  tables: Tables,
+  now: number,
+  { ordered, limit }: { ordered: boolean; limit: number },
+): RetriesRead {
+  const waiting: { id: number; dueIn: number; attempts: number; failures: number }[] = [];
+  for (const [id, { dueAt, attempts, failures }] of tables.retries)
+    if (dueAt !== null) waiting.push({ id, dueIn: dueAt - now, attempts, failures });
+  waiting.sort((one, other) => (ordered ? one.id - other.id : one.dueIn - other.dueIn));
+  const rows = waiting.slice(0, limit).sort((one, other) => one.dueIn - other.dueIn);
+  const due = rows.filter(({ dueIn }) => dueIn <= 0);
+  const later = rows.find(({ dueIn }) => dueIn > 0);
+  return {
+    deliveries: due.map(({ id, attempts, failures }) => {
+      const movement = movementOf(tables, id);
+      return {
+        transactionId: id,
+        source: 'retries',
+        attempts,
+        failures,
+        movement: movement === undefined || movement.isGone ? null : toMovement(movement),
+      };
+    }),
+    nextIn: later === undefined ? (due.length === limit ? 0 : null) : later.dueIn,
+  };
+}
+
+/** The engine looks at nothing else of a movement. */
+const toMovement = ({ id, accountId }: MovementRow) =>
+  ({ transaction_id: String(id), account_id: accountId, stored_at: '0' }) as LoggedMovement;
