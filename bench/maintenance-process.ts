@@ -7,7 +7,7 @@ import { reconcileImports } from '../src/imports/worker.ts';
 import { makeSegments } from '../src/movements/segment-maker.ts';
 import { createLog } from '../src/platform/log.ts';
 import { reconcileSources } from '../src/sources/source-jobs.ts';
-import { runDeletions } from '../src/upkeep/deletion/deletions.ts';
+import { runDeletions } from '../src/upkeep/deletions.ts';
 import { pruneIdempotencyKeys } from '../src/upkeep/retention/prune-idempotency-keys.ts';
 import { createSteps } from '../src/upkeep/retention/steps.ts';
 import { EVENT_TASKS } from '../src/upkeep/worker.ts';

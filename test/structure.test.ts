@@ -5,13 +5,32 @@ import { expect, it } from 'vitest';
 const ROOT = join(import.meta.dirname, '..');
 const PROGRAM = ['main.ts', 'run.ts', 'service.ts'];
 
-/** The rooms of docs/architecture.md, and for each of them the rooms that it may import from. */
-function readRooms(): Map<string, string[]> {
+/** Private files that other rooms still import: rooms, and folders of rooms. */
+const STILL_OPEN = [
+  'platform/',
+  'statements/profiles/',
+  'cli/commands/',
+  'imports/dry-run/',
+  'delivery/run/',
+];
+
+interface Room {
+  /** How many of its files other rooms import. */
+  front: number;
+  /** The rooms that it may import from. */
+  imports: string[];
+}
+
+/** The rooms of docs/architecture.md. */
+function readRooms(): Map<string, Room> {
   const [, page = ''] = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8').split('## Rooms\n');
-  const rooms = new Map<string, string[]>();
-  for (const [, room = '', imports = ''] of page.matchAll(/^\| `(\w+)` \|.*\| (.+) \|$/gm)) {
+  const rooms = new Map<string, Room>();
+  for (const [, room = '', front, imports = ''] of page.matchAll(/^\| `(\w+)` \|.*\| (\d+) \| (.+) \|$/gm)) {
     const named = [...imports.matchAll(/`([\w.]+)`/g)].map(([, name = '']) => name);
-    rooms.set(room, imports.includes('the rooms above') ? [...rooms.keys(), ...named] : named);
+    rooms.set(room, {
+      front: Number(front),
+      imports: imports.includes('the rooms above') ? [...rooms.keys(), ...named] : named,
+    });
   }
   return rooms;
 }
@@ -29,15 +48,34 @@ it('every folder of src is a room in docs/architecture.md', () => {
   expect([...folders].toSorted()).toEqual([...rooms.keys()].toSorted());
 });
 
+/** Each import of a file of another room. */
+const imports = files.flatMap((path) =>
+  [...readFileSync(join(ROOT, path), 'utf8').matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g)]
+    .map(([, specifier = '']) => ({ path, imported: relative(ROOT, join(ROOT, path, '..', specifier)) }))
+    .filter(({ imported }) => roomOf(imported) !== roomOf(path)),
+);
+
 it('a room imports only from rooms that docs/architecture.md allows', () => {
-  const forbidden = files.flatMap((path) => {
-    const room = roomOf(path);
-    const text = readFileSync(join(ROOT, path), 'utf8');
-    return [...text.matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g)]
-      .map(([, specifier = '']) => relative(ROOT, join(ROOT, path, '..', specifier)))
-      .filter((other) => roomOf(other) !== room && !PROGRAM.includes(room))
-      .filter((other) => !rooms.get(room)?.includes(roomOf(other)))
-      .map((other) => `${path} imports ${other}`);
-  });
+  const forbidden = imports
+    .filter(({ path }) => !PROGRAM.includes(roomOf(path)))
+    .filter(({ path, imported }) => !rooms.get(roomOf(path))?.imports.includes(roomOf(imported)))
+    .map(({ path, imported }) => `${path} imports ${imported}`);
   expect(forbidden).toEqual([]);
+});
+
+it('a room imports no private file of another room', () => {
+  const forbidden = imports
+    .filter(({ imported }) => imported.split('/').length > 3)
+    .filter(({ imported }) => !STILL_OPEN.some((folder) => imported.startsWith(`src/${folder}`)))
+    .map(({ path, imported }) => `${path} imports ${imported}`);
+  expect(forbidden).toEqual([]);
+});
+
+it('the front of each room has as many files as docs/architecture.md says', () => {
+  const imported = new Set(imports.map((it) => it.imported));
+  const fronts = [...rooms.keys()].map((room) => [
+    room,
+    [...imported].filter((path) => roomOf(path) === room).length,
+  ]);
+  expect(fronts).toEqual([...rooms].map(([room, { front }]) => [room, front]));
 });

@@ -2,7 +2,7 @@ import type { Role, Runtime } from '../database/runtime.ts';
 import { startServer } from '../http/listener.ts';
 import { createAddressGuard } from '../platform/addresses/address-guard.ts';
 import type { StatementFormats } from '../statements/formats.ts';
-import { createApp } from './app.ts';
+import { createApp } from './routes/app.ts';
 
 /**
  * Starts the API's listener. With PORT 0 it takes any free port. `url` shows the port.

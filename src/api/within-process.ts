@@ -5,7 +5,7 @@ import { type ApiEnv, createMiddleware } from '../http/environment.ts';
 import { createAddressGuard } from '../platform/addresses/address-guard.ts';
 import { Problem } from '../platform/problems/problem.ts';
 import { createStatementFormats } from '../statements/formats.ts';
-import { createApp } from './app.ts';
+import { createApp } from './routes/app.ts';
 
 /** A request to the API that an operator makes for a customer. */
 interface OperatorRequest {

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Sql } from '../database/transaction.ts';
 import { IdView } from '../platform/validation.ts';
 import { formatAmount, parseHundredths } from '../statements/values.ts';
-import { type BalanceStep, findLast } from './closing-balance.ts';
+import { type BalanceStep, findLast } from './periods/closing-balance.ts';
 import { addDays } from './statement-chain.ts';
 
 /** The balances of an account at the end of its days. */

@@ -7,8 +7,8 @@ import { Problem } from '../platform/problems/problem.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import { formatAmount, parseHundredths } from '../statements/values.ts';
 import { MissingView, SurplusView } from './book-differences.ts';
-import { findPeriodsOf } from './find-periods.ts';
-import { type Arrival, findLateAt, LEARNED_FROM } from './late-statements.ts';
+import { findPeriodsOf } from './periods/find-periods.ts';
+import { type Arrival, findLateAt, LEARNED_FROM } from './periods/late-statements.ts';
 import {
   type ChainStatement,
   type Completeness,

@@ -12,7 +12,7 @@ import {
   countSourcesInTrouble,
   findSourcesInTrouble,
   type SourcesInTrouble,
-} from '../console/sources/source-rows.ts';
+} from '../console/source-rows.ts';
 import {
   readOldestPending,
   readTotals,
@@ -40,7 +40,7 @@ import { connectFailFast } from '../platform/queues/connection.ts';
 import { ROLES, type RoleName } from '../platform/roles.ts';
 import { findRunning } from '../servers/running-servers.ts';
 import type { SourceSummary } from '../sources/find-source.ts';
-import { type Deletion, readDeletions } from '../upkeep/deletion/deletions.ts';
+import { type Deletion, readDeletions } from '../upkeep/deletions.ts';
 import { withInstallation } from './open-service.ts';
 import type { CommandContext } from './output.ts';
 import { mayStart } from './service-access.ts';

@@ -1,18 +1,18 @@
 import { Hono } from 'hono';
 import type { MetricObject } from 'prom-client';
 import { getProblem } from '../api/docs-pages.ts';
-import { getHealthRoute, getReadinessRoute } from '../api/routes/health.ts';
+import { getHealthRoute, getReadinessRoute } from '../api/health.ts';
 import type { Role, Runtime } from '../database/runtime.ts';
 import { answerUnrouted, createBaseApp } from '../http/base-app.ts';
 import type { ApiEnv } from '../http/environment.ts';
 import { PortTakenError, startServer } from '../http/listener.ts';
 import { VERSION } from '../platform/version.ts';
-import { refuseForeignPages, requireOperator } from './access.ts';
-import { opsConsole } from './console.ts';
-import { DASHBOARD_PATH, queueDashboard } from './dashboard.ts';
+import { refuseForeignPages, requireOperator } from './listener/access.ts';
+import { opsConsole } from './listener/console.ts';
 import { metricsPage } from './metrics/metrics-page.ts';
 import type { Now, Poller } from './now/now-reader.ts';
 import { watchInstallation } from './now/now-routes.tsx';
+import { DASHBOARD_PATH, queueDashboard } from './queues/dashboard.ts';
 
 const LAST_PORT = 65_535;
 

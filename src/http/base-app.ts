@@ -116,3 +116,12 @@ export const pageHeaders = (policy: Policy) =>
     // The proxy that terminates TLS decides this for the whole host.
     strictTransportSecurity: false,
   });
+
+/** One name for all addresses that one client can easily use: the IPv4 address, or the /64 of an IPv6 address. */
+export function nameClient(address: string | undefined): string {
+  if (address === undefined || !ipaddr.isValid(address)) return 'unknown';
+  const parsed = ipaddr.process(address);
+  if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
+  const network = parsed.parts.slice(0, 4).map((part) => part.toString(16));
+  return `${network.join(':')}::/64`;
+}

@@ -1,5 +1,5 @@
-import { type Details, findBatches } from './details.ts';
-import { createIndex, once } from './lazy.ts';
+import { type Details, findBatches } from './comparison/details.ts';
+import { createIndex, once } from './comparison/lazy.ts';
 import { addToChain, areLinked, type Chain, createReachable, findRows } from './relation.ts';
 import type { Batch, StatementRow, Stored, StoredMovement } from './statement.ts';
 import {

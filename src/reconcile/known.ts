@@ -1,9 +1,9 @@
-import { type Arranged, arrange } from './batch.ts';
 import { type Books, groupOf, openBooks } from './books.ts';
-import { compare, compareWholeDay, type Place } from './compare.ts';
-import { createFileStatements, type FileStatements } from './file.ts';
-import { once } from './lazy.ts';
-import { findText, matchLeft } from './match.ts';
+import { type Arranged, arrange } from './comparison/batch.ts';
+import { compare, compareWholeDay, type Place } from './comparison/compare.ts';
+import { createFileStatements, type FileStatements } from './comparison/file.ts';
+import { once } from './comparison/lazy.ts';
+import { findText, matchLeft } from './comparison/match.ts';
 import { areLinked, areNumbersOfDownloads, type Relation, relate } from './relation.ts';
 import type {
   Decision,

@@ -1,4 +1,4 @@
-import { type Comparison, compare, haveOtherReferences } from './compare.ts';
+import { type Comparison, compare, haveOtherReferences } from './comparison/compare.ts';
 import type { Statement, StatementRow } from './statement.ts';
 import { append, hasWalk, idOf, isFinal, isWindow, type Laid, rowAt, rowKey } from './walk.ts';
 

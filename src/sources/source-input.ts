@@ -7,9 +7,9 @@ import type { AddressGuard } from '../platform/addresses/address-guard.ts';
 import { check, invalid } from '../platform/problems/problem.ts';
 import { documented, Id, Title } from '../platform/validation.ts';
 import { STATEMENT_FORMATS } from '../statements/formats.ts';
-import { KIND_NAMES } from './connectors/kind-names.ts';
 import { KINDS, kindOf, type SourcePlace } from './connectors/kinds.ts';
 import { customerFolder } from './connectors/settings.ts';
+import { KIND_NAMES } from './kind-names.ts';
 import { isCron, isTimeZone, parseInterval, type SourceSchedule } from './source-schedule.ts';
 
 const FORMATS = ['auto', ...STATEMENT_FORMATS] as const;

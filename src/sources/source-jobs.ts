@@ -1,7 +1,7 @@
 import type { Sql } from '../database/transaction.ts';
 import type { Log } from '../platform/log.ts';
 import type { Queues } from '../platform/queues/queues.ts';
-import { LEASE_IS_HELD } from './claimed-source.ts';
+import { LEASE_IS_HELD } from './runs/claimed-source.ts';
 import { intervalOf, isTooFarAhead, nextSlot, type SourceSchedule } from './source-schedule.ts';
 
 /** Jobs of sources. A requested run adds a job. A job scheduler adds a job whenever the source is due. */

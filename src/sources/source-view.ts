@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import type { Runtime } from '../database/runtime.ts';
 import { SEALED } from '../database/secret-box.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
-import { KIND_NAMES, type KindName } from './connectors/kind-names.ts';
 import type { SourceRow } from './find-source.ts';
+import { KIND_NAMES, type KindName } from './kind-names.ts';
 
 /** A source as the API shows it. */
 export const SourceView = v.object({

@@ -14,7 +14,7 @@ import {
   type SourceChangePlan,
   updateSource,
   wakeSource,
-} from './save-source.ts';
+} from './settings/save-source.ts';
 import { createSourceChecks, type NewSource, type SourceChange, type SourceChecks } from './source-input.ts';
 import { queueSources, unscheduleSource } from './source-jobs.ts';
 

@@ -3,9 +3,9 @@ import { createByteBudget } from '../imports/byte-budget.ts';
 import { createAddressGuard } from '../platform/addresses/address-guard.ts';
 import { CONCURRENCY, QUEUES, queueImports, type SourceJob } from '../platform/queues/queues.ts';
 import { startWorker } from '../platform/queues/worker.ts';
-import { createCollector } from './collector.ts';
 import { customerFolder } from './connectors/settings.ts';
 import { createThreadedKinds } from './connectors/threaded-connector.ts';
+import { createCollector } from './runs/collector.ts';
 import { unscheduleSource } from './source-jobs.ts';
 
 /**

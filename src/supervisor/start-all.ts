@@ -3,9 +3,9 @@ import { createLog } from '../platform/log.ts';
 import { ROLES } from '../platform/roles.ts';
 import { compileEarlier } from '../platform/v8-settings.ts';
 import type { Service } from '../service.ts';
-import { countCores } from './cores.ts';
-import { defaultCount, planProcesses } from './layout.ts';
-import { forkRoleProcess } from './role-process.ts';
+import { countCores } from './processes/cores.ts';
+import { defaultCount, planProcesses } from './processes/layout.ts';
+import { forkRoleProcess } from './processes/role-process.ts';
 import type { SupervisedService } from './supervisor.ts';
 
 export interface StartOptions {

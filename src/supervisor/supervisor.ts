@@ -6,9 +6,9 @@ import { createLog } from '../platform/log.ts';
 import { abandonStart, type Stop, stopOnce } from '../platform/stopping.ts';
 import { findServers } from '../servers/find-servers.ts';
 import type { Service } from '../service.ts';
-import type { ProcessPlan } from './layout.ts';
-import { createProcessGroup, type ProcessGroup } from './process-group.ts';
-import type { RoleProcess } from './role-process.ts';
+import type { ProcessPlan } from './processes/layout.ts';
+import { createProcessGroup, type ProcessGroup } from './processes/process-group.ts';
+import type { RoleProcess } from './processes/role-process.ts';
 import type { StartOptions } from './start-all.ts';
 
 const SECOND = 1_000;

@@ -20,7 +20,7 @@ import {
   queueImports,
 } from '../platform/queues/queues.ts';
 import { reconcileSources } from '../sources/source-jobs.ts';
-import { runDeletions } from './deletion/deletions.ts';
+import { runDeletions } from './deletions.ts';
 import { startLeader } from './leader.ts';
 import { pruneIdempotencyKeys } from './retention/prune-idempotency-keys.ts';
 import { removeOld } from './retention/retention.ts';

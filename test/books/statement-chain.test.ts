@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { findPeriodsOf } from '../../src/books/find-periods.ts';
+import { findPeriodsOf } from '../../src/books/periods/find-periods.ts';
 import { type ChainStatement, findPeriods, summarisePeriods } from '../../src/books/statement-chain.ts';
 
 const DAY = 86_400_000;

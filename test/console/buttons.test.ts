@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { opsConsole } from '../../src/console/console.ts';
+import { opsConsole } from '../../src/console/listener/console.ts';
 import { watchInstallation } from '../../src/console/now/now-routes.tsx';
 import { useSourcesDir } from '../sources/folder-source.ts';
 import { expectProblem } from '../support/problem.ts';

@@ -1,4 +1,4 @@
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
@@ -30,18 +30,23 @@ const BREAKS: [name: string, file: string, rule: string, instead: string][] = [
   ],
   [
     'one equal step is an overlap',
-    'run.ts',
+    'comparison/run.ts',
     '(length === pattern.length || at + length === text.length)',
     'true',
   ],
-  ['one row proves a shift', 'compare.ts', 'pairs.length >= ROWS_OF_SHIFT && amounts.size > 1', 'true'],
+  [
+    'one row proves a shift',
+    'comparison/compare.ts',
+    'pairs.length >= ROWS_OF_SHIFT && amounts.size > 1',
+    'true',
+  ],
   [
     'days need no balance in common',
-    'compare.ts',
+    'comparison/compare.ts',
     'const isAnchored = opensEqual || closesEqual;',
     'const isAnchored = true;',
   ],
-  ['balances match nothing', 'match.ts', 'balance === null ? null : String(balance)', 'null'],
+  ['balances match nothing', 'comparison/match.ts', 'balance === null ? null : String(balance)', 'null'],
   ['a file is read in one order', 'walk.ts', "if (direction === 'unknown') return [];", ''],
   ['all files list the oldest row first', 'walk.ts', "if (direction === 'descending') order.reverse();", ''],
   ['a word is an id', 'walk.ts', '/[1-9]/.test(reference) && ', ''],
@@ -71,7 +76,10 @@ const withRule = async (
 ) => {
   const folder = mkdtempSync(join(process.cwd(), 'test/reconcile/broken-'));
   try {
-    for (const name of readdirSync(RULE))
+    cpSync(RULE, folder, { recursive: true });
+    for (const name of readdirSync(RULE, { recursive: true, encoding: 'utf8' }).filter((it) =>
+      it.endsWith('.ts'),
+    ))
       writeFileSync(join(folder, name), change(name, readFileSync(join(RULE, name), 'utf8')));
     const broken: { findKnown: typeof findKnown } = await import(join(folder, 'known.ts'));
     use(broken.findKnown);

@@ -2,7 +2,7 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { type Connector, SourceError } from '../../src/sources/connector.ts';
+import { type Connector, SourceError } from '../../src/sources/connectors/connector.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { createTestSource, fileOf, STATEMENT } from './test-source.ts';

@@ -3,8 +3,8 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createAddressGuard } from '../../src/platform/addresses/address-guard.ts';
-import { createCollector } from '../../src/sources/collector.ts';
-import type { Connector } from '../../src/sources/connector.ts';
+import type { Connector } from '../../src/sources/connectors/connector.ts';
+import { createCollector } from '../../src/sources/runs/collector.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { createTestSource, fileOf, kindOf, never, STATEMENT } from './test-source.ts';

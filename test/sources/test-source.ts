@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { createImporter } from '../../src/imports/importer.ts';
 import { createAddressGuard } from '../../src/platform/addresses/address-guard.ts';
-import { createCollector } from '../../src/sources/collector.ts';
-import type { Connector, OfferedFile } from '../../src/sources/connector.ts';
+import type { Connector, OfferedFile } from '../../src/sources/connectors/connector.ts';
 import type { ConnectorKind } from '../../src/sources/connectors/kinds.ts';
+import { createCollector } from '../../src/sources/runs/collector.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { mt940 } from '../imports/statement-files.ts';
 import { createAccount } from '../support/movements.ts';

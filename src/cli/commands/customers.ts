@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { byOperator, recordChange } from '../../customers/audit.ts';
 import { createCustomer, listCustomers } from '../../customers/customers.ts';
 import { formatMoment } from '../../platform/moment.ts';
-import { requestCustomerDeletion } from '../../upkeep/deletion/request-deletion.ts';
+import { requestCustomerDeletion } from '../../upkeep/request-deletion.ts';
 import { type Installation, withInstallation } from '../open-service.ts';
 import { currentOperator } from '../operator.ts';
 import { type CommandContext, confirm, renderTable } from '../output.ts';

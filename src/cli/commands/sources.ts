@@ -4,7 +4,7 @@ import { Command, Option } from 'commander';
 import * as v from 'valibot';
 import { countOf, formatCount } from '../../platform/counts.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
-import { KIND_NAMES } from '../../sources/connectors/kind-names.ts';
+import { KIND_NAMES } from '../../sources/kind-names.ts';
 import { RunView } from '../../sources/run-view.ts';
 import { SourceView } from '../../sources/source-view.ts';
 import type { Api } from '../api-client.ts';

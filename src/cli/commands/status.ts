@@ -3,7 +3,7 @@ import type { UnfinishedImport, WebhookNeedingAttention } from '../../console/to
 import { formatCount } from '../../platform/counts.ts';
 import { formatMoment, type ZoneOffset } from '../../platform/moment.ts';
 import type { SourceSummary } from '../../sources/find-source.ts';
-import type { Deletion } from '../../upkeep/deletion/deletions.ts';
+import type { Deletion } from '../../upkeep/deletions.ts';
 import { NegativeAnswer } from '../failure.ts';
 import type { CommandContext } from '../output.ts';
 import { type Column, renderColumns, renderFacts } from '../output.ts';

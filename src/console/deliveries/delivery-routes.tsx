@@ -1,5 +1,5 @@
 import { type Context, Hono } from 'hono';
-import { readDeliveryKey } from '../../api/routes/deliveries/delivery-id.ts';
+import { readDeliveryKey } from '../../api/delivery-key.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { type AttemptRow, readAttempts } from '../../delivery/attempts.ts';
 import { type DeliveryKey, formatDeliveryId } from '../../delivery/delivery-id.ts';

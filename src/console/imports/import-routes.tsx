@@ -4,7 +4,6 @@ import type { ApiEnv } from '../../http/environment.ts';
 import { readId } from '../../http/input.ts';
 import { findImport, type ImportRow } from '../../imports/find-imports.ts';
 import { type ImportIssue, readIssues } from '../../imports/import-view.ts';
-import { DASHBOARD_PATH } from '../dashboard.ts';
 import {
   type Column,
   countOf,
@@ -19,6 +18,7 @@ import {
 import { sendConfirmation } from '../page/error-page.tsx';
 import { sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, requireAnswer } from '../page/operator.ts';
+import { DASHBOARD_PATH } from '../queues/dashboard.ts';
 import { type AssumedRow, readAssumed, readStored, type StoredMovement } from './import-rows.ts';
 import { ImportStatusTag } from './imports-page.tsx';
 

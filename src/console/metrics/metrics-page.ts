@@ -2,9 +2,9 @@ import { Hono } from 'hono';
 import { AggregatorRegistry, Gauge, type MetricObject, Registry } from 'prom-client';
 import type { Runtime } from '../../database/runtime.ts';
 import type { ApiEnv } from '../../http/environment.ts';
+import { createProcessMetrics } from '../process-metrics.ts';
 import type { OtherProcesses } from '../server.ts';
 import { createInstallationGauges } from './installation-metrics.ts';
-import { createProcessMetrics } from './process-metrics.ts';
 
 /**
  * GET /metrics, in Prometheus' text format: the counters and the state of the processes, and the state of the installation. It also

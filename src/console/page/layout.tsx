@@ -3,7 +3,7 @@ import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { VERSION } from '../../platform/version.ts';
-import { DASHBOARD_PATH } from '../dashboard.ts';
+import { DASHBOARD_PATH } from '../queues/dashboard.ts';
 import { ASSETS_PATH } from './assets.ts';
 
 /** The pages of the navigation, in its order. */

@@ -17,8 +17,8 @@ import {
 } from '../page/elements.tsx';
 import type { Confirmation } from '../page/error-page.tsx';
 import { pathWith } from '../page/read-filters.ts';
+import type { WrongFile } from '../source-rows.ts';
 import { describeSchedule, SourceState } from './source-columns.tsx';
-import type { WrongFile } from './source-rows.ts';
 
 /** The most imports that are named for each run. */
 const NAMED_IMPORTS = 5;

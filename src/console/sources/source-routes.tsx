@@ -15,13 +15,13 @@ import {
 } from '../../sources/find-source.ts';
 import { findSourceJob } from '../../sources/source-jobs.ts';
 import { viewSource } from '../../sources/source-view.ts';
-import { DASHBOARD_PATH } from '../dashboard.ts';
 import { sendConfirmation } from '../page/error-page.tsx';
 import { sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, requireAnswer } from '../page/operator.ts';
 import { pathWith, readFilters } from '../page/read-filters.ts';
+import { DASHBOARD_PATH } from '../queues/dashboard.ts';
+import { readFailingSince, readWrongFiles } from '../source-rows.ts';
 import { confirmSourceAction, SOURCE_ACTIONS, type SourceAction, SourcePage } from './source-page.tsx';
-import { readFailingSince, readWrongFiles } from './source-rows.ts';
 
 const RUNS = 50;
 const WRONG_FILES = 20;

@@ -8,8 +8,8 @@ import { Choice, Field, More, Table } from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';
 import { callerFor } from '../page/operator.ts';
 import { pathWith, readFilters } from '../page/read-filters.ts';
+import { findSourcesInTrouble } from '../source-rows.ts';
 import { SourcesInTrouble, sourceColumns } from './source-columns.tsx';
-import { findSourcesInTrouble } from './source-rows.ts';
 
 const PER_PAGE = 50;
 

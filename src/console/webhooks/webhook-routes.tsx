@@ -13,11 +13,11 @@ import { findDeliveryJob, type Queues } from '../../platform/queues/queues.ts';
 import { probeNow } from '../../webhooks/save-webhook.ts';
 import { viewWebhook } from '../../webhooks/webhook-view.ts';
 import { findPauser } from '../audit/audit-page.tsx';
-import { DASHBOARD_PATH } from '../dashboard.ts';
 import { readNewestAttempts } from '../deliveries/delivery-rows.ts';
 import { sendConfirmation } from '../page/error-page.tsx';
 import { sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, callerFor, requireAnswer } from '../page/operator.ts';
+import { DASHBOARD_PATH } from '../queues/dashboard.ts';
 import { confirmAction, WEBHOOK_ACTIONS, type WebhookAction, WebhookPage } from './webhook-page.tsx';
 import { readWebhookRows, type WebhookRow } from './webhook-rows.ts';
 

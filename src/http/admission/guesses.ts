@@ -1,7 +1,7 @@
-import ipaddr from 'ipaddr.js';
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../customers/caller.ts';
 import type { Runtime } from '../../database/runtime.ts';
+import { nameClient } from '../base-app.ts';
 import { createQuota, tooManyRequests, WINDOW_SECONDS } from '../quotas.ts';
 
 /** How many unknown keys one client may send in 10 s. */
@@ -56,13 +56,4 @@ export function limitGuesses({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'
     }
     return caller;
   };
-}
-
-/** One name for all addresses that one client can easily use: the IPv4 address, or the /64 of an IPv6 address. */
-export function nameClient(address: string | undefined): string {
-  if (address === undefined || !ipaddr.isValid(address)) return 'unknown';
-  const parsed = ipaddr.process(address);
-  if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
-  const network = parsed.parts.slice(0, 4).map((part) => part.toString(16));
-  return `${network.join(':')}::/64`;
 }

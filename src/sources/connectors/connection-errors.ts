@@ -1,6 +1,6 @@
 import { RefusedAddressError } from '../../platform/addresses/address-guard.ts';
 import { explainTlsError, firstErrorOf } from '../../platform/tls-errors.ts';
-import { SourceError } from '../connector.ts';
+import { SourceError } from './connector.ts';
 
 /** Explains in one sentence why a connection failed, and what to do about it. */
 

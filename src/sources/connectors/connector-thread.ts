@@ -1,6 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createAddressGuard } from '../../platform/addresses/address-guard.ts';
-import { type Connector, type FileOutcome, type OfferedFile, SourceError } from '../connector.ts';
+import { type Connector, type FileOutcome, type OfferedFile, SourceError } from './connector.ts';
 import { KINDS } from './kinds.ts';
 
 /** Code of a worker thread, which holds one connector for one run of a source. See threaded-connector.ts. */

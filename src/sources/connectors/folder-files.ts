@@ -14,8 +14,8 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { basename, dirname, extname, join, sep } from 'node:path';
-import { FileError, type FileOutcome, SourceError } from '../connector.ts';
 import { codeOf } from './connection-errors.ts';
+import { FileError, type FileOutcome, SourceError } from './connector.ts';
 import { isUnfinished } from './file-names.ts';
 import { FOLDERS } from './settings.ts';
 

@@ -1,5 +1,5 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Connector, FileError, type OfferedFile, SourceError } from '../connector.ts';
+import { type Connector, FileError, type OfferedFile, SourceError } from './connector.ts';
 import {
   findTaken,
   folderError,

@@ -2,8 +2,8 @@ import { Agent, request } from 'undici';
 import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
 import { createConnector } from '../../platform/addresses/connector.ts';
 import { VERSION } from '../../platform/version.ts';
-import { SourceError } from '../connector.ts';
 import { type TimeLimits, toSourceError } from './connection-errors.ts';
+import { SourceError } from './connector.ts';
 
 /** Sends GET requests for an HTTP source. Checks every address, follows redirects, and sends credentials only to their own origin. */
 

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
-import { type Connector, type OfferedFile, SourceError } from '../connector.ts';
 import { TIME_LIMITS, type TimeLimits } from './connection-errors.ts';
+import { type Connector, type OfferedFile, SourceError } from './connector.ts';
 import { createHttpClient, type HttpAnswer, type HttpClient } from './http-get.ts';
 import { offerPages } from './http-json.ts';
 import { type HttpCredentials, type HttpSettings, headersOf } from './settings.ts';

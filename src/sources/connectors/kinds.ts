@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
-import type { Connector } from '../connector.ts';
+import type { KindName } from '../kind-names.ts';
+import type { Connector } from './connector.ts';
 import { checkFolder, createFolderConnector } from './folder.ts';
 import { checkHttpAddress, createHttpConnector } from './http.ts';
-import type { KindName } from './kind-names.ts';
 import { checkS3Address, createS3Connector } from './s3.ts';
 import {
   endpointOf,

@@ -5,7 +5,6 @@ import { TLSSocket } from 'node:tls';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
 import { watchTls } from '../../platform/tls-errors.ts';
-import { FileError, SourceError } from '../connector.ts';
 import {
   brokenOffError,
   connectTimeoutError,
@@ -13,6 +12,7 @@ import {
   type TimeLimits,
   toSourceError,
 } from './connection-errors.ts';
+import { FileError, SourceError } from './connector.ts';
 import { endpointOf, type S3Credentials, type S3Settings } from './settings.ts';
 
 /** The AWS SDK's client for one bucket, with connections that go through the address guard. */

@@ -1,7 +1,7 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
-import { type Connector, type FileOutcome, type OfferedFile, SourceError } from '../connector.ts';
 import { TIME_LIMITS, type TimeLimits } from './connection-errors.ts';
+import { type Connector, type FileOutcome, type OfferedFile, SourceError } from './connector.ts';
 import { isUnfinished, matchesPattern, numberedName } from './file-names.ts';
 import { createS3Client, explainS3, loadSdk, readObject, type S3Access, type Sdk } from './s3-client.ts';
 import { endpointOf, foldersOf, type S3Credentials, type S3Settings } from './settings.ts';

@@ -1,6 +1,6 @@
 import type { FileEntryWithStats, SFTPWrapper, Stats } from 'ssh2';
-import { SourceError } from '../connector.ts';
 import { brokenOffError, idleError, toSourceError } from './connection-errors.ts';
+import { SourceError } from './connector.ts';
 import { connectSftp, type SftpAccess } from './sftp-connection.ts';
 
 /** Requests to an SFTP server as promises, each with a time limit. */

@@ -1,4 +1,4 @@
-import { FileError, type FileOutcome, SourceError } from '../connector.ts';
+import { FileError, type FileOutcome, SourceError } from './connector.ts';
 import { numberedName } from './file-names.ts';
 import type { SftpSettings } from './settings.ts';
 import {

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
-import { type Connector, type OfferedFile, SourceError } from '../connector.ts';
 import { TIME_LIMITS, type TimeLimits } from './connection-errors.ts';
+import { type Connector, type OfferedFile, SourceError } from './connector.ts';
 import { isUnfinished, matchesPattern } from './file-names.ts';
 import type { SftpCredentials, SftpSettings } from './settings.ts';
 import {

@@ -1,6 +1,6 @@
 import type { Worker } from 'node:worker_threads';
 import { isOutOfMemory, startThread } from '../../platform/thread.ts';
-import { type Connector, type OfferedFile, SourceError } from '../connector.ts';
+import { type Connector, type OfferedFile, SourceError } from './connector.ts';
 import type { Reply, Request, ThreadSource } from './connector-thread.ts';
 import { type ConnectorKind, KINDS } from './kinds.ts';
 

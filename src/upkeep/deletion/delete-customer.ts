@@ -1,13 +1,13 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type WriteResult } from '../../database/transaction.ts';
 import { lockImports } from '../../delivery/filters.ts';
+import { WHOLE_CUSTOMER } from '../request-deletion.ts';
 import { removeDetails } from '../retention/remove-imports.ts';
 import { removeCollected } from '../retention/remove-sources.ts';
 import { deleteStatements } from '../retention/remove-statements.ts';
 import { deleteWebhookRows } from '../retention/remove-webhooks.ts';
 import type { Steps } from '../retention/steps.ts';
 import { deleteAccountMovements, findMatchingWebhooks } from './delete-account.ts';
-import { WHOLE_CUSTOMER } from './request-deletion.ts';
 
 /** Indexes: imports_page; the foreign keys of the others. */
 const IMPORTS = 'SELECT id FROM imports WHERE customer_id = ? ORDER BY id LIMIT ?';

@@ -1,6 +1,6 @@
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
-import type { Connector, OfferedFile } from '../../../src/sources/connector.ts';
+import type { Connector, OfferedFile } from '../../../src/sources/connectors/connector.ts';
 
 /** The files that a run of a source gets from its connector. */
 export interface Collected {

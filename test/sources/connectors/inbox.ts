@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import type { Connector, OfferedFile } from '../../../src/sources/connector.ts';
+import type { Connector, OfferedFile } from '../../../src/sources/connectors/connector.ts';
 import { createFolderConnector } from '../../../src/sources/connectors/folder.ts';
 
 /** Folders for tests of the connector alone. The collector, with a real service, is in folder-collecting.test.ts. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Connector, FileOutcome } from '../../../src/sources/connector.ts';
+import type { Connector, FileOutcome } from '../../../src/sources/connectors/connector.ts';
 import { reservePort } from '../../support/reserved-port.ts';
 import { collect, measure } from './collect.ts';
 import { startFaultProxy } from './fault-proxy.ts';

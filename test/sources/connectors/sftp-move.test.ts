@@ -1,7 +1,7 @@
 import { mkdir, readdir, readFile, rename, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Connector } from '../../../src/sources/connector.ts';
+import type { Connector } from '../../../src/sources/connectors/connector.ts';
 import { collect } from './collect.ts';
 import { hasOpenSsh, hasPasswords, PASSWORD, useOpenSsh } from './openssh.ts';
 import { useSftpSource } from './sftp-source.ts';

@@ -1,5 +1,5 @@
 import { afterEach, expect, it } from 'vitest';
-import type { Connector } from '../../../src/sources/connector.ts';
+import type { Connector } from '../../../src/sources/connectors/connector.ts';
 import { createThreadedConnector } from '../../../src/sources/connectors/threaded-connector.ts';
 import { collect } from './collect.ts';
 import { sendFile, startWebServer } from './web-server.ts';

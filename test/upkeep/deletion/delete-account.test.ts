@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { makeSegments } from '../../../src/movements/segment-maker.ts';
-import { runDeletions } from '../../../src/upkeep/deletion/deletions.ts';
+import { runDeletions } from '../../../src/upkeep/deletions.ts';
 import { createSteps } from '../../../src/upkeep/retention/steps.ts';
 import { expectProblem } from '../../support/problem.ts';
 import { useOwnService } from '../../support/service.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { runDeletions } from '../../../src/upkeep/deletion/deletions.ts';
-import { requestCustomerDeletion } from '../../../src/upkeep/deletion/request-deletion.ts';
+import { runDeletions } from '../../../src/upkeep/deletions.ts';
+import { requestCustomerDeletion } from '../../../src/upkeep/request-deletion.ts';
 import { createSteps } from '../../../src/upkeep/retention/steps.ts';
 import { readState } from '../../api/tenants/state.ts';
 import { movement } from '../../support/movements.ts';

@@ -1,9 +1,6 @@
 import { beforeAll, expect, it } from 'vitest';
-import { runDeletions } from '../../../src/upkeep/deletion/deletions.ts';
-import {
-  requestAccountDeletion,
-  requestCustomerDeletion,
-} from '../../../src/upkeep/deletion/request-deletion.ts';
+import { runDeletions } from '../../../src/upkeep/deletions.ts';
+import { requestAccountDeletion, requestCustomerDeletion } from '../../../src/upkeep/request-deletion.ts';
 import { createSteps } from '../../../src/upkeep/retention/steps.ts';
 import { type ExplainedStep, explainOwn, findScans } from '../../support/explain.ts';
 import { useOwnService } from '../../support/service.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { runDeletions } from '../../../src/upkeep/deletion/deletions.ts';
-import { requestAccountDeletion } from '../../../src/upkeep/deletion/request-deletion.ts';
+import { runDeletions } from '../../../src/upkeep/deletions.ts';
+import { requestAccountDeletion } from '../../../src/upkeep/request-deletion.ts';
 import { createSteps } from '../../../src/upkeep/retention/steps.ts';
 import { importDone, importMovements, movement } from '../../support/movements.ts';
 import { expectProblem } from '../../support/problem.ts';

@@ -8,7 +8,7 @@ import { encodeCursor, linkNext, paging, pagingParameters } from '../../../http/
 import { invalid } from '../../../platform/problems/problem.ts';
 import { CalendarDate } from '../../../platform/validation.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 const PER_PAGE = 100;
 

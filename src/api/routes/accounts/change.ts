@@ -4,7 +4,7 @@ import { changeAccount, findAccount } from '../../../customers/accounts.ts';
 import type { Runtime } from '../../../database/runtime.ts';
 import { readId, readJson } from '../../../http/input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute, requireWholeKey } from '../../route.ts';
+import { createRoute, requireWholeKey } from '../route.ts';
 
 /** PATCH /v1/accounts/:id */
 export const changeAccountRoute = (runtime: Runtime) =>

@@ -3,7 +3,7 @@ import { AccountView, NewAccount, viewAccounts } from '../../../customers/accoun
 import { createAccount } from '../../../customers/accounts.ts';
 import type { Runtime } from '../../../database/runtime.ts';
 import { readJson } from '../../../http/input.ts';
-import { createRoute, requireWholeKey } from '../../route.ts';
+import { createRoute, requireWholeKey } from '../route.ts';
 
 /** POST /v1/accounts */
 export const createAccountRoute = (runtime: Runtime) =>

@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import { AccountView, viewAccounts } from '../../../customers/account-view.ts';
 import type { Runtime } from '../../../database/runtime.ts';
 import { readId } from '../../../http/input.ts';
-import { acceptAccountDeletion } from '../../../upkeep/deletion/accept-deletion.ts';
+import { acceptAccountDeletion } from '../../../upkeep/accept-deletion.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute, requireWholeKey } from '../../route.ts';
+import { createRoute, requireWholeKey } from '../route.ts';
 
 /** DELETE /v1/accounts/:id */
 export const deleteAccountRoute = (runtime: Runtime) =>

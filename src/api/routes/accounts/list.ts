@@ -5,7 +5,7 @@ import type { Runtime } from '../../../database/runtime.ts';
 import { readId, readQuery } from '../../../http/input.ts';
 import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../../http/paging.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 const Query = v.strictObject(paging('a1', MAX_PER_PAGE));
 

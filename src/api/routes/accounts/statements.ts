@@ -16,7 +16,7 @@ import { BEYOND_NEWEST, cutPage, paging, pagingParameters } from '../../../http/
 import { invalid } from '../../../platform/problems/problem.ts';
 import { CalendarDate } from '../../../platform/validation.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 const PER_PAGE = 100;
 

@@ -3,7 +3,7 @@ import { createApiKey, NewApiKey } from '../../../customers/keys.ts';
 import type { Runtime } from '../../../database/runtime.ts';
 import { readJson } from '../../../http/input.ts';
 import { IdView, ShownOnce } from '../../../platform/validation.ts';
-import { createRoute, requireWholeKey } from '../../route.ts';
+import { createRoute, requireWholeKey } from '../route.ts';
 
 /** POST /v1/apikeys */
 export const createApiKeyRoute = ({ config, database }: Runtime) =>

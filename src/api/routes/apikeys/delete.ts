@@ -4,7 +4,7 @@ import type { Runtime } from '../../../database/runtime.ts';
 import type { CallerCache } from '../../../http/authentication.ts';
 import { readId } from '../../../http/input.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 /** DELETE /v1/apikeys/:id */
 export const deleteApiKeyRoute = ({ database }: Runtime, callers: CallerCache) =>

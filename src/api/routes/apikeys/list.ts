@@ -4,7 +4,7 @@ import { findKeys } from '../../../customers/keys.ts';
 import type { Runtime } from '../../../database/runtime.ts';
 import { readQuery } from '../../../http/input.ts';
 import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../../http/paging.ts';
-import { createRoute, requireWholeKey } from '../../route.ts';
+import { createRoute, requireWholeKey } from '../route.ts';
 
 const Query = v.strictObject(paging('k1', MAX_PER_PAGE));
 

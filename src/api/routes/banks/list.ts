@@ -4,7 +4,7 @@ import { findBanks } from '../../../customers/accounts.ts';
 import type { Runtime } from '../../../database/runtime.ts';
 import { readQuery } from '../../../http/input.ts';
 import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../../http/paging.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 const Query = v.strictObject(paging('b1', MAX_PER_PAGE));
 

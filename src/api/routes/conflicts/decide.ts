@@ -4,7 +4,7 @@ import { readId, readJson } from '../../../http/input.ts';
 import { ConflictView, viewConflict } from '../../../imports/conflict-view.ts';
 import { decideConflict, findConflict } from '../../../imports/decide-conflict.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 const Body = v.strictObject({
   decision: v.pipe(

@@ -8,7 +8,7 @@ import { CONFLICT_STATUSES, findConflict, findConflicts } from '../../../imports
 import { invalid } from '../../../platform/problems/problem.ts';
 import { Id } from '../../../platform/validation.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 const PER_PAGE = 100;
 

@@ -3,8 +3,8 @@ import type { Runtime } from '../../../database/runtime.ts';
 import { AttemptView, readAttempts, viewAttempt } from '../../../delivery/attempts.ts';
 import { DeliveryView, viewDelivery } from '../../../delivery/delivery-view.ts';
 import { findDelivery } from '../../../delivery/find-delivery.ts';
-import { createRoute } from '../../route.ts';
-import { DELIVERY_ID, readDeliveryKey } from './delivery-id.ts';
+import { DELIVERY_ID, readDeliveryKey } from '../../delivery-key.ts';
+import { createRoute } from '../route.ts';
 
 /** GET /v1/deliveries/:id */
 export const getDeliveryRoute = ({ database }: Runtime) =>

@@ -11,7 +11,7 @@ import { invalid } from '../../../platform/problems/problem.ts';
 import { Id } from '../../../platform/validation.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 const PER_PAGE = 100;
 

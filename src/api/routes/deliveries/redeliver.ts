@@ -2,8 +2,8 @@ import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
 import { DeliveryView, viewDelivery } from '../../../delivery/delivery-view.ts';
 import { redeliver } from '../../../delivery/redelivery.ts';
-import { createRoute } from '../../route.ts';
-import { DELIVERY_ID, readDeliveryKey } from './delivery-id.ts';
+import { DELIVERY_ID, readDeliveryKey } from '../../delivery-key.ts';
+import { createRoute } from '../route.ts';
 
 /** POST /v1/deliveries/:id/redeliver */
 export const redeliverRoute = (runtime: Runtime) =>

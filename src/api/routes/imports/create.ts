@@ -23,7 +23,7 @@ import { isFormatName } from '../../../imports/rows.ts';
 import type { Upload } from '../../../imports/stage.ts';
 import { check, invalidIssues, Problem } from '../../../platform/problems/problem.ts';
 import { STATEMENT_FORMATS, type StatementFormats } from '../../../statements/formats.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 import {
   DryRunParameter,
   MULTIPART_TYPE,

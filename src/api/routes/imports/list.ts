@@ -12,7 +12,7 @@ import {
 import { LISTED_REASONS } from '../../../imports/known-movements.ts';
 import { Count, IdView } from '../../../platform/validation.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 const PER_PAGE = 100;
 

@@ -4,7 +4,7 @@ import { readId } from '../../../http/input.ts';
 import { ImportView, viewImport } from '../../../imports/import-view.ts';
 import { retryImport } from '../../../imports/retry-failed.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 /** POST /v1/imports/:id/retry */
 export const retryImportRoute = (runtime: Runtime) =>

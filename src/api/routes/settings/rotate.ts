@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { rotateApiSecret } from '../../../customers/customers.ts';
 import type { Runtime } from '../../../database/runtime.ts';
 import { ShownOnce } from '../../../platform/validation.ts';
-import { createRoute, requireWholeKey } from '../../route.ts';
+import { createRoute, requireWholeKey } from '../route.ts';
 
 /** POST /v1/settings/api/rotate */
 export const rotateApiSecretRoute = (runtime: Runtime) =>

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { readApiSecret } from '../../../customers/customers.ts';
 import type { Runtime } from '../../../database/runtime.ts';
-import { createRoute, requireWholeKey } from '../../route.ts';
+import { createRoute, requireWholeKey } from '../route.ts';
 
 const ApiSettings = v.object({ api_secret: v.string() });
 

@@ -7,7 +7,7 @@ import { SourceChange } from '../../../sources/source-input.ts';
 import { SourceView, viewSource } from '../../../sources/source-view.ts';
 import { changeSource } from '../../../sources/sources.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute, requireWholeKey } from '../../route.ts';
+import { createRoute, requireWholeKey } from '../route.ts';
 
 /** PATCH /v1/sources/:id */
 export const changeSourceRoute = (runtime: Runtime, guard: AddressGuard) =>

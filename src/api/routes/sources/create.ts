@@ -5,7 +5,7 @@ import type { AddressGuard } from '../../../platform/addresses/address-guard.ts'
 import { NewSource } from '../../../sources/source-input.ts';
 import { SourceView, viewSource } from '../../../sources/source-view.ts';
 import { createSource } from '../../../sources/sources.ts';
-import { createRoute, requireWholeKey } from '../../route.ts';
+import { createRoute, requireWholeKey } from '../route.ts';
 
 /** POST /v1/sources */
 export const createSourceRoute = (runtime: Runtime, guard: AddressGuard) =>

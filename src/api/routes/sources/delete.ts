@@ -3,7 +3,7 @@ import type { Runtime } from '../../../database/runtime.ts';
 import { readId } from '../../../http/input.ts';
 import { deleteSource } from '../../../sources/sources.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute, requireWholeKey } from '../../route.ts';
+import { createRoute, requireWholeKey } from '../route.ts';
 
 /** DELETE /v1/sources/:id */
 export const deleteSourceRoute = (runtime: Runtime) =>

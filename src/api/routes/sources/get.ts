@@ -4,7 +4,7 @@ import { readId } from '../../../http/input.ts';
 import { findSource } from '../../../sources/find-source.ts';
 import { SourceView, viewSource } from '../../../sources/source-view.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 /** GET /v1/sources/:id */
 export const getSourceRoute = (runtime: Runtime) =>

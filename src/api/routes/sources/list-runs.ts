@@ -5,7 +5,7 @@ import { BEYOND_NEWEST, cutPage, paging, pagingParameters } from '../../../http/
 import { findSource, listRuns } from '../../../sources/find-source.ts';
 import { RunView, viewRuns } from '../../../sources/run-view.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 const PER_PAGE = 100;
 

@@ -4,7 +4,7 @@ import { readQuery } from '../../../http/input.ts';
 import { encodeCursor, linkNext, MAX_PER_PAGE, paging, pagingParameters } from '../../../http/paging.ts';
 import { listSources } from '../../../sources/find-source.ts';
 import { SourceView, viewSource } from '../../../sources/source-view.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 const Query = v.strictObject(paging('s1', MAX_PER_PAGE));
 

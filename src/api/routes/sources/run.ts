@@ -5,7 +5,7 @@ import { IdView } from '../../../platform/validation.ts';
 import { SourceView, viewSource } from '../../../sources/source-view.ts';
 import { runSource } from '../../../sources/sources.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 const PreviousRun = v.pipe(
   v.nullable(IdView),

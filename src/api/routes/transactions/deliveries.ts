@@ -6,7 +6,7 @@ import { readId } from '../../../http/input.ts';
 import { findTransaction } from '../../../movements/transactions.ts';
 import { notFound } from '../../../platform/problems/problem.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 /** GET /v1/transactions/:id/deliveries */
 export const listDeliveriesOfMovementRoute = ({ config, database }: Runtime) =>

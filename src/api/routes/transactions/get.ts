@@ -5,7 +5,7 @@ import { renderTransaction, TransactionView } from '../../../movements/body.ts';
 import { addExtended, findTransaction } from '../../../movements/transactions.ts';
 import { notFound } from '../../../platform/problems/problem.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 import { FIELDS_PARAMETER, FieldsQuery } from './fields.ts';
 
 /** GET /v1/transactions/:id */

@@ -25,7 +25,7 @@ import { MOMENT, Moment, type ZoneOffset } from '../../../platform/moment.ts';
 import { invalid, notFound } from '../../../platform/problems/problem.ts';
 import { CALENDAR_DATE, CalendarDate } from '../../../platform/validation.ts';
 import { idParameter, type RouteDescription } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 import { FIELDS_PARAMETER, FieldsQuery } from './fields.ts';
 
 const MAX_PAGE = 999_999_999_999;

@@ -7,7 +7,7 @@ import { WebhookChange } from '../../../webhooks/webhook-input.ts';
 import { viewWebhook, WebhookView } from '../../../webhooks/webhook-view.ts';
 import { changeWebhook } from '../../../webhooks/webhooks.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 /** PATCH /v1/webhooks/:id */
 export const changeWebhookRoute = (runtime: Runtime, guard: AddressGuard) =>

@@ -5,7 +5,7 @@ import type { AddressGuard } from '../../../platform/addresses/address-guard.ts'
 import { NewWebhook } from '../../../webhooks/webhook-input.ts';
 import { viewWebhook, WebhookView } from '../../../webhooks/webhook-view.ts';
 import { createWebhook } from '../../../webhooks/webhooks.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 /** POST /v1/webhooks */
 export const createWebhookRoute = (runtime: Runtime, guard: AddressGuard) =>

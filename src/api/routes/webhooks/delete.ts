@@ -3,7 +3,7 @@ import type { Runtime } from '../../../database/runtime.ts';
 import { readId } from '../../../http/input.ts';
 import { deleteWebhook } from '../../../webhooks/webhooks.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 /** DELETE /v1/webhooks/:id */
 export const deleteWebhookRoute = (runtime: Runtime) =>

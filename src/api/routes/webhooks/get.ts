@@ -4,7 +4,7 @@ import { readId } from '../../../http/input.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
 import { viewWebhook, WebhookView } from '../../../webhooks/webhook-view.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 /** GET /v1/webhooks/:id */
 export const getWebhookRoute = (runtime: Runtime) =>

@@ -4,7 +4,7 @@ import { readQuery } from '../../../http/input.ts';
 import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../../http/paging.ts';
 import { findWebhooks } from '../../../webhooks/find-webhook.ts';
 import { viewWebhooks, WebhookView } from '../../../webhooks/webhook-view.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 const Query = v.strictObject(paging('w1', MAX_PER_PAGE));
 

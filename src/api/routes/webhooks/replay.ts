@@ -8,7 +8,7 @@ import { Moment, type ZoneOffset } from '../../../platform/moment.ts';
 import { invalid } from '../../../platform/problems/problem.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 const STATUS_RULE = `must be ${REPLAYABLE.map((it) => `"${it}"`).join(' or ')}, or a list of both`;
 /** The statuses of deliveries that are sent again. */

@@ -15,7 +15,7 @@ import { cutPage, paging, pagingParameters } from '../../../http/paging.ts';
 import { notFound, Problem } from '../../../platform/problems/problem.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 const PER_PAGE = 100;
 

@@ -4,7 +4,7 @@ import { readId } from '../../../http/input.ts';
 import { viewWebhook, WebhookView } from '../../../webhooks/webhook-view.ts';
 import { rotateWebhookSecret } from '../../../webhooks/webhooks.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 /** POST /v1/webhooks/:id/rotate-secret */
 export const rotateWebhookSecretRoute = (runtime: Runtime) =>

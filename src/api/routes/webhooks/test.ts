@@ -6,7 +6,7 @@ import { createQuota, tooManyRequests } from '../../../http/quotas.ts';
 import type { AddressGuard } from '../../../platform/addresses/address-guard.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
 import { idParameter } from '../../openapi/openapi.ts';
-import { createRoute } from '../../route.ts';
+import { createRoute } from '../route.ts';
 
 /** POST /v1/webhooks/:id/test */
 export const sendTestNotificationRoute = (runtime: Runtime, guard: AddressGuard) => {

@@ -1,0 +1,66 @@
+import type { DataSource } from 'typeorm';
+import * as v from 'valibot';
+import { keepAnswer, PATIENCE, within } from '../database/health.ts';
+import type { Runtime } from '../database/runtime.ts';
+import { VERSION } from '../platform/version.ts';
+import { createRoute } from './routes/route.ts';
+
+/** GET /healthz: 200 while the process answers. */
+export const getHealthRoute = () =>
+  createRoute(
+    {
+      tag: 'Health',
+      operationId: 'getHealth',
+      summary: 'Check the process',
+      answer: {
+        schema: v.object({ status: v.literal('ok'), version: v.string() }),
+        description: 'The process answers.',
+      },
+    },
+    (c) => c.json({ status: 'ok', version: VERSION }),
+  );
+
+const Readiness = v.object({
+  status: v.picklist(['ready', 'not ready']),
+  mysql: v.string(),
+  redis: v.string(),
+  migrations: v.string(),
+});
+
+/** Milliseconds for which an answer is kept. Anybody may ask, as often as they like. */
+const KEPT_FOR = 1_000;
+
+/** GET /readyz: 200 when MySQL and Redis answer and take writes, and the schema is ready. Otherwise 503 that says what is wrong. */
+export const getReadinessRoute = ({ database, health }: Runtime) => {
+  const look = keepAnswer(KEPT_FOR, async () => {
+    const [{ mysql, redis }, migrations] = await Promise.all([
+      health(),
+      within(lookAtSchema(database), PATIENCE, () => 'does not answer'),
+    ]);
+    return { mysql, redis, migrations };
+  });
+  return createRoute(
+    {
+      tag: 'Health',
+      operationId: 'getReadiness',
+      summary: 'Check MySQL, Redis and the schema',
+      answer: {
+        schema: Readiness,
+        description: 'All of them are "ok".',
+        statuses: { 503: 'At least one of them is not ready.' },
+      },
+    },
+    async (c) => {
+      const state = await look();
+      const ready = Object.values(state).every((it) => it === 'ok');
+      if (!ready) c.header('Retry-After', '5');
+      return c.json({ status: ready ? 'ready' : 'not ready', ...state }, ready ? 200 : 503);
+    },
+  );
+};
+
+const lookAtSchema = (database: DataSource): Promise<string> =>
+  database.showMigrations().then(
+    (missing) => (missing ? 'not available' : 'ok'),
+    () => 'not available',
+  );

@@ -1,0 +1,48 @@
+import type { Handler } from 'hono';
+import { type Caller, requireScope } from '../../customers/caller.ts';
+import { type ApiEnv, createHandlers, createMiddleware } from '../../http/environment.ts';
+import { invalid, Problem } from '../../platform/problems/problem.ts';
+import { describe, type RouteDescription } from '../openapi/openapi.ts';
+
+/**
+ * Creates a route with its entry in /openapi.json, its scope and its handler: `app.get(path, ...createRoute(description, handler))`.
+ * Refuses query parameters that the description does not name, because the sender would believe that they had an effect.
+ */
+export const createRoute = (description: RouteDescription, handler: Handler<ApiEnv>) =>
+  createHandlers(describe(description), admit(description), handler);
+
+/** @throws {Problem} 403 when the API key lacks the route's scope, 422 for an unknown query parameter. */
+const admit = (description: RouteDescription) => {
+  const { scope, alsoNeeds, answer, idempotent, query = {} } = description;
+  const known = new Set(Object.keys(query));
+  const takes = known.size === 0 ? 'none' : [...known].join(', ');
+  return createMiddleware(async (c, next) => {
+    if (scope === undefined) return next();
+    requireScope(c.get('caller'), scope);
+    if (alsoNeeds !== undefined) requireScope(c.get('caller'), alsoNeeds);
+    if (c.req.url.includes('?')) {
+      const unknown = Object.keys(c.req.query()).find((name) => !known.has(name));
+      if (unknown !== undefined)
+        throw invalid([
+          {
+            path: unknown.slice(0, 100),
+            message: `is not a known query parameter. This route takes: ${takes}`,
+          },
+        ]);
+    }
+    // No cache may store a response with a secret.
+    if (answer.secret !== undefined) c.header('Cache-Control', 'no-store');
+    if (idempotent === true) return c.get('carryOutOnce')(c, next, answer.secret);
+    return void (await next());
+  });
+};
+
+/**
+ * Protects operations on the customer as a whole.
+ * @param remedy a sentence that says what to do instead.
+ * @throws {Problem} 403 for a key limited to accounts.
+ */
+export function requireWholeKey({ accountIds }: Caller, remedy: string): void {
+  if (accountIds !== 'all')
+    throw new Problem('limited-api-key', `This API key is limited to some accounts. ${remedy}`);
+}

@@ -1,0 +1,127 @@
+import { Counter, collectDefaultMetrics, Gauge, type MetricObject, Registry } from 'prom-client';
+import { onPoolWait, readPoolUse } from '../database/connection.ts';
+import { onHostsChange, readHosts } from '../database/lead-to-primary.ts';
+import type { HostsReport } from '../database/primary.ts';
+import type { Runtime } from '../database/runtime.ts';
+
+/**
+ * Collects the metrics of this process: its counters and its state.
+ * @param name of the process, for the label `process`. Without a name there is no label.
+ * @returns a function that reads the metrics.
+ */
+export function createProcessMetrics(runtime: Runtime, name?: string): () => Promise<MetricObject[]> {
+  const gauges = new Registry();
+  const refresh = createProcessGauges(gauges, runtime);
+  const registries = [runtime.metrics.registry, gauges];
+  if (name !== undefined) for (const registry of registries) registry.setDefaultLabels({ process: name });
+  return async () => {
+    await refresh();
+    const metrics = await Promise.all(registries.map((registry) => registry.getMetricsAsJSON()));
+    return metrics.flat();
+  };
+}
+
+/** Gauges of prom-client that are named like counters, which `promtool check metrics` refuses. Other gauges have the same numbers by type. */
+const MISNAMED = [
+  'nodejs_active_handles_total',
+  'nodejs_active_requests_total',
+  'nodejs_active_resources_total',
+];
+
+/**
+ * Creates gauges of this process: whether it reaches MySQL and Redis, its connections, and prom-client's metrics of Node, such as the
+ * delay of the event loop.
+ * @returns a function that updates the gauges.
+ */
+function createProcessGauges(
+  registry: Registry,
+  { database, health }: Pick<Runtime, 'database' | 'health'>,
+): () => Promise<void> {
+  const registers = [registry];
+  collectDefaultMetrics({ register: registry });
+  for (const name of MISNAMED) registry.removeSingleMetric(name);
+  const dependency = new Gauge({
+    name: 'ledgerbell_dependency_up',
+    help: '1 if MySQL or Redis has answered this process and taken a write within 2 s, else 0.',
+    labelNames: ['dependency'],
+    registers,
+  });
+  const problem = new Gauge({
+    name: 'ledgerbell_dependency_problem',
+    help: '1: what is wrong with MySQL or Redis, in the words of GET /readyz.',
+    labelNames: ['dependency', 'problem'],
+    registers,
+  });
+  const clock = new Gauge({
+    name: 'ledgerbell_clock_ahead_seconds',
+    help: "Seconds by which the clock of this process is ahead of MySQL's. Negative: behind.",
+    registers,
+  });
+  const connections = new Gauge({
+    name: 'ledgerbell_mysql_pool_connections',
+    help: 'Open connections to MySQL of this process, busy or idle.',
+    labelNames: ['state'],
+    registers,
+  });
+  const max = new Gauge({
+    name: 'ledgerbell_mysql_pool_connections_max',
+    help: 'The most connections to MySQL that this process opens.',
+    registers,
+  });
+  const waiters = new Gauge({
+    name: 'ledgerbell_mysql_pool_waiters',
+    help: 'Statements and transactions of this process that are waiting for a connection to MySQL.',
+    registers,
+  });
+  const waits = new Counter({
+    name: 'ledgerbell_mysql_pool_waits_total',
+    help: 'How often a statement or transaction of this process had to wait for a connection to MySQL.',
+    registers,
+  });
+  onPoolWait(database, () => waits.inc());
+  const changes = new Counter({
+    name: 'ledgerbell_mysql_primary_changes_total',
+    help: 'How often this process changed to another host of DATABASE_URL.',
+    registers,
+  });
+  const conflicting = new Gauge({
+    name: 'ledgerbell_mysql_hosts_conflicting',
+    help: '1: these hosts of DATABASE_URL take writes independently of each other, so this process writes to none. Else 0.',
+    labelNames: ['hosts'],
+    registers,
+  });
+  const startingWritable = new Gauge({
+    name: 'ledgerbell_mysql_hosts_starting_writable',
+    help: 'Hosts of DATABASE_URL that take writes before they have found their group.',
+    registers,
+  });
+  const setHosts = (report: Pick<HostsReport, 'conflicting' | 'startingWritable'>) => {
+    conflicting.reset();
+    conflicting.set({ hosts: report.conflicting.join(', ') }, report.conflicting.length > 0 ? 1 : 0);
+    startingWritable.set(report.startingWritable.length);
+  };
+  setHosts(readHosts(database) ?? { conflicting: [], startingWritable: [] });
+  onHostsChange(database, (report, before) => {
+    setHosts(report);
+    if (report.primary !== null && report.primary !== before.primary) changes.inc();
+  });
+
+  return async () => {
+    // Read before MySQL is looked at, which uses a connection itself.
+    const use = readPoolUse(database);
+    if (use !== null) {
+      connections.set({ state: 'busy' }, use.busy);
+      connections.set({ state: 'idle' }, use.idle);
+      max.set(use.max);
+      waiters.set(use.waiters);
+    }
+    const { mysql, redis, clockAhead } = await health();
+    problem.reset();
+    if (mysql === 'ok' && redis === 'ok') problem.set({ dependency: 'none', problem: 'none' }, 0);
+    for (const [name, state] of Object.entries({ mysql, redis })) {
+      dependency.set({ dependency: name }, state === 'ok' ? 1 : 0);
+      if (state !== 'ok') problem.set({ dependency: name, problem: state }, 1);
+    }
+    if (clockAhead !== null) clock.set(Math.round(clockAhead) / 1_000);
+  };
+}

@@ -1,0 +1,142 @@
+import { type Books, groupOf } from '../books.ts';
+import type { ReceivedStatement, StatementRow } from '../statement.ts';
+import { balanceBefore, isId, rowKey } from '../walk.ts';
+import { type Details, findBatches } from './details.ts';
+
+/**
+ * A batch and its details are one booking. One file lists the batch, and another one its details. What is stored first stays: the other is
+ * compared as if its file listed it in the same way.
+ */
+
+/** A statement as it is compared. */
+export interface Arranged {
+  statement: ReceivedStatement;
+  /** For each row that the statement itself has, the positions of the rows that are compared. Rows of one batch share theirs. */
+  positions: readonly (readonly number[])[];
+  /** For each row that is compared, the position of the row that the statement itself has. */
+  origins: readonly number[];
+  /** The rows of the statement that are compared as a batch or as details. */
+  rearranged: readonly number[];
+}
+
+/**
+ * Lists details as one row where their batch is stored, and a batch as details where these are stored.
+ * @param asTheyAre rows that are compared as the statement has them.
+ */
+export function arrange(
+  books: Books,
+  statement: ReceivedStatement,
+  asTheyAre: ReadonlySet<number>,
+): Arranged {
+  const { rows } = statement;
+  if (!books.hasDetails() && rows.every(({ batch }) => batch === undefined)) return asItIs(statement);
+  const arranged: StatementRow[] = [];
+  const positions: number[][] = [];
+  const origins: number[] = [];
+  const rearranged: number[] = [];
+  const batches = new Map(findBatches(rows).map((it) => [it[0], it]));
+  const search: Search = {
+    books,
+    format: statement.format,
+    before: books.countRows(statement.fingerprint),
+    used: new Set(),
+  };
+  for (let position = 0; position < rows.length; position += 1) {
+    const add = (row: StatementRow) => {
+      origins.push(position);
+      return arranged.push(row) - 1;
+    };
+    const row = rows[position] as StatementRow;
+    const ofBatch = (batches.get(position) ?? []).filter((it) => !asTheyAre.has(it));
+    const batch = toBatch(
+      search,
+      ofBatch.map((it) => rows[it] as StatementRow),
+    );
+    const details = row.batch !== undefined || asTheyAre.has(position) ? null : toDetails(search, row);
+    if (batch !== null) {
+      const at = add(batch);
+      for (const _ of ofBatch) positions.push([at]);
+      rearranged.push(...ofBatch);
+      position += ofBatch.length - 1;
+    } else {
+      if (details !== null) rearranged.push(position);
+      positions.push((details ?? [row]).map(add));
+    }
+  }
+  return { statement: { ...statement, rows: arranged }, positions, origins, rearranged };
+}
+
+const asItIs = (statement: ReceivedStatement): Arranged => {
+  const origins = [...statement.rows.keys()];
+  return { statement, positions: origins.map((it) => [it]), origins, rearranged: [] };
+};
+
+interface Search {
+  books: Books;
+  format: string;
+  /** The rows of the same statement, if it is stored. It is arranged in the same way again. */
+  before: Map<string, number>;
+  /** Movements that other rows of the statement are compared with. */
+  used: Set<number>;
+}
+
+/** Takes rows from those of the same statement before, if it has all of them. */
+function takeAll(before: Map<string, number>, rows: readonly StatementRow[]): boolean {
+  const keys = rows.map(rowKey);
+  if (!keys.every((key) => (before.get(key) ?? 0) > 0)) return false;
+  for (const key of keys) before.set(key, (before.get(key) ?? 0) - 1);
+  return true;
+}
+
+/** @returns the batch of details as one row, if it may be stored as one and its details are not stored. */
+function toBatch(search: Search, details: readonly StatementRow[]): StatementRow | null {
+  const { books, before } = search;
+  const last = details.at(-1);
+  if (last?.batch === undefined) return null;
+  const { reference, total } = last.batch;
+  const row = { day: last.day, amount: total, balance: last.balance, reference, text: '' };
+  if (takeAll(before, details)) return null;
+  if (takeAll(before, [row])) return row;
+  const isStored = books.ofGroup(groupOf(row)).length > 0 && findDetails(search, row) === null;
+  return isStored || isOneRow(books, row) ? row : null;
+}
+
+/** @returns a batch as the details that are stored, unless it is stored as one row. */
+function toDetails(search: Search, row: StatementRow): StatementRow[] | null {
+  if (takeAll(search.before, [row])) return null;
+  const details = findDetails(search, row);
+  if (details === null || isOneRow(search.books, row)) return null;
+  for (const { movement } of details.rows) search.used.add(movement);
+  // Without the bank's reference of the batch, those of its details prove nothing.
+  const isProved = isId(row.reference) && details.batch.reference === row.reference;
+  let balance = balanceBefore(row);
+  return details.rows.map(({ row: { amount, reference, text } }) => {
+    if (balance !== null) balance += amount;
+    return { day: row.day, amount, balance, reference: isProved ? reference : null, text };
+  });
+}
+
+/** Whether a movement of the day and amount that is no detail has the reference or the balance of a row. */
+const isOneRow = (books: Books, row: StatementRow): boolean =>
+  [...books.equalTo(row, 'balance'), ...(isId(row.reference) ? books.equalTo(row, 'reference') : [])].some(
+    (it) => it.row.batch === undefined,
+  );
+
+/**
+ * Finds the details of a batch with the day and amount of a row: those with its reference first, then those with its balance. In one format,
+ * another reference is that of another batch.
+ */
+function findDetails({ books, format, used }: Search, row: StatementRow): Details | null {
+  const isFree = ({ rows }: Details) => !rows.some(({ movement }) => used.has(movement));
+  const mayBe = (it: Details) =>
+    it.format !== format ||
+    it.batch.reference === null ||
+    row.reference === null ||
+    it.batch.reference === row.reference;
+  for (const by of ['reference', 'balance', null] as const) {
+    if (by === 'reference' && !isId(row.reference)) continue;
+    const found = books.detailsOf(row, by).find((it) => mayBe(it) && isFree(it));
+    if (found !== undefined) return found;
+  }
+  return null;
+}

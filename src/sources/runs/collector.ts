@@ -1,0 +1,196 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import type { DataSource } from 'typeorm';
+import { isTransient } from '../../database/errors.ts';
+import { SEALED, type SecretBox } from '../../database/secret-box.ts';
+import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
+import type { Log } from '../../platform/log.ts';
+import { type Span, type Tracing, toSpanError } from '../../platform/tracing/tracing.ts';
+import { type Connector, FileError, type OfferedFile, SourceError } from '../connectors/connector.ts';
+import { type ConnectorKind, KINDS, kindOf } from '../connectors/kinds.ts';
+import { claimSource, RENEW_EVERY, renewLease } from '../source-lease.ts';
+import type { ClaimedSource } from './claimed-source.ts';
+import { finishRun, type RunEnd } from './finish-run.ts';
+import { addFailure, markEndedFiles, type RunTally } from './mark-files.ts';
+import { RUN_LIMITS, type RunLimits, untilAborted, watchRun } from './run-watch.ts';
+import { hasPendingFiles, isKnown, LeaseLostError, recordFile } from './source-files.ts';
+import { RefusedFileError, RunInterruptedError, stageFile } from './stage-file.ts';
+
+/** How long a run waits for the imports of its files, so that it can mark most of its files itself. Milliseconds. */
+const IMPORT_PATIENCE = 10_000;
+const LOOK_EVERY = 100;
+
+/** After this many unreadable files in a row, the source itself counts as broken. */
+const MAX_UNREADABLE = 3;
+
+const UNEXPECTED = 'The run failed. The operator finds the reason in the log.';
+
+type RunOutcome = RunEnd['status'] | 'lost' | 'not due' | 'in progress' | 'inactive';
+
+interface CollectorOptions {
+  database: DataSource;
+  secrets: SecretBox;
+  guard: AddressGuard;
+  /** The folder that contains a customer's folder sources; null: there is none. */
+  folderOf: (customerId: string) => string | null;
+  /** Queues an import. A failure is logged, and the reconciler queues it later. */
+  queueImport: (queued: { importId: string; customerId: string }) => Promise<void>;
+  log: Log;
+  tracing?: Tracing | undefined;
+  limits?: RunLimits;
+  kinds?: Readonly<Record<string, ConnectorKind>>;
+}
+
+export interface Collector {
+  /**
+   * Collects from a source, if it is due and no other run is in progress.
+   * @param shutdown ends the run. Another process continues the run, or this one after its next start.
+   * @throws when MySQL cannot be reached. Another process takes over the run when its lease has ended.
+   */
+  run(sourceId: string, shutdown: AbortSignal): Promise<RunOutcome>;
+}
+
+export function createCollector(options: CollectorOptions): Collector {
+  const { database, secrets, guard, folderOf, queueImport, log, tracing, kinds = KINDS } = options;
+  const { limits = RUN_LIMITS } = options;
+
+  function connect(source: ClaimedSource): Connector {
+    const { id, customerId, settings, credentials, accountId } = source;
+    const opened = credentials === null ? null : secrets.open(credentials, SEALED.sourceCredentials(id));
+    return kindOf(kinds, source.kind).create({
+      settings: JSON.parse(settings),
+      credentials: opened === null ? null : JSON.parse(opened),
+      guard,
+      folder: folderOf(customerId),
+      accountId,
+    });
+  }
+
+  async function run(sourceId: string, shutdown: AbortSignal): Promise<RunOutcome> {
+    const claim = await claimSource(database, sourceId);
+    if (claim.outcome !== 'claimed') return claim.outcome;
+    const { source } = claim;
+    const watch = watchRun({
+      limits,
+      renewEvery: RENEW_EVERY,
+      renew: () => renewLease(database, source),
+      shutdown,
+    });
+    try {
+      const end = await collect(source, watch).then(
+        (tally): RunEnd => ({ status: 'done', tally }),
+        (error: unknown) => endOf(source, watch.signal.aborted ? watch.signal.reason : error),
+      );
+      if (end === 'lost') return 'lost';
+      await finishRun(database, source, end);
+      return end.status;
+    } finally {
+      watch.stop();
+    }
+  }
+
+  function endOf({ id: sourceId, runId }: ClaimedSource, error: unknown): RunEnd | 'lost' {
+    if (error instanceof LeaseLostError) return 'lost';
+    if (error instanceof RunInterruptedError) return { status: 'interrupted', error: error.message };
+    if (error instanceof SourceError) {
+      log.info({ sourceId, runId }, 'source cannot be collected');
+      return { status: 'failed', error: error.message };
+    }
+    if (isTransient(error)) return { status: 'interrupted', error: 'The database could not store anything.' };
+    log.error({ err: error, sourceId, runId }, 'run of a source failed');
+    return { status: 'failed', error: UNEXPECTED };
+  }
+
+  async function collect(source: ClaimedSource, watch: ReturnType<typeof watchRun>): Promise<RunTally> {
+    const { signal } = watch;
+    const tally: RunTally = { done: 0, failed: 0, firstFailure: null };
+    const connector = connect(source);
+    const unreadable: SourceError[] = [];
+    try {
+      await markEndedFiles(database, source, connector, tally);
+      for await (const file of untilAborted(connector.files(source.position, signal), signal)) {
+        watch.noteProgress();
+        try {
+          await collectFile(source, connector, file, watch, tally);
+        } catch (error) {
+          // A file that cannot be read must not hold up the others. But a file with a cursor must not be skipped, because the cursor
+          // would then pass it for good.
+          if (!(error instanceof SourceError) || file.cursor !== undefined || signal.aborted) throw error;
+          if (error instanceof FileError) {
+            addFailure(tally, file.name, error.message);
+            continue;
+          }
+          unreadable.push(error);
+          if (unreadable.length >= MAX_UNREADABLE) break;
+        }
+        await markEndedFiles(database, source, connector, tally);
+      }
+      await markRemaining(source, connector, signal, tally);
+    } finally {
+      await connector.close().catch((err: unknown) => log.info({ err }, 'source not closed'));
+    }
+    const [first] = unreadable;
+    if (first !== undefined) throw first;
+    return tally;
+  }
+
+  async function collectFile(
+    source: ClaimedSource,
+    connector: Connector,
+    file: OfferedFile,
+    { signal, noteProgress }: ReturnType<typeof watchRun>,
+    tally: RunTally,
+  ): Promise<void> {
+    const known = await isKnown(database, source, file);
+    if (known) return;
+    const { name, version, cursor } = file;
+    const span = beginSpan(source);
+    try {
+      const importId = await stageFile(database, source, file, {
+        signal,
+        onProgress: noteProgress,
+        traceparent: span?.traceparent,
+      });
+      span?.set({ 'ledgerbell.import.id': Number(importId) });
+      await recordFile(database, source, { name, version, cursor, importId });
+      await queueImport({ importId, customerId: source.customerId }).catch((err: unknown) =>
+        log.warn({ err, importId }, 'import not queued yet'),
+      );
+      span?.end();
+    } catch (error) {
+      span?.end(toSpanError(error));
+      if (!(error instanceof RefusedFileError)) throw error;
+      await connector.mark?.(file, { status: 'failed', reason: error.message });
+      await recordFile(database, source, { name, version, cursor, importId: null });
+      addFailure(tally, name, error.message);
+    }
+  }
+
+  /** Each collected file begins a trace, like each request with a file. */
+  const beginSpan = ({ id, customerId, kind }: ClaimedSource): Span | undefined =>
+    tracing?.begin({
+      name: 'collect file',
+      kind: 'internal',
+      parent: null,
+      attributes: {
+        'ledgerbell.customer.id': Number(customerId),
+        'ledgerbell.source.id': Number(id),
+        'ledgerbell.source.kind': kind,
+      },
+    });
+
+  /** Marks files whose imports end soon. A later run marks the others. */
+  async function markRemaining(
+    source: ClaimedSource,
+    connector: Connector,
+    signal: AbortSignal,
+    tally: RunTally,
+  ): Promise<void> {
+    const until = performance.now() + IMPORT_PATIENCE;
+    while ((await hasPendingFiles(database, source.id)) && performance.now() < until) {
+      await delay(LOOK_EVERY, undefined, { signal });
+      await markEndedFiles(database, source, connector, tally);
+    }
+  }
+
+  return { run };
+}

@@ -1,0 +1,103 @@
+import cluster from 'node:cluster';
+import { once } from 'node:events';
+import { fileURLToPath } from 'node:url';
+import { createBirpc } from 'birpc';
+import type { MetricObject } from 'prom-client';
+import type { Servers } from '../../database/runtime.ts';
+import type { Config } from '../../platform/config/config.ts';
+import type { ProcessPlan } from './layout.ts';
+
+/** The roles of a process, its configuration and its servers. */
+export interface Assignment extends ProcessPlan {
+  config: Config;
+  servers: Omit<Servers, 'stop'>;
+}
+
+/** How the start of a process ended. `url` is the URL of the API; empty without the role `api`. */
+export type StartOutcome =
+  | { state: 'ready'; url: string }
+  | { state: 'failed'; message: string; portTaken: boolean };
+
+/** The process has ended before it could report a result. `message` says how it ended. */
+type Ended = { state: 'ended'; message: string };
+
+/** The functions of a role process that its supervisor calls. */
+export interface RoleProcessFunctions {
+  start(assignment: Assignment): Promise<StartOutcome>;
+  /** @param handOver whether another process has replaced this one, so that clients are led there first. */
+  stop(handOver: boolean): Promise<void>;
+  readMetrics(): Promise<MetricObject[]>;
+  ping(): Promise<true>;
+}
+
+/** The functions of the supervisor that a role process calls. */
+export interface SupervisorFunctions {
+  /** Says that the process has loaded the program. Messages that it was sent before are lost. */
+  loaded(): void;
+  /** Says why the process is about to end. */
+  reportError(message: string): void;
+}
+
+/** A process of the supervisor, as the supervisor sees it. */
+export interface RoleProcess {
+  functions: Omit<RoleProcessFunctions, 'start'>;
+  start(assignment: Assignment): Promise<StartOutcome | Ended>;
+  /** Resolves with the reason when the process has ended. */
+  ended: Promise<string>;
+  kill(): void;
+}
+
+const IS_SOURCE = import.meta.url.endsWith('.ts');
+const PROGRAM = fileURLToPath(new URL(`./role-main.${IS_SOURCE ? 'ts' : 'js'}`, import.meta.url));
+
+/**
+ * Starts a process that loads the program and then waits for `start`. The process is a worker of node:cluster. All workers share the API's
+ * port, and each ends immediately when this process ends for whatever reason.
+ * @param name of the process.
+ */
+export function forkRoleProcess(name: string): RoleProcess {
+  cluster.setupPrimary({
+    exec: PROGRAM,
+    // Shows the name in `ps`.
+    args: [name],
+    // Structured clones, because a config may hold `undefined`.
+    serialization: 'advanced',
+    ...(IS_SOURCE ? { execArgv: ['--import', 'tsx'] } : {}),
+  });
+  const worker = cluster.fork();
+  let error = '';
+  let onLoaded = () => {};
+  const loaded = new Promise<void>((resolve) => {
+    onLoaded = resolve;
+  });
+  const functions = createBirpc<RoleProcessFunctions, SupervisorFunctions>(
+    {
+      loaded: () => onLoaded(),
+      reportError(message) {
+        error = message;
+      },
+    },
+    {
+      // Ignores the error of a message to a process that has just ended. Its calls are rejected below.
+      post: (message) => worker.send(message, () => {}),
+      on: (receive) => worker.on('message', receive),
+      timeout: -1,
+    },
+  );
+  const ended = once(worker, 'exit').then(([code, signal]) => {
+    functions.$close();
+    const how = signal === null ? `exit code ${code}` : `signal ${signal}`;
+    return error === '' ? how : `${how}: ${error}`;
+  });
+  async function start(assignment: Assignment): Promise<StartOutcome | Ended> {
+    const early = ended.then((message): Ended => ({ state: 'ended', message }));
+    const late = loaded
+      .then(() => functions.start(assignment))
+      .catch((reason): Promise<Ended> => {
+        if (!functions.$closed) throw reason;
+        return early;
+      });
+    return Promise.race([late, early]);
+  }
+  return { functions, start, ended, kill: () => void worker.process.kill('SIGKILL') };
+}

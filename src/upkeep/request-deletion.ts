@@ -1,0 +1,70 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql } from '../database/transaction.ts';
+import { lockImports } from '../delivery/filters.ts';
+import { stopSources, stopWebhooks } from './deletion/stop-sending.ts';
+
+/** account_id of the deletion of a customer. */
+export const WHOLE_CUSTOMER = '0';
+
+/**
+ * Requests that an account is deleted with everything that belongs to it.
+ * @param record runs in the same transaction, unless the deletion was requested before.
+ * @returns the webhooks to wake, with `reread`; null: the customer has no such account.
+ */
+export function requestAccountDeletion(
+  database: DataSource,
+  { customerId, accountId }: { customerId: string; accountId: string },
+  record: (sql: Sql) => Promise<void>,
+): Promise<string[] | null> {
+  return inTransaction(database, async (sql) => {
+    const newest = await lockImports(sql, customerId);
+    const [account] = await sql.query<{ status: string }[]>(FIND_ACCOUNT, [accountId, customerId]);
+    if (account === undefined) return null;
+    if (account.status === 'deleting') return [];
+    await sql.query(MARK_ACCOUNT, [accountId]);
+    await sql.query(ADD_DELETION, [customerId, accountId]);
+    await record(sql);
+    await stopSources(sql, { customerId, accountId });
+    return stopWebhooks(sql, { customerId, accountId, newest });
+  });
+}
+
+/**
+ * Requests that a customer is deleted with everything that belongs to it. Its API keys are deleted immediately.
+ * @param record runs in the same transaction.
+ * @returns the webhooks to wake, with `reread`.
+ * @throws when there is no such customer.
+ */
+export function requestCustomerDeletion(
+  database: DataSource,
+  customerId: string,
+  record: (sql: Sql) => Promise<void>,
+): Promise<string[]> {
+  return inTransaction(database, async (sql) => {
+    const newest = await lockImports(sql, customerId);
+    await sql.query(DELETE_KEYS, [customerId]);
+    await sql.query(MARK_ACCOUNTS, [customerId]);
+    await sql.query(ADD_DELETION, [customerId, WHOLE_CUSTOMER]);
+    await record(sql);
+    await stopSources(sql, { customerId, accountId: null });
+    return stopWebhooks(sql, { customerId, accountId: null, newest });
+  });
+}
+
+/**
+ * Accepts the deletion of an account or a customer. After the commit, no import stores its movements, and none of them is sent. The
+ * maintenance role deletes the rows.
+ */
+
+const FIND_ACCOUNT = 'SELECT status FROM accounts WHERE id = ? AND customer_id = ? FOR UPDATE';
+
+const MARK_ACCOUNT = "UPDATE accounts SET status = 'deleting' WHERE id = ?";
+
+const MARK_ACCOUNTS = "UPDATE accounts SET status = 'deleting' WHERE customer_id = ?";
+
+/** A repeated request changes nothing. */
+const ADD_DELETION = `
+  INSERT INTO deletions (customer_id, account_id) VALUES (?, ?) ON DUPLICATE KEY UPDATE account_id = VALUES(account_id)`;
+
+/** After this, requests with these keys are answered 401. The rows of the keys' accounts are deleted with the keys. */
+const DELETE_KEYS = 'DELETE FROM api_keys WHERE customer_id = ?';
