@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
+import type { Webhook } from '../../src/database/webhook.ts';
 import type { EVENT_TYPES } from '../../src/delivery/operational-event.ts';
 import {
   type BodyFormat,
@@ -10,7 +11,6 @@ import {
 } from '../../src/delivery/posting/notification.ts';
 import type { PostRequest } from '../../src/delivery/posting/post.ts';
 import { nothingSaid } from '../../src/movements/extended.ts';
-import type { Webhook } from '../../src/database/webhook.ts';
 import { openWebhookSettings } from '../../test/support/webhook-settings.ts';
 
 /**
