@@ -2,9 +2,9 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
 import { ConfigError } from '../platform/config/config-error.ts';
-import { BANKS } from '../statements/profiles/banks/banks.ts';
-import { foldHeading } from '../statements/profiles/headings.ts';
-import { type Column, type Profile, ProfileFile } from '../statements/profiles/profile.ts';
+import { BANKS } from '../statements/bank-profiles.ts';
+import { foldHeading } from '../statements/headings.ts';
+import { type Column, type Profile, ProfileFile } from '../statements/profile.ts';
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
 

@@ -1,6 +1,6 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { createStatementFormats } from '../statements/formats.ts';
-import type { Profile } from '../statements/profiles/profile.ts';
+import type { Profile } from '../statements/profile.ts';
 import { type FileEvent, type Recognition, readFiles } from '../statements/read-files.ts';
 import { UnreadableFileError } from '../statements/unreadable.ts';
 

@@ -1,7 +1,7 @@
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
 import { createThreadPool, isOutOfMemory, type ThreadPool } from '../platform/thread.ts';
 import { createStatementFormats, type StatementFormats } from '../statements/formats.ts';
-import type { Profile } from '../statements/profiles/profile.ts';
+import type { Profile } from '../statements/profile.ts';
 import type { FileEvent, Recognition } from '../statements/read-files.ts';
 import { UnreadableFileError } from '../statements/unreadable.ts';
 import type { FromThread, ReadOrder, ToThread } from './parser-thread.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import { recordResults } from '../../src/delivery/engine/record-results.ts';
 import type { Lease } from '../../src/delivery/lease.ts';
-import { recordResults } from '../../src/delivery/record-results.ts';
 import type { EndpointHealth } from '../../src/delivery/run/endpoint-health.ts';
 import { resetHealth } from '../../src/delivery/webhook-status.ts';
 import { healthy } from '../support/endpoint-health.ts';

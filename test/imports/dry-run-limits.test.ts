@@ -3,7 +3,7 @@ import { request } from 'node:http';
 import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { limitDryRun } from '../../src/imports/dry-run/answer.ts';
+import { limitDryRun } from '../../src/imports/dry-runs.ts';
 import { movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useOwnService } from '../support/service.ts';

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { toProfile } from '../../src/imports/load-profiles.ts';
+import { BANKS } from '../../src/statements/bank-profiles.ts';
 import { createStatementFormats, type StatementFormat } from '../../src/statements/formats.ts';
-import { BANKS } from '../../src/statements/profiles/banks/banks.ts';
 import type { StatementEvent } from '../../src/statements/statement.ts';
 import { FORMATS } from './format-table.ts';
 import { countOf, readEvents } from './statement-events.ts';

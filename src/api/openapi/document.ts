@@ -12,7 +12,7 @@ import { ReplayProgressView, ReplayView } from '../../delivery/replay-view.ts';
 import { TestView } from '../../delivery/test-notification.ts';
 import type { ApiEnv } from '../../http/environment.ts';
 import { ConflictView } from '../../imports/conflict-view.ts';
-import { DryRunView } from '../../imports/dry-run/view.ts';
+import { DryRunView } from '../../imports/dry-run-view.ts';
 import { ImportView } from '../../imports/import-view.ts';
 import { Movement } from '../../imports/movement.ts';
 import { TransactionView } from '../../movements/body.ts';

@@ -5,11 +5,11 @@ import { tryTransaction } from '../../database/transaction.ts';
 import { createBatcher } from '../../platform/batcher.ts';
 import { type Lease, type LeaseRequest, renewLeases, takeLeases } from '../lease.ts';
 import type { Answer, PostRequest } from '../posting/post.ts';
-import { type LeasedRecord, recordResults } from '../record-results.ts';
 import { readStates, type WebhookState } from '../webhook-state.ts';
 import { disableWebhook, type Quarantine, quarantineWebhook } from '../webhook-status.ts';
 import { expandReplay } from './expand-replay.ts';
 import { type MovementLog, openMovementLog } from './movement-log.ts';
+import { type LeasedRecord, recordResults } from './record-results.ts';
 import { openSettings, type SealedSettings, type Settings } from './request.ts';
 import { type RetriesRead, readRetries } from './retries.ts';
 

@@ -3,8 +3,8 @@ import { createBatcher } from '../../platform/batcher.ts';
 import type { Log } from '../../platform/log.ts';
 import type { DeliveryMetrics } from '../../platform/metrics.ts';
 import type { Lease } from '../lease.ts';
-import { type LeasedRecord, LeaseLostError } from '../record-results.ts';
 import type { ClockPort, ResultsPort } from './ports.ts';
+import { type LeasedRecord, LeaseLostError } from './record-results.ts';
 
 /** Records the results of all runs of a process. Results that come at about the same time share a transaction. */
 

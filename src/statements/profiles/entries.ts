@@ -1,3 +1,5 @@
+import { findColumn, foldHeading } from '../headings.ts';
+import type { Column, Profile } from '../profile.ts';
 import {
   type AccountReference,
   type Balance,
@@ -7,8 +9,6 @@ import {
 } from '../statement.ts';
 import { countOf } from '../text.ts';
 import { createMovementReader, type Fault, readCurrency, splitAccount } from './cells.ts';
-import { findColumn, foldHeading } from './headings.ts';
-import type { Column, Profile } from './profile.ts';
 import { type Cell, cellAt, quote, textOf } from './row.ts';
 import { createAmountReader, createDateReader } from './values.ts';
 

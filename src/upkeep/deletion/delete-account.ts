@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
+import { endPending } from '../../delivery/end-pending.ts';
 import { lockImports } from '../../delivery/filters.ts';
 import { deleteDeliveries } from '../retention/remove-deliveries.ts';
 import { findRecipients } from '../retention/remove-events.ts';
@@ -7,7 +8,6 @@ import { removeDetails } from '../retention/remove-imports.ts';
 import { deleteMovements } from '../retention/remove-movements.ts';
 import { deleteStatements } from '../retention/remove-statements.ts';
 import { deleteByIds, type Steps } from '../retention/steps.ts';
-import { endPending } from './end-pending.ts';
 import { stopSources, stopWebhooks } from './stop-sending.ts';
 
 /** Indexes: webhooks_customer, and the primary key of webhook_filters. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { dispatchEvents } from '../../../src/delivery/dispatch-events.ts';
+import { recordResults } from '../../../src/delivery/engine/record-results.ts';
 import { MOST_PER_HOUR, recordEvent } from '../../../src/delivery/operational-event.ts';
-import { recordResults } from '../../../src/delivery/record-results.ts';
 import { createWebhookSecret } from '../../../src/delivery/signature.ts';
 import { reportEvents } from '../../../src/upkeep/worker.ts';
 import { setOperatorWebhook } from '../../../src/webhooks/operator-webhook.ts';

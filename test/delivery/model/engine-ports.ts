@@ -1,8 +1,8 @@
 import { parseDeliveryId } from '../../../src/delivery/delivery-id.ts';
 import type { ClockPort, EnginePorts } from '../../../src/delivery/engine/ports.ts';
+import { type LeasedRecord, LeaseLostError } from '../../../src/delivery/engine/record-results.ts';
 import type { SealedSettings, Settings } from '../../../src/delivery/engine/request.ts';
 import type { Answer, PostRequest } from '../../../src/delivery/posting/post.ts';
-import { type LeasedRecord, LeaseLostError } from '../../../src/delivery/record-results.ts';
 import { RETRIES_PER_READ } from '../../../src/delivery/run/next-delivery.ts';
 import { observeNextRun } from './observed-run.ts';
 import type { Process } from './process.ts';

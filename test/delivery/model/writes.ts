@@ -1,5 +1,5 @@
+import type { LeasedRecord } from '../../../src/delivery/engine/record-results.ts';
 import type { Lease, LeaseRequest } from '../../../src/delivery/lease.ts';
-import type { LeasedRecord } from '../../../src/delivery/record-results.ts';
 import type { AttemptResult } from '../../../src/delivery/run/types.ts';
 import type { Quarantine } from '../../../src/delivery/webhook-status.ts';
 import { isLeaseFree, LEASE } from './reads.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { createCsvParser } from '../../../src/statements/csv/parse.ts';
-import type { Profile } from '../../../src/statements/profiles/profile.ts';
+import type { Profile } from '../../../src/statements/profile.ts';
 import { formatAmount } from '../../../src/statements/values.ts';
 import { testProfile } from '../profiles/profile.fixture.ts';
 import type { Rendered } from '../rendered.ts';

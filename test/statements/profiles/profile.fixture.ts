@@ -1,5 +1,5 @@
 import { toProfile } from '../../../src/imports/load-profiles.ts';
-import type { Profile } from '../../../src/statements/profiles/profile.ts';
+import type { Profile } from '../../../src/statements/profile.ts';
 
 /** A small profile for tests. Members of `changes` replace those of the file. */
 export const testProfile = (changes: Record<string, unknown> = {}): Profile =>

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { loadProfiles } from '../../../src/imports/load-profiles.ts';
-import type { Profile } from '../../../src/statements/profiles/profile.ts';
+import type { Profile } from '../../../src/statements/profile.ts';
 import { createXlsxParser, looksLikeXlsx } from '../../../src/statements/xlsx/parse.ts';
 import { collect, entriesOf, show } from '../profiles/events.ts';
 import { testProfile } from '../profiles/profile.fixture.ts';

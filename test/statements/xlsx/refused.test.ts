@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Profile } from '../../../src/statements/profiles/profile.ts';
+import type { Profile } from '../../../src/statements/profile.ts';
 import { createXlsxParser, MAX_XLSX_BYTES } from '../../../src/statements/xlsx/parse.ts';
 import { collect, entriesOf, show } from '../profiles/events.ts';
 import { testProfile } from '../profiles/profile.fixture.ts';

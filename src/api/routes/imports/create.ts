@@ -14,8 +14,8 @@ import {
 } from '../../../http/input.ts';
 import { type Accepted, createAcceptance, readAccepted } from '../../../imports/accept.ts';
 import type { CheckedMovements } from '../../../imports/account-check.ts';
-import { createDryRuns } from '../../../imports/dry-run/answer.ts';
-import { DryRunView } from '../../../imports/dry-run/view.ts';
+import { DryRunView } from '../../../imports/dry-run-view.ts';
+import { createDryRuns } from '../../../imports/dry-runs.ts';
 import { ImportView, viewImport } from '../../../imports/import-view.ts';
 import { Movement } from '../../../imports/movement.ts';
 import { JSON_IMPORT_BYTES, NDJSON_IMPORT_BYTES } from '../../../imports/parts.ts';

@@ -1,12 +1,11 @@
 import type { DataSource } from 'typeorm';
-import type { Sql } from '../../database/transaction.ts';
-import { matchesFilter } from '../../delivery/filters.ts';
-import { takeLeases } from '../../delivery/lease.ts';
-import { recordResults } from '../../delivery/record-results.ts';
-import { failedWithoutMovement } from '../../delivery/run/attempt.ts';
-import type { Delivery } from '../../delivery/run/types.ts';
-import { readStates, type WebhookState } from '../../delivery/webhook-state.ts';
-import type { Steps } from '../retention/steps.ts';
+import type { Sql } from '../database/transaction.ts';
+import { recordResults } from './engine/record-results.ts';
+import { matchesFilter } from './filters.ts';
+import { takeLeases } from './lease.ts';
+import { failedWithoutMovement } from './run/attempt.ts';
+import type { Delivery } from './run/types.ts';
+import { readStates, type WebhookState } from './webhook-state.ts';
 
 /**
  * Ends the pending deliveries of an account that is being deleted. They fail for good, as if a delivery run had found that the
@@ -29,11 +28,12 @@ type ReadPage = (sql: Sql, state: WebhookState, accountId: string, after: string
 
 /**
  * Ends a webhook's pending deliveries of an account. Holds the webhook's lease meanwhile, so no delivery run sends or records.
+ * @param steps repeats a step with pauses, until it returns false. Returns false if the work was stopped.
  * @returns false if a delivery run kept the lease, or the work was stopped. Then more may be pending.
  */
 export async function endPending(
   database: DataSource,
-  steps: Steps,
+  steps: { repeat(step: () => Promise<boolean>): Promise<boolean> },
   { webhookId, accountId }: { webhookId: string; accountId: string },
 ): Promise<boolean> {
   for (const readPage of [readRetriesPage, readLogPage]) {

@@ -1,7 +1,7 @@
-import { countOf } from '../text.ts';
-import { ADVICE } from '../unreadable.ts';
 import type { Profile } from './profile.ts';
-import { type Cell, quote, type Row, textOf } from './row.ts';
+import { type Cell, quote, type Row, textOf } from './profiles/row.ts';
+import { countOf } from './text.ts';
+import { ADVICE } from './unreadable.ts';
 
 /** A file read as a table. */
 export interface ReadTable {

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { DATE_FORMATS } from './values.ts';
+import { DATE_FORMATS } from './profiles/values.ts';
 
 const text = v.pipe(v.string('must be a text'), v.nonEmpty('must not be empty'));
 

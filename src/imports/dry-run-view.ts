@@ -1,16 +1,16 @@
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
-import type { NewAccount } from '../../customers/accounts.ts';
-import { type Caller, maySee } from '../../customers/caller.ts';
-import { Count, IdView } from '../../platform/validation.ts';
-import type { MinorUnits } from '../../statements/statement.ts';
-import { formatAmount } from '../../statements/values.ts';
-import { ContentView, StoredView, viewContent, viewStoredMovement } from '../conflict-view.ts';
-import type { OnConflict } from '../conflicts.ts';
-import type { KnownAccount } from '../find-account.ts';
-import { LISTED_REASONS } from '../known-movements.ts';
-import type { RemovedTime } from '../movement.ts';
-import { type DryRun, type DryStatement, MAX_LISTED } from './dry-run.ts';
+import type { NewAccount } from '../customers/accounts.ts';
+import { type Caller, maySee } from '../customers/caller.ts';
+import { Count, IdView } from '../platform/validation.ts';
+import type { MinorUnits } from '../statements/statement.ts';
+import { formatAmount } from '../statements/values.ts';
+import { ContentView, StoredView, viewContent, viewStoredMovement } from './conflict-view.ts';
+import type { OnConflict } from './conflicts.ts';
+import { type DryRun, type DryStatement, MAX_LISTED } from './dry-run/dry-run.ts';
+import type { KnownAccount } from './find-account.ts';
+import { LISTED_REASONS } from './known-movements.ts';
+import type { RemovedTime } from './movement.ts';
 
 /** The answer to a dry run of an import. */
 
