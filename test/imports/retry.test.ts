@@ -87,6 +87,15 @@ describe('POST /v1/imports/:id/retry', () => {
     expect(await show(other, importId)).toMatchObject({ status: 'failed' });
   });
 
+  it('refuses an import whose body was deleted, because nothing is left to go on with', async () => {
+    const { key, importId } = await quarantined();
+    await service.runtime.database.query('DELETE FROM import_parts WHERE import_id = ?', [importId]);
+    const refused = await retry(key, importId);
+    expectProblem(refused, 409, 'import-not-retryable');
+    expect(refused.body.detail).toBe('The body of this import was deleted. Send the file again.');
+    expect(await show(key, importId)).toMatchObject({ status: 'failed' });
+  });
+
   it("hides another customer's import", async () => {
     const { importId } = await quarantined();
     const { api_key: stranger } = await service.customer();

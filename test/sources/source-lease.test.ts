@@ -5,6 +5,8 @@ import { describe, expect, it } from 'vitest';
 import { createAddressGuard } from '../../src/platform/addresses/address-guard.ts';
 import type { Connector } from '../../src/sources/connectors/connector.ts';
 import { createCollector } from '../../src/sources/runs/collector.ts';
+import { finishRun } from '../../src/sources/runs/finish-run.ts';
+import { claimSource } from '../../src/sources/source-lease.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { createTestSource, fileOf, kindOf, never, STATEMENT } from './test-source.ts';
@@ -57,6 +59,34 @@ describe('a source', () => {
     expect(await source.row()).toMatchObject({ run_id: null, error: expect.stringMatching(/process/) });
     const crashed = (await source.runs()).filter(({ error }) => error?.startsWith('The process that ran it'));
     expect(crashed).toHaveLength(4);
+  });
+
+  it('whose run was taken over is changed only by its newest run', async () => {
+    const { database } = service.runtime;
+    const source = await newSource({});
+    await source.isDue();
+    const claim = async () => {
+      const claimed = await claimSource(database, source.id);
+      if (claimed.outcome !== 'claimed') throw new Error(`the source is ${claimed.outcome}`);
+      await database.query('UPDATE sources SET lease_until = NOW(6) WHERE id = ?', [source.id]);
+      return claimed.source;
+    };
+    const former = await claim();
+    const newest = await claim();
+    const tally = { done: 0, failed: 0, firstFailure: null };
+    for (const end of [
+      { status: 'done', tally },
+      { status: 'failed', error: 'late' },
+      { status: 'interrupted', error: 'late' },
+    ] as const)
+      await finishRun(database, former, end);
+    const [row] = await database.query<{ run: string }[]>('SELECT run_id AS run FROM sources WHERE id = ?', [
+      source.id,
+    ]);
+    expect(row).toEqual({ run: newest.runId });
+    expect((await source.runs()).map(({ status }) => status)).toEqual(['failed', 'running']);
+    await finishRun(database, newest, { status: 'done', tally });
+    expect((await source.runs())[1]).toMatchObject({ status: 'done', error: null });
   });
 
   it('has one run for each due time, even when the run ends before that time', async () => {
