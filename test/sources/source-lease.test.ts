@@ -3,7 +3,7 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { createAddressGuard } from '../../src/platform/addresses/address-guard.ts';
-import type { Connector } from '../../src/sources/connectors/connector.ts';
+import { type Connector, SourceError } from '../../src/sources/connectors/connector.ts';
 import { createCollector } from '../../src/sources/runs/collector.ts';
 import { finishRun } from '../../src/sources/runs/finish-run.ts';
 import { claimSource } from '../../src/sources/source-lease.ts';
@@ -187,4 +187,23 @@ it('a large file whose import takes long is marked by a later run', async () => 
   await until('it is marked', () => marked.length === 1);
   expect(marked).toEqual(['march.sta done']);
   expect(await source.run()).toBe('not due');
+});
+
+it('a file that could not be marked is marked by a later run', async () => {
+  const marked: string[] = [];
+  let isReadOnly = true;
+  const source = await newSource({
+    async *files() {
+      yield fileOf('march.sta', STATEMENT);
+    },
+    async mark({ name }, { status }) {
+      if (isReadOnly) throw new SourceError('The folder is read-only.');
+      marked.push(`${name} ${status}`);
+    },
+  });
+  expect(await source.run()).toBe('failed');
+  isReadOnly = false;
+  await source.isDue();
+  expect(await source.run()).toBe('done');
+  expect(marked).toEqual(['march.sta done']);
 });
