@@ -4,10 +4,10 @@ import { readAll } from '../support/listing.ts';
 import { createAccount, importDone, importMovements, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { countRows } from '../support/rows.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { deliveriesOf, webhook } from '../support/webhooks.ts';
 
-const service = useService({ roles: ['api', 'importer'] });
+const service = useOwnService({ because: 'it counts the rows of all tables', roles: ['api', 'importer'] });
 
 describe('a key limited to accounts', () => {
   let whole: string;

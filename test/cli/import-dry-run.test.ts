@@ -5,10 +5,10 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { mt940 } from '../imports/statement-files.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { countRows } from '../support/rows.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { documentOf, reasonOf, runCli, runHere } from './command.ts';
 
-const service = useService();
+const service = useOwnService({ because: 'it counts the rows of all tables' });
 
 let folder: string;
 let key: string;

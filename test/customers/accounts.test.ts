@@ -4,9 +4,9 @@ import { mt940 } from '../imports/statement-files.ts';
 import { createAccount, importDone, importMovements, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { countRows } from '../support/rows.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 
-const service = useService({ roles: ['api', 'importer'] });
+const service = useOwnService({ because: 'it counts the rows of all tables', roles: ['api', 'importer'] });
 
 const ACCOUNT = { bank: 'Ziraat Bankası', title: 'Şirket Hesabı', currency: 'TRY' };
 const IBAN = 'TR330006100519786457841326';

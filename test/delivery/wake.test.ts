@@ -1,11 +1,11 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { listenForWakeUps, wakeWebhooks } from '../../src/delivery/wake.ts';
 import { prefixOf, QUEUES } from '../../src/platform/queues/queues.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, setCursor } from '../support/subscriber.ts';
 import { until } from '../support/until.ts';
 
-const service = useService({ roles: ['api'] });
+const service = useOwnService({ because: 'it counts who listens, and looks at all jobs', roles: ['api'] });
 const heard: { ids: readonly string[]; reread: boolean }[] = [];
 
 beforeAll(async () => {

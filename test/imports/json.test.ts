@@ -3,10 +3,10 @@ import { readAll, uniqueIds } from '../support/listing.ts';
 import { createAccount, importDone, importMovements, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { countRows } from '../support/rows.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
-const service = useService({ roles: ['api', 'importer'] });
+const service = useOwnService({ because: 'it counts the rows of all tables', roles: ['api', 'importer'] });
 
 const customerWithAccount = async () => {
   const { api_key: key } = await service.customer();

@@ -2,9 +2,9 @@ import { request } from 'node:http';
 import { afterEach, expect, it } from 'vitest';
 import { createAccount, movement } from '../support/movements.ts';
 import { countRows } from '../support/rows.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 
-const service = useService({ roles: ['api', 'importer'] });
+const service = useOwnService({ because: 'it counts the rows of all tables', roles: ['api', 'importer'] });
 
 const MIB = 1024 * 1024;
 const LARGEST = 32 * MIB;

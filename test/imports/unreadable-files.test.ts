@@ -6,11 +6,11 @@ import { createAccount } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { send } from '../support/raw-http.ts';
 import { countRows } from '../support/rows.ts';
-import { useService } from '../support/service.ts';
+import { useOwnService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { mt940, type TestEntry } from './statement-files.ts';
 
-const service = useService({ roles: ['api', 'importer'] });
+const service = useOwnService({ because: 'it counts the rows of all tables', roles: ['api', 'importer'] });
 
 const LETTER = Buffer.from('Dear Sir or Madam,\n'.repeat(2_000));
 const MARCH = mt940([{ day: 2, amount: 10 }]);

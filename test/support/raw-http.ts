@@ -20,7 +20,8 @@ export async function send(
     from?: string;
   },
 ): Promise<Answer> {
-  const outgoing = request(url, { method, headers, localAddress: from });
+  // Each request on a connection of its own: the server may just be closing one that was kept.
+  const outgoing = request(url, { method, headers, localAddress: from, agent: false });
   const answered = once(outgoing, 'response');
   // A server that has refused the request may close the connection before everything is sent.
   outgoing.on('error', () => {});
