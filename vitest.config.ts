@@ -65,10 +65,10 @@ const ofProduct = tests.filter((test) => !isOfRelease(test) && !isOfFaults(test)
 /** These take long, mostly because they wait, the longest first. */
 const LONG = [
   'process.start',
-  'console/server-problems.writes',
   'process.test',
   'sources/folder-collecting',
-  'supervisor/supervisor.ends',
+  'supervisor/supervisor.gives-up',
+  'console/server-problems.disk',
   'browser/console.',
   'sources/killed-process',
   'supervisor/reload',

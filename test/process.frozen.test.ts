@@ -1,13 +1,17 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
+import { readFile } from 'node:fs/promises';
 import { connect } from 'node:net';
+import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { expect, inject, it } from 'vitest';
 import { childrenOf } from './support/child-processes.ts';
 import { useDatabase } from './support/database.ts';
+import { processesIn } from './support/processes-in.ts';
 import { useServiceProcesses } from './support/service-processes.ts';
+import { until } from './support/until.ts';
 
-const { start } = useServiceProcesses();
+const { start, newDirectory } = useServiceProcesses();
 const { url: databaseUrl } = useDatabase();
 
 it('a process answers a request that came while it was frozen for longer than the headers of a request may take', async () => {
@@ -32,4 +36,14 @@ it('a process answers a request that came while it was frozen for longer than th
   const [answer] = await once(socket, 'data');
   expect(answer).toMatch(/^HTTP\/1.1 200 /);
   socket.destroy();
+});
+
+it('SIGTERM kills a MySQL that does not react within ten seconds', async () => {
+  const directory = await newDirectory();
+  const service = start({ DATA_DIR: directory });
+  await service.url();
+  const { pid } = JSON.parse(await readFile(join(directory, 'mysql.json'), 'utf8'));
+  process.kill(pid, 'SIGSTOP');
+  expect(await service.end('SIGTERM')).toBe(1);
+  await until('nothing left', async () => (await processesIn(directory)).length === 0);
 });

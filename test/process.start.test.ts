@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { access, readdir, readFile } from 'node:fs/promises';
+import { access, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createDataSource } from '../src/database/data-source.ts';
@@ -48,16 +48,6 @@ describe('SIGTERM during the start', () => {
     expect([0, 1]).toContain(code);
     const left = (await names(directory)).filter((name) => /\.(json|sock)$|unfinished/.test(name));
     if (code === 0) expect(left).toEqual([]);
-  });
-
-  it('kills a MySQL that does not react within ten seconds', async () => {
-    const directory = await newDirectory();
-    const service = start({ DATA_DIR: directory });
-    await service.url();
-    const { pid } = JSON.parse(await readFile(join(directory, 'mysql.json'), 'utf8'));
-    process.kill(pid, 'SIGSTOP');
-    expect(await service.end('SIGTERM')).toBe(1);
-    await until('nothing left', async () => (await processesIn(directory)).length === 0);
   });
 });
 

@@ -1,9 +1,7 @@
-import { randomBytes } from 'node:crypto';
 import type { RowDataPacket } from 'mysql2/promise';
 import { expect, it } from 'vitest';
 import { abandonConnections, type MysqlPool, poolOf } from '../../src/database/connection.ts';
 import { movement } from '../support/movements.ts';
-import { until } from '../support/until.ts';
 import { useServiceWithProblems } from './server-problems.ts';
 
 const on = useServiceWithProblems();
@@ -24,26 +22,6 @@ it('a MySQL that is read-only refuses writes, and no process is missed', async (
   }
   await expectWell();
   expect((await importOne()).status).toBe(202);
-}, 120_000);
-
-it('a MySQL whose disk is full refuses writes, also where a small write finds a place', async ({ skip }) => {
-  const { disk } = on.servers.mysql;
-  if (disk === null) return skip('this user may not mount a disk');
-  await disk.fill();
-  const load = setInterval(() => void importOne({ description: randomBytes(400).toString('hex') }), 50);
-  try {
-    await expectProblem('mysql', 'refuses writes: its disk is full');
-    const refused = await until('an import is refused', async () => {
-      const answer = await importOne({ description: randomBytes(400).toString('hex') });
-      return answer.status !== 202 && answer;
-    });
-    expect(refused.status).toBe(503);
-    expect(refused.body.detail).toContain('MySQL refuses writes: its disk is full.');
-  } finally {
-    clearInterval(load);
-    await disk.free();
-  }
-  await expectWell();
 }, 120_000);
 
 it('an import that is larger than max_allowed_packet is a 503 that says so, and its Idempotency-Key is free', async () => {

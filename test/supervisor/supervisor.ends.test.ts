@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { existsSync, writeFileSync } from 'node:fs';
+import { existsSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
-import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { childrenOf } from '../support/child-processes.ts';
@@ -13,25 +12,13 @@ import { until } from '../support/until.ts';
 
 /** Why a service of several processes ends, or does not start. */
 
-const { start, newDirectory } = useServiceProcesses();
+const { start } = useServiceProcesses();
 const { url: databaseUrl } = useDatabase();
 const servers = {
   DATABASE_URL: databaseUrl,
   REDIS_URL: useRedisDatabase(),
   SECRET_KEY: randomBytes(32).toString('base64'),
 };
-
-it('the supervisor ends with exit code 1 when a process keeps ending while it starts', async () => {
-  const profiles = await newDirectory();
-  const service = start({ ...servers, PROCESSES: '2', PROFILES_DIR: profiles });
-  await service.url();
-  writeFileSync(join(profiles, 'wrong.json'), '{');
-  const [victim = 0] = childrenOf(service.child.pid);
-  process.kill(victim, 'SIGKILL');
-  expect(await service.ended()).toBe(1);
-  expect(service.said).toMatch(/^Ledgerbell cannot go on: \S+ keeps ending while it starts, .*wrong\.json/m);
-  expect(service.said).toMatch(/started again in 4 s/);
-});
 
 it('the supervisor ends immediately on a second signal, but not on a signal that was sent twice', async () => {
   const service = start({ ...servers, PROCESSES: '2' });

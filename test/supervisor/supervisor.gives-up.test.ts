@@ -1,0 +1,28 @@
+import { randomBytes } from 'node:crypto';
+import { writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { expect, it } from 'vitest';
+import { childrenOf } from '../support/child-processes.ts';
+import { useDatabase } from '../support/database.ts';
+import { useRedisDatabase } from '../support/redis-database.ts';
+import { useServiceProcesses } from '../support/service-processes.ts';
+
+const { start, newDirectory } = useServiceProcesses();
+const { url: databaseUrl } = useDatabase();
+const servers = {
+  DATABASE_URL: databaseUrl,
+  REDIS_URL: useRedisDatabase(),
+  SECRET_KEY: randomBytes(32).toString('base64'),
+};
+
+it('the supervisor ends with exit code 1 when a process keeps ending while it starts', async () => {
+  const profiles = await newDirectory();
+  const service = start({ ...servers, PROCESSES: '2', PROFILES_DIR: profiles });
+  await service.url();
+  writeFileSync(join(profiles, 'wrong.json'), '{');
+  const [victim = 0] = childrenOf(service.child.pid);
+  process.kill(victim, 'SIGKILL');
+  expect(await service.ended()).toBe(1);
+  expect(service.said).toMatch(/^Ledgerbell cannot go on: \S+ keeps ending while it starts, .*wrong\.json/m);
+  expect(service.said).toMatch(/started again in 4 s/);
+});
