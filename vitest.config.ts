@@ -4,6 +4,7 @@ import { pathToFileURL } from 'node:url';
 import { defineConfig, type Plugin } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 import { compile } from './test/support/compiled.ts';
+import { importsOf } from './test/support/imports-of.ts';
 
 const ROOT = import.meta.dirname;
 
@@ -18,11 +19,8 @@ function needsServers(path: string): boolean {
   const answer = known.get(path);
   if (answer !== undefined) return answer;
   known.set(path, false);
-  const text = readFileSync(path, 'utf8');
-  const imported = [...text.matchAll(/from '(\.[^']+)'/g)]
-    .map(([, specifier = '']) => join(dirname(path), specifier))
-    .filter((other) => other.startsWith(join(ROOT, 'test')));
-  const needs = NEEDS_SERVERS.test(text) || imported.some(needsServers);
+  const imported = importsOf(path).filter((other) => other.startsWith(join(ROOT, 'test')));
+  const needs = NEEDS_SERVERS.test(readFileSync(path, 'utf8')) || imported.some(needsServers);
   known.set(path, needs);
   return needs;
 }

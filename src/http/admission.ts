@@ -8,7 +8,7 @@ import { createCarryOutOnce } from './idempotency.ts';
 import { limitRate } from './quotas.ts';
 
 /**
- * What a request passes before its route, in this order: the limit of requests in flight, authentication, the limit of its customer's
+ * A request passes these before its route, in this order: the limit of requests in flight, authentication, the limit of its customer's
  * requests in flight, its span, and the rate limit. The route itself carries out a POST with an Idempotency-Key once.
  * @param options.identify sets the caller of a request. By default, an API key is required.
  */

@@ -1,5 +1,6 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { dirname, join, relative } from 'node:path';
+import { join, relative } from 'node:path';
+import { importsOf } from '../support/imports-of.ts';
 
 /**
  * Prints the tests of the product that depend on the database server: those that have SQL of their own, those that import a source with
@@ -20,22 +21,12 @@ const FROM_END_TO_END = {
   maintenance: 'test/upkeep/retention.test.ts',
 };
 
-const textOf = (path: string) => readFileSync(path, 'utf8');
-
-function importsOf(path: string): string[] {
-  return [...textOf(path).matchAll(/from '(\.[^']+)'/g)].map(([, specifier = '']) =>
-    join(dirname(path), specifier),
-  );
-}
-
 const isSource = (path: string) => /^(?:src|workers)\//.test(relative(ROOT, path)) && existsSync(path);
 
-function dependsOnDatabase(path: string): boolean {
-  return (
-    HAS_SQL.test(textOf(path)) ||
-    importsOf(path).some((other) => isSource(other) && HAS_SQL.test(textOf(other)))
-  );
-}
+const hasSql = (path: string) => HAS_SQL.test(readFileSync(path, 'utf8'));
+
+const dependsOnDatabase = (path: string) =>
+  hasSql(path) || importsOf(path).some((other) => isSource(other) && hasSql(other));
 
 const chosen = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
   .map((name) => `test/${name}`)

@@ -1,24 +1,16 @@
-import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { readConfig } from '../../src/platform/config/config.ts';
 import { childrenOf } from '../support/child-processes.ts';
-import { useDatabase } from '../support/database.ts';
-import { useRedisDatabase } from '../support/redis-database.ts';
-import { useServiceProcesses } from '../support/service-processes.ts';
+import { useServers, useServiceProcesses } from '../support/service-processes.ts';
 import { until } from '../support/until.ts';
 
 /** Why a service of several processes ends, or does not start. */
 
 const { start } = useServiceProcesses();
-const { url: databaseUrl } = useDatabase();
-const servers = {
-  DATABASE_URL: databaseUrl,
-  REDIS_URL: useRedisDatabase(),
-  SECRET_KEY: randomBytes(32).toString('base64'),
-};
+const servers = useServers();
 
 it('the supervisor ends immediately on a second signal, but not on a signal that was sent twice', async () => {
   const service = start({ ...servers, PROCESSES: '2' });

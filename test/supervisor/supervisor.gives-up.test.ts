@@ -1,19 +1,11 @@
-import { randomBytes } from 'node:crypto';
 import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { childrenOf } from '../support/child-processes.ts';
-import { useDatabase } from '../support/database.ts';
-import { useRedisDatabase } from '../support/redis-database.ts';
-import { useServiceProcesses } from '../support/service-processes.ts';
+import { useServers, useServiceProcesses } from '../support/service-processes.ts';
 
 const { start, newDirectory } = useServiceProcesses();
-const { url: databaseUrl } = useDatabase();
-const servers = {
-  DATABASE_URL: databaseUrl,
-  REDIS_URL: useRedisDatabase(),
-  SECRET_KEY: randomBytes(32).toString('base64'),
-};
+const servers = useServers();
 
 it('the supervisor ends with exit code 1 when a process keeps ending while it starts', async () => {
   const profiles = await newDirectory();

@@ -1,21 +1,13 @@
-import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { childrenOf } from '../support/child-processes.ts';
-import { useDatabase } from '../support/database.ts';
 import type { ServiceProcess } from '../support/process.ts';
-import { useRedisDatabase } from '../support/redis-database.ts';
-import { useServiceProcesses } from '../support/service-processes.ts';
+import { useServers, useServiceProcesses } from '../support/service-processes.ts';
 import { until } from '../support/until.ts';
 
 const { start } = useServiceProcesses();
-const { url: databaseUrl } = useDatabase();
-const servers = {
-  DATABASE_URL: databaseUrl,
-  REDIS_URL: useRedisDatabase(),
-  SECRET_KEY: randomBytes(32).toString('base64'),
-};
+const servers = useServers();
 
 interface Health {
   status: string;

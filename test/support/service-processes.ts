@@ -1,8 +1,11 @@
+import { randomBytes } from 'node:crypto';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { findDirectory } from '../servers/start.ts';
+import { useDatabase } from './database.ts';
 import { type ServiceProcess, startServiceProcess } from './process.ts';
+import { useRedisDatabase } from './redis-database.ts';
 
 /** Starts services as processes of their own, and ends them after the file's tests. Call it at the top of the file. */
 export function useServiceProcesses() {
@@ -29,3 +32,10 @@ export function useServiceProcesses() {
     },
   };
 }
+
+/** The variables of services on the run's servers, with a database and a key of this file's own. Call it at the top of the file. */
+export const useServers = () => ({
+  DATABASE_URL: useDatabase().url,
+  REDIS_URL: useRedisDatabase(),
+  SECRET_KEY: randomBytes(32).toString('base64'),
+});

@@ -40,7 +40,7 @@ export interface CallOptions {
   headers?: Record<string, string>;
 }
 
-/** What a test needs of a service that it cannot have in common with other files. */
+/** A test that cannot have its service in common with other files says why, and what the service is like. */
 interface OwnService {
   /** Why the file cannot use the service that the others of its worker use. */
   because: string;

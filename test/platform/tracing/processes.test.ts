@@ -1,15 +1,12 @@
-import { randomBytes } from 'node:crypto';
 import { readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
 import { documentOf, runHere } from '../../cli/command.ts';
 import { useCollector } from '../../support/collector.ts';
-import { useDatabase } from '../../support/database.ts';
 import { movement } from '../../support/movements.ts';
 import type { ServiceProcess } from '../../support/process.ts';
 import { useReceiver } from '../../support/receiver.ts';
-import { useRedisDatabase } from '../../support/redis-database.ts';
-import { useServiceProcesses } from '../../support/service-processes.ts';
+import { useServers, useServiceProcesses } from '../../support/service-processes.ts';
 import { until } from '../../support/until.ts';
 import { webhook } from '../../support/webhooks.ts';
 
@@ -17,12 +14,7 @@ const collector = useCollector();
 const receiver = useReceiver();
 const { start, newDirectory } = useServiceProcesses();
 
-const { url: databaseUrl } = useDatabase();
-const servers = {
-  DATABASE_URL: databaseUrl,
-  REDIS_URL: useRedisDatabase(),
-  SECRET_KEY: randomBytes(32).toString('base64'),
-};
+const servers = useServers();
 
 let key: string;
 let imports = 0;
