@@ -1,7 +1,7 @@
 import { execFile, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
@@ -71,7 +71,9 @@ const hasCurl = spawnSync('curl', ['--version']).error === undefined;
 it.runIf(hasCurl)(
   'the commands of the README, from the first customer to the listing, print what it shows',
   async () => {
-    const folder = await mkdtemp(join(ROOT, 'node_modules/.cache/five-minutes-'));
+    const cache = join(ROOT, 'node_modules/.cache');
+    await mkdir(cache, { recursive: true });
+    const folder = await mkdtemp(join(cache, 'five-minutes-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const environment = {
       DATABASE_URL: databaseUrl,
