@@ -1,5 +1,5 @@
 import { createDataSource } from './src/database/data-source.ts';
-import { readConfig } from './src/platform/config/config.ts';
+import { readConfig } from './src/platform/config.ts';
 
 /** The DataSource for TypeORM's own command line; the service makes its own in the same way. */
 const { databaseUrl } = readConfig();

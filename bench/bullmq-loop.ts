@@ -1,5 +1,5 @@
 import { Queue, Worker } from 'bullmq';
-import { connectWorker } from '../src/platform/queues/connection.ts';
+import { connectWorker } from '../src/platform/redis.ts';
 import { monotonic } from './clock.ts';
 import { createSignedPoster, type SignedPost, type SignedPosts } from './signed-post.ts';
 

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Queue, Worker } from 'bullmq';
 import { Agent, request } from 'undici';
-import { connectFailFast, connectWorker } from '../src/platform/queues/connection.ts';
+import { connectFailFast, connectWorker } from '../src/platform/redis.ts';
 
 /**
  * The baseline of single movements: the shortest way through BullMQ from a POST to a signed POST. There are two processes.

@@ -1,4 +1,4 @@
-import { connectWorker } from '../src/platform/queues/connection.ts';
+import { connectWorker } from '../src/platform/redis.ts';
 import { startServers } from './servers.ts';
 
 /** With these settings Redis never loses a write that it has acknowledged. */

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createAccount } from '../src/customers/accounts.ts';
 import { createCustomer, type NewCustomer } from '../src/customers/customers.ts';
 import { openRuntime, type Runtime } from '../src/database/runtime.ts';
-import { readConfig } from '../src/platform/config/config.ts';
+import { readConfig } from '../src/platform/config.ts';
 import { createLog } from '../src/platform/log.ts';
 import { createDatabase, findServerPid, nameServer } from './database-server.ts';
 import { type Process, startProcess } from './processes.ts';

@@ -1,11 +1,11 @@
 import { once } from 'node:events';
-import { type Config, ConfigError, createOneTimeAdmin, readConfig } from './platform/config/config.ts';
+import { type Config, ConfigError, createOneTimeAdmin, readConfig } from './platform/config.ts';
 import { createLog } from './platform/log.ts';
 import { ROLES, type RoleName } from './platform/roles.ts';
-import { collectGarbageEarlier, compileEarlier } from './platform/v8-settings.ts';
 import type { Service } from './service.ts';
 import { startAll } from './supervisor/start-all.ts';
 import type { SupervisedService } from './supervisor/supervisor.ts';
+import { collectGarbageEarlier, compileEarlier } from './supervisor/v8-settings.ts';
 
 const SECOND = 1_000;
 

@@ -6,7 +6,7 @@ import { startDeliveryWorker } from './delivery/worker.ts';
 import { loadProfiles } from './imports/load-profiles.ts';
 import { createThreadedFormats } from './imports/parser-threads.ts';
 import { startImporterWorker } from './imports/worker.ts';
-import type { Config } from './platform/config/config.ts';
+import type { Config } from './platform/config.ts';
 import type { Log } from './platform/log.ts';
 import type { RoleName } from './platform/roles.ts';
 import { abandonStart, type Stop, stopOnce, stopTogether } from './platform/stopping.ts';

@@ -7,7 +7,7 @@ import { createCustomer } from '../src/customers/customers.ts';
 import { createDataSource } from '../src/database/data-source.ts';
 import { migrate } from '../src/database/migrate.ts';
 import { skipIds } from '../src/database/skip-ids.ts';
-import { readConfig } from '../src/platform/config/config.ts';
+import { readConfig } from '../src/platform/config.ts';
 import { createLog } from '../src/platform/log.ts';
 import { ROLES } from '../src/platform/roles.ts';
 import { type Service, startService } from '../src/service.ts';

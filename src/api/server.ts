@@ -1,6 +1,6 @@
 import type { Role, Runtime } from '../database/runtime.ts';
 import { startServer } from '../http/listener.ts';
-import { createAddressGuard } from '../platform/addresses/address-guard.ts';
+import { createAddressGuard } from '../platform/address-guard.ts';
 import type { StatementFormats } from '../statements/formats.ts';
 import { createApp } from './routes/app.ts';
 

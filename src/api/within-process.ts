@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import { type Caller, type Operator, SCOPES } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { type ApiEnv, createMiddleware } from '../http/environment.ts';
-import { createAddressGuard } from '../platform/addresses/address-guard.ts';
-import { Problem } from '../platform/problems/problem.ts';
+import { createAddressGuard } from '../platform/address-guard.ts';
+import { Problem } from '../platform/problem.ts';
 import { createStatementFormats } from '../statements/formats.ts';
 import { createApp } from './routes/app.ts';
 

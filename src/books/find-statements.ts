@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { Sql } from '../database/transaction.ts';
 import type { StatementRow } from '../imports/statements.ts';
 import { formatCount } from '../platform/counts.ts';
-import { Problem } from '../platform/problems/problem.ts';
+import { Problem } from '../platform/problem.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import { formatAmount, parseHundredths } from '../statements/values.ts';
 import { MissingView, SurplusView } from './book-differences.ts';

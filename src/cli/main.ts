@@ -1,6 +1,6 @@
 #!/usr/bin/env node
 import { createInterface } from 'node:readline/promises';
-import { readClientConfig, readConfig } from '../platform/config/config.ts';
+import { readClientConfig, readConfig } from '../platform/config.ts';
 import { run } from './program.ts';
 import { createTerminal } from './terminal.ts';
 

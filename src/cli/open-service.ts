@@ -1,7 +1,7 @@
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import { checkSecretKey, createSecretBox, type SecretBox } from '../database/secret-box.ts';
-import { type Config, requireServers } from '../platform/config/config.ts';
+import { type Config, requireServers } from '../platform/config.ts';
 import { DataDirInUseError } from '../servers/ownership.ts';
 import { loadOrCreateSecretKey } from '../servers/private-file.ts';
 import { findRunning, hasDatabase } from '../servers/running-servers.ts';

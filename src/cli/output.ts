@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type * as v from 'valibot';
-import type { ClientConfig, Config } from '../platform/config/config.ts';
+import type { ClientConfig, Config } from '../platform/config.ts';
 import { formatCount } from '../platform/counts.ts';
 import { formatMoment, type ZoneOffset } from '../platform/moment.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from './command-access.ts';

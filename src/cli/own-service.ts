@@ -1,4 +1,4 @@
-import type { Config } from '../platform/config/config.ts';
+import type { Config } from '../platform/config.ts';
 import { createLog } from '../platform/log.ts';
 import { ROLES } from '../platform/roles.ts';
 import { type Service, startService } from '../service.ts';

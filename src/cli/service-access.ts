@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import type { Config } from '../platform/config/config.ts';
+import type { Config } from '../platform/config.ts';
 import { findRunning, hasDatabase } from '../servers/running-servers.ts';
 import { type Api, createApi, RefusedError, UnreachableError } from './api-client.ts';
 import { Failure } from './failure.ts';

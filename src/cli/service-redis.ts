@@ -2,8 +2,8 @@ import { Redis } from 'ioredis';
 import pRetry from 'p-retry';
 import { DEFAULT_PREFIX } from '../database/runtime.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
-import { connectFailFast, type RedisClient } from '../platform/queues/connection.ts';
-import { openQueues, type Queues } from '../platform/queues/queues.ts';
+import { openQueues, type Queues } from '../platform/queues.ts';
+import { connectFailFast, type RedisClient } from '../platform/redis.ts';
 import type { Installation } from './open-service.ts';
 
 /** How long a command tries to reach Redis. Milliseconds. */

@@ -1,7 +1,7 @@
 import { And, type DataSource, In, MoreThan } from 'typeorm';
 import { Account } from '../database/account.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { invalid, notFound, Problem } from '../platform/problems/problem.ts';
+import { invalid, notFound, Problem } from '../platform/problem.ts';
 import type { AccountChange } from './account-view.ts';
 import { recordChange } from './audit.ts';
 import { type Caller, maySee } from './caller.ts';

@@ -1,4 +1,4 @@
-import { Problem } from '../platform/problems/problem.ts';
+import { Problem } from '../platform/problem.ts';
 
 /**
  * Somebody who acts for a customer without an API key: a person at the command line or at the console, by name, or a variable of the

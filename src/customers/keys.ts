@@ -2,7 +2,7 @@ import { createHash, randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { invalidIssues, notFound, Problem } from '../platform/problems/problem.ts';
+import { invalidIssues, notFound, Problem } from '../platform/problem.ts';
 import { Id, Title } from '../platform/validation.ts';
 import { recordChange } from './audit.ts';
 import { type Caller, parseScopes, SCOPES, type Scope } from './caller.ts';

@@ -1,6 +1,6 @@
 import mysql from 'mysql2';
 import { DataSource, type Logger, type QueryRunner } from 'typeorm';
-import { type Host, parseMysqlUrl } from '../platform/config/server-urls.ts';
+import { type Host, parseMysqlUrl } from '../platform/server-urls.ts';
 import { Account, Bank } from './account.ts';
 import { noteOpened, onConnection } from './connection.ts';
 import { leadToPrimary } from './lead-to-primary.ts';

@@ -1,7 +1,7 @@
 import type { Socket } from 'node:net';
 import type { Pool, PoolConnection, PoolOptions } from 'mysql2';
 import type { DataSource } from 'typeorm';
-import type { Host } from '../platform/config/server-urls.ts';
+import type { Host } from '../platform/server-urls.ts';
 import type { Ask } from './cluster/host-state.ts';
 import { abandonConnections, type MysqlPool, poolOf } from './connection.ts';
 import { findHostProblems, followPrimary, type HostsReport, type Primary } from './primary.ts';

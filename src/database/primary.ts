@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import mysql, { type Connection, type ConnectionOptions } from 'mysql2';
-import type { Host } from '../platform/config/server-urls.ts';
+import type { Host } from '../platform/server-urls.ts';
 import { containsGtids, readGtids } from './cluster/gtids.ts';
 import { type Ask, ER_UNKNOWN_SYSTEM_VARIABLE, type HostState, readHostState } from './cluster/host-state.ts';
 

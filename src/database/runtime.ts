@@ -1,13 +1,13 @@
 import { once } from 'node:events';
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
-import type { Config } from '../platform/config/config.ts';
+import type { Config } from '../platform/config.ts';
 import type { Log } from '../platform/log.ts';
 import { createMetrics, type Metrics } from '../platform/metrics.ts';
-import { connectFailFast, connectWorker, type RedisClient } from '../platform/queues/connection.ts';
-import { openQueues, type Queues } from '../platform/queues/queues.ts';
+import { openQueues, type Queues } from '../platform/queues.ts';
+import { connectFailFast, connectWorker, type RedisClient } from '../platform/redis.ts';
 import { abandonStart, type Stop, stopInReverse } from '../platform/stopping.ts';
-import type { Tracing } from '../platform/tracing/tracing.ts';
+import type { Tracing } from '../platform/tracing.ts';
 import { VERSION } from '../platform/version.ts';
 import { createDataSource } from './data-source.ts';
 import { isConnectionError } from './errors.ts';

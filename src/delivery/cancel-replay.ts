@@ -2,7 +2,7 @@ import { recordChange } from '../customers/audit.ts';
 import type { Caller } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
-import { notFound, Problem } from '../platform/problems/problem.ts';
+import { notFound, Problem } from '../platform/problem.ts';
 import { lockCursor } from './redelivery.ts';
 import { wakeChangedWebhook } from './wake.ts';
 

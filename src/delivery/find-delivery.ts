@@ -1,7 +1,7 @@
 import { type Caller, maySee } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS, isOfEvents } from '../database/webhook-enums.ts';
-import { notFound } from '../platform/problems/problem.ts';
+import { notFound } from '../platform/problem.ts';
 import type { DeliveryKey } from './delivery-id.ts';
 import { DELIVERY_COLUMNS, type DeliveryRow, EVENTS_AS_MOVEMENTS } from './delivery-view.ts';
 import { matchesFilter, readFiltersAt } from './filters.ts';

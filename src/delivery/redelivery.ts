@@ -3,7 +3,7 @@ import type { Caller } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
-import { Problem } from '../platform/problems/problem.ts';
+import { Problem } from '../platform/problem.ts';
 import { type DeliveryKey, formatDeliveryId } from './delivery-id.ts';
 import { type FoundDelivery, findDelivery } from './find-delivery.ts';
 import { markDue } from './reconcile.ts';

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { Runtime } from '../database/runtime.ts';
 import type { Webhook } from '../database/webhook.ts';
-import type { AddressGuard } from '../platform/addresses/address-guard.ts';
-import { notFound } from '../platform/problems/problem.ts';
+import type { AddressGuard } from '../platform/address-guard.ts';
+import { notFound } from '../platform/problem.ts';
 import { Count } from '../platform/validation.ts';
 import { postTraced } from './posting/attempt-traces.ts';
 import { type Answer, createPoster } from './posting/post.ts';

@@ -1,14 +1,14 @@
 import { Cluster } from 'ioredis';
 import type { Sql } from '../database/transaction.ts';
 import type { Log } from '../platform/log.ts';
-import type { RedisClient } from '../platform/queues/connection.ts';
 import {
   addDeliveryJobs,
   deliveryQueueNames,
   groupByQueue,
   prefixOf,
   type Queues,
-} from '../platform/queues/queues.ts';
+} from '../platform/queues.ts';
+import type { RedisClient } from '../platform/redis.ts';
 import { LEASE_IS_FREE } from './lease.ts';
 import { circuitOpenUntil } from './moments.ts';
 

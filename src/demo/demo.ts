@@ -5,7 +5,7 @@ import { describeBooks } from '../cli/commands/verify.ts';
 import { Failure } from '../cli/failure.ts';
 import { followImport, ImportAnswer, type ImportState } from '../cli/import-progress.ts';
 import { PortTakenError } from '../http/listener.ts';
-import type { Config } from '../platform/config/config.ts';
+import type { Config } from '../platform/config.ts';
 import { formatCount } from '../platform/counts.ts';
 import type { Service } from '../service.ts';
 import { startAll } from '../supervisor/start-all.ts';

@@ -5,7 +5,7 @@ import { type Caller, parseScopes } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import type { Sql } from '../database/transaction.ts';
 import { createBatcher } from '../platform/batcher.ts';
-import { Problem } from '../platform/problems/problem.ts';
+import { Problem } from '../platform/problem.ts';
 import { limitGuesses } from './admission/guesses.ts';
 import { createMiddleware } from './environment.ts';
 

@@ -8,7 +8,7 @@ import ipaddr from 'ipaddr.js';
 import type { Runtime } from '../database/runtime.ts';
 import { type Address, contains, parseCidr, type Range } from '../platform/addresses/ip-ranges.ts';
 import type { Log } from '../platform/log.ts';
-import { notFound, Problem } from '../platform/problems/problem.ts';
+import { notFound, Problem } from '../platform/problem.ts';
 import { type ApiEnv, createMiddleware } from './environment.ts';
 import { answerError } from './errors.ts';
 

@@ -2,7 +2,7 @@ import type { HttpBindings } from '@hono/node-server';
 import type { Context, Next } from 'hono';
 import { createFactory } from 'hono/factory';
 import type { Caller } from '../customers/caller.ts';
-import type { Span } from '../platform/tracing/tracing.ts';
+import type { Span } from '../platform/tracing.ts';
 
 /**
  * Carries out a POST with an Idempotency-Key once.

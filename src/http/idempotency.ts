@@ -4,7 +4,7 @@ import type { Caller } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { SEALED } from '../database/secret-box.ts';
 import { giveBack, type Sql, type WriteResult } from '../database/transaction.ts';
-import { invalid, Problem } from '../platform/problems/problem.ts';
+import { invalid, Problem } from '../platform/problem.ts';
 import type { ApiEnv, CarryOutOnce } from './environment.ts';
 import { RESOURCE_BYTES, readBytes } from './input.ts';
 

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { check, invalid, notFound, Problem } from '../platform/problems/problem.ts';
+import { check, invalid, notFound, Problem } from '../platform/problem.ts';
 import { Id } from '../platform/validation.ts';
 import type { ApiEnv } from './environment.ts';
 

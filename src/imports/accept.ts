@@ -1,7 +1,7 @@
 import type { Caller } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
-import { queueImports } from '../platform/queues/queues.ts';
+import { queueImports } from '../platform/queues.ts';
 import { type CheckedMovements, createAccountCheck } from './account-check.ts';
 import { findImport } from './find-imports.ts';
 import { createGroupCommit, type GroupImport, MAX_GROUP_MOVEMENTS } from './group-commit.ts';

@@ -3,7 +3,7 @@ import { type Caller, maySee, visibleAccounts } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { type WakeContext, wakeWebhooks } from '../delivery/wake.ts';
-import { notFound, Problem } from '../platform/problems/problem.ts';
+import { notFound, Problem } from '../platform/problem.ts';
 import type { ConflictRow } from './conflict-view.ts';
 import { conflictId, markStored } from './conflicts.ts';
 import { lockCustomers } from './import-locks.ts';

@@ -3,7 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import type * as v from 'valibot';
 import type { Caller } from '../customers/caller.ts';
-import { Problem } from '../platform/problems/problem.ts';
+import { Problem } from '../platform/problem.ts';
 import type { StatementFormats } from '../statements/formats.ts';
 import { lookAhead } from '../statements/peek.ts';
 import { ADVICE } from '../statements/unreadable.ts';

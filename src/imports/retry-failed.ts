@@ -2,8 +2,8 @@ import { recordChange } from '../customers/audit.ts';
 import type { Caller } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { Problem } from '../platform/problems/problem.ts';
-import { queueImports } from '../platform/queues/queues.ts';
+import { Problem } from '../platform/problem.ts';
+import { queueImports } from '../platform/queues.ts';
 import { findImport, type ImportRow } from './find-imports.ts';
 
 /**

@@ -1,5 +1,5 @@
 import type { Servers } from '../database/runtime.ts';
-import { type Config, requireServers } from '../platform/config/config.ts';
+import { type Config, requireServers } from '../platform/config.ts';
 import { abandonStart } from '../platform/stopping.ts';
 import { startEmbedded } from './embedded.ts';
 import { loadOrCreateSecretKey } from './private-file.ts';

@@ -1,6 +1,6 @@
 import { type Caller, visibleAccounts } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
-import { notFound } from '../platform/problems/problem.ts';
+import { notFound } from '../platform/problem.ts';
 
 /** Finds sources and their runs, for the API and for the console. */
 

@@ -1,6 +1,6 @@
 import type { Sql } from '../database/transaction.ts';
 import type { Log } from '../platform/log.ts';
-import type { Queues } from '../platform/queues/queues.ts';
+import type { Queues } from '../platform/queues.ts';
 import { LEASE_IS_HELD } from './runs/claimed-source.ts';
 import { intervalOf, isTooFarAhead, nextSlot, type SourceSchedule } from './source-schedule.ts';
 

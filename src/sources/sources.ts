@@ -4,8 +4,8 @@ import type { Caller } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { inTransaction } from '../database/transaction.ts';
-import type { AddressGuard } from '../platform/addresses/address-guard.ts';
-import { notFound } from '../platform/problems/problem.ts';
+import type { AddressGuard } from '../platform/address-guard.ts';
+import { notFound } from '../platform/problem.ts';
 import { findSource, type SourceRow } from './find-source.ts';
 import {
   insertSource,

@@ -1,12 +1,12 @@
-import type { Config } from '../platform/config/config.ts';
+import type { Config } from '../platform/config.ts';
 import { createLog } from '../platform/log.ts';
 import { ROLES } from '../platform/roles.ts';
-import { compileEarlier } from '../platform/v8-settings.ts';
 import type { Service } from '../service.ts';
 import { countCores } from './processes/cores.ts';
 import { defaultCount, planProcesses } from './processes/layout.ts';
 import { forkRoleProcess } from './processes/role-process.ts';
 import type { SupervisedService } from './supervisor.ts';
+import { compileEarlier } from './v8-settings.ts';
 
 export interface StartOptions {
   config: Config;

@@ -1,7 +1,7 @@
 import { startHeartbeat } from '../console/heartbeat.ts';
 import { startOps } from '../console/server.ts';
 import { openRuntime } from '../database/runtime.ts';
-import type { Config } from '../platform/config/config.ts';
+import type { Config } from '../platform/config.ts';
 import { createLog } from '../platform/log.ts';
 import { abandonStart, type Stop, stopOnce } from '../platform/stopping.ts';
 import { findServers } from '../servers/find-servers.ts';

@@ -4,7 +4,7 @@ import type { Caller } from '../customers/caller.ts';
 import type { Account } from '../database/account.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
-import { notFound } from '../platform/problems/problem.ts';
+import { notFound } from '../platform/problem.ts';
 import { requestAccountDeletion } from './request-deletion.ts';
 
 /**

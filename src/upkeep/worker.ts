@@ -18,7 +18,7 @@ import {
   countCustomersWithoutJob,
   countWebhooksWithoutJob,
   queueImports,
-} from '../platform/queues/queues.ts';
+} from '../platform/queues.ts';
 import { reconcileSources } from '../sources/source-jobs.ts';
 import { runDeletions } from './deletions.ts';
 import { startLeader } from './leader.ts';

@@ -3,7 +3,7 @@ import type { Caller } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
 import { Webhook } from '../database/webhook.ts';
 import { type FilterRange, MOST_RANGES, readFilterRanges } from '../delivery/filters.ts';
-import { notFound } from '../platform/problems/problem.ts';
+import { notFound } from '../platform/problem.ts';
 
 const LIVE = { status: Not('deleted' as const) };
 

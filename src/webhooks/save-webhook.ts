@@ -6,7 +6,7 @@ import { createProgress, type Filter, lockImports, setFilter } from '../delivery
 import { markDue } from '../delivery/reconcile.ts';
 import { lockCursor } from '../delivery/redelivery.ts';
 import { resetHealth } from '../delivery/webhook-status.ts';
-import { Problem } from '../platform/problems/problem.ts';
+import { Problem } from '../platform/problem.ts';
 
 /** Columns of `webhooks` and their values. The names come from our code, never from a caller. */
 type WebhookColumns = Record<string, unknown>;

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createApp } from '../../src/api/routes/app.ts';
-import { createAddressGuard } from '../../src/platform/addresses/address-guard.ts';
+import { createAddressGuard } from '../../src/platform/address-guard.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { useService } from '../support/service.ts';
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { queueImports } from '../../src/platform/queues/queues.ts';
+import { queueImports } from '../../src/platform/queues.ts';
 import { createAccount, largeImport, movement } from '../support/movements.ts';
 import { useOwnService } from '../support/service.ts';
 

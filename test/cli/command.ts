@@ -4,7 +4,7 @@ import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
 import { run } from '../../src/cli/program.ts';
 import { createTerminal } from '../../src/cli/terminal.ts';
-import { readClientConfig, readConfig } from '../../src/platform/config/config.ts';
+import { readClientConfig, readConfig } from '../../src/platform/config.ts';
 import { compiled } from '../support/compiled.ts';
 
 export interface Finished {

@@ -4,7 +4,7 @@ import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { readConfig } from '../../src/platform/config/config.ts';
+import { readConfig } from '../../src/platform/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { ROLES } from '../../src/platform/roles.ts';
 import { findRunning } from '../../src/servers/running-servers.ts';

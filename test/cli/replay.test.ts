@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { createApi } from '../../src/cli/api-client.ts';
 import { followImport, ImportAnswer } from '../../src/cli/import-progress.ts';
 import { createCustomer } from '../../src/customers/customers.ts';
-import { readConfig } from '../../src/platform/config/config.ts';
+import { readConfig } from '../../src/platform/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { ROLES } from '../../src/platform/roles.ts';
 import { type Service, startService } from '../../src/service.ts';

@@ -1,6 +1,6 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
-import { readConfig } from '../../src/platform/config/config.ts';
+import { readConfig } from '../../src/platform/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { ROLES } from '../../src/platform/roles.ts';
 import { type Service, startService } from '../../src/service.ts';

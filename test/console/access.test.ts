@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createOneTimeAdmin } from '../../src/platform/config/config.ts';
+import { createOneTimeAdmin } from '../../src/platform/config.ts';
 import { expectProblem } from '../support/problem.ts';
 import { send } from '../support/raw-http.ts';
 import { useOwnService } from '../support/service.ts';

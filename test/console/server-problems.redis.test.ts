@@ -4,7 +4,7 @@ import type { RowDataPacket } from 'mysql2/promise';
 import { pino } from 'pino';
 import { expect, it } from 'vitest';
 import { openRuntime } from '../../src/database/runtime.ts';
-import { readConfig } from '../../src/platform/config/config.ts';
+import { readConfig } from '../../src/platform/config.ts';
 import { useServiceWithProblems } from './server-problems.ts';
 
 const on = useServiceWithProblems();

@@ -8,7 +8,7 @@ import { afterAll, beforeAll, expect } from 'vitest';
 import { createCustomer } from '../../src/customers/customers.ts';
 import { createDataSource } from '../../src/database/data-source.ts';
 import { migrate } from '../../src/database/migrate.ts';
-import { readConfig } from '../../src/platform/config/config.ts';
+import { readConfig } from '../../src/platform/config.ts';
 import { ROLES } from '../../src/platform/roles.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { runHere } from '../cli/command.ts';

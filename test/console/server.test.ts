@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
 import { startOps } from '../../src/console/server.ts';
-import type { Config } from '../../src/platform/config/config.ts';
+import type { Config } from '../../src/platform/config.ts';
 import { sendBytes } from '../support/raw-http.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { useService } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { shareReading } from '../../src/console/metrics/installation-metrics.ts';
-import { connectFailFast } from '../../src/platform/queues/connection.ts';
+import { connectFailFast } from '../../src/platform/redis.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { useOwnService } from '../support/service.ts';
 import { until } from '../support/until.ts';

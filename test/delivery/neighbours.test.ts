@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from 'vitest';
 import { createPoster } from '../../src/delivery/posting/post.ts';
-import { createAddressGuard } from '../../src/platform/addresses/address-guard.ts';
+import { createAddressGuard } from '../../src/platform/address-guard.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useOwnService } from '../support/service.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { addDeliveryJobs } from '../../src/platform/queues/queues.ts';
+import { addDeliveryJobs } from '../../src/platform/queues.ts';
 import { useRunners } from '../support/runner.ts';
 import { useService } from '../support/service.ts';
 import { createSubscriber, cursorOf, setCursor } from '../support/subscriber.ts';

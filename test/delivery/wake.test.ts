@@ -1,6 +1,6 @@
 import { beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { listenForWakeUps, wakeWebhooks } from '../../src/delivery/wake.ts';
-import { prefixOf, QUEUES } from '../../src/platform/queues/queues.ts';
+import { prefixOf, QUEUES } from '../../src/platform/queues.ts';
 import { useOwnService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, setCursor } from '../support/subscriber.ts';
 import { until } from '../support/until.ts';

@@ -6,7 +6,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { startOnSomePort } from '../../src/demo/demo.ts';
 import { createScreen } from '../../src/demo/screen.ts';
-import { readConfig } from '../../src/platform/config/config.ts';
+import { readConfig } from '../../src/platform/config.ts';
 import { findRunning } from '../../src/servers/running-servers.ts';
 import { findDirectory } from '../servers/start.ts';
 import { useDatabase } from '../support/database.ts';

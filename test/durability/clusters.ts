@@ -2,7 +2,7 @@ import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { DEFAULT_PREFIX } from '../../src/database/runtime.ts';
-import { deliveryQueueNames, prefixOf, QUEUES } from '../../src/platform/queues/queues.ts';
+import { deliveryQueueNames, prefixOf, QUEUES } from '../../src/platform/queues.ts';
 import type { ClusterNode } from '../servers/clusters/node.ts';
 import { type ClusterName, startCluster } from '../servers/clusters/start-cluster.ts';
 import { startRedisCluster } from '../support/redis-cluster.ts';

@@ -1,7 +1,7 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { redisOptions } from '../../src/platform/queues/connection.ts';
+import { redisOptions } from '../../src/platform/redis.ts';
 import { MARKER } from './load/movements.ts';
 import type { Installation } from './service.ts';
 

@@ -8,7 +8,7 @@ import { promisify } from 'node:util';
 import mysql from 'mysql2';
 import type { Pool } from 'mysql2/promise';
 import { leadToPrimary } from '../../src/database/lead-to-primary.ts';
-import { parseMysqlUrl } from '../../src/platform/config/server-urls.ts';
+import { parseMysqlUrl } from '../../src/platform/server-urls.ts';
 import { compile, compiled } from '../support/compiled.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { type Clock, createClock } from './clock.ts';

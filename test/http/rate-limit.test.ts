@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
 import { startApi } from '../../src/api/server.ts';
 import { insertApiKey } from '../../src/customers/keys.ts';
-import { redisOptions } from '../../src/platform/queues/connection.ts';
+import { redisOptions } from '../../src/platform/redis.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { expectProblem } from '../support/problem.ts';
 import { startRedisRelay } from '../support/relay.ts';

@@ -2,7 +2,7 @@ import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
 import { createBaseApp } from '../../src/http/base-app.ts';
 import { startServer } from '../../src/http/listener.ts';
-import { readConfig } from '../../src/platform/config/config.ts';
+import { readConfig } from '../../src/platform/config.ts';
 import { send } from '../support/raw-http.ts';
 
 it('the request log names the client of each request, also behind a trusted proxy, and nothing of its query', async () => {

@@ -1,7 +1,7 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { startImporterWorker } from '../../src/imports/worker.ts';
-import { connectFailFast } from '../../src/platform/queues/connection.ts';
-import { openQueues } from '../../src/platform/queues/queues.ts';
+import { openQueues } from '../../src/platform/queues.ts';
+import { connectFailFast } from '../../src/platform/redis.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { startRedisRelay } from '../support/relay.ts';

@@ -2,7 +2,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
-import { readConfig } from '../../src/platform/config/config.ts';
+import { readConfig } from '../../src/platform/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { stopInReverse, stopTogether } from '../../src/platform/stopping.ts';
 import { findRunning } from '../../src/servers/running-servers.ts';

@@ -1,5 +1,5 @@
 import { createPoster } from '../../src/delivery/posting/post.ts';
-import { createAddressGuard } from '../../src/platform/addresses/address-guard.ts';
+import { createAddressGuard } from '../../src/platform/address-guard.ts';
 import { createHttpClient } from '../../src/sources/connectors/http-get.ts';
 import { createS3Client, explainS3, loadSdk } from '../../src/sources/connectors/s3-client.ts';
 

@@ -1,7 +1,7 @@
 import { execFile } from 'node:child_process';
 import { promisify } from 'node:util';
 import { expect, test } from 'vitest';
-import { COMPILATION_SETTINGS, GARBAGE_COLLECTION_SETTINGS } from '../../src/platform/v8-settings.ts';
+import { COMPILATION_SETTINGS, GARBAGE_COLLECTION_SETTINGS } from '../../src/supervisor/v8-settings.ts';
 
 const run = promisify(execFile);
 

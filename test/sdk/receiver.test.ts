@@ -26,7 +26,7 @@ import {
   VerificationError,
 } from '../../packages/typescript/src/receiver/index.ts';
 import { createVectors, toFile, type Vector } from '../../packages/vectors/generate.ts';
-import { redisOptions } from '../../src/platform/queues/connection.ts';
+import { redisOptions } from '../../src/platform/redis.ts';
 import { useDatabase } from '../support/database.ts';
 
 const FILES = createVectors();

@@ -1,7 +1,7 @@
 import { mkdir, rm, symlink } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it, vi } from 'vitest';
-import { prefixOf, QUEUES } from '../../src/platform/queues/queues.ts';
+import { prefixOf, QUEUES } from '../../src/platform/queues.ts';
 import { reconcileSources } from '../../src/sources/source-jobs.ts';
 import { claimSource } from '../../src/sources/source-lease.ts';
 import { mt940 } from '../imports/statement-files.ts';

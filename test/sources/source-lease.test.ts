@@ -2,7 +2,7 @@
 
 import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { createAddressGuard } from '../../src/platform/addresses/address-guard.ts';
+import { createAddressGuard } from '../../src/platform/address-guard.ts';
 import { type Connector, SourceError } from '../../src/sources/connectors/connector.ts';
 import { createCollector } from '../../src/sources/runs/collector.ts';
 import { finishRun } from '../../src/sources/runs/finish-run.ts';

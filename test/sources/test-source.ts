@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { createImporter } from '../../src/imports/importer.ts';
-import { createAddressGuard } from '../../src/platform/addresses/address-guard.ts';
+import { createAddressGuard } from '../../src/platform/address-guard.ts';
 import type { Connector, OfferedFile } from '../../src/sources/connectors/connector.ts';
 import type { ConnectorKind } from '../../src/sources/connectors/kinds.ts';
 import { createCollector } from '../../src/sources/runs/collector.ts';

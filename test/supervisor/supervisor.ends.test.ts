@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { type AddressInfo, createServer } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { readConfig } from '../../src/platform/config/config.ts';
+import { readConfig } from '../../src/platform/config.ts';
 import { childrenOf } from '../support/child-processes.ts';
 import { useServers, useServiceProcesses } from '../support/service-processes.ts';
 import { until } from '../support/until.ts';

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { beforeAll, inject } from 'vitest';
-import { redisOptions } from '../../src/platform/queues/connection.ts';
+import { redisOptions } from '../../src/platform/redis.ts';
 
 /**
  * A Redis database for a file that starts the service or its command line as it is, so that its queues have their usual names. It is

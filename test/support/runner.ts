@@ -2,7 +2,7 @@ import { afterAll } from 'vitest';
 import { createMysqlPorts, systemClock } from '../../src/delivery/engine/ports.ts';
 import { createRunner, type Runner, type RunnerOptions } from '../../src/delivery/engine/runner.ts';
 import { createPoster, type Poster } from '../../src/delivery/posting/post.ts';
-import { createAddressGuard } from '../../src/platform/addresses/address-guard.ts';
+import { createAddressGuard } from '../../src/platform/address-guard.ts';
 import type { TestService } from './service.ts';
 
 export interface TestRunner extends Runner {

@@ -4,7 +4,7 @@ import { admit } from '../../http/admission.ts';
 import { createCallerCache } from '../../http/authentication.ts';
 import { answerUnrouted, createBaseApp } from '../../http/base-app.ts';
 import type { ApiEnv } from '../../http/environment.ts';
-import { type AddressGuard, createAddressGuard } from '../../platform/addresses/address-guard.ts';
+import { type AddressGuard, createAddressGuard } from '../../platform/address-guard.ts';
 import type { StatementFormats } from '../../statements/formats.ts';
 import { docsPages, getProblem } from '../docs-pages.ts';
 import { getHealthRoute, getReadinessRoute } from '../health.ts';

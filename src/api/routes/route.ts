@@ -1,7 +1,7 @@
 import type { Handler } from 'hono';
 import { type Caller, requireScope } from '../../customers/caller.ts';
 import { type ApiEnv, createHandlers, createMiddleware } from '../../http/environment.ts';
-import { invalid, Problem } from '../../platform/problems/problem.ts';
+import { invalid, Problem } from '../../platform/problem.ts';
 import { describe, type RouteDescription } from '../openapi/openapi.ts';
 
 /**

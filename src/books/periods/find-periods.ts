@@ -1,6 +1,6 @@
 import { createByteBudget } from '../../imports/byte-budget.ts';
 import { inParts } from '../../platform/in-parts.ts';
-import { Problem } from '../../platform/problems/problem.ts';
+import { Problem } from '../../platform/problem.ts';
 import { exchange, isOutOfMemory, startThread } from '../../platform/thread.ts';
 import { type ChainStatement, findPeriods, type Period } from '../statement-chain.ts';
 import type { FromChainThread, ToChainThread } from './chain-thread.ts';

@@ -9,7 +9,7 @@ import { viewConflict } from '../../imports/conflict-view.ts';
 import { type FoundConflict, findConflict, findOpenConflicts } from '../../imports/decide-conflict.ts';
 import type { Movement } from '../../imports/movement.ts';
 import type { StatementRow } from '../../imports/statements.ts';
-import { notFound } from '../../platform/problems/problem.ts';
+import { notFound } from '../../platform/problem.ts';
 import { Id } from '../../platform/validation.ts';
 import {
   type Column,

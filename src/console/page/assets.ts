@@ -4,7 +4,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Hono } from 'hono';
 import type { ApiEnv } from '../../http/environment.ts';
-import { notFound } from '../../platform/problems/problem.ts';
+import { notFound } from '../../platform/problem.ts';
 
 /** Where the files of the console are served. */
 export const ASSETS_PATH = '/ops/assets';

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
 import type { ApiEnv } from '../../http/environment.ts';
-import { check } from '../../platform/problems/problem.ts';
+import { check } from '../../platform/problem.ts';
 
 /**
  * Reads the filters of a list from the query string. Drops spaces around a value, because ids are often pasted. Leaves out empty fields.

@@ -8,7 +8,7 @@ import { byOperator, recordChange } from '../../customers/audit.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { pageHeaders } from '../../http/base-app.ts';
 import { type ApiEnv, createMiddleware } from '../../http/environment.ts';
-import type { Queues } from '../../platform/queues/queues.ts';
+import type { Queues } from '../../platform/queues.ts';
 import { operatorOf } from '../page/operator.ts';
 
 /** Path of the dashboard. bull-board writes it into its page. */

@@ -4,7 +4,7 @@ import { type AttemptRow, byTime, readAttempts } from '../../delivery/attempts.t
 import { viewDelivery } from '../../delivery/delivery-view.ts';
 import { type FoundDelivery, findDeliveriesOf } from '../../delivery/find-delivery.ts';
 import type { ApiEnv } from '../../http/environment.ts';
-import { notFound } from '../../platform/problems/problem.ts';
+import { notFound } from '../../platform/problem.ts';
 import { Id } from '../../platform/validation.ts';
 import { DeliveryStatus } from '../deliveries/deliveries-page.tsx';
 import { type Column, countOf, DeliveryLink, Facts, Moment, Table, WebhookLink } from '../page/elements.tsx';

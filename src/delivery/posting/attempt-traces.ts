@@ -1,5 +1,5 @@
 import type { Sql } from '../../database/transaction.ts';
-import type { SpanAttributes, SpanError, Tracing } from '../../platform/tracing/tracing.ts';
+import type { SpanAttributes, SpanError, Tracing } from '../../platform/tracing.ts';
 import { formatDeliveryId } from '../delivery-id.ts';
 import type { Delivery } from '../run/types.ts';
 import type { Answer, Poster, PostRequest } from './post.ts';

@@ -1,5 +1,5 @@
 import type { Context } from 'hono';
-import { Problem } from '../../platform/problems/problem.ts';
+import { Problem } from '../../platform/problem.ts';
 import { type ApiEnv, createMiddleware } from '../environment.ts';
 
 /** How many requests a process works on at a time, in all and of one customer. The lower limit leaves room for other customers. */

@@ -1,5 +1,5 @@
 import { routePath } from 'hono/route';
-import type { Tracing } from '../../platform/tracing/tracing.ts';
+import type { Tracing } from '../../platform/tracing.ts';
 import { createMiddleware } from '../environment.ts';
 
 /** Methods that a span names. All other methods get one common name, because a client can invent any number of methods. */

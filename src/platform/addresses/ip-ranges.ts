@@ -1,5 +1,5 @@
 import ipaddr from 'ipaddr.js';
-import { checkCidr } from './cidrs.ts';
+import { checkCidr } from '../config/cidrs.ts';
 
 /**
  * Address ranges to which no webhook is sent unless the operator allows it. These are the ranges that the IANA special-purpose

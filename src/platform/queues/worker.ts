@@ -1,9 +1,9 @@
 import { type Processor, Worker } from 'bullmq';
 import type { Log } from '../log.ts';
+import { prefixOf, WORKER_OPTIONS } from '../queues.ts';
 import { withoutValues } from '../quoted-value.ts';
-import type { RedisClient } from './connection.ts';
+import type { RedisClient } from '../redis.ts';
 import { redisProblem } from './errors.ts';
-import { prefixOf, WORKER_OPTIONS } from './queues.ts';
 
 /** Milliseconds between warnings. While Redis is unreachable, BullMQ reports every attempt to connect. */
 const REPORT_EVERY = 30_000;

@@ -12,8 +12,8 @@ import { detectResources, envDetector, resourceFromAttributes } from '@opentelem
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { TracesConfig } from '../config/traces-config.ts';
 import type { Log } from '../log.ts';
+import type { Span, SpanStart, Tracing } from '../tracing.ts';
 import { VERSION } from '../version.ts';
-import type { Span, SpanStart, Tracing } from './tracing.ts';
 
 /** Traces by OpenTelemetry's SDK. The SDK itself reads the sampler, the resource and the limits of the exporter from OTEL_*. */
 

@@ -1,6 +1,6 @@
 import type { TracesConfig } from '../config/traces-config.ts';
 import type { Log } from '../log.ts';
-import type { Tracing } from './tracing.ts';
+import type { Tracing } from '../tracing.ts';
 
 /**
  * Starts traces if they are configured. Otherwise nothing of OpenTelemetry's SDK is loaded.

@@ -1,7 +1,7 @@
 import { mkdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { Redis } from 'ioredis';
-import { redisOptions } from '../../platform/queues/connection.ts';
+import { redisOptions } from '../../platform/redis.ts';
 import { writePrivate } from '../private-file.ts';
 import type { ServerProcess } from './child.ts';
 

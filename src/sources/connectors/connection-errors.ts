@@ -1,4 +1,4 @@
-import { RefusedAddressError } from '../../platform/addresses/address-guard.ts';
+import { RefusedAddressError } from '../../platform/address-guard.ts';
 import { explainTlsError, firstErrorOf } from '../../platform/tls-errors.ts';
 import { SourceError } from './connector.ts';
 

@@ -1,5 +1,5 @@
 import { parentPort, workerData } from 'node:worker_threads';
-import { createAddressGuard } from '../../platform/addresses/address-guard.ts';
+import { createAddressGuard } from '../../platform/address-guard.ts';
 import { type Connector, type FileOutcome, type OfferedFile, SourceError } from './connector.ts';
 import { KINDS } from './kinds.ts';
 

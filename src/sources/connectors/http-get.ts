@@ -1,6 +1,6 @@
 import { Agent, request } from 'undici';
-import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
-import { createConnector } from '../../platform/addresses/connector.ts';
+import type { AddressGuard } from '../../platform/address-guard.ts';
+import { createConnector } from '../../platform/connector.ts';
 import { VERSION } from '../../platform/version.ts';
 import { type TimeLimits, toSourceError } from './connection-errors.ts';
 import { SourceError } from './connector.ts';

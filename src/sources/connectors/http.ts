@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
+import type { AddressGuard } from '../../platform/address-guard.ts';
 import { TIME_LIMITS, type TimeLimits } from './connection-errors.ts';
 import { type Connector, type OfferedFile, SourceError } from './connector.ts';
 import { createHttpClient, type HttpAnswer, type HttpClient } from './http-get.ts';

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
+import type { AddressGuard } from '../../platform/address-guard.ts';
 import type { KindName } from '../kind-names.ts';
 import type { Connector } from './connector.ts';
 import { checkFolder, createFolderConnector } from './folder.ts';

@@ -3,7 +3,7 @@ import { Agent as HttpsAgent } from 'node:https';
 import { pipeline, Readable, Transform } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { S3Client } from '@aws-sdk/client-s3';
-import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
+import type { AddressGuard } from '../../platform/address-guard.ts';
 import { watchTls } from '../../platform/tls-errors.ts';
 import {
   brokenOffError,

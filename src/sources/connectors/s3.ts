@@ -1,5 +1,5 @@
 import type { S3Client } from '@aws-sdk/client-s3';
-import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
+import type { AddressGuard } from '../../platform/address-guard.ts';
 import { TIME_LIMITS, type TimeLimits } from './connection-errors.ts';
 import { type Connector, type FileOutcome, type OfferedFile, SourceError } from './connector.ts';
 import { isUnfinished, matchesPattern, numberedName } from './file-names.ts';

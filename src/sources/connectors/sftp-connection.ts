@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { connect, type Socket } from 'node:net';
 import type { Client, ConnectConfig, ServerHostKeyAlgorithm, SFTPWrapper } from 'ssh2';
-import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
+import type { AddressGuard } from '../../platform/address-guard.ts';
 import { connectTimeoutError, type TimeLimits, toSourceError } from './connection-errors.ts';
 import { SourceError } from './connector.ts';
 import { hasFewRounds, ROUNDS_RULE, type SftpCredentials, type SftpSettings } from './settings.ts';

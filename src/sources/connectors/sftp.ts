@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AddressGuard } from '../../platform/addresses/address-guard.ts';
+import type { AddressGuard } from '../../platform/address-guard.ts';
 import { TIME_LIMITS, type TimeLimits } from './connection-errors.ts';
 import { type Connector, type OfferedFile, SourceError } from './connector.ts';
 import { isUnfinished, matchesPattern } from './file-names.ts';

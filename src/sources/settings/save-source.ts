@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import type { Runtime } from '../../database/runtime.ts';
 import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
 import { lockImports } from '../../delivery/filters.ts';
-import { Problem } from '../../platform/problems/problem.ts';
+import { Problem } from '../../platform/problem.ts';
 import type { SourceRow } from '../find-source.ts';
 import { findSourceAccounts, refreshAccounts } from '../runs/finish-run.ts';
 import { queueSources, scheduleSource, unscheduleSource } from '../source-jobs.ts';

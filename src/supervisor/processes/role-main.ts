@@ -9,8 +9,8 @@ import { createLog, type Log } from '../../platform/log.ts';
 import { withoutValues } from '../../platform/quoted-value.ts';
 import { type Stop, stopOnce } from '../../platform/stopping.ts';
 import { startTracing } from '../../platform/tracing/start-tracing.ts';
-import { collectGarbageEarlier, compileEarlier } from '../../platform/v8-settings.ts';
 import { type RunningRoles, startRoles } from '../../service.ts';
+import { collectGarbageEarlier, compileEarlier } from '../v8-settings.ts';
 import type { Assignment, RoleProcessFunctions, StartOutcome, SupervisorFunctions } from './role-process.ts';
 
 const SECOND = 1_000;

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { createBirpc } from 'birpc';
 import type { MetricObject } from 'prom-client';
 import type { Servers } from '../../database/runtime.ts';
-import type { Config } from '../../platform/config/config.ts';
+import type { Config } from '../../platform/config.ts';
 import type { ProcessPlan } from './layout.ts';
 
 /** The roles of a process, its configuration and its servers. */

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
-import type { Retention } from '../../platform/config/config.ts';
+import type { Retention } from '../../platform/config.ts';
 import type { RemovedKind, RetentionMetrics } from '../../platform/metrics.ts';
 import { removeAttempts, removeDeliveries } from './remove-deliveries.ts';
 import { removeEvents } from './remove-events.ts';

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type AddressInfo, createServer, type Server, type Socket } from 'node:net';
 import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import { createPoster, type Poster } from '../../../src/delivery/posting/post.ts';
-import { createAddressGuard } from '../../../src/platform/addresses/address-guard.ts';
+import { createAddressGuard } from '../../../src/platform/address-guard.ts';
 import { reservePort } from '../../support/reserved-port.ts';
 
 const guard = createAddressGuard({ allow: ['127.0.0.0/8'] });

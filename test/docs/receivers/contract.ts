@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { createVectors } from '../../../packages/vectors/generate.ts';
 import { createPoster, type PostRequest } from '../../../src/delivery/posting/post.ts';
-import { createAddressGuard } from '../../../src/platform/addresses/address-guard.ts';
+import { createAddressGuard } from '../../../src/platform/address-guard.ts';
 import { until } from '../../support/until.ts';
 import { createSigningWebhook } from './deliveries.ts';
 import { findMissing } from './language.ts';

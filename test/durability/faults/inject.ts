@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import type { RowDataPacket } from 'mysql2/promise';
-import { redisOptions } from '../../../src/platform/queues/connection.ts';
+import { redisOptions } from '../../../src/platform/redis.ts';
 import type { Dice } from '../dice.ts';
 import { type ClusterFaultKind, type FaultKind, isReceiverFault, type PlannedFault } from '../plan.ts';
 import type { ReceiverMode } from '../receiver-modes.ts';

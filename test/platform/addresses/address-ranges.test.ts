@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { describe, expect, it } from 'vitest';
-import { createAddressGuard } from '../../../src/platform/addresses/address-guard.ts';
+import { createAddressGuard } from '../../../src/platform/address-guard.ts';
 import { SPECIAL_RANGES } from '../../../src/platform/addresses/ip-ranges.ts';
 import { answering, lookUp } from './fixed-answers.ts';
 

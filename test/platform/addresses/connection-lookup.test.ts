@@ -4,7 +4,7 @@ import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { Agent, request } from 'undici';
 import { afterEach, describe, expect, it } from 'vitest';
-import { createAddressGuard, RefusedAddressError } from '../../../src/platform/addresses/address-guard.ts';
+import { createAddressGuard, RefusedAddressError } from '../../../src/platform/address-guard.ts';
 import type { Resolve } from '../../../src/platform/addresses/resolver.ts';
 import { reservePort } from '../../support/reserved-port.ts';
 import { answering, failing, lookUp } from './fixed-answers.ts';

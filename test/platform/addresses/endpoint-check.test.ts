@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAddressGuard } from '../../../src/platform/addresses/address-guard.ts';
+import { createAddressGuard } from '../../../src/platform/address-guard.ts';
 import { answering, failing, lookUp } from './fixed-answers.ts';
 
 describe('the endpoint check at creation', () => {

@@ -1,4 +1,4 @@
-import type { AddressGuard } from '../../../src/platform/addresses/address-guard.ts';
+import type { AddressGuard } from '../../../src/platform/address-guard.ts';
 import type { Resolve } from '../../../src/platform/addresses/resolver.ts';
 
 /** A resolver that answers the n-th question with the n-th list. The last list is repeated. */

@@ -3,7 +3,7 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { describe, expect, it } from 'vitest';
 import { createPoster } from '../../../src/delivery/posting/post.ts';
-import { createAddressGuard } from '../../../src/platform/addresses/address-guard.ts';
+import { createAddressGuard } from '../../../src/platform/address-guard.ts';
 import { useResolvers } from './test-resolver.ts';
 
 const { dns, resolver } = await useResolvers();

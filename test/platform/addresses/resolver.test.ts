@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAddressGuard } from '../../../src/platform/addresses/address-guard.ts';
+import { createAddressGuard } from '../../../src/platform/address-guard.ts';
 import type { ResolverOptions } from '../../../src/platform/addresses/resolver.ts';
 import { useResolvers } from './test-resolver.ts';
 

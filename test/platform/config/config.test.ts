@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, readConfig, requireServers } from '../../../src/platform/config/config.ts';
+import { ConfigError, readConfig, requireServers } from '../../../src/platform/config.ts';
 
 const KEY = Buffer.alloc(32, 7).toString('base64');
 

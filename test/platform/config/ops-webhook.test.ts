@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { createWebhookSecret } from '../../../src/delivery/signature.ts';
-import { readConfig } from '../../../src/platform/config/config.ts';
+import { readConfig } from '../../../src/platform/config.ts';
 
 const URL = 'https://alerts.example/in?token=geheim';
 const secret = createWebhookSecret();

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { ConfigError, readConfig } from '../../../src/platform/config/config.ts';
+import { ConfigError, readConfig } from '../../../src/platform/config.ts';
 
 /** The one-line error with which a wrong environment stops the start. */
 function refusal(env: Record<string, string>): string {

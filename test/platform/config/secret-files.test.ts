@@ -2,7 +2,7 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { ConfigError, readConfig } from '../../../src/platform/config/config.ts';
+import { ConfigError, readConfig } from '../../../src/platform/config.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'ledgerbell-secrets-'));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -2,9 +2,9 @@ import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { readConfig } from '../../../src/platform/config/config.ts';
-import { parseMysqlUrl, parseRedisUrl } from '../../../src/platform/config/server-urls.ts';
-import { redisOptions } from '../../../src/platform/queues/connection.ts';
+import { readConfig } from '../../../src/platform/config.ts';
+import { redisOptions } from '../../../src/platform/redis.ts';
+import { parseMysqlUrl, parseRedisUrl } from '../../../src/platform/server-urls.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'ledgerbell-urls-'));
 afterAll(() => rmSync(directory, { recursive: true }));

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ConfigError, readConfig } from '../../../src/platform/config/config.ts';
+import { ConfigError, readConfig } from '../../../src/platform/config.ts';
 
 const ENDPOINT = 'http://collector:4318';
 

@@ -7,7 +7,7 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { deliveryQueueNames, prefixOf } from '../../../src/platform/queues/queues.ts';
+import { deliveryQueueNames, prefixOf } from '../../../src/platform/queues.ts';
 import { createAccount, movement } from '../../support/movements.ts';
 import { useReceiver } from '../../support/receiver.ts';
 import { type RedisCluster, startRedisCluster } from '../../support/redis-cluster.ts';

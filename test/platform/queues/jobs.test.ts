@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { Worker } from 'bullmq';
 import { afterAll, beforeAll, describe, expect, inject, it, onTestFinished } from 'vitest';
-import { connectFailFast, connectWorker, type RedisClient } from '../../../src/platform/queues/connection.ts';
 import {
   addDeliveryJobs,
   countCustomersWithoutJob,
@@ -12,7 +11,8 @@ import {
   type Queues,
   queueImports,
   WORKER_OPTIONS,
-} from '../../../src/platform/queues/queues.ts';
+} from '../../../src/platform/queues.ts';
+import { connectFailFast, connectWorker, type RedisClient } from '../../../src/platform/redis.ts';
 import { startRedisRelay } from '../../support/relay.ts';
 import { until } from '../../support/until.ts';
 

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import mysql from 'mysql2/promise';
-import { redisOptions } from '../../../src/platform/queues/connection.ts';
+import { redisOptions } from '../../../src/platform/redis.ts';
 
 /** Runs one query on a connection of its own. */
 export async function ask(databaseUrl: string, sql: string): Promise<mysql.RowDataPacket[]> {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAddressGuard } from '../../../src/platform/addresses/address-guard.ts';
+import { createAddressGuard } from '../../../src/platform/address-guard.ts';
 import { answering } from '../../platform/addresses/fixed-answers.ts';
 import { reservePort } from '../../support/reserved-port.ts';
 import { collect } from './collect.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAddressGuard } from '../../../src/platform/addresses/address-guard.ts';
+import { createAddressGuard } from '../../../src/platform/address-guard.ts';
 import { answering } from '../../platform/addresses/fixed-answers.ts';
 import { collect } from './collect.ts';
 import { useS3Source } from './s3-source.ts';

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach } from 'vitest';
-import { type AddressGuard, createAddressGuard } from '../../../src/platform/addresses/address-guard.ts';
+import { type AddressGuard, createAddressGuard } from '../../../src/platform/address-guard.ts';
 import type { TimeLimits } from '../../../src/sources/connectors/connection-errors.ts';
 import type { Connector } from '../../../src/sources/connectors/connector.ts';
 import { createS3Connector } from '../../../src/sources/connectors/s3.ts';

@@ -3,7 +3,7 @@ import { open, writeFile } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { createAddressGuard } from '../../../src/platform/addresses/address-guard.ts';
+import { createAddressGuard } from '../../../src/platform/address-guard.ts';
 import { answering } from '../../platform/addresses/fixed-answers.ts';
 import { reservePort } from '../../support/reserved-port.ts';
 import { collect, measure } from './collect.ts';

@@ -1,7 +1,7 @@
 import { chmod, mkdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterEach, beforeEach } from 'vitest';
-import { type AddressGuard, createAddressGuard } from '../../../src/platform/addresses/address-guard.ts';
+import { type AddressGuard, createAddressGuard } from '../../../src/platform/address-guard.ts';
 import type { TimeLimits } from '../../../src/sources/connectors/connection-errors.ts';
 import type { Connector } from '../../../src/sources/connectors/connector.ts';
 import type { SftpCredentials, SftpSettings } from '../../../src/sources/connectors/settings.ts';

@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { loadProfiles } from '../../../src/imports/load-profiles.ts';
-import { ConfigError, readConfig } from '../../../src/platform/config/config.ts';
+import { ConfigError, readConfig } from '../../../src/platform/config.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import { startService } from '../../../src/service.ts';
 import { matchProfile } from '../../../src/statements/headings.ts';

@@ -1,4 +1,4 @@
-import type { Retention } from '../../../src/platform/config/config.ts';
+import type { Retention } from '../../../src/platform/config.ts';
 import { removeOld } from '../../../src/upkeep/retention/retention.ts';
 import { createSteps } from '../../../src/upkeep/retention/steps.ts';
 import type { TestService } from '../../support/service.ts';

@@ -13,7 +13,7 @@ import { findAccount } from '../../../customers/accounts.ts';
 import type { Runtime } from '../../../database/runtime.ts';
 import { readId, readQuery } from '../../../http/input.ts';
 import { BEYOND_NEWEST, cutPage, paging, pagingParameters } from '../../../http/paging.ts';
-import { invalid } from '../../../platform/problems/problem.ts';
+import { invalid } from '../../../platform/problem.ts';
 import { CalendarDate } from '../../../platform/validation.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../route.ts';

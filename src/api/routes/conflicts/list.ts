@@ -5,7 +5,7 @@ import { readId, readQuery } from '../../../http/input.ts';
 import { BEYOND_NEWEST, encodeCursor, linkNext, paging, pagingParameters } from '../../../http/paging.ts';
 import { ConflictView, viewConflict } from '../../../imports/conflict-view.ts';
 import { CONFLICT_STATUSES, findConflict, findConflicts } from '../../../imports/decide-conflict.ts';
-import { invalid } from '../../../platform/problems/problem.ts';
+import { invalid } from '../../../platform/problem.ts';
 import { Id } from '../../../platform/validation.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../route.ts';

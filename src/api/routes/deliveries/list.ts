@@ -7,7 +7,7 @@ import { findIdBounds, readPage } from '../../../delivery/list-deliveries.ts';
 import { readId, readQuery } from '../../../http/input.ts';
 import { BEYOND_NEWEST, encodeCursor, linkNext, paging, pagingParameters } from '../../../http/paging.ts';
 import { MOMENT, Moment, type ZoneOffset } from '../../../platform/moment.ts';
-import { invalid } from '../../../platform/problems/problem.ts';
+import { invalid } from '../../../platform/problem.ts';
 import { Id } from '../../../platform/validation.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
 import { idParameter } from '../../openapi/openapi.ts';

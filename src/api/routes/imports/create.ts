@@ -21,7 +21,7 @@ import { Movement } from '../../../imports/movement.ts';
 import { JSON_IMPORT_BYTES, NDJSON_IMPORT_BYTES } from '../../../imports/parts.ts';
 import { isFormatName } from '../../../imports/rows.ts';
 import type { Upload } from '../../../imports/stage.ts';
-import { check, invalidIssues, Problem } from '../../../platform/problems/problem.ts';
+import { check, invalidIssues, Problem } from '../../../platform/problem.ts';
 import { STATEMENT_FORMATS, type StatementFormats } from '../../../statements/formats.ts';
 import { createRoute } from '../route.ts';
 import {

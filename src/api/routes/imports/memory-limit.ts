@@ -2,7 +2,7 @@ import { createMiddleware } from '../../../http/environment.ts';
 import { declaredBytes, mediaType, RESOURCE_BYTES } from '../../../http/input.ts';
 import { createByteBudget } from '../../../imports/byte-budget.ts';
 import { JSON_IMPORT_BYTES } from '../../../imports/parts.ts';
-import { Problem } from '../../../platform/problems/problem.ts';
+import { Problem } from '../../../platform/problem.ts';
 
 const MIB = 1024 * 1024;
 

@@ -8,7 +8,7 @@ import { hasAccount } from '../../../customers/accounts.ts';
 import type { ApiEnv } from '../../../http/environment.ts';
 import { readQuery } from '../../../http/input.ts';
 import type { StatementOptions, Unidentified } from '../../../imports/stage.ts';
-import { invalid, invalidIssues, Problem } from '../../../platform/problems/problem.ts';
+import { invalid, invalidIssues, Problem } from '../../../platform/problem.ts';
 import { documented, Id } from '../../../platform/validation.ts';
 import type { StatementFormats } from '../../../statements/formats.ts';
 import { STATEMENT_FORMATS, type StatementFormat } from '../../../statements/formats.ts';

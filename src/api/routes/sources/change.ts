@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
 import { readId, readJson } from '../../../http/input.ts';
-import type { AddressGuard } from '../../../platform/addresses/address-guard.ts';
+import type { AddressGuard } from '../../../platform/address-guard.ts';
 import { findSource } from '../../../sources/find-source.ts';
 import { SourceChange } from '../../../sources/source-input.ts';
 import { SourceView, viewSource } from '../../../sources/source-view.ts';

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
 import { readJson } from '../../../http/input.ts';
-import type { AddressGuard } from '../../../platform/addresses/address-guard.ts';
+import type { AddressGuard } from '../../../platform/address-guard.ts';
 import { NewSource } from '../../../sources/source-input.ts';
 import { SourceView, viewSource } from '../../../sources/source-view.ts';
 import { createSource } from '../../../sources/sources.ts';

@@ -4,7 +4,7 @@ import { DeliveryView, viewDelivery } from '../../../delivery/delivery-view.ts';
 import { findDeliveriesOf } from '../../../delivery/find-delivery.ts';
 import { readId } from '../../../http/input.ts';
 import { findTransaction } from '../../../movements/transactions.ts';
-import { notFound } from '../../../platform/problems/problem.ts';
+import { notFound } from '../../../platform/problem.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../route.ts';
 

@@ -3,7 +3,7 @@ import type { Runtime } from '../../../database/runtime.ts';
 import { readId, readQuery } from '../../../http/input.ts';
 import { renderTransaction, TransactionView } from '../../../movements/body.ts';
 import { addExtended, findTransaction } from '../../../movements/transactions.ts';
-import { notFound } from '../../../platform/problems/problem.ts';
+import { notFound } from '../../../platform/problem.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../route.ts';
 import { FIELDS_PARAMETER, FieldsQuery } from './fields.ts';

@@ -22,7 +22,7 @@ import {
   readAccounts,
 } from '../../../movements/transactions.ts';
 import { MOMENT, Moment, type ZoneOffset } from '../../../platform/moment.ts';
-import { invalid, notFound } from '../../../platform/problems/problem.ts';
+import { invalid, notFound } from '../../../platform/problem.ts';
 import { CALENDAR_DATE, CalendarDate } from '../../../platform/validation.ts';
 import { idParameter, type RouteDescription } from '../../openapi/openapi.ts';
 import { createRoute } from '../route.ts';

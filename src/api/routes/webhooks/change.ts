@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
 import { readId, readJson } from '../../../http/input.ts';
-import type { AddressGuard } from '../../../platform/addresses/address-guard.ts';
+import type { AddressGuard } from '../../../platform/address-guard.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
 import { WebhookChange } from '../../../webhooks/webhook-input.ts';
 import { viewWebhook, WebhookView } from '../../../webhooks/webhook-view.ts';

@@ -5,7 +5,7 @@ import { REPLAYABLE } from '../../../delivery/delivery-view.ts';
 import { ReplayView, viewReplay } from '../../../delivery/replay-view.ts';
 import { readId, readJson, readQuery } from '../../../http/input.ts';
 import { Moment, type ZoneOffset } from '../../../platform/moment.ts';
-import { invalid } from '../../../platform/problems/problem.ts';
+import { invalid } from '../../../platform/problem.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../route.ts';

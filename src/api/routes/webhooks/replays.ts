@@ -12,7 +12,7 @@ import {
 import { ReplayProgressView, viewProgress } from '../../../delivery/replay-view.ts';
 import { readId, readQuery } from '../../../http/input.ts';
 import { cutPage, paging, pagingParameters } from '../../../http/paging.ts';
-import { notFound, Problem } from '../../../platform/problems/problem.ts';
+import { notFound, Problem } from '../../../platform/problem.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../route.ts';

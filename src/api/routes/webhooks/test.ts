@@ -3,7 +3,7 @@ import type { Runtime } from '../../../database/runtime.ts';
 import { sendTestNotification, TestView } from '../../../delivery/test-notification.ts';
 import { readId } from '../../../http/input.ts';
 import { createQuota, tooManyRequests } from '../../../http/quotas.ts';
-import type { AddressGuard } from '../../../platform/addresses/address-guard.ts';
+import type { AddressGuard } from '../../../platform/address-guard.ts';
 import { findWebhook } from '../../../webhooks/find-webhook.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../route.ts';

@@ -1,5 +1,5 @@
 import { Cluster, type ClusterNode, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
-import { parseRedisUrl } from '../config/server-urls.ts';
+import { parseRedisUrl } from './server-urls.ts';
 
 /** A connection to a single Redis, or the connections to the nodes of a Redis Cluster. */
 export type RedisClient = Redis | Cluster;

@@ -1,8 +1,8 @@
 import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
-import { type Address, contains, parseCidr, SPECIAL_RANGES } from './ip-ranges.ts';
-import { createResolver, type Resolve } from './resolver.ts';
+import { type Address, contains, parseCidr, SPECIAL_RANGES } from './addresses/ip-ranges.ts';
+import { createResolver, type Resolve } from './addresses/resolver.ts';
 
 /** Guards against server-side request forgery. Checks that the URLs and hosts that customers name lead to public addresses only. */
 

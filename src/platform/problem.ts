@@ -1,6 +1,6 @@
 import * as v from 'valibot';
-import { MAX_ISSUES, toValidationIssue, type ValidationIssue } from '../validation.ts';
-import type { ProblemName } from './problem-types.ts';
+import type { ProblemName } from './problems/problem-types.ts';
+import { MAX_ISSUES, toValidationIssue, type ValidationIssue } from './validation.ts';
 
 /** An error answer. It may be thrown anywhere below a handler. `detail` is a sentence for a person and echoes no input. */
 export class Problem extends Error {

@@ -1,13 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
-import { isLoopback, parseCidrs } from '../addresses/cidrs.ts';
-import { parseOffset, type ZoneOffset } from '../moment.ts';
-import { ConfigError, parsedBy } from './config-error.ts';
-import { OPS_WEBHOOK_VARIABLES, type OpsWebhook, readOpsWebhook } from './ops-webhook.ts';
-import { RETENTION_VARIABLES, type Retention, readRetention } from './retention-days.ts';
-import { nameSource, readSecretFiles } from './secret-files.ts';
+import { isLoopback, parseCidrs } from './config/cidrs.ts';
+import { ConfigError, parsedBy } from './config/config-error.ts';
+import { OPS_WEBHOOK_VARIABLES, type OpsWebhook, readOpsWebhook } from './config/ops-webhook.ts';
+import { RETENTION_VARIABLES, type Retention, readRetention } from './config/retention-days.ts';
+import { nameSource, readSecretFiles } from './config/secret-files.ts';
+import { readTracesConfig, type TracesConfig } from './config/traces-config.ts';
+import { parseOffset, type ZoneOffset } from './moment.ts';
 import { parseMysqlUrl, parseRedisUrl } from './server-urls.ts';
-import { readTracesConfig, type TracesConfig } from './traces-config.ts';
 
 export { ConfigError, type Retention };
 

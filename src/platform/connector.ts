@@ -1,7 +1,7 @@
 import type { LookupFunction, Socket } from 'node:net';
 import { TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
-import { watchTls } from '../tls-errors.ts';
+import { watchTls } from './tls-errors.ts';
 
 /**
  * Creates what undici's `new Agent({ connect })` connects with. As undici's own, and errors of TLS can be explained.

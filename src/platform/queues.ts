@@ -1,5 +1,5 @@
 import { type JobsOptions, Queue, type WorkerOptions } from 'bullmq';
-import type { RedisClient } from './connection.ts';
+import type { RedisClient } from './redis.ts';
 
 const SECOND = 1_000;
 
