@@ -1,5 +1,5 @@
 import { parseArgs } from 'node:util';
-import { parseRoles } from './platform/roles.ts';
+import { parseRoles } from './platform/config.ts';
 import { runProcess } from './run.ts';
 
 try {

@@ -1,7 +1,13 @@
 import { once } from 'node:events';
-import { type Config, ConfigError, createOneTimeAdmin, readConfig } from './platform/config.ts';
+import {
+  type Config,
+  ConfigError,
+  createOneTimeAdmin,
+  ROLES,
+  type RoleName,
+  readConfig,
+} from './platform/config.ts';
 import { createLog } from './platform/log.ts';
-import { ROLES, type RoleName } from './platform/roles.ts';
 import type { Service } from './service.ts';
 import { startAll } from './supervisor/start-all.ts';
 import type { SupervisedService } from './supervisor/supervisor.ts';

@@ -5,8 +5,7 @@ import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import { pageHeaders } from '../http/base-app.ts';
 import { type ApiEnv, createHandlers } from '../http/environment.ts';
-import { notFound } from '../platform/problem.ts';
-import { PROBLEMS, type ProblemName } from '../platform/problems/problem-types.ts';
+import { notFound, PROBLEMS, type ProblemName } from '../platform/problem.ts';
 
 /** Swagger UI's files. They are served from here, so that the page works without internet access. */
 const FILES: ReadonlyMap<string, string> = new Map([

@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
 import { keepAnswer, PATIENCE, within } from '../database/health.ts';
 import type { Runtime } from '../database/runtime.ts';
-import { VERSION } from '../platform/version.ts';
+import { VERSION } from '../platform/config.ts';
 import { createRoute } from './routes/route.ts';
 
 /** GET /healthz: 200 while the process answers. */

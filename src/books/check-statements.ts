@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { findRecorded, type OperationalEvent, recordEvent } from '../delivery/operational-event.ts';
-import { eachAlone } from '../platform/each-alone.ts';
+import { eachAlone } from './each-alone.ts';
 import { readCompleteness, readLateAt, TooManyStatementsError, viewPeriod } from './find-statements.ts';
 import { isWrong } from './statement-chain.ts';
 

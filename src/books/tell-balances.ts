@@ -1,8 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { recordBalance } from '../delivery/operational-event.ts';
-import { eachAlone } from '../platform/each-alone.ts';
 import { formatAmount } from '../statements/values.ts';
+import { eachAlone } from './each-alone.ts';
 import { readNewestClosing } from './find-balances.ts';
 
 /** Sends newer closing balances to BALANCE_UPDATED webhooks, each balance once. */

@@ -1,6 +1,5 @@
-import type { Config } from '../platform/config.ts';
+import { type Config, ROLES } from '../platform/config.ts';
 import { createLog } from '../platform/log.ts';
-import { ROLES } from '../platform/roles.ts';
 import { type Service, startService } from '../service.ts';
 
 /** Starts the whole service for one command, on free ports and without a log. */

@@ -1,5 +1,5 @@
 import { Command, CommanderError } from 'commander';
-import { VERSION } from '../platform/version.ts';
+import { VERSION } from '../platform/config.ts';
 import { explain, NegativeAnswer } from './failure.ts';
 import type { CommandContext } from './output.ts';
 import type { Terminal } from './terminal.ts';

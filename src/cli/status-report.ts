@@ -34,10 +34,9 @@ import {
 import { readHostProblems } from '../database/lead-to-primary.ts';
 import { NoPrimaryError, UnfitHostsError } from '../database/primary.ts';
 import { readWebhooksBehind } from '../delivery/reconcile.ts';
-import type { Config } from '../platform/config.ts';
+import { type Config, ROLES, type RoleName } from '../platform/config.ts';
 import { countOf } from '../platform/counts.ts';
 import { connectFailFast } from '../platform/redis.ts';
-import { ROLES, type RoleName } from '../platform/roles.ts';
 import { findRunning } from '../servers/running-servers.ts';
 import type { SourceSummary } from '../sources/find-source.ts';
 import { type Deletion, readDeletions } from '../upkeep/deletions.ts';

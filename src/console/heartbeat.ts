@@ -4,8 +4,8 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { clockProblem, type Health, sentenceOf } from '../database/health.ts';
 import type { Role, Runtime } from '../database/runtime.ts';
 import type { Sql } from '../database/transaction.ts';
+import { VERSION } from '../platform/config.ts';
 import { countOf } from '../platform/counts.ts';
-import { VERSION } from '../platform/version.ts';
 
 const SECOND = 1_000;
 const BEAT_EVERY = 5 * SECOND;

@@ -6,7 +6,7 @@ import type { Role, Runtime } from '../database/runtime.ts';
 import { answerUnrouted, createBaseApp } from '../http/base-app.ts';
 import type { ApiEnv } from '../http/environment.ts';
 import { PortTakenError, startServer } from '../http/listener.ts';
-import { VERSION } from '../platform/version.ts';
+import { VERSION } from '../platform/config.ts';
 import { refuseForeignPages, requireOperator } from './listener/access.ts';
 import { opsConsole } from './listener/console.ts';
 import { metricsPage } from './metrics/metrics-page.ts';

@@ -2,8 +2,8 @@ import { randomInt } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import type { Log } from '../platform/log.ts';
-import { redisProblem } from '../platform/queues/errors.ts';
 import type { Queues } from '../platform/queues.ts';
+import { redisProblem } from '../platform/redis.ts';
 import { recentLackOfRoom } from './connection.ts';
 import { mysqlProblem } from './errors.ts';
 

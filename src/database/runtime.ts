@@ -1,14 +1,13 @@
 import { once } from 'node:events';
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
-import type { Config } from '../platform/config.ts';
+import { type Config, VERSION } from '../platform/config.ts';
 import type { Log } from '../platform/log.ts';
 import { createMetrics, type Metrics } from '../platform/metrics.ts';
 import { openQueues, type Queues } from '../platform/queues.ts';
 import { connectFailFast, connectWorker, type RedisClient } from '../platform/redis.ts';
 import { abandonStart, type Stop, stopInReverse } from '../platform/stopping.ts';
 import type { Tracing } from '../platform/tracing.ts';
-import { VERSION } from '../platform/version.ts';
 import { createDataSource } from './data-source.ts';
 import { isConnectionError } from './errors.ts';
 import { type Health, watchHealth } from './health.ts';

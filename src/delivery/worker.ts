@@ -1,7 +1,12 @@
 import type { Role, Runtime } from '../database/runtime.ts';
 import { createAddressGuard } from '../platform/address-guard.ts';
-import { startWorker } from '../platform/queues/worker.ts';
-import { addDeliveryJobs, CONCURRENCY, type DeliveryJob, deliveryQueueNames } from '../platform/queues.ts';
+import {
+  addDeliveryJobs,
+  CONCURRENCY,
+  type DeliveryJob,
+  deliveryQueueNames,
+  startWorker,
+} from '../platform/queues.ts';
 import { createMysqlPorts, systemClock } from './engine/ports.ts';
 import { createRunner, type RunnerOptions, SHUTDOWN_GRACE } from './engine/runner.ts';
 import { createAttemptTraces } from './posting/attempt-traces.ts';

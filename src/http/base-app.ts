@@ -6,7 +6,7 @@ import { TrieRouter } from 'hono/router/trie-router';
 import { secureHeaders } from 'hono/secure-headers';
 import ipaddr from 'ipaddr.js';
 import type { Runtime } from '../database/runtime.ts';
-import { type Address, contains, parseCidr, type Range } from '../platform/addresses/ip-ranges.ts';
+import { type Address, contains, parseCidr, type Range } from '../platform/address-guard.ts';
 import type { Log } from '../platform/log.ts';
 import { notFound, Problem } from '../platform/problem.ts';
 import { type ApiEnv, createMiddleware } from './environment.ts';

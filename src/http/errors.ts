@@ -2,8 +2,7 @@ import type { Context } from 'hono';
 import { HTTPException } from 'hono/http-exception';
 import { mysqlProblem } from '../database/errors.ts';
 import type { Log } from '../platform/log.ts';
-import { Problem } from '../platform/problem.ts';
-import { PROBLEMS } from '../platform/problems/problem-types.ts';
+import { PROBLEMS, Problem } from '../platform/problem.ts';
 import type { ApiEnv } from './environment.ts';
 
 const RETRY_AFTER_SECONDS = '5';

@@ -11,8 +11,7 @@ import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import type { Role } from '../database/runtime.ts';
-import { Problem } from '../platform/problem.ts';
-import { PROBLEMS } from '../platform/problems/problem-types.ts';
+import { PROBLEMS, Problem } from '../platform/problem.ts';
 import { PROBLEM_TYPE, renderProblem } from './errors.ts';
 
 const SECOND = 1_000;

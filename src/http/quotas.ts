@@ -2,8 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Runtime } from '../database/runtime.ts';
-import { Problem } from '../platform/problem.ts';
-import type { ProblemName } from '../platform/problems/problem-types.ts';
+import { Problem, type ProblemName } from '../platform/problem.ts';
 import type { RedisClient } from '../platform/redis.ts';
 import { createMiddleware } from './environment.ts';
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import * as v from 'valibot';
-import { ConfigError } from '../platform/config/config-error.ts';
+import { ConfigError } from '../platform/config.ts';
 import { BANKS } from '../statements/bank-profiles.ts';
 import { foldHeading } from '../statements/headings.ts';
 import { type Column, type Profile, ProfileFile } from '../statements/profile.ts';

@@ -1,8 +1,7 @@
 import type { Role, Runtime } from '../database/runtime.ts';
 import type { Sql } from '../database/transaction.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
-import { startWorker } from '../platform/queues/worker.ts';
-import { CONCURRENCY, type ImportJob, QUEUES, queueImports } from '../platform/queues.ts';
+import { CONCURRENCY, type ImportJob, QUEUES, queueImports, startWorker } from '../platform/queues.ts';
 import { STATEMENT_FORMATS, type StatementFormats } from '../statements/formats.ts';
 import { createImporter } from './importer.ts';
 import { FORMATS } from './rows.ts';

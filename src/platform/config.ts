@@ -9,7 +9,7 @@ import { readTracesConfig, type TracesConfig } from './config/traces-config.ts';
 import { parseOffset, type ZoneOffset } from './moment.ts';
 import { parseMysqlUrl, parseRedisUrl } from './server-urls.ts';
 
-export { ConfigError, type Retention };
+export { ConfigError, isLoopback, type OpsWebhook, type Retention };
 
 /** All settings from the environment, read once and passed down. A URL that is `undefined` means an embedded server. */
 export interface Config {
@@ -275,3 +275,21 @@ export function readClientConfig(env: NodeJS.ProcessEnv = process.env): ClientCo
     webhookSecret: e.LEDGERBELL_WEBHOOK_SECRET,
   };
 }
+
+/** The roles of a process. */
+export const ROLES = ['api', 'importer', 'delivery', 'maintenance'] as const;
+export type RoleName = (typeof ROLES)[number];
+
+const isRole = (name: string): name is RoleName => (ROLES as readonly string[]).includes(name);
+
+/** Parses `api,importer`. @throws {Error} that names the text that is not a role. */
+export function parseRoles(text: string): RoleName[] {
+  const names = text.split(',').map((name) => name.trim());
+  const wrong = names.find((name) => !isRole(name));
+  if (wrong !== undefined)
+    throw new Error(`--roles takes ${ROLES.join(', ')}, separated by commas; "${wrong}" is not a role.`);
+  return names.filter(isRole);
+}
+
+/** A copy of the version in package.json, which a compiled file cannot import on Node 20 without a warning. */
+export const VERSION = '1.0.0';

@@ -1,5 +1,5 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
-import { VERSION } from './version.ts';
+import { VERSION } from './config.ts';
 
 /** Outcomes of attempts, as `Outcome` in src/delivery/run/attempt.ts explains them. */
 const ATTEMPT_OUTCOMES = ['delivered', 'failed', 'throttled', 'gone', 'refused'] as const;

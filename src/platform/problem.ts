@@ -1,5 +1,5 @@
+import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import * as v from 'valibot';
-import type { ProblemName } from './problems/problem-types.ts';
 import { MAX_ISSUES, toValidationIssue, type ValidationIssue } from './validation.ts';
 
 /** An error answer. It may be thrown anywhere below a handler. `detail` is a sentence for a person and echoes no input. */
@@ -46,3 +46,350 @@ export function check<S extends Schema>(schema: S, value: unknown): v.InferOutpu
   if (!result.success) throw invalidIssues(result.issues.map(toValidationIssue));
   return result.output;
 }
+
+/** The texts of a kind of error, for people who write clients. */
+interface ProblemText {
+  status: ContentfulStatusCode;
+  /** The same for every occurrence (RFC 9457, section 3.1.3). */
+  title: string;
+  /** The cause, for people to read. */
+  cause: string;
+  /** The remedy. */
+  remedy: string;
+  /** Whether the same request can succeed later. */
+  retry: string;
+}
+
+const NOT_UNCHANGED = 'No.';
+const AFTER_RETRY_AFTER = 'Yes, after Retry-After.';
+
+/** Errors of a request that is wrong, or that its sender may not make. */
+const REQUEST_PROBLEMS = {
+  malformed: {
+    status: 400,
+    title: 'Malformed request',
+    cause: 'The request is not valid HTTP/1.1, or its target or Host header is not valid.',
+    remedy: 'Check how your client builds the request, and what proxies do to it.',
+    retry: NOT_UNCHANGED,
+  },
+  'malformed-json': {
+    status: 400,
+    title: 'Malformed JSON',
+    cause: 'The body is not valid JSON in UTF-8.',
+    remedy: 'Build the body with a JSON library, and send it as UTF-8.',
+    retry: NOT_UNCHANGED,
+  },
+  'malformed-multipart': {
+    status: 400,
+    title: 'Malformed multipart body',
+    cause: 'The body is not valid multipart/form-data.',
+    remedy: 'Let your HTTP library build the body and its Content-Type.',
+    retry: NOT_UNCHANGED,
+  },
+  'missing-api-key': {
+    status: 401,
+    title: 'Missing API key',
+    cause: 'The request has no API key, or none that can be read.',
+    remedy: 'Send Authentication: <api key> or Authorization: Bearer <api key>.',
+    retry: NOT_UNCHANGED,
+  },
+  'unknown-api-key': {
+    status: 401,
+    title: 'Unknown API key',
+    cause: 'The API key is mistyped or deleted.',
+    remedy: 'Check the key. GET /v1/apikeys lists the keys that exist.',
+    retry: 'No. Many unknown keys from one address get 429.',
+  },
+  unauthenticated: {
+    status: 401,
+    title: 'Sign-in required',
+    cause: "The name or the password for an operators' page is missing or wrong.",
+    remedy:
+      'Use ADMIN_USER and ADMIN_PASSWORD. Where they are not set, the service prints a password when it starts.',
+    retry: NOT_UNCHANGED,
+  },
+  'missing-scope': {
+    status: 403,
+    title: 'Missing scope',
+    cause: 'The API key lacks the scope that this operation needs.',
+    remedy: 'Use a key with the scope that the detail names. POST /v1/apikeys creates one.',
+    retry: NOT_UNCHANGED,
+  },
+  'limited-api-key': {
+    status: 403,
+    title: 'API key limited to some accounts',
+    cause: 'The operation concerns all accounts, and the API key is limited to some.',
+    remedy: 'Use an API key for all accounts.',
+    retry: NOT_UNCHANGED,
+  },
+  'pending-for-other-accounts': {
+    status: 403,
+    title: 'Deliveries of other accounts are pending',
+    cause:
+      'The webhook may have pending deliveries of accounts that the API key cannot see. A new endpoint or new headers would send them elsewhere.',
+    remedy: 'Wait until they are delivered or failed, or use an API key for all accounts.',
+    retry: 'Yes, when the webhook has fewer pending deliveries.',
+  },
+  forbidden: {
+    status: 403,
+    title: 'Access denied',
+    cause:
+      "Without a password, operators' pages answer only on the machine itself. They accept no changes from pages of other sites.",
+    remedy: 'Open the page on that machine, or set ADMIN_USER and ADMIN_PASSWORD.',
+    retry: NOT_UNCHANGED,
+  },
+  'not-found': {
+    status: 404,
+    title: 'Not found',
+    cause: 'The path or the object does not exist, or the API key cannot see the object.',
+    remedy: 'Check the path, the id and the accounts of the key.',
+    retry: NOT_UNCHANGED,
+  },
+  'method-not-allowed': {
+    status: 405,
+    title: 'Method not allowed',
+    cause: 'The path exists, but not for this method.',
+    remedy: 'Use one of the methods in the header Allow.',
+    retry: NOT_UNCHANGED,
+  },
+  'request-timeout': {
+    status: 408,
+    title: 'Request timeout',
+    cause:
+      'The headers took longer than 15 seconds, the whole request longer than 10 minutes, or the body of a dry run came too slowly.',
+    remedy: 'Send the request without long pauses, or split a large import.',
+    retry: 'Yes, on a new connection.',
+  },
+  'too-large': {
+    status: 413,
+    title: 'Body too large',
+    cause: 'The body is larger than the limit that the detail names, or a dry run of it takes too long.',
+    remedy: 'Split the import, or send NDJSON, which may be larger.',
+    retry: NOT_UNCHANGED,
+  },
+  'unsupported-media-type': {
+    status: 415,
+    title: 'Unsupported content type',
+    cause: 'The operation does not accept this Content-Type.',
+    remedy: 'Use a content type that the detail names.',
+    retry: NOT_UNCHANGED,
+  },
+  'unsupported-content-encoding': {
+    status: 415,
+    title: 'Unsupported content encoding',
+    cause: 'The operation does not accept a body with this Content-Encoding.',
+    remedy: 'Send the body without Content-Encoding. Only statement files may be gzip.',
+    retry: NOT_UNCHANGED,
+  },
+  invalid: {
+    status: 422,
+    title: 'Invalid request',
+    cause: 'A parameter, header or field has a value that is not allowed.',
+    remedy: 'Correct each value that is listed in errors.',
+    retry: NOT_UNCHANGED,
+  },
+  'unreadable-file': {
+    status: 422,
+    title: 'Unreadable file',
+    cause:
+      'The beginning of the file shows that it is empty, in no supported format, fits no profile, or is packed in a way that is refused.',
+    remedy: 'Do what the detail says. Nothing was stored, so GET /v1/imports does not list the file.',
+    retry: NOT_UNCHANGED,
+  },
+  'endpoint-refused': {
+    status: 422,
+    title: 'Endpoint refused',
+    cause: "The endpoint's host does not exist in DNS, or leads to a private or special address only.",
+    remedy: 'Use a public address. The operator can allow others with ALLOW_PRIVATE_ENDPOINTS.',
+    retry: 'Yes, when the DNS record has been created or changed.',
+  },
+  'headers-too-large': {
+    status: 431,
+    title: 'Headers too large',
+    cause: 'The request line and headers exceed 16 KiB, or there are more than 100 headers.',
+    remedy: 'Shorten the URL and the headers.',
+    retry: NOT_UNCHANGED,
+  },
+} as const satisfies Record<string, ProblemText>;
+
+/** Errors of a request that could succeed in another state of the service, or at another time. */
+const STATE_PROBLEMS = {
+  'request-in-progress': {
+    status: 409,
+    title: 'Request in progress',
+    cause: 'Another request with this Idempotency-Key has not been answered yet.',
+    remedy: 'Send the same request again to get the answer of the first.',
+    retry: AFTER_RETRY_AFTER,
+  },
+  'idempotency-key-reused': {
+    status: 409,
+    title: 'Idempotency key reused',
+    cause: 'Another request had this Idempotency-Key within the last 24 hours.',
+    remedy: 'Use a new key, except to repeat a request unchanged.',
+    retry: 'No.',
+  },
+  'unfinished-import': {
+    status: 409,
+    title: 'Import not finished',
+    cause: 'An import that was sent with the API key is queued or running.',
+    remedy: 'Follow the import that the detail names, then delete the key.',
+    retry: 'Yes, when the import is done or failed.',
+  },
+  'import-not-failed': {
+    status: 409,
+    title: 'Import not failed',
+    cause: 'Only a failed import can be retried.',
+    remedy: 'Follow the import until it is done or failed.',
+    retry: 'Yes, when the import has failed.',
+  },
+  'import-not-retryable': {
+    status: 409,
+    title: 'Import cannot be retried',
+    cause: 'The body of the import, or the API key that it was sent with, was deleted.',
+    remedy: 'Send the file again as a new import.',
+    retry: NOT_UNCHANGED,
+  },
+  'conflict-decided': {
+    status: 409,
+    title: 'Conflict already decided',
+    cause: 'The conflict was decided the other way.',
+    remedy: 'Nothing, if that was right. Correct a wrongly stored movement with another movement.',
+    retry: NOT_UNCHANGED,
+  },
+  'webhook-disabled': {
+    status: 409,
+    title: 'Webhook disabled',
+    cause: 'Nothing is sent to a disabled webhook.',
+    remedy: `Correct the endpoint, set the webhook's status to "active", and repeat the request.`,
+    retry: 'Yes, when the webhook is active.',
+  },
+  'webhook-deleted': {
+    status: 409,
+    title: 'Webhook deleted',
+    cause: 'Nothing is sent to a deleted webhook.',
+    remedy: 'Create a new webhook, and read past movements with GET /v1/transactions.',
+    retry: NOT_UNCHANGED,
+  },
+  'replay-done': {
+    status: 409,
+    title: 'Replay done',
+    cause: 'All deliveries of the replay were sent before it was cancelled.',
+    remedy: 'Nothing. What was sent cannot be taken back.',
+    retry: NOT_UNCHANGED,
+  },
+  'webhook-limit-reached': {
+    status: 409,
+    title: 'Too many webhooks',
+    cause: 'The customer has reached its limit of webhooks.',
+    remedy: 'Delete an unused webhook, or ask the operator for a higher WEBHOOKS_PER_CUSTOMER.',
+    retry: 'Yes, when a webhook was deleted.',
+  },
+  'api-key-limit-reached': {
+    status: 409,
+    title: 'Too many API keys',
+    cause: 'The customer has reached its limit of API keys.',
+    remedy: 'Delete an unused key, or ask the operator for a higher KEYS_PER_CUSTOMER.',
+    retry: 'Yes, when a key was deleted.',
+  },
+  'removed-time': {
+    status: 409,
+    title: 'Removed time',
+    cause: 'The conflict is of a time whose movements have been removed.',
+    remedy: 'Ignore the conflict.',
+    retry: NOT_UNCHANGED,
+  },
+  'source-limit-reached': {
+    status: 409,
+    title: 'Too many sources',
+    cause: 'The customer has reached its limit of sources.',
+    remedy: 'Delete an unused source.',
+    retry: 'Yes, when a source was deleted.',
+  },
+  'account-limit-reached': {
+    status: 409,
+    title: 'Too many accounts',
+    cause: 'The customer has reached its limit of accounts.',
+    remedy: 'Delete an unused account.',
+    retry: 'Yes, when an account was deleted.',
+  },
+  'account-deleting': {
+    status: 409,
+    title: 'Account being deleted',
+    cause: 'The account of the movement is being deleted.',
+    remedy: 'Nothing. The movement and its deliveries will soon be removed.',
+    retry: NOT_UNCHANGED,
+  },
+  'rate-limited': {
+    status: 429,
+    title: 'Rate limit exceeded',
+    cause: 'The API key, or all keys of the customer together, sent too many requests in the current window.',
+    remedy: 'Spread your requests. The headers RateLimit-Policy and RateLimit show what is left.',
+    retry: AFTER_RETRY_AFTER,
+  },
+  'too-many-unknown-keys': {
+    status: 429,
+    title: 'Too many unknown API keys',
+    cause: 'Too many requests with unknown API keys came from your address. The key was not looked up.',
+    remedy: 'Find the client at your address that uses a wrong key. A key that has just worked still works.',
+    retry: AFTER_RETRY_AFTER,
+  },
+  'too-many-passwords': {
+    status: 429,
+    title: 'Too many wrong passwords',
+    cause: "Too many wrong passwords for operators' pages came from your address.",
+    remedy: 'Wait, then use ADMIN_USER and ADMIN_PASSWORD.',
+    retry: AFTER_RETRY_AFTER,
+  },
+  'too-many-tests': {
+    status: 429,
+    title: 'Too many test notifications',
+    cause: 'Your webhooks, or this endpoint, had too many test notifications within a minute.',
+    remedy: 'Wait, then send the next test notification.',
+    retry: AFTER_RETRY_AFTER,
+  },
+  internal: {
+    status: 500,
+    title: 'Internal error',
+    cause: 'The service failed to handle the request. Its log has the reason.',
+    remedy: 'Report the request_id to the operator.',
+    retry: 'Yes, a POST with the same Idempotency-Key: part of the work may be done.',
+  },
+  'database-unavailable': {
+    status: 503,
+    title: 'Database unavailable',
+    cause: 'The database cannot be reached, or cannot store anything now.',
+    remedy: 'Send the request again later, a POST with the same Idempotency-Key.',
+    retry: AFTER_RETRY_AFTER,
+  },
+  'upload-interrupted': {
+    status: 503,
+    title: 'Upload interrupted',
+    cause: 'The body of the import stopped arriving, and what had been received was deleted.',
+    remedy: 'Send the whole import again.',
+    retry: AFTER_RETRY_AFTER,
+  },
+  busy: {
+    status: 503,
+    title: 'Too many requests at once',
+    cause:
+      'The service has reached its limit of concurrent requests, or the part of it that one customer may use. The database may be slow.',
+    remedy: 'Send the request again later, and fewer at a time.',
+    retry: AFTER_RETRY_AFTER,
+  },
+  overloaded: {
+    status: 503,
+    title: 'Too many large imports at once',
+    cause:
+      'The large JSON bodies, or the dry runs, that are being read have reached their limit. Nothing was stored.',
+    remedy: 'Send the request again later, or an import in smaller bodies or as NDJSON.',
+    retry: AFTER_RETRY_AFTER,
+  },
+} as const satisfies Record<string, ProblemText>;
+
+/**
+ * Every kind of error that the API answers with. Errors that a program would handle differently have different types, even if they
+ * share a status. `type` in an answer is `/problems/<name>`, a page that shows these texts. docs/errors.md lists them too.
+ */
+export const PROBLEMS = { ...REQUEST_PROBLEMS, ...STATE_PROBLEMS };
+
+export type ProblemName = keyof typeof PROBLEMS;

@@ -1,41 +1,25 @@
+import type { TracesConfig } from './config/traces-config.ts';
+import type { Log } from './log.ts';
+import type { Tracing } from './tracing/span.ts';
+
+export {
+  type Span,
+  type SpanAttributes,
+  type SpanError,
+  type SpanStart,
+  type Tracing,
+  toSpanError,
+} from './tracing/span.ts';
+
 /**
- * The parts of a process report their work as spans through this interface. They do not depend on OpenTelemetry, which is loaded
- * only when traces are on. docs/traces.md explains the names.
+ * Starts traces if they are configured. Otherwise nothing of OpenTelemetry's SDK is loaded.
+ * @param roles of this process.
  */
-export interface Tracing {
-  begin(start: SpanStart): Span;
-  /** Sends the spans that have ended, for a bounded time. Never rejects. */
-  stop(): Promise<void>;
+export async function startTracing(
+  config: TracesConfig | undefined,
+  context: { roles: readonly string[]; log: Log },
+): Promise<Tracing | undefined> {
+  if (config === undefined) return undefined;
+  const { createOtlpTracing } = await import('./tracing/otlp-tracing.ts');
+  return createOtlpTracing(config, context);
 }
-
-/** Names follow OpenTelemetry's semantic conventions; those of this service begin with `ledgerbell.`. No value may be a secret. */
-export type SpanAttributes = Record<string, string | number | boolean>;
-
-export interface SpanStart {
-  name: string;
-  kind: 'server' | 'client' | 'consumer' | 'internal';
-  /** The `traceparent` of the parent span. If it is missing or malformed, the span begins a trace. */
-  parent: string | null | undefined;
-  attributes: SpanAttributes;
-}
-
-export interface Span {
-  /** Names this span to other processes, 55 characters: https://www.w3.org/TR/trace-context/#traceparent-header */
-  readonly traceparent: string;
-  rename(name: string): void;
-  set(attributes: SpanAttributes): void;
-  /** Ends the span. With an error it counts as failed. */
-  end(error?: SpanError): void;
-}
-
-export interface SpanError {
-  /** One of a few values, such as a status code or the name of an exception. */
-  type: string;
-  /** For people to read. */
-  message?: string | undefined;
-}
-
-/** The error without its message, which may contain values of a statement. */
-export const toSpanError = (error: unknown): SpanError => ({
-  type: error instanceof Error ? error.name : 'Error',
-});

@@ -1,8 +1,7 @@
 import type { Role, Runtime } from '../database/runtime.ts';
 import { createByteBudget } from '../imports/byte-budget.ts';
 import { createAddressGuard } from '../platform/address-guard.ts';
-import { startWorker } from '../platform/queues/worker.ts';
-import { CONCURRENCY, QUEUES, queueImports, type SourceJob } from '../platform/queues.ts';
+import { CONCURRENCY, QUEUES, queueImports, type SourceJob, startWorker } from '../platform/queues.ts';
 import { customerFolder } from './connectors/settings.ts';
 import { createThreadedKinds } from './connectors/threaded-connector.ts';
 import { createCollector } from './runs/collector.ts';

@@ -1,6 +1,5 @@
-import type { Config } from '../platform/config.ts';
+import { type Config, ROLES } from '../platform/config.ts';
 import { createLog } from '../platform/log.ts';
-import { ROLES } from '../platform/roles.ts';
 import type { Service } from '../service.ts';
 import { countCores } from './processes/cores.ts';
 import { defaultCount, planProcesses } from './processes/layout.ts';

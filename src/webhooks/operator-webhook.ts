@@ -6,7 +6,7 @@ import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { lockImports } from '../delivery/filters.ts';
 import { wakeChangedWebhook } from '../delivery/wake.ts';
-import type { OpsWebhook } from '../platform/config/ops-webhook.ts';
+import type { OpsWebhook } from '../platform/config.ts';
 import { addWebhook, changeColumns, markDeleted, replaceSecret } from './save-webhook.ts';
 
 /**

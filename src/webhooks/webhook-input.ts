@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import { BODIES, ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../database/webhook-enums.ts';
-import { HTTP_URL } from '../platform/addresses/http-url.ts';
-import { documented, Id, maxCharacters, Title, wellFormed } from '../platform/validation.ts';
+import { documented, HTTP_URL, Id, maxCharacters, Title, wellFormed } from '../platform/validation.ts';
 
 const MAX_HEADERS = 10;
 

@@ -5,8 +5,7 @@ import type { Sql } from '../database/transaction.ts';
 import type { Webhook } from '../database/webhook.ts';
 import { BODIES, ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../database/webhook-enums.ts';
 import { circuitOpenUntil } from '../delivery/moments.ts';
-import { HTTP_URL } from '../platform/addresses/http-url.ts';
-import { Count, IdView, Timestamp } from '../platform/validation.ts';
+import { Count, HTTP_URL, IdView, Timestamp } from '../platform/validation.ts';
 
 /**
  * SQL for a webhook's number of pending deliveries, with `webhook_backlogs` as `b` and `webhook_cursors` as `c`. It subtracts counters,

@@ -1,6 +1,6 @@
 import { readFile } from 'node:fs/promises';
 import { expect, it } from 'vitest';
-import { PROBLEMS } from '../../src/platform/problems/problem-types.ts';
+import { PROBLEMS } from '../../src/platform/problem.ts';
 
 it('docs/errors.md lists every type of error, with its status, title and whether to retry', async () => {
   const page = await readFile(new URL('../../docs/errors.md', import.meta.url), 'utf8');

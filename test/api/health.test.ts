@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { VERSION } from '../../src/platform/version.ts';
+import { VERSION } from '../../src/platform/config.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 

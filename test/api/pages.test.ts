@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { PROBLEMS } from '../../src/platform/problems/problem-types.ts';
+import { PROBLEMS } from '../../src/platform/problem.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
 

@@ -1,8 +1,7 @@
 import { randomBytes, randomUUID } from 'node:crypto';
 import { afterAll, beforeAll } from 'vitest';
-import { readConfig } from '../../src/platform/config.ts';
+import { ROLES, readConfig } from '../../src/platform/config.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { ROLES } from '../../src/platform/roles.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { useDatabase } from '../support/database.ts';
 import { movement } from '../support/movements.ts';

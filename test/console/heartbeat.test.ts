@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { expect, it, onTestFinished } from 'vitest';
 import { countRunning, readProcesses, startHeartbeat } from '../../src/console/heartbeat.ts';
-import { VERSION } from '../../src/platform/version.ts';
+import { VERSION } from '../../src/platform/config.ts';
 import { useService } from '../support/service.ts';
 
 const service = useService({ roles: ['api', 'importer'] });

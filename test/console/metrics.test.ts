@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { zipSync } from 'fflate';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { VERSION } from '../../src/platform/version.ts';
+import { VERSION } from '../../src/platform/config.ts';
 import { type Exposition, scrape } from '../support/exposition.ts';
 import { INSTALL_TIMEOUT } from '../support/installed-program.ts';
 import { createAccount, importDone, importMovements, movement } from '../support/movements.ts';

@@ -5,7 +5,7 @@ import {
   requireMinimumVersion,
   requireNoOlderProcess,
 } from '../../src/database/migrations/minimum-version.ts';
-import { VERSION } from '../../src/platform/version.ts';
+import { VERSION } from '../../src/platform/config.ts';
 import { useDatabase } from '../support/database.ts';
 
 const { database } = useDatabase();

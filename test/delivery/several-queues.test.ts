@@ -1,6 +1,6 @@
 import { afterAll, expect, it } from 'vitest';
+import { ROLES } from '../../src/platform/config.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { ROLES } from '../../src/platform/roles.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';

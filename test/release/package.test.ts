@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { VERSION } from '../../src/platform/version.ts';
+import { VERSION } from '../../src/platform/config.ts';
 import { followService, type ServiceProcess } from '../support/process.ts';
 import { processesIn } from '../support/processes-in.ts';
 import { until } from '../support/until.ts';

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, readdir, readFile, rm, utimes, writeFile } from 'node:f
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
-import type { RoleName } from '../../src/platform/roles.ts';
+import type { RoleName } from '../../src/platform/config.ts';
 import { createAccount } from '../support/movements.ts';
 import { commonSourcesDir, type TestService, useService } from '../support/service.ts';
 import { until } from '../support/until.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { ROLES } from '../../src/platform/roles.ts';
+import { ROLES } from '../../src/platform/config.ts';
 import { countCores, quotaOf } from '../../src/supervisor/processes/cores.ts';
 import { defaultCount, planProcesses } from '../../src/supervisor/processes/layout.ts';
 import { decideRestart } from '../../src/supervisor/processes/restarts.ts';

@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { ProblemName } from '../../src/platform/problems/problem-types.ts';
+import type { ProblemName } from '../../src/platform/problem.ts';
 import type { Answer } from './service.ts';
 
 /**

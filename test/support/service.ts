@@ -5,9 +5,8 @@ import { createCustomer, type NewCustomer } from '../../src/customers/customers.
 import type { Runtime } from '../../src/database/runtime.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
 import { wakeChangedWebhook } from '../../src/delivery/wake.ts';
-import { type Config, readConfig } from '../../src/platform/config.ts';
+import { type Config, ROLES, type RoleName, readConfig } from '../../src/platform/config.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { ROLES, type RoleName } from '../../src/platform/roles.ts';
 import { type Service, startService } from '../../src/service.ts';
 import { markDeleted } from '../../src/webhooks/save-webhook.ts';
 import { createDatabase, type OwnDatabase } from './database.ts';

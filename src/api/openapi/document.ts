@@ -16,7 +16,7 @@ import { DryRunView } from '../../imports/dry-run-view.ts';
 import { ImportView } from '../../imports/import-view.ts';
 import { Movement } from '../../imports/movement.ts';
 import { TransactionView } from '../../movements/body.ts';
-import { VERSION } from '../../platform/version.ts';
+import { VERSION } from '../../platform/config.ts';
 import { RunView } from '../../sources/run-view.ts';
 import { NewSource, SourceChange } from '../../sources/source-input.ts';
 import { SourceView } from '../../sources/source-view.ts';

@@ -1,4 +1,4 @@
-import { PROBLEMS, type ProblemName } from '../../platform/problems/problem-types.ts';
+import { PROBLEMS, type ProblemName } from '../../platform/problem.ts';
 import { MAX_ISSUES } from '../../platform/validation.ts';
 
 /** The errors of the API, for /openapi.json. */

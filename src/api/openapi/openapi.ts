@@ -2,7 +2,7 @@ import { describeRoute, resolver } from 'hono-openapi';
 import type * as v from 'valibot';
 import type { Scope } from '../../customers/caller.ts';
 import { IDEMPOTENCY_KEY } from '../../http/idempotency.ts';
-import type { ProblemName } from '../../platform/problems/problem-types.ts';
+import type { ProblemName } from '../../platform/problem.ts';
 import { type HeaderName, headersOf, namesOf, problemsOf, refer } from './documented-problems.ts';
 
 /** Converts a valibot schema for the document. Leaves out checks that JSON Schema cannot express. */

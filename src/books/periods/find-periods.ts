@@ -1,5 +1,5 @@
 import { createByteBudget } from '../../imports/byte-budget.ts';
-import { inParts } from '../../platform/in-parts.ts';
+import { inParts } from '../../platform/batcher.ts';
 import { Problem } from '../../platform/problem.ts';
 import { exchange, isOutOfMemory, startThread } from '../../platform/thread.ts';
 import { type ChainStatement, findPeriods, type Period } from '../statement-chain.ts';

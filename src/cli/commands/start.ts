@@ -1,5 +1,5 @@
 import type { Command } from 'commander';
-import { parseRoles } from '../../platform/roles.ts';
+import { parseRoles } from '../../platform/config.ts';
 
 /** `ledgerbell start`: the service, as `npm start` runs it. */
 export const defineStart = (command: Command) =>

@@ -5,8 +5,8 @@ import type { Runtime } from '../../database/runtime.ts';
 import { nameClient } from '../../http/base-app.ts';
 import { createMiddleware } from '../../http/environment.ts';
 import { createQuota, tooManyRequests } from '../../http/quotas.ts';
-import { isLoopback } from '../../platform/config/cidrs.ts';
 import type { Config } from '../../platform/config.ts';
+import { isLoopback } from '../../platform/config.ts';
 import { Problem } from '../../platform/problem.ts';
 
 type Admin = NonNullable<Config['admin']>;

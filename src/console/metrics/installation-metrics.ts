@@ -4,10 +4,9 @@ import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { circuitOpenUntil } from '../../delivery/moments.ts';
 import { readWaitingWebhooks } from '../../delivery/reconcile.ts';
+import { ROLES, type RoleName, VERSION } from '../../platform/config.ts';
 import type { Queues } from '../../platform/queues.ts';
 import type { RedisClient } from '../../platform/redis.ts';
-import { ROLES, type RoleName } from '../../platform/roles.ts';
-import { VERSION } from '../../platform/version.ts';
 import { PENDING } from '../../webhooks/webhook-view.ts';
 import { countRunning, readProcesses } from '../heartbeat.ts';
 

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import { VERSION } from '../../platform/version.ts';
+import { VERSION } from '../../platform/config.ts';
 import { DASHBOARD_PATH } from '../queues/dashboard.ts';
 import { ASSETS_PATH } from './assets.ts';
 

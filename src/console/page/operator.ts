@@ -5,8 +5,7 @@ import type { Caller, Operator } from '../../customers/caller.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/environment.ts';
-import { notFound, Problem } from '../../platform/problem.ts';
-import { PROBLEMS, type ProblemName } from '../../platform/problems/problem-types.ts';
+import { notFound, PROBLEMS, Problem, type ProblemName } from '../../platform/problem.ts';
 
 /** The console makes changes through the API's own routes, on behalf of the customer. */
 

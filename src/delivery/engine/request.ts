@@ -1,7 +1,7 @@
 import { SEALED, type SecretBox } from '../../database/secret-box.ts';
 import type { Webhook } from '../../database/webhook.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
-import { VERSION } from '../../platform/version.ts';
+import { VERSION } from '../../platform/config.ts';
 import {
   type BodyFormat,
   buildEventBody,

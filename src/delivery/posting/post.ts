@@ -1,7 +1,6 @@
 import { Agent, type Dispatcher } from 'undici';
 import { type AddressGuard, RefusedAddressError } from '../../platform/address-guard.ts';
-import { createConnector } from '../../platform/connector.ts';
-import { explainTlsError, firstErrorOf } from '../../platform/tls-errors.ts';
+import { createConnector, explainTlsError, firstErrorOf } from '../../platform/connector.ts';
 
 /** Sends one POST and reports how it ended. Handles timeouts, the check of the address, and what is kept of the answer. */
 

@@ -1,4 +1,4 @@
-import { inParts } from '../../platform/in-parts.ts';
+import { inParts } from '../../platform/batcher.ts';
 import { createThreadPool, exchange, isOutOfMemory } from '../../platform/thread.ts';
 import { UnreadableFileError } from '../../statements/unreadable.ts';
 import { createByteBudget } from '../byte-budget.ts';

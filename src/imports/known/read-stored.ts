@@ -1,6 +1,6 @@
 import { hash } from 'node:crypto';
 import type { Sql } from '../../database/transaction.ts';
-import { inParts } from '../../platform/in-parts.ts';
+import { inParts } from '../../platform/batcher.ts';
 import type { Stored, StoredMovement, StoredStatement } from '../../reconcile/statement.ts';
 import { append } from '../../reconcile/walk.ts';
 import { parseHundredths } from '../../statements/values.ts';

@@ -11,9 +11,9 @@ import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
 import type { TracesConfig } from '../config/traces-config.ts';
+import { VERSION } from '../config.ts';
 import type { Log } from '../log.ts';
-import type { Span, SpanStart, Tracing } from '../tracing.ts';
-import { VERSION } from '../version.ts';
+import type { Span, SpanStart, Tracing } from './span.ts';
 
 /** Traces by OpenTelemetry's SDK. The SDK itself reads the sampler, the resource and the limits of the exporter from OTEL_*. */
 

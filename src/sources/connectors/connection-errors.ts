@@ -1,5 +1,5 @@
 import { RefusedAddressError } from '../../platform/address-guard.ts';
-import { explainTlsError, firstErrorOf } from '../../platform/tls-errors.ts';
+import { explainTlsError, firstErrorOf } from '../../platform/connector.ts';
 import { SourceError } from './connector.ts';
 
 /** Explains in one sentence why a connection failed, and what to do about it. */

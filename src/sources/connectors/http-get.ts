@@ -1,7 +1,7 @@
 import { Agent, request } from 'undici';
 import type { AddressGuard } from '../../platform/address-guard.ts';
+import { VERSION } from '../../platform/config.ts';
 import { createConnector } from '../../platform/connector.ts';
-import { VERSION } from '../../platform/version.ts';
 import { type TimeLimits, toSourceError } from './connection-errors.ts';
 import { SourceError } from './connector.ts';
 

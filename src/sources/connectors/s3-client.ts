@@ -4,7 +4,7 @@ import { pipeline, Readable, Transform } from 'node:stream';
 import { TLSSocket } from 'node:tls';
 import type { S3Client } from '@aws-sdk/client-s3';
 import type { AddressGuard } from '../../platform/address-guard.ts';
-import { watchTls } from '../../platform/tls-errors.ts';
+import { watchTls } from '../../platform/connector.ts';
 import {
   brokenOffError,
   connectTimeoutError,

@@ -1,7 +1,6 @@
 import { join, resolve } from 'node:path';
 import * as v from 'valibot';
-import { HOST, HTTP_URL } from '../../platform/addresses/http-url.ts';
-import { documented, maxCharacters, wellFormed } from '../../platform/validation.ts';
+import { documented, HOST, HTTP_URL, maxCharacters, wellFormed } from '../../platform/validation.ts';
 
 /** Settings that several kinds of sources have in common. */
 

@@ -1,4 +1,4 @@
-import { ROLES, type RoleName } from '../../platform/roles.ts';
+import { ROLES, type RoleName } from '../../platform/config.ts';
 
 /** A process of the supervisor: its name in logs, metrics and the console, and its roles. */
 export interface ProcessPlan {

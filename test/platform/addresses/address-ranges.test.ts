@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { describe, expect, it } from 'vitest';
-import { createAddressGuard } from '../../../src/platform/address-guard.ts';
-import { SPECIAL_RANGES } from '../../../src/platform/addresses/ip-ranges.ts';
+import { createAddressGuard, SPECIAL_RANGES } from '../../../src/platform/address-guard.ts';
 import { answering, lookUp } from './fixed-answers.ts';
 
 const strict = createAddressGuard({ allow: [] });

@@ -1,7 +1,6 @@
 import { pino } from 'pino';
 import { beforeEach, expect, it, vi } from 'vitest';
-import { startTracing } from '../../../src/platform/tracing/start-tracing.ts';
-import type { Tracing } from '../../../src/platform/tracing.ts';
+import { startTracing, type Tracing } from '../../../src/platform/tracing.ts';
 import { useCollector } from '../../support/collector.ts';
 import { until } from '../../support/until.ts';
 
