@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import { type DeliveryKey, parseDeliveryId } from '../delivery/delivery-id.ts';
 import { DELIVERY_ID_PATTERN } from '../delivery/delivery-view.ts';
-import type { ApiEnv } from '../http/environment.ts';
+import type { ApiEnv } from '../http/app.ts';
 import { notFound } from '../platform/problem.ts';
 import type { Parameter } from './openapi/openapi.ts';
 

@@ -3,8 +3,7 @@ import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
-import { pageHeaders } from '../http/base-app.ts';
-import { type ApiEnv, createHandlers } from '../http/environment.ts';
+import { type ApiEnv, createHandlers, pageHeaders } from '../http/app.ts';
 import { notFound, PROBLEMS, type ProblemName } from '../platform/problem.ts';
 
 /** Swagger UI's files. They are served from here, so that the page works without internet access. */

@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { type Caller, type Operator, SCOPES } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
-import { type ApiEnv, createMiddleware } from '../http/environment.ts';
+import { type ApiEnv, createMiddleware } from '../http/app.ts';
 import { createAddressGuard } from '../platform/address-guard.ts';
 import { Problem } from '../platform/problem.ts';
 import { createStatementFormats } from '../statements/formats.ts';

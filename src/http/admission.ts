@@ -2,8 +2,8 @@ import type { MiddlewareHandler } from 'hono';
 import type { Runtime } from '../database/runtime.ts';
 import { limitInFlight, MOST_IN_FLIGHT, MOST_OF_CUSTOMER } from './admission/in-flight.ts';
 import { traceRequests } from './admission/trace-requests.ts';
+import type { ApiEnv } from './app.ts';
 import { authenticate, type CallerCache } from './authentication.ts';
-import type { ApiEnv } from './environment.ts';
 import { createCarryOutOnce } from './idempotency.ts';
 import { limitRate } from './quotas.ts';
 

@@ -7,7 +7,7 @@ import type { Sql } from '../database/transaction.ts';
 import { createBatcher } from '../platform/batcher.ts';
 import { Problem } from '../platform/problem.ts';
 import { limitGuesses } from './admission/guesses.ts';
-import { createMiddleware } from './environment.ts';
+import { createMiddleware } from './app.ts';
 
 /**
  * Identifies the caller by the API key in `Authentication` (with or without "Bearer "), or in `Authorization: Bearer`.

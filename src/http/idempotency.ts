@@ -5,7 +5,7 @@ import type { Runtime } from '../database/runtime.ts';
 import { SEALED } from '../database/secret-box.ts';
 import { giveBack, type Sql, type WriteResult } from '../database/transaction.ts';
 import { invalid, Problem } from '../platform/problem.ts';
-import type { ApiEnv, CarryOutOnce } from './environment.ts';
+import type { ApiEnv, CarryOutOnce } from './app.ts';
 import { RESOURCE_BYTES, readBytes } from './input.ts';
 
 /** Index of all: the primary key. */

@@ -3,7 +3,7 @@ import type { Context } from 'hono';
 import * as v from 'valibot';
 import { check, invalid, notFound, Problem } from '../platform/problem.ts';
 import { Id } from '../platform/validation.ts';
-import type { ApiEnv } from './environment.ts';
+import type { ApiEnv } from './app.ts';
 
 const KIB = 1024;
 const MIB = 1024 * KIB;

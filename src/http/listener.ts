@@ -12,7 +12,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
 import type { Role } from '../database/runtime.ts';
 import { PROBLEMS, Problem } from '../platform/problem.ts';
-import { PROBLEM_TYPE, renderProblem } from './errors.ts';
+import { PROBLEM_TYPE, renderProblem } from './app.ts';
 
 const SECOND = 1_000;
 

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import type { ApiEnv } from './environment.ts';
+import type { ApiEnv } from './app.ts';
 
 export const MAX_PER_PAGE = 1_000;
 

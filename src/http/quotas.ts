@@ -4,7 +4,7 @@ import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { Runtime } from '../database/runtime.ts';
 import { Problem, type ProblemName } from '../platform/problem.ts';
 import type { RedisClient } from '../platform/redis.ts';
-import { createMiddleware } from './environment.ts';
+import { createMiddleware } from './app.ts';
 
 const SECOND = 1_000;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createClientFinder } from '../../src/http/base-app.ts';
+import { createClientFinder } from '../../src/http/app.ts';
 
 describe('the address of a client', () => {
   const find = createClientFinder(['10.0.0.0/8', '2001:db8::/32', '::ffff:192.168.0.0/112']);

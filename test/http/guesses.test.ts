@@ -3,7 +3,7 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import { startApi } from '../../src/api/server.ts';
 import type { Caller } from '../../src/customers/caller.ts';
 import { limitGuesses } from '../../src/http/admission/guesses.ts';
-import { nameClient } from '../../src/http/base-app.ts';
+import { nameClient } from '../../src/http/app.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { expectProblem } from '../support/problem.ts';
 import { send } from '../support/raw-http.ts';

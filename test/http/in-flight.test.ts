@@ -1,8 +1,7 @@
 import { Hono } from 'hono';
 import { expect, it } from 'vitest';
 import { limitInFlight } from '../../src/http/admission/in-flight.ts';
-import type { ApiEnv } from '../../src/http/environment.ts';
-import { answerError } from '../../src/http/errors.ts';
+import { type ApiEnv, answerError } from '../../src/http/app.ts';
 import { createLog } from '../../src/platform/log.ts';
 
 /** An app whose requests end when the test says so. The customer is the path. */

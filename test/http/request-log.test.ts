@@ -1,6 +1,6 @@
 import { pino } from 'pino';
 import { expect, it, onTestFinished } from 'vitest';
-import { createBaseApp } from '../../src/http/base-app.ts';
+import { createBaseApp } from '../../src/http/app.ts';
 import { startServer } from '../../src/http/listener.ts';
 import { readConfig } from '../../src/platform/config.ts';
 import { send } from '../support/raw-http.ts';

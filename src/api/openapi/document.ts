@@ -10,7 +10,7 @@ import { AttemptView } from '../../delivery/attempts.ts';
 import { DeliveryView } from '../../delivery/delivery-view.ts';
 import { ReplayProgressView, ReplayView } from '../../delivery/replay-view.ts';
 import { TestView } from '../../delivery/test-notification.ts';
-import type { ApiEnv } from '../../http/environment.ts';
+import type { ApiEnv } from '../../http/app.ts';
 import { ConflictView } from '../../imports/conflict-view.ts';
 import { DryRunView } from '../../imports/dry-run-view.ts';
 import { ImportView } from '../../imports/import-view.ts';

@@ -1,9 +1,8 @@
 import type { Hono, MiddlewareHandler } from 'hono';
 import type { Runtime } from '../../database/runtime.ts';
 import { admit } from '../../http/admission.ts';
+import { type ApiEnv, answerUnrouted, createBaseApp } from '../../http/app.ts';
 import { createCallerCache } from '../../http/authentication.ts';
-import { answerUnrouted, createBaseApp } from '../../http/base-app.ts';
-import type { ApiEnv } from '../../http/environment.ts';
 import { type AddressGuard, createAddressGuard } from '../../platform/address-guard.ts';
 import type { StatementFormats } from '../../statements/formats.ts';
 import { docsPages, getProblem } from '../docs-pages.ts';

@@ -1,6 +1,6 @@
 import type { Handler } from 'hono';
 import { type Caller, requireScope } from '../../customers/caller.ts';
-import { type ApiEnv, createHandlers, createMiddleware } from '../../http/environment.ts';
+import { type ApiEnv, createHandlers, createMiddleware } from '../../http/app.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
 import { describe, type RouteDescription } from '../openapi/openapi.ts';
 

@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import * as v from 'valibot';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
-import type { ApiEnv } from '../../http/environment.ts';
+import type { ApiEnv } from '../../http/app.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { Id } from '../../platform/validation.ts';
 import { Choice, type Column, Field, Moment, More, Table } from '../page/elements.tsx';

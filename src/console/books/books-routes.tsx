@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { findStatements, readCompleteness, viewPeriod } from '../../books/find-statements.ts';
 import type { Sql } from '../../database/transaction.ts';
-import type { ApiEnv } from '../../http/environment.ts';
+import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { viewConflict } from '../../imports/conflict-view.ts';

@@ -5,7 +5,7 @@ import type { Runtime } from '../../database/runtime.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
 import { formatDeliveryId } from '../../delivery/delivery-id.ts';
 import { LISTED_STATUSES } from '../../delivery/delivery-view.ts';
-import type { ApiEnv } from '../../http/environment.ts';
+import type { ApiEnv } from '../../http/app.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
 import { Id } from '../../platform/validation.ts';

@@ -6,7 +6,7 @@ import { type DeliveryKey, formatDeliveryId } from '../../delivery/delivery-id.t
 import { viewDelivery } from '../../delivery/delivery-view.ts';
 import { type FoundDelivery, findDelivery } from '../../delivery/find-delivery.ts';
 import { rebuildRequest, type SentRequest } from '../../delivery/sent-request.ts';
-import type { ApiEnv } from '../../http/environment.ts';
+import type { ApiEnv } from '../../http/app.ts';
 import { Facts, formatDuration, Moment, Notice, Table, WebhookLink } from '../page/elements.tsx';
 import { sendConfirmation } from '../page/error-page.tsx';
 import { sendPage } from '../page/layout.tsx';

@@ -1,7 +1,7 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { ReplayProgressView, ReplayView } from '../../delivery/replay-view.ts';
-import type { ApiEnv } from '../../http/environment.ts';
+import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
 import { Choice, Field, formatCount } from '../page/elements.tsx';
 import { sendConfirmation } from '../page/error-page.tsx';

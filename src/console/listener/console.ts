@@ -1,7 +1,6 @@
 import { Hono } from 'hono';
 import type { Runtime } from '../../database/runtime.ts';
-import { pageHeaders } from '../../http/base-app.ts';
-import type { ApiEnv } from '../../http/environment.ts';
+import { type ApiEnv, pageHeaders } from '../../http/app.ts';
 import { auditPage } from '../audit/audit-page.tsx';
 import { booksRoutes } from '../books/books-routes.tsx';
 import { deliveriesPage } from '../deliveries/deliveries-page.tsx';

@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import type { Runtime } from '../../database/runtime.ts';
-import type { ApiEnv } from '../../http/environment.ts';
+import type { ApiEnv } from '../../http/app.ts';
 import { sendPage } from '../page/layout.tsx';
 import { findAlerts, headlineOf } from './alerts.ts';
 import { Headline, NowPage, Rest } from './now-page.tsx';

@@ -3,7 +3,7 @@ import { readFile } from 'node:fs/promises';
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Hono } from 'hono';
-import type { ApiEnv } from '../../http/environment.ts';
+import type { ApiEnv } from '../../http/app.ts';
 import { notFound } from '../../platform/problem.ts';
 
 /** Where the files of the console are served. */

@@ -1,8 +1,7 @@
 import type { Context } from 'hono';
 import type { Child } from 'hono/jsx';
 import { mysqlProblem } from '../../database/errors.ts';
-import type { ApiEnv } from '../../http/environment.ts';
-import { answerError } from '../../http/errors.ts';
+import { type ApiEnv, answerError } from '../../http/app.ts';
 import type { Log } from '../../platform/log.ts';
 import { type PageOptions, sendPage } from './layout.tsx';
 

@@ -4,7 +4,7 @@ import { actFor, createOperatorApi } from '../../api/within-process.ts';
 import type { Caller, Operator } from '../../customers/caller.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
-import type { ApiEnv } from '../../http/environment.ts';
+import type { ApiEnv } from '../../http/app.ts';
 import { notFound, PROBLEMS, Problem, type ProblemName } from '../../platform/problem.ts';
 
 /** The console makes changes through the API's own routes, on behalf of the customer. */

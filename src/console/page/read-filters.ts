@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import type * as v from 'valibot';
-import type { ApiEnv } from '../../http/environment.ts';
+import type { ApiEnv } from '../../http/app.ts';
 import { check } from '../../platform/problem.ts';
 
 /**

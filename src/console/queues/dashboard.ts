@@ -6,8 +6,7 @@ import { Hono } from 'hono';
 import * as v from 'valibot';
 import { byOperator, recordChange } from '../../customers/audit.ts';
 import type { Runtime } from '../../database/runtime.ts';
-import { pageHeaders } from '../../http/base-app.ts';
-import { type ApiEnv, createMiddleware } from '../../http/environment.ts';
+import { type ApiEnv, createMiddleware, pageHeaders } from '../../http/app.ts';
 import type { Queues } from '../../platform/queues.ts';
 import { operatorOf } from '../page/operator.ts';
 

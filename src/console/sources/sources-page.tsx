@@ -1,7 +1,7 @@
 import { Hono } from 'hono';
 import * as v from 'valibot';
 import type { Runtime } from '../../database/runtime.ts';
-import type { ApiEnv } from '../../http/environment.ts';
+import type { ApiEnv } from '../../http/app.ts';
 import { Id } from '../../platform/validation.ts';
 import { listSources } from '../../sources/find-source.ts';
 import { Choice, Field, More, Table } from '../page/elements.tsx';

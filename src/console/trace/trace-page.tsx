@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { type AttemptRow, byTime, readAttempts } from '../../delivery/attempts.ts';
 import { viewDelivery } from '../../delivery/delivery-view.ts';
 import { type FoundDelivery, findDeliveriesOf } from '../../delivery/find-delivery.ts';
-import type { ApiEnv } from '../../http/environment.ts';
+import type { ApiEnv } from '../../http/app.ts';
 import { notFound } from '../../platform/problem.ts';
 import { Id } from '../../platform/validation.ts';
 import { DeliveryStatus } from '../deliveries/deliveries-page.tsx';

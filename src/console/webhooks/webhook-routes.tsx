@@ -6,7 +6,7 @@ import { Webhook } from '../../database/webhook.ts';
 import { readReplays } from '../../delivery/replay-progress.ts';
 import { wakeChangedWebhook } from '../../delivery/wake.ts';
 import { readStates } from '../../delivery/webhook-state.ts';
-import type { ApiEnv } from '../../http/environment.ts';
+import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
 import { notFound } from '../../platform/problem.ts';
 import { findDeliveryJob, type Queues } from '../../platform/queues.ts';

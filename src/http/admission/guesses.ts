@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import type { Caller } from '../../customers/caller.ts';
 import type { Runtime } from '../../database/runtime.ts';
-import { nameClient } from '../base-app.ts';
+import { nameClient } from '../app.ts';
 import { createQuota, tooManyRequests, WINDOW_SECONDS } from '../quotas.ts';
 
 /** How many unknown keys one client may send in 10 s. */

@@ -1,6 +1,6 @@
 import type { Context } from 'hono';
 import { Problem } from '../../platform/problem.ts';
-import { type ApiEnv, createMiddleware } from '../environment.ts';
+import { type ApiEnv, createMiddleware } from '../app.ts';
 
 /** How many requests a process works on at a time, in all and of one customer. The lower limit leaves room for other customers. */
 export const MOST_IN_FLIGHT = 1_000;

@@ -1,6 +1,6 @@
 import { routePath } from 'hono/route';
 import type { Tracing } from '../../platform/tracing.ts';
-import { createMiddleware } from '../environment.ts';
+import { createMiddleware } from '../app.ts';
 
 /** Methods that a span names. All other methods get one common name, because a client can invent any number of methods. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];

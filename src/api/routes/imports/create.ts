@@ -1,8 +1,8 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
+import type { ApiEnv } from '../../../http/app.ts';
 import { unknownKey } from '../../../http/authentication.ts';
-import type { ApiEnv } from '../../../http/environment.ts';
 import { keyReused, readIdempotencyKey, requestInProgress } from '../../../http/idempotency.ts';
 import {
   mediaType,

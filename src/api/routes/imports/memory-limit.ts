@@ -1,4 +1,4 @@
-import { createMiddleware } from '../../../http/environment.ts';
+import { createMiddleware } from '../../../http/app.ts';
 import { declaredBytes, mediaType, RESOURCE_BYTES } from '../../../http/input.ts';
 import { createByteBudget } from '../../../imports/byte-budget.ts';
 import { JSON_IMPORT_BYTES } from '../../../imports/parts.ts';

@@ -5,7 +5,7 @@ import type { Context } from 'hono';
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
 import { hasAccount } from '../../../customers/accounts.ts';
-import type { ApiEnv } from '../../../http/environment.ts';
+import type { ApiEnv } from '../../../http/app.ts';
 import { readQuery } from '../../../http/input.ts';
 import type { StatementOptions, Unidentified } from '../../../imports/stage.ts';
 import { invalid, invalidIssues, Problem } from '../../../platform/problem.ts';

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import * as v from 'valibot';
 import { maySee } from '../../../customers/caller.ts';
 import type { Runtime } from '../../../database/runtime.ts';
-import type { ApiEnv } from '../../../http/environment.ts';
+import type { ApiEnv } from '../../../http/app.ts';
 import { readId, readQuery } from '../../../http/input.ts';
 import {
   encodeCursor,

@@ -1,16 +1,50 @@
 import { isIP } from 'node:net';
+import type { HttpBindings } from '@hono/node-server';
 import { getConnInfo } from '@hono/node-server/conninfo';
-import { Hono } from 'hono';
+import { type Context, Hono, type Next } from 'hono';
+import { createFactory } from 'hono/factory';
+import { HTTPException } from 'hono/http-exception';
 import { requestId } from 'hono/request-id';
 import { TrieRouter } from 'hono/router/trie-router';
 import { secureHeaders } from 'hono/secure-headers';
 import ipaddr from 'ipaddr.js';
+import type { Caller } from '../customers/caller.ts';
+import { mysqlProblem } from '../database/errors.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { type Address, contains, parseCidr, type Range } from '../platform/address-guard.ts';
 import type { Log } from '../platform/log.ts';
-import { notFound, Problem } from '../platform/problem.ts';
-import { type ApiEnv, createMiddleware } from './environment.ts';
-import { answerError } from './errors.ts';
+import { notFound, PROBLEMS, Problem } from '../platform/problem.ts';
+import type { Span } from '../platform/tracing.ts';
+
+/**
+ * Carries out a POST with an Idempotency-Key once.
+ * @param secret the path of the answer's member that holds a secret. The secret is not stored.
+ */
+export type CarryOutOnce = (
+  c: Context<ApiEnv>,
+  next: Next,
+  secret: string | undefined,
+) => Promise<Response | undefined>;
+
+/** Values that middleware provides to the handlers. */
+export interface ApiEnv {
+  /** Node's own request and response. */
+  Bindings: HttpBindings;
+  Variables: {
+    requestId: string;
+    /** The address of the client; see `createClientFinder`. */
+    clientAddress: string | undefined;
+    caller: Caller;
+    /** @throws {Problem} 401 when the caller's API key has been deleted since the request began. */
+    requireKey: () => Promise<void>;
+    carryOutOnce: CarryOutOnce;
+    /** The request's span; `undefined` while traces are off. */
+    span?: Span;
+  };
+}
+
+/** Combines a route's middleware and handler, with their types: `app.get(path, ...createHandlers(describe, handler))`. */
+export const { createHandlers, createMiddleware } = createFactory<ApiEnv>();
 
 /** Creates an app with the parts that all listeners share: request ids, the client's address, the request log and error answers. */
 export function createBaseApp({ config, log }: Pick<Runtime, 'config' | 'log'>): Hono<ApiEnv> {
@@ -124,4 +158,58 @@ export function nameClient(address: string | undefined): string {
   if (!(parsed instanceof ipaddr.IPv6)) return parsed.toString();
   const network = parsed.parts.slice(0, 4).map((part) => part.toString(16));
   return `${network.join(':')}::/64`;
+}
+
+const RETRY_AFTER_SECONDS = '5';
+
+/** Answers an error that a handler threw as application/problem+json (RFC 9457). */
+export function answerError(error: unknown, c: Context<ApiEnv>, log: Log): Response {
+  if (error instanceof Problem) return answerProblem(error, c);
+  if (error instanceof HTTPException) {
+    return answerProblem(
+      new Problem(error.status === 413 ? 'too-large' : 'malformed', 'The request could not be read.'),
+      c,
+    );
+  }
+  const requestId = c.get('requestId');
+  const problem = mysqlProblem(error);
+  if (problem !== null) {
+    log.warn({ err: error, requestId }, `MySQL ${problem}`);
+    const detail = `MySQL ${problem}. Send the request again later, a POST with the same Idempotency-Key.`;
+    return answerProblem(
+      new Problem('database-unavailable', detail, { headers: { 'Retry-After': RETRY_AFTER_SECONDS } }),
+      c,
+    );
+  }
+  log.error({ err: error, requestId }, 'request failed');
+  return answerProblem(
+    new Problem('internal', `The request failed. Report its id to the operator: ${requestId}.`),
+    c,
+  );
+}
+
+function answerProblem(problem: Problem, c: Context<ApiEnv>): Response {
+  return c.body(renderProblem(problem, c.get('requestId')), PROBLEMS[problem.problem].status, {
+    ...problem.headers,
+    'Content-Type': PROBLEM_TYPE,
+  });
+}
+
+export const PROBLEM_TYPE = 'application/problem+json';
+
+/** Renders the body of an error. Also used for requests that never reach the app. */
+export function renderProblem(
+  { problem, message: detail, errors }: Pick<Problem, 'problem' | 'message' | 'errors'>,
+  requestId: string,
+): string {
+  const { status, title } = PROBLEMS[problem];
+  return JSON.stringify({
+    type: `/problems/${problem}`,
+    title,
+    status,
+    detail,
+    message: detail,
+    request_id: requestId,
+    ...(errors === undefined ? {} : { errors }),
+  });
 }
