@@ -73,7 +73,7 @@ const LONG = [
   'imports/public-samples',
   'console/server-problems.waits',
   'delivery/result-writer',
-  'demo/',
+  'cli/demo/',
   'supervisor/supervisor.test',
   'browser/pages',
   'servers/embedded/servers.test',

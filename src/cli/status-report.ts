@@ -31,8 +31,7 @@ import {
   stateOf,
   WRITE_PATIENCE,
 } from '../database/health.ts';
-import { readHostProblems } from '../database/lead-to-primary.ts';
-import { NoPrimaryError, UnfitHostsError } from '../database/primary.ts';
+import { NoPrimaryError, readHostProblems, UnfitHostsError } from '../database/lead-to-primary.ts';
 import { readWebhooksBehind } from '../delivery/reconcile.ts';
 import { type Config, ROLES, type RoleName } from '../platform/config.ts';
 import { countOf } from '../platform/counts.ts';

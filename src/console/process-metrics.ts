@@ -1,7 +1,7 @@
 import { Counter, collectDefaultMetrics, Gauge, type MetricObject, Registry } from 'prom-client';
 import { onPoolWait, readPoolUse } from '../database/connection.ts';
+import type { HostsReport } from '../database/lead-to-primary.ts';
 import { onHostsChange, readHosts } from '../database/lead-to-primary.ts';
-import type { HostsReport } from '../database/primary.ts';
 import type { Runtime } from '../database/runtime.ts';
 
 /**

@@ -3,8 +3,10 @@ import type { Pool, PoolConnection, PoolOptions } from 'mysql2';
 import type { DataSource } from 'typeorm';
 import type { Host } from '../platform/server-urls.ts';
 import type { Ask } from './cluster/host-state.ts';
+import { findHostProblems, followPrimary, type HostsReport, type Primary } from './cluster/primary.ts';
 import { abandonConnections, type MysqlPool, poolOf } from './connection.ts';
-import { findHostProblems, followPrimary, type HostsReport, type Primary } from './primary.ts';
+
+export { type HostsReport, NoPrimaryError, UnfitHostsError } from './cluster/primary.ts';
 
 type Listener = (report: HostsReport, before: HostsReport) => void;
 

@@ -8,13 +8,13 @@ import { openQueues, type Queues } from '../platform/queues.ts';
 import { connectFailFast, connectWorker, type RedisClient } from '../platform/redis.ts';
 import { abandonStart, type Stop, stopInReverse } from '../platform/stopping.ts';
 import type { Tracing } from '../platform/tracing.ts';
+import { findHostProblems, type HostsReport, UnfitHostsError } from './cluster/primary.ts';
 import { createDataSource } from './data-source.ts';
 import { isConnectionError } from './errors.ts';
 import { type Health, watchHealth } from './health.ts';
 import { onHostsChange, readHosts } from './lead-to-primary.ts';
 import { findNewerMigrations, migrate } from './migrate.ts';
 import { requireMinimumVersion } from './migrations/minimum-version.ts';
-import { findHostProblems, type HostsReport, UnfitHostsError } from './primary.ts';
 import { checkSecretKey, createSecretBox, type SecretBox } from './secret-box.ts';
 
 const SECOND = 1_000;

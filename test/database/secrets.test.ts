@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
+import { countForeign, resealAll } from '../../src/cli/reseal.ts';
 import { createCustomer, readApiSecret } from '../../src/customers/customers.ts';
-import { countForeign, resealAll } from '../../src/database/reseal.ts';
 import { checkSecretKey, createSecretBox, SEALED } from '../../src/database/secret-box.ts';
 import { useDatabase } from '../support/database.ts';
 import { until } from '../support/until.ts';

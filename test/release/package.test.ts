@@ -63,7 +63,7 @@ describe('the package', () => {
       expect.arrayContaining([
         'dist/src/cli/main.js',
         'dist/src/main.js',
-        'dist/src/demo/main.js',
+        'dist/src/cli/demo/main.js',
         'dist/src/imports/parser-thread.js',
         'docker-compose.yml',
         'examples/bank-files/november.sta',

@@ -6,7 +6,7 @@ import { NegativeAnswer } from '../failure.ts';
 import type { CommandContext } from '../output.ts';
 
 /** A path and no import, because the demo itself imports the command line. */
-const PROGRAM = join(import.meta.dirname, `../../demo/main${extname(import.meta.filename)}`);
+const PROGRAM = join(import.meta.dirname, `../demo/main${extname(import.meta.filename)}`);
 
 /** `ledgerbell demo`: runs the demo as a process. It ends when this process is told to end. */
 export const defineDemo = (command: Command, { signal }: CommandContext) =>

@@ -6,7 +6,7 @@ import {
   type HostState,
   type Member,
 } from '../../../src/database/cluster/host-state.ts';
-import { choosePrimary } from '../../../src/database/primary.ts';
+import { choosePrimary } from '../../../src/database/cluster/primary.ts';
 
 const alone: HostState = { kind: 'writable', cluster: null, isShared: false };
 const member = { startsWritable: false };

@@ -1,11 +1,11 @@
 import { access, mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { createScreen } from '../../src/demo/screen.ts';
-import { watchSights } from '../../src/demo/trouble-demo.ts';
-import { findRunning } from '../../src/servers/running-servers.ts';
-import { findDirectory } from '../servers/start.ts';
-import { until } from '../support/until.ts';
+import { createScreen } from '../../../src/cli/demo/screen.ts';
+import { watchSights } from '../../../src/cli/demo/trouble-demo.ts';
+import { findRunning } from '../../../src/servers/running-servers.ts';
+import { findDirectory } from '../../servers/start.ts';
+import { until } from '../../support/until.ts';
 import { finish, spawnProgram } from './spawn-demo.ts';
 
 let dataDir: string;
@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
-const spawnDemo = () => spawnProgram('demo', ['--trouble'], { DATA_DIR: dataDir, PORT: '0' });
+const spawnDemo = () => spawnProgram('cli/demo', ['--trouble'], { DATA_DIR: dataDir, PORT: '0' });
 
 const ENDPOINT = String.raw`[\d,]+ delivered, [\d,]+ pending`;
 const SIGHTS = [

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { join } from 'node:path';
-import { type Config, readConfig } from '../platform/config.ts';
+import { type Config, readConfig } from '../../platform/config.ts';
 
 const HOST = '127.0.0.1';
 

@@ -1,5 +1,5 @@
-import { WebhookAnswer } from '../cli/commands/webhooks.ts';
-import { formatCount } from '../platform/counts.ts';
+import { formatCount } from '../../platform/counts.ts';
+import { WebhookAnswer } from '../commands/webhooks.ts';
 import type { Addressee, DemoCustomer } from './demo-customer.ts';
 import { type Subscriber, startSubscriber } from './subscriber.ts';
 import type { PlannedCustomer, PlannedWebhook, Sight } from './trouble-demo.ts';

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type Receiver, type Reply, startReceiver } from '../cli/receiver.ts';
-import { checkNotification, type Secrets } from '../cli/verification.ts';
+import { type Receiver, type Reply, startReceiver } from '../receiver.ts';
+import { checkNotification, type Secrets } from '../verification.ts';
 import type { Subscription } from './demo-customer.ts';
 
 const ACCEPTED = 204;

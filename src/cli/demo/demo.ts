@@ -1,14 +1,14 @@
 import { once } from 'node:events';
 import * as v from 'valibot';
-import { areBooksRight, verifyBooks } from '../books/verify-books.ts';
-import { describeBooks } from '../cli/commands/verify.ts';
-import { Failure } from '../cli/failure.ts';
-import { followImport, ImportAnswer, type ImportState } from '../cli/import-progress.ts';
-import { PortTakenError } from '../http/listener.ts';
-import type { Config } from '../platform/config.ts';
-import { formatCount } from '../platform/counts.ts';
-import type { Service } from '../service.ts';
-import { startAll } from '../supervisor/start-all.ts';
+import { areBooksRight, verifyBooks } from '../../books/verify-books.ts';
+import { PortTakenError } from '../../http/listener.ts';
+import type { Config } from '../../platform/config.ts';
+import { formatCount } from '../../platform/counts.ts';
+import type { Service } from '../../service.ts';
+import { startAll } from '../../supervisor/start-all.ts';
+import { describeBooks } from '../commands/verify.ts';
+import { Failure } from '../failure.ts';
+import { followImport, ImportAnswer, type ImportState } from '../import-progress.ts';
 import {
   type BankMonth,
   type ExampleMovement,

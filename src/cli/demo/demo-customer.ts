@@ -1,7 +1,7 @@
 import * as v from 'valibot';
-import { type Api, createApi } from '../cli/api-client.ts';
-import { createCustomer } from '../customers/customers.ts';
-import type { Service } from '../service.ts';
+import { createCustomer } from '../../customers/customers.ts';
+import type { Service } from '../../service.ts';
+import { type Api, createApi } from '../api-client.ts';
 import type { ExampleAccount } from './bank-files.ts';
 import type { ListedMovement } from './report.ts';
 import { type Behaviour, failTwice, type Subscriber } from './subscriber.ts';

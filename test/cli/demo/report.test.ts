@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { matches } from '../../src/demo/demo-customer.ts';
-import { findProblems, type Outcome, renderOutcomes } from '../../src/demo/report.ts';
+import { matches } from '../../../src/cli/demo/demo-customer.ts';
+import { findProblems, type Outcome, renderOutcomes } from '../../../src/cli/demo/report.ts';
 
 const subscription = {
   title: 'Debits only',

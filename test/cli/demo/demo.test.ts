@@ -4,14 +4,14 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { type AddressInfo, createServer } from 'node:net';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { startOnSomePort } from '../../src/demo/demo.ts';
-import { createScreen } from '../../src/demo/screen.ts';
-import { readConfig } from '../../src/platform/config.ts';
-import { findRunning } from '../../src/servers/running-servers.ts';
-import { findDirectory } from '../servers/start.ts';
-import { useDatabase } from '../support/database.ts';
-import { useRedisDatabase } from '../support/redis-database.ts';
-import { until } from '../support/until.ts';
+import { startOnSomePort } from '../../../src/cli/demo/demo.ts';
+import { createScreen } from '../../../src/cli/demo/screen.ts';
+import { readConfig } from '../../../src/platform/config.ts';
+import { findRunning } from '../../../src/servers/running-servers.ts';
+import { findDirectory } from '../../servers/start.ts';
+import { useDatabase } from '../../support/database.ts';
+import { useRedisDatabase } from '../../support/redis-database.ts';
+import { until } from '../../support/until.ts';
 import { finish, spawnProgram } from './spawn-demo.ts';
 
 const { url } = useDatabase();
@@ -23,7 +23,7 @@ beforeAll(async () => {
 afterAll(() => rm(dataDir, { recursive: true, force: true }));
 
 const spawnDemo = (args: readonly string[], env: Record<string, string> = {}) =>
-  spawnProgram('demo', args, { DATA_DIR: dataDir, PORT: '0', ...env });
+  spawnProgram('cli/demo', args, { DATA_DIR: dataDir, PORT: '0', ...env });
 
 describe('the demo', () => {
   it('shows every expected delivery verified, and stays up with pages and a listing, until Ctrl-C', async () => {

@@ -1,11 +1,11 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
-import { compiled } from '../support/compiled.ts';
+import { compiled } from '../../support/compiled.ts';
 
 /** Starts a program as a process, without the environment of the tests. */
 export function spawnProgram(
-  program: 'demo' | 'cli',
+  program: 'cli/demo' | 'cli',
   args: readonly string[],
   env: Record<string, string>,
 ): ChildProcess {

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Failure } from '../cli/failure.ts';
-import { ImportAnswer } from '../cli/import-progress.ts';
+import { Failure } from '../failure.ts';
+import { ImportAnswer } from '../import-progress.ts';
 import type { ExampleMovement } from './bank-files.ts';
 import type { DemoCustomer } from './demo-customer.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import mysql, { type Connection, type ConnectionOptions } from 'mysql2';
-import type { Host } from '../platform/server-urls.ts';
-import { containsGtids, readGtids } from './cluster/gtids.ts';
-import { type Ask, ER_UNKNOWN_SYSTEM_VARIABLE, type HostState, readHostState } from './cluster/host-state.ts';
+import type { Host } from '../../platform/server-urls.ts';
+import { containsGtids, readGtids } from './gtids.ts';
+import { type Ask, ER_UNKNOWN_SYSTEM_VARIABLE, type HostState, readHostState } from './host-state.ts';
 
 /** Finds which of several hosts may be written, and notices when another one takes its place. */
 

@@ -5,8 +5,8 @@ import {
   type SecretBox,
   SecretBoxError,
   type SecretLocation,
-} from './secret-box.ts';
-import { inTransaction, type Sql, type WriteResult } from './transaction.ts';
+} from '../database/secret-box.ts';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 
 /** Rows per transaction. Their locks are held for a few milliseconds. */
 const STEP = 100;

@@ -2,8 +2,8 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as v from 'valibot';
-import { CompletenessView } from '../books/find-statements.ts';
-import { followImport, ImportAnswer, type ImportState } from '../cli/import-progress.ts';
+import { CompletenessView } from '../../books/find-statements.ts';
+import { followImport, ImportAnswer, type ImportState } from '../import-progress.ts';
 import type { DemoCustomer } from './demo-customer.ts';
 import type { Screen } from './screen.ts';
 

@@ -1,8 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Failure } from '../cli/failure.ts';
-import { renderTable } from '../cli/output.ts';
-import type { Sql } from '../database/transaction.ts';
-import { formatCount } from '../platform/counts.ts';
+import type { Sql } from '../../database/transaction.ts';
+import { formatCount } from '../../platform/counts.ts';
+import { Failure } from '../failure.ts';
+import { renderTable } from '../output.ts';
 import type { Screen } from './screen.ts';
 import type { Subscriber } from './subscriber.ts';
 

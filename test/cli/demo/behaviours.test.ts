@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { failTwice, flap } from '../../src/demo/subscriber.ts';
+import { failTwice, flap } from '../../../src/cli/demo/subscriber.ts';
 
 it.each([
   [1, null],

@@ -1,9 +1,9 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { zipSync } from 'fflate';
-import { SourceAnswer } from '../cli/commands/sources.ts';
-import { ImportAnswer } from '../cli/import-progress.ts';
-import { formatCount } from '../platform/counts.ts';
+import { formatCount } from '../../platform/counts.ts';
+import { SourceAnswer } from '../commands/sources.ts';
+import { ImportAnswer } from '../import-progress.ts';
 import type { BankMonth } from './bank-files.ts';
 import type { DemoCustomer } from './demo-customer.ts';
 import type { Sight } from './trouble-demo.ts';

@@ -1,9 +1,9 @@
 import { resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { Failure } from '../cli/failure.ts';
-import { ImportAnswer } from '../cli/import-progress.ts';
-import { clearDataDir } from '../servers/embedded.ts';
-import type { Service } from '../service.ts';
+import { clearDataDir } from '../../servers/embedded.ts';
+import type { Service } from '../../service.ts';
+import { Failure } from '../failure.ts';
+import { ImportAnswer } from '../import-progress.ts';
 import { readBankMonth, readStatement, renderNdjson, type Statement } from './bank-files.ts';
 import { continueUnless, type DemoOptions, showPages, startOnSomePort, waitForCtrlC } from './demo.ts';
 import { createDemoCustomer, type DemoCustomer, type Subscription } from './demo-customer.ts';
