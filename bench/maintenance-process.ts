@@ -1,6 +1,5 @@
 import { createDataSource } from '../src/database/data-source.ts';
 import type { Runtime } from '../src/database/runtime.ts';
-import { dispatchEvents } from '../src/delivery/dispatch-events.ts';
 import { reconcileDeliveries } from '../src/delivery/reconcile.ts';
 import { dropDeadUploads } from '../src/imports/stage.ts';
 import { reconcileImports } from '../src/imports/worker.ts';
@@ -8,6 +7,7 @@ import { makeSegments } from '../src/movements/segment-maker.ts';
 import { createLog } from '../src/platform/log.ts';
 import { reconcileSources } from '../src/sources/source-jobs.ts';
 import { runDeletions } from '../src/upkeep/deletions.ts';
+import { dispatchEvents } from '../src/upkeep/events/dispatch-events.ts';
 import { pruneIdempotencyKeys } from '../src/upkeep/retention/prune-idempotency-keys.ts';
 import { createSteps } from '../src/upkeep/retention/steps.ts';
 import { EVENT_TASKS } from '../src/upkeep/worker.ts';

@@ -1,7 +1,4 @@
-import { checkStatements } from '../books/check-statements.ts';
-import { tellBalances } from '../books/tell-balances.ts';
 import type { Role, Runtime } from '../database/runtime.ts';
-import { dispatchEvents } from '../delivery/dispatch-events.ts';
 import { reconcileDeliveries } from '../delivery/reconcile.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
 import {
@@ -21,6 +18,9 @@ import {
 } from '../platform/queues.ts';
 import { reconcileSources } from '../sources/source-jobs.ts';
 import { runDeletions } from './deletions.ts';
+import { checkStatements } from './events/check-statements.ts';
+import { dispatchEvents } from './events/dispatch-events.ts';
+import { tellBalances } from './events/tell-balances.ts';
 import { startLeader } from './leader.ts';
 import { pruneIdempotencyKeys } from './retention/prune-idempotency-keys.ts';
 import { removeOld } from './retention/retention.ts';

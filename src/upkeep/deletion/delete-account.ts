@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
-import { endPending } from '../../delivery/end-pending.ts';
 import { lockImports } from '../../delivery/filters.ts';
+import { endPending } from '../../delivery/stop-sending.ts';
 import { deleteDeliveries } from '../retention/remove-deliveries.ts';
 import { findRecipients } from '../retention/remove-events.ts';
 import { removeDetails } from '../retention/remove-imports.ts';

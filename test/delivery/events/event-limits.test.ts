@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
-import { dispatchEvents } from '../../../src/delivery/dispatch-events.ts';
 import { recordResults } from '../../../src/delivery/engine/record-results.ts';
 import { MOST_PER_HOUR, recordEvent } from '../../../src/delivery/operational-event.ts';
 import { createWebhookSecret } from '../../../src/delivery/signature.ts';
+import { dispatchEvents } from '../../../src/upkeep/events/dispatch-events.ts';
 import { reportEvents } from '../../../src/upkeep/worker.ts';
 import { setOperatorWebhook } from '../../../src/webhooks/operator-webhook.ts';
 import { useReceiver } from '../../support/receiver.ts';

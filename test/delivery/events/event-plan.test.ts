@@ -1,9 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { dispatchEvents } from '../../../src/delivery/dispatch-events.ts';
 import { readRetries } from '../../../src/delivery/engine/retries.ts';
 import { recordEvent } from '../../../src/delivery/operational-event.ts';
 import { reportFailedDeliveries } from '../../../src/delivery/webhook-events.ts';
 import { reportStuckImports } from '../../../src/imports/fail-import.ts';
+import { dispatchEvents } from '../../../src/upkeep/events/dispatch-events.ts';
 import { watchOwnReads, watchReads } from '../../support/reads.ts';
 import { useOwnService } from '../../support/service.ts';
 import { createSubscriber, type Subscriber, setCursor } from '../../support/subscriber.ts';

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
-import { dispatchEvents } from '../../../src/delivery/dispatch-events.ts';
 import { recordBalance, recordEvent } from '../../../src/delivery/operational-event.ts';
+import { dispatchEvents } from '../../../src/upkeep/events/dispatch-events.ts';
 import { createAccount, importMovements, largeImport, movement } from '../../support/movements.ts';
 import type { TestService } from '../../support/service.ts';
 import { recordDeliveries } from '../../support/stored.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { dispatchEvents } from '../../../src/delivery/dispatch-events.ts';
 import { recordBalance, recordEvent } from '../../../src/delivery/operational-event.ts';
+import { dispatchEvents } from '../../../src/upkeep/events/dispatch-events.ts';
 import { useOwnService } from '../../support/service.ts';
 import { recordDeliveries } from '../../support/stored.ts';
 import { createSubscriber, NOWHERE } from '../../support/subscriber.ts';

@@ -1,9 +1,9 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql } from '../database/transaction.ts';
-import { recordBalance } from '../delivery/operational-event.ts';
-import { formatAmount } from '../statements/values.ts';
+import { readNewestClosing } from '../../books/find-balances.ts';
+import { inTransaction, type Sql } from '../../database/transaction.ts';
+import { recordBalance } from '../../delivery/operational-event.ts';
+import { formatAmount } from '../../statements/values.ts';
 import { eachAlone } from './each-alone.ts';
-import { readNewestClosing } from './find-balances.ts';
 
 /** Sends newer closing balances to BALANCE_UPDATED webhooks, each balance once. */
 

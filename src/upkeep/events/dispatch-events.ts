@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql } from '../database/transaction.ts';
-import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
-import { BALANCE_UPDATED } from './operational-event.ts';
+import { inTransaction, type Sql } from '../../database/transaction.ts';
+import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
+import { BALANCE_UPDATED } from '../../delivery/operational-event.ts';
 
 /** Makes the deliveries of operational events. They begin as retries that are due now, because the movement log holds no events. */
 

@@ -1,9 +1,14 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { findRecorded, type OperationalEvent, recordEvent } from '../delivery/operational-event.ts';
+import {
+  readCompleteness,
+  readLateAt,
+  TooManyStatementsError,
+  viewPeriod,
+} from '../../books/find-statements.ts';
+import { isWrong } from '../../books/statement-chain.ts';
+import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
+import { findRecorded, type OperationalEvent, recordEvent } from '../../delivery/operational-event.ts';
 import { eachAlone } from './each-alone.ts';
-import { readCompleteness, readLateAt, TooManyStatementsError, viewPeriod } from './find-statements.ts';
-import { isWrong } from './statement-chain.ts';
 
 /** Reports gaps and contradictions between the statements of an account, and late statements. Reports each only once. */
 
