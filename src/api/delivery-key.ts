@@ -1,6 +1,5 @@
 import type { Context } from 'hono';
-import { type DeliveryKey, parseDeliveryId } from '../delivery/delivery-id.ts';
-import { DELIVERY_ID_PATTERN } from '../delivery/delivery-view.ts';
+import { DELIVERY_ID_PATTERN, type DeliveryKey, parseDeliveryId } from '../delivery/delivery.ts';
 import type { ApiEnv } from '../http/app.ts';
 import { notFound } from '../platform/problem.ts';
 import type { Parameter } from './openapi/openapi.ts';

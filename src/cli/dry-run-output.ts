@@ -1,6 +1,6 @@
 import type * as v from 'valibot';
 import type { DryRunView } from '../imports/dry-run-view.ts';
-import { countOf, formatCount } from '../platform/counts.ts';
+import { countOf, formatCount } from '../platform/text.ts';
 import { NegativeAnswer } from './failure.ts';
 import { describeRows, isAllRejected } from './import-progress.ts';
 import { type Column, renderColumns } from './output.ts';

@@ -1,5 +1,5 @@
 import { mysqlProblem } from '../database/errors.ts';
-import { withoutValues } from '../platform/log.ts';
+import { withoutValues } from '../platform/text.ts';
 
 /** An error for the user. Its message is shown unchanged, and says what went wrong or what to do next. */
 export class Failure extends Error {

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Params, SingleBar } from 'cli-progress';
 import pRetry from 'p-retry';
 import * as v from 'valibot';
-import { countOf, formatCount } from '../platform/counts.ts';
+import { countOf, formatCount } from '../platform/text.ts';
 import { type Api, RefusedError, UnreachableError } from './api-client.ts';
 import { Failure } from './failure.ts';
 

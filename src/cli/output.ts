@@ -1,8 +1,8 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type * as v from 'valibot';
 import type { ClientConfig, Config } from '../platform/config.ts';
-import { formatCount } from '../platform/counts.ts';
 import { formatMoment, type ZoneOffset } from '../platform/moment.ts';
+import { formatCount } from '../platform/text.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from './command-access.ts';
 import { Failure } from './failure.ts';
 import type { Subject } from './owner.ts';

@@ -34,8 +34,8 @@ import {
 import { NoPrimaryError, readHostProblems, UnfitHostsError } from '../database/lead-to-primary.ts';
 import { readWebhooksBehind } from '../delivery/reconcile.ts';
 import { type Config, ROLES, type RoleName } from '../platform/config.ts';
-import { countOf } from '../platform/counts.ts';
 import { connectFailFast } from '../platform/redis.ts';
+import { countOf } from '../platform/text.ts';
 import { findRunning } from '../servers/running-servers.ts';
 import type { SourceSummary } from '../sources/find-source.ts';
 import { type Deletion, readDeletions } from '../upkeep/deletions.ts';

@@ -1,6 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
-import { parseDeliveryId } from '../delivery/delivery-id.ts';
+import { parseDeliveryId } from '../delivery/delivery.ts';
 import { parseMoment, type ZoneOffset } from '../platform/moment.ts';
 import { Id, toValidationIssue } from '../platform/validation.ts';
 import { Failure } from './failure.ts';

@@ -5,7 +5,7 @@ import { clockProblem, type Health, sentenceOf } from '../database/health.ts';
 import type { Role, Runtime } from '../database/runtime.ts';
 import type { Sql } from '../database/transaction.ts';
 import { VERSION } from '../platform/config.ts';
-import { countOf } from '../platform/counts.ts';
+import { countOf } from '../platform/text.ts';
 
 const SECOND = 1_000;
 const BEAT_EVERY = 5 * SECOND;

@@ -1,7 +1,7 @@
 import type { Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
-import { circuitOpenUntil } from '../delivery/moments.ts';
 import { readWaitingWebhooks, type WaitingWebhook } from '../delivery/reconcile.ts';
+import { circuitOpenUntil } from '../delivery/webhook-state.ts';
 import { MAX_CRASHES, STUCK_IMPORTS } from '../imports/fail-import.ts';
 import { PENDING } from '../webhooks/webhook-view.ts';
 

@@ -164,3 +164,30 @@ export function indexOf(matching: Matching, alias: string): { name: string; colu
     ? { name: `transactions_${of}_page`, columns: `${alias}.${owner}, ${alias}.id` }
     : { name: `transactions_${of}_dc`, columns: `${alias}.${owner}, ${alias}.dc, ${alias}.id` };
 }
+
+/**
+ * Sets the health of a new webhook. progressed_at is reset, so that an old backlog is not reported as stalled. health_revision keeps runs
+ * that read an earlier revision from overwriting this health.
+ */
+const RESET = `
+  UPDATE webhook_cursors SET crash_count = 0, consecutive_failures = 0, failing_since = NULL, failing_days = 0,
+    circuit_openings = 0, circuit_open_until = NULL, recovery_successes = 0, consecutive_rejections = 0, last_error = NULL, progressed_at = NOW(6),
+    health_revision = ?
+  WHERE webhook_id = ?`;
+
+/**
+ * Resets the health of a webhook's endpoint. With the old failing_since, a webhook that was disabled after five days of failures would
+ * be disabled again at its first failure.
+ * @param sql the transaction that changes the webhook.
+ * @param revision the webhook's revision after the change.
+ */
+export async function resetHealth(sql: Sql, webhookId: string, revision: number): Promise<void> {
+  await sql.query(RESET, [revision, webhookId]);
+}
+
+const LOCK_CURSOR = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id = ? FOR UPDATE';
+
+/** Locks the webhook's cursor. Until the transaction ends, no delivery run can record results of the webhook. */
+export async function lockCursor(sql: Sql, webhookId: string): Promise<void> {
+  await sql.query(LOCK_CURSOR, [webhookId]);
+}

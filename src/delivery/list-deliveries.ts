@@ -6,7 +6,7 @@ import {
   EVENTS_AS_MOVEMENTS,
   type ListedStatus,
   statusOf,
-} from './delivery-view.ts';
+} from './delivery.ts';
 import { MOST_RANGES, matchesFilter, readFilterRanges } from './filters.ts';
 
 export interface DeliveryPage {

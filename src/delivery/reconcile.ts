@@ -1,8 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { derivedRows, inTransaction, type Sql } from '../database/transaction.ts';
 import { dcOf, indexOf, ownerIdOf, ownerOf } from './filters.ts';
-import { circuitOpenUntil } from './moments.ts';
-import { readStates, waitBeforeSending } from './webhook-state.ts';
+import { circuitOpenUntil, readStates, waitBeforeSending } from './webhook-state.ts';
 
 /** Finds webhooks whose wake-up was lost. */
 

@@ -1,4 +1,5 @@
 import { type Logger, pino } from 'pino';
+import { withoutValues } from './text.ts';
 
 export type Log = Logger;
 
@@ -25,10 +26,3 @@ function bareError(error: unknown): unknown {
   const { name: type, message, stack = '' } = error;
   return { type, code, message: withoutValues(message), stack: withoutValues(stack) };
 }
-
-/** MySQL and MariaDB write: Duplicate entry '…' for key, Incorrect integer value: '…' for column, near '…' at line 1. */
-const QUOTED_VALUE =
-  /(entry|value:|near) '(?:[\s\S]*'(?= for (?:key|column) )|[\s\S]*'(?= at (?:line|row) \d)|[\s\S]*')/;
-
-/** Removes the value that MySQL quotes in the message or stack of an error, because it may be account data. */
-export const withoutValues = (text: string): string => text.replace(QUOTED_VALUE, "$1 '…'");

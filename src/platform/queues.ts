@@ -1,6 +1,7 @@
 import { type JobsOptions, type Processor, Queue, Worker, type WorkerOptions } from 'bullmq';
-import { type Log, withoutValues } from './log.ts';
+import type { Log } from './log.ts';
 import { type RedisClient, redisProblem } from './redis.ts';
+import { withoutValues } from './text.ts';
 
 const SECOND = 1_000;
 

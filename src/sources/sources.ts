@@ -3,7 +3,7 @@ import { recordChange } from '../customers/audit.ts';
 import type { Caller } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
-import { inTransaction } from '../database/transaction.ts';
+import { inTransaction, type Sql } from '../database/transaction.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
 import { notFound } from '../platform/problem.ts';
 import { findSource, type SourceRow } from './find-source.ts';
@@ -17,6 +17,7 @@ import {
 } from './settings/save-source.ts';
 import { createSourceChecks, type NewSource, type SourceChange, type SourceChecks } from './source-input.ts';
 import { queueSources, unscheduleSource } from './source-jobs.ts';
+import { revokeRun } from './source-lease.ts';
 
 /** The changes that clients make to sources. Each change is audited in its transaction. */
 
@@ -157,4 +158,27 @@ export async function runSource(
     log.warn({ err, sourceId: source.id }, 'source not queued yet'),
   );
   return { source, previousRun };
+}
+
+/** Index: sources_page. */
+const SOURCES = `
+  SELECT id FROM sources WHERE customer_id = ? AND status <> 'deleted' AND (? IS NULL OR account_id = ?) ORDER BY id FOR UPDATE`;
+
+const DELETE_SOURCE = `
+  UPDATE sources SET status = 'deleted', credentials = NULL, next_run_at = NULL, is_requested = 0, error = NULL WHERE id = ?`;
+
+/**
+ * Deletes the sources of an account, or all sources of the customer, and ends their runs.
+ * @param sql a transaction.
+ * @param options.accountId null: the customer is to be deleted.
+ */
+export async function stopSources(
+  sql: Sql,
+  { customerId, accountId }: { customerId: string; accountId: string | null },
+): Promise<void> {
+  const sources = await sql.query<{ id: string }[]>(SOURCES, [customerId, accountId, accountId]);
+  for (const { id } of sources) {
+    await revokeRun(sql, id, 'The source was deleted during the run.');
+    await sql.query(DELETE_SOURCE, [id]);
+  }
 }

@@ -1,7 +1,15 @@
 import type { DataSource } from 'typeorm';
+import { findAccount } from '../customers/accounts.ts';
+import { recordChange } from '../customers/audit.ts';
+import type { Caller } from '../customers/caller.ts';
+import type { Account } from '../database/account.ts';
+import type { Runtime } from '../database/runtime.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { lockImports } from '../delivery/filters.ts';
-import { stopSources, stopWebhooks } from './deletion/stop-sending.ts';
+import { stopWebhooks } from '../delivery/stop-sending.ts';
+import { wakeWebhooks } from '../delivery/wake.ts';
+import { notFound } from '../platform/problem.ts';
+import { stopSources } from '../sources/sources.ts';
 
 /** account_id of the deletion of a customer. */
 export const WHOLE_CUSTOMER = '0';
@@ -68,3 +76,27 @@ const ADD_DELETION = `
 
 /** After this, requests with these keys are answered 401. The rows of the keys' accounts are deleted with the keys. */
 const DELETE_KEYS = 'DELETE FROM api_keys WHERE customer_id = ?';
+
+/**
+ * Accepts the deletion of an account, records it, and wakes the account's webhooks, so that their runs end.
+ * @returns the account, which is being deleted.
+ * @throws {Problem} 404.
+ */
+export async function acceptAccountDeletion(
+  runtime: Runtime,
+  caller: Caller,
+  accountId: string,
+): Promise<Account> {
+  const { database, log } = runtime;
+  const { customerId } = caller;
+  const account = await findAccount(database, caller, accountId);
+  const running = await requestAccountDeletion(database, { customerId, accountId }, (sql) =>
+    recordChange(sql, caller, { action: 'delete', subject: `account ${accountId}` }),
+  );
+  if (running === null) throw notFound('account');
+  await wakeWebhooks(runtime, running, { reread: true }).catch((err: unknown) =>
+    log.warn({ err, accountId }, 'delivery runs not told of the deletion yet'),
+  );
+  account.status = 'deleting';
+  return account;
+}

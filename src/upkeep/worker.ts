@@ -1,11 +1,11 @@
 import type { Role, Runtime } from '../database/runtime.ts';
-import { reconcileDeliveries } from '../delivery/reconcile.ts';
-import { wakeWebhooks } from '../delivery/wake.ts';
 import {
   reportFailedDeliveries,
   reportFailingWebhooks,
   reportStalledDeliveries,
-} from '../delivery/webhook-events.ts';
+} from '../delivery/operational-event.ts';
+import { reconcileDeliveries } from '../delivery/reconcile.ts';
+import { wakeWebhooks } from '../delivery/wake.ts';
 import { reportStuckImports } from '../imports/fail-import.ts';
 import { dropDeadUploads } from '../imports/stage.ts';
 import { reconcileImports } from '../imports/worker.ts';

@@ -2,10 +2,15 @@ import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import type { Webhook } from '../database/webhook.ts';
 import { isOfEvents } from '../database/webhook-enums.ts';
-import { createProgress, type Filter, lockImports, setFilter } from '../delivery/filters.ts';
+import {
+  createProgress,
+  type Filter,
+  lockCursor,
+  lockImports,
+  resetHealth,
+  setFilter,
+} from '../delivery/filters.ts';
 import { markDue } from '../delivery/reconcile.ts';
-import { lockCursor } from '../delivery/redelivery.ts';
-import { resetHealth } from '../delivery/webhook-status.ts';
 import { Problem } from '../platform/problem.ts';
 
 /** Columns of `webhooks` and their values. The names come from our code, never from a caller. */

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import type * as v from 'valibot';
 import { hasAccount } from '../customers/accounts.ts';
@@ -8,7 +9,6 @@ import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { Webhook } from '../database/webhook.ts';
 import { isOfEvents } from '../database/webhook-enums.ts';
-import { createWebhookSecret } from '../delivery/signature.ts';
 import { wakeChangedWebhook } from '../delivery/wake.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
 import { invalid, notFound, Problem } from '../platform/problem.ts';
@@ -278,4 +278,12 @@ async function requireAccount(database: DataSource, caller: Caller, account: str
   if (!(await hasAccount(database, caller, account)))
     throw invalid([{ path: 'account', message: 'must be "all", or the id of one of your accounts' }]);
   return account;
+}
+
+/** Bytes in a new secret. Standard Webhooks allows 24 to 64. */
+const SECRET_BYTES = 32;
+
+/** Creates a secret: `whsec_` and the base64 of 32 random bytes. */
+export function createWebhookSecret(): string {
+  return `whsec_${randomBytes(SECRET_BYTES).toString('base64')}`;
 }

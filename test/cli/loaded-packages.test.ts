@@ -15,7 +15,7 @@ const RETRIES = ['is-network-error', 'p-retry'];
 
 const COMMANDS: [command: string, more: string[]][] = [
   ['--help', []],
-  ['customers --help', ['cron-parser', ...RETRIES]],
+  ['customers --help', RETRIES],
   ['secrets --help', ['cli-progress', ...RETRIES]],
   ['status --help', []],
   ['formats', []],

@@ -13,7 +13,7 @@ import { readStored } from '../../src/console/imports/import-rows.ts';
 import { readMovement, search } from '../../src/console/trace/trace-rows.ts';
 import { readWebhookRows, readWebhooksInTrouble } from '../../src/console/webhooks/webhook-rows.ts';
 import type { Sql } from '../../src/database/transaction.ts';
-import { readAttempts } from '../../src/delivery/attempts.ts';
+import { readAttempts } from '../../src/delivery/delivery.ts';
 import { readWaitingWebhooks } from '../../src/delivery/reconcile.ts';
 import { BEYOND_NEWEST } from '../../src/http/paging.ts';
 import { findImport, firstImportAt, listImports } from '../../src/imports/find-imports.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { SEALED } from '../../src/database/secret-box.ts';
-import { createWebhookSecret } from '../../src/delivery/signature.ts';
 import { setOperatorWebhook } from '../../src/webhooks/operator-webhook.ts';
+import { createWebhookSecret } from '../../src/webhooks/webhooks.ts';
 import { useOwnService } from '../support/service.ts';
 
 const service = useOwnService({ because: 'there is one operator', roles: ['api'] });

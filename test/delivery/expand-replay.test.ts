@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { ReplayRequest } from '../../src/delivery/create-replay.ts';
 import { expandReplay } from '../../src/delivery/engine/expand-replay.ts';
+import type { ReplayRequest } from '../../src/delivery/replays.ts';
 import { createAccount } from '../support/movements.ts';
 import { createReplay } from '../support/replays.ts';
 import { useService } from '../support/service.ts';

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
+import type { Lease } from '../../src/delivery/engine/lease.ts';
 import { recordResults } from '../../src/delivery/engine/record-results.ts';
-import type { Lease } from '../../src/delivery/lease.ts';
+import { resetHealth } from '../../src/delivery/filters.ts';
 import type { EndpointHealth } from '../../src/delivery/run/endpoint-health.ts';
-import { resetHealth } from '../../src/delivery/webhook-status.ts';
 import { healthy } from '../support/endpoint-health.ts';
 import { failure, leaseAll, recordOf } from '../support/records.ts';
 import { useService } from '../support/service.ts';

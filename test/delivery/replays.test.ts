@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Replay, storeReplay } from '../../src/delivery/create-replay.ts';
-import type { Replayable } from '../../src/delivery/delivery-view.ts';
+import type { Replayable } from '../../src/delivery/delivery.ts';
+import { type Replay, storeReplay } from '../../src/delivery/replays.ts';
 import { createAccount } from '../support/movements.ts';
 import { watchReads } from '../support/reads.ts';
 import { createReplay } from '../support/replays.ts';

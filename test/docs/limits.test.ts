@@ -76,9 +76,9 @@ it.each([
   ['Endpoint failures in a row', '3', 'delivery/run/endpoint-health.ts', 'FAILURES_TO_OPEN = 3;'],
   ['Days on which every attempt failed', '5', 'delivery/run/endpoint-health.ts', 'DISABLE_AFTER_DAYS = 5;'],
   ['Entries that a page of deliveries', '10,000', 'delivery/list-deliveries.ts', 'MOST_LOOKED_AT = 10_000;'],
-  ['Counted deliveries of a replay', '1,000', 'delivery/create-replay.ts', 'counted: 1_000,'],
-  ['Counted deliveries of a dry run', '100,000', 'delivery/create-replay.ts', 'counted: 100_000,'],
-  ['Lease of a delivery run', '12 s', 'delivery/lease.ts', 'LEASE_SECONDS = 12;'],
+  ['Counted deliveries of a replay', '1,000', 'delivery/replays.ts', 'counted: 1_000,'],
+  ['Counted deliveries of a dry run', '100,000', 'delivery/replays.ts', 'counted: 100_000,'],
+  ['Lease of a delivery run', '12 s', 'delivery/engine/lease.ts', 'LEASE_SECONDS = 12;'],
   ['Work that Redis has lost', '10 s', 'upkeep/worker.ts', 'RECONCILE_EVERY = 10 * SECOND;'],
 ])('docs/limits.md states the limit in the code: %s, %s', (name, value, file, code) => {
   const row = rows.find((line) => line.startsWith(`| ${name}`));

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { rebuildRequest } from '../../src/delivery/sent-request.ts';
+import { rebuildRequest } from '../../src/delivery/requests.ts';
 import { createImporter } from '../../src/imports/importer.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { withoutValues } from '../../src/platform/log.ts';
+import { withoutValues } from '../../src/platform/text.ts';
 
 it.each([
   ["Duplicate entry '7-TR33' for key 'accounts.iban'", "Duplicate entry '…' for key 'accounts.iban'"],

@@ -1,5 +1,5 @@
+import { type Lease, takeLeases } from '../../src/delivery/engine/lease.ts';
 import type { LeasedRecord } from '../../src/delivery/engine/record-results.ts';
-import { type Lease, takeLeases } from '../../src/delivery/lease.ts';
 import type { AttemptResult, RunRecord } from '../../src/delivery/run/types.ts';
 import type { TestService } from './service.ts';
 

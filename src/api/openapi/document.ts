@@ -6,10 +6,9 @@ import { CompletenessView, StatementView } from '../../books/find-statements.ts'
 import { AccountChange, AccountView, BankView, NewAccount } from '../../customers/account-view.ts';
 import { KeyView } from '../../customers/key-view.ts';
 import { NewApiKey } from '../../customers/keys.ts';
-import { AttemptView } from '../../delivery/attempts.ts';
-import { DeliveryView } from '../../delivery/delivery-view.ts';
+import { AttemptView, DeliveryView } from '../../delivery/delivery.ts';
 import { ReplayProgressView, ReplayView } from '../../delivery/replay-view.ts';
-import { TestView } from '../../delivery/test-notification.ts';
+import { TestView } from '../../delivery/requests.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { ConflictView } from '../../imports/conflict-view.ts';
 import { DryRunView } from '../../imports/dry-run-view.ts';

@@ -3,7 +3,6 @@ import * as v from 'valibot';
 import { byOperator, recordChange } from '../../customers/audit.ts';
 import { createCustomer, listCustomers } from '../../customers/customers.ts';
 import { formatMoment } from '../../platform/moment.ts';
-import { requestCustomerDeletion } from '../../upkeep/request-deletion.ts';
 import { type Installation, withInstallation } from '../open-service.ts';
 import { currentOperator } from '../operator.ts';
 import { type CommandContext, confirm, renderTable } from '../output.ts';
@@ -74,6 +73,7 @@ const deleteCustomerCommand = (context: CommandContext) =>
         await requireCustomer(installation.database, id);
         const question = `Delete customer ${id} with its API keys, accounts, movements, webhooks and imports?`;
         await confirm(context, options, question);
+        const { requestCustomerDeletion } = await import('../../upkeep/request-deletion.ts');
         const running = await requestCustomerDeletion(installation.database, id, (sql) =>
           recordChange(sql, byOperator(currentOperator(), id), {
             action: 'delete',

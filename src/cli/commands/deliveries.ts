@@ -1,7 +1,6 @@
 import { Command, Option } from 'commander';
 import * as v from 'valibot';
-import { AttemptView } from '../../delivery/attempts.ts';
-import { DeliveryView, LISTED_STATUSES } from '../../delivery/delivery-view.ts';
+import { AttemptView, DeliveryView, LISTED_STATUSES } from '../../delivery/delivery.ts';
 import { TransactionView } from '../../movements/body.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';

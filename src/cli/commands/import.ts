@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type * as v from 'valibot';
 import { DryRunView } from '../../imports/dry-run-view.ts';
-import { countOf } from '../../platform/counts.ts';
+import { countOf } from '../../platform/text.ts';
 import type { Api } from '../api-client.ts';
 import { withOptionName } from '../command-access.ts';
 import { printDryRun } from '../dry-run-output.ts';

@@ -1,8 +1,8 @@
 import { Command } from 'commander';
 import * as v from 'valibot';
 import { ImportView } from '../../imports/import-view.ts';
-import { countOf, formatCount } from '../../platform/counts.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
+import { countOf, formatCount } from '../../platform/text.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import type { CommandContext } from '../output.ts';
 import {

@@ -1,8 +1,8 @@
 import { type Command, Option } from 'commander';
 import * as v from 'valibot';
-import { REPLAYABLE, type Replayable } from '../../delivery/delivery-view.ts';
+import { REPLAYABLE, type Replayable } from '../../delivery/delivery.ts';
 import { ReplayView } from '../../delivery/replay-view.ts';
-import { countOf } from '../../platform/counts.ts';
+import { countOf } from '../../platform/text.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import type { CommandContext } from '../output.ts';
 import { parseId, readMomentUtc } from '../values.ts';

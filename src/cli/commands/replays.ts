@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import * as v from 'valibot';
 import { ReplayProgressView } from '../../delivery/replay-view.ts';
-import { formatCount } from '../../platform/counts.ts';
+import { formatCount } from '../../platform/text.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import {
   addListOptions,

@@ -2,7 +2,7 @@ import { SingleBar } from 'cli-progress';
 import { Command } from 'commander';
 import { byOperator, recordChange } from '../../customers/audit.ts';
 import type { Sql } from '../../database/transaction.ts';
-import { countOf } from '../../platform/counts.ts';
+import { countOf } from '../../platform/text.ts';
 import { Failure } from '../failure.ts';
 import { withInstallation } from '../open-service.ts';
 import { currentOperator } from '../operator.ts';

@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import type { UnfinishedImport, WebhookNeedingAttention } from '../../console/totals.ts';
-import { formatCount } from '../../platform/counts.ts';
 import { formatMoment, type ZoneOffset } from '../../platform/moment.ts';
+import { formatCount } from '../../platform/text.ts';
 import type { SourceSummary } from '../../sources/find-source.ts';
 import type { Deletion } from '../../upkeep/deletions.ts';
 import { NegativeAnswer } from '../failure.ts';

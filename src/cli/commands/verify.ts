@@ -1,7 +1,7 @@
 import type { Command } from 'commander';
 import * as v from 'valibot';
 import type { AccountReport, BooksReport } from '../../books/verify-books.ts';
-import { countOf } from '../../platform/counts.ts';
+import { countOf } from '../../platform/text.ts';
 import { CalendarDate } from '../../platform/validation.ts';
 import { NegativeAnswer } from '../failure.ts';
 import { withInstallation } from '../open-service.ts';

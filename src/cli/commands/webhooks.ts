@@ -1,8 +1,8 @@
 import { Command, Option } from 'commander';
 import * as v from 'valibot';
 import { BODIES, ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../../database/webhook-enums.ts';
-import { formatCount } from '../../platform/counts.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
+import { formatCount } from '../../platform/text.ts';
 import { WebhookChange } from '../../webhooks/webhook-input.ts';
 import { WebhookView } from '../../webhooks/webhook-view.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { areBooksRight, verifyBooks } from '../../books/verify-books.ts';
 import { PortTakenError } from '../../http/listener.ts';
 import type { Config } from '../../platform/config.ts';
-import { formatCount } from '../../platform/counts.ts';
+import { formatCount } from '../../platform/text.ts';
 import type { Service } from '../../service.ts';
 import { startAll } from '../../supervisor/start-all.ts';
 import { describeBooks } from '../commands/verify.ts';

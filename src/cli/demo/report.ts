@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql } from '../../database/transaction.ts';
-import { formatCount } from '../../platform/counts.ts';
+import { formatCount } from '../../platform/text.ts';
 import { Failure } from '../failure.ts';
 import { renderTable } from '../output.ts';
 import type { Screen } from './screen.ts';

@@ -1,7 +1,7 @@
 import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { zipSync } from 'fflate';
-import { formatCount } from '../../platform/counts.ts';
+import { formatCount } from '../../platform/text.ts';
 import { SourceAnswer } from '../commands/sources.ts';
 import { ImportAnswer } from '../import-progress.ts';
 import type { BankMonth } from './bank-files.ts';

@@ -1,4 +1,4 @@
-import { formatCount } from '../../platform/counts.ts';
+import { formatCount } from '../../platform/text.ts';
 import { WebhookAnswer } from '../commands/webhooks.ts';
 import type { Addressee, DemoCustomer } from './demo-customer.ts';
 import { type Subscriber, startSubscriber } from './subscriber.ts';

@@ -1,11 +1,16 @@
 import { type Context, Hono } from 'hono';
 import { readDeliveryKey } from '../../api/delivery-key.ts';
 import type { Runtime } from '../../database/runtime.ts';
-import { type AttemptRow, readAttempts } from '../../delivery/attempts.ts';
-import { type DeliveryKey, formatDeliveryId } from '../../delivery/delivery-id.ts';
-import { viewDelivery } from '../../delivery/delivery-view.ts';
-import { type FoundDelivery, findDelivery } from '../../delivery/find-delivery.ts';
-import { rebuildRequest, type SentRequest } from '../../delivery/sent-request.ts';
+import {
+  type AttemptRow,
+  type DeliveryKey,
+  type FoundDelivery,
+  findDelivery,
+  formatDeliveryId,
+  readAttempts,
+  viewDelivery,
+} from '../../delivery/delivery.ts';
+import { rebuildRequest, type SentRequest } from '../../delivery/requests.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { Facts, formatDuration, Moment, Notice, Table, WebhookLink } from '../page/elements.tsx';
 import { sendConfirmation } from '../page/error-page.tsx';

@@ -1,8 +1,14 @@
 import type { Caller } from '../../customers/caller.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
-import { type AttemptRow, byTime, readAttempts } from '../../delivery/attempts.ts';
-import { type DeliveryRow, type ListedStatus, statusOf } from '../../delivery/delivery-view.ts';
+import {
+  type AttemptRow,
+  byTime,
+  type DeliveryRow,
+  type ListedStatus,
+  readAttempts,
+  statusOf,
+} from '../../delivery/delivery.ts';
 import { type DeliveryBounds, findIdBounds, readPage } from '../../delivery/list-deliveries.ts';
 import type { WebhookRow } from '../webhooks/webhook-rows.ts';
 

@@ -152,7 +152,7 @@ export const Choice = ({
 
 /** How the console writes numbers, times and durations. */
 
-export { countOf, formatCount, timesInARow } from '../../platform/counts.ts';
+export { countOf, formatCount, timesInARow } from '../../platform/text.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;

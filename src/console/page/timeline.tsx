@@ -1,4 +1,4 @@
-import type { AttemptRow } from '../../delivery/attempts.ts';
+import type { AttemptRow } from '../../delivery/delivery.ts';
 import {
   type Column,
   DeliveryLink,

@@ -1,8 +1,13 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import { type AttemptRow, byTime, readAttempts } from '../../delivery/attempts.ts';
-import { viewDelivery } from '../../delivery/delivery-view.ts';
-import { type FoundDelivery, findDeliveriesOf } from '../../delivery/find-delivery.ts';
+import {
+  type AttemptRow,
+  byTime,
+  type FoundDelivery,
+  findDeliveriesOf,
+  readAttempts,
+  viewDelivery,
+} from '../../delivery/delivery.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { notFound } from '../../platform/problem.ts';
 import { Id } from '../../platform/validation.ts';

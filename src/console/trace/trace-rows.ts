@@ -1,6 +1,6 @@
 import type { Sql } from '../../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
-import { parseDeliveryId } from '../../delivery/delivery-id.ts';
+import { parseDeliveryId } from '../../delivery/delivery.ts';
 
 /** Reads the history of one movement. */
 

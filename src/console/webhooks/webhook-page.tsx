@@ -1,5 +1,5 @@
-import type { AttemptRow } from '../../delivery/attempts.ts';
-import type { ReplayProgress } from '../../delivery/replay-progress.ts';
+import type { AttemptRow } from '../../delivery/delivery.ts';
+import type { ReplayProgress } from '../../delivery/replay-view.ts';
 import type { WebhookState as RunState } from '../../delivery/webhook-state.ts';
 import type { WebhookView } from '../../webhooks/webhook-view.ts';
 import { summarizeAttempts } from '../deliveries/delivery-rows.ts';

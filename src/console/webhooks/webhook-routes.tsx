@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { recordChange } from '../../customers/audit.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { Webhook } from '../../database/webhook.ts';
-import { readReplays } from '../../delivery/replay-progress.ts';
+import { readReplays } from '../../delivery/replay-view.ts';
 import { wakeChangedWebhook } from '../../delivery/wake.ts';
 import { readStates } from '../../delivery/webhook-state.ts';
 import type { ApiEnv } from '../../http/app.ts';

@@ -1,7 +1,6 @@
 import type { Sql } from '../../database/transaction.ts';
-import { circuitOpenUntil } from '../../delivery/moments.ts';
 import { readWebhooksBehind } from '../../delivery/reconcile.ts';
-import { hasBacklog, type WebhookState as RunState } from '../../delivery/webhook-state.ts';
+import { circuitOpenUntil, hasBacklog, type WebhookState as RunState } from '../../delivery/webhook-state.ts';
 import { PENDING, TO_COME } from '../../webhooks/webhook-view.ts';
 import { countOf, formatCount, formatDuration, timesInARow } from '../page/elements.tsx';
 

@@ -1,13 +1,13 @@
 import { isOfEvents } from '../../database/webhook-enums.ts';
 import type { Log } from '../../platform/log.ts';
-import { formatDeliveryId } from '../delivery-id.ts';
-import { LEASE_SECONDS, type Lease } from '../lease.ts';
+import { formatDeliveryId } from '../delivery.ts';
 import type { AttemptTraces } from '../posting/attempt-traces.ts';
 import { type Answer, NOT_SENT } from '../posting/post.ts';
 import type { EndpointHealth } from '../run/endpoint-health.ts';
 import { createRun, type Run } from '../run/run.ts';
 import type { Delivery, RunCommand, RunEnd, RunEvent, RunRecord, RunStart } from '../run/types.ts';
 import { hasBacklog, type WebhookState } from '../webhook-state.ts';
+import { LEASE_SECONDS, type Lease } from './lease.ts';
 import type { LogRead } from './movement-log.ts';
 import type { CancelTimer, EnginePorts } from './ports.ts';
 import type { PostQueue, RunShare } from './post-queue.ts';

@@ -3,15 +3,15 @@ import { isConnectionError } from '../../database/errors.ts';
 import type { SecretBox } from '../../database/secret-box.ts';
 import { tryTransaction } from '../../database/transaction.ts';
 import { createBatcher } from '../../platform/batcher.ts';
-import { type Lease, type LeaseRequest, renewLeases, takeLeases } from '../lease.ts';
 import type { Answer, PostRequest } from '../posting/post.ts';
 import { readStates, type WebhookState } from '../webhook-state.ts';
-import { disableWebhook, type Quarantine, quarantineWebhook } from '../webhook-status.ts';
 import { expandReplay } from './expand-replay.ts';
+import { type Lease, type LeaseRequest, renewLeases, takeLeases } from './lease.ts';
 import { type MovementLog, openMovementLog } from './movement-log.ts';
 import { type LeasedRecord, recordResults } from './record-results.ts';
 import { openSettings, type SealedSettings, type Settings } from './request.ts';
 import { type RetriesRead, readRetries } from './retries.ts';
+import { disableWebhook, type Quarantine, quarantineWebhook } from './webhook-status.ts';
 
 /**
  * The ports of the delivery engine: runner.ts, active-run.ts and result-writer.ts reach MySQL, Redis, endpoints and the clock only

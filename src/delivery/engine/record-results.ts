@@ -1,8 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { derivedRows, type Sql, tryTransaction, type WriteResult } from '../../database/transaction.ts';
-import { LEASE_SECONDS, type Lease } from '../lease.ts';
 import type { EndpointHealth } from '../run/endpoint-health.ts';
 import type { AttemptResult, RunRecord } from '../run/types.ts';
+import { LEASE_SECONDS, type Lease } from './lease.ts';
 
 /** Records the results of many runs in one transaction. */
 

@@ -11,8 +11,8 @@ import {
   type NotifiedMovement,
 } from '../posting/notification.ts';
 import type { PostRequest } from '../posting/post.ts';
+import { createSigner } from '../posting/signature.ts';
 import type { EndpointHealth } from '../run/endpoint-health.ts';
-import { createSigner } from '../signature.ts';
 
 /** Opens a webhook's sealed settings, and builds the signed POST for a movement. */
 

@@ -2,7 +2,7 @@ import { isConnectionError, isRetryableLockError, isTransient } from '../../data
 import { createBatcher } from '../../platform/batcher.ts';
 import type { Log } from '../../platform/log.ts';
 import type { DeliveryMetrics } from '../../platform/metrics.ts';
-import type { Lease } from '../lease.ts';
+import type { Lease } from './lease.ts';
 import type { ClockPort, ResultsPort } from './ports.ts';
 import { type LeasedRecord, LeaseLostError } from './record-results.ts';
 

@@ -1,6 +1,6 @@
 import type { Sql } from '../../database/transaction.ts';
-import { retryDueAt } from '../moments.ts';
 import type { Delivery, LoggedEvent, LoggedMovement } from '../run/types.ts';
+import { retryDueAt } from '../webhook-state.ts';
 import { extend, MOVEMENT_COLUMNS } from './logged-movement.ts';
 
 /** Reads the retries of a webhook that are due, with their movements or operational events. */

@@ -1,14 +1,14 @@
 import { createBatcher } from '../../platform/batcher.ts';
 import type { Log } from '../../platform/log.ts';
 import type { DeliveryMetrics } from '../../platform/metrics.ts';
-import type { Lease } from '../lease.ts';
 import { RETRY_DELAYS } from '../run/schedule.ts';
 import { type WebhookState, waitBeforeSending } from '../webhook-state.ts';
-import { CRASHED, MAX_CRASHES } from '../webhook-status.ts';
 import { type ActiveRun, type RunTools, startRun } from './active-run.ts';
+import type { Lease } from './lease.ts';
 import type { CancelTimer, EnginePorts } from './ports.ts';
 import { createPostQueue, shareAmong } from './post-queue.ts';
 import { createResultWriter, ResultsRefusedError } from './result-writer.ts';
+import { CRASHED, MAX_CRASHES } from './webhook-status.ts';
 
 /**
  * Runs one job of the queue `deliveries`: reads the webhook's state, makes a delivery run (takes the lease and sends), and reads the

@@ -1,6 +1,6 @@
 import type { Sql } from '../../database/transaction.ts';
 import type { SpanAttributes, SpanError, Tracing } from '../../platform/tracing.ts';
-import { formatDeliveryId } from '../delivery-id.ts';
+import { formatDeliveryId } from '../delivery.ts';
 import type { Delivery } from '../run/types.ts';
 import type { Answer, Poster, PostRequest } from './post.ts';
 

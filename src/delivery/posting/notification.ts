@@ -1,5 +1,5 @@
 import type { Extended } from '../../movements/extended.ts';
-import { movementHash } from '../signature.ts';
+import { movementHash } from './signature.ts';
 
 /** Builds the body of a notification. */
 

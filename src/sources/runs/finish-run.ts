@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
 import { recordEvent } from '../../delivery/operational-event.ts';
-import { countOf } from '../../platform/counts.ts';
+import { countOf } from '../../platform/text.ts';
 import { backoff } from '../source-schedule.ts';
 import type { ClaimedSource } from './claimed-source.ts';
 import type { RunTally } from './mark-files.ts';

@@ -1,5 +1,5 @@
 import type { Sql } from '../../database/transaction.ts';
-import { countOf } from '../../platform/counts.ts';
+import { countOf } from '../../platform/text.ts';
 import { inWordsOf } from '../../statements/unreadable.ts';
 import type { Connector, FileOutcome } from '../connectors/connector.ts';
 import type { ClaimedSource } from './claimed-source.ts';

@@ -1,14 +1,14 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
 import { lockImports } from '../../delivery/filters.ts';
-import { endPending } from '../../delivery/stop-sending.ts';
+import { endPending, stopWebhooks } from '../../delivery/stop-sending.ts';
+import { stopSources } from '../../sources/sources.ts';
 import { deleteDeliveries } from '../retention/remove-deliveries.ts';
 import { findRecipients } from '../retention/remove-events.ts';
 import { removeDetails } from '../retention/remove-imports.ts';
 import { deleteMovements } from '../retention/remove-movements.ts';
 import { deleteStatements } from '../retention/remove-statements.ts';
 import { deleteByIds, type Steps } from '../retention/steps.ts';
-import { stopSources, stopWebhooks } from './stop-sending.ts';
 
 /** Indexes: webhooks_customer, and the primary key of webhook_filters. */
 const MATCHING = `

@@ -1,10 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import { recordResults } from '../../../src/delivery/engine/record-results.ts';
 import { MOST_PER_HOUR, recordEvent } from '../../../src/delivery/operational-event.ts';
-import { createWebhookSecret } from '../../../src/delivery/signature.ts';
 import { dispatchEvents } from '../../../src/upkeep/events/dispatch-events.ts';
 import { reportEvents } from '../../../src/upkeep/worker.ts';
 import { setOperatorWebhook } from '../../../src/webhooks/operator-webhook.ts';
+import { createWebhookSecret } from '../../../src/webhooks/webhooks.ts';
 import { useReceiver } from '../../support/receiver.ts';
 import { failure, leaseAll, recordOf, success } from '../../support/records.ts';
 import { useOwnService } from '../../support/service.ts';

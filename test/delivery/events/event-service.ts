@@ -1,7 +1,7 @@
 import { beforeAll } from 'vitest';
-import { createWebhookSecret } from '../../../src/delivery/signature.ts';
 import { reportEvents } from '../../../src/upkeep/worker.ts';
 import { setOperatorWebhook } from '../../../src/webhooks/operator-webhook.ts';
+import { createWebhookSecret } from '../../../src/webhooks/webhooks.ts';
 import { createAccount } from '../../support/movements.ts';
 import { useReceiver } from '../../support/receiver.ts';
 import { useOwnService } from '../../support/service.ts';

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
-import { createWebhookSecret } from '../../../src/delivery/signature.ts';
 import { reportEvents } from '../../../src/upkeep/worker.ts';
 import { setOperatorWebhook } from '../../../src/webhooks/operator-webhook.ts';
+import { createWebhookSecret } from '../../../src/webhooks/webhooks.ts';
 import { useReceiver } from '../../support/receiver.ts';
 import { useOwnService } from '../../support/service.ts';
 import { createSubscriber, setCursor } from '../../support/subscriber.ts';

@@ -73,7 +73,7 @@ export function changeOtherWebhook(world: World): void {
   note(world, 'api', 'changes the filter of another webhook');
 }
 
-/** redeliver of redelivery.ts. */
+/** redeliver of replays.ts. */
 export function redeliver(world: World, index: number): void {
   const { tables, timeline, checks } = world;
   const ids = [...tables.deliveries.keys()];
@@ -87,7 +87,7 @@ export function redeliver(world: World, index: number): void {
   wakeWebhook(world, true);
 }
 
-/** createReplay of create-replay.ts. @param part where in the log it begins, in [0, 1]. */
+/** createReplay of replays.ts. @param part where in the log it begins, in [0, 1]. */
 export function replay(world: World, statuses: readonly ('delivered' | 'failed')[], part: number): void {
   const { tables, checks } = world;
   const { movements, lock, webhook } = tables;

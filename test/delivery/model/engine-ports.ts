@@ -1,4 +1,4 @@
-import { parseDeliveryId } from '../../../src/delivery/delivery-id.ts';
+import { parseDeliveryId } from '../../../src/delivery/delivery.ts';
 import type { ClockPort, EnginePorts } from '../../../src/delivery/engine/ports.ts';
 import { type LeasedRecord, LeaseLostError } from '../../../src/delivery/engine/record-results.ts';
 import type { SealedSettings, Settings } from '../../../src/delivery/engine/request.ts';

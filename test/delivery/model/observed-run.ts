@@ -1,4 +1,4 @@
-import type { Lease } from '../../../src/delivery/lease.ts';
+import type { Lease } from '../../../src/delivery/engine/lease.ts';
 import type { Run } from '../../../src/delivery/run/run.ts';
 import type { Delivery, RunStart } from '../../../src/delivery/run/types.ts';
 import { describeStep } from '../run/description.ts';

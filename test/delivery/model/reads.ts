@@ -1,3 +1,4 @@
+import { LEASE_SECONDS } from '../../../src/delivery/engine/lease.ts';
 import {
   type LogRead,
   type LogRequest,
@@ -7,7 +8,6 @@ import {
 import type { SealedSettings } from '../../../src/delivery/engine/request.ts';
 import type { RetriesRead } from '../../../src/delivery/engine/retries.ts';
 import { matchesFilter } from '../../../src/delivery/filters.ts';
-import { LEASE_SECONDS } from '../../../src/delivery/lease.ts';
 import type { LoggedMovement } from '../../../src/delivery/run/types.ts';
 import type { LogFilter, WebhookState } from '../../../src/delivery/webhook-state.ts';
 import { indexAfter, type MovementRow, movementOf, type Tables } from './tables.ts';

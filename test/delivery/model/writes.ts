@@ -1,7 +1,7 @@
+import type { Lease, LeaseRequest } from '../../../src/delivery/engine/lease.ts';
 import type { LeasedRecord } from '../../../src/delivery/engine/record-results.ts';
-import type { Lease, LeaseRequest } from '../../../src/delivery/lease.ts';
+import type { Quarantine } from '../../../src/delivery/engine/webhook-status.ts';
 import type { AttemptResult } from '../../../src/delivery/run/types.ts';
-import type { Quarantine } from '../../../src/delivery/webhook-status.ts';
 import { isLeaseFree, LEASE } from './reads.ts';
 import { type ReplayRow, setFilter, type Tables } from './tables.ts';
 
@@ -88,7 +88,7 @@ export function quarantine({ webhook }: Tables): Quarantine {
   return 'paused';
 }
 
-/** makePendingAgain of redelivery.ts. @returns the deliveries that had ended and are pending again. */
+/** makePendingAgain of make-pending.ts. @returns the deliveries that had ended and are pending again. */
 export function makePendingAgain(tables: Tables, now: number, ids: readonly number[]): number[] {
   const { deliveries, retries, cursor } = tables;
   return ids.filter((id) => {

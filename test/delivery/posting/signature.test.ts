@@ -1,6 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { createSigner, createWebhookSecret, movementHash } from '../../../src/delivery/signature.ts';
+import { createSigner, movementHash } from '../../../src/delivery/posting/signature.ts';
+import { createWebhookSecret } from '../../../src/webhooks/webhooks.ts';
 
 const rent = {
   dc: 'Debit',

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { BodyFormat, NotifiedMovement } from '../../../src/delivery/posting/notification.ts';
 import type { PostRequest } from '../../../src/delivery/posting/post.ts';
-import { createWebhookSecret } from '../../../src/delivery/signature.ts';
+import { createWebhookSecret } from '../../../src/webhooks/webhooks.ts';
 import { openWebhookSettings } from '../../support/webhook-settings.ts';
 
 /** Deliveries as the service builds and signs them. */

@@ -3,8 +3,8 @@ import { mkdtemp } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { createWebhookSecret } from '../../../src/delivery/signature.ts';
 import { readConfig } from '../../../src/platform/config.ts';
+import { createWebhookSecret } from '../../../src/webhooks/webhooks.ts';
 
 const URL = 'https://alerts.example/in?token=geheim';
 const secret = createWebhookSecret();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { actFor } from '../../../src/api/within-process.ts';
 import { expandReplay } from '../../../src/delivery/engine/expand-replay.ts';
-import { redeliver } from '../../../src/delivery/redelivery.ts';
+import { redeliver } from '../../../src/delivery/replays.ts';
 import { removeOld } from '../../../src/upkeep/retention/retention.ts';
 import { createSteps } from '../../../src/upkeep/retention/steps.ts';
 import { expectProblem } from '../../support/problem.ts';

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { AccountView, viewAccounts } from '../../../customers/account-view.ts';
 import type { Runtime } from '../../../database/runtime.ts';
 import { readId } from '../../../http/input.ts';
-import { acceptAccountDeletion } from '../../../upkeep/accept-deletion.ts';
+import { acceptAccountDeletion } from '../../../upkeep/request-deletion.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute, requireWholeKey } from '../route.ts';
 

@@ -1,8 +1,13 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
-import { AttemptView, readAttempts, viewAttempt } from '../../../delivery/attempts.ts';
-import { DeliveryView, viewDelivery } from '../../../delivery/delivery-view.ts';
-import { findDelivery } from '../../../delivery/find-delivery.ts';
+import {
+  AttemptView,
+  DeliveryView,
+  findDelivery,
+  readAttempts,
+  viewAttempt,
+  viewDelivery,
+} from '../../../delivery/delivery.ts';
 import { DELIVERY_ID, readDeliveryKey } from '../../delivery-key.ts';
 import { createRoute } from '../route.ts';
 

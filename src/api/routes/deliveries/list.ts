@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { type Caller, maySee } from '../../../customers/caller.ts';
 import type { Runtime } from '../../../database/runtime.ts';
 import { isOfEvents } from '../../../database/webhook-enums.ts';
-import { DeliveryView, LISTED_STATUSES, viewDelivery } from '../../../delivery/delivery-view.ts';
+import { DeliveryView, LISTED_STATUSES, viewDelivery } from '../../../delivery/delivery.ts';
 import { findIdBounds, readPage } from '../../../delivery/list-deliveries.ts';
 import { readId, readQuery } from '../../../http/input.ts';
 import { BEYOND_NEWEST, encodeCursor, linkNext, paging, pagingParameters } from '../../../http/paging.ts';

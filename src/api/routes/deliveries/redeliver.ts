@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
-import { DeliveryView, viewDelivery } from '../../../delivery/delivery-view.ts';
-import { redeliver } from '../../../delivery/redelivery.ts';
+import { DeliveryView, viewDelivery } from '../../../delivery/delivery.ts';
+import { redeliver } from '../../../delivery/replays.ts';
 import { DELIVERY_ID, readDeliveryKey } from '../../delivery-key.ts';
 import { createRoute } from '../route.ts';
 

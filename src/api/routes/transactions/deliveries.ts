@@ -1,7 +1,6 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
-import { DeliveryView, viewDelivery } from '../../../delivery/delivery-view.ts';
-import { findDeliveriesOf } from '../../../delivery/find-delivery.ts';
+import { DeliveryView, findDeliveriesOf, viewDelivery } from '../../../delivery/delivery.ts';
 import { readId } from '../../../http/input.ts';
 import { findTransaction } from '../../../movements/transactions.ts';
 import { notFound } from '../../../platform/problem.ts';

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
-import { countReplay, requestReplay } from '../../../delivery/create-replay.ts';
-import { REPLAYABLE } from '../../../delivery/delivery-view.ts';
+import { REPLAYABLE } from '../../../delivery/delivery.ts';
 import { ReplayView, viewReplay } from '../../../delivery/replay-view.ts';
+import { countReplay, requestReplay } from '../../../delivery/replays.ts';
 import { readId, readJson, readQuery } from '../../../http/input.ts';
 import { Moment, type ZoneOffset } from '../../../platform/moment.ts';
 import { invalid } from '../../../platform/problem.ts';

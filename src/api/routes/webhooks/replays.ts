@@ -2,14 +2,15 @@ import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
 import type { Caller } from '../../../customers/caller.ts';
 import type { Runtime } from '../../../database/runtime.ts';
-import { cancelReplay } from '../../../delivery/cancel-replay.ts';
 import {
   maySeeReplay,
   type ReplayProgress,
+  ReplayProgressView,
   readReplay,
   readReplays,
-} from '../../../delivery/replay-progress.ts';
-import { ReplayProgressView, viewProgress } from '../../../delivery/replay-view.ts';
+  viewProgress,
+} from '../../../delivery/replay-view.ts';
+import { cancelReplay } from '../../../delivery/replays.ts';
 import { readId, readQuery } from '../../../http/input.ts';
 import { cutPage, paging, pagingParameters } from '../../../http/paging.ts';
 import { notFound, Problem } from '../../../platform/problem.ts';

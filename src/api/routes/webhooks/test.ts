@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
-import { sendTestNotification, TestView } from '../../../delivery/test-notification.ts';
+import { sendTestNotification, TestView } from '../../../delivery/requests.ts';
 import { readId } from '../../../http/input.ts';
 import { createQuota, tooManyRequests } from '../../../http/quotas.ts';
 import type { AddressGuard } from '../../../platform/address-guard.ts';

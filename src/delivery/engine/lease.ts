@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import type { Sql, WriteResult } from '../database/transaction.ts';
+import type { Sql, WriteResult } from '../../database/transaction.ts';
 
 /** Takes and renews leases. A lease is the right of one delivery run to send for a webhook and to record results. */
 

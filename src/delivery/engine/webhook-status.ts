@@ -1,8 +1,7 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { lockImports, setFilter } from './filters.ts';
-import { recordEvent } from './operational-event.ts';
-import { readSubject } from './webhook-events.ts';
+import { inTransaction, type WriteResult } from '../../database/transaction.ts';
+import { lockImports, setFilter } from '../filters.ts';
+import { readSubject, recordEvent } from '../operational-event.ts';
 
 /** Disables a webhook when a run requires it: after a 410, or after five days of failures. */
 
@@ -76,26 +75,4 @@ export function quarantineWebhook(
     });
     return 'paused';
   });
-}
-
-/** Resets the health of an endpoint when its webhook becomes active, or gets another endpoint or headers. */
-
-/**
- * Sets the health of a new webhook. progressed_at is reset, so that an old backlog is not reported as stalled. health_revision keeps runs
- * that read an earlier revision from overwriting this health.
- */
-const RESET = `
-  UPDATE webhook_cursors SET crash_count = 0, consecutive_failures = 0, failing_since = NULL, failing_days = 0,
-    circuit_openings = 0, circuit_open_until = NULL, recovery_successes = 0, consecutive_rejections = 0, last_error = NULL, progressed_at = NOW(6),
-    health_revision = ?
-  WHERE webhook_id = ?`;
-
-/**
- * Resets the health of a webhook's endpoint. With the old failing_since, a webhook that was disabled after five days of failures would
- * be disabled again at its first failure.
- * @param sql the transaction that changes the webhook.
- * @param revision the webhook's revision after the change.
- */
-export async function resetHealth(sql: Sql, webhookId: string, revision: number): Promise<void> {
-  await sql.query(RESET, [revision, webhookId]);
 }

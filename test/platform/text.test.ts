@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { countOf, timesInARow } from '../../src/platform/counts.ts';
+import { countOf, timesInARow } from '../../src/platform/text.ts';
 
 it.each([
   [0, '0 rows'],

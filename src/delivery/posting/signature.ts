@@ -1,6 +1,6 @@
-import { createHmac, hash, randomBytes } from 'node:crypto';
+import { createHmac, hash } from 'node:crypto';
 
-/** Signs notifications: the field `hash` in the body, and the header `webhook-signature`. Also creates webhook secrets. */
+/** Signs notifications: the field `hash` in the body, and the header `webhook-signature`. */
 
 /** The fields of a notification that its `hash` covers, as they appear in the body. */
 interface HashedFields {
@@ -13,8 +13,6 @@ interface HashedFields {
 }
 
 const SECRET_PREFIX = 'whsec_';
-/** Bytes in a new secret. The specification allows 24 to 64. */
-const SECRET_BYTES = 32;
 
 /**
  * The `hash` of a notification: SHA-256 over dc + code + amount + balance + currency + description + API secret in
@@ -46,11 +44,6 @@ export function createSigner(
     const content = `${id}.${timestampSeconds}.${body}`;
     return keys.map((key) => `v1,${createHmac('sha256', key).update(content).digest('base64')}`).join(' ');
   };
-}
-
-/** Creates a secret: `whsec_` and the base64 of 32 random bytes. */
-export function createWebhookSecret(): string {
-  return SECRET_PREFIX + randomBytes(SECRET_BYTES).toString('base64');
 }
 
 function decodeSecret(secret: string, index: number): Buffer {

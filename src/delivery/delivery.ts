@@ -1,0 +1,286 @@
+import * as v from 'valibot';
+import { type Caller, maySee } from '../customers/caller.ts';
+import type { Sql } from '../database/transaction.ts';
+import { EVENTS_WITHOUT_MOVEMENTS, isOfEvents } from '../database/webhook-enums.ts';
+import { notFound } from '../platform/problem.ts';
+import { Count, IdView, Timestamp } from '../platform/validation.ts';
+import { matchesFilter, readFiltersAt } from './filters.ts';
+
+/** A delivery is one movement for one webhook. Its id combines their ids and stays the same on every attempt. */
+export interface DeliveryKey {
+  webhookId: string;
+  transactionId: string;
+}
+
+/** `17-4711`. The header `webhook-id` of its notification is `msg_17-4711`. */
+export const formatDeliveryId = ({ webhookId, transactionId }: DeliveryKey): string =>
+  `${webhookId}-${transactionId}`;
+
+/** @returns null when the text is not a delivery's id. */
+export function parseDeliveryId(text: string): DeliveryKey | null {
+  const [, webhookId, transactionId] = /^([1-9]\d{0,15})-([1-9]\d{0,15})$/.exec(text) ?? [];
+  return webhookId === undefined || transactionId === undefined ? null : { webhookId, transactionId };
+}
+
+/** The statuses that a listing can be limited to. */
+export const LISTED_STATUSES = ['pending', 'delivered', 'failed'] as const;
+export type ListedStatus = (typeof LISTED_STATUSES)[number];
+
+/** The statuses that a delivery can be replayed from. */
+export const REPLAYABLE = ['failed', 'delivered'] as const;
+export type Replayable = (typeof REPLAYABLE)[number];
+
+export const DELIVERY_ID_PATTERN = /^[1-9][0-9]{0,15}-[1-9][0-9]{0,15}$/;
+
+export const DeliveryView = v.object({
+  id: v.pipe(
+    v.string(),
+    v.regex(DELIVERY_ID_PATTERN),
+    v.description('<webhook_id>-<transaction_id>, or <webhook_id>-<event_id>'),
+  ),
+  webhook_id: IdView,
+  transaction_id: v.pipe(
+    v.nullable(IdView),
+    v.description(
+      'null: the delivery of an event, to a webhook with the event OPERATIONAL or BALANCE_UPDATED.',
+    ),
+  ),
+  event_id: v.pipe(
+    v.nullable(IdView),
+    v.description('The id of the event. null: the delivery of a movement.'),
+  ),
+  status: v.pipe(
+    v.picklist([...LISTED_STATUSES, 'cancelled']),
+    v.description('cancelled: the webhook was deleted before the movement was delivered.'),
+  ),
+  attempts: Count,
+  due_at: v.nullable(Timestamp),
+  created_at: Timestamp,
+  finished_at: v.nullable(Timestamp),
+  last_error: v.nullable(v.string()),
+});
+
+/** Stands in for `transactions t`: operational events with the columns of a movement that a delivery needs. */
+export const EVENTS_AS_MOVEMENTS = `(
+  SELECT id, customer_id, account_id, NULL AS dc, created_at AS date_readed FROM operational_events) t`;
+
+/**
+ * The columns that `viewDelivery` needs from `webhooks w`, `transactions t`, `deliveries d` and `retries r`. A delivery of a movement
+ * that was never attempted has no row in the last two tables.
+ */
+export const DELIVERY_COLUMNS = `w.event IN ${EVENTS_WITHOUT_MOVEMENTS} AS is_event, t.id AS transaction_id, t.date_readed AS created_at, d.status, d.attempts, d.outcome,
+  d.status_code, d.started_at, d.duration_ms, d.error, r.due_at`;
+
+export interface DeliveryRow {
+  webhook_id: string;
+  /** 1: the delivery of an operational event. 0: of a movement. */
+  is_event: number | string;
+  /** The id of the movement or the event. */
+  transaction_id: string;
+  created_at: Date;
+  /** This and the following columns are null if the delivery was never attempted. */
+  status: ListedStatus | null;
+  attempts: number | null;
+  outcome: string | null;
+  status_code: number | null;
+  started_at: Date | null;
+  duration_ms: number | null;
+  error: string | null;
+  due_at: Date | null;
+}
+
+export const statusOf = ({ status }: DeliveryRow) => status ?? 'pending';
+
+/** @param webhookStatus if it is 'deleted', a pending delivery is shown as cancelled, because it is never sent. */
+export function viewDelivery(row: DeliveryRow, webhookStatus?: string) {
+  const status = statusOf(row);
+  const cancelled = status === 'pending' && webhookStatus === 'deleted';
+  const pending = status === 'pending' && !cancelled;
+  const isEvent = Number(row.is_event) === 1;
+  return {
+    id: formatDeliveryId({ webhookId: row.webhook_id, transactionId: row.transaction_id }),
+    webhook_id: Number(row.webhook_id),
+    transaction_id: isEvent ? null : Number(row.transaction_id),
+    event_id: isEvent ? Number(row.transaction_id) : null,
+    status: cancelled ? ('cancelled' as const) : status,
+    attempts: row.attempts ?? 0,
+    due_at: pending ? (row.due_at ?? row.created_at).toISOString() : null,
+    created_at: row.created_at.toISOString(),
+    finished_at: status === 'pending' ? null : finishedAt(row),
+    last_error: lastError(row),
+  };
+}
+
+const finishedAt = ({ started_at, duration_ms }: DeliveryRow): string | null =>
+  started_at === null ? null : new Date(started_at.getTime() + (duration_ms ?? 0)).toISOString();
+
+/** The error of the last attempt. null: the attempt succeeded, or there was none. */
+function lastError({ outcome, error, status_code }: DeliveryRow): string | null {
+  if (outcome === null || outcome === 'delivered') return null;
+  return error ?? (status_code === null ? null : `answered ${status_code}`);
+}
+
+/** Reads the attempts of deliveries. `deliveries` holds the last attempt. `attempts` holds the earlier ones, and the last one if it failed. */
+
+export interface AttemptRow {
+  webhook_id: string;
+  transaction_id: string;
+  number: number;
+  outcome: string;
+  status_code: number | null;
+  started_at: Date;
+  duration_ms: number;
+  error: string | null;
+  response: string | null;
+}
+
+const COLUMNS = 'outcome, status_code, started_at, duration_ms, error, response';
+
+/** Index of both parts: the primary key. */
+const ATTEMPTS = `
+  SELECT webhook_id, transaction_id, number, ${COLUMNS} FROM attempts WHERE webhook_id IN (?) AND transaction_id IN (?)
+  UNION ALL
+  SELECT webhook_id, transaction_id, attempts, ${COLUMNS} FROM deliveries WHERE webhook_id IN (?) AND transaction_id IN (?)`;
+
+/** Reads all attempts of these webhooks to deliver these movements or events. The attempts of each delivery come in order. */
+export async function readAttempts(
+  sql: Sql,
+  { webhookIds, transactionIds }: { webhookIds: readonly string[]; transactionIds: readonly string[] },
+): Promise<AttemptRow[]> {
+  if (webhookIds.length === 0 || transactionIds.length === 0) return [];
+  const rows = await sql.query<AttemptRow[]>(ATTEMPTS, [
+    webhookIds,
+    transactionIds,
+    webhookIds,
+    transactionIds,
+  ]);
+  const attempts = new Map(rows.map((it) => [`${it.webhook_id}-${it.transaction_id} ${it.number}`, it]));
+  return [...attempts.values()].sort((a, b) => a.number - b.number);
+}
+
+/** Sorts attempts of several deliveries by time, the oldest first. */
+export const byTime = (a: AttemptRow, b: AttemptRow): number =>
+  a.started_at.getTime() - b.started_at.getTime();
+
+export const AttemptView = v.object({
+  number: Count,
+  outcome: v.picklist(['delivered', 'failed', 'throttled', 'gone', 'refused']),
+  status_code: v.nullable(Count),
+  started_at: Timestamp,
+  duration_ms: Count,
+  error: v.nullable(v.string()),
+  response: v.nullable(v.string()),
+});
+
+export const viewAttempt = ({ number, outcome, status_code, started_at, ...row }: AttemptRow) => ({
+  number,
+  outcome,
+  status_code,
+  started_at: started_at.toISOString(),
+  duration_ms: row.duration_ms,
+  error: row.error,
+  response: row.response,
+});
+
+export interface FoundDelivery extends DeliveryRow {
+  /** null: an event that belongs to no account. */
+  account_id: string | null;
+  dc: 'Debit' | 'Credit';
+  webhook_account: string | null;
+  webhook_status: 'active' | 'paused' | 'disabled' | 'deleted';
+  sent_through: string;
+}
+
+const FOUND_COLUMNS = `w.id AS webhook_id, ${DELIVERY_COLUMNS}, t.account_id, t.dc, w.account_id AS webhook_account,
+  w.status AS webhook_status, c.sent_through`;
+
+const MOVEMENT = 'transactions t ON t.id = ? AND t.customer_id = w.customer_id';
+/** Not limited to the customer, because the operator is sent the events of all customers. The delivery's rows show whether it exists. */
+const OPERATIONAL_EVENT = `${EVENTS_AS_MOVEMENTS} ON t.id = ?`;
+
+/** Indexes: the primary keys, a row of each. */
+const FIND = (content: string) => `
+  SELECT ${FOUND_COLUMNS} FROM webhooks w
+  JOIN webhook_cursors c ON c.webhook_id = w.id
+  JOIN ${content}
+  LEFT JOIN deliveries d ON d.webhook_id = w.id AND d.transaction_id = t.id
+  LEFT JOIN retries r ON r.webhook_id = w.id AND r.transaction_id = t.id
+  WHERE w.id = ? AND w.customer_id = ?`;
+
+/**
+ * Finds a delivery of one of the caller's webhooks. Deleted webhooks are included, because their log stays. A key that is limited to
+ * accounts sees only deliveries of its accounts' movements from webhooks of its accounts.
+ * @throws {Problem} 404.
+ */
+export async function findDelivery(sql: Sql, caller: Caller, key: DeliveryKey): Promise<FoundDelivery> {
+  const { webhookId, transactionId } = key;
+  const content = (await isSentEvents(sql, webhookId)) ? OPERATIONAL_EVENT : MOVEMENT;
+  const values = [transactionId, webhookId, caller.customerId];
+  const [found] = await sql.query<FoundDelivery[]>(FIND(content), values);
+  if (found === undefined || !isVisible(found, caller)) throw notFound('delivery');
+  const [delivery] = await withoutUnmatched(sql, transactionId, [found]);
+  if (delivery === undefined) throw notFound('delivery');
+  return delivery;
+}
+
+/** Index: the primary key. */
+const EVENT_OF = 'SELECT event FROM webhooks WHERE id = ?';
+
+/** Says whether a webhook is sent events; false if there is no such webhook. */
+async function isSentEvents(sql: Sql, webhookId: string): Promise<boolean> {
+  const [webhook] = await sql.query<{ event: string }[]>(EVENT_OF, [webhookId]);
+  return isOfEvents(webhook?.event);
+}
+
+const isVisible = ({ account_id, webhook_account }: FoundDelivery, caller: Caller): boolean =>
+  caller.accountIds === 'all' ||
+  (webhook_account !== null &&
+    maySee(caller, webhook_account) &&
+    account_id !== null &&
+    maySee(caller, account_id));
+
+/** Indexes: webhooks_customer, and the primary keys of the others. */
+const FIND_OF_MOVEMENT = `
+  SELECT ${FOUND_COLUMNS} FROM transactions t
+  JOIN webhooks w ON w.customer_id = t.customer_id AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS}
+  JOIN webhook_cursors c ON c.webhook_id = w.id
+  LEFT JOIN deliveries d ON d.webhook_id = w.id AND d.transaction_id = t.id
+  LEFT JOIN retries r ON r.webhook_id = w.id AND r.transaction_id = t.id
+  WHERE t.id = ? AND t.customer_id = ? ORDER BY w.id`;
+
+/** Reads the deliveries of a movement that the caller may see, by webhook. */
+export async function findDeliveriesOf(
+  sql: Sql,
+  caller: Caller,
+  transactionId: string,
+): Promise<FoundDelivery[]> {
+  const rows = await sql.query<FoundDelivery[]>(FIND_OF_MOVEMENT, [transactionId, caller.customerId]);
+  return withoutUnmatched(
+    sql,
+    transactionId,
+    rows.filter((row) => isVisible(row, caller)),
+  );
+}
+
+/** Leaves out webhooks that have no row for the movement and for which the movement is not pending. */
+async function withoutUnmatched(
+  sql: Sql,
+  transactionId: string,
+  rows: readonly FoundDelivery[],
+): Promise<FoundDelivery[]> {
+  const undecided = rows.filter(
+    ({ status, sent_through }) => status === null && BigInt(transactionId) > BigInt(sent_through),
+  );
+  const filters = await readFiltersAt(
+    sql,
+    undecided.map(({ webhook_id }) => webhook_id),
+    transactionId,
+  );
+  return rows.filter((row) => {
+    // An event that was not attempted yet has a row in `retries`.
+    if (row.status !== null || row.due_at !== null) return true;
+    const { account_id, dc } = row;
+    const filter = undecided.includes(row) ? filters.get(row.webhook_id) : undefined;
+    return filter !== undefined && account_id !== null && matchesFilter(filter, { account_id, dc });
+  });
+}

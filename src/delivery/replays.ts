@@ -1,0 +1,411 @@
+import type { DataSource } from 'typeorm';
+import { recordChange } from '../customers/audit.ts';
+import type { Caller } from '../customers/caller.ts';
+import type { Runtime } from '../database/runtime.ts';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import { EVENTS_WITHOUT_MOVEMENTS, isOfEvents } from '../database/webhook-enums.ts';
+import { notFound, Problem } from '../platform/problem.ts';
+import {
+  type DeliveryKey,
+  type FoundDelivery,
+  findDelivery,
+  formatDeliveryId,
+  REPLAYABLE,
+  type Replayable,
+} from './delivery.ts';
+import { makePendingAgain } from './engine/make-pending.ts';
+import { lockCursor } from './filters.ts';
+import { type Contents, newestBefore } from './list-deliveries.ts';
+import { markDue } from './reconcile.ts';
+import { wakeChangedWebhook } from './wake.ts';
+
+/** Sends deliveries again: one (a redelivery), or many (a replay). */
+
+/** Takes a shared lock: the status cannot change until the transaction ends, but requests for other deliveries can read it too. */
+const READ_STATUS = 'SELECT status FROM webhooks WHERE id = ? LOCK IN SHARE MODE';
+
+/** The delivery is sent even if the replay that it belonged to is cancelled. */
+const BRING_FORWARD = `
+  UPDATE retries SET due_at = LEAST(due_at, NOW(6)), replay_id = NULL
+  WHERE webhook_id = ? AND transaction_id = ? AND due_at IS NOT NULL`;
+
+/** Says whether a webhook can be sent anything. A paused webhook is accepted, because it sends when it is active again. */
+type Sendable = 'accepted' | 'disabled' | 'deleted';
+
+/**
+ * Locks a webhook's status until the transaction ends.
+ * @param sql a transaction.
+ * @returns 'accepted', or why deliveries of the webhook cannot be requested again.
+ */
+export async function lockSendable(sql: Sql, webhookId: string): Promise<Sendable> {
+  const [webhook] = await sql.query<{ status: string }[]>(READ_STATUS, [webhookId]);
+  if (webhook === undefined || webhook.status === 'deleted') return 'deleted';
+  return webhook.status === 'disabled' ? 'disabled' : 'accepted';
+}
+
+/** Indexes: the primary keys. */
+const IS_DELETING = `
+  SELECT 1 FROM webhooks w JOIN transactions t JOIN accounts a ON a.id = t.account_id
+  WHERE w.id = ? AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND t.id = ? AND a.status = 'deleting'`;
+
+/**
+ * Requests that a delivery is sent again, and wakes its webhook. A delivered or failed delivery becomes pending. A delivery that waits
+ * for its next attempt becomes due now. A delivery that was never attempted is due already.
+ * @throws {Problem} 404; 409 for a webhook that sends nothing, and for a movement of an account that is being deleted.
+ */
+export async function redeliver(
+  runtime: Pick<Runtime, 'database' | 'queues' | 'redis' | 'prefix' | 'log'>,
+  caller: Caller,
+  key: DeliveryKey,
+): Promise<FoundDelivery> {
+  const { database } = runtime;
+  const { webhookId, transactionId } = key;
+  // Checked before locking, because a caller that may not see the delivery must not wait for its locks.
+  await findDelivery(database, caller, key);
+  await inTransaction(database, async (sql) => {
+    const sendable = await lockSendable(sql, webhookId);
+    if (sendable !== 'accepted') throw notSendable(sendable);
+    const deleting = await sql.query<unknown[]>(IS_DELETING, [webhookId, transactionId]);
+    if (deleting.length > 0) throw notSendable('account deleting');
+    await lockCursor(sql, webhookId);
+    const changed = await makePendingAgain(sql, webhookId, [transactionId], null);
+    if (changed === 0) await sql.query(BRING_FORWARD, [webhookId, transactionId]);
+    await markDue(sql, webhookId);
+    await recordChange(sql, caller, { action: 'redeliver', subject: `delivery ${formatDeliveryId(key)}` });
+  });
+  const delivery = await findDelivery(database, caller, key);
+  await wakeChangedWebhook(runtime, webhookId);
+  return delivery;
+}
+
+/** The 409 for a webhook whose deliveries cannot be requested again. */
+export function notSendable(status: Exclude<Sendable, 'accepted'> | 'account deleting'): Problem {
+  switch (status) {
+    case 'disabled':
+      return new Problem(
+        'webhook-disabled',
+        'The webhook is disabled. Set its status to "active" with PATCH /v1/webhooks/{id} first.',
+      );
+    case 'account deleting':
+      return new Problem(
+        'account-deleting',
+        'The account of this movement is being deleted. Nothing of it is sent any more.',
+      );
+    case 'deleted':
+      return new Problem(
+        'webhook-deleted',
+        'The webhook was deleted. Create a new one, and read past movements with GET /v1/transactions.',
+      );
+  }
+}
+
+/**
+ * Limits of counting a replay's deliveries. Above `counted`, the replay reports only that there are more. `entries` is how many index
+ * entries are read for the count if not all of a range match.
+ */
+interface CountLimits {
+  counted: number;
+  entries: number;
+}
+
+/** Kept low, so that the request is answered quickly. */
+const ACCEPTED: CountLimits = { counted: 1_000, entries: 5_000 };
+/** Higher, because the count is all that a dry run returns. */
+const DRY_RUN: CountLimits = { counted: 100_000, entries: 500_000 };
+
+const NEWEST = `
+  SELECT id FROM transactions FORCE INDEX (transactions_readed)
+  WHERE customer_id = ? ORDER BY date_readed DESC, id DESC LIMIT 1`;
+
+/** Index: the primary key. */
+const NEWEST_EVENT = 'SELECT id FROM operational_events ORDER BY id DESC LIMIT 1';
+
+const INSERT = `
+  INSERT INTO replays (customer_id, webhook_id, statuses, account_ids, position, until_id, to_come, created_at, finished_at)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
+
+/** With millisecond precision, so that the answer and the table have the same value. */
+const NOW = 'SELECT NOW(3) AS now';
+
+/** Dead letters of a range. Index: retries_due. */
+const FAILED = `
+  SELECT r.transaction_id, 'failed' AS status FROM retries r FORCE INDEX (retries_due)
+  WHERE r.webhook_id = ? AND r.due_at IS NULL AND r.transaction_id > ? AND r.transaction_id <= ?
+  ORDER BY r.transaction_id LIMIT ?`;
+
+/** All deliveries of a range that had an attempt. Index: the primary key. */
+const ATTEMPTED = `
+  SELECT d.transaction_id, d.status FROM deliveries d FORCE INDEX (PRIMARY)
+  WHERE d.webhook_id = ? AND d.transaction_id > ? AND d.transaction_id <= ?
+  ORDER BY d.transaction_id LIMIT ?`;
+
+const COUNT = (entries: string, ofAccounts: string) => `
+  SELECT COUNT(*) AS looked, COALESCE(SUM(it.status IN (?)${ofAccounts}), 0) AS matched FROM (${entries}) it`;
+
+/** Index: the primary key of transactions, once for each entry read. */
+const OF_ACCOUNTS =
+  ' AND EXISTS (SELECT 1 FROM transactions t WHERE t.id = it.transaction_id AND t.account_id IN (?))';
+
+export interface ReplayRequest {
+  webhook: { id: string; customerId: string; event?: string };
+  /** `since` and `until` are inclusive. They refer to when the movement was stored (date_readed). A string is UTC: `2026-01-31 12:00:00`. */
+  since: Date | string;
+  until?: Date | string | undefined;
+  /** Default: failed. Delivered deliveries are sent a second time only on request. */
+  statuses?: readonly Replayable[] | undefined;
+  /** Only deliveries of these accounts' movements. The webhook may have matched other accounts before. Default: all. */
+  accountIds?: 'all' | readonly string[] | undefined;
+}
+
+export interface Replay {
+  id: string;
+  webhookId: string;
+  statuses: Replayable[];
+  /** How many deliveries the replay matches now. null: more than a thousand, or more than can be counted quickly. */
+  matched: number | null;
+  createdAt: Date;
+}
+
+/**
+ * Stores the replay that a caller requests, and wakes the webhook.
+ * @throws {Problem} 409 for a webhook that sends nothing.
+ */
+export async function requestReplay(
+  runtime: Pick<Runtime, 'database' | 'queues' | 'redis' | 'prefix' | 'log'>,
+  caller: Caller,
+  request: ReplayRequest,
+): Promise<Replay> {
+  const { id } = request.webhook;
+  const replay = await inTransaction(runtime.database, async (sql) => {
+    const stored = await storeReplay(sql, request);
+    const detail = `${stored.statuses.join(' and ')}, stored since ${request.since} UTC`;
+    await recordChange(sql, caller, { action: 'replay', subject: `webhook ${id}`, detail });
+    return stored;
+  });
+  if (replay.matched !== 0) await wakeChangedWebhook(runtime, id);
+  return replay;
+}
+
+/**
+ * Stores a replay as one row, however many deliveries it covers. The webhook's delivery runs work through it.
+ * @param sql a transaction.
+ * @throws {Problem} 409 for a webhook that sends nothing.
+ */
+export async function storeReplay(sql: Sql, request: ReplayRequest): Promise<Replay> {
+  const { statuses, range, matched } = await measure(sql, request, ACCEPTED);
+  const { webhook } = request;
+  const accountIds = accountsOf(request);
+  const [clock] = await sql.query<{ now: Date }[]>(NOW);
+  const createdAt = clock?.now ?? new Date();
+  const { insertId } = await sql.query<WriteResult>(INSERT, [
+    webhook.customerId,
+    webhook.id,
+    statuses.join(','),
+    accountIds === 'all' ? null : accountIds.join(','),
+    range.position,
+    range.untilId,
+    matched,
+    createdAt,
+    matched === 0 ? createdAt : null,
+  ]);
+  await markDue(sql, webhook.id);
+  return { id: String(insertId), webhookId: webhook.id, statuses, matched, createdAt };
+}
+
+/**
+ * Counts the deliveries that a replay would send again, and stores nothing. It counts further than `storeReplay`: null means more
+ * than 100,000, or more than can be counted quickly.
+ * @throws {Problem} 409 for a webhook that sends nothing.
+ */
+export async function countReplay(
+  database: DataSource,
+  request: ReplayRequest,
+): Promise<Pick<Replay, 'webhookId' | 'statuses' | 'matched'>> {
+  const { statuses, matched } = await inTransaction(database, (sql) => measure(sql, request, DRY_RUN));
+  return { webhookId: request.webhook.id, statuses, matched };
+}
+
+/** The account of a webhook that is sent events never changes. A key that can see the webhook can therefore see all its deliveries. */
+const accountsOf = ({ webhook, accountIds = 'all' }: ReplayRequest): 'all' | readonly string[] =>
+  isOfEvents(webhook.event) ? 'all' : accountIds;
+
+/** Finds the range of a replay, and counts its matches. Locks the webhook's status until the transaction ends. */
+async function measure(
+  sql: Sql,
+  request: ReplayRequest,
+  limits: CountLimits,
+): Promise<{ statuses: Replayable[]; range: IdRange; matched: number | null }> {
+  const { webhook, since, until, statuses: asked = ['failed'] } = request;
+  const statuses = REPLAYABLE.filter((status) => asked.includes(status));
+  const sendable = await lockSendable(sql, webhook.id);
+  if (sendable !== 'accepted') throw notSendable(sendable);
+  const contents = { customerId: webhook.customerId, ofEvents: isOfEvents(webhook.event) };
+  const range = await findRange(sql, contents, since, until);
+  const matched = await countMatched(
+    sql,
+    webhook.id,
+    { ...range, statuses, accountIds: accountsOf(request) },
+    limits,
+  );
+  return { statuses, range, matched };
+}
+
+interface IdRange {
+  /** The newest movement or event before the range; "0" when there is none. */
+  position: string;
+  untilId: string;
+}
+
+async function findRange(
+  sql: Sql,
+  contents: Contents,
+  since: Date | string,
+  until: Date | string | undefined,
+): Promise<IdRange> {
+  const position = await newestBefore(sql, contents, since, { inclusive: false });
+  if (until !== undefined) {
+    return { position, untilId: await newestBefore(sql, contents, until, { inclusive: true }) };
+  }
+  const [newest] = contents.ofEvents
+    ? await sql.query<{ id: string }[]>(NEWEST_EVENT)
+    : await sql.query<{ id: string }[]>(NEWEST, [contents.customerId]);
+  return { position, untilId: newest?.id ?? '0' };
+}
+
+/** If only failed deliveries are wanted, counts only the dead letters, which are few. */
+async function countMatched(
+  sql: Sql,
+  webhookId: string,
+  {
+    position,
+    untilId,
+    statuses,
+    accountIds,
+  }: IdRange & { statuses: readonly Replayable[]; accountIds: 'all' | readonly string[] },
+  { counted, entries: mostEntries }: CountLimits,
+): Promise<number | null> {
+  if (statuses.length === 0 || accountIds.length === 0 || BigInt(untilId) <= BigInt(position)) return 0;
+  const entries = statuses.includes('delivered') ? ATTEMPTED : FAILED;
+  const accounts = accountIds === 'all' ? [] : [accountIds];
+  const limit = entries === FAILED && accountIds === 'all' ? counted + 1 : mostEntries;
+  const [counts] = await sql.query<{ looked: string; matched: string }[]>(
+    COUNT(entries, accountIds === 'all' ? '' : OF_ACCOUNTS),
+    [statuses, ...accounts, webhookId, position, untilId, limit],
+  );
+  const matched = Number(counts?.matched);
+  return matched > counted || Number(counts?.looked) === limit ? null : matched;
+}
+
+/** Cancels replays. */
+
+/** How many deliveries are withdrawn in one transaction. */
+const BATCH_SIZE = 1_000;
+
+/** An active run ends when it sees another revision, and drops the deliveries that it has read but not sent. */
+const CHANGE_REVISION = 'UPDATE webhooks SET revision = revision + 1 WHERE id = ?';
+
+const LOCK_REPLAY = `
+  SELECT cancelled_at, finished_at FROM replays WHERE id = ? AND webhook_id = ? FOR UPDATE`;
+
+/** The deliveries of a replay that are pending. Indexes: retries_due, and the primary key. */
+const READ_PENDING = `
+  SELECT r.transaction_id, d.outcome FROM retries r FORCE INDEX (retries_due)
+    STRAIGHT_JOIN deliveries d ON d.webhook_id = r.webhook_id AND d.transaction_id = r.transaction_id
+  WHERE r.webhook_id = ? AND r.due_at IS NOT NULL AND r.replay_id = ? LIMIT ?`;
+
+const CANCEL = 'UPDATE replays SET cancelled_at = NOW(6), finished_at = NULL WHERE id = ?';
+
+const END_DELIVERIES = 'UPDATE deliveries SET status = ? WHERE webhook_id = ? AND transaction_id IN (?)';
+
+const DELETE_RETRIES = 'DELETE FROM retries WHERE webhook_id = ? AND transaction_id IN (?)';
+
+const MAKE_DEAD_LETTERS = `
+  UPDATE retries SET due_at = NULL, replay_id = NULL WHERE webhook_id = ? AND transaction_id IN (?)`;
+
+const COUNT_ENDED = `
+  UPDATE webhook_cursors SET delivered_count = delivered_count + ?, failed_count = failed_count + ?
+  WHERE webhook_id = ?`;
+
+const ADD_WITHDRAWN = `
+  UPDATE replays SET withdrawn = withdrawn + ?, finished_at = IF(?, NOW(6), NULL) WHERE id = ?`;
+
+/**
+ * Cancels a replay. Nothing more of it becomes pending, and its pending deliveries end as their last attempt ended: delivered or failed.
+ * What was sent stays. A delivery that was pending before the replay is not part of it, and is sent. POSTs in flight may still arrive.
+ * A cancelled replay stays as it is.
+ * @throws {Problem} 404; 409 for a replay that is done.
+ */
+export async function cancelReplay(
+  runtime: Pick<Runtime, 'database' | 'queues' | 'redis' | 'prefix' | 'log'>,
+  caller: Caller,
+  { webhookId, replayId }: { webhookId: string; replayId: string },
+): Promise<void> {
+  const { database } = runtime;
+  let isWhole = await inTransaction(database, async (sql) => {
+    const replay = await lockReplay(sql, webhookId, replayId);
+    if (replay === undefined) throw notFound('replay');
+    if (replay.cancelled_at === null) {
+      const [pending] = await sql.query<unknown[]>(READ_PENDING, [webhookId, replayId, 1]);
+      if (replay.finished_at !== null && pending === undefined)
+        throw new Problem('replay-done', 'The replay is done. Nothing of it is pending any more.');
+      await sql.query(CANCEL, [replayId]);
+      const subject = `webhook ${webhookId}`;
+      await recordChange(sql, caller, { action: 'cancel replay', subject, detail: `replay ${replayId}` });
+    } else if (replay.finished_at !== null) return true;
+    return withdraw(sql, webhookId, replayId);
+  });
+  await wakeChangedWebhook(runtime, webhookId);
+  while (!isWhole) {
+    isWhole = await inTransaction(database, (sql) => withdrawSome(sql, webhookId, replayId));
+    await wakeChangedWebhook(runtime, webhookId);
+  }
+}
+
+/**
+ * Ends some pending deliveries of a cancelled replay.
+ * @param sql a transaction.
+ * @returns whether none is left.
+ */
+export async function withdrawSome(sql: Sql, webhookId: string, replayId: string): Promise<boolean> {
+  const replay = await lockReplay(sql, webhookId, replayId);
+  return replay === undefined || replay.finished_at !== null || withdraw(sql, webhookId, replayId);
+}
+
+/** Locks in the order of all transactions: the webhook, its cursor, its replay. */
+async function lockReplay(
+  sql: Sql,
+  webhookId: string,
+  replayId: string,
+): Promise<{ cancelled_at: Date | null; finished_at: Date | null } | undefined> {
+  await sql.query(CHANGE_REVISION, [webhookId]);
+  await lockCursor(sql, webhookId);
+  const [replay] = await sql.query<{ cancelled_at: Date | null; finished_at: Date | null }[]>(LOCK_REPLAY, [
+    replayId,
+    webhookId,
+  ]);
+  return replay;
+}
+
+/** Every transaction that withdraws changes the revision, so that a run that is sending one of these deliveries counts it once. */
+async function withdraw(sql: Sql, webhookId: string, replayId: string): Promise<boolean> {
+  const pending = await sql.query<{ transaction_id: string; outcome: string }[]>(READ_PENDING, [
+    webhookId,
+    replayId,
+    BATCH_SIZE,
+  ]);
+  const idsOf = (isDelivered: boolean) =>
+    pending.filter((it) => (it.outcome === 'delivered') === isDelivered).map((it) => it.transaction_id);
+  const [delivered, failed] = [idsOf(true), idsOf(false)];
+  if (delivered.length > 0) {
+    await sql.query(END_DELIVERIES, ['delivered', webhookId, delivered]);
+    await sql.query(DELETE_RETRIES, [webhookId, delivered]);
+  }
+  if (failed.length > 0) {
+    await sql.query(END_DELIVERIES, ['failed', webhookId, failed]);
+    await sql.query(MAKE_DEAD_LETTERS, [webhookId, failed]);
+  }
+  if (pending.length > 0) await sql.query(COUNT_ENDED, [delivered.length, failed.length, webhookId]);
+  const isWhole = pending.length < BATCH_SIZE;
+  await sql.query(ADD_WITHDRAWN, [pending.length, isWhole ? 1 : 0, replayId]);
+  return isWhole;
+}

@@ -1,0 +1,128 @@
+import * as v from 'valibot';
+import type { Runtime } from '../database/runtime.ts';
+import type { SecretBox } from '../database/secret-box.ts';
+import type { Sql } from '../database/transaction.ts';
+import type { Webhook } from '../database/webhook.ts';
+import { isOfEvents } from '../database/webhook-enums.ts';
+import type { AddressGuard } from '../platform/address-guard.ts';
+import { notFound } from '../platform/problem.ts';
+import { Count } from '../platform/validation.ts';
+import { type DeliveryKey, formatDeliveryId } from './delivery.ts';
+import { extend, MOVEMENT_COLUMNS } from './engine/logged-movement.ts';
+import { openSettings } from './engine/request.ts';
+import { postTraced } from './posting/attempt-traces.ts';
+import type { NotifiedEvent, NotifiedMovement } from './posting/notification.ts';
+import { type Answer, createPoster } from './posting/post.ts';
+import { buildSample } from './posting/sample.ts';
+import { readStates } from './webhook-state.ts';
+
+/** Rebuilds the POST of a delivery, to show it to an operator. */
+
+const MASK = '•••';
+
+/** Indexes: the primary keys. */
+const MOVEMENT = `
+  SELECT ${MOVEMENT_COLUMNS}
+  FROM transactions t JOIN accounts a ON a.id = t.account_id JOIN banks b ON b.id = a.bank_id WHERE t.id = ?`;
+
+/** Index: the primary key. */
+const EVENT = `
+  SELECT e.type, e.data, DATE_FORMAT(e.created_at, '%Y-%m-%dT%H:%i:%s.%fZ') AS timestamp FROM operational_events e WHERE e.id = ?`;
+
+/** Headers whose values are shown. The values of all other headers are masked, because they may be credentials. */
+const SHOWN = [
+  'content-type',
+  'user-agent',
+  'webhook-id',
+  'webhook-timestamp',
+  'ledgerbell-transaction-id',
+  'ledgerbell-date-issue',
+];
+
+export interface SentRequest {
+  url: string;
+  headers: [name: string, value: string][];
+  body: string;
+}
+
+/**
+ * Rebuilds the POST of a delivery from the movement or event and the webhook's settings. Masks the values of custom headers, the
+ * signature and the hash.
+ * @param sentAt when the attempt began.
+ * @returns null when the movement, the event or the webhook does not exist any more.
+ */
+export async function rebuildRequest(
+  sql: Sql,
+  secrets: SecretBox,
+  key: DeliveryKey,
+  sentAt: Date,
+): Promise<SentRequest | null> {
+  const [state] = await readStates(sql, [key.webhookId]);
+  if (state == null) return null;
+  const content = isOfEvents(state.settings.event) ? EVENT : MOVEMENT;
+  const [found] = await sql.query<(NotifiedMovement | NotifiedEvent)[]>(content, [key.transactionId]);
+  if (found === undefined) return null;
+  const [sent = found] =
+    state.settings.body === 'extended' && 'transaction_id' in found ? await extend(sql, [found]) : [];
+  const settings = openSettings(state.settings, secrets);
+  const timestamp = Math.floor(sentAt.getTime() / 1_000);
+  const { origin, path, headers, body } = settings.request(sent, formatDeliveryId(key), timestamp);
+  return {
+    url: `${origin}${path}`,
+    headers: Object.entries(headers).map(([name, value]) => [
+      name,
+      SHOWN.includes(name) ? String(value) : MASK,
+    ]),
+    // In both encodings, no other value can contain the name of the hash with an unescaped quote or ampersand.
+    body: body.replace(/("hash":"|&hash=)[^"&]+/, `$1${MASK}`),
+  };
+}
+
+/** The result of a test notification. */
+export const TestView = v.object({
+  status_code: v.pipe(v.nullable(Count), v.description('The status that the endpoint answered with.')),
+  error: v.pipe(
+    v.nullable(v.picklist(['address not allowed', 'no answer', 'incomplete answer'])),
+    v.description(
+      'null: the answer is complete. "no answer": no connection, no TLS session, or no status within 15 seconds.',
+    ),
+  ),
+});
+
+/** For an operator, with the reason why there is no complete answer. */
+type TestResult = v.InferOutput<typeof TestView> & { reason?: string };
+
+/** Tells a subscriber only what to correct. The reason of a failed connection would help to scan ports, so only operators get it. */
+function viewAnswer({ status, error, refused }: Answer, isOperator: boolean): TestResult {
+  if (error === null) return { status_code: status, error };
+  const reason = isOperator ? { reason: error } : {};
+  if (refused) return { status_code: null, error: 'address not allowed', ...reason };
+  return { status_code: status, error: status === null ? 'no answer' : 'incomplete answer', ...reason };
+}
+
+/**
+ * Sends a test notification, and waits for the answer.
+ * @param asking `isOperator`: whether an operator asks, who also gets the reason of a failure. `traceparent`: of the request.
+ * @throws {Problem} 404 when the webhook does not exist any more.
+ */
+export async function sendTestNotification(
+  { database, secrets, tracing }: Pick<Runtime, 'database' | 'secrets' | 'tracing'>,
+  guard: AddressGuard,
+  { id, event }: Pick<Webhook, 'id' | 'event'>,
+  { isOperator, traceparent }: { isOperator: boolean; traceparent: string | undefined },
+): Promise<TestResult> {
+  const request = await buildSample(database, secrets, { webhookId: id, event, now: new Date() });
+  if (request === null) throw notFound('webhook');
+  // A poster for this POST alone, because its connection is not used again.
+  const poster = createPoster({ guard });
+  try {
+    const attributes = { 'ledgerbell.webhook.id': Number(id) };
+    const answer =
+      tracing === undefined
+        ? await poster.post(request)
+        : await postTraced(tracing, poster, request, { parent: traceparent, attributes });
+    return viewAnswer(answer, isOperator);
+  } finally {
+    await poster.close();
+  }
+}
