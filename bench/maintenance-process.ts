@@ -3,7 +3,7 @@ import type { Runtime } from '../src/database/runtime.ts';
 import { reconcileDeliveries } from '../src/delivery/reconcile.ts';
 import { dropDeadUploads } from '../src/imports/stage.ts';
 import { reconcileImports } from '../src/imports/worker.ts';
-import { makeSegments } from '../src/movements/segment-maker.ts';
+import { makeSegments } from '../src/movements/segments.ts';
 import { createLog } from '../src/platform/log.ts';
 import { reconcileSources } from '../src/sources/source-jobs.ts';
 import { runDeletions } from '../src/upkeep/deletions.ts';

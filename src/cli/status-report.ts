@@ -11,13 +11,11 @@ import {
 import {
   countSourcesInTrouble,
   findSourcesInTrouble,
-  type SourcesInTrouble,
-} from '../console/source-rows.ts';
-import {
   readOldestPending,
   readTotals,
   readUnfinishedImports,
   readWebhooksNeedingAttention,
+  type SourcesInTrouble,
   type Totals,
   type UnfinishedImport,
   type WebhookNeedingAttention,

@@ -22,6 +22,13 @@ export function parseDeliveryId(text: string): DeliveryKey | null {
   return webhookId === undefined || transactionId === undefined ? null : { webhookId, transactionId };
 }
 
+/** @throws {Problem} 404 when the text of a path cannot be the id of a delivery. */
+export function requireDeliveryId(text: string | undefined): DeliveryKey {
+  const key = parseDeliveryId(text ?? '');
+  if (key === null) throw notFound('delivery');
+  return key;
+}
+
 /** The statuses that a listing can be limited to. */
 export const LISTED_STATUSES = ['pending', 'delivered', 'failed'] as const;
 export type ListedStatus = (typeof LISTED_STATUSES)[number];

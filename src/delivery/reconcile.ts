@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { derivedRows, inTransaction, type Sql } from '../database/transaction.ts';
-import { dcOf, indexOf, ownerIdOf, ownerOf } from './filters.ts';
+import { dcOf, indexOf, lockCursor, ownerIdOf, ownerOf } from './filters.ts';
 import { circuitOpenUntil, readStates, waitBeforeSending } from './webhook-state.ts';
 
 /** Finds webhooks whose wake-up was lost. */
@@ -193,3 +193,30 @@ const BEHIND_AFTER = 300;
 /** Reads the webhooks that are behind: their endpoints answer, and a movement has waited for them for more than 5 minutes. */
 export const readWebhooksBehind = async (sql: Sql): Promise<WaitingWebhook[]> =>
   (await readWaitingWebhooks(sql, { failing: false })).filter(({ seconds }) => seconds >= BEHIND_AFTER);
+
+/** Indexes: the primary key here, and retries_due in BRING_FORWARD. */
+const END_OPENING = `
+  UPDATE webhook_cursors SET circuit_open_until = NOW(6) WHERE webhook_id = ? AND circuit_open_until > NOW(6)`;
+
+/** Makes a delivery due, because the probe needs one. */
+const BRING_FORWARD = `
+  UPDATE retries SET due_at = NOW(6) WHERE webhook_id = ? AND due_at > NOW(6) ORDER BY due_at LIMIT 1`;
+
+/**
+ * Makes an open circuit half-open now, and the next retry due, so that the webhook's next run sends one probe. After that, the circuit
+ * works as usual. The caller must wake the webhook.
+ * @param record runs in the same transaction.
+ */
+export function probeNow(
+  database: DataSource,
+  webhookId: string,
+  record: (sql: Sql) => Promise<void>,
+): Promise<void> {
+  return inTransaction(database, async (sql) => {
+    await lockCursor(sql, webhookId);
+    await sql.query(END_OPENING, [webhookId]);
+    await sql.query(BRING_FORWARD, [webhookId]);
+    await markDue(sql, webhookId);
+    await record(sql);
+  });
+}

@@ -8,9 +8,8 @@ import { prepareMysql } from './embedded/mysql.ts';
 import { type Provision, provide } from './embedded/provision.ts';
 import { prepareRedis } from './embedded/redis.ts';
 import { chooseSocket } from './embedded/socket.ts';
-import { claim, publish, release } from './ownership.ts';
 import { makePrivateDirectory, readOrCreateSecret } from './private-file.ts';
-import { ownerRecord, type ServerUrls } from './running-servers.ts';
+import { claim, ownerRecord, publish, release, type ServerUrls } from './running-servers.ts';
 
 export interface EmbeddedServers extends ServerUrls {
   /** Ends the servers (SIGTERM, and SIGKILL after 20 s) and releases DATA_DIR. May be called again. */

@@ -9,8 +9,8 @@ import { documented, Id, Title } from '../platform/validation.ts';
 import { STATEMENT_FORMATS } from '../statements/formats.ts';
 import { KINDS, kindOf, type SourcePlace } from './connectors/kinds.ts';
 import { customerFolder } from './connectors/settings.ts';
-import { KIND_NAMES } from './kind-names.ts';
 import { isCron, isTimeZone, parseInterval, type SourceSchedule } from './source-schedule.ts';
+import { KIND_NAMES } from './source-view.ts';
 
 const FORMATS = ['auto', ...STATEMENT_FORMATS] as const;
 

@@ -1,9 +1,13 @@
 import * as v from 'valibot';
 import type { Runtime } from '../database/runtime.ts';
 import { SEALED } from '../database/secret-box.ts';
+import type { Sql } from '../database/transaction.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
-import type { SourceRow } from './find-source.ts';
-import { KIND_NAMES, type KindName } from './kind-names.ts';
+import { findRunImports, MAX_RUN_IMPORTS, type RunRow, type SourceRow } from './find-source.ts';
+
+/** The kinds of sources, by the name that is stored in `sources.kind`. */
+export const KIND_NAMES = ['folder', 'sftp', 'http', 's3'] as const;
+export type KindName = (typeof KIND_NAMES)[number];
 
 /** A source as the API shows it. */
 export const SourceView = v.object({
@@ -72,3 +76,35 @@ export const viewSource = ({ secrets }: Pick<Runtime, 'secrets'>, it: SourceRow)
   error: it.error,
   created_at: it.created_at.toISOString(),
 });
+
+export const RunView = v.object({
+  id: IdView,
+  status: v.picklist(['running', 'done', 'failed']),
+  started_at: Timestamp,
+  finished_at: v.nullable(Timestamp),
+  files: v.pipe(Count, v.description('The number of files that were collected.')),
+  imports: v.pipe(
+    v.array(v.object({ id: IdView, file: v.string() })),
+    v.description(`The imports of these files, at most ${MAX_RUN_IMPORTS} of each run.`),
+  ),
+  error: v.pipe(
+    v.nullable(v.string()),
+    v.description('Why the run failed, or what is wrong with a file; null: nothing.'),
+  ),
+});
+
+export async function viewRuns(sql: Sql, runs: readonly RunRow[]): Promise<v.InferOutput<typeof RunView>[]> {
+  const imports = await findRunImports(
+    sql,
+    runs.flatMap(({ id, files }) => (files > 0 ? [id] : [])),
+  );
+  return runs.map(({ id, status, started_at, finished_at, files, error }) => ({
+    id: Number(id),
+    status,
+    started_at: started_at.toISOString(),
+    finished_at: finished_at?.toISOString() ?? null,
+    files,
+    imports: imports.get(id) ?? [],
+    error,
+  }));
+}

@@ -2,10 +2,10 @@ import { looksLikeBai2, parseBai2 } from './bai2/parse.ts';
 import { looksLikeCamt, parseCamt } from './camt/parse.ts';
 import { createCsvParser, detectProfile, looksLikeTable, readTables } from './csv/parse.ts';
 import { decode, decodeStart } from './decode.ts';
-import { explainHeadings } from './headings.ts';
 import { looksLikeMt940, looksLikeMt942, parseMt940 } from './mt940/parse.ts';
 import { encodingOf, looksLikeOfx, parseOfx } from './ofx/parse.ts';
 import type { Profile } from './profile.ts';
+import { explainHeadings } from './profiles/headings.ts';
 import {
   type FileEvent,
   type FileFormats,

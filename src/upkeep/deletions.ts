@@ -1,7 +1,7 @@
 import type { Runtime } from '../database/runtime.ts';
 import type { Sql } from '../database/transaction.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
-import { countMovements } from '../movements/id-range.ts';
+import { countMovements } from '../movements/segments.ts';
 import { deleteAccount, findMatchingWebhooks } from './deletion/delete-account.ts';
 import { deleteCustomer } from './deletion/delete-customer.ts';
 import { WHOLE_CUSTOMER } from './request-deletion.ts';

@@ -9,7 +9,7 @@ import { wakeWebhooks } from '../delivery/wake.ts';
 import { reportStuckImports } from '../imports/fail-import.ts';
 import { dropDeadUploads } from '../imports/stage.ts';
 import { reconcileImports } from '../imports/worker.ts';
-import { makeSegments } from '../movements/segment-maker.ts';
+import { makeSegments } from '../movements/segments.ts';
 import {
   addDeliveryJobs,
   countCustomersWithoutJob,

@@ -1,15 +1,7 @@
-import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import type { Sql, WriteResult } from '../database/transaction.ts';
 import type { Webhook } from '../database/webhook.ts';
 import { isOfEvents } from '../database/webhook-enums.ts';
-import {
-  createProgress,
-  type Filter,
-  lockCursor,
-  lockImports,
-  resetHealth,
-  setFilter,
-} from '../delivery/filters.ts';
+import { createProgress, type Filter, lockImports, resetHealth, setFilter } from '../delivery/filters.ts';
 import { markDue } from '../delivery/reconcile.ts';
 import { Problem } from '../platform/problem.ts';
 
@@ -174,31 +166,4 @@ const ROTATE = `
 export async function replaceSecret(sql: Sql, id: string, sealedSecret: string): Promise<boolean> {
   const { affectedRows } = await sql.query<WriteResult>(ROTATE, [sealedSecret, id]);
   return affectedRows > 0;
-}
-
-/** Indexes: the primary key here, and retries_due in BRING_FORWARD. */
-const END_OPENING = `
-  UPDATE webhook_cursors SET circuit_open_until = NOW(6) WHERE webhook_id = ? AND circuit_open_until > NOW(6)`;
-
-/** Makes a delivery due, because the probe needs one. */
-const BRING_FORWARD = `
-  UPDATE retries SET due_at = NOW(6) WHERE webhook_id = ? AND due_at > NOW(6) ORDER BY due_at LIMIT 1`;
-
-/**
- * Makes an open circuit half-open now, and the next retry due, so that the webhook's next run sends one probe. After that, the circuit
- * works as usual. The caller must wake the webhook.
- * @param record runs in the same transaction.
- */
-export function probeNow(
-  database: DataSource,
-  webhookId: string,
-  record: (sql: Sql) => Promise<void>,
-): Promise<void> {
-  return inTransaction(database, async (sql) => {
-    await lockCursor(sql, webhookId);
-    await sql.query(END_OPENING, [webhookId]);
-    await sql.query(BRING_FORWARD, [webhookId]);
-    await markDue(sql, webhookId);
-    await record(sql);
-  });
 }

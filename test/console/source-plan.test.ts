@@ -5,7 +5,7 @@ import {
   findSourcesInTrouble,
   readFailingSince,
   readWrongFiles,
-} from '../../src/console/source-rows.ts';
+} from '../../src/console/totals.ts';
 import type { Sql } from '../../src/database/transaction.ts';
 import { findSource, listRuns, listSources } from '../../src/sources/find-source.ts';
 import { watchReads } from '../support/reads.ts';

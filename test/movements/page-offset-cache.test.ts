@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
 import type { Listing } from '../../src/movements/listing.ts';
-import { createPageOffsetCache } from '../../src/movements/page-offset-cache.ts';
-import type { ListedTransaction, Page } from '../../src/movements/transactions.ts';
+import {
+  createPageOffsetCache,
+  type ListedTransaction,
+  type Page,
+} from '../../src/movements/transactions.ts';
 import { readPage, uniqueIds } from '../support/listing.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';

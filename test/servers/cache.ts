@@ -3,7 +3,7 @@ import { chmod, mkdir, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
 import { homedir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { claim, DataDirInUseError, release } from '../../src/servers/ownership.ts';
+import { claim, DataDirInUseError, release } from '../../src/servers/running-servers.ts';
 
 const SYSTEM = '/var/cache/ledgerbell-servers';
 

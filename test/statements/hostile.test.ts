@@ -1,14 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { toProfile } from '../../src/imports/load-profiles.ts';
-import { BANKS } from '../../src/statements/bank-profiles.ts';
 import { createStatementFormats, type StatementFormat } from '../../src/statements/formats.ts';
+import { readBuiltInProfiles } from '../../src/statements/parse-profile.ts';
 import type { StatementEvent } from '../../src/statements/statement.ts';
 import { FORMATS } from './format-table.ts';
 import { countOf, readEvents } from './statement-events.ts';
 
-const formats = createStatementFormats(
-  Object.entries(BANKS).map(([name, content]) => toProfile(name, content, `${name}.json`)),
-);
+const formats = createStatementFormats(readBuiltInProfiles());
 
 const FILLS = [
   ...' \t\n/,;"\'<&>:?-09Aé',

@@ -1,5 +1,4 @@
 import { type Context, Hono } from 'hono';
-import { readDeliveryKey } from '../../api/delivery-key.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import {
   type AttemptRow,
@@ -8,6 +7,7 @@ import {
   findDelivery,
   formatDeliveryId,
   readAttempts,
+  requireDeliveryId,
   viewDelivery,
 } from '../../delivery/delivery.ts';
 import { rebuildRequest, type SentRequest } from '../../delivery/requests.ts';
@@ -75,7 +75,7 @@ export const deliveryRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
 /** @throws {Problem} 404. */
 async function requireDelivery(c: Context<ApiEnv>, runtime: Runtime): Promise<Found> {
   const { database } = runtime;
-  const key = readDeliveryKey(c);
+  const key = requireDeliveryId(c.req.param('id'));
   const owner = await findOwner(database, 'webhook', key.webhookId);
   const delivery = await findDelivery(database, callerFor(c, runtime, owner), key);
   const [webhook] = await readWebhookRows(database, [key.webhookId]);

@@ -6,11 +6,13 @@ import type { Sql } from '../../database/transaction.ts';
 import type { SourceSummary } from '../../sources/find-source.ts';
 import { readRecentAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';
 import { type ProcessSeen, readProcesses } from '../heartbeat.ts';
-import { countSourcesInTrouble, findSourcesInTrouble, type SourcesInTrouble } from '../source-rows.ts';
 import {
+  countSourcesInTrouble,
+  findSourcesInTrouble,
   readOldestPending,
   readTotals,
   readUnfinishedImports,
+  type SourcesInTrouble,
   type Totals,
   type UnfinishedImport,
 } from '../totals.ts';

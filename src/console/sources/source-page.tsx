@@ -17,7 +17,7 @@ import {
 } from '../page/elements.tsx';
 import type { Confirmation } from '../page/error-page.tsx';
 import { pathWith } from '../page/read-filters.ts';
-import type { WrongFile } from '../source-rows.ts';
+import type { WrongFile } from '../totals.ts';
 import { describeSchedule, SourceState } from './source-columns.tsx';
 
 /** The most imports that are named for each run. */

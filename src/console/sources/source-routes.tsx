@@ -20,7 +20,7 @@ import { sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, requireAnswer } from '../page/operator.ts';
 import { pathWith, readFilters } from '../page/read-filters.ts';
 import { DASHBOARD_PATH } from '../queues/dashboard.ts';
-import { readFailingSince, readWrongFiles } from '../source-rows.ts';
+import { readFailingSince, readWrongFiles } from '../totals.ts';
 import { confirmSourceAction, SOURCE_ACTIONS, type SourceAction, SourcePage } from './source-page.tsx';
 
 const RUNS = 50;

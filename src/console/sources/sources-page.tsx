@@ -8,7 +8,7 @@ import { Choice, Field, More, Table } from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';
 import { callerFor } from '../page/operator.ts';
 import { pathWith, readFilters } from '../page/read-filters.ts';
-import { findSourcesInTrouble } from '../source-rows.ts';
+import { findSourcesInTrouble } from '../totals.ts';
 import { SourcesInTrouble, sourceColumns } from './source-columns.tsx';
 
 const PER_PAGE = 50;

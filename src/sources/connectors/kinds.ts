@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { AddressGuard } from '../../platform/address-guard.ts';
-import type { KindName } from '../kind-names.ts';
+import type { KindName } from '../source-view.ts';
 import type { Connector } from './connector.ts';
 import { checkFolder, createFolderConnector } from './folder.ts';
 import { checkHttpAddress, createHttpConnector } from './http.ts';

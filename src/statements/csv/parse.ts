@@ -1,5 +1,12 @@
-import { chooseProfile, findHeading, fits, foldRows, MAX_ROWS_ABOVE, type ReadTable } from '../headings.ts';
 import type { Profile } from '../profile.ts';
+import {
+  chooseProfile,
+  findHeading,
+  fits,
+  foldRows,
+  MAX_ROWS_ABOVE,
+  type ReadTable,
+} from '../profiles/headings.ts';
 import { type Row, textOf } from '../profiles/row.ts';
 import { createTableReader } from '../profiles/table.ts';
 import type { StatementEvent, StatementParser } from '../statement.ts';

@@ -1,6 +1,6 @@
-import { findColumn, foldHeading } from '../headings.ts';
 import type { CellReference, Label, Profile } from '../profile.ts';
 import type { AccountReference, Balance, Entry, MinorUnits } from '../statement.ts';
+import { findColumn, foldHeading } from './headings.ts';
 import { type Cell, cellAt, quote, textOf } from './row.ts';
 import { createAmountReader, createDateReader } from './values.ts';
 

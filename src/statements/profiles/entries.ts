@@ -1,4 +1,3 @@
-import { findColumn, foldHeading } from '../headings.ts';
 import type { Column, Profile } from '../profile.ts';
 import {
   type AccountReference,
@@ -9,6 +8,7 @@ import {
 } from '../statement.ts';
 import { countOf } from '../text.ts';
 import { createMovementReader, type Fault, readCurrency, splitAccount } from './cells.ts';
+import { findColumn, foldHeading } from './headings.ts';
 import { type Cell, cellAt, quote, textOf } from './row.ts';
 import { createAmountReader, createDateReader } from './values.ts';
 

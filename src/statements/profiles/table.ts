@@ -1,9 +1,9 @@
-import { findColumn, foldRow, isHeading, MAX_ROWS_ABOVE } from '../headings.ts';
 import type { Profile } from '../profile.ts';
 import type { Balance, StatementEvent } from '../statement.ts';
 import { createAccountReader, createBalanceReader, hasAccountColumn } from './cells.ts';
 import { createDateOrder } from './date-order.ts';
 import { createEntryReader, createStatementWriter } from './entries.ts';
+import { findColumn, foldRow, isHeading, MAX_ROWS_ABOVE } from './headings.ts';
 import { type Cell, type Row, textOf } from './row.ts';
 import { createDateReader } from './values.ts';
 

@@ -1,5 +1,5 @@
-import { explainHeadings, MAX_ROWS_ABOVE, matchProfile } from '../headings.ts';
 import type { Profile } from '../profile.ts';
+import { explainHeadings, MAX_ROWS_ABOVE, matchProfile } from '../profiles/headings.ts';
 import type { Row } from '../profiles/row.ts';
 import { createTableReader, type TableReader } from '../profiles/table.ts';
 import type { StatementEvent } from '../statement.ts';

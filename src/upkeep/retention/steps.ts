@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Sql } from '../../database/transaction.ts';
-import { FIRST_READ_AFTER } from '../../movements/id-range.ts';
+import { FIRST_READ_AFTER } from '../../movements/listing.ts';
 
 /** Divides the work of retention and of deletions into steps that imports and deliveries do not notice. */
 

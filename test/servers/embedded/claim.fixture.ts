@@ -1,5 +1,5 @@
 import { once } from 'node:events';
-import { claim } from '../../../src/servers/ownership.ts';
+import { claim } from '../../../src/servers/running-servers.ts';
 
 /** Claims the record file when it reads a line, prints the result, and runs until its input ends. */
 const [record = ''] = process.argv.slice(2);

@@ -5,8 +5,7 @@ import { join } from 'node:path';
 import { expect, onTestFinished, test } from 'vitest';
 import { identify } from '../../../src/servers/embedded/process-identity.ts';
 import { clearDataDir } from '../../../src/servers/embedded.ts';
-import { claim, DataDirInUseError } from '../../../src/servers/ownership.ts';
-import { ownerRecord } from '../../../src/servers/running-servers.ts';
+import { claim, DataDirInUseError, ownerRecord } from '../../../src/servers/running-servers.ts';
 import { temporaryDirectory } from './directory.ts';
 
 async function filled(): Promise<string> {

@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createInterface, type Interface } from 'node:readline';
 import { expect, onTestFinished, test } from 'vitest';
 import { identify } from '../../../src/servers/embedded/process-identity.ts';
-import { claim, DataDirInUseError, findOwner, release } from '../../../src/servers/ownership.ts';
+import { claim, DataDirInUseError, findOwner, release } from '../../../src/servers/running-servers.ts';
 import { modeOf, temporaryDirectory } from './directory.ts';
 
 async function recordFile(): Promise<string> {

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { looksLikeTable, readTables } from '../../../src/statements/csv/parse.ts';
-import { explainHeadings } from '../../../src/statements/headings.ts';
+import { explainHeadings } from '../../../src/statements/profiles/headings.ts';
 import { testProfile } from '../profiles/profile.fixture.ts';
 
 const profile = { ...testProfile({ heading: ['Date', 'Amount', 'Text', 'Balance'] }), name: 'near' };

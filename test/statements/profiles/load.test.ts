@@ -6,7 +6,7 @@ import { loadProfiles } from '../../../src/imports/load-profiles.ts';
 import { ConfigError, readConfig } from '../../../src/platform/config.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import { startService } from '../../../src/service.ts';
-import { matchProfile } from '../../../src/statements/headings.ts';
+import { matchProfile } from '../../../src/statements/profiles/headings.ts';
 
 const VALID = {
   bank: 'My Bank',

@@ -1,19 +1,15 @@
-import { toProfile } from '../../../src/imports/load-profiles.ts';
+import { parseProfile } from '../../../src/statements/parse-profile.ts';
 import type { Profile } from '../../../src/statements/profile.ts';
 
 /** A small profile for tests. Members of `changes` replace those of the file. */
 export const testProfile = (changes: Record<string, unknown> = {}): Profile =>
-  toProfile(
-    'test',
-    {
-      bank: 'Test Bank',
-      source: 'this test',
-      delimiter: ';',
-      decimalSign: ',',
-      dateFormats: ['DD.MM.YYYY'],
-      heading: ['Date', 'Amount', 'Text', 'Balance'],
-      columns: { date: 'Date', amount: 'Amount', description: 'Text', balance: 'Balance' },
-      ...changes,
-    },
-    'test.json',
-  );
+  parseProfile('test', {
+    bank: 'Test Bank',
+    source: 'this test',
+    delimiter: ';',
+    decimalSign: ',',
+    dateFormats: ['DD.MM.YYYY'],
+    heading: ['Date', 'Amount', 'Text', 'Balance'],
+    columns: { date: 'Date', amount: 'Amount', description: 'Text', balance: 'Balance' },
+    ...changes,
+  });

@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { countMovements } from '../../../src/movements/id-range.ts';
-import { findWaiting, makeSegments } from '../../../src/movements/segment-maker.ts';
+import { countMovements, findWaiting, makeSegments } from '../../../src/movements/segments.ts';
 import { listTransactions } from '../../../src/movements/transactions.ts';
 import { parseOffset } from '../../../src/platform/moment.ts';
 import { readAll, readPage } from '../../support/listing.ts';

@@ -5,11 +5,12 @@ import {
   DeliveryView,
   findDelivery,
   readAttempts,
+  requireDeliveryId,
   viewAttempt,
   viewDelivery,
 } from '../../../delivery/delivery.ts';
-import { DELIVERY_ID, readDeliveryKey } from '../../delivery-key.ts';
 import { createRoute } from '../route.ts';
+import { DELIVERY_ID } from './delivery-id.ts';
 
 /** GET /v1/deliveries/:id */
 export const getDeliveryRoute = ({ database }: Runtime) =>
@@ -28,7 +29,7 @@ export const getDeliveryRoute = ({ database }: Runtime) =>
       },
     },
     async (c) => {
-      const key = readDeliveryKey(c);
+      const key = requireDeliveryId(c.req.param('id'));
       const delivery = await findDelivery(database, c.get('caller'), key);
       const log = await readAttempts(database, {
         webhookIds: [key.webhookId],

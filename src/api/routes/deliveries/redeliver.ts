@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
-import { DeliveryView, viewDelivery } from '../../../delivery/delivery.ts';
+import { DeliveryView, requireDeliveryId, viewDelivery } from '../../../delivery/delivery.ts';
 import { redeliver } from '../../../delivery/replays.ts';
-import { DELIVERY_ID, readDeliveryKey } from '../../delivery-key.ts';
 import { createRoute } from '../route.ts';
+import { DELIVERY_ID } from './delivery-id.ts';
 
 /** POST /v1/deliveries/:id/redeliver */
 export const redeliverRoute = (runtime: Runtime) =>
@@ -26,7 +26,7 @@ export const redeliverRoute = (runtime: Runtime) =>
       problems: ['webhook-disabled', 'webhook-deleted', 'account-deleting'],
     },
     async (c) => {
-      const delivery = await redeliver(runtime, c.get('caller'), readDeliveryKey(c));
+      const delivery = await redeliver(runtime, c.get('caller'), requireDeliveryId(c.req.param('id')));
       return c.json({ delivery: viewDelivery(delivery) }, 202);
     },
   );

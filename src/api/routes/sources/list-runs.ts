@@ -3,7 +3,7 @@ import type { Runtime } from '../../../database/runtime.ts';
 import { readId, readQuery } from '../../../http/input.ts';
 import { BEYOND_NEWEST, cutPage, paging, pagingParameters } from '../../../http/paging.ts';
 import { findSource, listRuns } from '../../../sources/find-source.ts';
-import { RunView, viewRuns } from '../../../sources/run-view.ts';
+import { RunView, viewRuns } from '../../../sources/source-view.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../route.ts';
 

@@ -14,11 +14,12 @@ import {
 } from '../../../http/paging.ts';
 import { renderPage, TransactionView } from '../../../movements/body.ts';
 import type { Listing } from '../../../movements/listing.ts';
-import { createPageOffsetCache, type PageOffsetCache } from '../../../movements/page-offset-cache.ts';
 import {
   addExtended,
+  createPageOffsetCache,
   type ListedAccount,
   listTransactions,
+  type PageOffsetCache,
   readAccounts,
 } from '../../../movements/transactions.ts';
 import { MOMENT, Moment, type ZoneOffset } from '../../../platform/moment.ts';

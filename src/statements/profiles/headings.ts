@@ -1,7 +1,7 @@
-import type { Profile } from './profile.ts';
-import { type Cell, quote, type Row, textOf } from './profiles/row.ts';
-import { countOf } from './text.ts';
-import { ADVICE } from './unreadable.ts';
+import type { Profile } from '../profile.ts';
+import { countOf } from '../text.ts';
+import { ADVICE } from '../unreadable.ts';
+import { type Cell, quote, type Row, textOf } from './row.ts';
 
 /** A file read as a table. */
 export interface ReadTable {

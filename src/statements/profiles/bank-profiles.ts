@@ -1,0 +1,56 @@
+import akbank from './banks/akbank.json' with { type: 'json' };
+import bunq from './banks/bunq.json' with { type: 'json' };
+import ceskaSporitelna from './banks/ceska-sporitelna.json' with { type: 'json' };
+import danskeBank from './banks/danske-bank.json' with { type: 'json' };
+import dkb from './banks/dkb.json' with { type: 'json' };
+import enpara from './banks/enpara.json' with { type: 'json' };
+import garantiBbva from './banks/garanti-bbva.json' with { type: 'json' };
+import ingDe from './banks/ing-de.json' with { type: 'json' };
+import ingNl from './banks/ing-nl.json' with { type: 'json' };
+import isbankasi from './banks/isbankasi.json' with { type: 'json' };
+import kbc from './banks/kbc.json' with { type: 'json' };
+import knab from './banks/knab.json' with { type: 'json' };
+import mbankPl from './banks/mbank-pl.json' with { type: 'json' };
+import monzo from './banks/monzo.json' with { type: 'json' };
+import n26 from './banks/n26.json' with { type: 'json' };
+import nordeaSe from './banks/nordea-se.json' with { type: 'json' };
+import ocbc from './banks/ocbc.json' with { type: 'json' };
+import pkoBp from './banks/pko-bp.json' with { type: 'json' };
+import rabobank from './banks/rabobank.json' with { type: 'json' };
+import raiffeisenbankCz from './banks/raiffeisenbank-cz.json' with { type: 'json' };
+import sparkasse from './banks/sparkasse.json' with { type: 'json' };
+import sparkasseCreditCard from './banks/sparkasse-credit-card.json' with { type: 'json' };
+import starling from './banks/starling.json' with { type: 'json' };
+import ubs from './banks/ubs.json' with { type: 'json' };
+import vakifbank from './banks/vakifbank.json' with { type: 'json' };
+import ziraat from './banks/ziraat.json' with { type: 'json' };
+
+/** The built-in profiles, by name. Each names the documentation of its bank's format. */
+export const BANKS: Record<string, unknown> = {
+  akbank,
+  bunq,
+  'ceska-sporitelna': ceskaSporitelna,
+  'danske-bank': danskeBank,
+  dkb,
+  enpara,
+  'garanti-bbva': garantiBbva,
+  'ing-de': ingDe,
+  'ing-nl': ingNl,
+  isbankasi,
+  kbc,
+  knab,
+  'mbank-pl': mbankPl,
+  monzo,
+  n26,
+  'nordea-se': nordeaSe,
+  ocbc,
+  'pko-bp': pkoBp,
+  rabobank,
+  'raiffeisenbank-cz': raiffeisenbankCz,
+  sparkasse,
+  'sparkasse-credit-card': sparkasseCreditCard,
+  starling,
+  ubs,
+  vakifbank,
+  ziraat,
+};
