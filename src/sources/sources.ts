@@ -7,6 +7,7 @@ import { inTransaction, type Sql } from '../database/transaction.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
 import { notFound } from '../platform/problem.ts';
 import { findSource, type SourceRow } from './find-source.ts';
+import { revokeRun } from './runs/source-lease.ts';
 import {
   insertSource,
   markDeleted,
@@ -17,7 +18,6 @@ import {
 } from './settings/save-source.ts';
 import { createSourceChecks, type NewSource, type SourceChange, type SourceChecks } from './source-input.ts';
 import { queueSources, unscheduleSource } from './source-jobs.ts';
-import { revokeRun } from './source-lease.ts';
 
 /** The changes that clients make to sources. Each change is audited in its transaction. */
 

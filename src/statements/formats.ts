@@ -1,7 +1,6 @@
 import { looksLikeBai2, parseBai2 } from './bai2/parse.ts';
 import { looksLikeCamt, parseCamt } from './camt/parse.ts';
 import { createCsvParser, detectProfile, looksLikeTable, readTables } from './csv/parse.ts';
-import { decode, decodeStart } from './decode.ts';
 import { looksLikeMt940, looksLikeMt942, parseMt940 } from './mt940/parse.ts';
 import { encodingOf, looksLikeOfx, parseOfx } from './ofx/parse.ts';
 import type { Profile } from './profile.ts';
@@ -13,10 +12,11 @@ import {
   readFiles,
   type StartedFile,
 } from './read-files.ts';
+import { decode, decodeStart } from './shared/decode.ts';
 import { UnreadableFileError } from './unreadable.ts';
 import { createXlsxParser, looksLikeXlsx } from './xlsx/parse.ts';
 
-export { isStatementFormat, STATEMENT_FORMATS, type StatementFormat } from './format-names.ts';
+export { isStatementFormat, STATEMENT_FORMATS, type StatementFormat } from './shared/format-names.ts';
 
 /** The formats of statement files. Recognises the format of a file, and reads it. */
 

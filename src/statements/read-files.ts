@@ -1,7 +1,7 @@
-import type { StatementFormat } from './format-names.ts';
 import { lookAhead, peek } from './peek.ts';
+import type { StatementFormat } from './shared/format-names.ts';
+import { type UnpackedFile, unpack } from './shared/unpack.ts';
 import type { StatementEvent } from './statement.ts';
-import { type UnpackedFile, unpack } from './unpack.ts';
 import { ADVICE, UnreadableFileError } from './unreadable.ts';
 
 /** Reads a file of statements, or a zip of several. */

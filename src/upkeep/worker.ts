@@ -21,10 +21,10 @@ import { runDeletions } from './deletions.ts';
 import { checkStatements } from './events/check-statements.ts';
 import { dispatchEvents } from './events/dispatch-events.ts';
 import { tellBalances } from './events/tell-balances.ts';
-import { startLeader } from './leader.ts';
 import { pruneIdempotencyKeys } from './retention/prune-idempotency-keys.ts';
 import { removeOld } from './retention/retention.ts';
 import { createSteps } from './retention/steps.ts';
+import { startLeader } from './tasks/leader.ts';
 
 const SECOND = 1_000;
 const RECONCILE_EVERY = 10 * SECOND;

@@ -7,7 +7,7 @@ import { inTransaction, type Sql } from '../database/transaction.ts';
 import { lockImports } from '../delivery/filters.ts';
 import { wakeChangedWebhook } from '../delivery/wake.ts';
 import type { OpsWebhook } from '../platform/config.ts';
-import { addWebhook, changeColumns, markDeleted, replaceSecret } from './save-webhook.ts';
+import { addWebhook, changeColumns, markDeleted, replaceSecret } from './settings/save-webhook.ts';
 
 /**
  * Keeps the operator's webhook as OPS_WEBHOOK_URL configures it. It belongs to a customer that represents the operator, so it works like

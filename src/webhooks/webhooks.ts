@@ -13,7 +13,13 @@ import { wakeChangedWebhook } from '../delivery/wake.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
 import { invalid, notFound, Problem } from '../platform/problem.ts';
 import { findWebhook, mayHavePendingOfOtherAccounts } from './find-webhook.ts';
-import { addWebhook, changeColumns, markDeleted, replaceSecret, type StoredWebhook } from './save-webhook.ts';
+import {
+  addWebhook,
+  changeColumns,
+  markDeleted,
+  replaceSecret,
+  type StoredWebhook,
+} from './settings/save-webhook.ts';
 import type { NewWebhook, WebhookChange } from './webhook-input.ts';
 
 const readWebhook = (database: DataSource, id: string): Promise<Webhook> =>

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { Movement } from '../../src/imports/movement.ts';
 import type { Row } from '../../src/imports/rows.ts';
 import { createRowReader, type FindAccount } from '../../src/imports/statement-rows.ts';
-import { decodeStart } from '../../src/statements/decode.ts';
+import { decodeStart } from '../../src/statements/shared/decode.ts';
 import { type Entry, NO_IDENTITY, type StatementEvent } from '../../src/statements/statement.ts';
 
 const entry = (fields: Partial<Entry> = {}): StatementEvent => ({

@@ -6,7 +6,7 @@ import { createAddressGuard } from '../../src/platform/address-guard.ts';
 import { type Connector, SourceError } from '../../src/sources/connectors/connector.ts';
 import { createCollector } from '../../src/sources/runs/collector.ts';
 import { finishRun } from '../../src/sources/runs/finish-run.ts';
-import { claimSource } from '../../src/sources/source-lease.ts';
+import { claimSource } from '../../src/sources/runs/source-lease.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 import { createTestSource, fileOf, kindOf, never, STATEMENT } from './test-source.ts';

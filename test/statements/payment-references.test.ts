@@ -3,7 +3,7 @@ import {
   readCreditorReference,
   readPaymentReference,
   readRate,
-} from '../../src/statements/payment-references.ts';
+} from '../../src/statements/shared/payment-references.ts';
 
 describe('a creditor reference', () => {
   it.each([

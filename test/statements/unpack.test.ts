@@ -6,7 +6,7 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
-import { unpack } from '../../src/statements/unpack.ts';
+import { unpack } from '../../src/statements/shared/unpack.ts';
 import { UnreadableFileError } from '../../src/statements/unreadable.ts';
 
 async function* inParts(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {

@@ -8,7 +8,7 @@ import { wakeChangedWebhook } from '../../src/delivery/wake.ts';
 import { type Config, ROLES, type RoleName, readConfig } from '../../src/platform/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { type Service, startService } from '../../src/service.ts';
-import { markDeleted } from '../../src/webhooks/save-webhook.ts';
+import { markDeleted } from '../../src/webhooks/settings/save-webhook.ts';
 import { createDatabase, type OwnDatabase } from './database.ts';
 import { requireDocumented } from './document.ts';
 

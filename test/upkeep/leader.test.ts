@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { startLeader } from '../../src/upkeep/leader.ts';
+import { startLeader } from '../../src/upkeep/tasks/leader.ts';
 import { useOwnService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 

@@ -7,12 +7,12 @@ import type { Log } from '../../platform/log.ts';
 import { type Span, type Tracing, toSpanError } from '../../platform/tracing.ts';
 import { type Connector, FileError, type OfferedFile, SourceError } from '../connectors/connector.ts';
 import { type ConnectorKind, KINDS, kindOf } from '../connectors/kinds.ts';
-import { claimSource, RENEW_EVERY, renewLease } from '../source-lease.ts';
 import type { ClaimedSource } from './claimed-source.ts';
 import { finishRun, type RunEnd } from './finish-run.ts';
 import { addFailure, markEndedFiles, type RunTally } from './mark-files.ts';
 import { RUN_LIMITS, type RunLimits, untilAborted, watchRun } from './run-watch.ts';
 import { hasPendingFiles, isKnown, LeaseLostError, recordFile } from './source-files.ts';
+import { claimSource, RENEW_EVERY, renewLease } from './source-lease.ts';
 import { RefusedFileError, RunInterruptedError, stageFile } from './stage-file.ts';
 
 /** How long a run waits for the imports of its files, so that it can mark most of its files itself. Milliseconds. */

@@ -5,8 +5,8 @@ import { lockImports } from '../../delivery/filters.ts';
 import { Problem } from '../../platform/problem.ts';
 import type { SourceRow } from '../find-source.ts';
 import { findSourceAccounts, refreshAccounts } from '../runs/finish-run.ts';
+import { revokeRun } from '../runs/source-lease.ts';
 import { queueSources, scheduleSource, unscheduleSource } from '../source-jobs.ts';
-import { revokeRun } from '../source-lease.ts';
 import { nextSlot, type SourceSchedule } from '../source-schedule.ts';
 
 /** Columns of `sources` and their values. The names come from our code, never from a caller. */

@@ -1,5 +1,5 @@
+import { countOf, quote } from '../shared/text.ts';
 import type { AccountReference, Balance, StatementEvent } from '../statement.ts';
-import { countOf, quote } from '../text.ts';
 import { readIban } from '../values.ts';
 import { parseDigits, parseImplied, readDate } from './map.ts';
 import { type BaiRecord, readFields, readFunds } from './records.ts';

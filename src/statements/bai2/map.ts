@@ -1,5 +1,5 @@
+import { quote } from '../shared/text.ts';
 import type { Entry, MinorUnits, StatementEvent } from '../statement.ts';
-import { quote } from '../text.ts';
 import { calendarDate, parseAmount } from '../values.ts';
 import { type BaiRecord, readFields, readFunds } from './records.ts';
 

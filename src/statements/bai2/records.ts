@@ -1,4 +1,4 @@
-import { splitLines } from '../text.ts';
+import { splitLines } from '../shared/text.ts';
 
 /** A record with its continuations (88). */
 export interface BaiRecord {

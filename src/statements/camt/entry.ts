@@ -1,5 +1,5 @@
+import { rememberLast } from '../shared/text.ts';
 import type { MinorUnits } from '../statement.ts';
-import { rememberLast } from '../text.ts';
 import { parseAmount } from '../values.ts';
 import { ACCOUNT, BALANCE, DETAIL, ENTRY, type Field, type Fields } from './xml.ts';
 

@@ -1,6 +1,11 @@
-import { keepKnown, readCreditorReference, readPaymentReference, readRate } from '../payment-references.ts';
+import {
+  keepKnown,
+  readCreditorReference,
+  readPaymentReference,
+  readRate,
+} from '../shared/payment-references.ts';
+import { squeeze } from '../shared/text.ts';
 import type { Entry, EntryDetails, StatementEvent } from '../statement.ts';
-import { squeeze } from '../text.ts';
 import {
   type Detail,
   divide,

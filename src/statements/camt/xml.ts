@@ -1,4 +1,4 @@
-import { createXmlParser, localName } from '../xml-parser.ts';
+import { createXmlParser, localName } from '../shared/xml-parser.ts';
 
 /** The elements of a message that are read, by the paths of their local names. The same paths are used for all versions. */
 

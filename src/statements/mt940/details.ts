@@ -1,6 +1,6 @@
-import { keepKnown, readCreditorReference, readPaymentReference } from '../payment-references.ts';
+import { keepKnown, readCreditorReference, readPaymentReference } from '../shared/payment-references.ts';
+import { squeeze } from '../shared/text.ts';
 import type { EntryDetails } from '../statement.ts';
-import { squeeze } from '../text.ts';
 import type { Field } from './fields.ts';
 import { readIban } from './values.ts';
 

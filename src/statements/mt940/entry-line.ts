@@ -1,5 +1,5 @@
+import { quote } from '../shared/text.ts';
 import type { Entry } from '../statement.ts';
-import { quote } from '../text.ts';
 import { ALLOWED_AMOUNT, type ReadDate, readAmount, readDate, readEntryDate } from './values.ts';
 
 /**

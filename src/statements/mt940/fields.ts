@@ -1,4 +1,4 @@
-import { splitLines } from '../text.ts';
+import { splitLines } from '../shared/text.ts';
 
 /** The fields of MT940 and MT942, and NS, which German software uses for data without a SWIFT field. */
 const TAGS = new Set(

@@ -1,4 +1,5 @@
-import { keepKnown } from '../payment-references.ts';
+import { keepKnown } from '../shared/payment-references.ts';
+import { quote } from '../shared/text.ts';
 import {
   type AccountReference,
   type Balance,
@@ -8,7 +9,6 @@ import {
   type StatementEvent,
   type StatementIdentity,
 } from '../statement.ts';
-import { quote } from '../text.ts';
 import { joinWrapped, LINE_WIDTH, readDetails, tidy } from './details.ts';
 import { type EntryLine, readEntryLine } from './entry-line.ts';
 import type { Field } from './fields.ts';

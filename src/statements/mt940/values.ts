@@ -1,5 +1,5 @@
+import { quote, rememberLast } from '../shared/text.ts';
 import type { AccountReference, Balance, MinorUnits } from '../statement.ts';
-import { quote, rememberLast } from '../text.ts';
 import { isIban, lastDayOf, looksLikeIban, parseAmount } from '../values.ts';
 
 const DAY = 86_400_000;

@@ -1,4 +1,5 @@
-import { keepKnown, readRate } from '../payment-references.ts';
+import { keepKnown, readRate } from '../shared/payment-references.ts';
+import { quote } from '../shared/text.ts';
 import type {
   AccountReference,
   Balance,
@@ -7,7 +8,6 @@ import type {
   MinorUnits,
   StatementEvent,
 } from '../statement.ts';
-import { quote } from '../text.ts';
 import { calendarDate, parseAmount, readIban } from '../values.ts';
 import type { Aggregate } from './aggregates.ts';
 

@@ -1,4 +1,4 @@
-import { isEncoding } from '../decode.ts';
+import { isEncoding } from '../shared/decode.ts';
 import type { StatementEvent } from '../statement.ts';
 import { createAggregateReader } from './aggregates.ts';
 import { createStatementReader } from './statements.ts';

@@ -1,5 +1,5 @@
+import { quote } from '../shared/text.ts';
 import { NO_IDENTITY, type StatementEvent } from '../statement.ts';
-import { quote } from '../text.ts';
 import type { Aggregate, AggregateEvent } from './aggregates.ts';
 import { toAccount, toClosing, toEntry, toRange } from './map.ts';
 

@@ -1,4 +1,5 @@
 import type { Column, Profile } from '../profile.ts';
+import { countOf } from '../shared/text.ts';
 import {
   type AccountReference,
   type Balance,
@@ -6,7 +7,6 @@ import {
   NO_IDENTITY,
   type StatementEvent,
 } from '../statement.ts';
-import { countOf } from '../text.ts';
 import { createMovementReader, type Fault, readCurrency, splitAccount } from './cells.ts';
 import { findColumn, foldHeading } from './headings.ts';
 import { type Cell, cellAt, quote, textOf } from './row.ts';

@@ -1,5 +1,5 @@
 import type { Profile } from '../profile.ts';
-import { countOf } from '../text.ts';
+import { countOf } from '../shared/text.ts';
 import { ADVICE } from '../unreadable.ts';
 import { type Cell, quote, type Row, textOf } from './row.ts';
 

@@ -1,4 +1,4 @@
-import { squeeze } from '../text.ts';
+import { squeeze } from '../shared/text.ts';
 
 /** A number as an XLSX file stores it: with a point, and perhaps with an exponent. Dates are stored as such numbers too. */
 interface NumberCell {

@@ -1,5 +1,5 @@
+import { rememberLast } from '../shared/text.ts';
 import type { MinorUnits } from '../statement.ts';
-import { rememberLast } from '../text.ts';
 import { parseAmount, parseShortAmount } from '../values.ts';
 import { type Cell, textOf } from './row.ts';
 

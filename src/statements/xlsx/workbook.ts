@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import type { Cell, Row } from '../profiles/row.ts';
-import { createXmlParser, localName } from '../xml-parser.ts';
+import { createXmlParser, localName } from '../shared/xml-parser.ts';
 import { XlsxError, type Zip } from './zip.ts';
 
 /** Most characters of all shared texts together. Only they must be in memory while a sheet is read. */

@@ -4,7 +4,7 @@ import { createCustomer } from '../../../src/customers/customers.ts';
 import { createSecretBox, SEALED } from '../../../src/database/secret-box.ts';
 import { inTransaction } from '../../../src/database/transaction.ts';
 import { recordEvent } from '../../../src/delivery/operational-event.ts';
-import { addWebhook } from '../../../src/webhooks/save-webhook.ts';
+import { addWebhook } from '../../../src/webhooks/settings/save-webhook.ts';
 import { createWebhookSecret } from '../../../src/webhooks/webhooks.ts';
 import { useDatabase } from '../../support/database.ts';
 import { useReceiver } from '../../support/receiver.ts';

@@ -2,8 +2,8 @@ import { Readable } from 'node:stream';
 import { pipeline } from 'node:stream/promises';
 import { createGunzip } from 'node:zlib';
 import { Unzip, UnzipInflate } from 'fflate';
-import { peek } from './peek.ts';
-import { UnreadableFileError } from './unreadable.ts';
+import { peek } from '../peek.ts';
+import { UnreadableFileError } from '../unreadable.ts';
 
 /** Unpacks gzip and zip while the bytes arrive. The first bytes of a file say how it is packed, not its name. */
 

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto';
 import { setMaxListeners } from 'node:events';
 import { setTimeout } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
-import { onConnection } from '../database/connection.ts';
-import { isTransient } from '../database/errors.ts';
-import type { Log } from '../platform/log.ts';
+import { onConnection } from '../../database/connection.ts';
+import { isTransient } from '../../database/errors.ts';
+import type { Log } from '../../platform/log.ts';
 
 /** Repeats tasks in only one maintenance process at a time: the leader, which holds a lock in MySQL. */
 

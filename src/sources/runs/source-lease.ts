@@ -1,9 +1,9 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { type ClaimedSource, LEASE, LEASE_IS_HELD } from './runs/claimed-source.ts';
-import { reportFailingSource } from './runs/finish-run.ts';
-import { hasEndedFiles } from './runs/source-files.ts';
-import { backoff, nextSlot, type SourceSchedule } from './source-schedule.ts';
+import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
+import { backoff, nextSlot, type SourceSchedule } from '../source-schedule.ts';
+import { type ClaimedSource, LEASE, LEASE_IS_HELD } from './claimed-source.ts';
+import { reportFailingSource } from './finish-run.ts';
+import { hasEndedFiles } from './source-files.ts';
 
 /** The lease of a source. A source has one run at a time, and the process of that run renews the lease. */
 
