@@ -1,7 +1,7 @@
 import { createDataSource } from '../src/database/data-source.ts';
 import type { Runtime } from '../src/database/runtime.ts';
 import { reconcileDeliveries } from '../src/delivery/reconcile.ts';
-import { dropDeadUploads } from '../src/imports/stage.ts';
+import { dropDeadUploads } from '../src/imports/earlier-uploads.ts';
 import { reconcileImports } from '../src/imports/worker.ts';
 import { makeSegments } from '../src/movements/segments.ts';
 import { createLog } from '../src/platform/log.ts';

@@ -1,7 +1,7 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import type { Webhook } from '../../src/database/webhook.ts';
+import type { Webhook } from '../../src/database/entities.ts';
 import type { EVENT_TYPES } from '../../src/delivery/operational-event.ts';
 import {
   type BodyFormat,

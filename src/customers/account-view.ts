@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import type { Account } from '../database/account.ts';
+import type { Account } from '../database/entities.ts';
 import type { Runtime } from '../database/runtime.ts';
 import type { Sql } from '../database/transaction.ts';
 import { formatMoment, type ZoneOffset } from '../platform/moment.ts';

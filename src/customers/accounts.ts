@@ -1,5 +1,5 @@
 import { And, type DataSource, In, MoreThan } from 'typeorm';
-import { Account } from '../database/account.ts';
+import { Account } from '../database/entities.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { invalid, notFound, Problem } from '../platform/problem.ts';
 import type { AccountChange } from './account-view.ts';

@@ -1,11 +1,10 @@
 import mysql from 'mysql2';
 import { DataSource, type Logger, type QueryRunner } from 'typeorm';
 import { type Host, parseMysqlUrl } from '../platform/server-urls.ts';
-import { Account, Bank } from './account.ts';
 import { noteOpened, onConnection } from './connection.ts';
+import { Account, Bank, Webhook } from './entities.ts';
 import { leadToPrimary } from './lead-to-primary.ts';
 import { InitialSchema1763700000000 } from './migrations/initial-schema.ts';
-import { Webhook } from './webhook.ts';
 
 const SECOND = 1_000;
 

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import type { Webhook } from '../database/entities.ts';
 import type { Runtime } from '../database/runtime.ts';
 import type { SecretBox } from '../database/secret-box.ts';
 import type { Sql } from '../database/transaction.ts';
-import type { Webhook } from '../database/webhook.ts';
 import { isOfEvents } from '../database/webhook-enums.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
 import { notFound } from '../platform/problem.ts';

@@ -1,5 +1,5 @@
+import type { Webhook } from '../database/entities.ts';
 import type { Sql } from '../database/transaction.ts';
-import type { Webhook } from '../database/webhook.ts';
 import { isOfEvents } from '../database/webhook-enums.ts';
 import { LEASE_IS_FREE } from './engine/lease.ts';
 import type { SealedSettings } from './engine/request.ts';

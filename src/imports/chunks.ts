@@ -3,12 +3,18 @@ import * as v from 'valibot';
 import { toValidationIssue, type ValidationIssue } from '../platform/validation.ts';
 import { UnreadableFileError } from '../statements/unreadable.ts';
 import type { KnownAccount } from './find-account.ts';
-import { isOfRemovedTime, Movement, type RemovedTime, removedTimeIssue } from './movement.ts';
+import { canonical, createOrdinals, createUniqueIds, isUnidentified } from './known-movements.ts';
+import type { Unidentified } from './movement.ts';
+import {
+  isOfRemovedTime,
+  Movement,
+  type RemovedTime,
+  removedTimeIssue,
+  UNKNOWN_ACCOUNT,
+} from './movement.ts';
 import type { EntryStatement, Row } from './rows.ts';
 import { createRunningBalances } from './running-balances.ts';
-import type { Unidentified } from './stage.ts';
 import type { Chunk } from './store-chunk.ts';
-import { canonical, createOrdinals, createUniqueIds, isUnidentified } from './unique-ids.ts';
 
 /** Validates the rows of an import and cuts them into chunks. */
 
@@ -285,9 +291,3 @@ function validate(row: MovementRow): CheckedRow {
   const result = v.safeParse(Movement, value, { abortPipeEarly: true });
   return result.success ? { movement: result.output } : { issues: result.issues.map(toValidationIssue) };
 }
-
-/** The same issue for another customer's account and for an account that does not exist. */
-export const UNKNOWN_ACCOUNT: ValidationIssue = {
-  path: 'account_id',
-  message: 'is not one of your accounts',
-};

@@ -7,10 +7,11 @@ import { type BatcherOptions, createLateBatcher, type TakeItems } from '../platf
 import type { Log } from '../platform/log.ts';
 import type { ImportMetrics } from '../platform/metrics.ts';
 import { reportConflicts } from './conflicts.ts';
+import { type EarlierUpload, findEarlierUpload } from './earlier-uploads.ts';
 import { type ImportLock, lockCustomers } from './import-locks.ts';
+import { createUniqueIds } from './known-movements.ts';
 import { createMatcher, type Matches } from './matching.ts';
-import type { Movement } from './movement.ts';
-import { type EarlierUpload, findEarlierUpload, type Upload } from './stage.ts';
+import type { Movement, Unidentified } from './movement.ts';
 import {
   type Batch,
   countAll,
@@ -20,7 +21,6 @@ import {
   type Stored,
   storeBatches,
 } from './store.ts';
-import { createUniqueIds } from './unique-ids.ts';
 
 /** A larger import is staged, because other imports would wait too long for it. */
 export const MAX_GROUP_MOVEMENTS = 100;
@@ -280,7 +280,14 @@ function toBatch({ customerId, movements, unidentified }: GroupUpload, importId:
 /** A small import that the api stores itself: its upload, its row, and its result. */
 
 /** An upload whose body is complete, with its movements validated. */
-export interface GroupUpload extends Upload {
+export interface GroupUpload {
+  customerId: string;
+  apiKeyId: string | null;
+  format: string;
+  unidentified?: Unidentified;
+  idempotencyKey: string | null;
+  /** The span of the request; `undefined` while traces are off. */
+  traceparent?: string | undefined;
   body: readonly Uint8Array[];
   movements: readonly Movement[];
   /** The value against which the movements were checked; see RemovedTime. */

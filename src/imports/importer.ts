@@ -16,11 +16,12 @@ import { KnownDaysError, OutdatedIdentitiesError } from './known/entry.ts';
 import { createFileEntries } from './known/file-entries.ts';
 import { createChunkIdentifier } from './known/identify-chunk.ts';
 import { createFileIdentifier, type FileIdentifier } from './known/identify-file.ts';
+import { UnorderedFileError } from './known-movements.ts';
 import { createMatcher } from './matching.ts';
+import type { Unidentified } from './movement.ts';
 import { readPart, readParts } from './parts.ts';
 import { readStatementFile } from './read-file.ts';
 import { FORMATS, isFormatName } from './rows.ts';
-import type { Unidentified } from './stage.ts';
 import type { FindAccount } from './statement-rows.ts';
 import {
   type Chunk,
@@ -31,7 +32,6 @@ import {
   type StoredChunk,
   storeChunk,
 } from './store-chunk.ts';
-import { UnorderedFileError } from './unique-ids.ts';
 
 export type ImportOutcome = 'done' | 'given back' | 'nothing to do';
 

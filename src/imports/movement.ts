@@ -53,3 +53,12 @@ export const removedTimeIssue = ({ removedBefore }: RemovedTime): ValidationIssu
   path: 'date_issue',
   message: `is before ${removedBefore}: the movements of that time have been removed, so a repeated one would not be recognised`,
 });
+
+/** The same issue for another customer's account and for an account that does not exist. */
+export const UNKNOWN_ACCOUNT: ValidationIssue = {
+  path: 'account_id',
+  message: 'is not one of your accounts',
+};
+
+/** Whether a row without an id is taken for an equal stored movement (`known`, the default), or stored. */
+export type Unidentified = 'known' | 'store';

@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { findAccount } from '../customers/accounts.ts';
 import { recordChange } from '../customers/audit.ts';
 import type { Caller } from '../customers/caller.ts';
-import type { Account } from '../database/account.ts';
+import type { Account } from '../database/entities.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { lockImports } from '../delivery/filters.ts';

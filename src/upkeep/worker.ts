@@ -6,8 +6,8 @@ import {
 } from '../delivery/operational-event.ts';
 import { reconcileDeliveries } from '../delivery/reconcile.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
+import { dropDeadUploads } from '../imports/earlier-uploads.ts';
 import { reportStuckImports } from '../imports/fail-import.ts';
-import { dropDeadUploads } from '../imports/stage.ts';
 import { reconcileImports } from '../imports/worker.ts';
 import { makeSegments } from '../movements/segments.ts';
 import {

@@ -1,7 +1,7 @@
 import { type DataSource, In, MoreThan, Not } from 'typeorm';
 import type { Caller } from '../customers/caller.ts';
+import { Webhook } from '../database/entities.ts';
 import type { Sql } from '../database/transaction.ts';
-import { Webhook } from '../database/webhook.ts';
 import { type FilterRange, MOST_RANGES, readFilterRanges } from '../delivery/filters.ts';
 import { notFound } from '../platform/problem.ts';
 

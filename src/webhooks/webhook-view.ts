@@ -1,8 +1,8 @@
 import * as v from 'valibot';
+import type { Webhook } from '../database/entities.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import type { Sql } from '../database/transaction.ts';
-import type { Webhook } from '../database/webhook.ts';
 import { BODIES, ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../database/webhook-enums.ts';
 import { circuitOpenUntil } from '../delivery/webhook-state.ts';
 import { Count, HTTP_URL, IdView, Timestamp } from '../platform/validation.ts';

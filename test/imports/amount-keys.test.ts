@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAmountKeys, createOrdinals } from '../../src/imports/unique-ids.ts';
+import { createAmountKeys, createOrdinals } from '../../src/imports/known-movements.ts';
 
 const keyOf = createAmountKeys();
 /** The 64 bits that a tally reads. */

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { type ClientRequest, type IncomingMessage, request } from 'node:http';
 import { expect, inject, it } from 'vitest';
 import type { WriteResult } from '../../src/database/transaction.ts';
-import { dropDeadUploads } from '../../src/imports/stage.ts';
+import { dropDeadUploads } from '../../src/imports/earlier-uploads.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { startServiceProcess } from '../support/process.ts';

@@ -25,7 +25,6 @@ function uploadOf(
     customerId,
     apiKeyId: '1',
     format: 'json',
-    received: movements.length,
     idempotencyKey: null,
     body: [Buffer.from(JSON.stringify(movements))],
     movements: movements.map((it) => parse(Movement, it)),

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { createOrdinals, UnorderedFileError } from '../../src/imports/known-movements.ts';
 import type { Movement } from '../../src/imports/movement.ts';
-import { createOrdinals, UnorderedFileError } from '../../src/imports/unique-ids.ts';
 import { entriesOf } from './stored-movements.ts';
 
 const on = (day: number, amount: number): Movement =>

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createTally } from '../../src/imports/unique-ids.ts';
+import { createTally } from '../../src/imports/known-movements.ts';
 
 /** Run as a separate process with a small heap. Counts 300,000 contents twice, and prints the counts. */
 const CONTENTS = 300_000;

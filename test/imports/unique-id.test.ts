@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import { createUniqueIds } from '../../src/imports/known-movements.ts';
 import { Movement } from '../../src/imports/movement.ts';
-import { createUniqueIds } from '../../src/imports/unique-ids.ts';
 import { movement } from '../support/movements.ts';
 
 const read = (fields: object) => v.parse(Movement, movement('1', fields));

@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
+import type { Webhook } from '../../src/database/entities.ts';
 import { createSecretBox, SEALED } from '../../src/database/secret-box.ts';
-import type { Webhook } from '../../src/database/webhook.ts';
 import { openSettings, type Settings } from '../../src/delivery/engine/request.ts';
 import type { BodyFormat } from '../../src/delivery/posting/notification.ts';
 

@@ -1,8 +1,8 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { recordChange } from '../../customers/audit.ts';
+import { Webhook } from '../../database/entities.ts';
 import type { Sql } from '../../database/transaction.ts';
-import { Webhook } from '../../database/webhook.ts';
 import { probeNow } from '../../delivery/reconcile.ts';
 import { readReplays } from '../../delivery/replay-view.ts';
 import { wakeChangedWebhook } from '../../delivery/wake.ts';

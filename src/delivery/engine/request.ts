@@ -1,5 +1,5 @@
+import type { Webhook } from '../../database/entities.ts';
 import { SEALED, type SecretBox } from '../../database/secret-box.ts';
-import type { Webhook } from '../../database/webhook.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
 import { VERSION } from '../../platform/config.ts';
 import {

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
+import type { Webhook } from '../../database/entities.ts';
 import type { SecretBox } from '../../database/secret-box.ts';
 import type { Sql } from '../../database/transaction.ts';
-import type { Webhook } from '../../database/webhook.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
 import { nothingSaid } from '../../movements/extended.ts';
 import { openSettings } from '../engine/request.ts';

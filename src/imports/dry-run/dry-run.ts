@@ -11,6 +11,7 @@ import {
   compareWith,
   type DuplicateReason,
   type IdentifiedRow,
+  isContentId,
   type Known,
   keyOf,
   readStored,
@@ -21,7 +22,6 @@ import {
 import type { Movement } from '../movement.ts';
 import type { BegunStatement, Row, StatementTotals } from '../rows.ts';
 import type { Chunk } from '../store-chunk.ts';
-import { isContentId } from '../unique-ids.ts';
 
 /** Reads a file as an import does, and reports what would be stored. Stores nothing. */
 

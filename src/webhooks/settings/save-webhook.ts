@@ -1,5 +1,5 @@
+import type { Webhook } from '../../database/entities.ts';
 import type { Sql, WriteResult } from '../../database/transaction.ts';
-import type { Webhook } from '../../database/webhook.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
 import { createProgress, type Filter, lockImports, resetHealth, setFilter } from '../../delivery/filters.ts';
 import { markDue } from '../../delivery/reconcile.ts';

@@ -12,8 +12,12 @@ import {
   requireMediaType,
   streamBytes,
 } from '../../../http/input.ts';
-import { type Accepted, createAcceptance, readAccepted } from '../../../imports/accept.ts';
-import type { CheckedMovements } from '../../../imports/account-check.ts';
+import {
+  type Accepted,
+  type CheckedMovements,
+  createAcceptance,
+  readAccepted,
+} from '../../../imports/accept.ts';
 import { DryRunView } from '../../../imports/dry-run-view.ts';
 import { createDryRuns } from '../../../imports/dry-runs.ts';
 import { ImportView, viewImport } from '../../../imports/import-view.ts';
