@@ -48,7 +48,7 @@ const isModel = isIn([
   'test/delivery/model/',
   'test/reconcile/histories.',
   'test/statements/formats.',
-  'test/imports/bank-histories.',
+  'test/intake/bank-histories.',
 ]);
 const isFullSize = process.env.MODEL === 'full';
 
@@ -70,14 +70,14 @@ const LONG = [
   'browser/console.',
   'sources/killed-process',
   'supervisor/reload',
-  'imports/public-samples',
+  'intake/public-samples',
   'console/server-problems.waits',
   'delivery/result-writer',
   'cli/demo/',
   'supervisor/supervisor.test',
   'browser/pages',
   'servers/embedded/servers.test',
-  'imports/dead-uploads',
+  'intake/dead-uploads',
   'sources/schedulers',
   'upkeep/reconcile',
   'browser/console-buttons',

@@ -1,8 +1,8 @@
 import { createDataSource } from '../src/database/data-source.ts';
 import type { Runtime } from '../src/database/runtime.ts';
 import { reconcileDeliveries } from '../src/delivery/reconcile.ts';
-import { dropDeadUploads } from '../src/imports/earlier-uploads.ts';
-import { reconcileImports } from '../src/imports/worker.ts';
+import { reconcileImports } from '../src/intake/worker.ts';
+import { dropDeadUploads } from '../src/ledger/earlier-uploads.ts';
 import { makeSegments } from '../src/movements/segments.ts';
 import { createLog } from '../src/platform/log.ts';
 import { reconcileSources } from '../src/sources/source-jobs.ts';

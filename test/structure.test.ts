@@ -26,7 +26,7 @@ function readRooms(): Map<string, Room> {
   return rooms;
 }
 
-/** The room of a path such as `src/imports/stage.ts`. */
+/** The room of a path such as `src/intake/stage.ts`. */
 const roomOf = (path: string): string => path.split('/')[1] ?? '';
 
 const rooms = readRooms();

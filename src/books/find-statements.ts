@@ -1,7 +1,7 @@
 import { setImmediate as nextPass } from 'node:timers/promises';
 import * as v from 'valibot';
 import type { Sql } from '../database/transaction.ts';
-import type { StatementRow } from '../imports/statements.ts';
+import type { StatementRow } from '../intake/statements.ts';
 import { Problem } from '../platform/problem.ts';
 import { formatCount } from '../platform/text.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';

@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import type { DryRunView } from '../imports/dry-run-view.ts';
+import type { DryRunView } from '../intake/dry-run-view.ts';
 import { countOf, formatCount } from '../platform/text.ts';
 import { NegativeAnswer } from './failure.ts';
 import { describeRows, isAllRejected } from './import-progress.ts';

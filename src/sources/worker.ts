@@ -1,5 +1,5 @@
 import type { Role, Runtime } from '../database/runtime.ts';
-import { createByteBudget } from '../imports/byte-budget.ts';
+import { createByteBudget } from '../intake/byte-budget.ts';
 import { createAddressGuard } from '../platform/address-guard.ts';
 import { CONCURRENCY, QUEUES, queueImports, type SourceJob, startWorker } from '../platform/queues.ts';
 import { customerFolder } from './connectors/settings.ts';

@@ -6,9 +6,9 @@ import {
 } from '../delivery/operational-event.ts';
 import { reconcileDeliveries } from '../delivery/reconcile.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
-import { dropDeadUploads } from '../imports/earlier-uploads.ts';
-import { reportStuckImports } from '../imports/fail-import.ts';
-import { reconcileImports } from '../imports/worker.ts';
+import { reportStuckImports } from '../intake/fail-import.ts';
+import { reconcileImports } from '../intake/worker.ts';
+import { dropDeadUploads } from '../ledger/earlier-uploads.ts';
 import { makeSegments } from '../movements/segments.ts';
 import {
   addDeliveryJobs,

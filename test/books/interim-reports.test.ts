@@ -1,5 +1,5 @@
 import { it } from 'vitest';
-import { createStatementCustomer, mt940, type TestEntry } from '../imports/statement-files.ts';
+import { createStatementCustomer, mt940, type TestEntry } from '../intake/statement-files.ts';
 import { useService } from '../support/service.ts';
 import { expectRightBooks } from './right-books.ts';
 

@@ -2,7 +2,7 @@ import { it } from 'vitest';
 import { createDice } from '../durability/dice.ts';
 import { runStatementClient } from '../durability/load/statement-client.ts';
 import { newClientRecord } from '../durability/load/upload.ts';
-import { createStatementCustomer } from '../imports/statement-files.ts';
+import { createStatementCustomer } from '../intake/statement-files.ts';
 import { useService } from '../support/service.ts';
 import { expectRightBooks } from './right-books.ts';
 

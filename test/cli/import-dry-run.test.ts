@@ -2,7 +2,7 @@ import { mkdtemp, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { mt940 } from '../imports/statement-files.ts';
+import { mt940 } from '../intake/statement-files.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { countRows } from '../support/rows.ts';
 import { useOwnService } from '../support/service.ts';

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, describe, expect, it } from 'vitest';
-import { mt940 } from '../imports/statement-files.ts';
+import { mt940 } from '../intake/statement-files.ts';
 import { writeQuietly } from '../sources/folder-source.ts';
 import { documentOf, reasonOf } from './command.ts';
 import { useRunningService } from './running-service.ts';

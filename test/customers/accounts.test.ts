@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { NewCustomer } from '../../src/customers/customers.ts';
-import { mt940 } from '../imports/statement-files.ts';
+import { mt940 } from '../intake/statement-files.ts';
 import { createAccount, importDone, importMovements, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { countRows } from '../support/rows.ts';

@@ -16,7 +16,7 @@ const OTHERS = /^test\/(?:bench|browser|demo|docs|release|sdk|supervisor)\/|^tes
 
 const FROM_END_TO_END = {
   api: 'test/customers/accounts.test.ts',
-  importer: 'test/imports/importer.test.ts',
+  importer: 'test/intake/importer.test.ts',
   delivery: 'test/delivery/runner.webhook.test.ts',
   maintenance: 'test/upkeep/retention.test.ts',
 };

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createCustomer } from '../../src/customers/customers.ts';
 import { createSecretBox } from '../../src/database/secret-box.ts';
-import { mt940 } from '../imports/statement-files.ts';
+import { mt940 } from '../intake/statement-files.ts';
 import { useDatabase } from '../support/database.ts';
 import { useRedisDatabase } from '../support/redis-database.ts';
 import { useServiceProcesses } from '../support/service-processes.ts';

@@ -2,7 +2,7 @@ import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { Sql } from '../../src/database/transaction.ts';
-import { findOldest } from '../../src/imports/worker.ts';
+import { findOldest } from '../../src/intake/worker.ts';
 import { untilAborted } from '../../src/sources/runs/run-watch.ts';
 import { findEndedFiles, hasEndedFiles } from '../../src/sources/runs/source-files.ts';
 import { useDatabase } from '../support/database.ts';

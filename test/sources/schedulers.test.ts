@@ -4,7 +4,7 @@ import { describe, expect, it, vi } from 'vitest';
 import { prefixOf, QUEUES } from '../../src/platform/queues.ts';
 import { claimSource } from '../../src/sources/runs/source-lease.ts';
 import { reconcileSources } from '../../src/sources/source-jobs.ts';
-import { mt940 } from '../imports/statement-files.ts';
+import { mt940 } from '../intake/statement-files.ts';
 import { until } from '../support/until.ts';
 import { createFolderCustomer, useFolderService } from './folder-source.ts';
 

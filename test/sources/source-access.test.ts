@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { insertApiKey } from '../../src/customers/keys.ts';
-import { mt940 } from '../imports/statement-files.ts';
+import { mt940 } from '../intake/statement-files.ts';
 import { createAccount } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { until } from '../support/until.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { mt940 } from '../imports/statement-files.ts';
+import { mt940 } from '../intake/statement-files.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useOwnService } from '../support/service.ts';
 import { until } from '../support/until.ts';

@@ -1,11 +1,11 @@
 import * as v from 'valibot';
-import { createImporter } from '../../src/imports/importer.ts';
+import { createImporter } from '../../src/intake/importer.ts';
 import { createAddressGuard } from '../../src/platform/address-guard.ts';
 import type { Connector, OfferedFile } from '../../src/sources/connectors/connector.ts';
 import type { ConnectorKind } from '../../src/sources/connectors/kinds.ts';
 import { createCollector } from '../../src/sources/runs/collector.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
-import { mt940 } from '../imports/statement-files.ts';
+import { mt940 } from '../intake/statement-files.ts';
 import { createAccount } from '../support/movements.ts';
 import type { TestService } from '../support/service.ts';
 

@@ -1,7 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import type fc from 'fast-check';
 import { expect } from 'vitest';
-import { loadProfiles } from '../../src/imports/load-profiles.ts';
+import { loadProfiles } from '../../src/intake/load-profiles.ts';
 import { parseBai2 } from '../../src/statements/bai2/parse.ts';
 import { parseCamt } from '../../src/statements/camt/parse.ts';
 import { createCsvParser } from '../../src/statements/csv/parse.ts';

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { renderFile, TEXT_FORMATS } from '../../bench/statement-files.ts';
-import { loadProfiles } from '../../src/imports/load-profiles.ts';
+import { loadProfiles } from '../../src/intake/load-profiles.ts';
 import { createStatementFormats, STATEMENT_FORMATS } from '../../src/statements/formats.ts';
 import type { Entry, StatementEvent } from '../../src/statements/statement.ts';
 import { FORMATS } from './format-table.ts';

@@ -1,4 +1,4 @@
-import { MAX_GROUP_MOVEMENTS } from '../../src/imports/group-commit.ts';
+import { MAX_GROUP_MOVEMENTS } from '../../src/ledger/group-commit.ts';
 import type { TestService } from './service.ts';
 import { until } from './until.ts';
 

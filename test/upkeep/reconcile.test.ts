@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { startDeliveryWorker } from '../../src/delivery/worker.ts';
-import { startImporterWorker } from '../../src/imports/worker.ts';
+import { startImporterWorker } from '../../src/intake/worker.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { scrape } from '../support/exposition.ts';
 import { createAccount, importDone, largeImport } from '../support/movements.ts';

@@ -1,4 +1,4 @@
-import { createByteBudget } from '../../imports/byte-budget.ts';
+import { createByteBudget } from '../../intake/byte-budget.ts';
 import { inParts } from '../../platform/batcher.ts';
 import { Problem } from '../../platform/problem.ts';
 import { exchange, isOutOfMemory, startThread } from '../../platform/thread.ts';

@@ -1,6 +1,6 @@
 import { Argument, Command } from 'commander';
 import * as v from 'valibot';
-import { ConflictView } from '../../imports/conflict-view.ts';
+import { ConflictView } from '../../intake/conflict-view.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import { addListOptions, type CommandContext, type ListOptions, printList } from '../output.ts';
 import { parseId } from '../values.ts';

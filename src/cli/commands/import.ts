@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
 import type * as v from 'valibot';
-import { DryRunView } from '../../imports/dry-run-view.ts';
+import { DryRunView } from '../../intake/dry-run-view.ts';
 import { countOf } from '../../platform/text.ts';
 import type { Api } from '../api-client.ts';
 import { withOptionName } from '../command-access.ts';

@@ -1,6 +1,6 @@
 import { Command } from 'commander';
 import * as v from 'valibot';
-import { ImportView } from '../../imports/import-view.ts';
+import { ImportView } from '../../intake/import-view.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
 import { countOf, formatCount } from '../../platform/text.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';

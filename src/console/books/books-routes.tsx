@@ -5,10 +5,10 @@ import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
-import { viewConflict } from '../../imports/conflict-view.ts';
-import { type FoundConflict, findConflict, findOpenConflicts } from '../../imports/decide-conflict.ts';
-import type { Movement } from '../../imports/movement.ts';
-import type { StatementRow } from '../../imports/statements.ts';
+import { viewConflict } from '../../intake/conflict-view.ts';
+import { type FoundConflict, findConflict, findOpenConflicts } from '../../intake/decide-conflict.ts';
+import type { StatementRow } from '../../intake/statements.ts';
+import type { Movement } from '../../ledger/movement.ts';
 import { notFound } from '../../platform/problem.ts';
 import { Id } from '../../platform/validation.ts';
 import {

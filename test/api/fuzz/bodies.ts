@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { mt940 } from '../../imports/statement-files.ts';
+import { mt940 } from '../../intake/statement-files.ts';
 import { disagreements, type JsonSchema } from '../../support/json-schema.ts';
 import type { Operation } from '../../support/operations.ts';
 import type { WireRequest } from './exchange.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { mt940, type TestEntry } from '../../imports/statement-files.ts';
+import { mt940, type TestEntry } from '../../intake/statement-files.ts';
 import { createTestSource } from '../../sources/test-source.ts';
 import { importMovements, movement } from '../../support/movements.ts';
 import { setCursor } from '../../support/subscriber.ts';

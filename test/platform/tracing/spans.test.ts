@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, vi } from 'vitest';
-import { mt940 } from '../../imports/statement-files.ts';
+import { mt940 } from '../../intake/statement-files.ts';
 import { createFolderCustomer, useSourcesDir } from '../../sources/folder-source.ts';
 import { type CollectedSpan, useCollector } from '../../support/collector.ts';
 import { createAccount, importMovements, movement } from '../../support/movements.ts';

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
-import { loadProfiles } from '../../../src/imports/load-profiles.ts';
+import { loadProfiles } from '../../../src/intake/load-profiles.ts';
 import { createCsvParser } from '../../../src/statements/csv/parse.ts';
 import { collect, entriesOf, inParts, show } from '../profiles/events.ts';
 

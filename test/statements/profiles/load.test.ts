@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { loadProfiles } from '../../../src/imports/load-profiles.ts';
+import { loadProfiles } from '../../../src/intake/load-profiles.ts';
 import { ConfigError, readConfig } from '../../../src/platform/config.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import { startService } from '../../../src/service.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { loadProfiles } from '../../../src/imports/load-profiles.ts';
+import { loadProfiles } from '../../../src/intake/load-profiles.ts';
 import type { Profile } from '../../../src/statements/profile.ts';
 import { createXlsxParser, looksLikeXlsx } from '../../../src/statements/xlsx/parse.ts';
 import { collect, entriesOf, show } from '../profiles/events.ts';

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
 import { readId, readJson } from '../../../http/input.ts';
-import { ConflictView, viewConflict } from '../../../imports/conflict-view.ts';
-import { decideConflict, findConflict } from '../../../imports/decide-conflict.ts';
+import { ConflictView, viewConflict } from '../../../intake/conflict-view.ts';
+import { decideConflict, findConflict } from '../../../intake/decide-conflict.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../route.ts';
 

@@ -17,14 +17,14 @@ import {
   type CheckedMovements,
   createAcceptance,
   readAccepted,
-} from '../../../imports/accept.ts';
-import { DryRunView } from '../../../imports/dry-run-view.ts';
-import { createDryRuns } from '../../../imports/dry-runs.ts';
-import { ImportView, viewImport } from '../../../imports/import-view.ts';
-import { Movement } from '../../../imports/movement.ts';
-import { JSON_IMPORT_BYTES, NDJSON_IMPORT_BYTES } from '../../../imports/parts.ts';
-import { isFormatName } from '../../../imports/rows.ts';
-import type { Upload } from '../../../imports/stage.ts';
+} from '../../../intake/accept.ts';
+import { DryRunView } from '../../../intake/dry-run-view.ts';
+import { createDryRuns } from '../../../intake/dry-runs.ts';
+import { ImportView, viewImport } from '../../../intake/import-view.ts';
+import { JSON_IMPORT_BYTES, NDJSON_IMPORT_BYTES } from '../../../intake/parts.ts';
+import { isFormatName } from '../../../intake/rows.ts';
+import type { Upload } from '../../../intake/stage.ts';
+import { Movement } from '../../../ledger/movement.ts';
 import { check, invalidIssues, Problem } from '../../../platform/problem.ts';
 import { STATEMENT_FORMATS, type StatementFormats } from '../../../statements/formats.ts';
 import { createRoute } from '../route.ts';

@@ -2,14 +2,14 @@ import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
 import { readId, readQuery } from '../../../http/input.ts';
 import { BEYOND_NEWEST, encodeCursor, linkNext, paging, pagingParameters } from '../../../http/paging.ts';
-import { findImport, listImports } from '../../../imports/find-imports.ts';
+import { findImport, listImports } from '../../../intake/find-imports.ts';
 import {
   findImportDuplicates,
   findImportErrors,
   ImportView,
   viewImport,
-} from '../../../imports/import-view.ts';
-import { LISTED_REASONS } from '../../../imports/known-movements.ts';
+} from '../../../intake/import-view.ts';
+import { LISTED_REASONS } from '../../../ledger/known-movements.ts';
 import { Count, IdView } from '../../../platform/validation.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../route.ts';

@@ -1,8 +1,8 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
 import { readId } from '../../../http/input.ts';
-import { ImportView, viewImport } from '../../../imports/import-view.ts';
-import { retryImport } from '../../../imports/retry-failed.ts';
+import { ImportView, viewImport } from '../../../intake/import-view.ts';
+import { retryImport } from '../../../intake/retry-failed.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../route.ts';
 

@@ -1,0 +1,212 @@
+import { LRUCache } from 'lru-cache';
+import type { DataSource } from 'typeorm';
+import { type Caller, maySee } from '../customers/caller.ts';
+import type { Runtime } from '../database/runtime.ts';
+import { wakeWebhooks } from '../delivery/wake.ts';
+import type { EarlierUpload } from '../ledger/earlier-uploads.ts';
+import { createGroupCommit, type GroupImport, MAX_GROUP_MOVEMENTS } from '../ledger/group-commit.ts';
+import { isUnidentified } from '../ledger/known-movements.ts';
+import {
+  isOfRemovedTime,
+  type Movement,
+  type RemovedTime,
+  removedTimeIssue,
+  UNKNOWN_ACCOUNT,
+} from '../ledger/movement.ts';
+import { queueImports } from '../platform/queues.ts';
+import type { ValidationIssue } from '../platform/validation.ts';
+import { findImport } from './find-imports.ts';
+import type { ViewedImport } from './import-view.ts';
+import { type Staged, stageImport, type Upload } from './stage.ts';
+
+/** Customers whose accounts a process caches. */
+const CACHED_CUSTOMERS = 10_000;
+
+/**
+ * Milliseconds for which a customer's accounts are cached. If they have changed by the time the movements are stored, `removals`
+ * has changed too, and the movements are checked again.
+ */
+const KEPT_FOR = 10_000;
+
+/** Index: the foreign key of accounts. */
+const ACCOUNTS = `
+  SELECT a.id, a.check_balances, a.has_statements, l.removals, l.removed_before FROM import_locks l
+  LEFT JOIN accounts a ON a.customer_id = l.customer_id AND a.status <> 'deleting' WHERE l.customer_id = ?`;
+
+interface Known extends RemovedTime {
+  accounts: ReadonlySet<string>;
+  /** Accounts whose running balances are checked. */
+  balanced: ReadonlySet<string>;
+  /** Accounts that have statements. */
+  withStatements: ReadonlySet<string>;
+  until: number;
+}
+
+/** The result of checking movements. They may be stored if `removals` has not changed by then. */
+export interface CheckedMovements {
+  issues: ValidationIssue[];
+  removals: number;
+  /**
+   * The importer has to store the movements, because only the importer checks balances and finds rows without an id among the
+   * entries of statements.
+   */
+  needImporter: boolean;
+}
+
+interface AccountCheck {
+  /**
+   * Returns an issue for each movement of an account that the caller cannot see, and for each movement of a time that retention has
+   * removed.
+   */
+  check(caller: Caller, movements: readonly Movement[]): Promise<CheckedMovements>;
+  /** Reads the customer's accounts again at its next import. */
+  forget(customerId: string): void;
+}
+
+/**
+ * Caches the accounts of customers. Reads them again after ten seconds, or when a movement names an account that is not among them.
+ */
+export function createAccountCheck(
+  database: DataSource,
+  clock: () => number = () => performance.now(),
+): AccountCheck {
+  const cache = new LRUCache<string, Known>({ max: CACHED_CUSTOMERS });
+
+  async function read(customerId: string): Promise<Known> {
+    const until = clock() + KEPT_FOR;
+    const rows = await database.query<
+      {
+        id: string | null;
+        check_balances: number;
+        has_statements: number;
+        removals: number;
+        removed_before: string | null;
+      }[]
+    >(ACCOUNTS, [customerId]);
+    const known = {
+      accounts: new Set(rows.flatMap(({ id }) => (id === null ? [] : [id]))),
+      balanced: new Set(rows.flatMap(({ id, check_balances }) => (check_balances === 1 ? [id ?? ''] : []))),
+      withStatements: new Set(
+        rows.flatMap(({ id, has_statements }) => (has_statements === 1 ? [id ?? ''] : [])),
+      ),
+      removals: rows[0]?.removals ?? 0,
+      removedBefore: rows[0]?.removed_before ?? null,
+      until,
+    };
+    cache.set(customerId, known);
+    return known;
+  }
+
+  async function check(caller: Caller, movements: readonly Movement[]): Promise<CheckedMovements> {
+    const cached = cache.get(caller.customerId);
+    const isCurrent =
+      cached !== undefined &&
+      cached.until > clock() &&
+      movements.every(({ account_id }) => cached.accounts.has(account_id));
+    const known = isCurrent ? cached : await read(caller.customerId);
+    const issueOf = (movement: Movement): ValidationIssue | null => {
+      const { account_id } = movement;
+      if (!known.accounts.has(account_id) || !maySee(caller, account_id)) return UNKNOWN_ACCOUNT;
+      return isOfRemovedTime(movement, known) ? removedTimeIssue(known) : null;
+    };
+    const issues = movements.flatMap((movement, index) => {
+      const issue = issueOf(movement);
+      return issue === null ? [] : [{ ...issue, path: `transactions.${index}.${issue.path}` }];
+    });
+    const needImporter =
+      known.balanced.size + known.withStatements.size > 0 &&
+      movements.some(
+        (it) =>
+          known.balanced.has(it.account_id) ||
+          (known.withStatements.has(it.account_id) && isUnidentified(it)),
+      );
+    return { issues, removals: known.removals, needImporter };
+  }
+
+  return { check, forget: (customerId) => void cache.delete(customerId) };
+}
+
+/** Accepts imports. A few movements are stored at once, by group commit. Everything else is staged and queued for an importer. */
+
+/** The outcome of an upload: stored, staged, known from an earlier request, or not accepted. */
+export type Accepted = ({ outcome: 'stored' } & GroupImport) | EarlierUpload | Staged;
+
+interface ImportAcceptance {
+  /** Checks the accounts and times of movements. */
+  check(caller: Caller, movements: readonly Movement[]): Promise<CheckedMovements>;
+  /** Accepts movements that were checked, with the body that they came in. */
+  acceptMovements(
+    upload: Omit<Upload, 'received' | 'body'>,
+    checked: Omit<CheckedMovements, 'issues'> & {
+      body: readonly Uint8Array[];
+      movements: readonly Movement[];
+    },
+  ): Promise<Accepted>;
+  /** Accepts a body while it arrives. */
+  acceptBody(upload: Upload): Promise<Accepted>;
+}
+
+export function createAcceptance(runtime: Runtime): ImportAcceptance {
+  const { database, queues, log, metrics } = runtime;
+  const wake = (webhookIds: readonly string[]) => wakeWebhooks(runtime, webhookIds);
+  const storeInGroup = createGroupCommit({ database, wake, log, metrics: metrics.imports });
+  const accounts = createAccountCheck(database);
+
+  async function acceptBody(upload: Upload): Promise<Accepted> {
+    const staged = await stageImport(database, upload);
+    if (staged.outcome !== 'staged') return staged;
+    const { importId } = staged;
+    // Redis may be unreachable. The import is in MySQL, and the reconciler queues it within 10 s.
+    await queueImports(queues, [upload.customerId]).catch((err: unknown) =>
+      log.warn({ err, importId }, 'import not queued yet'),
+    );
+    return staged;
+  }
+
+  return {
+    check: (caller, movements) => accounts.check(caller, movements),
+    acceptBody,
+    async acceptMovements(upload, { body, movements, removals, needImporter }) {
+      const whole = { ...upload, received: movements.length, body };
+      const isStaged = needImporter || movements.length > MAX_GROUP_MOVEMENTS;
+      const stored = isStaged ? null : await storeInGroup({ ...whole, movements, removals });
+      if (stored !== null) return stored;
+      // The cached accounts may be out of date, for example because an account is being deleted.
+      accounts.forget(upload.customerId);
+      return acceptBody(whole);
+    },
+  };
+}
+
+/** Returns the row of an accepted import. Reads it, unless group commit has just stored the import. */
+export function readAccepted(
+  { database }: Pick<Runtime, 'database'>,
+  caller: Caller,
+  accepted: Extract<Accepted, { importId: string }>,
+): Promise<ViewedImport> {
+  if (accepted.outcome !== 'stored') return findImport(database, caller, accepted.importId);
+  const { importId, received, inserted, duplicates, changed, assumed, conflicts, deliveries, storedAt } =
+    accepted;
+  return Promise.resolve({
+    id: importId,
+    source_id: null,
+    status: 'done',
+    format: 'json',
+    detected_format: null,
+    received,
+    inserted,
+    duplicates,
+    changed,
+    assumed_duplicates: assumed,
+    assumed_new: 0,
+    conflicts,
+    rejected: 0,
+    deliveries,
+    statements: 0,
+    warnings: 0,
+    received_at: storedAt,
+    started_at: storedAt,
+    finished_at: storedAt,
+    error: null,
+  });
+}

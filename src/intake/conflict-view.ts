@@ -1,0 +1,95 @@
+import * as v from 'valibot';
+import type { StoredMovement } from '../ledger/known-movements.ts';
+import type { Movement } from '../ledger/movement.ts';
+import { Count, IdView, Timestamp } from '../platform/validation.ts';
+
+/** Shows the content of a row beside the content of the stored movement that the row was taken for. */
+
+export const ContentView = {
+  name: v.nullable(v.string()),
+  dc: v.picklist(['Debit', 'Credit']),
+  code: v.string(),
+  amount: v.string(),
+  balance: v.string(),
+  description: v.string(),
+  date_issue: v.string(),
+  opponent_id: v.string(),
+  opponent_iban: v.string(),
+  unique_id: v.string(),
+};
+
+/** Shows the content of a movement. Fields that the bank did not send are empty, as in the listing. */
+export const viewContent = (movement: Movement) => ({
+  name: movement.name,
+  dc: movement.dc,
+  code: movement.code ?? '',
+  amount: movement.amount,
+  balance: movement.balance ?? '',
+  description: movement.description ?? '',
+  date_issue: movement.date_issue,
+  opponent_id: movement.opponent_id ?? '',
+  opponent_iban: movement.opponent_iban ?? '',
+  unique_id: movement.unique_id ?? '',
+});
+
+export const StoredView = v.object({ id: IdView, ...ContentView });
+
+export const viewStoredMovement = (movement: StoredMovement) => ({
+  id: Number(movement.id),
+  ...viewContent(movement),
+});
+
+export const ConflictView = v.object({
+  id: IdView,
+  account_id: IdView,
+  unique_id: v.string(),
+  status: v.pipe(
+    v.picklist(['open', 'stored', 'ignored']),
+    v.description('open: nobody has decided yet. stored: the received version is a movement too.'),
+  ),
+  stored: v.pipe(StoredView, v.description('The movement that was stored first.')),
+  received: v.pipe(
+    v.object(ContentView),
+    v.description('The row that came later, under the same unique_id.'),
+  ),
+  transaction_id: v.pipe(
+    v.nullable(IdView),
+    v.description('The movement that was stored from the received row; null: the row was not stored.'),
+  ),
+  import_id: IdView,
+  line: Count,
+  received_at: Timestamp,
+  decided_at: v.nullable(Timestamp),
+});
+
+/** A row of `movement_conflicts`. */
+export interface ConflictRow {
+  id: string;
+  account_id: string;
+  transaction_id: string;
+  /** A Movement, as JSON. */
+  received: string;
+  import_id: string;
+  line: number;
+  status: 'open' | 'stored' | 'ignored';
+  stored_id: string | null;
+  received_at: Date;
+  decided_at: Date | null;
+}
+
+export function viewConflict(row: ConflictRow, stored: StoredMovement): v.InferOutput<typeof ConflictView> {
+  const received = JSON.parse(row.received) as Movement;
+  return {
+    id: Number(row.id),
+    account_id: Number(row.account_id),
+    unique_id: received.unique_id ?? '',
+    status: row.status,
+    stored: viewStoredMovement(stored),
+    received: viewContent(received),
+    transaction_id: row.stored_id === null ? null : Number(row.stored_id),
+    import_id: Number(row.import_id),
+    line: row.line,
+    received_at: row.received_at.toISOString(),
+    decided_at: row.decided_at?.toISOString() ?? null,
+  };
+}

@@ -1,0 +1,276 @@
+import type { DataSource } from 'typeorm';
+import * as v from 'valibot';
+import type { NewAccount } from '../customers/accounts.ts';
+import { type Caller, maySee } from '../customers/caller.ts';
+import type { OnConflict } from '../ledger/conflicts.ts';
+import { LISTED_REASONS } from '../ledger/known-movements.ts';
+import type { RemovedTime } from '../ledger/movement.ts';
+import { Count, IdView } from '../platform/validation.ts';
+import type { MinorUnits } from '../statements/statement.ts';
+import { formatAmount } from '../statements/values.ts';
+import { ContentView, StoredView, viewContent, viewStoredMovement } from './conflict-view.ts';
+import { type DryRun, type DryStatement, MAX_LISTED } from './dry-run/dry-run.ts';
+import type { KnownAccount } from './find-account.ts';
+
+/** The answer to a dry run of an import. */
+
+const NewId = v.pipe(v.nullable(IdView), v.description('null: an import would create the account.'));
+
+const AccountName = v.pipe(
+  v.nullable(v.string()),
+  v.description('The IBAN of the account, or else its number, or else its title.'),
+);
+
+const Sum = v.nullable(v.string());
+
+const first = <Input>(what: string) =>
+  v.description<Input, string>(`The first ${MAX_LISTED.toLocaleString('en-US')} ${what}.`);
+
+export const DryRunView = v.object({
+  dry_run: v.object({
+    status: v.pipe(v.picklist(['done', 'failed']), v.description('How an import of this file would end.')),
+    error: v.pipe(v.nullable(v.string()), v.description('Why the rest of the file cannot be read.')),
+    format: v.string(),
+    received: v.pipe(Count, v.description('All rows.')),
+    inserted: v.pipe(Count, v.description('Rows that would be stored.')),
+    duplicates: v.pipe(Count, v.description('Rows that are known already.')),
+    changed: v.pipe(Count, v.description('Duplicates with another text or balance than what is stored.')),
+    assumed_duplicates: v.pipe(
+      Count,
+      v.description(
+        'Duplicates without an id. They equal a stored movement, but nothing proves that they are the same.',
+      ),
+    ),
+    conflicts: v.pipe(
+      Count,
+      v.description('Rows with the unique_id of a stored movement and another direction, amount or date.'),
+    ),
+    assumed_new: v.pipe(
+      Count,
+      v.description(
+        'Rows that would be stored although they may be known, because nothing proves the opposite.',
+      ),
+    ),
+    rejected: Count,
+    statements: Count,
+    warnings: Count,
+  }),
+  transactions: v.pipe(
+    v.array(
+      v.object({
+        line: Count,
+        known: v.pipe(v.boolean(), v.description('true: stored already, or earlier in the file.')),
+        reason: v.pipe(
+          v.nullable(v.picklist(LISTED_REASONS)),
+          v.description(
+            'Why it counts as known. assumed_new: it would be stored, and may be known. null: it is new.',
+          ),
+        ),
+        stored: v.pipe(
+          v.nullable(StoredView),
+          v.description(
+            'The stored movement that the row was taken for. null: the row is new or was taken for an earlier row of the file, or the API key lacks the scope read.',
+          ),
+        ),
+        account_id: NewId,
+        account: AccountName,
+        ...ContentView,
+      }),
+    ),
+    first('rows that are not rejected'),
+  ),
+  errors: v.pipe(
+    v.array(v.object({ line: Count, path: v.string(), message: v.string() })),
+    first('reasons why rows are rejected'),
+  ),
+  warnings: v.pipe(v.array(v.object({ line: Count, message: v.string() })), first('warnings')),
+  statements: v.pipe(
+    v.array(
+      v.object({
+        line: Count,
+        file: v.pipe(v.nullable(v.string()), v.description('The name of the file within a zip.')),
+        format: v.string(),
+        account_id: v.pipe(
+          v.nullable(IdView),
+          v.description(
+            'null: an import would create the account, or there is no account and problem says why.',
+          ),
+        ),
+        account: v.pipe(v.nullable(v.string()), v.description('The account as the statement names it.')),
+        problem: v.pipe(
+          v.nullable(v.string()),
+          v.description('Why there is no account for it. Its rows are rejected.'),
+        ),
+        currency: v.nullable(v.string()),
+        opening: Sum,
+        credits: Sum,
+        debits: Sum,
+        closing: Sum,
+        difference: v.pipe(
+          Sum,
+          v.description(
+            'closing minus the balance that opening, credits and debits give. null: a balance is missing.',
+          ),
+        ),
+      }),
+    ),
+    first('statements'),
+  ),
+  accounts: v.pipe(
+    v.array(
+      v.object({
+        id: NewId,
+        bank: v.string(),
+        title: v.string(),
+        currency: v.string(),
+        iban: v.nullable(v.string()),
+        number: v.nullable(v.string()),
+      }),
+    ),
+    v.description('The accounts of the listed rows and statements.'),
+  ),
+});
+
+type FindDryAccount = (id: string) => DryAccount | undefined;
+
+const idOf = (account: DryAccount | undefined) =>
+  account === undefined || account.isNew ? null : Number(account.id);
+
+/**
+ * @param format the format that the sender named; for `auto`, the format of the first statement is shown.
+ * @param mayRead whether the sender may see stored movements.
+ */
+export function viewDryRun(
+  run: DryRun,
+  format: string,
+  find: FindDryAccount,
+  mayRead: boolean,
+): v.InferOutput<typeof DryRunView> {
+  const {
+    error,
+    received,
+    inserted,
+    duplicates,
+    changed,
+    assumed,
+    conflicts,
+    rejected,
+    rows,
+    errors,
+    warnings,
+    statements,
+  } = run;
+  const found = statements.flatMap(({ account }) => ('id' in account ? [account.id] : []));
+  const ids = new Set([...found, ...rows.map(({ movement }) => movement.account_id)]);
+  return {
+    dry_run: {
+      status: error === null ? 'done' : 'failed',
+      error,
+      format: statements[0]?.format ?? format,
+      received,
+      inserted,
+      duplicates,
+      changed,
+      assumed_duplicates: assumed,
+      assumed_new: run.assumedNew,
+      conflicts,
+      rejected,
+      statements: run.statementCount,
+      warnings: run.warningCount,
+    },
+    transactions: rows.map((row) => viewRow(row, find, mayRead)),
+    errors,
+    warnings,
+    statements: statements.map((statement) => viewStatement(statement, find)),
+    accounts: [...ids].flatMap((id) => {
+      const account = find(id);
+      if (account === undefined) return [];
+      const { bank, title, currency, iban, number } = account;
+      return [{ id: idOf(account), bank, title, currency, iban, number }];
+    }),
+  };
+}
+
+function viewRow(
+  { line, known, isAssumedNew = false, movement }: DryRun['rows'][number],
+  find: FindDryAccount,
+  mayRead: boolean,
+) {
+  const stored = mayRead ? (known?.stored ?? null) : null;
+  const account = find(movement.account_id);
+  return {
+    line,
+    known: known !== null,
+    reason: known?.reason ?? (isAssumedNew ? ('assumed_new' as const) : null),
+    stored: stored === null ? null : viewStoredMovement(stored),
+    account_id: idOf(account),
+    account: account?.iban ?? account?.number ?? account?.title ?? null,
+    ...viewContent(movement),
+  };
+}
+
+const sum = (amount: MinorUnits | null | undefined): string | null =>
+  amount === null || amount === undefined ? null : formatAmount(amount);
+
+function viewStatement(
+  { line, file, format, reference, account, totals }: DryStatement,
+  find: FindDryAccount,
+) {
+  const isFound = 'id' in account;
+  return {
+    line,
+    file,
+    format,
+    account_id: isFound ? idOf(find(account.id)) : null,
+    account: reference.iban ?? reference.number,
+    problem: isFound ? null : account.problem,
+    currency: isFound ? account.currency : reference.currency,
+    opening: sum(totals?.opening),
+    credits: sum(totals?.credits),
+    debits: sum(totals?.debits),
+    closing: sum(totals?.closing),
+    difference: sum(totals?.difference),
+  };
+}
+
+/** The accounts of a dry run: the accounts that the caller can see, and accounts that an import would create. */
+
+interface DryAccount extends KnownAccount {
+  bank: string;
+  title: string;
+  on_conflict?: OnConflict;
+  /** An import would create this account. No account has this `id`. */
+  isNew: boolean;
+}
+
+/** By the foreign key's index: a customer has few accounts. */
+const ACCOUNTS = `
+  SELECT a.id, a.currency, a.iban, a.number, a.check_balances, a.has_statements, a.on_conflict, a.title, b.name AS bank
+  FROM accounts a JOIN banks b ON b.id = a.bank_id WHERE a.customer_id = ? AND a.status <> 'deleting' ORDER BY a.id`;
+
+const REMOVED = 'SELECT removals, removed_before AS removedBefore FROM import_locks WHERE customer_id = ?';
+
+/** New accounts are numbered downwards from here. Ids in the database stay below 2^53. */
+const LARGEST_ID = 10n ** 18n - 1n;
+
+/** Reads the accounts that the caller can see. */
+export async function readDryAccounts(database: DataSource, caller: Caller) {
+  const rows = await database.query<Omit<DryAccount, 'isNew'>[]>(ACCOUNTS, [caller.customerId]);
+  const visible = rows.filter(({ id }) => maySee(caller, id));
+  const accounts = new Map(visible.map((row): [string, DryAccount] => [row.id, { ...row, isNew: false }]));
+  const [removed] = await database.query<RemovedTime[]>(REMOVED, [caller.customerId]);
+  let added = 0n;
+  return {
+    removedTime: removed ?? { removals: 0, removedBefore: null },
+    all: (): KnownAccount[] => [...accounts.values()],
+    byId: (): ReadonlyMap<string, KnownAccount> => accounts,
+    find: (id: string): DryAccount | undefined => accounts.get(id),
+    async add({ bank, title, currency, iban, number = null }: NewAccount): Promise<{ id: string }> {
+      const id = String(LARGEST_ID - added);
+      added += 1n;
+      const name = 'name' in bank ? bank.name : '';
+      accounts.set(id, { id, bank: name, title, currency, iban, number, isNew: true });
+      return { id };
+    },
+  };
+}

@@ -1,0 +1,150 @@
+import * as v from 'valibot';
+import type { Sql } from '../database/transaction.ts';
+import type { DuplicateReason } from '../ledger/known-movements.ts';
+import { Count, IdView, Timestamp } from '../platform/validation.ts';
+import type { ImportRow } from './find-imports.ts';
+
+export interface ImportIssue {
+  /** A warning rejects no row. */
+  severity: 'error' | 'warning';
+  line: number;
+  path: string;
+  message: string;
+}
+
+/** Index: the primary key, in its order. */
+const ISSUES = `
+  SELECT severity, line, path, message FROM import_errors WHERE import_id = ? ORDER BY severity, line, path LIMIT ?`;
+
+/** The number of issues that are kept of an import. */
+const MOST_ISSUES = 10_000;
+
+/** Reads the first issues of an import: rejected rows by line, then warnings. */
+export const readIssues = (sql: Sql, importId: string, limit: number = MOST_ISSUES): Promise<ImportIssue[]> =>
+  sql.query(ISSUES, [importId, limit]);
+
+interface ImportErrors {
+  /** Why rows were rejected, by line. */
+  errors: { line: number; path: string; message: string }[];
+  /** Warnings, by line. They reject no row, but somebody should look at them. */
+  warnings: { line: number; message: string }[];
+}
+
+/** Reads the errors and warnings of an import. */
+export async function findImportErrors(sql: Sql, importId: string): Promise<ImportErrors> {
+  const rows = await readIssues(sql, importId);
+  return {
+    errors: rows.flatMap(({ severity, ...it }) => (severity === 'error' ? [it] : [])),
+    warnings: rows.flatMap(({ severity, line, message }) =>
+      severity === 'warning' ? [{ line, message }] : [],
+    ),
+  };
+}
+
+/** Index: import_duplicates_import. */
+const DUPLICATES = `
+  SELECT line, reason, transaction_id FROM import_duplicates WHERE import_id = ? ORDER BY import_id, id`;
+
+interface ImportDuplicate {
+  line: number;
+  reason: DuplicateReason;
+  transaction_id: number;
+}
+
+/** Reads the rows of an import that were taken for stored movements, in their order: the first 10,000. */
+export async function findImportDuplicates(sql: Sql, importId: string): Promise<ImportDuplicate[]> {
+  const rows = await sql.query<(Omit<ImportDuplicate, 'transaction_id'> & { transaction_id: string })[]>(
+    DUPLICATES,
+    [importId],
+  );
+  return rows.map((row) => ({ ...row, transaction_id: Number(row.transaction_id) }));
+}
+
+export const ImportView = v.object({
+  id: IdView,
+  source_id: v.pipe(
+    v.nullable(IdView),
+    v.description('The source that has collected it; null: it was sent with an API key.'),
+  ),
+  status: v.picklist(['queued', 'running', 'done', 'failed']),
+  format: v.pipe(
+    v.string(),
+    v.description(
+      'What was sent. auto: the content of a statement file decides, and detected_format says how.',
+    ),
+  ),
+  detected_format: v.pipe(
+    v.nullable(v.string()),
+    v.description(
+      'The format of the first statement in a statement file. null: no statement was read yet, or the import is JSON or NDJSON.',
+    ),
+  ),
+  received: v.nullable(Count),
+  inserted: Count,
+  duplicates: Count,
+  changed: v.pipe(
+    Count,
+    v.description('Of the duplicates, those with another text or balance than what is stored.'),
+  ),
+  assumed_duplicates: v.pipe(
+    Count,
+    v.description(
+      'Of the duplicates, those without an id. They equal a stored movement, but nothing proves that they are the same.',
+    ),
+  ),
+  assumed_new: v.pipe(
+    Count,
+    v.description('Inserted rows that may be a stored movement, because nothing proves the opposite.'),
+  ),
+  conflicts: v.pipe(
+    Count,
+    v.description(
+      'Rows with the unique_id of a stored movement and another direction, amount or date. They are no duplicates: GET /v1/conflicts lists them.',
+    ),
+  ),
+  rejected: Count,
+  deliveries: Count,
+  statements: Count,
+  warnings: Count,
+  received_at: Timestamp,
+  started_at: v.nullable(Timestamp),
+  finished_at: v.nullable(Timestamp),
+  error: v.nullable(v.string()),
+});
+
+/** The columns that the API shows. */
+export type ViewedImport = Omit<
+  ImportRow,
+  | 'customer_id'
+  | 'customer'
+  | 'api_key'
+  | 'account_id'
+  | 'profile'
+  | 'checkpoint'
+  | 'crash_count'
+  | 'retried_at'
+>;
+
+/** `received` is the number of rows. It is null until an NDJSON import has been read to its end. */
+export const viewImport = (it: ViewedImport) => ({
+  id: Number(it.id),
+  source_id: it.source_id === null ? null : Number(it.source_id),
+  status: it.status,
+  format: it.format,
+  detected_format: it.detected_format,
+  received: it.received,
+  inserted: it.inserted,
+  duplicates: it.duplicates,
+  changed: it.changed,
+  assumed_duplicates: it.assumed_duplicates,
+  assumed_new: it.assumed_new,
+  conflicts: it.conflicts,
+  rejected: it.rejected,
+  deliveries: it.deliveries,
+  statements: it.statements,
+  warnings: it.warnings,
+  received_at: it.received_at.toISOString(),
+  started_at: it.started_at?.toISOString() ?? null,
+  finished_at: it.finished_at?.toISOString() ?? null,
+  error: it.error,
+});

@@ -1,0 +1,120 @@
+import { gzipSync } from 'node:zlib';
+import { expect, it } from 'vitest';
+import { createThreadedFormats } from '../../src/intake/parser-threads.ts';
+import { createStatementFormats, type StatementFormats } from '../../src/statements/formats.ts';
+import type { FileEvent, Recognition } from '../../src/statements/read-files.ts';
+import { UnreadableFileError } from '../../src/statements/unreadable.ts';
+import { mt940 } from './statement-files.ts';
+
+const AUTO: Recognition = { format: 'auto', profile: null };
+
+const ENTRIES = 1_000;
+const FILE = mt940(Array.from({ length: ENTRIES }, (_, at) => ({ day: 1 + (at % 28), amount: 100 + at })));
+
+/** A file in small parts. */
+async function* partsOf(text: string | Buffer): AsyncGenerator<Uint8Array> {
+  const bytes = Buffer.from(text);
+  for (let at = 0; at < bytes.length; at += 4_000) yield bytes.subarray(at, at + 4_000);
+}
+
+async function readAll(formats: StatementFormats, text: string | Buffer, recognition = AUTO) {
+  const files: { name: string | null; format: string; events: unknown[] }[] = [];
+  for await (const it of formats.read(partsOf(text), recognition) as AsyncIterable<FileEvent>) {
+    if ('format' in it) files.push({ name: it.file, format: it.format, events: [] });
+    else files.at(-1)?.events.push(...it.events);
+  }
+  return files;
+}
+
+const inProcess = createStatementFormats([]);
+const threaded = createThreadedFormats([]);
+
+it('a parser thread reads the same events as the process itself, for one file at a time and for several at once', async () => {
+  const expected = await readAll(inProcess, FILE);
+  expect(expected[0]?.events.length).toBeGreaterThan(ENTRIES);
+  expect(await readAll(threaded, FILE)).toEqual(expected);
+  const sent = [FILE, gzipSync(FILE), FILE, FILE];
+  expect(await Promise.all(sent.map((it) => readAll(threaded, it)))).toEqual(sent.map(() => expected));
+});
+
+it('a file that cannot be read fails with the same error in a parser thread as in the process itself', async () => {
+  for (const [text, recognition] of [
+    ['', AUTO],
+    ['no statement', AUTO],
+    [':20:broken', { format: 'mt940', profile: null }],
+    ['Datum;Betrag\n', { format: 'csv', profile: 'none' }],
+  ] as const) {
+    const [own, other] = await Promise.allSettled([
+      readAll(inProcess, text, recognition),
+      readAll(threaded, text, recognition),
+    ]);
+    expect(own?.status).toBe('rejected');
+    expect(other).toEqual(own);
+  }
+});
+
+it('a file that fills the memory of its parser thread fails, and other files are still read', async () => {
+  const small = createThreadedFormats([], { memoryLimit: 4 });
+  const [failed, read] = await Promise.allSettled([readAll(small, FILE), readAll(threaded, FILE)]);
+  expect(failed).toMatchObject({ status: 'rejected', reason: expect.any(UnreadableFileError) });
+  expect(String((failed as PromiseRejectedResult).reason)).toMatch(/more memory/);
+  expect(read.status).toBe('fulfilled');
+});
+
+it('a file that keeps its parser thread busy for too long fails, and other files are still read', async () => {
+  const impatient = createThreadedFormats([], { deadline: 1 });
+  const [failed, read] = await Promise.allSettled([readAll(impatient, FILE), readAll(threaded, FILE)]);
+  expect(String((failed as PromiseRejectedResult).reason)).toMatch(/takes too long/);
+  expect(read.status).toBe('fulfilled');
+});
+
+it('a file that keeps its parser thread busy after its first events fails, and the thread is not used again', async () => {
+  const formats = createThreadedFormats([], { deadline: 500 });
+  // A thread may need longer than the deadline to start.
+  while ((await readAll(formats, FILE).catch(() => [])).length === 0);
+  // Lines of an endless text, for which the thread returns no events.
+  async function* silent() {
+    yield Buffer.from(FILE);
+    yield Buffer.alloc(200_000_000, 'A LINE\r\n');
+  }
+  const began: unknown[] = [];
+  const reading = (async () => {
+    for await (const it of formats.read(silent(), AUTO)) began.push(it);
+  })();
+  await expect(reading).rejects.toThrow('takes too long');
+  expect(began.length).toBeGreaterThan(0);
+  while ((await readAll(formats, FILE).catch(() => [])).length === 0);
+});
+
+it('a file that is not read to its end closes its source, and does not block the next file', async () => {
+  let isOver = false;
+  async function* endless() {
+    try {
+      for (;;) yield Buffer.from(FILE);
+    } finally {
+      isOver = true;
+    }
+  }
+  for await (const it of threaded.read(endless(), AUTO)) if ('events' in it) break;
+  expect(isOver).toBe(true);
+  expect(await readAll(threaded, FILE)).toHaveLength(1);
+});
+
+it('a file is still read after the process itself was busy for longer than the deadline of a parser thread', async () => {
+  const formats = createThreadedFormats([], { deadline: 3_000 });
+  const stall = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4_000);
+  let parts = 0;
+  async function* stalling() {
+    for await (const part of partsOf(FILE)) {
+      parts += 1;
+      // Before the loop's timers, and so before the message that the thread sends meanwhile is read.
+      if (parts === 5) setImmediate(stall);
+      yield part;
+    }
+  }
+  let entries = 0;
+  for await (const it of formats.read(stalling(), AUTO) as AsyncIterable<FileEvent>)
+    if ('events' in it) entries += it.events.filter(({ type }) => type === 'entry').length;
+  expect(parts).toBeGreaterThan(10);
+  expect(entries).toBe(ENTRIES);
+});

@@ -1,0 +1,161 @@
+import fc from 'fast-check';
+import * as v from 'valibot';
+import { describe, expect, it } from 'vitest';
+import type { Row } from '../../src/intake/rows.ts';
+import { createRowReader, type FindAccount } from '../../src/intake/statement-rows.ts';
+import { Movement } from '../../src/ledger/movement.ts';
+import { decodeStart } from '../../src/statements/shared/decode.ts';
+import { type Entry, NO_IDENTITY, type StatementEvent } from '../../src/statements/statement.ts';
+
+const entry = (fields: Partial<Entry> = {}): StatementEvent => ({
+  type: 'entry',
+  entry: {
+    line: 7,
+    status: 'booked',
+    date: '2026-03-31',
+    dc: 'Credit',
+    amount: 12_34n,
+    currency: null,
+    balance: null,
+    code: null,
+    description: null,
+    name: null,
+    opponentId: null,
+    opponentIban: null,
+    reference: null,
+    ...fields,
+  },
+});
+const begin = (fields: object = {}): StatementEvent => ({
+  type: 'statement',
+  line: 1,
+  account: { iban: 'TR1', number: null, currency: 'TRY', bank: null },
+  kind: 'final',
+  opening: { amount: 100_00n, date: null },
+  identity: NO_IDENTITY,
+  ...fields,
+});
+const end = (closing: bigint | null): StatementEvent => ({
+  type: 'end',
+  line: 9,
+  closing: closing === null ? null : { amount: closing, date: null },
+});
+
+const find: FindAccount = async ({ iban }) =>
+  iban === 'TR1' ? { id: '5', currency: 'TRY' } : { problem: `${iban} is not one of your accounts` };
+
+async function rowsOf(...events: StatementEvent[]): Promise<Row[]> {
+  const read = createRowReader(find, { format: 'mt940', file: null });
+  const rows: Row[] = [];
+  for (const event of events) rows.push(...(await read([event])));
+  return rows;
+}
+const movementsOf = (rows: readonly Row[]) =>
+  rows.flatMap((row) => ('movement' in row ? [row.movement] : []));
+const issuesOf = (rows: readonly Row[]) => rows.filter((row) => 'issue' in row);
+const messagesOf = (rows: readonly Row[]) =>
+  rows.flatMap((row) => ('issue' in row ? [row.issue] : 'warning' in row ? [row.warning] : []));
+
+describe('the rows of a statement', () => {
+  it('have one warning when the file is in an unsupported encoding such as CP857', async () => {
+    // "Şirket ödemesi" in CP857.
+    const bytes = Buffer.from([0x9e, ...Buffer.from('irket '), 0x94, ...Buffer.from('demesi')]);
+    const description = decodeStart(bytes);
+    const rows = await rowsOf(begin(), entry({ description }), entry({ description }), end(124_68n));
+    expect(messagesOf(rows)).toEqual([expect.stringContaining('another encoding')]);
+    expect(movementsOf(rows)).toHaveLength(2);
+    for (const text of ['MARK A§a‡', '˜ZM˜R'])
+      expect(messagesOf(await rowsOf(begin(), entry({ description: text })))).toEqual([
+        expect.stringContaining('CP857 or CP850'),
+      ]);
+    for (const text of ['Şirket “ödemesi” €', 'BGB § 5, Art.§7', '„Haus“ GmbH™', 'Ağaç İZMİR'])
+      expect(messagesOf(await rowsOf(begin(), entry({ description: text }))), text).toEqual([]);
+    const broken = await rowsOf(begin(), entry({ name: 'M\ufffdller' }), end(112_34n));
+    expect(broken).toContainEqual({
+      line: expect.any(Number),
+      warning: expect.stringContaining('bytes that are not'),
+    });
+  });
+
+  it('become movements with the balance after each, computed from the opening balance', async () => {
+    const rows = await rowsOf(begin(), entry(), entry({ dc: 'Debit', amount: 200_00n }), end(-87_66n));
+    expect(movementsOf(rows).map(({ amount, dc, balance }) => [dc, amount, balance])).toEqual([
+      ['Credit', '12.34', '112.34'],
+      ['Debit', '200.00', '-87.66'],
+    ]);
+    expect(messagesOf(rows)).toEqual([]);
+    expect(rows[0]).toMatchObject({ line: 1, begun: { format: 'mt940', account: { id: '5' } } });
+    for (const movement of movementsOf(rows)) expect(v.is(Movement, movement)).toBe(true);
+  });
+
+  it('keep the balance that the file gives for an entry, and have no other balance without an opening balance', async () => {
+    const rows = await rowsOf(begin({ opening: null }), entry({ balance: 5n }), entry(), end(7n));
+    expect(movementsOf(rows).map(({ balance }) => balance)).toEqual(['0.05', null]);
+    expect(messagesOf(rows)).toEqual([]);
+  });
+
+  it('have a warning when the closing balance differs', async () => {
+    const unread: StatementEvent = { type: 'issue', line: 3, path: 'amount', message: 'is "x"' };
+    expect(messagesOf(await rowsOf(begin(), entry(), end(112_35n)))).toEqual([
+      'The closing balance is 112.35, but the opening balance 100.00 and the entries give 112.34: a difference of 0.01.',
+    ]);
+    expect(messagesOf(await rowsOf(begin(), unread, end(0n)))).toEqual([
+      'is "x"',
+      'The closing balance is 0.00, but the opening balance 100.00 and the entries give 100.00: a difference of -100.00. 1 of its entries could not be read.',
+    ]);
+  });
+
+  it('leave out pending entries, which do not count for the balance', async () => {
+    const rows = await rowsOf(begin(), entry({ status: 'pending' }), entry(), end(112_34n));
+    expect(movementsOf(rows)).toHaveLength(1);
+    expect(messagesOf(rows)).toEqual([]);
+  });
+
+  it('are rejected for an unknown account with one message for the statement, and the next statement is read', async () => {
+    const other = { account: { iban: 'TR2', number: null, currency: null, bank: null } };
+    const rows = await rowsOf(begin(other), entry(), entry(), end(124_68n), begin(), entry(), end(null));
+    expect(issuesOf(rows)).toEqual([
+      { line: 7, path: 'account', issue: 'TR2 is not one of your accounts' },
+      { line: 7, path: 'account', issue: null },
+    ]);
+    expect(movementsOf(rows)).toHaveLength(1);
+  });
+
+  it('are rejected when their currency is not the account’s', async () => {
+    const rows = await rowsOf(begin(), entry({ currency: 'EUR' }), entry({ currency: 'TRY' }), end(null));
+    expect(messagesOf(rows)).toEqual(['is EUR, and the account is kept in TRY']);
+    expect(movementsOf(rows)).toHaveLength(1);
+  });
+
+  it('have long texts cut, with a warning, and never within a character', async () => {
+    const rows = await rowsOf(
+      begin(),
+      entry({ description: `${'x'.repeat(3_999)}😀`, code: '  ' }),
+      end(null),
+    );
+    expect(movementsOf(rows)).toMatchObject([{ description: 'x'.repeat(3_999), code: null }]);
+    expect(messagesOf(rows)).toEqual([
+      'description is longer than 4000 characters. The rest of it is not stored.',
+    ]);
+  });
+
+  it('pass the balance check when the closing balance fits, for any entries', async () => {
+    const some = fc.array(
+      fc.record({
+        dc: fc.constantFrom('Debit' as const, 'Credit' as const),
+        amount: fc.bigInt(0n, 10n ** 15n),
+      }),
+    );
+    await fc.assert(
+      fc.asyncProperty(some, async (entries) => {
+        const sum = entries.reduce(
+          (total, { dc, amount }) => total + (dc === 'Credit' ? amount : -amount),
+          100_00n,
+        );
+        const rows = await rowsOf(begin(), ...entries.map((fields) => entry(fields)), end(sum));
+        expect(messagesOf(rows)).toEqual([]);
+        expect(movementsOf(rows)).toHaveLength(entries.length);
+      }),
+    );
+  });
+});
