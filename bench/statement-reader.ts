@@ -1,8 +1,8 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { SaxesParser } from 'saxes';
+import { readStatementFile } from '../src/intake/importer/read-file.ts';
 import { loadProfiles } from '../src/intake/load-profiles.ts';
-import { readStatementFile } from '../src/intake/read-file.ts';
 import { createStatementFormats } from '../src/statements/formats.ts';
 
 /**

@@ -2,7 +2,7 @@ import type { Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
 import { readWaitingWebhooks, type WaitingWebhook } from '../delivery/reconcile.ts';
 import { circuitOpenUntil } from '../delivery/webhook-state.ts';
-import { MAX_CRASHES, STUCK_IMPORTS } from '../intake/fail-import.ts';
+import { MAX_CRASHES, STUCK_IMPORTS } from '../intake/imports.ts';
 import { type SourceSummary, SUMMARY_COLUMNS } from '../sources/find-source.ts';
 import { PENDING } from '../webhooks/webhook-view.ts';
 

@@ -15,8 +15,8 @@ import {
 } from '../ledger/movement.ts';
 import { queueImports } from '../platform/queues.ts';
 import type { ValidationIssue } from '../platform/validation.ts';
-import { findImport } from './find-imports.ts';
 import type { ViewedImport } from './import-view.ts';
+import { findImport } from './imports.ts';
 import { type Staged, stageImport, type Upload } from './stage.ts';
 
 /** Customers whose accounts a process caches. */

@@ -10,7 +10,7 @@ import type { MinorUnits } from '../statements/statement.ts';
 import { formatAmount } from '../statements/values.ts';
 import { ContentView, StoredView, viewContent, viewStoredMovement } from './conflict-view.ts';
 import { type DryRun, type DryStatement, MAX_LISTED } from './dry-run/dry-run.ts';
-import type { KnownAccount } from './find-account.ts';
+import type { KnownAccount } from './importer/find-account.ts';
 
 /** The answer to a dry run of an import. */
 

@@ -10,12 +10,12 @@ import { ADVICE } from '../statements/unreadable.ts';
 import { createByteBudget } from './byte-budget.ts';
 import { runDry } from './dry-run/dry-run.ts';
 import { type DryRunView, readDryAccounts, viewDryRun } from './dry-run-view.ts';
-import { createAccountFinder } from './find-account.ts';
+import { createAccountFinder } from './importer/find-account.ts';
+import { cutIntoParts } from './importer/parts.ts';
+import { readStatementFile } from './importer/read-file.ts';
+import { FORMATS } from './importer/rows.ts';
 import { TooMuchToCompareError } from './known/decide-safely.ts';
-import { cutIntoParts } from './parts.ts';
-import { readStatementFile } from './read-file.ts';
-import { FORMATS, isFormatName } from './rows.ts';
-import { NO_OPTIONS, type Upload } from './stage.ts';
+import { isFormatName, NO_OPTIONS, type Upload } from './stage.ts';
 
 const SECOND = 1_000;
 

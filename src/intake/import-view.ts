@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Sql } from '../database/transaction.ts';
 import type { DuplicateReason } from '../ledger/known-movements.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
-import type { ImportRow } from './find-imports.ts';
+import type { ImportRow } from './imports.ts';
 
 export interface ImportIssue {
   /** A warning rejects no row. */

@@ -4,7 +4,7 @@ import { createStatementFormats, type StatementFormats } from '../statements/for
 import type { Profile } from '../statements/profile.ts';
 import type { FileEvent, Recognition } from '../statements/read-files.ts';
 import { UnreadableFileError } from '../statements/unreadable.ts';
-import type { FromThread, ReadOrder, ToThread } from './parser-thread.ts';
+import type { FromThread, ReadOrder, ToThread } from './parser-thread/parser-thread.ts';
 
 /**
  * Parses files in worker threads, because strangers write the files. A file that fills the memory of a thread, or keeps it busy for
@@ -25,7 +25,7 @@ export function createThreadedFormats(
   limits: ThreadLimits = {},
 ): StatementFormats {
   const { memoryLimit } = limits;
-  const threads = createThreadPool(new URL('./parser-thread', import.meta.url), {
+  const threads = createThreadPool(new URL('./parser-thread/parser-thread', import.meta.url), {
     workerData: profiles,
     ...(memoryLimit === undefined ? {} : { memoryLimit }),
   });

@@ -4,8 +4,19 @@ import { giveBack, inTransaction, type Sql, type WriteResult } from '../database
 import { compareBody, type EarlierUpload, findEarlierUpload, findKey } from '../ledger/earlier-uploads.ts';
 import type { Unidentified } from '../ledger/movement.ts';
 import type { StatementFormat } from '../statements/formats.ts';
-import { cutIntoParts } from './parts.ts';
-import type { FormatName } from './rows.ts';
+import { cutIntoParts } from './importer/parts.ts';
+
+const MIB = 1024 * 1024;
+
+/** Largest JSON import, in bytes. It is checked as a whole. */
+export const JSON_IMPORT_BYTES = 32 * MIB;
+/** Largest NDJSON import, in bytes. It is staged in parts as it arrives, so memory use does not depend on this limit. */
+export const NDJSON_IMPORT_BYTES = 1024 * MIB;
+
+/** The formats that consist of movements, by the name that is stored in `imports.format`. */
+export type FormatName = 'json' | 'ndjson';
+
+export const isFormatName = (name: string): name is FormatName => name === 'json' || name === 'ndjson';
 
 /** How often an upload in progress renews its import's `received_at`, in milliseconds. */
 const HEARTBEAT_EVERY = 3_000;

@@ -3,8 +3,8 @@ import type { Sql } from '../database/transaction.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
 import { CONCURRENCY, type ImportJob, QUEUES, queueImports, startWorker } from '../platform/queues.ts';
 import { STATEMENT_FORMATS, type StatementFormats } from '../statements/formats.ts';
-import { createImporter } from './importer.ts';
-import { FORMATS } from './rows.ts';
+import { createImporter } from './importer/importer.ts';
+import { FORMATS } from './importer/rows.ts';
 
 /**
  * Runs the jobs of the queue `imports`: one for each customer with unfinished imports. Customers take turns.

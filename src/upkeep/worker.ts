@@ -6,7 +6,7 @@ import {
 } from '../delivery/operational-event.ts';
 import { reconcileDeliveries } from '../delivery/reconcile.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
-import { reportStuckImports } from '../intake/fail-import.ts';
+import { reportStuckImports } from '../intake/imports.ts';
 import { reconcileImports } from '../intake/worker.ts';
 import { dropDeadUploads } from '../ledger/earlier-uploads.ts';
 import { makeSegments } from '../movements/segments.ts';

@@ -12,7 +12,7 @@ const ends = new Set(
 
 const COMMENT = /^\s*(?:\/\/|\/\*\*?|\*)\s?(.*)$/;
 
-/** Such as `src/intake/chunks.ts`, `run/run.test.ts` or `stage.ts`, and not a part of an address or a pattern. */
+/** Such as `src/intake/importer/chunks.ts`, `run/run.test.ts` or `stage.ts`, and not a part of an address or a pattern. */
 const PATH =
   /(?<![\w/.*<{$@:-])(?:\.{1,2}\/)*((?:[\w.-]+\/)*[\w-]+(?:\.[a-z]+)*\.(?:tsx?|mjs|md|yml))(?![\w*])/g;
 

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createImporter } from '../../src/intake/importer.ts';
+import { createImporter } from '../../src/intake/importer/importer.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { ACCOUNT_IBAN, dayStatement } from '../support/day-statement.ts';
 import { createAccount, movement } from '../support/movements.ts';

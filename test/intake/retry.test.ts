@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createImporter } from '../../src/intake/importer.ts';
+import { createImporter } from '../../src/intake/importer/importer.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Row, readNdjson } from '../../src/intake/rows.ts';
+import { type Row, readNdjson } from '../../src/intake/importer/rows.ts';
 
 async function* cut(bytes: Buffer, lengths: readonly number[]): AsyncGenerator<Buffer> {
   let start = 0;

@@ -1,4 +1,4 @@
-import { createImporter } from '../../src/intake/importer.ts';
+import { createImporter } from '../../src/intake/importer/importer.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { createAccount } from '../support/movements.ts';
 import type { useService } from '../support/service.ts';

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { storeHistory } from '../../bench/history.ts';
 import type { Sql } from '../../src/database/transaction.ts';
-import { linkReversal } from '../../src/intake/details.ts';
-import { readAccountsOfImport } from '../../src/intake/find-account.ts';
+import { linkReversal } from '../../src/intake/importer/details.ts';
+import { readAccountsOfImport } from '../../src/intake/importer/find-account.ts';
 import { KnownDaysError, OutdatedIdentitiesError } from '../../src/intake/known/entry.ts';
 import { createFileEntries } from '../../src/intake/known/file-entries.ts';
 import { createChunkIdentifier } from '../../src/intake/known/identify-chunk.ts';

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import type { Row } from '../../src/intake/rows.ts';
-import { createRowReader, type FindAccount } from '../../src/intake/statement-rows.ts';
+import type { Row } from '../../src/intake/importer/rows.ts';
+import { createRowReader, type FindAccount } from '../../src/intake/importer/statement-rows.ts';
 import { Movement } from '../../src/ledger/movement.ts';
 import { decodeStart } from '../../src/statements/shared/decode.ts';
 import { type Entry, NO_IDENTITY, type StatementEvent } from '../../src/statements/statement.ts';

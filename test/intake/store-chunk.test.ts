@@ -1,7 +1,7 @@
 import { parse } from 'valibot';
 import { describe, expect, it } from 'vitest';
+import { type Chunk, ImportTakenOverError, storeChunk } from '../../src/intake/importer/store-chunk.ts';
 import { createChunkIdentifier } from '../../src/intake/known/identify-chunk.ts';
-import { type Chunk, ImportTakenOverError, storeChunk } from '../../src/intake/store-chunk.ts';
 import { createMatcher } from '../../src/ledger/matching.ts';
 import { Movement } from '../../src/ledger/movement.ts';
 import { createAccount, movement } from '../support/movements.ts';

@@ -1,7 +1,7 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { rebuildRequest } from '../../src/delivery/requests.ts';
-import { createImporter } from '../../src/intake/importer.ts';
+import { createImporter } from '../../src/intake/importer/importer.ts';
 import { createStatementFormats } from '../../src/statements/formats.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';

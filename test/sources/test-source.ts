@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { createImporter } from '../../src/intake/importer.ts';
+import { createImporter } from '../../src/intake/importer/importer.ts';
 import { createAddressGuard } from '../../src/platform/address-guard.ts';
 import type { Connector, OfferedFile } from '../../src/sources/connectors/connector.ts';
 import type { ConnectorKind } from '../../src/sources/connectors/kinds.ts';

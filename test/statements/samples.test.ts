@@ -1,8 +1,8 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { readStatementFile } from '../../src/intake/importer/read-file.ts';
 import { loadProfiles } from '../../src/intake/load-profiles.ts';
-import { readStatementFile } from '../../src/intake/read-file.ts';
 import { detectProfile } from '../../src/statements/csv/parse.ts';
 import { createStatementFormats, type StatementFormat } from '../../src/statements/formats.ts';
 import { START_BYTES } from '../../src/statements/read-files.ts';

@@ -2,8 +2,8 @@ import { type Context, Hono } from 'hono';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
-import { findImport, type ImportRow } from '../../intake/find-imports.ts';
 import { type ImportIssue, readIssues } from '../../intake/import-view.ts';
+import { findImport, type ImportRow } from '../../intake/imports.ts';
 import {
   type Column,
   countOf,

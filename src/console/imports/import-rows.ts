@@ -1,5 +1,5 @@
 import type { Sql } from '../../database/transaction.ts';
-import type { ImportRow } from '../../intake/find-imports.ts';
+import type { ImportRow } from '../../intake/imports.ts';
 
 export interface StoredMovement {
   id: string;

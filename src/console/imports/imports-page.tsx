@@ -9,7 +9,7 @@ import {
   type ImportRow,
   type ImportStatus,
   listImports,
-} from '../../intake/find-imports.ts';
+} from '../../intake/imports.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
 import { Id } from '../../platform/validation.ts';
 import { Choice, type Column, Field, formatCount, Moment, More, Table, Tag } from '../page/elements.tsx';

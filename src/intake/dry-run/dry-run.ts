@@ -16,12 +16,12 @@ import {
 import type { Movement } from '../../ledger/movement.ts';
 import type { ValidationIssue } from '../../platform/validation.ts';
 import { UnreadableFileError } from '../../statements/unreadable.ts';
-import { type ChunkedImport, cutIntoChunks } from '../chunks.ts';
+import { type ChunkedImport, cutIntoChunks } from '../importer/chunks.ts';
+import type { BegunStatement, Row, StatementTotals } from '../importer/rows.ts';
+import type { Chunk } from '../importer/store-chunk.ts';
 import type { Identity } from '../known/entry.ts';
 import { createFileEntries } from '../known/file-entries.ts';
 import { createFileIdentifier } from '../known/identify-file.ts';
-import type { BegunStatement, Row, StatementTotals } from '../rows.ts';
-import type { Chunk } from '../store-chunk.ts';
 
 /** Reads a file as an import does, and reports what would be stored. Stores nothing. */
 

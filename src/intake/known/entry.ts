@@ -1,6 +1,6 @@
 import type { Sql } from '../../database/transaction.ts';
 import type { Movement } from '../../ledger/movement.ts';
-import type { EntryStatement, RowDetails } from '../rows.ts';
+import type { EntryStatement, RowDetails } from '../importer/rows.ts';
 
 /** A valid row that is identified by its statement or by the stored movements. */
 export interface StatementEntry {

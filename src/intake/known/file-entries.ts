@@ -1,9 +1,9 @@
 import { MARGIN, moveDay } from '../../reconcile/books.ts';
 import type { ReceivedStatement, StatementRow } from '../../reconcile/statement.ts';
 import { parseHundredths } from '../../statements/values.ts';
-import type { EntryStatement } from '../rows.ts';
+import type { EntryStatement } from '../importer/rows.ts';
+import type { Chunk } from '../importer/store-chunk.ts';
 import { fingerprintOf } from '../statements.ts';
-import type { Chunk } from '../store-chunk.ts';
 import type { StatementEntry } from './entry.ts';
 import { type Days, signedAmount, textOf } from './read-stored.ts';
 import { shortenReference } from './statement-id.ts';

@@ -1,7 +1,7 @@
 import type { Sql } from '../../database/transaction.ts';
 import { MARGIN, moveDay } from '../../reconcile/books.ts';
 import { isId } from '../../reconcile/walk.ts';
-import type { EntryStatement } from '../rows.ts';
+import type { EntryStatement } from '../importer/rows.ts';
 import { type IdentifyEntries, KnownDaysError, type StatementEntry } from './entry.ts';
 import { formatStatementId, parseStatementId, shortenReference } from './statement-id.ts';
 

@@ -1,6 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { NDJSON_IMPORT_BYTES } from '../../intake/parts.ts';
-import { stageImport } from '../../intake/stage.ts';
+import { NDJSON_IMPORT_BYTES, stageImport } from '../../intake/stage.ts';
 import type { StatementFormat } from '../../statements/formats.ts';
 import { type OfferedFile, SourceError } from '../connectors/connector.ts';
 import type { ClaimedSource } from './claimed-source.ts';

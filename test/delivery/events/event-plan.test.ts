@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { readRetries } from '../../../src/delivery/engine/retries.ts';
 import { recordEvent, reportFailedDeliveries } from '../../../src/delivery/operational-event.ts';
-import { reportStuckImports } from '../../../src/intake/fail-import.ts';
+import { reportStuckImports } from '../../../src/intake/imports.ts';
 import { dispatchEvents } from '../../../src/upkeep/events/dispatch-events.ts';
 import { watchOwnReads, watchReads } from '../../support/reads.ts';
 import { useOwnService } from '../../support/service.ts';

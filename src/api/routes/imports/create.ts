@@ -21,9 +21,8 @@ import {
 import { DryRunView } from '../../../intake/dry-run-view.ts';
 import { createDryRuns } from '../../../intake/dry-runs.ts';
 import { ImportView, viewImport } from '../../../intake/import-view.ts';
-import { JSON_IMPORT_BYTES, NDJSON_IMPORT_BYTES } from '../../../intake/parts.ts';
-import { isFormatName } from '../../../intake/rows.ts';
 import type { Upload } from '../../../intake/stage.ts';
+import { isFormatName, JSON_IMPORT_BYTES, NDJSON_IMPORT_BYTES } from '../../../intake/stage.ts';
 import { Movement } from '../../../ledger/movement.ts';
 import { check, invalidIssues, Problem } from '../../../platform/problem.ts';
 import { STATEMENT_FORMATS, type StatementFormats } from '../../../statements/formats.ts';

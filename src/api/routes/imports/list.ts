@@ -2,13 +2,13 @@ import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
 import { readId, readQuery } from '../../../http/input.ts';
 import { BEYOND_NEWEST, encodeCursor, linkNext, paging, pagingParameters } from '../../../http/paging.ts';
-import { findImport, listImports } from '../../../intake/find-imports.ts';
 import {
   findImportDuplicates,
   findImportErrors,
   ImportView,
   viewImport,
 } from '../../../intake/import-view.ts';
+import { findImport, listImports } from '../../../intake/imports.ts';
 import { LISTED_REASONS } from '../../../ledger/known-movements.ts';
 import { Count, IdView } from '../../../platform/validation.ts';
 import { idParameter } from '../../openapi/openapi.ts';

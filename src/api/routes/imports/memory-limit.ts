@@ -1,7 +1,7 @@
 import { createMiddleware } from '../../../http/app.ts';
 import { declaredBytes, mediaType, RESOURCE_BYTES } from '../../../http/input.ts';
 import { createByteBudget } from '../../../intake/byte-budget.ts';
-import { JSON_IMPORT_BYTES } from '../../../intake/parts.ts';
+import { JSON_IMPORT_BYTES } from '../../../intake/stage.ts';
 import { Problem } from '../../../platform/problem.ts';
 
 const MIB = 1024 * 1024;

@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import type { Runtime } from '../../../database/runtime.ts';
 import { readId } from '../../../http/input.ts';
 import { ImportView, viewImport } from '../../../intake/import-view.ts';
-import { retryImport } from '../../../intake/retry-failed.ts';
+import { retryImport } from '../../../intake/imports.ts';
 import { idParameter } from '../../openapi/openapi.ts';
 import { createRoute } from '../route.ts';
 

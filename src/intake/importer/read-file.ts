@@ -1,7 +1,7 @@
-import type { StatementFormats } from '../statements/formats.ts';
-import type { Recognition } from '../statements/read-files.ts';
-import type { StatementEvent } from '../statements/statement.ts';
-import { UnreadableFileError } from '../statements/unreadable.ts';
+import type { StatementFormats } from '../../statements/formats.ts';
+import type { Recognition } from '../../statements/read-files.ts';
+import type { StatementEvent } from '../../statements/statement.ts';
+import { UnreadableFileError } from '../../statements/unreadable.ts';
 import type { Row } from './rows.ts';
 import { createRowReader, type FindAccount } from './statement-rows.ts';
 

@@ -1,7 +1,7 @@
-import type { Sql } from '../database/transaction.ts';
-import { formatAmount } from '../statements/values.ts';
-import type { StatementEntry } from './known/entry.ts';
-import { parseStatementId, shortenReference } from './known/statement-id.ts';
+import type { Sql } from '../../database/transaction.ts';
+import { formatAmount } from '../../statements/values.ts';
+import type { StatementEntry } from '../known/entry.ts';
+import { parseStatementId, shortenReference } from '../known/statement-id.ts';
 import type { EntryStatement } from './rows.ts';
 
 /** Stores details from statements for which a movement has no field. */

@@ -1,11 +1,12 @@
 import { isUtf8 } from 'node:buffer';
-import type { Movement } from '../ledger/movement.ts';
+import type { Movement } from '../../ledger/movement.ts';
 import type {
   AccountReference,
   EntryDetails,
   MinorUnits,
   StatementIdentity,
-} from '../statements/statement.ts';
+} from '../../statements/statement.ts';
+import type { FormatName } from '../stage.ts';
 
 /** The beginning of a statement, with the account that it names, and the account that was found or the reason why none was. */
 export interface BegunStatement {
@@ -168,9 +169,5 @@ export async function* readJson(parts: AsyncIterable<Buffer>): AsyncGenerator<Ro
   yield transactions.map((value, index) => ({ line: index + 1, value }));
 }
 
-/** The formats of imports, by the name that is stored in `imports.format`. */
-export const FORMATS = { json: readJson, ndjson: readNdjson } satisfies Record<string, Reader>;
-
-export type FormatName = keyof typeof FORMATS;
-
-export const isFormatName = (name: string): name is FormatName => Object.hasOwn(FORMATS, name);
+/** The readers of these formats. */
+export const FORMATS = { json: readJson, ndjson: readNdjson } satisfies Record<FormatName, Reader>;

@@ -1,8 +1,8 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { createStatementFormats } from '../statements/formats.ts';
-import type { Profile } from '../statements/profile.ts';
-import { type FileEvent, type Recognition, readFiles } from '../statements/read-files.ts';
-import { UnreadableFileError } from '../statements/unreadable.ts';
+import { createStatementFormats } from '../../statements/formats.ts';
+import type { Profile } from '../../statements/profile.ts';
+import { type FileEvent, type Recognition, readFiles } from '../../statements/read-files.ts';
+import { UnreadableFileError } from '../../statements/unreadable.ts';
 
 /** Runs in a worker thread: parses one file after the other. See parser-threads.ts. */
 

@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
 import {
   type Batch,
   countRows,
@@ -10,17 +10,17 @@ import {
   type Stored,
   storeBatches,
   updateAccounts,
-} from '../ledger/append.ts';
-import { reportConflicts } from '../ledger/conflicts.ts';
-import { lockCustomers } from '../ledger/import-locks.ts';
-import { readStored } from '../ledger/known-movements.ts';
-import type { Matcher } from '../ledger/matching.ts';
-import type { ValidationIssue } from '../platform/validation.ts';
+} from '../../ledger/append.ts';
+import { reportConflicts } from '../../ledger/conflicts.ts';
+import { lockCustomers } from '../../ledger/import-locks.ts';
+import { readStored } from '../../ledger/known-movements.ts';
+import type { Matcher } from '../../ledger/matching.ts';
+import type { ValidationIssue } from '../../platform/validation.ts';
+import type { IdentifyEntries, Identity, KnownMovement, StatementEntry } from '../known/entry.ts';
+import { shortenReference } from '../known/statement-id.ts';
+import { storeStatements } from '../statements.ts';
 import { type AddedEntry, storeBatchDetails, storeDetails } from './details.ts';
-import type { IdentifyEntries, Identity, KnownMovement, StatementEntry } from './known/entry.ts';
-import { shortenReference } from './known/statement-id.ts';
 import type { EndedStatement, EntryStatement } from './rows.ts';
-import { storeStatements } from './statements.ts';
 
 /** Stores the chunks of a staged import. */
 

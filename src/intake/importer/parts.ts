@@ -1,4 +1,4 @@
-import type { Sql } from '../database/transaction.ts';
+import type { Sql } from '../../database/transaction.ts';
 
 const MIB = 1024 * 1024;
 
@@ -47,8 +47,3 @@ export async function* cutIntoParts(
   }
   if (bytes > 0) yield Buffer.concat(parts);
 }
-
-/** Largest JSON import, in bytes. It is checked as a whole. */
-export const JSON_IMPORT_BYTES = 32 * MIB;
-/** Largest NDJSON import, in bytes. It is staged in parts as it arrives, so memory use does not depend on this limit. */
-export const NDJSON_IMPORT_BYTES = 1024 * MIB;

@@ -1,12 +1,12 @@
-import type { Movement } from '../ledger/movement.ts';
+import type { Movement } from '../../ledger/movement.ts';
 import type {
   AccountReference,
   Entry,
   MinorUnits,
   StatementEvent,
   StatementIdentity,
-} from '../statements/statement.ts';
-import { formatAmount } from '../statements/values.ts';
+} from '../../statements/statement.ts';
+import { formatAmount } from '../../statements/values.ts';
 import type { BegunStatement, EntryStatement, FoundAccount, Row, StatementTotals } from './rows.ts';
 import { createRunningBalances, type RunningBalances } from './running-balances.ts';
 

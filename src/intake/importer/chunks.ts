@@ -1,16 +1,16 @@
 import { setImmediate as nextPass } from 'node:timers/promises';
 import * as v from 'valibot';
-import { canonical, createOrdinals, createUniqueIds, isUnidentified } from '../ledger/known-movements.ts';
-import type { Unidentified } from '../ledger/movement.ts';
+import { canonical, createOrdinals, createUniqueIds, isUnidentified } from '../../ledger/known-movements.ts';
+import type { Unidentified } from '../../ledger/movement.ts';
 import {
   isOfRemovedTime,
   Movement,
   type RemovedTime,
   removedTimeIssue,
   UNKNOWN_ACCOUNT,
-} from '../ledger/movement.ts';
-import { toValidationIssue, type ValidationIssue } from '../platform/validation.ts';
-import { UnreadableFileError } from '../statements/unreadable.ts';
+} from '../../ledger/movement.ts';
+import { toValidationIssue, type ValidationIssue } from '../../platform/validation.ts';
+import { UnreadableFileError } from '../../statements/unreadable.ts';
 import type { KnownAccount } from './find-account.ts';
 import type { EntryStatement, Row } from './rows.ts';
 import { createRunningBalances } from './running-balances.ts';
