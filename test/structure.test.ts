@@ -69,3 +69,11 @@ it('the front of each room has as many files as docs/architecture.md says', () =
   ]);
   expect(fronts).toEqual([...rooms].map(([room, { front }]) => [room, front]));
 });
+
+it('every file directly in a room is part of its front, except for the command line, which nobody imports', () => {
+  const imported = new Set(imports.map((it) => it.imported));
+  const hidden = files.filter(
+    (path) => path.split('/').length === 3 && roomOf(path) !== 'cli' && !imported.has(path),
+  );
+  expect(hidden).toEqual([]);
+});

@@ -1,7 +1,7 @@
 import { type Command, Option } from 'commander';
 import { type Api, RefusedError } from './api-client.ts';
+import type { CommandContext } from './context.ts';
 import { Failure } from './failure.ts';
-import type { CommandContext } from './output.ts';
 import type { Subject } from './owner.ts';
 import { withApi } from './service-access.ts';
 import { parseHttpUrl, parseId } from './values.ts';

@@ -1,5 +1,5 @@
 import { Argument, type Command, type Option } from 'commander';
-import type { CommandContext } from './output.ts';
+import type { CommandContext } from './context.ts';
 
 /** The shells that a completion script can be generated for. */
 const SHELLS = ['bash', 'zsh', 'fish'] as const;

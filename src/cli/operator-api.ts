@@ -4,9 +4,9 @@ import { DEFAULT_PREFIX, type Runtime } from '../database/runtime.ts';
 import { createLog } from '../platform/log.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import { type Api, createClient, headersOf, type Transport } from './api-client.ts';
+import type { CommandContext } from './context.ts';
 import { withInstallation } from './open-service.ts';
 import { currentOperator } from './operator.ts';
-import type { CommandContext } from './output.ts';
 import { findCustomerId, type Subject } from './owner.ts';
 import { connectToService, withoutRedis, withQueues } from './service-redis.ts';
 

@@ -1,12 +1,11 @@
 import { type Command, InvalidArgumentError } from 'commander';
 import type * as v from 'valibot';
-import type { ClientConfig, Config } from '../platform/config.ts';
 import { formatMoment, type ZoneOffset } from '../platform/moment.ts';
 import { formatCount } from '../platform/text.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from './command-access.ts';
+import type { CommandContext } from './context.ts';
 import { Failure } from './failure.ts';
 import type { Subject } from './owner.ts';
-import type { Terminal } from './terminal.ts';
 import { oneLine } from './text.ts';
 
 /** The greatest width of a table, in characters. */
@@ -142,19 +141,6 @@ export function renderTable(
       .join('  ')
       .trimEnd(),
   );
-}
-
-/** Passed to every command. */
-export interface CommandContext {
-  /** Called only when a command runs, so that --help works even with an invalid variable. */
-  readConfig(): Config;
-  /** Called only by commands that use the API or check signatures. */
-  readClientConfig(): ClientConfig;
-  terminal: Terminal;
-  /** Asks a yes-or-no question. undefined if standard input is not a terminal, because nobody can answer. */
-  ask: ((question: string) => Promise<boolean>) | undefined;
-  /** Aborted by Ctrl-C and SIGTERM. A waiting command then ends, and stops everything that it has started. */
-  signal: AbortSignal;
 }
 
 /**

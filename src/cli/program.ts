@@ -1,7 +1,7 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../platform/config.ts';
+import type { CommandContext } from './context.ts';
 import { explain, NegativeAnswer } from './failure.ts';
-import type { CommandContext } from './output.ts';
 import type { Terminal } from './terminal.ts';
 
 /** Adds arguments, options and the action to a command. */

@@ -3,8 +3,8 @@ import * as v from 'valibot';
 import type { Config } from '../platform/config.ts';
 import { findRunning, hasDatabase } from '../servers/running-servers.ts';
 import { type Api, createApi, RefusedError, UnreachableError } from './api-client.ts';
+import type { CommandContext } from './context.ts';
 import { Failure } from './failure.ts';
-import type { CommandContext } from './output.ts';
 
 /**
  * Runs `work` with a client of the API at `url`, or at the address of this configuration. If nothing answers at the configured address,

@@ -37,8 +37,8 @@ import { countOf } from '../platform/text.ts';
 import { findRunning } from '../servers/running-servers.ts';
 import type { SourceSummary } from '../sources/find-source.ts';
 import { type Deletion, readDeletions } from '../upkeep/deletions.ts';
+import type { CommandContext } from './context.ts';
 import { withInstallation } from './open-service.ts';
-import type { CommandContext } from './output.ts';
 import { mayStart } from './service-access.ts';
 import { REDIS_TIMEOUT, withQueues } from './service-redis.ts';
 

@@ -1,8 +1,14 @@
 import { Counter, collectDefaultMetrics, Gauge, type MetricObject, Registry } from 'prom-client';
 import { onPoolWait, readPoolUse } from '../database/connection.ts';
-import type { HostsReport } from '../database/lead-to-primary.ts';
-import { onHostsChange, readHosts } from '../database/lead-to-primary.ts';
+import { type HostsReport, onHostsChange, readHosts } from '../database/lead-to-primary.ts';
 import type { Runtime } from '../database/runtime.ts';
+
+/** The other processes of a supervisor. The supervisor has the operators' listener for all of them. */
+export interface OtherProcesses {
+  /** `metrics` is undefined for a process that does not answer. */
+  readMetrics(): Promise<{ name: string; metrics: MetricObject[] | undefined }[]>;
+  readHealth(): Promise<{ name: string; status: 'ok' | 'not running' | 'does not answer' }[]>;
+}
 
 /**
  * Collects the metrics of this process: its counters and its state.

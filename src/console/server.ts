@@ -1,5 +1,4 @@
 import { Hono } from 'hono';
-import type { MetricObject } from 'prom-client';
 import { getProblem } from '../api/docs-pages.ts';
 import { getHealthRoute, getReadinessRoute } from '../api/health.ts';
 import type { Role, Runtime } from '../database/runtime.ts';
@@ -11,16 +10,10 @@ import { opsConsole } from './listener/console.ts';
 import { metricsPage } from './metrics/metrics-page.ts';
 import type { Now, Poller } from './now/now-reader.ts';
 import { watchInstallation } from './now/now-routes.tsx';
+import type { OtherProcesses } from './process-metrics.ts';
 import { DASHBOARD_PATH, queueDashboard } from './queues/dashboard.ts';
 
 const LAST_PORT = 65_535;
-
-/** The other processes of a supervisor. The supervisor has the operators' listener for all of them. */
-export interface OtherProcesses {
-  /** `metrics` is undefined for a process that does not answer. */
-  readMetrics(): Promise<{ name: string; metrics: MetricObject[] | undefined }[]>;
-  readHealth(): Promise<{ name: string; status: 'ok' | 'not running' | 'does not answer' }[]>;
-}
 
 /** The operators' listener. */
 export interface OpsListener extends Role {

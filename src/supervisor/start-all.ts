@@ -1,19 +1,11 @@
-import { type Config, ROLES } from '../platform/config.ts';
+import { ROLES } from '../platform/config.ts';
 import { createLog } from '../platform/log.ts';
 import type { Service } from '../service.ts';
 import { countCores } from './processes/cores.ts';
 import { defaultCount, planProcesses } from './processes/layout.ts';
 import { forkRoleProcess } from './processes/role-process.ts';
-import type { SupervisedService } from './supervisor.ts';
+import type { StartOptions, SupervisedService } from './supervisor.ts';
 import { compileEarlier } from './v8-settings.ts';
-
-export interface StartOptions {
-  config: Config;
-  /** Receives one-line messages for a person. */
-  announce: (line: string) => void;
-  /** Aborts the start, which then rejects with the signal's reason. */
-  signal?: AbortSignal;
-}
 
 /**
  * Starts the whole service in `config.processes` processes. Default: one per core, four at most.

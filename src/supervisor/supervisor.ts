@@ -9,7 +9,14 @@ import type { Service } from '../service.ts';
 import type { ProcessPlan } from './processes/layout.ts';
 import { createProcessGroup, type ProcessGroup } from './processes/process-group.ts';
 import type { RoleProcess } from './processes/role-process.ts';
-import type { StartOptions } from './start-all.ts';
+
+export interface StartOptions {
+  config: Config;
+  /** Receives one-line messages for a person. */
+  announce: (line: string) => void;
+  /** Aborts the start, which then rejects with the signal's reason. */
+  signal?: AbortSignal;
+}
 
 const SECOND = 1_000;
 

@@ -1,6 +1,6 @@
 import { userInfo } from 'node:os';
 import { expect, it } from 'vitest';
-import type { CommandContext } from '../../src/cli/output.ts';
+import type { CommandContext } from '../../src/cli/context.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { useSourcesDir } from '../sources/folder-source.ts';
 import { movement as exampleMovement } from '../support/movements.ts';

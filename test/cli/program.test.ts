@@ -1,6 +1,6 @@
 import { Help } from 'commander';
 import { expect, it } from 'vitest';
-import type { CommandContext } from '../../src/cli/output.ts';
+import type { CommandContext } from '../../src/cli/context.ts';
 import { createProgram } from '../../src/cli/program.ts';
 
 it('--help shows the options and arguments of each command', async () => {

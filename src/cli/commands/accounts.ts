@@ -2,8 +2,9 @@ import { Command, Option } from 'commander';
 import * as v from 'valibot';
 import { AccountChange, AccountView, BankView, NewAccount } from '../../customers/account-view.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
+import type { CommandContext } from '../context.ts';
 import { Failure } from '../failure.ts';
-import { addListOptions, type CommandContext, confirm, type ListOptions, printList } from '../output.ts';
+import { addListOptions, confirm, type ListOptions, printList } from '../output.ts';
 import { parseId, readOptions } from '../values.ts';
 
 /** An account as the API shows it. */

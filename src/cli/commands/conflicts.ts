@@ -2,7 +2,8 @@ import { Argument, Command } from 'commander';
 import * as v from 'valibot';
 import { ConflictView } from '../../intake/conflict-view.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
-import { addListOptions, type CommandContext, type ListOptions, printList } from '../output.ts';
+import type { CommandContext } from '../context.ts';
+import { addListOptions, type ListOptions, printList } from '../output.ts';
 import { parseId } from '../values.ts';
 
 const Conflict = v.looseObject(ConflictView.entries);

@@ -3,9 +3,10 @@ import * as v from 'valibot';
 import { byOperator, recordChange } from '../../customers/audit.ts';
 import { createCustomer, listCustomers } from '../../customers/customers.ts';
 import { formatMoment } from '../../platform/moment.ts';
+import type { CommandContext } from '../context.ts';
 import { type Installation, withInstallation } from '../open-service.ts';
 import { currentOperator } from '../operator.ts';
-import { type CommandContext, confirm, renderTable } from '../output.ts';
+import { confirm, renderTable } from '../output.ts';
 import { requireCustomer } from '../owner.ts';
 import { parseId, readOptions } from '../values.ts';
 

@@ -4,8 +4,8 @@ import { AttemptView, DeliveryView, LISTED_STATUSES } from '../../delivery/deliv
 import { TransactionView } from '../../movements/body.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
+import type { CommandContext } from '../context.ts';
 import { Failure } from '../failure.ts';
-import type { CommandContext } from '../output.ts';
 import {
   addListOptions,
   type Column,

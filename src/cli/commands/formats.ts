@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { loadProfiles } from '../../intake/load-profiles.ts';
 import type { FormatName } from '../../intake/stage.ts';
 import type { StatementFormat } from '../../statements/formats.ts';
-import type { CommandContext } from '../output.ts';
+import type { CommandContext } from '../context.ts';
 import { type Column, renderColumns } from '../output.ts';
 
 interface Format {

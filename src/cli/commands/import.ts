@@ -4,6 +4,7 @@ import { DryRunView } from '../../intake/dry-run-view.ts';
 import { countOf } from '../../platform/text.ts';
 import type { Api } from '../api-client.ts';
 import { withOptionName } from '../command-access.ts';
+import type { CommandContext } from '../context.ts';
 import { printDryRun } from '../dry-run-output.ts';
 import { Failure, NegativeAnswer } from '../failure.ts';
 import {
@@ -15,7 +16,6 @@ import {
   isAllRejected,
   rowsDone,
 } from '../import-progress.ts';
-import type { CommandContext } from '../output.ts';
 import { withApi } from '../service-access.ts';
 import {
   findStatementFile,

@@ -4,7 +4,7 @@ import { ImportView } from '../../intake/import-view.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
 import { countOf, formatCount } from '../../platform/text.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
-import type { CommandContext } from '../output.ts';
+import type { CommandContext } from '../context.ts';
 import {
   addListOptions,
   type Column,

@@ -3,14 +3,8 @@ import * as v from 'valibot';
 import { SCOPES, type Scope } from '../../customers/caller.ts';
 import { KeyView } from '../../customers/key-view.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
-import {
-  addListOptions,
-  type CommandContext,
-  confirm,
-  formatTime,
-  type ListOptions,
-  printList,
-} from '../output.ts';
+import type { CommandContext } from '../context.ts';
+import { addListOptions, confirm, formatTime, type ListOptions, printList } from '../output.ts';
 import { parseId, parseIds } from '../values.ts';
 
 interface Options extends AccessOptions {

@@ -1,6 +1,6 @@
 import type { Command } from 'commander';
+import type { CommandContext } from '../context.ts';
 import { withInstallation } from '../open-service.ts';
-import type { CommandContext } from '../output.ts';
 
 /** `ledgerbell migrate` */
 export const defineMigrate = (command: Command, context: CommandContext) =>

@@ -4,7 +4,7 @@ import { REPLAYABLE, type Replayable } from '../../delivery/delivery.ts';
 import { ReplayView } from '../../delivery/replay-view.ts';
 import { countOf } from '../../platform/text.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
-import type { CommandContext } from '../output.ts';
+import type { CommandContext } from '../context.ts';
 import { parseId, readMomentUtc } from '../values.ts';
 import { WebhookAnswer } from './webhooks.ts';
 

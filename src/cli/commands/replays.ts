@@ -3,10 +3,10 @@ import * as v from 'valibot';
 import { ReplayProgressView } from '../../delivery/replay-view.ts';
 import { formatCount } from '../../platform/text.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
+import type { CommandContext } from '../context.ts';
 import {
   addListOptions,
   type Column,
-  type CommandContext,
   confirm,
   formatTime,
   type ListOptions,

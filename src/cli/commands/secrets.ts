@@ -3,10 +3,10 @@ import { Command } from 'commander';
 import { byOperator, recordChange } from '../../customers/audit.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { countOf } from '../../platform/text.ts';
+import type { CommandContext } from '../context.ts';
 import { Failure } from '../failure.ts';
 import { withInstallation } from '../open-service.ts';
 import { currentOperator } from '../operator.ts';
-import type { CommandContext } from '../output.ts';
 import { countForeign, type Resealed, resealAll } from '../reseal.ts';
 
 /** The most values that are named if they cannot be opened. */

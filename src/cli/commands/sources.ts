@@ -7,11 +7,11 @@ import { countOf, formatCount } from '../../platform/text.ts';
 import { KIND_NAMES, RunView, SourceView } from '../../sources/source-view.ts';
 import type { Api } from '../api-client.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
+import type { CommandContext } from '../context.ts';
 import { Failure, NegativeAnswer } from '../failure.ts';
 import {
   addListOptions,
   type Column,
-  type CommandContext,
   confirm,
   formatTime,
   type ListOptions,

@@ -3,9 +3,9 @@ import * as v from 'valibot';
 import type { AccountReport, BooksReport } from '../../books/verify-books.ts';
 import { countOf } from '../../platform/text.ts';
 import { CalendarDate } from '../../platform/validation.ts';
+import type { CommandContext } from '../context.ts';
 import { NegativeAnswer } from '../failure.ts';
 import { withInstallation } from '../open-service.ts';
-import type { CommandContext } from '../output.ts';
 import { requireCustomer } from '../owner.ts';
 import { parseId, readOptions } from '../values.ts';
 

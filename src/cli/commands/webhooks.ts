@@ -6,11 +6,11 @@ import { formatCount } from '../../platform/text.ts';
 import { WebhookChange } from '../../webhooks/webhook-input.ts';
 import { WebhookView } from '../../webhooks/webhook-view.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
+import type { CommandContext } from '../context.ts';
 import { Failure, NegativeAnswer } from '../failure.ts';
 import {
   addListOptions,
   type Column,
-  type CommandContext,
   confirm,
   formatTime,
   type ListOptions,

@@ -4,19 +4,15 @@ import { dirname, join } from 'node:path';
 import * as v from 'valibot';
 import { CompletenessView } from '../../books/find-statements.ts';
 import { followImport, ImportAnswer, type ImportState } from '../import-progress.ts';
-import type { DemoCustomer } from './demo-customer.ts';
+import { Accounts, type DemoCustomer, type ExampleAccount } from './demo-customer.ts';
 import type { Screen } from './screen.ts';
 
-const Accounts = v.array(
-  v.object({ ref: v.string(), bank: v.string(), title: v.string(), currency: v.string(), iban: v.string() }),
-);
 const AccountList = v.looseObject({
   accounts: v.array(v.looseObject({ id: v.number(), iban: v.nullable(v.string()) })),
 });
 const CompletenessAnswer = v.looseObject({ completeness: CompletenessView });
 const Movement = v.looseObject({ account_id: v.string(), dc: v.string(), date_issue: v.string() });
 
-export type ExampleAccount = v.InferOutput<typeof Accounts>[number];
 /** A row of the file with all its fields. `account_id` is the `ref` of an account in the example. */
 export type ExampleMovement = v.InferOutput<typeof Movement>;
 

@@ -2,9 +2,14 @@ import * as v from 'valibot';
 import { createCustomer } from '../../customers/customers.ts';
 import type { Service } from '../../service.ts';
 import { type Api, createApi } from '../api-client.ts';
-import type { ExampleAccount } from './bank-files.ts';
 import type { ListedMovement } from './report.ts';
-import { type Behaviour, failTwice, type Subscriber } from './subscriber.ts';
+import { failTwice, type Subscriber, type Subscription } from './subscriber.ts';
+
+export const Accounts = v.array(
+  v.object({ ref: v.string(), bank: v.string(), title: v.string(), currency: v.string(), iban: v.string() }),
+);
+
+export type ExampleAccount = v.InferOutput<typeof Accounts>[number];
 
 const PER_PAGE = 1_000;
 
@@ -85,19 +90,6 @@ export async function createDemoCustomer(
       }
     },
   };
-}
-
-/** One webhook of the demo. */
-export interface Subscription {
-  title: string;
-  event: 'NEW_TRANSACTION' | 'NEW_DEBIT';
-  /** The `ref` of one account in examples/accounts.json; null: all. */
-  accountRef: string | null;
-  encoding: 'json' | 'form';
-  /** How many notifications may be in flight at the same time. Default: the API's default. */
-  maxInFlight?: number;
-  /** The behaviour of the receiver. Default: it accepts every genuine notification. */
-  behaviour?: Behaviour;
 }
 
 export const SUBSCRIPTIONS: readonly Subscription[] = [

@@ -1,7 +1,19 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Receiver, type Reply, startReceiver } from '../receiver.ts';
 import { checkNotification, type Secrets } from '../verification.ts';
-import type { Subscription } from './demo-customer.ts';
+
+/** One webhook of the demo. */
+export interface Subscription {
+  title: string;
+  event: 'NEW_TRANSACTION' | 'NEW_DEBIT';
+  /** The `ref` of one account in examples/accounts.json; null: all. */
+  accountRef: string | null;
+  encoding: 'json' | 'form';
+  /** How many notifications may be in flight at the same time. Default: the API's default. */
+  maxInFlight?: number;
+  /** The behaviour of the receiver. Default: it accepts every genuine notification. */
+  behaviour?: Behaviour;
+}
 
 const ACCEPTED = 204;
 const NOT_GENUINE = 401;

@@ -6,12 +6,17 @@ import { Failure } from '../failure.ts';
 import { ImportAnswer } from '../import-progress.ts';
 import { readBankMonth, readStatement, renderNdjson, type Statement } from './bank-files.ts';
 import { continueUnless, type DemoOptions, showPages, startOnSomePort, waitForCtrlC } from './demo.ts';
-import { createDemoCustomer, type DemoCustomer, type Subscription } from './demo-customer.ts';
+import { createDemoCustomer, type DemoCustomer } from './demo-customer.ts';
 import type { Screen } from './screen.ts';
-import { answerSlowly, flap, type Subscriber } from './subscriber.ts';
+import { answerSlowly, flap, type Subscriber, type Subscription } from './subscriber.ts';
 import { keepImporting, type TrafficCustomer } from './traffic.ts';
 import { createFailingSource, createHealthySource, sendFailingImport } from './trouble-files.ts';
-import { createTroubleWebhooks } from './trouble-webhooks.ts';
+import {
+  createTroubleWebhooks,
+  type PlannedCustomer,
+  type PlannedWebhook,
+  type Sight,
+} from './trouble-webhooks.ts';
 
 /**
  * Sets up a dead, a slow and a flapping endpoint, a failing import and a failing source beside healthy ones. Imports a movement every
@@ -102,17 +107,6 @@ async function stayUp({ config, screen, signal }: DemoOptions, service: Service)
 
 const portOf = (url: string): string => new URL(url).port;
 
-/** A webhook of the demo with trouble. */
-export interface PlannedWebhook extends Subscription {
-  endpoint: 'healthy' | 'dead' | 'slow' | 'flapping';
-}
-
-/** A customer of the demo with trouble. */
-export interface PlannedCustomer {
-  name: string;
-  webhooks: readonly PlannedWebhook[];
-}
-
 const plan = (
   title: string,
   endpoint: PlannedWebhook['endpoint'],
@@ -145,17 +139,6 @@ const SECOND = 1_000;
 const POLL_INTERVAL = SECOND / 4;
 /** How long the demo waits until everything can be seen. On a quiet machine it takes about half a minute. */
 const TIME_LIMIT = 120 * SECOND;
-
-/** Something that the demo has set up, and that an operator can see. */
-export interface Sight {
-  name: string;
-  /** The command that shows it, without `ledgerbell`. */
-  command: string;
-  /** The page of the console that shows it. */
-  page: string;
-  /** @returns what the API shows of it; null: nothing yet. */
-  find(): Promise<string | null>;
-}
 
 /**
  * Waits until all sights can be seen, for at most two minutes, and prints a line for each.

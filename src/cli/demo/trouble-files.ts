@@ -6,8 +6,7 @@ import { SourceAnswer } from '../commands/sources.ts';
 import { ImportAnswer } from '../import-progress.ts';
 import type { BankMonth } from './bank-files.ts';
 import type { DemoCustomer } from './demo-customer.ts';
-import type { Sight } from './trouble-demo.ts';
-import { DEAD_URL } from './trouble-webhooks.ts';
+import { DEAD_URL, type Sight } from './trouble-webhooks.ts';
 
 const FOLDER = 'inbox';
 

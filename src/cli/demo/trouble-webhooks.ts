@@ -1,8 +1,29 @@
 import { formatCount } from '../../platform/text.ts';
 import { WebhookAnswer } from '../commands/webhooks.ts';
 import type { Addressee, DemoCustomer } from './demo-customer.ts';
-import { type Subscriber, startSubscriber } from './subscriber.ts';
-import type { PlannedCustomer, PlannedWebhook, Sight } from './trouble-demo.ts';
+import { type Subscriber, type Subscription, startSubscriber } from './subscriber.ts';
+
+/** Something that the demo has set up, and that an operator can see. */
+export interface Sight {
+  name: string;
+  /** The command that shows it, without `ledgerbell`. */
+  command: string;
+  /** The page of the console that shows it. */
+  page: string;
+  /** @returns what the API shows of it; null: nothing yet. */
+  find(): Promise<string | null>;
+}
+
+/** A customer of the demo with trouble. */
+export interface PlannedCustomer {
+  name: string;
+  webhooks: readonly PlannedWebhook[];
+}
+
+/** A webhook of the demo with trouble. */
+export interface PlannedWebhook extends Subscription {
+  endpoint: 'healthy' | 'dead' | 'slow' | 'flapping';
+}
 
 /** The port of the discard service (RFC 863). Nothing listens there, because hardly any machine has this service. */
 export const DEAD_URL = 'http://127.0.0.1:9/';

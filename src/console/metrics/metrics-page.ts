@@ -2,8 +2,7 @@ import { Hono } from 'hono';
 import { AggregatorRegistry, Gauge, type MetricObject, Registry } from 'prom-client';
 import type { Runtime } from '../../database/runtime.ts';
 import type { ApiEnv } from '../../http/app.ts';
-import { createProcessMetrics } from '../process-metrics.ts';
-import type { OtherProcesses } from '../server.ts';
+import { createProcessMetrics, type OtherProcesses } from '../process-metrics.ts';
 import { createInstallationGauges } from './installation-metrics.ts';
 
 /**

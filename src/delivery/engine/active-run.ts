@@ -8,7 +8,7 @@ import { createRun, type Run } from '../run/run.ts';
 import type { Delivery, RunCommand, RunEnd, RunEvent, RunRecord, RunStart } from '../run/types.ts';
 import { hasBacklog, type WebhookState } from '../webhook-state.ts';
 import { LEASE_SECONDS, type Lease } from './lease.ts';
-import type { LogRead } from './movement-log.ts';
+import type { LogRead } from './log-cache.ts';
 import type { CancelTimer, EnginePorts } from './ports.ts';
 import type { PostQueue, RunShare } from './post-queue.ts';
 import type { Settings } from './request.ts';

@@ -1,5 +1,30 @@
 import { LRUCache } from 'lru-cache';
-import type { LogRange, LogRead } from './movement-log.ts';
+import type { Filter } from '../filters.ts';
+import type { LoggedMovement } from '../run/types.ts';
+
+/** A range of the log that is read with one filter. */
+export interface LogRange {
+  customerId: string;
+  filter: Filter;
+  after: number;
+  /** Inclusive; null: up to the newest. */
+  through: number | null;
+  /** Leaves out the movements for which this webhook has results. null: leaves out none. */
+  withoutResultsOf: string | null;
+  /** The most movements to read. */
+  limit: number;
+}
+
+/** The result of one read of the log. */
+export interface LogRead {
+  movements: LoggedMovement[];
+  /** No other match is left at or before this id. */
+  through: number;
+  /** At the moment of the read, there were no movements beyond `through`. */
+  complete: boolean;
+  /** The customer's `filters_version` at the moment of the read. */
+  filtersVersion: number;
+}
 
 /** Caches reads of the movement log. Webhooks with the same filter mostly read at about the same place, so they share the cache. */
 

@@ -3,7 +3,7 @@ import { createBatcher } from '../../platform/batcher.ts';
 import { dcOf, type Filter, indexOf, ownerIdOf, ownerOf } from '../filters.ts';
 import type { LoggedMovement } from '../run/types.ts';
 import type { LogFilter } from '../webhook-state.ts';
-import { createLogCache, type LogCache } from './log-cache.ts';
+import { createLogCache, type LogCache, type LogRange, type LogRead } from './log-cache.ts';
 import { extend, MOVEMENT_COLUMNS, NO_MOVEMENT_COLUMNS } from './logged-movement.ts';
 
 /** Reads the movement log: a customer's movements in the order of their ids. Webhooks read it as their queue. */
@@ -31,30 +31,6 @@ export interface LogRequest {
   limit: number;
   /** Whether the bodies are extended. */
   isExtended: boolean;
-}
-
-/** The result of one read of the log. */
-export interface LogRead {
-  movements: LoggedMovement[];
-  /** No other match is left at or before this id. */
-  through: number;
-  /** At the moment of the read, there were no movements beyond `through`. */
-  complete: boolean;
-  /** The customer's `filters_version` at the moment of the read. */
-  filtersVersion: number;
-}
-
-/** A range of the log that is read with one filter. */
-export interface LogRange {
-  customerId: string;
-  filter: Filter;
-  after: number;
-  /** Inclusive; null: up to the newest. */
-  through: number | null;
-  /** Leaves out the movements for which this webhook has results. null: leaves out none. */
-  withoutResultsOf: string | null;
-  /** The most movements to read. */
-  limit: number;
 }
 
 /** The range that a webhook reads next. Its filter is null if nothing matches there. */

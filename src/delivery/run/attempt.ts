@@ -1,6 +1,6 @@
 import type { Answer } from '../posting/post.ts';
 import { afterOutcome, type EndpointHealth, shouldDisable } from './endpoint-health.ts';
-import { parseRetryAfter, retryDelay } from './schedule.ts';
+import { type Outcome, parseRetryAfter, retryDelay } from './schedule.ts';
 import type { AttemptResult, Delivery, RunEvent } from './types.ts';
 
 /** Decides what the answer to one POST means for the delivery, the endpoint and the webhook. */
@@ -78,22 +78,6 @@ export const failedWithoutMovement = (delivery: Delivery, now: number): AttemptR
   failures: delivery.failures + 1,
   retryIn: null,
 });
-
-/**
- * How one attempt ended.
- * - delivered: a 2xx.
- * - failed: anything else. `cause` is 'endpoint' if other deliveries would fail too (the endpoint is down, has moved, or locks us out).
- *   It is 'body' if only this delivery fails.
- * - throttled: 429, or 503 with Retry-After. The endpoint is up, and asks us to come back later.
- * - gone: 410. The endpoint wants no more notifications.
- * - refused: the address guard did not allow the connection.
- */
-export type Outcome =
-  | { kind: 'delivered' }
-  | { kind: 'failed'; cause: 'endpoint' | 'body' }
-  | { kind: 'throttled'; retryAfter: number | null }
-  | { kind: 'gone' }
-  | { kind: 'refused' };
 
 /** Client errors that concern the endpoint, not the body: the endpoint has moved or does not let us in. */
 const LOCKED_OUT = new Set([401, 403, 404, 405]);

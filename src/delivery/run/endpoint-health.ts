@@ -1,5 +1,4 @@
-import type { Outcome } from './attempt.ts';
-import { MAX_RETRY_AFTER, withJitter } from './schedule.ts';
+import { MAX_RETRY_AFTER, type Outcome, withJitter } from './schedule.ts';
 
 /** The circuit breaker. Decides when an endpoint gets no POSTs, how many it gets while it recovers, and when its webhook is disabled. */
 

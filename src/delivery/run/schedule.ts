@@ -1,3 +1,19 @@
+/**
+ * How one attempt ended.
+ * - delivered: a 2xx.
+ * - failed: anything else. `cause` is 'endpoint' if other deliveries would fail too (the endpoint is down, has moved, or locks us out).
+ *   It is 'body' if only this delivery fails.
+ * - throttled: 429, or 503 with Retry-After. The endpoint is up, and asks us to come back later.
+ * - gone: 410. The endpoint wants no more notifications.
+ * - refused: the address guard did not allow the connection.
+ */
+export type Outcome =
+  | { kind: 'delivered' }
+  | { kind: 'failed'; cause: 'endpoint' | 'body' }
+  | { kind: 'throttled'; retryAfter: number | null }
+  | { kind: 'gone' }
+  | { kind: 'refused' };
+
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;

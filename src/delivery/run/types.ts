@@ -1,7 +1,7 @@
 import type { NotifiedEvent, NotifiedMovement } from '../posting/notification.ts';
 import type { Answer } from '../posting/post.ts';
-import type { Outcome } from './attempt.ts';
 import type { EndpointHealth } from './endpoint-health.ts';
+import type { Outcome } from './schedule.ts';
 
 /** The input and output of the state machine of a delivery run: start, events, commands and records. */
 

@@ -6,7 +6,10 @@ import mysql from 'mysql2/promise';
 import { writePrivate } from '../private-file.ts';
 import type { ServerProcess } from './child.ts';
 import { lastLines, runCommand } from './command.ts';
-import type { MysqlBinaries } from './provision.ts';
+
+export type MysqlBinaries =
+  | { flavor: 'mariadb'; server: string; installer: string }
+  | { flavor: 'mysql'; server: string };
 
 /**
  * Prepares the embedded MySQL or MariaDB. Creates its data directory (DATA_DIR/mysql) if there is none, and writes its

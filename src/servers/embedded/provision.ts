@@ -1,6 +1,7 @@
 import { installPackages, PACKAGES } from './apt.ts';
 import { runCommand } from './command.ts';
 import { dockerAnswers } from './docker.ts';
+import type { MysqlBinaries } from './mysql.ts';
 
 /** The origin of each wanted server; absent for a server that is not wanted. */
 export interface Provision {
@@ -85,10 +86,6 @@ function howToGet(missing: readonly Server[]): string {
     `Or use servers you have: set ${missing.map((s) => urls[s]).join(' and ')}.`,
   ].join('\n');
 }
-
-export type MysqlBinaries =
-  | { flavor: 'mariadb'; server: string; installer: string }
-  | { flavor: 'mysql'; server: string };
 
 /** Directories with servers, which are often missing from a user's PATH. */
 const SERVER_DIRECTORIES = '/usr/sbin:/usr/local/sbin:/usr/libexec';

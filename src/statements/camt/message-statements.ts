@@ -1,8 +1,13 @@
 import type { AccountReference, Balance, StatementEvent } from '../statement.ts';
-import { isCurrency, readAmount, readDate, readDirection, show } from './entry.ts';
+import { isCurrency, readAmount, readDate, readDirection, type Scope, show } from './entry.ts';
 import { type Holder, mapEntry, type RawEntry } from './map.ts';
-import type { ScopeHandler } from './parse.ts';
 import type { Fields, Stop } from './xml.ts';
+
+export interface ScopeHandler {
+  /** @param fields grow as the element is read. */
+  begin(scope: Scope, fields: Fields, name: string, line: number): void;
+  complete(scope: Scope, line: number): void;
+}
 
 /** The most characters that the details of one entry may take. Enough for about 60,000 payments. */
 const MAX_DETAILS = 32 * 1024 * 1024;

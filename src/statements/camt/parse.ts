@@ -1,16 +1,10 @@
 import type { StatementEvent, StatementParser } from '../statement.ts';
-import { IGNORED, OUTSIDE, type PathNode, type Scope } from './entry.ts';
-import { createStatements } from './message-statements.ts';
+import { IGNORED, OUTSIDE, type PathNode } from './entry.ts';
+import { createStatements, type ScopeHandler } from './message-statements.ts';
 import { createXmlReader, type ElementHandler, FIRST_ONLY, type Field, type Fields } from './xml.ts';
 
 /** A text or a field that is longer than this gets no more text added. A description has 4,000 characters. */
 const MAX_FIELD = 4_096;
-
-export interface ScopeHandler {
-  /** @param fields grow as the element is read. */
-  begin(scope: Scope, fields: Fields, name: string, line: number): void;
-  complete(scope: Scope, line: number): void;
-}
 
 interface OpenElement {
   place: PathNode;

@@ -1,5 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { OtherProcesses } from '../../console/server.ts';
+import type { OtherProcesses } from '../../console/process-metrics.ts';
 import { PortTakenError } from '../../http/listener.ts';
 import type { ProcessPlan } from './layout.ts';
 import { type Death, decideRestart } from './restarts.ts';

@@ -1,10 +1,6 @@
 import { LEASE_SECONDS } from '../../../src/delivery/engine/lease.ts';
-import {
-  type LogRead,
-  type LogRequest,
-  nextRange,
-  nothingMatches,
-} from '../../../src/delivery/engine/movement-log.ts';
+import type { LogRead } from '../../../src/delivery/engine/log-cache.ts';
+import { type LogRequest, nextRange, nothingMatches } from '../../../src/delivery/engine/movement-log.ts';
 import type { SealedSettings } from '../../../src/delivery/engine/request.ts';
 import type { RetriesRead } from '../../../src/delivery/engine/retries.ts';
 import { matchesFilter } from '../../../src/delivery/filters.ts';

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { type Outcome, toOutcome } from '../../../src/delivery/run/attempt.ts';
+import { toOutcome } from '../../../src/delivery/run/attempt.ts';
 import {
   afterOutcome,
   type EndpointHealth,
   inFlightLimit,
   shouldDisable,
 } from '../../../src/delivery/run/endpoint-health.ts';
+import type { Outcome } from '../../../src/delivery/run/schedule.ts';
 import { healthy } from '../../support/endpoint-health.ts';
 
 const SECOND = 1_000;
