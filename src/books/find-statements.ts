@@ -1,7 +1,7 @@
 import { setImmediate as nextPass } from 'node:timers/promises';
 import * as v from 'valibot';
 import type { Sql } from '../database/transaction.ts';
-import type { StatementRow } from '../intake/statements.ts';
+import type { StatementRecord } from '../intake/statements.ts';
 import { Problem } from '../platform/problem.ts';
 import { formatCount } from '../platform/text.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
@@ -62,9 +62,12 @@ export const findStatements = (
   sql: Sql,
   accountId: string,
   { before, limit }: { before: string; limit: number },
-): Promise<StatementRow[]> => sql.query(PAGE, [accountId, before, limit]);
+): Promise<StatementRecord[]> => sql.query(PAGE, [accountId, before, limit]);
 
-export const viewStatement = (row: StatementRow, currency: string): v.InferOutput<typeof StatementView> => ({
+export const viewStatement = (
+  row: StatementRecord,
+  currency: string,
+): v.InferOutput<typeof StatementView> => ({
   id: Number(row.id),
   number: row.number,
   sequence: row.sequence,
@@ -129,7 +132,7 @@ export const viewPeriod = ({ from, to, status, opening, closing, difference }: P
   difference: formatAmount(difference),
 });
 
-type ChainRow = StatementRow & Record<'from_date' | 'to_date' | 'format' | 'credits' | 'debits', string>;
+type ChainRow = StatementRecord & Record<'from_date' | 'to_date' | 'format' | 'credits' | 'debits', string>;
 
 /** Index: statements_time. Ten years of daily statements are 2,500 rows. */
 const CHAIN = `

@@ -6,7 +6,7 @@ import type { EndedStatement, EntryStatement } from './importer/rows.ts';
 /** Keeps the statements that files have brought. The same statement is kept once, however often it comes. */
 
 /** A row of `statements`. */
-export interface StatementRow {
+export interface StatementRecord {
   id: string;
   import_id: string;
   line: number;

@@ -86,7 +86,7 @@ export const NOTHING_STORED: Stored = {
 };
 
 /** A row with its import. */
-type ImportRow = IdentifiedRow & Pick<Batch, 'customerId' | 'importId'>;
+type BatchRow = IdentifiedRow & Pick<Batch, 'customerId' | 'importId'>;
 
 /**
  * Stores the movements of several imports, of any number of customers. Inserts new movements, and updates import locks, accounts
@@ -103,7 +103,7 @@ export async function storeBatches(
   { expected, areKnown = false }: { expected?: Matches; areKnown?: boolean } = {},
 ): Promise<Stored> {
   const rows = batches.flatMap(({ customerId, importId, movements }) =>
-    movements.map((row): ImportRow => ({ ...row, customerId, importId })),
+    movements.map((row): BatchRow => ({ ...row, customerId, importId })),
   );
   if (rows.length === 0) return NOTHING_STORED;
   const findBefore = areKnown ? await readStored(sql, rows) : null;
@@ -142,7 +142,7 @@ export async function storeBatches(
 async function insertMovements(
   sql: Sql,
   locks: ReadonlyMap<string, ImportLock>,
-  rows: readonly ImportRow[],
+  rows: readonly BatchRow[],
 ): Promise<number> {
   if (rows.length === 0) return 0;
   const values = rows.map(({ customerId, importId, uniqueId, movement: m }) => [
@@ -178,7 +178,7 @@ function dateReadedOf(locks: ReadonlyMap<string, ImportLock>, customerId: string
 async function handleKnown(
   sql: Sql,
   locks: ReadonlyMap<string, ImportLock>,
-  rows: readonly ImportRow[],
+  rows: readonly BatchRow[],
   findBefore: FindStored | null,
 ): Promise<{ known: KnownRow[]; inserted: number }> {
   const findStored = findBefore ?? (await readStored(sql, rows));

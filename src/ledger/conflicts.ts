@@ -23,7 +23,10 @@ export interface ConflictingRow extends IdentifiedRow {
  * The decision about a conflicting row. `held`: nobody has decided yet. `new`: the row is to be stored. `known`: it was decided
  * before, and the row counts as a duplicate of this movement.
  */
-type Decision = { outcome: 'held' } | { outcome: 'new' } | { outcome: 'known'; transactionId: string };
+type ConflictDecision =
+  | { outcome: 'held' }
+  | { outcome: 'new' }
+  | { outcome: 'known'; transactionId: string };
 
 /** The customer's import lock keeps other transactions from these rows. */
 const ADD = `
@@ -50,7 +53,7 @@ export const conflictId = (uniqueId: string, { dc, amount, date_issue }: Movemen
  * @param sql a transaction that holds the import locks of their customers.
  * @returns the decision about each row.
  */
-export async function keepConflicts(sql: Sql, rows: readonly ConflictingRow[]): Promise<Decision[]> {
+export async function keepConflicts(sql: Sql, rows: readonly ConflictingRow[]): Promise<ConflictDecision[]> {
   await sql.query(ADD, [
     rows.map(({ customerId, importId, line, movement, uniqueId, stored }) => [
       customerId,
@@ -67,7 +70,7 @@ export async function keepConflicts(sql: Sql, rows: readonly ConflictingRow[]): 
   const findKept = await readConflicts(sql, [...new Set(rows.map(({ stored }) => stored.id))]);
   const policyOf = await readPolicies(sql, rows);
   const decide = createConflictDecisions();
-  return rows.map((row): Decision => {
+  return rows.map((row): ConflictDecision => {
     const { id } = row.stored;
     const version = versionOf(row.movement);
     const decision = decide(`${id} ${version}`, findKept(id, version), policyOf(row));

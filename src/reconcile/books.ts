@@ -1,7 +1,7 @@
 import { type Details, findBatches } from './comparison/details.ts';
 import { createIndex, once } from './comparison/lazy.ts';
 import { addToChain, areLinked, type Chain, createReachable, findRows } from './relation.ts';
-import type { Batch, StatementRow, Stored, StoredMovement } from './statement.ts';
+import type { Batch, Candidate, StatementRow, Stored } from './statement.ts';
 import {
   append,
   balanceBefore,
@@ -55,7 +55,7 @@ export interface Books {
   /** Whether a statement has a number that no other statement has. */
   isNumbered(laid: Laid): boolean;
   /** @returns the number of the movement. */
-  addMovement(movement: Omit<StoredMovement, 'id'>): number;
+  addMovement(movement: Omit<Candidate, 'id'>): number;
   /** Adds a statement whose rows are all decided. */
   add(laid: Laid): void;
   /** Two statements lie on one walk. */
@@ -63,7 +63,7 @@ export interface Books {
   areJoined(one: Laid, other: Laid): boolean;
 }
 
-export interface BookedMovement extends Omit<StoredMovement, 'id'> {
+export interface BookedMovement extends Omit<Candidate, 'id'> {
   /** The rows that were identified as this movement. */
   seen: { laid: Laid; position: number }[];
 }

@@ -43,8 +43,8 @@ export interface Statement {
   rows: readonly StatementRow[];
 }
 
-/** A stored movement. */
-export interface StoredMovement {
+/** A stored movement that a row may be. */
+export interface Candidate {
   id: string;
   day: string;
   amount: bigint;
@@ -72,7 +72,7 @@ export interface ReceivedStatement extends Statement {
 
 /** The stored movements and statements of a file's days. */
 export interface Stored {
-  movements: readonly StoredMovement[];
+  movements: readonly Candidate[];
   statements: readonly StoredStatement[];
 }
 

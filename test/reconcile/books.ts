@@ -1,11 +1,11 @@
 import { createHash } from 'node:crypto';
 import { findKnown, type KnownOptions } from '../../src/reconcile/known.ts';
 import type {
+  Candidate,
   Decision,
   ReceivedStatement,
   Statement,
   StatementRow,
-  StoredMovement,
   StoredStatement,
 } from '../../src/reconcile/statement.ts';
 import { balanceBefore, layOut } from '../../src/reconcile/walk.ts';
@@ -85,7 +85,7 @@ export const fingerprintOf = (statement: Statement): string =>
 
 /** The books of one account, kept in memory as the database keeps them. */
 export function createBooks(options: KnownOptions = {}, decide: typeof findKnown = findKnown) {
-  const movements: StoredMovement[] = [];
+  const movements: Candidate[] = [];
   const statements: (StoredStatement & { movements: number[] })[] = [];
 
   return {
@@ -95,7 +95,7 @@ export function createBooks(options: KnownOptions = {}, decide: typeof findKnown
       const { decisions } = decide({ movements, statements }, received, options);
       const stored = movements.length;
       const created = decisions.flat().filter(({ outcome }) => outcome === 'new').length;
-      movements.push(...Array.from({ length: created }, () => null as unknown as StoredMovement));
+      movements.push(...Array.from({ length: created }, () => null as unknown as Candidate));
       for (const [index, statement] of received.entries()) {
         const ids = (decisions[index] ?? []).map(({ movement }) => movement);
         for (const [position, decision] of (decisions[index] ?? []).entries()) {

@@ -1,12 +1,7 @@
 import { hash } from 'node:crypto';
 import { MARGIN } from '../../src/reconcile/books.ts';
 import type { findKnown } from '../../src/reconcile/known.ts';
-import type {
-  Decision,
-  StatementRow,
-  StoredMovement,
-  StoredStatement,
-} from '../../src/reconcile/statement.ts';
+import type { Candidate, Decision, StatementRow, StoredStatement } from '../../src/reconcile/statement.ts';
 import type { BankHistory, BankStatement } from './histories.ts';
 
 /**
@@ -101,7 +96,7 @@ interface StoredRow {
 
 /** The books of one account as the database keeps them: a digest of each text, no text of a repeated row, and each header once. */
 function createStoredBooks(decide: typeof findKnown) {
-  const movements: StoredMovement[] = [];
+  const movements: Candidate[] = [];
   const headers = new Map<string, BankStatement & { id: string }>();
   const rows: StoredRow[] = [];
 
@@ -141,7 +136,7 @@ function createStoredBooks(decide: typeof findKnown) {
     });
     return {
       numbers,
-      stored: { movements: numbers.map((it) => movements[it] as StoredMovement), statements },
+      stored: { movements: numbers.map((it) => movements[it] as Candidate), statements },
     };
   }
 
@@ -158,7 +153,7 @@ function createStoredBooks(decide: typeof findKnown) {
         numbers[movement] ?? movements.length - created + (movement - numbers.length);
       const news = decisions.flat().filter(({ outcome }) => outcome === 'new');
       const created = news.length;
-      for (const _ of news) movements.push(null as unknown as StoredMovement);
+      for (const _ of news) movements.push(null as unknown as Candidate);
       for (const [index, it] of received.entries()) {
         const known = it.fingerprint === null ? undefined : headers.get(it.fingerprint);
         const id = it.fingerprint;
@@ -182,7 +177,7 @@ function createStoredBooks(decide: typeof findKnown) {
               const known = { statement: id, movement: numberOf(it.movement), position };
               if (id === null || rows.some((old) => old.statement === id && old.movement === known.movement))
                 continue;
-              const { amount: ofMovement } = movements[known.movement] as StoredMovement;
+              const { amount: ofMovement } = movements[known.movement] as Candidate;
               const { balance, reference } = it;
               rows.push({ ...known, row: { day, amount: ofMovement, balance, reference, text: '' } });
             }

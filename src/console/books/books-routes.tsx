@@ -7,7 +7,7 @@ import { readId } from '../../http/input.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { viewConflict } from '../../intake/conflict-view.ts';
 import { type FoundConflict, findConflict, findOpenConflicts } from '../../intake/decide-conflict.ts';
-import type { StatementRow } from '../../intake/statements.ts';
+import type { StatementRecord } from '../../intake/statements.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import { notFound } from '../../platform/problem.ts';
 import { Id } from '../../platform/validation.ts';
@@ -50,13 +50,13 @@ const DECISIONS = {
   },
 } as const;
 
-type Decision = keyof typeof DECISIONS;
+type DecisionName = keyof typeof DECISIONS;
 
 /** /ops/books: the accounts, the conflicts that wait for a decision, and the statements of an account. */
 export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   const { runtime } = context;
   const { database } = runtime;
-  const confirm = (decision: Decision) => async (c: Context<ApiEnv>) => {
+  const confirm = (decision: DecisionName) => async (c: Context<ApiEnv>) => {
     const id = readId(c, 'conflict');
     const caller = callerFor(c, runtime, await findOwner(database, 'conflict', id));
     const conflict = await findConflict(database, caller, id);
@@ -72,7 +72,7 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
       back: '/ops/books',
     });
   };
-  const decide = (decision: Decision) => async (c: Context<ApiEnv>) => {
+  const decide = (decision: DecisionName) => async (c: Context<ApiEnv>) => {
     const id = readId(c, 'conflict');
     const customerId = await findOwner(database, 'conflict', id);
     const path = `/v1/conflicts/${id}`;
@@ -290,7 +290,7 @@ const periodColumns: Column<ReturnType<typeof viewPeriod>>[] = [
   },
 ];
 
-const statementColumns = (now: Date): Column<StatementRow>[] => [
+const statementColumns = (now: Date): Column<StatementRecord>[] => [
   { label: 'Number', cell: ({ number, sequence }) => [number, sequence].filter(Boolean).join('/') || '–' },
   { label: 'From', cell: ({ from_date }) => from_date ?? '–' },
   { label: 'To', cell: ({ to_date }) => to_date ?? '–' },

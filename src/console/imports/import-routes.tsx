@@ -19,7 +19,7 @@ import { sendConfirmation } from '../page/error-page.tsx';
 import { sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, requireAnswer } from '../page/operator.ts';
 import { DASHBOARD_PATH } from '../queues/dashboard.ts';
-import { type AssumedRow, readAssumed, readStored, type StoredMovement } from './import-rows.ts';
+import { type AssumedRow, type ImportedMovement, readAssumed, readStored } from './import-rows.ts';
 import { ImportStatusTag } from './imports-page.tsx';
 
 const MOST_ISSUES = 200;
@@ -82,7 +82,7 @@ function ImportPage({
   it: ImportRow;
   issues: readonly ImportIssue[];
   assumed: readonly AssumedRow[];
-  movements: readonly StoredMovement[];
+  movements: readonly ImportedMovement[];
   done: string | undefined;
 }) {
   const now = new Date();
@@ -215,7 +215,7 @@ const assumedColumns: Column<AssumedRow>[] = [
   },
 ];
 
-const movementColumns: Column<StoredMovement>[] = [
+const movementColumns: Column<ImportedMovement>[] = [
   {
     label: 'Movement',
     cell: ({ id }) => (

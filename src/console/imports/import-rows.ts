@@ -1,7 +1,7 @@
 import type { Sql } from '../../database/transaction.ts';
 import type { ImportRow } from '../../intake/imports.ts';
 
-export interface StoredMovement {
+export interface ImportedMovement {
   id: string;
   account_id: string;
   dc: string;
@@ -29,7 +29,7 @@ export const readStored = (
   sql: Sql,
   { id, customer_id, started_at, retried_at, received_at, finished_at }: ImportRow,
   limit: number,
-): Promise<StoredMovement[]> =>
+): Promise<ImportedMovement[]> =>
   // Movements that were stored before the retry are older than `started_at`.
   sql.query(STORED, [
     customer_id,

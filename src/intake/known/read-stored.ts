@@ -2,10 +2,10 @@ import { hash } from 'node:crypto';
 import type { Sql } from '../../database/transaction.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import { inParts } from '../../platform/batcher.ts';
-import type { Stored, StoredMovement, StoredStatement } from '../../reconcile/statement.ts';
+import type { Candidate, Stored, StoredStatement } from '../../reconcile/statement.ts';
 import { append } from '../../reconcile/walk.ts';
 import { parseHundredths } from '../../statements/values.ts';
-import type { StatementRow as StoredHeader } from '../statements.ts';
+import type { StatementRecord } from '../statements.ts';
 import { parseStatementId } from './statement-id.ts';
 
 /** Reads the stored movements and statements of the days of a file. */
@@ -66,7 +66,7 @@ interface RepeatedRow {
 }
 
 type HeaderRow = Pick<
-  StoredHeader,
+  StatementRecord,
   | 'id'
   | 'import_id'
   | 'kind'
@@ -129,7 +129,7 @@ export async function readStoredRows(
 export function toBooks({ movements, repeated, headers }: StoredRows, importId: string): ReadBooks {
   const ids = movements.map((row) => parseStatementId(row.unique_id));
   const stored = movements.map(
-    (row): StoredMovement => ({
+    (row): Candidate => ({
       id: row.id,
       day: row.date_issue,
       amount: signedAmount(row),
@@ -137,7 +137,7 @@ export function toBooks({ movements, repeated, headers }: StoredRows, importId: 
     }),
   );
   const lines = movements.map((row, movement): Line => {
-    const { day, amount, text } = stored[movement] as StoredMovement;
+    const { day, amount, text } = stored[movement] as Candidate;
     const reference = ids[movement]?.reference ?? null;
     return {
       position: row.position ?? 0,

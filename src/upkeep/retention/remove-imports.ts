@@ -33,7 +33,7 @@ const DELETE_PARTS = `DELETE FROM import_parts WHERE import_id = ? ORDER BY seq 
 const DELETE_ERRORS = 'DELETE FROM import_errors WHERE import_id = ? LIMIT ?';
 const DELETE = 'DELETE i FROM imports i FORCE INDEX (PRIMARY) WHERE i.id IN (?)';
 
-interface ImportRow {
+interface OldImport {
   id: string;
   source_id: string | null;
   received_at: Date;
@@ -49,7 +49,7 @@ export async function removeImports(database: DataSource, steps: Steps, before: 
   let removed = 0;
   let after = '0';
   await steps.repeat(async (rows) => {
-    const imports = await database.query<ImportRow[]>(READ, [after, rows]);
+    const imports = await database.query<OldImport[]>(READ, [after, rows]);
     const last = imports.at(-1);
     if (last === undefined) return false;
     const old = imports.filter(
@@ -65,7 +65,7 @@ export async function removeImports(database: DataSource, steps: Steps, before: 
   return removed;
 }
 
-async function findUnmarked(sql: Sql, imports: readonly ImportRow[]): Promise<Set<string>> {
+async function findUnmarked(sql: Sql, imports: readonly OldImport[]): Promise<Set<string>> {
   const collected = imports.filter(({ source_id }) => source_id !== null);
   if (collected.length === 0) return new Set();
   const sources = [...new Set(collected.map(({ source_id }) => source_id))];
