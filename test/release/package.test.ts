@@ -64,7 +64,7 @@ describe('the package', () => {
         'dist/src/cli/main.js',
         'dist/src/main.js',
         'dist/src/cli/demo/main.js',
-        'dist/src/imports/parser-thread.js',
+        'dist/src/intake/parser-thread/parser-thread.js',
         'docker-compose.yml',
         'examples/bank-files/november.sta',
         'examples/movements.ndjson',
