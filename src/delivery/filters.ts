@@ -1,6 +1,9 @@
 import type { Sql } from '../database/transaction.ts';
 
-/** Stores and reads the filters of webhooks. A filter applies from one movement id up to the next filter. */
+/**
+ * Stores and reads the filters of webhooks. A filter applies from one movement id up to the next filter. Also begins, locks and resets
+ * what is recorded about the deliveries of a webhook, for those who change the webhook.
+ */
 
 /** The movements that a webhook matches. */
 export interface Filter {

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 
-/** What an Idempotency-Key was used for before, and what is left of uploads whose process has ended. */
+/** Finds the earlier upload with an Idempotency-Key, and drops uploads whose process has ended. */
 
 /**
  * An upload without a heartbeat for five times as long has lost its process. The client has not received a 202, so the upload can

@@ -8,7 +8,7 @@ export class ProfileError extends Error {
   override name = 'ProfileError';
 }
 
-/** The built-in profiles, by name. */
+/** Reads the profiles that come with the service. */
 export const readBuiltInProfiles = (): Profile[] =>
   Object.entries(BANKS).map(([name, content]) => parseProfile(name, content));
 

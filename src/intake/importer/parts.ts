@@ -1,9 +1,7 @@
 import type { Sql } from '../../database/transaction.ts';
 
-const MIB = 1024 * 1024;
-
 /** Bytes per row of import_parts. Well below any max_allowed_packet. A process holds about this much of a large file in memory. */
-export const PART_BYTES = MIB;
+export const PART_BYTES = 1024 * 1024;
 
 /** Reads one part of an import. Parts are numbered from 0. */
 export async function readPart(sql: Sql, importId: string, seq: number): Promise<Buffer | undefined> {

@@ -169,5 +169,5 @@ export async function* readJson(parts: AsyncIterable<Buffer>): AsyncGenerator<Ro
   yield transactions.map((value, index) => ({ line: index + 1, value }));
 }
 
-/** The readers of these formats. */
+/** The reader of each format. */
 export const FORMATS = { json: readJson, ndjson: readNdjson } satisfies Record<FormatName, Reader>;
