@@ -5,7 +5,9 @@ ARG NODE_IMAGE=node:24-slim@sha256:0e0ff40c39bc087845bfb27465a0df4ea419520094bc3
 FROM --platform=$BUILDPLATFORM ${NODE_IMAGE} AS build
 WORKDIR /build
 COPY package.json package-lock.json .npmrc ./
-COPY packages/typescript/package.json packages/typescript/
+COPY packages/reconcile/package.json packages/reconcile/
+COPY packages/sdk/package.json packages/sdk/
+COPY packages/statements/package.json packages/statements/
 RUN npm ci --ignore-scripts
 COPY . .
 # What is installed is what `npm pack` packs, with the packages that it needs, and the list of these.

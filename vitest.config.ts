@@ -62,6 +62,7 @@ const ofProduct = tests.filter((test) => !isOfRelease(test) && !isOfFaults(test)
 
 /** These take long, mostly because they wait, the longest first. */
 const LONG = [
+  'one-movement',
   'process.start',
   'process.test',
   'sources/folder-collecting',

@@ -1,4 +1,4 @@
-import { formatAmount } from '../src/statements/values.ts';
+import { formatAmount } from '../packages/statements/src/values.ts';
 
 /** The content of a rendered statement's entries. They are the same in each format, as far as the format can say it. */
 export interface BenchEntry {

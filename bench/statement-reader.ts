@@ -1,9 +1,9 @@
 import { createReadStream } from 'node:fs';
 import { createInterface } from 'node:readline';
 import { SaxesParser } from 'saxes';
+import { createStatementFormats } from '../packages/statements/src/formats.ts';
 import { readStatementFile } from '../src/intake/importer/read-file.ts';
 import { loadProfiles } from '../src/intake/load-profiles.ts';
-import { createStatementFormats } from '../src/statements/formats.ts';
 
 /**
  * Reads one file in a process of its own. The parent sends { path, ways }, and gets for each way how long it took. Each format has

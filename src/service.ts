@@ -1,3 +1,4 @@
+import type { StatementFormats } from '../packages/statements/src/formats.ts';
 import { startApi } from './api/server.ts';
 import { startHeartbeat } from './console/heartbeat.ts';
 import { startOps } from './console/server.ts';
@@ -10,9 +11,8 @@ import type { Config, RoleName } from './platform/config.ts';
 import type { Log } from './platform/log.ts';
 import { abandonStart, type Stop, stopOnce, stopTogether } from './platform/stopping.ts';
 import { startTracing } from './platform/tracing.ts';
-import { findServers } from './servers/find-servers.ts';
+import { findServers } from './servers/embedded.ts';
 import { startCollectorWorker } from './sources/worker.ts';
-import type { StatementFormats } from './statements/formats.ts';
 import { startMaintenance } from './upkeep/worker.ts';
 import { setOperatorWebhook } from './webhooks/operator-webhook.ts';
 

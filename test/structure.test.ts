@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync } from 'node:fs';
+import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { expect, it } from 'vitest';
 
@@ -12,9 +12,11 @@ interface Room {
   imports: string[];
 }
 
-/** The rooms of docs/architecture.md. */
+/** The packages and rooms of docs/architecture.md. A package is a room of its own. */
 function readRooms(): Map<string, Room> {
-  const [, page = ''] = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8').split('## Rooms\n');
+  const [, page = ''] = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8').split(
+    '## Packages and rooms\n',
+  );
   const rooms = new Map<string, Room>();
   for (const [, room = '', front, imports = ''] of page.matchAll(/^\| `(\w+)` \|.*\| (\d+) \| (.+) \|$/gm)) {
     const named = [...imports.matchAll(/`([\w.]+)`/g)].map(([, name = '']) => name);
@@ -26,20 +28,29 @@ function readRooms(): Map<string, Room> {
   return rooms;
 }
 
-/** The room of a path such as `src/intake/stage.ts`. */
+/** The room of a path such as `src/intake/stage.ts` or `packages/statements/src/statement.ts`. */
 const roomOf = (path: string): string => path.split('/')[1] ?? '';
 
+/** Whether a file lies in a folder of its room. */
+const isPrivate = (path: string): boolean => !/^(?:src(?:\/[^/]+)?|packages\/[^/]+\/src)\/[^/]+$/.test(path);
+
+const foldersOf = (path: string): string[] =>
+  readdirSync(join(ROOT, path), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map(({ name }) => name);
+
 const rooms = readRooms();
-const files = readdirSync(join(ROOT, 'src'), { recursive: true, withFileTypes: true })
+const files = ['src', ...foldersOf('packages').map((name) => `packages/${name}/src`)]
+  .filter((folder) => existsSync(join(ROOT, folder)))
+  .flatMap((folder) => readdirSync(join(ROOT, folder), { recursive: true, withFileTypes: true }))
   .filter((entry) => entry.isFile() && /\.tsx?$/.test(entry.name))
   .map(({ parentPath, name }) => relative(ROOT, join(parentPath, name)));
 
-it('every folder of src is a room in docs/architecture.md', () => {
-  const folders = new Set(files.map(roomOf).filter((name) => !PROGRAM.includes(name)));
-  expect([...folders].toSorted()).toEqual([...rooms.keys()].toSorted());
+it('docs/architecture.md has a line for every package and for every folder of src', () => {
+  expect([...foldersOf('packages'), ...foldersOf('src')].toSorted()).toEqual([...rooms.keys()].toSorted());
 });
 
-/** Each import of a file of another room. */
+/** Each import of a file of another room or package. */
 const imports = files.flatMap((path) =>
   [...readFileSync(join(ROOT, path), 'utf8').matchAll(/(?:\bfrom|\bimport)\s*\(?\s*'(\.[^']+)'/g)]
     .map(([, specifier = '']) => ({ path, imported: relative(ROOT, join(ROOT, path, '..', specifier)) }))
@@ -56,7 +67,7 @@ it('a room imports only from rooms that docs/architecture.md allows', () => {
 
 it('a room imports no private file of another room', () => {
   const forbidden = imports
-    .filter(({ imported }) => imported.split('/').length > 3)
+    .filter(({ imported }) => isPrivate(imported))
     .map(({ path, imported }) => `${path} imports ${imported}`);
   expect(forbidden).toEqual([]);
 });
@@ -73,7 +84,11 @@ it('the front of each room has as many files as docs/architecture.md says', () =
 it('every file directly in a room is part of its front, except for the command line, which nobody imports', () => {
   const imported = new Set(imports.map((it) => it.imported));
   const hidden = files.filter(
-    (path) => path.split('/').length === 3 && roomOf(path) !== 'cli' && !imported.has(path),
+    (path) =>
+      path.startsWith('src/') &&
+      path.split('/').length === 3 &&
+      roomOf(path) !== 'cli' &&
+      !imported.has(path),
   );
   expect(hidden).toEqual([]);
 });

@@ -3,22 +3,20 @@ import * as v from 'valibot';
 import { keepAnswer, PATIENCE, within } from '../database/health.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { VERSION } from '../platform/config.ts';
-import { createRoute } from './routes/route.ts';
+import { handlersOf } from './routes/route.ts';
 
 /** GET /healthz: 200 while the process answers. */
 export const getHealthRoute = () =>
-  createRoute(
-    {
-      tag: 'Health',
-      operationId: 'getHealth',
-      summary: 'Check the process',
-      answer: {
-        schema: v.object({ status: v.literal('ok'), version: v.string() }),
-        description: 'The process answers.',
-      },
+  handlersOf({
+    tag: 'Health',
+    operationId: 'getHealth',
+    summary: 'Check the process',
+    answer: {
+      schema: v.object({ status: v.literal('ok'), version: v.string() }),
+      description: 'The process answers.',
     },
-    (c) => c.json({ status: 'ok', version: VERSION }),
-  );
+    handle: (c) => c.json({ status: 'ok', version: VERSION }),
+  });
 
 const Readiness = v.object({
   status: v.picklist(['ready', 'not ready']),
@@ -39,24 +37,22 @@ export const getReadinessRoute = ({ database, health }: Runtime) => {
     ]);
     return { mysql, redis, migrations };
   });
-  return createRoute(
-    {
-      tag: 'Health',
-      operationId: 'getReadiness',
-      summary: 'Check MySQL, Redis and the schema',
-      answer: {
-        schema: Readiness,
-        description: 'All of them are "ok".',
-        statuses: { 503: 'At least one of them is not ready.' },
-      },
+  return handlersOf({
+    tag: 'Health',
+    operationId: 'getReadiness',
+    summary: 'Check MySQL, Redis and the schema',
+    answer: {
+      schema: Readiness,
+      description: 'All of them are "ok".',
+      statuses: { 503: 'At least one of them is not ready.' },
     },
-    async (c) => {
+    handle: async (c) => {
       const state = await look();
       const ready = Object.values(state).every((it) => it === 'ok');
       if (!ready) c.header('Retry-After', '5');
       return c.json({ status: ready ? 'ready' : 'not ready', ...state }, ready ? 200 : 503);
     },
-  );
+  });
 };
 
 const lookAtSchema = (database: DataSource): Promise<string> =>

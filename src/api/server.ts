@@ -1,7 +1,7 @@
+import type { StatementFormats } from '../../packages/statements/src/formats.ts';
 import type { Role, Runtime } from '../database/runtime.ts';
 import { startServer } from '../http/listener.ts';
 import { createAddressGuard } from '../platform/address-guard.ts';
-import type { StatementFormats } from '../statements/formats.ts';
 import { createApp } from './routes/app.ts';
 
 /**

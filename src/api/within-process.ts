@@ -1,10 +1,11 @@
 import { Readable } from 'node:stream';
+import { createStatementFormats } from '../../packages/statements/src/formats.ts';
 import { type Caller, type Operator, SCOPES } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { type ApiEnv, createMiddleware } from '../http/app.ts';
+import { READ_SETTINGS } from '../intake/advice.ts';
 import { createAddressGuard } from '../platform/address-guard.ts';
 import { Problem } from '../platform/problem.ts';
-import { createStatementFormats } from '../statements/formats.ts';
 import { createApp } from './routes/app.ts';
 
 /** A request to the API that an operator makes for a customer. */
@@ -43,7 +44,7 @@ export function createOperatorApi(runtime: Runtime): (request: OperatorRequest) 
   });
   const guard = createAddressGuard({ allow: config.allowPrivateEndpoints });
   // An import needs an API key, so no files are read here.
-  const formats = createStatementFormats([]);
+  const formats = createStatementFormats([], READ_SETTINGS);
   const app = createApp({ ...runtime, config: { ...config, rateLimit: 0 } }, guard, { formats, identify });
   return async function request({ customerId, operator, method, path, headers = {}, body }) {
     // Routes read the body from Node's request, so a stand-in is passed to them.

@@ -1,7 +1,8 @@
 import * as v from 'valibot';
+import type { Completeness, Period } from '../../packages/reconcile/src/periods.ts';
+import { addDays } from '../../packages/statements/src/values.ts';
 import type { Sql } from '../database/transaction.ts';
 import { IdView } from '../platform/validation.ts';
-import { addDays, type Completeness, type Period } from './statement-chain.ts';
 
 /**
  * Compares the stored movements with the entries of the statements that follow each other, as multisets of direction and amount. See

@@ -1,9 +1,7 @@
 import * as v from 'valibot';
+import { addDays, formatAmount, parseHundredths } from '../../packages/statements/src/values.ts';
 import type { Sql } from '../database/transaction.ts';
 import { IdView } from '../platform/validation.ts';
-import { formatAmount, parseHundredths } from '../statements/values.ts';
-import { type BalanceStep, findLast } from './periods/closing-balance.ts';
-import { addDays } from './statement-chain.ts';
 
 /** The balances of an account at the end of its days. */
 
@@ -172,4 +170,37 @@ export async function readNewestClosing(sql: Sql, accountId: string): Promise<Da
   const day = { from: newest.date, to: newest.date };
   const rows = await readStatements(sql, accountId, isFinal ? 'final' : 'interim', day, MOST_READ);
   return findLast(toBalances(rows, 'statement')) ?? null;
+}
+
+/** Finds the balance at the end of a day. */
+
+/** A statement, or a movement with the balance after it. Hundredths of the currency. */
+export interface BalanceStep {
+  id: string;
+  /** null: the file does not say. */
+  opening: bigint | null;
+  closing: bigint;
+  entries: number;
+}
+
+/**
+ * Finds the last step of a day, in whatever order the steps came: no other step begins with its closing balance. Banks list a day's
+ * entries in either order, and statements may come in any order. If several statements may be the last, takes the longest, and of equally
+ * long statements the one that came last.
+ */
+export function findLast<T extends BalanceStep>(steps: readonly T[]): T | undefined {
+  const openings = new Map<bigint | null, Set<bigint>>();
+  for (const { opening, closing } of steps)
+    openings.set(opening, (openings.get(opening) ?? new Set()).add(closing));
+  const goesOn = ({ closing }: T) => {
+    const closings = openings.get(closing);
+    return closings !== undefined && closings.size > (closings.has(closing) ? 1 : 0);
+  };
+  const ends = steps.filter((step) => !goesOn(step));
+  // If the balances return to the first balance, there is no end.
+  const candidates = ends.length > 0 ? ends : steps.map((step) => ({ ...step, entries: 0 }));
+  const [last] = candidates.toSorted(
+    (one, other) => other.entries - one.entries || Number(BigInt(other.id) - BigInt(one.id)),
+  );
+  return steps.find(({ id }) => id === last?.id);
 }

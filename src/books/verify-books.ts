@@ -1,9 +1,9 @@
+import { type Completeness, isWrong, type Period } from '../../packages/reconcile/src/periods.ts';
+import { formatAmount, parseHundredths } from '../../packages/statements/src/values.ts';
 import type { Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
-import { formatAmount, parseHundredths } from '../statements/values.ts';
 import { type Differences, findDifferences, withoutOpenDay } from './book-differences.ts';
 import { readCompleteness, viewPeriod } from './find-statements.ts';
-import { type Completeness, isWrong, type Period } from './statement-chain.ts';
 
 /** Checks the books of a customer: compares statements, movements and deliveries with each other. */
 

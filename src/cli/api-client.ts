@@ -3,7 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import * as v from 'valibot';
-import { Failure } from './failure.ts';
+import { Failure } from './context.ts';
 
 const SECOND = 1_000;
 /** Long, because an upload is answered only when all of it is committed. */

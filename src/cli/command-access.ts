@@ -1,7 +1,6 @@
 import { type Command, Option } from 'commander';
 import { type Api, RefusedError } from './api-client.ts';
-import type { CommandContext } from './context.ts';
-import { Failure } from './failure.ts';
+import { type CommandContext, Failure } from './context.ts';
 import type { Subject } from './owner.ts';
 import { withApi } from './service-access.ts';
 import { parseHttpUrl, parseId } from './values.ts';

@@ -1,5 +1,65 @@
+import { mysqlProblem } from '../database/errors.ts';
+import { inWordsOf } from '../intake/advice.ts';
 import type { ClientConfig, Config } from '../platform/config.ts';
-import type { Terminal } from './terminal.ts';
+import { withoutValues } from '../platform/text.ts';
+
+/** An error for the user. Its message is shown unchanged, and says what went wrong or what to do next. */
+export class Failure extends Error {
+  override name = 'Failure';
+}
+
+/** The answer has been printed and is negative. The exit code is 1, and no other line is printed. */
+export class NegativeAnswer extends Error {
+  override name = 'NegativeAnswer';
+}
+
+const ER_ACCESS_DENIED = 1045;
+const ER_NO_SUCH_TABLE = 1146;
+
+/** Describes any error in one line for a person: the first line of its message, without a stack trace. */
+export function explain(error: unknown): string {
+  if (!(error instanceof Error)) return String(error);
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : error.name;
+  const errno = 'errno' in error ? Number(error.errno) : 0;
+  if (errno === ER_ACCESS_DENIED) return 'MySQL refuses the user or the password in DATABASE_URL.';
+  if (errno === ER_NO_SUCH_TABLE) return SCHEMA_MISSING;
+  // Other connection errors name the host and the problem themselves.
+  const problem = mysqlProblem(error);
+  if (problem === 'cannot be reached' && !code.startsWith('HANDSHAKE_') && code !== 'NO_PRIMARY')
+    return `MySQL cannot be reached (${code}): is it running, and is DATABASE_URL right?`;
+  if (problem !== null && problem !== 'cannot be reached') return `MySQL ${problem} (${code}).`;
+  const [line = ''] = withoutValues(error.message).trim().split('\n');
+  return line === '' ? code : line;
+}
+
+export const SCHEMA_MISSING = 'The database schema is not up to date. Run first: ledgerbell migrate';
+
+/** Removes control characters, because text from the network must not move the terminal's cursor or change its colours. */
+export const oneLine = (text: string): string => text.replace(/\p{Cc}+/gu, ' ').trim();
+
+/**
+ * The output of a command. Only the answer goes to standard output, so that it can be piped. Texts for people name options instead of the
+ * API's parameters.
+ */
+export interface Terminal {
+  /** With --json, prints the document on one line. Otherwise prints the text. */
+  answer(json: boolean | undefined, document: unknown, text: string): void;
+  /** Prints progress or advice to standard error. */
+  note(line: string): void;
+}
+
+type Sink = Pick<NodeJS.WritableStream, 'write'>;
+
+export function createTerminal(output: Sink, errors: Sink): Terminal {
+  return {
+    answer(json, document, text) {
+      output.write(`${json === true ? JSON.stringify(document) : inWordsOf('command line', text)}\n`);
+    },
+    note(line) {
+      errors.write(`${inWordsOf('command line', line)}\n`);
+    },
+  };
+}
 
 /** Passed to every command. */
 export interface CommandContext {

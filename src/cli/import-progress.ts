@@ -4,7 +4,7 @@ import pRetry from 'p-retry';
 import * as v from 'valibot';
 import { countOf, formatCount } from '../platform/text.ts';
 import { type Api, RefusedError, UnreachableError } from './api-client.ts';
-import { Failure } from './failure.ts';
+import { Failure } from './context.ts';
 
 /** The progress bar of an import: amount, speed and remaining time. */
 

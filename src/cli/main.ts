@@ -1,8 +1,8 @@
 #!/usr/bin/env node
 import { createInterface } from 'node:readline/promises';
 import { readClientConfig, readConfig } from '../platform/config.ts';
+import { createTerminal } from './context.ts';
 import { run } from './program.ts';
-import { createTerminal } from './terminal.ts';
 
 const interruption = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interruption.abort());

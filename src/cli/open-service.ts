@@ -4,8 +4,7 @@ import { checkSecretKey, createSecretBox, type SecretBox } from '../database/sec
 import { type Config, requireServers } from '../platform/config.ts';
 import { loadOrCreateSecretKey } from '../servers/private-file.ts';
 import { DataDirInUseError, findRunning, hasDatabase } from '../servers/running-servers.ts';
-import type { CommandContext } from './context.ts';
-import { Failure, SCHEMA_MISSING } from './failure.ts';
+import { type CommandContext, Failure, SCHEMA_MISSING } from './context.ts';
 import { noDatabaseIn } from './service-access.ts';
 
 const SECOND = 1_000;

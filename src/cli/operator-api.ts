@@ -6,8 +6,7 @@ import { createMetrics } from '../platform/metrics.ts';
 import { type Api, createClient, headersOf, type Transport } from './api-client.ts';
 import type { CommandContext } from './context.ts';
 import { withInstallation } from './open-service.ts';
-import { currentOperator } from './operator.ts';
-import { findCustomerId, type Subject } from './owner.ts';
+import { currentOperator, findCustomerId, type Subject } from './owner.ts';
 import { connectToService, withoutRedis, withQueues } from './service-redis.ts';
 
 /** The customer and the object of an operator's command. */

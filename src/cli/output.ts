@@ -1,12 +1,5 @@
-import { type Command, InvalidArgumentError } from 'commander';
-import type * as v from 'valibot';
 import { formatMoment, type ZoneOffset } from '../platform/moment.ts';
-import { formatCount } from '../platform/text.ts';
-import { type AccessOptions, addAccessOptions, withAccess } from './command-access.ts';
-import type { CommandContext } from './context.ts';
-import { Failure } from './failure.ts';
-import type { Subject } from './owner.ts';
-import { oneLine } from './text.ts';
+import { oneLine } from './context.ts';
 
 /** The greatest width of a table, in characters. */
 const WIDTH = 100;
@@ -70,59 +63,6 @@ const showCell = (cell: Cell): string => {
 export const formatTime = (timestamp: string | null, zone: ZoneOffset): string | null =>
   timestamp === null ? null : formatMoment(new Date(timestamp), zone);
 
-const DEFAULT_LIMIT = 50;
-const MAX_LIMIT = 100_000;
-
-export interface ListOptions extends AccessOptions {
-  limit: number;
-}
-
-/** Adds the options of every command that lists something. */
-export const addListOptions = (command: Command) =>
-  addAccessOptions(command).option('--limit <number>', 'how many at most', parseLimit, DEFAULT_LIMIT);
-
-function parseLimit(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text) || Number(text) > MAX_LIMIT)
-    throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_LIMIT}.`);
-  return Number(text);
-}
-
-/** Prints a list of the API: as a table, or as one document with --json. */
-export async function printList<S extends v.GenericSchema>(
-  context: CommandContext,
-  options: ListOptions,
-  {
-    path,
-    name,
-    row,
-    columns,
-    subject,
-  }: {
-    path: string;
-    /** The name of the member of the API's answer that has the rows. */
-    name: string;
-    row: S;
-    columns: readonly Column<v.InferOutput<S>>[];
-    subject?: Subject;
-  },
-): Promise<void> {
-  const { rows, more } = await withAccess(context, options, subject === undefined ? {} : { subject }, (api) =>
-    api.list(path, name, row, options.limit),
-  );
-  printRows(context, options, { name, rows, columns });
-  if (more)
-    context.terminal.note(`There are more than ${formatCount(options.limit)}: say how many with --limit.`);
-}
-
-/** Prints rows as a table, or as one document with --json. */
-export function printRows<Row>(
-  { terminal }: CommandContext,
-  { json }: { json?: boolean },
-  { name, rows, columns }: { name: string; rows: readonly Row[]; columns: readonly Column<Row>[] },
-): void {
-  terminal.answer(json, { [name]: rows }, rows.length === 0 ? 'None.' : renderColumns(columns, rows));
-}
-
 /** Pads columns to their widest cell, two spaces apart. `right` has the indexes of columns that are aligned to the right. */
 export function renderTable(
   rows: readonly (readonly string[])[],
@@ -141,17 +81,4 @@ export function renderTable(
       .join('  ')
       .trimEnd(),
   );
-}
-
-/**
- * Asks for confirmation before an irreversible action. Does not ask with --yes, or if standard input is not a terminal.
- * @throws {Failure} unless the answer is yes.
- */
-export async function confirm(
-  { ask }: CommandContext,
-  { yes = false }: { yes?: boolean },
-  question: string,
-): Promise<void> {
-  if (yes || ask === undefined) return;
-  if (!(await ask(oneLine(question)))) throw new Failure('Nothing was done.');
 }

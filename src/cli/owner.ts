@@ -1,5 +1,19 @@
+import { userInfo } from 'node:os';
+import type { Operator } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
-import { Failure } from './failure.ts';
+import { Failure } from './context.ts';
+
+/** The person at the command line, for the audit log: the system's user. */
+export const currentOperator = (): Operator => ({ source: 'command line', name: userName() });
+
+function userName(): string {
+  try {
+    return userInfo().username;
+  } catch {
+    // In a container, the user may have a number but no name.
+    return `user ${process.getuid?.() ?? 'unknown'}`;
+  }
+}
 
 /** Finds the customer of each kind of object that a command can name. Indexes: the primary keys. */
 const CUSTOMER_OF = {

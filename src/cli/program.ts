@@ -1,8 +1,6 @@
 import { Command, CommanderError } from 'commander';
 import { VERSION } from '../platform/config.ts';
-import type { CommandContext } from './context.ts';
-import { explain, NegativeAnswer } from './failure.ts';
-import type { Terminal } from './terminal.ts';
+import { type CommandContext, explain, NegativeAnswer, type Terminal } from './context.ts';
 
 /** Adds arguments, options and the action to a command. */
 type Define = (command: Command, context: CommandContext) => Command;
@@ -63,7 +61,7 @@ const COMMANDS: readonly [term: string, description: string, load: () => Promise
   [
     'replay [options]',
     'send failed or delivered notifications of a webhook again',
-    async () => (await import('./commands/replay.ts')).defineReplay,
+    async () => (await import('./commands/replays.ts')).defineReplay,
   ],
   [
     'replays',

@@ -1,10 +1,9 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import type { Config } from '../platform/config.ts';
+import { type Config, ROLES } from '../platform/config.ts';
 import { findRunning, hasDatabase } from '../servers/running-servers.ts';
 import { type Api, createApi, RefusedError, UnreachableError } from './api-client.ts';
-import type { CommandContext } from './context.ts';
-import { Failure } from './failure.ts';
+import { type CommandContext, Failure } from './context.ts';
 
 /**
  * Runs `work` with a client of the API at `url`, or at the address of this configuration. If nothing answers at the configured address,
@@ -28,8 +27,14 @@ export async function withApi<T>(
         `${error.message} ${noDatabaseIn(config.dataDir)} Perhaps DATA_DIR is another folder.`,
       );
     terminal.note('No service is running: starting it for this command.');
-    const { startOwnService } = await import('./own-service.ts');
-    const service = await startOwnService(config, terminal.note);
+    const { createLog } = await import('../platform/log.ts');
+    const { startService } = await import('../service.ts');
+    const service = await startService({
+      config: { ...config, port: 0, opsPort: 0 },
+      roles: ROLES,
+      log: createLog('silent'),
+      announce: terminal.note,
+    });
     try {
       const own = createApi(service.url, key);
       await probe(own);

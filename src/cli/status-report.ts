@@ -15,10 +15,6 @@ import {
   readTotals,
   readUnfinishedImports,
   readWebhooksNeedingAttention,
-  type SourcesInTrouble,
-  type Totals,
-  type UnfinishedImport,
-  type WebhookNeedingAttention,
 } from '../console/totals.ts';
 import { mysqlProblem } from '../database/errors.ts';
 import {
@@ -35,8 +31,7 @@ import { type Config, ROLES, type RoleName } from '../platform/config.ts';
 import { connectFailFast } from '../platform/redis.ts';
 import { countOf } from '../platform/text.ts';
 import { findRunning } from '../servers/running-servers.ts';
-import type { SourceSummary } from '../sources/find-source.ts';
-import { type Deletion, readDeletions } from '../upkeep/deletions.ts';
+import { readDeletions } from '../upkeep/deletions.ts';
 import type { CommandContext } from './context.ts';
 import { withInstallation } from './open-service.ts';
 import { mayStart } from './service-access.ts';
@@ -49,18 +44,7 @@ type Processes = Record<RoleName, number>;
 const SHOWN = 50;
 
 /** Figures and lists from MySQL. */
-export interface Work {
-  totals: Totals;
-  oldestPending: Date | null;
-  /** The first of the webhooks that need attention, and how many of all are behind. */
-  webhooks: WebhookNeedingAttention[];
-  webhooksBehind: number;
-  imports: UnfinishedImport[];
-  /** The first of the sources in trouble, and how many there are. */
-  sources: SourceSummary[];
-  sourcesInTrouble: SourcesInTrouble;
-  deletions: Deletion[];
-}
+export type Work = Awaited<ReturnType<typeof readFigures>>;
 
 /** The state of an installation, as far as this machine can see it. */
 export interface StatusReport {
@@ -102,15 +86,16 @@ async function readRedis(
 
 type DatabasePart = Omit<StatusReport, 'redis'>;
 
+const unavailable = (mysql: ServerState, ...hostProblems: string[]): DatabasePart => ({
+  mysql,
+  migrations: 'unknown',
+  hostProblems,
+  processProblems: [],
+  processes: null,
+  work: null,
+});
+
 async function readDatabase(context: CommandContext, redis: ServerState): Promise<DatabasePart> {
-  const unavailable = (mysql: ServerState, ...hostProblems: string[]): DatabasePart => ({
-    mysql,
-    migrations: 'unknown',
-    hostProblems,
-    processProblems: [],
-    processes: null,
-    work: null,
-  });
   if (await mayStart(context.readConfig())) return unavailable('not available');
   try {
     return await withInstallation(context, ({ database }) => readWork(database, redis), {
@@ -128,26 +113,9 @@ async function readDatabase(context: CommandContext, redis: ServerState): Promis
 async function readWork(database: DataSource, redis: ServerState): Promise<DatabasePart> {
   const hostProblems = readHostProblems(database);
   if (await database.showMigrations())
-    return {
-      mysql: 'ok',
-      migrations: 'not run',
-      hostProblems,
-      processProblems: [],
-      processes: null,
-      work: null,
-    };
+    return { ...unavailable('ok', ...hostProblems), migrations: 'not run' };
   const own = await createWriteCheck(database)(WRITE_PATIENCE);
-  const behind = await readWebhooksBehind(database);
-  const work = {
-    totals: await readTotals(database),
-    oldestPending: await readOldestPending(database),
-    webhooks: await readWebhooksNeedingAttention(database, behind),
-    webhooksBehind: behind.length,
-    imports: await readUnfinishedImports(database),
-    sources: await findSourcesInTrouble(database, SHOWN),
-    sourcesInTrouble: await countSourcesInTrouble(database),
-    deletions: await readDeletions(database),
-  };
+  const work = await readFigures(database);
   const seen = await readSettledProcesses(database);
   const mysql = own === 'ok' ? findRefusal(seen) : own;
   return {
@@ -158,6 +126,22 @@ async function readWork(database: DataSource, redis: ServerState): Promise<Datab
     // A process that cannot write its heartbeat may be running.
     processes: mysql === 'ok' ? countByRole(seen) : null,
     work,
+  };
+}
+
+async function readFigures(database: DataSource) {
+  const behind = await readWebhooksBehind(database);
+  return {
+    totals: await readTotals(database),
+    oldestPending: await readOldestPending(database),
+    /** The first of the webhooks that need attention, and how many of all are behind. */
+    webhooks: await readWebhooksNeedingAttention(database, behind),
+    webhooksBehind: behind.length,
+    imports: await readUnfinishedImports(database),
+    /** The first of the sources in trouble, and how many there are. */
+    sources: await findSourcesInTrouble(database, SHOWN),
+    sourcesInTrouble: await countSourcesInTrouble(database),
+    deletions: await readDeletions(database),
   };
 }
 

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { parseDeliveryId } from '../delivery/delivery.ts';
 import { parseMoment, type ZoneOffset } from '../platform/moment.ts';
 import { Id, toValidationIssue } from '../platform/validation.ts';
-import { Failure } from './failure.ts';
+import { Failure } from './context.ts';
 
 /** Parses an option that takes an id. */
 export function parseId(text: string): string {

@@ -154,9 +154,10 @@ const BEAT = `
 const FORGET = 'DELETE FROM processes WHERE id = ? OR seen_at < NOW(6) - INTERVAL 1 HOUR';
 
 const READ = `
-  SELECT name, roles, version, host, pid, cpu_percent, loop_delay_ms, memory_mib, started_at, mysql_problem, redis_problem,
-    clock_ahead_ms, (steady_since <= started_at OR steady_since < NOW(6) - INTERVAL ${HEARTBEATS_SETTLE / SECOND} SECOND) AS steady,
-    TIMESTAMPDIFF(MICROSECOND, seen_at, NOW(6)) / 1000000 AS seen_ago
+  SELECT name, roles, version, host, pid, cpu_percent AS cpuPercent, loop_delay_ms AS loopDelayMs, memory_mib AS memoryMib,
+    started_at AS startedAt, mysql_problem AS mysqlProblem, redis_problem AS redisProblem, clock_ahead_ms AS clockAhead,
+    (steady_since <= started_at OR steady_since < NOW(6) - INTERVAL ${HEARTBEATS_SETTLE / SECOND} SECOND) AS steady,
+    TIMESTAMPDIFF(MICROSECOND, seen_at, NOW(6)) / 1000000 AS seenSecondsAgo
   FROM processes WHERE seen_at > NOW(6) - INTERVAL 1 HOUR ORDER BY host, started_at LIMIT 500`;
 
 async function recordHeartbeat(
@@ -176,43 +177,24 @@ async function removeProcess(sql: Sql, id: string): Promise<void> {
   await sql.query(FORGET, [id]);
 }
 
-interface Row {
-  name: string;
+interface Row extends Omit<ProcessSeen, 'roles' | 'seenSecondsAgo' | 'running' | 'steady' | 'clockAhead'> {
   roles: string;
-  version: string;
-  host: string;
-  pid: number;
-  cpu_percent: number;
-  loop_delay_ms: number;
-  memory_mib: number;
-  started_at: Date;
-  mysql_problem: string | null;
-  redis_problem: string | null;
-  clock_ahead_ms: string | null;
+  seenSecondsAgo: string;
   /** MySQL gives it as a string, MariaDB as a number. */
   steady: number | string;
-  seen_ago: string;
+  clockAhead: string | null;
 }
 
 /** Reads all processes that were seen within the last hour, including those that no longer run. */
 export async function readProcesses(sql: Sql): Promise<ProcessSeen[]> {
   const rows = await sql.query<Row[]>(READ);
   return rows.map((row) => ({
-    name: row.name,
+    ...row,
     roles: row.roles.split(','),
-    version: row.version,
-    host: row.host,
-    pid: row.pid,
-    cpuPercent: row.cpu_percent,
-    loopDelayMs: row.loop_delay_ms,
-    memoryMib: row.memory_mib,
-    startedAt: row.started_at,
-    seenSecondsAgo: Number(row.seen_ago),
-    running: Number(row.seen_ago) < RUNNING_SECONDS,
+    seenSecondsAgo: Number(row.seenSecondsAgo),
+    running: Number(row.seenSecondsAgo) < RUNNING_SECONDS,
     steady: Number(row.steady) === 1,
-    mysqlProblem: row.mysql_problem,
-    redisProblem: row.redis_problem,
-    clockAhead: row.clock_ahead_ms === null ? null : Number(row.clock_ahead_ms),
+    clockAhead: row.clockAhead === null ? null : Number(row.clockAhead),
   }));
 }
 

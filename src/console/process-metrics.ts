@@ -1,7 +1,8 @@
-import { Counter, collectDefaultMetrics, Gauge, type MetricObject, Registry } from 'prom-client';
+import { collectDefaultMetrics, type MetricObject, Registry } from 'prom-client';
 import { onPoolWait, readPoolUse } from '../database/connection.ts';
 import { type HostsReport, onHostsChange, readHosts } from '../database/lead-to-primary.ts';
 import type { Runtime } from '../database/runtime.ts';
+import { metricsOf } from '../platform/metrics.ts';
 
 /** The other processes of a supervisor. The supervisor has the operators' listener for all of them. */
 export interface OtherProcesses {
@@ -43,64 +44,52 @@ function createProcessGauges(
   registry: Registry,
   { database, health }: Pick<Runtime, 'database' | 'health'>,
 ): () => Promise<void> {
-  const registers = [registry];
+  const { counter, gauge } = metricsOf(registry);
   collectDefaultMetrics({ register: registry });
   for (const name of MISNAMED) registry.removeSingleMetric(name);
-  const dependency = new Gauge({
-    name: 'ledgerbell_dependency_up',
-    help: '1 if MySQL or Redis has answered this process and taken a write within 2 s, else 0.',
-    labelNames: ['dependency'],
-    registers,
-  });
-  const problem = new Gauge({
-    name: 'ledgerbell_dependency_problem',
-    help: '1: what is wrong with MySQL or Redis, in the words of GET /readyz.',
-    labelNames: ['dependency', 'problem'],
-    registers,
-  });
-  const clock = new Gauge({
-    name: 'ledgerbell_clock_ahead_seconds',
-    help: "Seconds by which the clock of this process is ahead of MySQL's. Negative: behind.",
-    registers,
-  });
-  const connections = new Gauge({
-    name: 'ledgerbell_mysql_pool_connections',
-    help: 'Open connections to MySQL of this process, busy or idle.',
-    labelNames: ['state'],
-    registers,
-  });
-  const max = new Gauge({
-    name: 'ledgerbell_mysql_pool_connections_max',
-    help: 'The most connections to MySQL that this process opens.',
-    registers,
-  });
-  const waiters = new Gauge({
-    name: 'ledgerbell_mysql_pool_waiters',
-    help: 'Statements and transactions of this process that are waiting for a connection to MySQL.',
-    registers,
-  });
-  const waits = new Counter({
-    name: 'ledgerbell_mysql_pool_waits_total',
-    help: 'How often a statement or transaction of this process had to wait for a connection to MySQL.',
-    registers,
-  });
+  const dependency = gauge(
+    'dependency_up',
+    '1 if MySQL or Redis has answered this process and taken a write within 2 s, else 0.',
+    'dependency',
+  );
+  const problem = gauge(
+    'dependency_problem',
+    '1: what is wrong with MySQL or Redis, in the words of GET /readyz.',
+    'dependency',
+    'problem',
+  );
+  const clock = gauge(
+    'clock_ahead_seconds',
+    "Seconds by which the clock of this process is ahead of MySQL's. Negative: behind.",
+  );
+  const connections = gauge(
+    'mysql_pool_connections',
+    'Open connections to MySQL of this process, busy or idle.',
+    'state',
+  );
+  const max = gauge('mysql_pool_connections_max', 'The most connections to MySQL that this process opens.');
+  const waiters = gauge(
+    'mysql_pool_waiters',
+    'Statements and transactions of this process that are waiting for a connection to MySQL.',
+  );
+  const waits = counter(
+    'mysql_pool_waits_total',
+    'How often a statement or transaction of this process had to wait for a connection to MySQL.',
+  );
   onPoolWait(database, () => waits.inc());
-  const changes = new Counter({
-    name: 'ledgerbell_mysql_primary_changes_total',
-    help: 'How often this process changed to another host of DATABASE_URL.',
-    registers,
-  });
-  const conflicting = new Gauge({
-    name: 'ledgerbell_mysql_hosts_conflicting',
-    help: '1: these hosts of DATABASE_URL take writes independently of each other, so this process writes to none. Else 0.',
-    labelNames: ['hosts'],
-    registers,
-  });
-  const startingWritable = new Gauge({
-    name: 'ledgerbell_mysql_hosts_starting_writable',
-    help: 'Hosts of DATABASE_URL that take writes before they have found their group.',
-    registers,
-  });
+  const changes = counter(
+    'mysql_primary_changes_total',
+    'How often this process changed to another host of DATABASE_URL.',
+  );
+  const conflicting = gauge(
+    'mysql_hosts_conflicting',
+    '1: these hosts of DATABASE_URL take writes independently of each other, so this process writes to none. Else 0.',
+    'hosts',
+  );
+  const startingWritable = gauge(
+    'mysql_hosts_starting_writable',
+    'Hosts of DATABASE_URL that take writes before they have found their group.',
+  );
   const setHosts = (report: Pick<HostsReport, 'conflicting' | 'startingWritable'>) => {
     conflicting.reset();
     conflicting.set({ hosts: report.conflicting.join(', ') }, report.conflicting.length > 0 ? 1 : 0);

@@ -1,17 +1,175 @@
+import { createHash, timingSafeEqual } from 'node:crypto';
+import { getConnInfo } from '@hono/node-server/conninfo';
 import { Hono } from 'hono';
+import { every, except } from 'hono/combine';
 import { getProblem } from '../api/docs-pages.ts';
 import { getHealthRoute, getReadinessRoute } from '../api/health.ts';
 import type { Role, Runtime } from '../database/runtime.ts';
-import { type ApiEnv, answerUnrouted, createBaseApp } from '../http/app.ts';
+import { createQuota, tooManyRequests } from '../http/admission.ts';
+import {
+  type ApiEnv,
+  answerUnrouted,
+  createBaseApp,
+  createMiddleware,
+  nameClient,
+  pageHeaders,
+} from '../http/app.ts';
 import { PortTakenError, startServer } from '../http/listener.ts';
-import { VERSION } from '../platform/config.ts';
-import { refuseForeignPages, requireOperator } from './listener/access.ts';
-import { opsConsole } from './listener/console.ts';
+import { type Config, isLoopback, VERSION } from '../platform/config.ts';
+import { Problem } from '../platform/problem.ts';
+import { auditPage } from './audit/audit-page.tsx';
+import { booksRoutes } from './books/books-routes.tsx';
+import { deliveriesPage, deliveryRoutes, replayRoutes } from './deliveries/deliveries-page.tsx';
+import { importRoutes, importsPage } from './imports/imports-page.tsx';
 import { metricsPage } from './metrics/metrics-page.ts';
+import { nowRoutes, watchInstallation } from './now/now-page.tsx';
 import type { Now, Poller } from './now/now-reader.ts';
-import { watchInstallation } from './now/now-routes.tsx';
+import { answerErrorPage, consoleAssets } from './page/layout.tsx';
+import { createConsoleContext } from './page/operator.ts';
 import type { OtherProcesses } from './process-metrics.ts';
 import { DASHBOARD_PATH, queueDashboard } from './queues/dashboard.ts';
+import { sourceRoutes } from './sources/source-page.tsx';
+import { sourcesPage } from './sources/sources-page.tsx';
+import { tracePage } from './trace/trace-page.tsx';
+import { webhookRoutes } from './webhooks/webhook-page.tsx';
+import { webhooksPage } from './webhooks/webhooks-page.tsx';
+
+type Admin = NonNullable<Config['admin']>;
+
+/** Wrong passwords that one client may send in a minute. */
+const GUESSES = 10;
+const WINDOW_SECONDS = 60;
+
+/**
+ * Lets operators through. Asks for ADMIN_USER and ADMIN_PASSWORD (basic auth). If they are not set, only this machine has access, and
+ * only with the password that the process has made, because a proxy on this machine may forward requests from anywhere. Prometheus on
+ * this machine needs no password for the metrics.
+ */
+export function requireOperator({ config, redis, prefix }: Pick<Runtime, 'config' | 'redis' | 'prefix'>) {
+  const { admin } = config;
+  if (admin === undefined) return requireLoopback;
+  const asksForPassword = requirePassword(admin, { redis, prefix });
+  return admin.isOneTime ? every(requireLoopback, except('/metrics', asksForPassword)) : asksForPassword;
+}
+
+const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;
+const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
+
+/**
+ * Refuses requests that are not from this machine. Checking the address is not enough, because a proxy on this machine also connects
+ * from loopback. So does a local browser when a foreign page uses a host name that resolves to this machine.
+ */
+const requireLoopback = createMiddleware(async (c, next) => {
+  const local =
+    isLoopback(getConnInfo(c).remote.address ?? '') &&
+    LOOPBACK_HOST.test(c.req.header('host') ?? '') &&
+    FORWARDED.every((name) => c.req.header(name) === undefined);
+  if (!local) {
+    throw new Problem(
+      'forbidden',
+      'This page answers only requests from the machine itself. To use it from elsewhere, set ADMIN_USER and ADMIN_PASSWORD.',
+    );
+  }
+  await next();
+});
+
+/**
+ * Asks for the password. A client that has sent ten wrong passwords within a minute is answered 429 until the minute is over. The
+ * password is not compared during that time, so that a correct guess looks like a wrong one. As with API keys, all processes share the
+ * count, and a client is an IPv4 address or an IPv6 /64.
+ */
+function requirePassword(
+  { user, password, isOneTime }: Admin,
+  { redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>,
+) {
+  const expected = digest(`${user}:${password}`);
+  const wrongPasswords = createQuota({
+    redis,
+    prefix: `${prefix}:passwords`,
+    limit: GUESSES,
+    windowSeconds: WINDOW_SECONDS,
+  });
+  return createMiddleware(async (c, next) => {
+    const header = c.req.header('authorization');
+    // A browser asks its user only after a 401, so a request without a password is not a guess.
+    if (header === undefined) throw unauthenticated(isOneTime);
+    const client = nameClient(c.get('clientAddress'));
+    const left = wrongPasswords.look(client);
+    if (left.exhausted) {
+      throw tooManyRequests(
+        'too-many-passwords',
+        left,
+        `${GUESSES} wrong passwords came from this address within a minute.`,
+      );
+    }
+    const [, encoded = ''] = /^Basic\s+(\S+)$/i.exec(header) ?? [];
+    // Digests have equal lengths, as timingSafeEqual requires.
+    if (!timingSafeEqual(digest(Buffer.from(encoded, 'base64').toString('utf8')), expected)) {
+      wrongPasswords.take(client);
+      throw unauthenticated(isOneTime);
+    }
+    await next();
+  });
+}
+
+const digest = (text: string) => createHash('sha256').update(text).digest();
+
+const unauthenticated = (isOneTime = false) =>
+  new Problem(
+    'unauthenticated',
+    isOneTime
+      ? 'Sign in as admin with the password that this process printed when it started.'
+      : 'Sign in with the name and password that the operator has set.',
+    { headers: { 'WWW-Authenticate': 'Basic realm="Ledgerbell operations", charset="UTF-8"' } },
+  );
+
+/**
+ * Refuses changes that a page of another site requests through the operator's browser (CSRF). The browser would send the password
+ * along. Without a password, any page could send requests to this machine. Browsers send `Origin` with every request that is not GET or
+ * HEAD, and on secure pages also `Sec-Fetch-Site`. Programs that are not browsers send neither.
+ */
+export const refuseForeignPages = createMiddleware(async (c, next) => {
+  const origin = c.req.header('origin');
+  const foreign =
+    origin !== undefined &&
+    URL.parse(origin)?.host !== c.req.header('host') &&
+    c.req.header('sec-fetch-site') !== 'same-origin';
+  if (foreign && c.req.method !== 'GET' && c.req.method !== 'HEAD') {
+    throw new Problem('forbidden', 'A page of another site may not change anything here.');
+  }
+  await next();
+});
+
+/** /ops: the console. The server renders its pages. They load nothing from other hosts. */
+export function opsConsole(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv> {
+  const context = createConsoleContext(runtime);
+  const app = new Hono<ApiEnv>();
+  app.onError((error, c) => answerErrorPage(error, c, runtime.log));
+  return app
+    .use(
+      pageHeaders({
+        defaultSrc: ["'none'"],
+        scriptSrc: ["'self'"],
+        styleSrc: ["'self'"],
+        connectSrc: ["'self'"],
+        imgSrc: ["'self'", 'data:'],
+      }),
+    )
+    .route('/assets', consoleAssets())
+    .route('/', nowRoutes(watched))
+    .route('/webhooks', webhooksPage(runtime))
+    .route('/webhooks', webhookRoutes(context))
+    .route('/webhooks', replayRoutes(context))
+    .route('/deliveries', deliveriesPage(runtime))
+    .route('/deliveries', deliveryRoutes(context))
+    .route('/imports', importsPage(runtime))
+    .route('/imports', importRoutes(context))
+    .route('/sources', sourcesPage(runtime))
+    .route('/sources', sourceRoutes(context))
+    .route('/books', booksRoutes(context))
+    .route('/trace', tracePage(context))
+    .route('/audit', auditPage(runtime));
+}
 
 const LAST_PORT = 65_535;
 

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isIban } from '../../packages/statements/src/values.ts';
 import type { Account } from '../database/entities.ts';
 import type { Runtime } from '../database/runtime.ts';
 import type { Sql } from '../database/transaction.ts';
@@ -13,7 +14,6 @@ import {
   Title,
   wellFormed,
 } from '../platform/validation.ts';
-import { isIban } from '../statements/values.ts';
 
 const CURRENCIES = Intl.supportedValuesOf('currency');
 
@@ -154,8 +154,7 @@ export async function viewAccounts(
   return accounts.map((account) => view(account, config.zone, progress.get(account.id)));
 }
 
-/** @param progress of the account's deletion, if it is being deleted. */
-const view = (account: Account, zone: ZoneOffset, progress?: DeletionProgress): AccountView => ({
+const view = (account: Account, zone: ZoneOffset, deletion: AccountView['deletion']): AccountView => ({
   id: Number(account.id),
   bank: { id: Number(account.bank.id), name: account.bank.name },
   title: account.title,
@@ -171,24 +170,8 @@ const view = (account: Account, zone: ZoneOffset, progress?: DeletionProgress): 
   last_work: account.lastWork === null ? null : formatMoment(account.lastWork, zone),
   last_update: account.lastUpdate === null ? null : formatMoment(account.lastUpdate, zone),
   error: account.error,
-  ...(progress === undefined
-    ? {}
-    : {
-        deletion: {
-          requested_at: progress.requestedAt.toISOString(),
-          movements: progress.movements,
-          movements_deleted: progress.movementsDeleted,
-        },
-      }),
+  ...(deletion === undefined ? {} : { deletion }),
 });
-
-/** The progress of an account's deletion. */
-interface DeletionProgress {
-  requestedAt: Date;
-  /** How many movements there were when the work began. null: the work has not begun. */
-  movements: number | null;
-  movementsDeleted: number;
-}
 
 /** Index: the primary key. */
 const READ = `
@@ -198,7 +181,7 @@ const READ = `
 async function readDeletionProgress(
   sql: Sql,
   accounts: readonly Account[],
-): Promise<Map<string, DeletionProgress>> {
+): Promise<Map<string, AccountView['deletion']>> {
   const deleting = accounts.filter(({ status }) => status === 'deleting');
   const [first] = deleting;
   if (first === undefined) return new Map();
@@ -209,9 +192,9 @@ async function readDeletionProgress(
     rows.map((row) => [
       row.account_id,
       {
-        requestedAt: row.requested_at,
+        requested_at: row.requested_at.toISOString(),
         movements: row.movements === null ? null : Number(row.movements),
-        movementsDeleted: Number(row.movements_deleted),
+        movements_deleted: Number(row.movements_deleted),
       },
     ]),
   );

@@ -15,11 +15,22 @@ export interface NewAccount {
   iban: string | null;
   /** The account number as the bank writes it. Statements without an IBAN find the account by this number. */
   number?: string | null;
-  onConflict?: 'hold' | 'store';
-  lateAfterDays?: number | null;
-  checkBalances?: boolean;
-  statementNumbers?: 'use' | 'ignore';
+  on_conflict?: 'hold' | 'store';
+  late_after_days?: number | null;
+  check_balances?: boolean;
+  statement_numbers?: 'use' | 'ignore';
 }
+
+const DEFAULTS = {
+  number: null,
+  on_conflict: 'hold',
+  late_after_days: null,
+  check_balances: false,
+  statement_numbers: 'use',
+} as const;
+
+/** @param columns fields of NewAccount. */
+const INSERT = (columns: readonly string[]) => `INSERT INTO accounts (${columns.join(', ')}) VALUES (?)`;
 
 /**
  * Creates an account.
@@ -28,44 +39,22 @@ export interface NewAccount {
  */
 export async function createAccount(
   database: DataSource,
-  account: NewAccount,
+  { customerId, bank, ...fields }: NewAccount,
   caller?: Caller,
 ): Promise<Account> {
-  const { customerId, bank, title, currency, iban, number = null } = account;
-  const {
-    onConflict = 'hold',
-    lateAfterDays = null,
-    checkBalances = false,
-    statementNumbers = 'use',
-  } = account;
   const id = await inTransaction(database, async (sql) => {
     await requireRoom(sql, customerId);
     const bankId =
       'id' in bank
         ? await existingBank(sql, customerId, bank.id)
         : await bankOfName(sql, customerId, bank.name);
-    const { insertId } = await sql.query<WriteResult>(
-      `INSERT INTO accounts (customer_id, bank_id, title, currency, iban, number, on_conflict, late_after_days,
-         check_balances, statement_numbers)
-       VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)`,
-      [
-        customerId,
-        bankId,
-        title,
-        currency,
-        iban,
-        number,
-        onConflict,
-        lateAfterDays,
-        checkBalances,
-        statementNumbers,
-      ],
-    );
+    const columns = { customer_id: customerId, bank_id: bankId, ...DEFAULTS, ...fields };
+    const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), [Object.values(columns)]);
     if (caller !== undefined)
       await recordChange(sql, caller, {
         action: 'create',
         subject: `account ${insertId}`,
-        detail: `${title}, ${currency}`,
+        detail: `${fields.title}, ${fields.currency}`,
       });
     return String(insertId);
   });

@@ -1,28 +1,17 @@
 import type { Pool, PoolConnection, QueryError, QueryResult } from 'mysql2';
 import type { DataSource } from 'typeorm';
-import { hasNoRoom, isConnectionError, mayNotWrite, mysqlProblem, refusesSize } from './errors.ts';
+import {
+  hasNoRoom,
+  isConnectionError,
+  mayNotWrite,
+  mysqlProblem,
+  refusesSize,
+  StatementError,
+} from './errors.ts';
 
 /** Runs statements: the DataSource itself, or a transaction on it. */
 export interface Sql {
   query<T>(statement: string, values?: unknown[]): Promise<T>;
-}
-
-/**
- * A failed statement, with the error code of MySQL or of the operating system. The driver's own error contains the statement with
- * its values, and its stack does not lead to the caller.
- */
-class StatementError extends Error {
-  override name = 'StatementError';
-  readonly code: string;
-  readonly errno: number | undefined;
-  readonly syscall: string | undefined;
-
-  constructor({ message, code, errno, syscall }: NodeJS.ErrnoException) {
-    super(message);
-    this.code = code ?? 'UNKNOWN';
-    this.errno = errno;
-    this.syscall = syscall;
-  }
 }
 
 /**

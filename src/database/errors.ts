@@ -1,3 +1,32 @@
+/** What is wrong with MySQL, for a sentence that begins with its name. It is shown to anybody, so it contains no detail. */
+const WORDS = {
+  unreachable: 'cannot be reached',
+  busy: 'takes no more connections: all of them are in use (max_connections)',
+  'read-only': 'refuses writes: it is read-only',
+  'left-cluster': 'refuses writes: it has left its cluster or group',
+  lock: 'waits for a lock of another session (ALTER TABLE, LOCK TABLES, a backup or a long transaction)',
+  full: 'refuses writes: its disk is full',
+  packet: 'refuses statements of this size: max_allowed_packet must be 16M or more',
+} as const;
+
+/**
+ * A failed statement, with the error code of MySQL or of the operating system. The driver's own error contains the statement with
+ * its values, and its stack does not lead to the caller.
+ */
+export class StatementError extends Error {
+  override name = 'StatementError';
+  readonly code: string;
+  readonly errno: number | undefined;
+  readonly syscall: string | undefined;
+
+  constructor({ message, code, errno, syscall }: NodeJS.ErrnoException) {
+    super(message);
+    this.code = code ?? 'UNKNOWN';
+    this.errno = errno;
+    this.syscall = syscall;
+  }
+}
+
 /**
  * The consequence of a failed statement for the work that it belongs to:
  *
@@ -8,26 +37,7 @@
  *   when somebody has made room or has changed the setting.
  * - `defect`: the statement itself is wrong. It fails again.
  */
-type FailureKind =
-  | 'unreachable'
-  | 'busy'
-  | 'read-only'
-  | 'left-cluster'
-  | 'lock'
-  | 'full'
-  | 'packet'
-  | 'defect';
-
-/** What is wrong with MySQL, for a sentence that begins with its name. It is shown to anybody, so it contains no detail. */
-const WORDS = {
-  unreachable: 'cannot be reached',
-  busy: 'takes no more connections: all of them are in use (max_connections)',
-  'read-only': 'refuses writes: it is read-only',
-  'left-cluster': 'refuses writes: it has left its cluster or group',
-  lock: 'waits for a lock of another session (ALTER TABLE, LOCK TABLES, a backup or a long transaction)',
-  full: 'refuses writes: its disk is full',
-  packet: 'refuses statements of this size: max_allowed_packet must be 16M or more',
-} as const satisfies Record<Exclude<FailureKind, 'defect'>, string>;
+type FailureKind = keyof typeof WORDS | 'defect';
 
 /** Errors of MySQL and MariaDB by their number (MySQL "Server Error Message Reference", MariaDB "Error Codes"). */
 const KINDS = new Map<number, FailureKind>([
@@ -64,14 +74,21 @@ const KINDS = new Map<number, FailureKind>([
   [1153, 'packet'], // ER_NET_PACKET_TOO_LARGE
 ]);
 
-/** Codes of mysql2 and the operating system for a server that is unreachable or a connection that was lost. */
-const CONNECTION_CODES = new Set([
+/** Codes of mysql2 for a server that is unreachable or a connection that was lost. */
+const DRIVER_CODES = new Set([
   'POOL_TIMEOUT',
   'PROTOCOL_CONNECTION_LOST',
   // None of several hosts may be written, or another host has become the one to write.
   'NO_PRIMARY',
   'PRIMARY_CHANGED',
   'PROTOCOL_SEQUENCE_TIMEOUT',
+  // The server does not support TLS, or its handshake failed, for example because its certificate does not fit ssl-mode.
+  'HANDSHAKE_NO_SSL_SUPPORT',
+  'HANDSHAKE_SSL_ERROR',
+]);
+
+/** Codes of the operating system for the same. Other connections have them too, such as that of a client that breaks off its upload. */
+const SOCKET_CODES = new Set([
   'ECONNREFUSED',
   'ECONNRESET',
   'EPIPE',
@@ -81,16 +98,18 @@ const CONNECTION_CODES = new Set([
   'EHOSTUNREACH',
   'ENOTFOUND',
   'EAI_AGAIN',
-  // The server does not support TLS, or its handshake failed, for example because its certificate does not fit ssl-mode.
-  'HANDSHAKE_NO_SSL_SUPPORT',
-  'HANDSHAKE_SSL_ERROR',
 ]);
+
+/** Whether an error comes from the connection to MySQL: from a statement, or from mysql2, which marks errors that end a connection. */
+const isOfDriver = (error: Error): boolean =>
+  error instanceof StatementError || (error as { fatal?: unknown }).fatal === true;
 
 /** @returns null for an error that does not come from the database. */
 function failureKind(error: unknown): FailureKind | null {
   if (!(error instanceof Error)) return null;
   const { code, errno, syscall } = error as NodeJS.ErrnoException;
-  if (code !== undefined && CONNECTION_CODES.has(code)) return 'unreachable';
+  if (code !== undefined && DRIVER_CODES.has(code)) return 'unreachable';
+  if (code !== undefined && SOCKET_CODES.has(code)) return isOfDriver(error) ? 'unreachable' : null;
   // The Unix socket of a server that is down does not exist. Other missing files are no connection errors.
   if (code === 'ENOENT' && syscall === 'connect') return 'unreachable';
   // mysql2 gives these errors no code.

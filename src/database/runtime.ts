@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import { type Config, VERSION } from '../platform/config.ts';
+import { explainAddressErrors, useAddressTimeout } from '../platform/connector.ts';
 import type { Log } from '../platform/log.ts';
 import { createMetrics, type Metrics } from '../platform/metrics.ts';
 import { openQueues, type Queues } from '../platform/queues.ts';
@@ -83,6 +84,7 @@ export async function openRuntime(
     tracing?: Tracing | undefined;
   },
 ): Promise<Runtime & { close(): Promise<void> }> {
+  useAddressTimeout();
   const waitFor = <T>(what: string, attempt: () => Promise<T>, mayPass = (_error: Error) => true) => {
     let announced = '';
     return pRetry(attempt, {
@@ -93,7 +95,8 @@ export async function openRuntime(
       ...(signal === undefined ? {} : { signal }),
       onFailedAttempt: ({ error }) => {
         if (!mayPass(error)) throw error;
-        const line = `Waiting for ${what}: ${error.message || ('code' in error ? error.code : error.name)}`;
+        const words = explainAddressErrors(error) ?? error.message;
+        const line = `Waiting for ${what}: ${words || ('code' in error ? error.code : error.name)}`;
         if (line !== announced) announce(line);
         announced = line;
       },

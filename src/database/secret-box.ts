@@ -10,7 +10,7 @@ export interface SecretLocation {
   row: string;
 }
 
-/** The places of sealed values. A new one has to be added to reseal.ts too. */
+/** The places of sealed values. A new one has to be added to secrets.ts too. */
 export const SEALED = {
   /** Also the location of `previous_secret`, because a rotation moves the sealed secret there unchanged. */
   webhookSecret: (webhookId: string): SecretLocation => ({ column: 'webhooks.secret', row: webhookId }),

@@ -4,22 +4,13 @@ import type { Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS, isOfEvents } from '../database/webhook-enums.ts';
 import { notFound } from '../platform/problem.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
-import { matchesFilter, readFiltersAt } from './filters.ts';
-
-/** A delivery is one movement for one webhook. Its id combines their ids and stays the same on every attempt. */
-export interface DeliveryKey {
-  webhookId: string;
-  transactionId: string;
-}
-
-/** `17-4711`. The header `webhook-id` of its notification is `msg_17-4711`. */
-export const formatDeliveryId = ({ webhookId, transactionId }: DeliveryKey): string =>
-  `${webhookId}-${transactionId}`;
+import { readFiltersAt } from './filters.ts';
+import { type DeliveryKey, formatDeliveryId, matchesFilter } from './webhook-state.ts';
 
 /** @returns null when the text is not a delivery's id. */
 export function parseDeliveryId(text: string): DeliveryKey | null {
-  const [, webhookId, transactionId] = /^([1-9]\d{0,15})-([1-9]\d{0,15})$/.exec(text) ?? [];
-  return webhookId === undefined || transactionId === undefined ? null : { webhookId, transactionId };
+  const [, webhookId, subjectId] = /^([1-9]\d{0,15})-([1-9]\d{0,15})$/.exec(text) ?? [];
+  return webhookId === undefined || subjectId === undefined ? null : { webhookId, subjectId };
 }
 
 /** @throws {Problem} 404 when the text of a path cannot be the id of a delivery. */
@@ -105,7 +96,7 @@ export function viewDelivery(row: DeliveryRow, webhookStatus?: string) {
   const pending = status === 'pending' && !cancelled;
   const isEvent = Number(row.is_event) === 1;
   return {
-    id: formatDeliveryId({ webhookId: row.webhook_id, transactionId: row.transaction_id }),
+    id: formatDeliveryId({ webhookId: row.webhook_id, subjectId: row.transaction_id }),
     webhook_id: Number(row.webhook_id),
     transaction_id: isEvent ? null : Number(row.transaction_id),
     event_id: isEvent ? Number(row.transaction_id) : null,
@@ -137,11 +128,12 @@ export interface AttemptRow {
   status_code: number | null;
   started_at: Date;
   duration_ms: number;
+  posts: number;
   error: string | null;
   response: string | null;
 }
 
-const COLUMNS = 'outcome, status_code, started_at, duration_ms, error, response';
+const COLUMNS = 'outcome, status_code, started_at, duration_ms, posts, error, response';
 
 /** Index of both parts: the primary key. */
 const ATTEMPTS = `
@@ -152,15 +144,10 @@ const ATTEMPTS = `
 /** Reads all attempts of these webhooks to deliver these movements or events. The attempts of each delivery come in order. */
 export async function readAttempts(
   sql: Sql,
-  { webhookIds, transactionIds }: { webhookIds: readonly string[]; transactionIds: readonly string[] },
+  { webhookIds, subjectIds }: { webhookIds: readonly string[]; subjectIds: readonly string[] },
 ): Promise<AttemptRow[]> {
-  if (webhookIds.length === 0 || transactionIds.length === 0) return [];
-  const rows = await sql.query<AttemptRow[]>(ATTEMPTS, [
-    webhookIds,
-    transactionIds,
-    webhookIds,
-    transactionIds,
-  ]);
+  if (webhookIds.length === 0 || subjectIds.length === 0) return [];
+  const rows = await sql.query<AttemptRow[]>(ATTEMPTS, [webhookIds, subjectIds, webhookIds, subjectIds]);
   const attempts = new Map(rows.map((it) => [`${it.webhook_id}-${it.transaction_id} ${it.number}`, it]));
   return [...attempts.values()].sort((a, b) => a.number - b.number);
 }
@@ -175,6 +162,12 @@ export const AttemptView = v.object({
   status_code: v.nullable(Count),
   started_at: Timestamp,
   duration_ms: Count,
+  posts: v.pipe(
+    Count,
+    v.description(
+      'How often the attempt sent its POST. 2: once more on a new connection, because the first was closed just as it was used, or because its answer could not be read. 0: there was no connection.',
+    ),
+  ),
   error: v.nullable(v.string()),
   response: v.nullable(v.string()),
 });
@@ -185,6 +178,7 @@ export const viewAttempt = ({ number, outcome, status_code, started_at, ...row }
   status_code,
   started_at: started_at.toISOString(),
   duration_ms: row.duration_ms,
+  posts: row.posts,
   error: row.error,
   response: row.response,
 });
@@ -220,12 +214,12 @@ const FIND = (content: string) => `
  * @throws {Problem} 404.
  */
 export async function findDelivery(sql: Sql, caller: Caller, key: DeliveryKey): Promise<FoundDelivery> {
-  const { webhookId, transactionId } = key;
+  const { webhookId, subjectId } = key;
   const content = (await isSentEvents(sql, webhookId)) ? OPERATIONAL_EVENT : MOVEMENT;
-  const values = [transactionId, webhookId, caller.customerId];
+  const values = [subjectId, webhookId, caller.customerId];
   const [found] = await sql.query<FoundDelivery[]>(FIND(content), values);
   if (found === undefined || !isVisible(found, caller)) throw notFound('delivery');
-  const [delivery] = await withoutUnmatched(sql, transactionId, [found]);
+  const [delivery] = await withoutUnmatched(sql, subjectId, [found]);
   if (delivery === undefined) throw notFound('delivery');
   return delivery;
 }

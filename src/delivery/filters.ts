@@ -1,16 +1,5 @@
-import type { Sql } from '../database/transaction.ts';
-
-/**
- * Stores and reads the filters of webhooks. A filter applies from one movement id up to the next filter. Also begins, locks and resets
- * what is recorded about the deliveries of a webhook, for those who change the webhook.
- */
-
-/** The movements that a webhook matches. */
-export interface Filter {
-  event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT';
-  /** null: every account of the customer. */
-  accountId: string | null;
-}
+import type { Sql } from '../database/connection.ts';
+import type { Filter } from './webhook-state.ts';
 
 /** While this row is locked, no movement of the customer is stored. */
 const LOCK = 'SELECT last_transaction_id FROM import_locks WHERE customer_id = ? FOR UPDATE';
@@ -74,14 +63,14 @@ export interface FilterRange {
   filter: Filter | null;
 }
 
-interface FilterRow {
+interface StoredFilter {
   from_id: string;
   event: Filter['event'] | null;
   account_id: string | null;
 }
 
 /** Reads one range of the primary key. The lowest row may begin before `after`. */
-const READ = `
+const READ_FILTER_RANGES = `
   SELECT from_id, event, account_id FROM webhook_filters
   WHERE webhook_id = ? AND from_id < ? AND from_id >= COALESCE(
     (SELECT MAX(f.from_id) FROM webhook_filters f WHERE f.webhook_id = ? AND f.from_id <= ?), 0)
@@ -99,7 +88,13 @@ export async function readFilterRanges(
   webhookId: string,
   { after, through }: { after: string; through: string },
 ): Promise<FilterRange[]> {
-  const rows = await sql.query<FilterRow[]>(READ, [webhookId, through, webhookId, after, MOST_RANGES]);
+  const rows = await sql.query<StoredFilter[]>(READ_FILTER_RANGES, [
+    webhookId,
+    through,
+    webhookId,
+    after,
+    MOST_RANGES,
+  ]);
   return rows.map(({ from_id, event, account_id }, at) => ({
     fromId: BigInt(from_id) > BigInt(after) ? from_id : after,
     throughId: rows[at - 1]?.from_id ?? through,
@@ -123,7 +118,7 @@ export async function readFiltersAt(
   transactionId: string,
 ): Promise<Map<string, Filter>> {
   if (webhookIds.length === 0) return new Map();
-  const rows = await sql.query<(Omit<FilterRow, 'from_id'> & { webhook_id: string })[]>(READ_AT, [
+  const rows = await sql.query<(Omit<StoredFilter, 'from_id'> & { webhook_id: string })[]>(READ_AT, [
     webhookIds,
     transactionId,
   ]);
@@ -132,40 +127,6 @@ export async function readFiltersAt(
       event === null ? [] : [[webhook_id, { event, accountId: account_id }] as const],
     ),
   );
-}
-
-export function matchesFilter(
-  filter: Filter,
-  movement: { account_id: string; dc: 'Debit' | 'Credit' },
-): boolean {
-  const { accountId } = filter;
-  const dc = dcOf(filter);
-  return (accountId === null || accountId === movement.account_id) && (dc === null || dc === movement.dc);
-}
-
-/** The movements that a filter of a customer matches. */
-interface Matching {
-  customerId: string;
-  filter: Filter;
-}
-
-/** The first column of the index that holds a filter's movements. */
-export const ownerOf = ({ filter }: Matching): 'customer_id' | 'account_id' =>
-  filter.accountId === null ? 'customer_id' : 'account_id';
-
-export const ownerIdOf = ({ filter, customerId }: Matching): string => filter.accountId ?? customerId;
-
-/** The direction that a filter matches; null: both. */
-export const dcOf = ({ event }: Filter): 'Debit' | 'Credit' | null =>
-  event === 'NEW_TRANSACTION' ? null : event === 'NEW_DEBIT' ? 'Debit' : 'Credit';
-
-/** The index that holds a filter's movements, with its columns in order. @param alias of the table. */
-export function indexOf(matching: Matching, alias: string): { name: string; columns: string } {
-  const owner = ownerOf(matching);
-  const of = owner === 'customer_id' ? 'customer' : 'account';
-  return dcOf(matching.filter) === null
-    ? { name: `transactions_${of}_page`, columns: `${alias}.${owner}, ${alias}.id` }
-    : { name: `transactions_${of}_dc`, columns: `${alias}.${owner}, ${alias}.dc, ${alias}.id` };
 }
 
 /**
@@ -194,3 +155,8 @@ const LOCK_CURSOR = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id = ?
 export async function lockCursor(sql: Sql, webhookId: string): Promise<void> {
   await sql.query(LOCK_CURSOR, [webhookId]);
 }
+
+/**
+ * Stores and reads the filters of webhooks. A filter applies from one movement id up to the next filter. Also begins, locks and resets
+ * what is recorded about the deliveries of a webhook, for those who change the webhook.
+ */

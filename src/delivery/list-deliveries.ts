@@ -7,7 +7,8 @@ import {
   type ListedStatus,
   statusOf,
 } from './delivery.ts';
-import { MOST_RANGES, matchesFilter, readFilterRanges } from './filters.ts';
+import { MOST_RANGES, readFilterRanges } from './filters.ts';
+import { matchesFilter } from './webhook-state.ts';
 
 export interface DeliveryPage {
   /** The newest movement first. */

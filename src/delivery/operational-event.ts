@@ -1,8 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { formatDeliveryId } from './delivery.ts';
 import { readWaitingWebhooks, STALLED_AFTER_MINUTES } from './reconcile.ts';
-import { DISABLE_AFTER_DAYS } from './run/endpoint-health.ts';
+import { DISABLE_AFTER_DAYS } from './run/attempt.ts';
+import { formatDeliveryId } from './webhook-state.ts';
 
 /** Events that a customer or the operator should know about. docs/operational-events.md describes each type. */
 export const EVENT_TYPES = [
@@ -255,9 +255,7 @@ async function report(sql: Sql, webhookId: string): Promise<void> {
       customer_id: Number(customerId),
       webhook: await readSubject(sql, webhookId),
       failed: Number(unreported_failures),
-      delivery_ids: newest.map(({ transaction_id: transactionId }) =>
-        formatDeliveryId({ webhookId, transactionId }),
-      ),
+      delivery_ids: newest.map(({ transaction_id: subjectId }) => formatDeliveryId({ webhookId, subjectId })),
       last_error,
     },
   });

@@ -1,7 +1,16 @@
 import type { DataSource } from 'typeorm';
 import { derivedRows, inTransaction, type Sql } from '../database/transaction.ts';
-import { dcOf, indexOf, lockCursor, ownerIdOf, ownerOf } from './filters.ts';
-import { circuitOpenUntil, readStates, waitBeforeSending } from './webhook-state.ts';
+import { lockCursor } from './filters.ts';
+import {
+  circuitOpenUntil,
+  dcOf,
+  indexOf,
+  ownerIdOf,
+  ownerOf,
+  readStates,
+  type WebhookState,
+  waitBeforeSending,
+} from './webhook-state.ts';
 
 /** Finds webhooks whose wake-up was lost. */
 
@@ -33,7 +42,7 @@ const POSTPONE = (webhooks: number) => `
 
 const MARK_DUE = 'UPDATE webhook_backlogs SET due_at = NOW(6) WHERE webhook_id = ?';
 
-interface Due {
+export interface Due {
   webhook_id: string;
   due_at: string;
   matched_count: string;
@@ -48,46 +57,64 @@ export async function markDue(sql: Sql, webhookId: string): Promise<void> {
   await sql.query(MARK_DUE, [webhookId]);
 }
 
+/** The reconciler reaches MySQL and the queue through this port. The model test implements the port in memory. */
+export interface ReconcilerPort {
+  /** Reads webhooks to look at, the longest waiting first, after the last one of the page before. */
+  readPage(after: Due | null): Promise<Due[]>;
+  readStates(webhookIds: readonly string[]): Promise<(WebhookState | null)[]>;
+  addJobs(webhookIds: readonly string[]): Promise<void>;
+  /** Looks at webhooks again when something will be due. @param waits milliseconds; null: nothing is pending, or the webhook is not active. */
+  postpone(webhooks: readonly Due[], waits: ReadonlyMap<string, number | null>): Promise<void>;
+}
+
 /**
  * Adds a job for each webhook that has something due and no run, because Redis may have lost the job or never received it. A webhook
- * that already has a job keeps it. BullMQ (6.7) replaces a deduplication key whose job was removed by hand. The reconciler reads only
- * webhooks whose `due_at` has passed, and sets `due_at` to when something will be due.
+ * that already has a job keeps it. BullMQ (6.7) replaces a deduplication key whose job was removed by hand.
  * @returns how many jobs were added.
  */
-export async function reconcileDeliveries(
-  database: DataSource,
-  addJobs: (webhookIds: readonly string[]) => Promise<void>,
-): Promise<number> {
+export async function reconcile(port: ReconcilerPort): Promise<number> {
   let added = 0;
-  for (let last: Pick<Due, 'due_at' | 'webhook_id'> = { due_at: '1970-01-01', webhook_id: '0' }; ; ) {
-    const page = await database.query<Due[]>(DUE, [last.due_at, last.due_at, last.webhook_id]);
-    const newest = page.at(-1);
-    if (newest === undefined) return added;
+  for (let last: Due | null = null; ; ) {
+    const page: Due[] = await port.readPage(last);
+    last = page.at(-1) ?? null;
+    if (last === null) return added;
     const ids = page.map(({ webhook_id }) => webhook_id);
-    const states = await readStates(database, ids);
+    const states = await port.readStates(ids);
     const waits = new Map(
-      states.map((state, index) => [ids[index], state === null ? null : waitBeforeSending(state)]),
+      ids.map((id, index) => [id, states[index] == null ? null : waitBeforeSending(states[index])]),
     );
     const due = ids.filter((id) => waits.get(id) === 0);
-    if (due.length > 0) await addJobs(due);
+    if (due.length > 0) await port.addJobs(due);
     added += due.length;
-    await postpone(
-      database,
-      page.filter(({ webhook_id }) => waits.get(webhook_id) !== 0),
-      waits,
-    );
+    const later = page.filter(({ webhook_id }) => waits.get(webhook_id) !== 0);
+    if (later.length > 0) await port.postpone(later, waits);
     if (page.length < PAGE) return added;
-    last = newest;
   }
 }
 
-/** @param waits milliseconds for each webhook; null: nothing is pending, or the webhook is not active. */
+/**
+ * Reconciles the webhooks in MySQL. Reads only webhooks whose `due_at` has passed, and sets `due_at` to when something will be due.
+ * @returns how many jobs were added.
+ */
+export const reconcileDeliveries = (
+  database: DataSource,
+  addJobs: ReconcilerPort['addJobs'],
+): Promise<number> =>
+  reconcile({
+    readPage: (after) => {
+      const { due_at, webhook_id } = after ?? { due_at: '1970-01-01', webhook_id: '0' };
+      return database.query<Due[]>(DUE, [due_at, due_at, webhook_id]);
+    },
+    readStates: (ids) => readStates(database, ids),
+    addJobs,
+    postpone: (webhooks, waits) => postpone(database, webhooks, waits),
+  });
+
 async function postpone(
   database: DataSource,
   webhooks: readonly Due[],
-  waits: ReadonlyMap<string | undefined, number | null>,
+  waits: ReadonlyMap<string, number | null>,
 ): Promise<void> {
-  if (webhooks.length === 0) return;
   const read = new Map(webhooks.map((it) => [it.webhook_id, it]));
   await inTransaction(database, async (sql) => {
     const locked = await sql.query<Due[]>(LOCK, [[...read.keys()]]);

@@ -5,19 +5,13 @@ import type { Runtime } from '../database/runtime.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS, isOfEvents } from '../database/webhook-enums.ts';
 import { notFound, Problem } from '../platform/problem.ts';
-import {
-  type DeliveryKey,
-  type FoundDelivery,
-  findDelivery,
-  formatDeliveryId,
-  REPLAYABLE,
-  type Replayable,
-} from './delivery.ts';
+import { type FoundDelivery, findDelivery, REPLAYABLE, type Replayable } from './delivery.ts';
 import { makePendingAgain } from './engine/make-pending.ts';
 import { lockCursor } from './filters.ts';
 import { type Contents, newestBefore } from './list-deliveries.ts';
 import { markDue } from './reconcile.ts';
 import { wakeChangedWebhook } from './wake.ts';
+import { type DeliveryKey, formatDeliveryId } from './webhook-state.ts';
 
 /** Sends deliveries again: one (a redelivery), or many (a replay). */
 
@@ -59,17 +53,17 @@ export async function redeliver(
   key: DeliveryKey,
 ): Promise<FoundDelivery> {
   const { database } = runtime;
-  const { webhookId, transactionId } = key;
+  const { webhookId, subjectId } = key;
   // Checked before locking, because a caller that may not see the delivery must not wait for its locks.
   await findDelivery(database, caller, key);
   await inTransaction(database, async (sql) => {
     const sendable = await lockSendable(sql, webhookId);
     if (sendable !== 'accepted') throw notSendable(sendable);
-    const deleting = await sql.query<unknown[]>(IS_DELETING, [webhookId, transactionId]);
+    const deleting = await sql.query<unknown[]>(IS_DELETING, [webhookId, subjectId]);
     if (deleting.length > 0) throw notSendable('account deleting');
     await lockCursor(sql, webhookId);
-    const changed = await makePendingAgain(sql, webhookId, [transactionId], null);
-    if (changed === 0) await sql.query(BRING_FORWARD, [webhookId, transactionId]);
+    const changed = await makePendingAgain(sql, webhookId, [subjectId], null);
+    if (changed === 0) await sql.query(BRING_FORWARD, [webhookId, subjectId]);
     await markDue(sql, webhookId);
     await recordChange(sql, caller, { action: 'redeliver', subject: `delivery ${formatDeliveryId(key)}` });
   });

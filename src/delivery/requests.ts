@@ -7,14 +7,14 @@ import { isOfEvents } from '../database/webhook-enums.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
 import { notFound } from '../platform/problem.ts';
 import { Count } from '../platform/validation.ts';
-import { type DeliveryKey, formatDeliveryId } from './delivery.ts';
 import { extend, MOVEMENT_COLUMNS } from './engine/logged-movement.ts';
-import { openSettings } from './engine/request.ts';
 import { postTraced } from './posting/attempt-traces.ts';
-import type { NotifiedEvent, NotifiedMovement } from './posting/notification.ts';
-import { type Answer, createPoster } from './posting/post.ts';
+import { createPoster } from './posting/post.ts';
+import { openSettings } from './posting/request.ts';
 import { buildSample } from './posting/sample.ts';
-import { readStates } from './webhook-state.ts';
+import type { Answer } from './posting/types.ts';
+import type { NotifiedEvent, NotifiedMovement } from './run/types.ts';
+import { type DeliveryKey, formatDeliveryId, readStates } from './webhook-state.ts';
 
 /** Rebuilds the POST of a delivery, to show it to an operator. */
 
@@ -60,7 +60,7 @@ export async function rebuildRequest(
   const [state] = await readStates(sql, [key.webhookId]);
   if (state == null) return null;
   const content = isOfEvents(state.settings.event) ? EVENT : MOVEMENT;
-  const [found] = await sql.query<(NotifiedMovement | NotifiedEvent)[]>(content, [key.transactionId]);
+  const [found] = await sql.query<(NotifiedMovement | NotifiedEvent)[]>(content, [key.subjectId]);
   if (found === undefined) return null;
   const [sent = found] =
     state.settings.body === 'extended' && 'transaction_id' in found ? await extend(sql, [found]) : [];

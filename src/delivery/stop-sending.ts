@@ -1,11 +1,9 @@
 import type { DataSource } from 'typeorm';
 import type { Sql } from '../database/transaction.ts';
-import { LEASE_IS_FREE, takeLeases } from './engine/lease.ts';
-import { recordResults } from './engine/record-results.ts';
-import { matchesFilter } from './filters.ts';
+import { recordResults } from './engine/result-writer.ts';
 import { failedWithoutMovement } from './run/attempt.ts';
 import type { Delivery } from './run/types.ts';
-import { readStates, type WebhookState } from './webhook-state.ts';
+import { LEASE_IS_FREE, matchesFilter, readStates, takeLeases, type WebhookState } from './webhook-state.ts';
 
 /** Stops sending for an account or a customer that is to be deleted. Index of these statements: webhooks_customer. */
 
@@ -109,7 +107,7 @@ async function failAll(
   ]);
   if (lease == null) return false;
   const now = Date.now();
-  const highest = Math.max(highestRecordedId, ...pending.map(({ transactionId }) => transactionId));
+  const highest = Math.max(highestRecordedId, ...pending.map(({ subjectId }) => subjectId));
   await recordResults(database, [
     {
       lease,
@@ -143,11 +141,11 @@ const readRetriesPage: ReadPage = async (sql, { settings }, accountId, after) =>
   const own = rows.filter(({ account_id, due_at }) => account_id === accountId && due_at !== null);
   return {
     pending: own.map(({ id, attempts, failures }) => ({
-      transactionId: Number(id),
+      subjectId: Number(id),
       source: 'retries',
       attempts,
       failures,
-      movement: null,
+      content: null,
     })),
     next: nextAfter(rows),
   };
@@ -170,11 +168,11 @@ const readLogPage: ReadPage = async (sql, state, accountId, after) => {
   });
   return {
     pending: own.map(({ id }) => ({
-      transactionId: Number(id),
+      subjectId: Number(id),
       source: 'log',
       attempts: 0,
       failures: 0,
-      movement: null,
+      content: null,
     })),
     next: nextAfter(rows),
   };

@@ -9,8 +9,7 @@ import {
   type Queues,
 } from '../platform/queues.ts';
 import type { RedisClient } from '../platform/redis.ts';
-import { LEASE_IS_FREE } from './engine/lease.ts';
-import { circuitOpenUntil } from './webhook-state.ts';
+import { circuitOpenUntil, LEASE_IS_FREE } from './webhook-state.ts';
 
 /** Wakes webhooks: notifies active runs through Redis, and adds a job for each webhook without a run. */
 

@@ -1,11 +1,105 @@
+import { randomBytes } from 'node:crypto';
 import type { Webhook } from '../database/entities.ts';
-import type { Sql } from '../database/transaction.ts';
+import type { Sql, WriteResult } from '../database/transaction.ts';
 import { isOfEvents } from '../database/webhook-enums.ts';
-import { LEASE_IS_FREE } from './engine/lease.ts';
-import type { SealedSettings } from './engine/request.ts';
-import type { Filter } from './filters.ts';
-import { LONGEST_OPENING } from './run/endpoint-health.ts';
+import type { SealedSettings } from './posting/request.ts';
+import { LONGEST_OPENING } from './run/attempt.ts';
 import { longestDelay, RETRY_DELAYS } from './run/schedule.ts';
+
+/** A delivery is one movement for one webhook. Its id combines their ids and stays the same on every attempt. */
+export interface DeliveryKey {
+  webhookId: string;
+  subjectId: string;
+}
+
+/** `17-4711`. The header `webhook-id` of its notification is `msg_17-4711`. */
+export const formatDeliveryId = ({ webhookId, subjectId }: DeliveryKey): string =>
+  `${webhookId}-${subjectId}`;
+
+/** Only the holder of the lease can record results, so the results of two runs never mix. */
+export interface Lease {
+  webhookId: string;
+  token: string;
+  /** Records written under this lease so far, so that a record whose COMMIT got no answer is not counted twice. */
+  writes: number;
+}
+
+/** A webhook as it was read: its revision, the token of its last lease, and the number of records written under that lease. */
+export interface LeaseRequest {
+  webhookId: string;
+  revision: number;
+  lastToken: string;
+  lastWrites: number;
+}
+
+/**
+ * How long a lease lasts unless it is renewed. After that, another run can take over the webhook. BullMQ restarts the job of a crashed
+ * worker after 10 to 15 s, so the job usually finds the lease expired.
+ */
+export const LEASE_SECONDS = 12;
+
+/**
+ * A condition on `webhook_cursors k`: the lease was given back or has expired. A lease that ends later than a new lease would was taken
+ * before the clock was set back. It also counts as expired. Otherwise the webhook would wait until the clock has caught up.
+ */
+export const LEASE_IS_FREE = `(k.lease_until IS NULL OR k.lease_until < NOW(6)
+    OR k.lease_until > NOW(6) + INTERVAL ${LEASE_SECONDS + 1} SECOND)`;
+
+/**
+ * Skips a webhook if, since it was read, its lease was taken, results were recorded, or its settings or status changed. The state that
+ * was read is then out of date. The token alone is not enough: the holder of an expired lease may still have recorded results and given
+ * the lease back. Recording sets crash_count back to 0.
+ */
+const CLAIM_LEASES = `
+  /* CLAIM_LEASES */ UPDATE webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id SET k.lease_token = ?, k.lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND,
+    k.lease_writes = 0, k.crash_count = k.crash_count + 1
+  WHERE k.webhook_id IN (?) AND (k.webhook_id, k.lease_token, k.lease_writes, w.revision) IN (?) AND ${LEASE_IS_FREE}`;
+
+const READ_CLAIMED_LEASES =
+  '/* READ_CLAIMED_LEASES */ SELECT webhook_id FROM webhook_cursors WHERE webhook_id IN (?) AND lease_token = ?';
+
+/** Leaves out rows that another transaction has locked. The next renewal comes before their leases end. */
+const READ_HELD_LEASES = `
+  /* READ_HELD_LEASES */ SELECT webhook_id FROM webhook_cursors
+  WHERE webhook_id IN (?) AND (webhook_id, lease_token) IN (?) AND lease_until IS NOT NULL FOR UPDATE SKIP LOCKED`;
+
+const RENEW_LEASES = `
+  /* RENEW_LEASES */ UPDATE webhook_cursors SET lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND WHERE webhook_id IN (?)`;
+
+/**
+ * Takes leases in one statement.
+ * @returns a lease for each request; null when another run holds the lease, or when, since the webhook was read, another run has held
+ * the lease or recorded results, or the webhook was changed.
+ */
+export async function takeLeases(sql: Sql, requests: readonly LeaseRequest[]): Promise<(Lease | null)[]> {
+  const token = randomBytes(16).toString('base64url');
+  const ids = requests.map(({ webhookId }) => webhookId);
+  const last = requests.map((it) => [it.webhookId, it.lastToken, it.lastWrites, it.revision]);
+  const { affectedRows } = await sql.query<WriteResult>(CLAIM_LEASES, [token, ids, last]);
+  const lease = (webhookId: string): Lease => ({ webhookId, token, writes: 0 });
+  if (affectedRows === ids.length) return ids.map(lease);
+  if (affectedRows === 0) return ids.map(() => null);
+  const rows = await sql.query<{ webhook_id: string }[]>(READ_CLAIMED_LEASES, [ids, token]);
+  const taken = new Set(rows.map(({ webhook_id }) => webhook_id));
+  // Of two requests for the same webhook, the first gets the lease.
+  return ids.map((webhookId) => (taken.delete(webhookId) ? lease(webhookId) : null));
+}
+
+/**
+ * Renews leases that are still held. A lease that was lost stays lost.
+ * @param sql a transaction.
+ * @returns the leases that were renewed.
+ */
+export async function renewLeases(sql: Sql, leases: readonly Lease[]): Promise<Lease[]> {
+  if (leases.length === 0) return [];
+  const tokens = leases.map(({ webhookId, token }) => [webhookId, token]);
+  const ids = leases.map(({ webhookId }) => webhookId);
+  const rows = await sql.query<{ webhook_id: string }[]>(READ_HELD_LEASES, [ids, tokens]);
+  if (rows.length === 0) return [];
+  const held = new Set(rows.map(({ webhook_id }) => webhook_id));
+  await sql.query(RENEW_LEASES, [[...held]]);
+  return leases.filter(({ webhookId }) => held.has(webhookId));
+}
 
 /**
  * Moments of the database, in SQL, that hold deliveries back. A moment further ahead than it can have been set was written before the
@@ -89,8 +183,8 @@ const NEXT_RETRY_AT = `IF(w.ordered,
      WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL ORDER BY r.webhook_id, r.due_at LIMIT 1))`;
 
 /** Indexes: the primary key of each table, one retry by its index, and one index entry each for the replays, the filters and the deletions. */
-const READ = `
-  SELECT w.id, w.customer_id, w.status, w.event, w.account_id, w.endpoint, w.revision, w.secret,
+const READ_WEBHOOK_STATES = `
+  /* READ_WEBHOOK_STATES */ SELECT w.id, w.customer_id, w.status, w.event, w.account_id, w.endpoint, w.revision, w.secret,
     IF(w.previous_secret_until > NOW(6), w.previous_secret, NULL) AS previous_secret,
     w.encoding, w.body, w.hash_encoding, w.ordered, w.rate_limit, w.max_in_flight, w.headers, c.api_secret,
     k.sent_through, k.highest_recorded_id, k.lease_token, k.lease_writes, k.crash_count,
@@ -109,11 +203,12 @@ const READ = `
   JOIN import_locks l ON l.customer_id = w.customer_id
   WHERE w.id IN (?)`;
 
-const READ_FILTERS = `
-  SELECT webhook_id, from_id, event, account_id FROM webhook_filters WHERE webhook_id IN (?) ORDER BY webhook_id, from_id`;
+const READ_LATEST_FILTERS = `
+  /* READ_LATEST_FILTERS */ SELECT webhook_id, from_id, event, account_id FROM webhook_filters WHERE webhook_id IN (?) ORDER BY webhook_id, from_id`;
 
 /** Index: the primary key. */
-const READ_DELETIONS = 'SELECT customer_id, account_id FROM deletions WHERE customer_id IN (?)';
+const READ_ACCOUNT_DELETIONS =
+  '/* READ_ACCOUNT_DELETIONS */ SELECT customer_id, account_id FROM deletions WHERE customer_id IN (?)';
 
 type Row = SealedSettings & {
   status: WebhookState['status'];
@@ -149,11 +244,13 @@ interface DeletionRow {
 
 /** Reads the states of webhooks. @returns one for each id; null for a webhook that does not exist. */
 export async function readStates(sql: Sql, webhookIds: readonly string[]): Promise<(WebhookState | null)[]> {
-  const rows = await sql.query<Row[]>(READ, [webhookIds]);
+  const rows = await sql.query<Row[]>(READ_WEBHOOK_STATES, [webhookIds]);
   const refiltered = rows.filter((row) => Number(row.refiltered) === 1).map(({ id }) => id);
-  const filters = refiltered.length === 0 ? [] : await sql.query<FilterRow[]>(READ_FILTERS, [refiltered]);
+  const filters =
+    refiltered.length === 0 ? [] : await sql.query<FilterRow[]>(READ_LATEST_FILTERS, [refiltered]);
   const deleting = rows.filter((row) => Number(row.deleting) === 1).map(({ customer_id }) => customer_id);
-  const deletions = deleting.length === 0 ? [] : await sql.query<DeletionRow[]>(READ_DELETIONS, [deleting]);
+  const deletions =
+    deleting.length === 0 ? [] : await sql.query<DeletionRow[]>(READ_ACCOUNT_DELETIONS, [deleting]);
   const states = new Map(
     rows.map((row) => [
       row.id,
@@ -218,4 +315,45 @@ export function waitBeforeSending(state: WebhookState): number | null {
   const due = (hasBacklog(state) || replaying) && !isBlocked ? 0 : retryIn;
   if (due === null) return null;
   return Math.ceil(Math.max(0, due, openFor ?? 0, rateWait, leasedFor ?? 0));
+}
+
+/** The movements that a webhook matches. */
+export interface Filter {
+  event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT';
+  /** null: every account of the customer. */
+  accountId: string | null;
+}
+
+export function matchesFilter(
+  filter: Filter,
+  movement: { account_id: string; dc: 'Debit' | 'Credit' },
+): boolean {
+  const { accountId } = filter;
+  const dc = dcOf(filter);
+  return (accountId === null || accountId === movement.account_id) && (dc === null || dc === movement.dc);
+}
+
+/** The movements that a filter of a customer matches. */
+interface Matching {
+  customerId: string;
+  filter: Filter;
+}
+
+/** The first column of the index that holds a filter's movements. */
+export const ownerOf = ({ filter }: Matching): 'customer_id' | 'account_id' =>
+  filter.accountId === null ? 'customer_id' : 'account_id';
+
+export const ownerIdOf = ({ filter, customerId }: Matching): string => filter.accountId ?? customerId;
+
+/** The direction that a filter matches; null: both. */
+export const dcOf = ({ event }: Filter): 'Debit' | 'Credit' | null =>
+  event === 'NEW_TRANSACTION' ? null : event === 'NEW_DEBIT' ? 'Debit' : 'Credit';
+
+/** The index that holds a filter's movements, with its columns in order. @param alias of the table. */
+export function indexOf(matching: Matching, alias: string): { name: string; columns: string } {
+  const owner = ownerOf(matching);
+  const of = owner === 'customer_id' ? 'customer' : 'account';
+  return dcOf(matching.filter) === null
+    ? { name: `transactions_${of}_page`, columns: `${alias}.${owner}, ${alias}.id` }
+    : { name: `transactions_${of}_dc`, columns: `${alias}.${owner}, ${alias}.dc, ${alias}.id` };
 }

@@ -1,5 +1,10 @@
+import type { DataSource } from 'typeorm';
+import { isConnectionError } from '../database/errors.ts';
 import type { Role, Runtime } from '../database/runtime.ts';
+import type { SecretBox } from '../database/secret-box.ts';
+import { tryTransaction } from '../database/transaction.ts';
 import { createAddressGuard } from '../platform/address-guard.ts';
+import { createBatcher } from '../platform/batcher.ts';
 import {
   addDeliveryJobs,
   CONCURRENCY,
@@ -7,11 +12,53 @@ import {
   deliveryQueueNames,
   startWorker,
 } from '../platform/queues.ts';
-import { createMysqlPorts, systemClock } from './engine/ports.ts';
-import { createRunner, type RunnerOptions, SHUTDOWN_GRACE } from './engine/runner.ts';
+import { expandReplay } from './engine/expand-replay.ts';
+import { openMovementLog, readRetries } from './engine/movement-log.ts';
+import type { ClockPort, EnginePorts, RunnerOptions } from './engine/ports.ts';
+import { recordResults } from './engine/result-writer.ts';
+import { createRunner } from './engine/runner.ts';
+import { disableWebhook, quarantineWebhook } from './engine/webhook-status.ts';
 import { createAttemptTraces } from './posting/attempt-traces.ts';
 import { createPoster } from './posting/post.ts';
+import { openSettings } from './posting/request.ts';
 import { listenForWakeUps } from './wake.ts';
+import { type LeaseRequest, readStates, renewLeases, takeLeases } from './webhook-state.ts';
+
+export const systemClock: ClockPort = {
+  now: () => performance.timeOrigin + performance.now(),
+  wallTime: Date.now,
+  after(milliseconds, callback) {
+    const timer = setTimeout(callback, milliseconds);
+    return () => clearTimeout(timer);
+  },
+  nextPass: (callback) => void setImmediate(callback),
+};
+
+type MysqlPorts = Pick<EnginePorts, 'movementLog' | 'retries' | 'webhooks' | 'results'>;
+
+/** The ports of the delivery engine that lead to MySQL. */
+export function createMysqlPorts(database: DataSource, secrets: SecretBox): MysqlPorts {
+  // A webhook that cannot be read must not fail the others, so they are tried one by one after a failure.
+  const afterFailure = (error: unknown) => (isConnectionError(error) ? 'fail' : 'alone');
+  return {
+    movementLog: openMovementLog(database),
+    retries: {
+      read: (webhookId, options) => readRetries(database, webhookId, options),
+      expandReplay: (webhookId) => expandReplay(database, webhookId),
+    },
+    webhooks: {
+      readState: createBatcher((ids: readonly string[]) => readStates(database, ids), { afterFailure }),
+      openSettings: (settings) => openSettings(settings, secrets),
+      takeLease: createBatcher((requests: readonly LeaseRequest[]) => takeLeases(database, requests), {
+        afterFailure,
+      }),
+      renewLeases: (leases) => tryTransaction(database, (sql) => renewLeases(sql, leases)),
+      disable: (webhook, reason) => disableWebhook(database, webhook, reason),
+      quarantine: (webhook, cause) => quarantineWebhook(database, webhook, cause),
+    },
+    results: { record: (records) => recordResults(database, records) },
+  };
+}
 
 /** The role `delivery`: a worker for the queue `deliveries`, a poster for all runs, and a listener for wake-ups. */
 
@@ -53,3 +100,8 @@ export function startDeliveryWorker(runtime: Runtime, tuning: Partial<RunnerOpti
     },
   };
 }
+
+/** How long a shutdown waits for POSTs in flight. POSTs that it cuts short after that do not count as attempts. Milliseconds. */
+export const SHUTDOWN_GRACE = 4_000;
+
+/** Takes and renews leases. A lease is the right of one delivery run to send for a webhook and to record results. */

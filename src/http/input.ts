@@ -1,9 +1,56 @@
+import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { check, invalid, notFound, Problem } from '../platform/problem.ts';
-import { Id } from '../platform/validation.ts';
+import type { Caller } from '../customers/caller.ts';
+import { invalid, notFound, Problem } from '../platform/problem.ts';
+import { check, Id } from '../platform/validation.ts';
 import type { ApiEnv } from './app.ts';
+
+/** Printable ASCII without a space at either end, because HTTP does not transmit such spaces. */
+export const IDEMPOTENCY_KEY = /^[!-~](?:[ -~]{0,253}[!-~])?$/;
+
+/**
+ * Reads the Idempotency-Key: a string of RFC 8941 in quotes, as in the draft for this header, or the bare text that most clients send.
+ * An API key limited to accounts has its own idempotency keys, because a shared key could return a response that it may not see.
+ * @returns null when there is none.
+ * @throws {Problem} 422.
+ */
+export function readIdempotencyKey(c: Context<ApiEnv>): string | null {
+  const key = c.req.header('idempotency-key');
+  if (key === undefined) return null;
+  if (!IDEMPOTENCY_KEY.test(key)) {
+    throw invalid([
+      {
+        path: 'Idempotency-Key',
+        message: 'must be 1 to 255 printable ASCII characters, without a space at either end',
+      },
+    ]);
+  }
+  return scopeOf(c.get('caller'), key);
+}
+
+function scopeOf({ accountIds, apiKeyId }: Caller, key: string): string {
+  if (accountIds === 'all') return key;
+  return createHash('sha256').update(`${apiKeyId}:${key}`).digest('hex');
+}
+
+/** 409 while the first request with a key has no response yet. */
+export const requestInProgress = () =>
+  new Problem(
+    'request-in-progress',
+    'A request with this Idempotency-Key is in progress. Wait for its answer.',
+    {
+      headers: { 'Retry-After': '1' },
+    },
+  );
+
+/** 409 for a key that was used for another request before. */
+export const keyReused = () =>
+  new Problem(
+    'idempotency-key-reused',
+    'This Idempotency-Key was used for another request within 24 hours. Use a new key for a new request.',
+  );
 
 const KIB = 1024;
 const MIB = 1024 * KIB;
@@ -79,11 +126,19 @@ export async function* streamBytes(c: Context<ApiEnv>, limit: number): AsyncGene
       if (bytes > limit) throw tooLarge(limit);
       yield part;
     }
+  } catch (error) {
+    throw toBodyError(error);
   } finally {
     // If the caller stops early, this drops the rest of the body, so that the client can use the connection for its next request.
     incoming.resume();
   }
 }
+
+/** Turns the error of an upload that its client broke off into a 408. Only the log shows the 408, because the client is gone. */
+const toBodyError = (error: unknown): unknown =>
+  error instanceof Error && 'code' in error && error.code === 'ECONNRESET'
+    ? new Problem('request-timeout', 'The connection was closed before the whole body had come.')
+    : error;
 
 /** Bodies that have been read. Middleware and the handler of a request share the body. */
 const bodies = new WeakMap<Readable, Promise<Buffer>>();
@@ -110,7 +165,7 @@ function collectBytes(incoming: Readable, limit: number): Promise<Buffer> {
       else parts.push(part);
     });
     incoming.on('end', () => resolve(parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts)));
-    incoming.on('error', reject);
+    incoming.on('error', (error) => reject(toBodyError(error)));
   });
 }
 

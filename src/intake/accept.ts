@@ -5,16 +5,16 @@ import type { Runtime } from '../database/runtime.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
 import type { EarlierUpload } from '../ledger/earlier-uploads.ts';
 import { createGroupCommit, type GroupImport, MAX_GROUP_MOVEMENTS } from '../ledger/group-commit.ts';
-import { isUnidentified } from '../ledger/known-movements.ts';
 import {
   isOfRemovedTime,
+  isUnidentified,
   type Movement,
   type RemovedTime,
   removedTimeIssue,
   UNKNOWN_ACCOUNT,
 } from '../ledger/movement.ts';
+import type { ValidationIssue } from '../platform/problem.ts';
 import { queueImports } from '../platform/queues.ts';
-import type { ValidationIssue } from '../platform/validation.ts';
 import type { ViewedImport } from './import-view.ts';
 import { findImport } from './imports.ts';
 import { type Staged, stageImport, type Upload } from './stage.ts';

@@ -1,13 +1,13 @@
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
+import type { MinorUnits } from '../../packages/statements/src/statement.ts';
+import { formatAmount } from '../../packages/statements/src/values.ts';
 import type { NewAccount } from '../customers/accounts.ts';
 import { type Caller, maySee } from '../customers/caller.ts';
 import type { OnConflict } from '../ledger/conflicts.ts';
 import { LISTED_REASONS } from '../ledger/known-movements.ts';
 import type { RemovedTime } from '../ledger/movement.ts';
 import { Count, IdView } from '../platform/validation.ts';
-import type { MinorUnits } from '../statements/statement.ts';
-import { formatAmount } from '../statements/values.ts';
 import { ContentView, StoredView, viewContent, viewStoredMovement } from './conflict-view.ts';
 import { type DryRun, type DryStatement, MAX_LISTED } from './dry-run/dry-run.ts';
 import type { KnownAccount } from './importer/find-account.ts';

@@ -1,18 +1,25 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import {
+  ProfileError,
+  parseProfile,
+  readBuiltInProfiles,
+} from '../../packages/statements/src/parse-profile.ts';
+import type { Profile } from '../../packages/statements/src/profile.ts';
 import { ConfigError } from '../platform/config.ts';
-import { ProfileError, parseProfile, readBuiltInProfiles } from '../statements/parse-profile.ts';
-import type { Profile } from '../statements/profile.ts';
 
 const NAME = /^[a-z0-9][a-z0-9-]{0,39}$/;
+
+/** A profile, with the path of its file if it is one of PROFILES_DIR. */
+type LoadedProfile = Profile & { path?: string };
 
 /**
  * Loads the built-in profiles and the profiles in `dir`, one JSON file each. A file in `dir` replaces the built-in profile of the
  * same name.
  * @throws {ConfigError} that names the first wrong file, the key and the rule, in one line.
  */
-export function loadProfiles(dir: string | undefined): Profile[] {
-  const profiles = new Map(readBuiltInProfiles().map((profile) => [profile.name, profile]));
+export function loadProfiles(dir: string | undefined): LoadedProfile[] {
+  const profiles = new Map<string, LoadedProfile>(readBuiltInProfiles().map((it) => [it.name, it]));
   for (const file of dir === undefined ? [] : listFiles(dir)) {
     const name = file.slice(0, -'.json'.length);
     if (!NAME.test(name)) {
@@ -26,7 +33,7 @@ export function loadProfiles(dir: string | undefined): Profile[] {
 }
 
 /** @throws {ConfigError} */
-function parseFile(name: string, path: string, file: string): Profile {
+function parseFile(name: string, path: string, file: string): LoadedProfile {
   try {
     return { ...parseProfile(name, readJson(path, file)), path };
   } catch (error) {

@@ -1,9 +1,10 @@
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
+import { createStatementFormats, type StatementFormats } from '../../packages/statements/src/formats.ts';
+import type { Profile } from '../../packages/statements/src/profile.ts';
+import type { FileEvent, Recognition } from '../../packages/statements/src/read-files.ts';
+import { UnreadableFileError } from '../../packages/statements/src/unreadable.ts';
 import { createThreadPool, isOutOfMemory, type ThreadPool } from '../platform/thread.ts';
-import { createStatementFormats, type StatementFormats } from '../statements/formats.ts';
-import type { Profile } from '../statements/profile.ts';
-import type { FileEvent, Recognition } from '../statements/read-files.ts';
-import { UnreadableFileError } from '../statements/unreadable.ts';
+import { READ_SETTINGS } from './advice.ts';
 import type { FromThread, ReadOrder, ToThread } from './parser-thread/parser-thread.ts';
 
 /**
@@ -30,7 +31,7 @@ export function createThreadedFormats(
     ...(memoryLimit === undefined ? {} : { memoryLimit }),
   });
   return {
-    ...createStatementFormats(profiles),
+    ...createStatementFormats(profiles, READ_SETTINGS),
     read: (parts, recognition) => readInThread(threads, parts, recognition, limits),
   };
 }

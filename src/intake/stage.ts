@@ -1,9 +1,14 @@
-import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
+import type { StatementFormat } from '../../packages/statements/src/formats.ts';
 import { giveBack, inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { compareBody, type EarlierUpload, findEarlierUpload, findKey } from '../ledger/earlier-uploads.ts';
+import {
+  beginHash,
+  compareBody,
+  type EarlierUpload,
+  findEarlierUpload,
+  findKey,
+} from '../ledger/earlier-uploads.ts';
 import type { Unidentified } from '../ledger/movement.ts';
-import type { StatementFormat } from '../statements/formats.ts';
 import { cutIntoParts } from './importer/parts.ts';
 
 const MIB = 1024 * 1024;
@@ -102,7 +107,7 @@ const CLOSE = `
  * A body of one part is stored in one transaction. A longer body is stored part by part, so that memory use stays flat. Until all
  * parts are stored, the import is `receiving` and no importer reads it. A body that breaks off leaves nothing behind.
  *
- * Idempotency keys follow draft-ietf-httpapi-idempotency-key-header. `key reused`: the key came before with another body. `in
+ * Idempotency keys follow draft-ietf-httpapi-idempotency-key-header. `key reused`: the key came before with another body or other parameters. `in
  * progress`: the first request with the key is still being received.
  *
  * `api key deleted`: the API key or the source was deleted while the body was being received, and nothing is kept. `dropped`: the upload had no
@@ -110,7 +115,7 @@ const CLOSE = `
  */
 export async function stageImport(database: DataSource, upload: Upload): Promise<Staged> {
   const { customerId, idempotencyKey } = upload;
-  const earlier = await findEarlierUpload(database, upload);
+  const earlier = idempotencyKey === null ? null : await findEarlierUpload(database, idempotencyKey, upload);
   if (earlier !== null) return earlier;
 
   const parts = cutIntoParts(upload.body);
@@ -127,14 +132,14 @@ export async function stageImport(database: DataSource, upload: Upload): Promise
     const other = await findKey(database, customerId, idempotencyKey);
     if (other === undefined || other.status === 'receiving' || !second.done)
       return { outcome: 'in progress' };
-    const hash = createHash('sha256').update(first.done ? '' : first.value);
+    const hash = beginHash(upload).update(first.done ? '' : first.value);
     return compareBody(other, hash.digest('hex'));
   }
 }
 
 function stageWhole(database: DataSource, upload: Upload, body: Buffer): Promise<Staged> {
   return inTransaction(database, async (sql) => {
-    const importId = await openImport(sql, upload, createHash('sha256').update(body).digest('hex'));
+    const importId = await openImport(sql, upload, beginHash(upload).update(body).digest('hex'));
     await sql.query(ADD_PART, [importId, 0, body]);
     return { outcome: 'staged', importId };
   });
@@ -149,7 +154,7 @@ async function stageParts(
   const importId = await inTransaction(database, (sql) => openImport(sql, upload, null));
   const stopHeartbeat = keepAlive(database, importId);
   try {
-    const hash = createHash('sha256');
+    const hash = beginHash(upload);
     let seq = 0;
     const add = async (part: Buffer) => {
       hash.update(part);
@@ -187,7 +192,7 @@ function keepAlive(database: DataSource, importId: string): () => void {
 }
 
 /**
- * Inserts an import. With the SHA-256 of its body it is `queued`. Without, it is `receiving`.
+ * Inserts an import. With its hash it is `queued`. Without, it is `receiving`.
  * @returns its id.
  * @throws {ApiKeyDeletedError} when its API key or source no longer exists.
  */

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
+import { formatAmount } from '../../packages/statements/src/values.ts';
 import type { Sql, WriteResult } from '../database/transaction.ts';
-import { formatAmount } from '../statements/values.ts';
 import type { EndedStatement, EntryStatement } from './importer/rows.ts';
 
 /** Keeps the statements that files have brought. The same statement is kept once, however often it comes. */

@@ -1,8 +1,8 @@
+import { STATEMENT_FORMATS, type StatementFormats } from '../../packages/statements/src/formats.ts';
 import type { Role, Runtime } from '../database/runtime.ts';
 import type { Sql } from '../database/transaction.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
 import { CONCURRENCY, type ImportJob, QUEUES, queueImports, startWorker } from '../platform/queues.ts';
-import { STATEMENT_FORMATS, type StatementFormats } from '../statements/formats.ts';
 import { createImporter } from './importer/importer.ts';
 import { FORMATS } from './importer/rows.ts';
 

@@ -1,6 +1,5 @@
-import type { Sql, WriteResult } from '../database/transaction.ts';
+import { derivedRows, type Sql, type WriteResult } from '../database/transaction.ts';
 import { type ConflictingRow, conflictId, keepConflicts, markStored } from './conflicts.ts';
-import { advanceLocks, type ImportLock } from './import-locks.ts';
 import {
   compareWith,
   type DuplicateReason,
@@ -52,13 +51,13 @@ export interface Stored {
  * twice. Do not use INSERT IGNORE: it would store 'abc' as 0.00.
  */
 const INSERT_MOVEMENTS = `
-  INSERT INTO transactions (customer_id, account_id, import_id, unique_id, name, dc, code, amount, balance, description,
+  /* INSERT_MOVEMENTS */ INSERT INTO transactions (customer_id, account_id, import_id, unique_id, name, dc, code, amount, balance, description,
     date_issue, date_readed, opponent_id, opponent_iban)
   VALUES ? ON DUPLICATE KEY UPDATE unique_id = unique_id`;
 
 /** Without FORCE INDEX, MariaDB reads all of the customer's movements in that index. */
-const COUNT_NEW = `
-  SELECT customer_id AS customerId, import_id AS importId, account_id AS accountId, dc, COUNT(*) AS movements
+const COUNT_NEW_MOVEMENTS = `
+  /* COUNT_NEW_MOVEMENTS */ SELECT customer_id AS customerId, import_id AS importId, account_id AS accountId, dc, COUNT(*) AS movements
   FROM transactions FORCE INDEX (transactions_customer_page)
   WHERE customer_id = ? AND id > ? GROUP BY customer_id, import_id, account_id, dc`;
 
@@ -69,7 +68,7 @@ const COUNT_NEW = `
  * FORCE INDEX keep MySQL from scanning a small table, where it would wait for the rows of other customers.
  */
 const UPDATE_ACCOUNTS = `
-  UPDATE accounts a FORCE INDEX (PRIMARY) STRAIGHT_JOIN import_locks l FORCE INDEX (PRIMARY) ON l.customer_id = a.customer_id
+  /* UPDATE_ACCOUNTS */ UPDATE accounts a FORCE INDEX (PRIMARY) STRAIGHT_JOIN import_locks l FORCE INDEX (PRIMARY) ON l.customer_id = a.customer_id
   SET a.last_work = IF(a.id IN (?), l.last_date_readed, GREATEST(l.last_date_readed, NOW(6))),
     a.last_update = IF(a.id IN (?), l.last_date_readed, a.last_update),
     a.balance = IF(a.id IN (?), (
@@ -251,19 +250,21 @@ export function countRows(
 /** The most rows that are listed for an import: known rows, and rows stored as an assumption. */
 const MOST_LISTED = 10_000;
 
-const LISTED = 'SELECT id, duplicates + conflicts + assumed_new AS listed FROM imports WHERE id IN (?)';
-const LIST = 'INSERT INTO import_duplicates (import_id, line, reason, transaction_id) VALUES ?';
+const COUNT_LISTED_ROWS =
+  '/* COUNT_LISTED_ROWS */ SELECT id, duplicates + conflicts + assumed_new AS listed FROM imports WHERE id IN (?)';
+const LIST_KNOWN_ROWS =
+  '/* LIST_KNOWN_ROWS */ INSERT INTO import_duplicates (import_id, line, reason, transaction_id) VALUES ?';
 
 /** Lists rows with the movements that they were taken for or stored as. Called before the rows are counted. */
 export async function listKnown(sql: Sql, known: readonly ListedRow[]): Promise<void> {
   if (known.length === 0) return;
   const importIds = [...new Set(known.map(({ importId }) => importId))];
-  const counts = await sql.query<{ id: string; listed: string | number }[]>(LISTED, [importIds]);
+  const counts = await sql.query<{ id: string; listed: string | number }[]>(COUNT_LISTED_ROWS, [importIds]);
   const rows = counts.flatMap(({ id, listed }) =>
     known.filter(({ importId }) => importId === id).slice(0, Math.max(0, MOST_LISTED - Number(listed))),
   );
   if (rows.length === 0) return;
-  await sql.query(LIST, [
+  await sql.query(LIST_KNOWN_ROWS, [
     rows.map(({ importId, line, reason, transactionId }) => [importId, line, reason, transactionId]),
   ]);
 }
@@ -275,7 +276,7 @@ async function countNew(
   inserted: number,
 ): Promise<MovementCount[]> {
   if (inserted === 0) return [];
-  const statements = Array.from(locks, () => `(${COUNT_NEW})`).join(' UNION ALL ');
+  const statements = Array.from(locks, () => `(${COUNT_NEW_MOVEMENTS})`).join(' UNION ALL ');
   const values = [...locks].flatMap(([customerId, { newest }]) => [customerId, newest]);
   const counts = await sql.query<MovementCount[]>(statements, values);
   return counts.map((it) => ({ ...it, movements: Number(it.movements) }));
@@ -323,4 +324,84 @@ function sumBy(
   const sums = new Map<string, number>();
   for (const count of counts) sums.set(keyOf(count), (sums.get(keyOf(count)) ?? 0) + count.movements);
   return sums;
+}
+
+/** A customer's row in import_locks, as it is while the row is locked. */
+export interface ImportLock {
+  /** The id of the customer's newest movement. Movements stored under this lock get larger ids. */
+  newest: string;
+  /** The `date_readed` of all movements stored under this lock. */
+  dateReaded: string;
+  /** Changes whenever one of the customer's webhooks starts to match something else. */
+  filtersVersion: number;
+  /** Changes whenever rows that were valid become invalid; see RemovedTime. */
+  removals: number;
+}
+
+/**
+ * Serialises the imports of a customer, so that ids and date_readed grow in commit order. SYSDATE is the time after the lock was
+ * acquired. NOW is the time before the wait for the lock: with it, a client that polls with `after` set by its own clock could miss
+ * movements. Locks in primary key order.
+ */
+const LOCK_CUSTOMERS = `
+  /* LOCK_CUSTOMERS */ SELECT customer_id, last_transaction_id, filters_version, removals,
+    DATE_FORMAT(GREATEST(SYSDATE(6), last_date_readed), '%Y-%m-%d %H:%i:%s.%f') AS date_readed
+  FROM import_locks FORCE INDEX (PRIMARY) WHERE customer_id IN (?) ORDER BY customer_id FOR UPDATE`;
+
+/**
+ * A customer's newest movement is its last entry in the index transactions_customer_page, which is read backwards. STRAIGHT_JOIN: see
+ * UPDATE_ACCOUNTS.
+ */
+const ADVANCE_CUSTOMERS = (customers: number) => `
+  /* ADVANCE_CUSTOMERS */ UPDATE (${derivedRows(['customer_id', 'date_readed', 'added'], customers)}) r
+  STRAIGHT_JOIN import_locks l FORCE INDEX (PRIMARY) ON l.customer_id = r.customer_id
+  SET l.last_date_readed = r.date_readed, l.movements = l.movements + r.added,
+    l.last_transaction_id = (
+      SELECT t.id FROM transactions t FORCE INDEX (transactions_customer_page)
+      WHERE t.customer_id = l.customer_id ORDER BY t.customer_id DESC, t.id DESC LIMIT 1)`;
+
+/**
+ * Locks customers until the transaction ends.
+ * @param options.skipLocked leaves out customers that another transaction has locked, instead of waiting for them.
+ * @returns the locks by customer id.
+ */
+export async function lockCustomers(
+  sql: Sql,
+  customerIds: readonly string[],
+  { skipLocked = false } = {},
+): Promise<Map<string, ImportLock>> {
+  const rows = await sql.query<
+    {
+      customer_id: string;
+      last_transaction_id: string;
+      filters_version: number;
+      removals: number;
+      date_readed: string;
+    }[]
+  >(skipLocked ? `${LOCK_CUSTOMERS} SKIP LOCKED` : LOCK_CUSTOMERS, [customerIds]);
+  return new Map(
+    rows.map((row) => [
+      row.customer_id,
+      {
+        newest: row.last_transaction_id,
+        dateReaded: row.date_readed,
+        filtersVersion: row.filters_version,
+        removals: row.removals,
+      },
+    ]),
+  );
+}
+
+/** Updates locked customers after their movements were stored. @param added the number of new movements by customer id. */
+export async function advanceLocks(
+  sql: Sql,
+  locks: ReadonlyMap<string, ImportLock>,
+  added: ReadonlyMap<string, number>,
+): Promise<void> {
+  const rows = [...added].map(([customerId, count]) => [
+    customerId,
+    locks.get(customerId)?.dateReaded,
+    count,
+  ]);
+  await sql.query(ADVANCE_CUSTOMERS(rows.length), rows.flat());
 }

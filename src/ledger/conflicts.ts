@@ -1,8 +1,8 @@
 import { hash } from 'node:crypto';
 import type { Sql, WriteResult } from '../database/transaction.ts';
 import { recordEvent } from '../delivery/operational-event.ts';
-import { canonical, type IdentifiedRow, type StoredMovement, versionOf } from './known-movements.ts';
-import type { Movement } from './movement.ts';
+import { type IdentifiedRow, type StoredMovement, versionOf } from './known-movements.ts';
+import { canonical, type Movement } from './movement.ts';
 
 /**
  * Conflicts: rows with the unique id of a stored movement but another direction, amount or date. Both versions are kept. A setting

@@ -1,6 +1,7 @@
-import { createHash } from 'node:crypto';
+import { createHash, type Hash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import type { Unidentified } from './movement.ts';
 
 /** Finds the earlier upload with an Idempotency-Key, and drops uploads whose process has ended. */
 
@@ -38,11 +39,25 @@ export async function dropDeadUploads(database: DataSource): Promise<number> {
 /** An upload, as far as its Idempotency-Key matters. */
 interface KeyedUpload {
   customerId: string;
-  idempotencyKey: string | null;
   body: AsyncIterable<Uint8Array> | Iterable<Uint8Array>;
+  format: string;
+  unidentified?: Unidentified;
+  /** How a statement file is to be read. */
+  statement?: object;
 }
 
-/** The outcome for an Idempotency-Key in use. `replayed`: this import came with the same key and body before. */
+/**
+ * Begins the hash by which a repeated upload is recognised. The parameters that decide what is stored belong to it: the same bytes for another
+ * account are another upload.
+ */
+export const beginHash = ({
+  format,
+  unidentified = 'known',
+  statement,
+}: Pick<KeyedUpload, 'format' | 'unidentified' | 'statement'>): Hash =>
+  createHash('sha256').update(`${JSON.stringify([format, unidentified, statement ?? null])}\n`);
+
+/** The outcome for an Idempotency-Key in use. `replayed`: this import came with the same key, parameters and body before. */
 export type EarlierUpload =
   | { outcome: 'replayed'; importId: string }
   | { outcome: 'in progress' | 'key reused' };
@@ -56,19 +71,20 @@ const FIND_KEY = `
   WHERE customer_id = ? AND idempotency_key = ?`;
 /**
  * Looks up the Idempotency-Key of an upload. Reads the body only to compare it with that of an earlier import.
- * @returns null when there is no key, or the key is free.
+ * @returns null when the key is free.
  */
 export async function findEarlierUpload(
   database: DataSource,
-  { customerId, idempotencyKey, body }: KeyedUpload,
+  idempotencyKey: string,
+  upload: KeyedUpload,
 ): Promise<EarlierUpload | null> {
-  if (idempotencyKey === null) return null;
+  const { customerId, body } = upload;
   await database.query(EXPIRE_KEY, [customerId, idempotencyKey]);
   const earlier = await findKey(database, customerId, idempotencyKey);
   if (earlier === undefined) return null;
   if (Number(earlier.is_dead) === 1 && (await dropUpload(database, earlier.id))) return null;
   if (earlier.status === 'receiving') return { outcome: 'in progress' };
-  const hash = createHash('sha256');
+  const hash = beginHash(upload);
   for await (const part of body) hash.update(part);
   return compareBody(earlier, hash.digest('hex'));
 }

@@ -1,4 +1,3 @@
-import { createHash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import type { DataSource } from 'typeorm';
 import { isConnectionError, isRetryableLockError } from '../database/errors.ts';
@@ -10,17 +9,17 @@ import {
   type Batch,
   countAll,
   countRows,
+  type ImportLock,
   listKnown,
+  lockCustomers,
   type RowCounts,
   type Stored,
   storeBatches,
 } from './append.ts';
 import { reportConflicts } from './conflicts.ts';
-import { type EarlierUpload, findEarlierUpload } from './earlier-uploads.ts';
-import { type ImportLock, lockCustomers } from './import-locks.ts';
-import { createUniqueIds } from './known-movements.ts';
+import { beginHash, type EarlierUpload, findEarlierUpload } from './earlier-uploads.ts';
 import { createMatcher, type Matches } from './matching.ts';
-import type { Movement, Unidentified } from './movement.ts';
+import { createUniqueIds, type Movement, type Unidentified } from './movement.ts';
 
 /** A larger import is staged, because other imports would wait too long for it. */
 export const MAX_GROUP_MOVEMENTS = 100;
@@ -43,14 +42,14 @@ type StoreInGroup = (
 ) => Promise<({ outcome: 'stored' } & GroupImport) | EarlierUpload | null>;
 
 const ADD_IMPORTS = `
-  INSERT INTO imports (customer_id, api_key_id, format, status, idempotency_key, traceparent, body_hash, checkpoint, received,
+  /* ADD_IMPORTS */ INSERT INTO imports (customer_id, api_key_id, format, status, idempotency_key, traceparent, body_hash, checkpoint, received,
     inserted, deliveries, received_at, started_at, finished_at) VALUES ?`;
 
 /** The system variables that decide which ids the rows of one INSERT get. */
 const ID_SETTINGS = "SHOW VARIABLES WHERE Variable_name IN ('auto_increment_increment', 'wsrep_on')";
 
 /** Until the transaction ends, no other process stores a group for all customers. */
-const TAKE_TURN = 'SELECT id FROM group_commits WHERE id = 1 FOR UPDATE';
+const TAKE_COMMIT_TURN = '/* TAKE_COMMIT_TURN */ SELECT id FROM group_commits WHERE id = 1 FOR UPDATE';
 
 /** Adds the rows of imports. @returns their ids, in the same order. */
 async function addImports(sql: Sql, rows: readonly unknown[][], step: number | null): Promise<string[]> {
@@ -70,7 +69,7 @@ const MAX_AVOIDED = 10_000;
 
 /** Corrects the row of an import with known movements. */
 const CORRECT_IMPORT = `
-  UPDATE imports SET inserted = ?, duplicates = ?, changed = ?, assumed_duplicates = ?, conflicts = ?, deliveries = ? WHERE id = ?`;
+  /* CORRECT_IMPORT */ UPDATE imports SET inserted = ?, duplicates = ?, changed = ?, assumed_duplicates = ?, conflicts = ?, deliveries = ? WHERE id = ?`;
 
 /**
  * Stores imports that arrive at the same time in one transaction, for all customers. The processes take turns, because each would
@@ -119,7 +118,7 @@ export function createGroupCommit(options: {
   async function takeTurn(sql: Sql): Promise<void> {
     if (performance.now() < turnsFrom) return;
     try {
-      await sql.query(TAKE_TURN);
+      await sql.query(TAKE_COMMIT_TURN);
     } catch (err) {
       if (!isRetryableLockError(err)) throw err;
       turnsFrom = performance.now() + AVOIDED_FOR;
@@ -186,8 +185,9 @@ export function createGroupCommit(options: {
       }
       imports.set(upload, it);
     }
-    for (const [{ customerId }, { importId }] of imports)
-      await reportConflicts(sql, { customerId, importId }, stored.known);
+    if (stored.known.length > 0)
+      for (const [{ customerId }, { importId }] of imports)
+        await reportConflicts(sql, { customerId, importId }, stored.known);
     return { imports, webhookIds: stored.webhookIds };
   }
 
@@ -245,7 +245,8 @@ export function createGroupCommit(options: {
   }
 
   return async function storeInGroup(upload) {
-    const replay = await findEarlierUpload(database, upload);
+    const { idempotencyKey } = upload;
+    const replay = idempotencyKey === null ? null : await findEarlierUpload(database, idempotencyKey, upload);
     if (replay !== null) return replay;
     try {
       const stored = await storeWithinLimit(upload);
@@ -304,10 +305,11 @@ export interface GroupImport extends RowCounts {
 
 /** The values of a row of `imports`. It has the status `done`, and counts as if all movements were new. */
 export function toRow(
-  { customerId, apiKeyId, format, idempotencyKey, traceparent, body, movements }: GroupUpload,
+  upload: GroupUpload,
   locks: ReadonlyMap<string, ImportLock>,
   deliveries = 0,
 ): unknown[] {
+  const { customerId, apiKeyId, format, idempotencyKey, traceparent, movements } = upload;
   const count = movements.length;
   const at = locks.get(customerId)?.dateReaded;
   const counts = [count, count, count, deliveries];
@@ -318,7 +320,7 @@ export function toRow(
     'done',
     idempotencyKey,
     traceparent ?? null,
-    hashOf(idempotencyKey, body),
+    hashOf(upload),
     ...counts,
     at,
     at,
@@ -327,10 +329,10 @@ export function toRow(
 }
 
 /** Returns null without a key, because the hash is only compared with that of a request with the same key. */
-function hashOf(idempotencyKey: string | null, body: readonly Uint8Array[]): Buffer | null {
-  if (idempotencyKey === null) return null;
-  const hash = createHash('sha256');
-  for (const part of body) hash.update(part);
+function hashOf(upload: GroupUpload): Buffer | null {
+  if (upload.idempotencyKey === null) return null;
+  const hash = beginHash(upload);
+  for (const part of upload.body) hash.update(part);
   return hash.digest();
 }
 

@@ -1,8 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { derivedRows, type Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
-import { type Filter, matchesFilter } from '../delivery/filters.ts';
-import type { ImportLock } from './import-locks.ts';
+import { type Filter, matchesFilter } from '../delivery/webhook-state.ts';
 
 /** Customers whose filters a process caches. */
 const CACHED_CUSTOMERS = 10_000;
@@ -31,15 +30,19 @@ export interface Matches {
 /** Finds the webhooks that new movements match. */
 export interface Matcher {
   /** @param locks of the customers. They keep the filters from changing until the transaction ends. */
-  match(sql: Sql, locks: ReadonlyMap<string, ImportLock>, counts: readonly MovementCount[]): Promise<Matches>;
+  match(
+    sql: Sql,
+    locks: ReadonlyMap<string, { filtersVersion: number }>,
+    counts: readonly MovementCount[],
+  ): Promise<Matches>;
 }
 
 /**
  * A paused webhook matches too: its deliveries are pending until it is active again. A webhook for events matches no movement.
  * Index: webhooks_customer.
  */
-const READ_FILTERS = `
-  SELECT id AS webhookId, customer_id, event, account_id AS accountId FROM webhooks
+const READ_MATCHING_FILTERS = `
+  /* READ_MATCHING_FILTERS */ SELECT id AS webhookId, customer_id, event, account_id AS accountId FROM webhooks
   WHERE customer_id IN (?) AND status IN ('active', 'paused') AND event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY id`;
 
 /**
@@ -47,7 +50,7 @@ const READ_FILTERS = `
  * is updated before. STRAIGHT_JOIN: see UPDATE_ACCOUNTS.
  */
 const ADVANCE_BACKLOGS = (webhooks: number) => `
-  UPDATE (${derivedRows(['webhook_id', 'matched'], webhooks)}) r
+  /* ADVANCE_BACKLOGS */ UPDATE (${derivedRows(['webhook_id', 'matched'], webhooks)}) r
   STRAIGHT_JOIN webhook_backlogs b FORCE INDEX (PRIMARY) ON b.webhook_id = r.webhook_id
   STRAIGHT_JOIN import_locks l FORCE INDEX (PRIMARY) ON l.customer_id = b.customer_id
   SET b.matched_through = l.last_transaction_id, b.matched_count = b.matched_count + r.matched, b.due_at = LEAST(COALESCE(b.due_at, NOW(6)), NOW(6))`;
@@ -61,12 +64,14 @@ export function createMatcher(cachedCustomers = CACHED_CUSTOMERS): Matcher {
   });
 
   /** Returns the filters of all these customers, however many the cache holds. */
-  async function readFilters(sql: Sql, locks: ReadonlyMap<string, ImportLock>) {
+  async function readFilters(sql: Sql, locks: ReadonlyMap<string, { filtersVersion: number }>) {
     const found = new Map([...locks.keys()].map((id) => [id, cache.get(id)]));
     const stale = [...locks].filter(([id, { filtersVersion }]) => found.get(id)?.version !== filtersVersion);
     if (stale.length === 0) return found;
     const customerIds = stale.map(([id]) => id);
-    const rows = await sql.query<(WebhookFilter & { customer_id: string })[]>(READ_FILTERS, [customerIds]);
+    const rows = await sql.query<(WebhookFilter & { customer_id: string })[]>(READ_MATCHING_FILTERS, [
+      customerIds,
+    ]);
     for (const [id, { filtersVersion: version }] of stale) {
       const read = { version, filters: rows.filter(({ customer_id }) => customer_id === id) };
       cache.set(id, read);

@@ -4,8 +4,16 @@ import { type Caller, maySee } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { ZoneOffset } from '../platform/moment.ts';
 import { type Extended, readExtended } from './extended.ts';
-import { conditions, findIdRange, type IdRange, type Listing, NEAR_PAGES, narrowToDates } from './listing.ts';
-import { type PageStart, seek } from './segments.ts';
+import {
+  conditions,
+  findIdRange,
+  type IdRange,
+  type Listing,
+  NEAR_PAGES,
+  narrowToDates,
+  type PageStart,
+  seek,
+} from './listing.ts';
 
 /** A movement and its account, as they are read. */
 export interface ListedTransaction {
@@ -204,27 +212,16 @@ const MAX_ENTRIES = 10_000;
 const LIFETIME = 10 * MINUTE;
 
 /** Remembers at which ids numbered pages begin. */
-export interface PageOffsetCache {
-  /**
-   * Returns the same page counted from a cursor, if the position of this page or of one shortly before it is known. Otherwise
-   * returns `listing`.
-   */
-  shorten(listing: Listing): Listing;
-  /** Remembers where a page that was read begins, and where the next one begins. */
-  keep(listing: Listing, page: Page): void;
-}
+export type PageOffsetCache = ReturnType<typeof createPageOffsetCache>;
 
 /**
  * To find page 1,001, MySQL walks past all rows before it. The cache avoids this. Movements are added in the order of their ids and
  * seldom removed, so a full page hardly ever changes, and the next page begins after the same id. A client that reads page after
  * page by number walks past nothing, or only past the few pages that other processes have answered. After a removal, pages shift
- * once the entries have expired. A missing entry costs only the seek (segments.ts).
+ * once the entries have expired. A missing entry costs only the seek (listing.ts).
  * @param clock milliseconds; above 0; must never go back.
  */
-export function createPageOffsetCache({
-  kept = MAX_ENTRIES,
-  clock = () => performance.now(),
-} = {}): PageOffsetCache {
+export function createPageOffsetCache({ kept = MAX_ENTRIES, clock = () => performance.now() } = {}) {
   const ids = new LRUCache<string, string>({
     max: kept,
     ttl: LIFETIME,
@@ -233,7 +230,11 @@ export function createPageOffsetCache({
   });
 
   return {
-    shorten(listing) {
+    /**
+     * Returns the same page counted from a cursor, if the position of this page or of one shortly before it is known. Otherwise
+     * returns `listing`.
+     */
+    shorten(listing: Listing): Listing {
       if (listing.page === 1 || listing.cursor !== null) return listing;
       const name = nameOf(listing);
       for (let page = listing.page; page > Math.max(1, listing.page - NEAR_PAGES); page -= 1) {
@@ -242,7 +243,8 @@ export function createPageOffsetCache({
       }
       return listing;
     },
-    keep(listing, { transactions, next }) {
+    /** Remembers where a page that was read begins, and where the next one begins. */
+    keep(listing: Listing, { transactions, next }: Page): void {
       const [first] = transactions;
       if (listing.cursor !== null || first === undefined) return;
       const name = nameOf(listing);

@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction } from 'node:net';
 import ipaddr from 'ipaddr.js';
 import { createResolver, type Resolve } from './addresses/resolver.ts';
-import { checkCidr } from './config/cidrs.ts';
+import { checkCidr } from './config/variables.ts';
 
 /**
  * Address ranges to which no webhook is sent unless the operator allows it. These are the ranges that the IANA special-purpose

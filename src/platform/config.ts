@@ -1,62 +1,25 @@
 import { randomBytes } from 'node:crypto';
 import * as v from 'valibot';
-import { isLoopback, parseCidrs } from './config/cidrs.ts';
-import { ConfigError, parsedBy } from './config/config-error.ts';
-import { OPS_WEBHOOK_VARIABLES, type OpsWebhook, readOpsWebhook } from './config/ops-webhook.ts';
-import { RETENTION_VARIABLES, type Retention, readRetention } from './config/retention-days.ts';
-import { nameSource, readSecretFiles } from './config/secret-files.ts';
-import { readTracesConfig, type TracesConfig } from './config/traces-config.ts';
-import { parseOffset, type ZoneOffset } from './moment.ts';
+import {
+  ConfigError,
+  isLoopback,
+  nameSource,
+  OPS_WEBHOOK_VARIABLES,
+  type OpsWebhook,
+  parseCidrs,
+  parsedBy,
+  RETENTION_VARIABLES,
+  type Retention,
+  readOpsWebhook,
+  readRetention,
+  readSecretFiles,
+  readTracesConfig,
+  type TracesConfig,
+} from './config/variables.ts';
+import { parseOffset } from './moment.ts';
 import { parseMysqlUrl, parseRedisUrl } from './server-urls.ts';
 
 export { ConfigError, isLoopback, type OpsWebhook, type Retention };
-
-/** All settings from the environment, read once and passed down. A URL that is `undefined` means an embedded server. */
-export interface Config {
-  port: number;
-  host: string;
-  databaseUrl: string | undefined;
-  redisUrl: string | undefined;
-  dataDir: string;
-  /** 32 bytes in base64. Can be `undefined` only without `databaseUrl`; the key is then kept in `dataDir`. */
-  secretKey: string | undefined;
-  /** Keys that only open values that were sealed with them. */
-  previousSecretKeys: string[];
-  zone: ZoneOffset;
-  /** The address of the operators' listener. It is loopback unless `admin` is set. */
-  opsHost: string;
-  /** `undefined`: the port after `port`, or any free one. */
-  opsPort: number | undefined;
-  /** `isOneTime`: this process made it, because the environment has none. */
-  admin: { user: string; password: string; isOneTime?: true } | undefined;
-  opsWebhook: OpsWebhook | undefined;
-  /** CIDR ranges of proxies whose X-Forwarded-For is believed. */
-  trustedProxies: string[];
-  allowPrivateEndpoints: string[];
-  notificationEncoding: 'json' | 'form';
-  /** Requests per second for each API key, averaged over 10 s. 0: no limit. */
-  rateLimit: number;
-  /** How many queues share the deliveries. */
-  deliveryQueues: number;
-  /** The most webhooks and API keys that a customer may have. */
-  webhooksPerCustomer: number;
-  keysPerCustomer: number;
-  /** A folder with profiles of CSV and XLSX files, in addition to the built-in ones. */
-  profilesDir: string | undefined;
-  /** The folder for folder sources. In it, each customer has a folder named by the customer's id. */
-  sourcesDir: string | undefined;
-  retention: Retention;
-  logLevel: (typeof LOG_LEVELS)[number];
-  /** Whether jobs can be retried and removed on the dashboard. */
-  queueDashboard: 'read-only' | 'writable';
-  /** Whether private servers may be started in place of missing URLs. */
-  embedded: 'auto' | 'never';
-  install: 'auto' | 'never';
-  /** How many processes `npm start` runs. `undefined`: one per core, at most four. */
-  processes: number | undefined;
-  /** `undefined`: traces are off. */
-  traces: TracesConfig | undefined;
-}
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
@@ -140,6 +103,70 @@ const Environment = v.object({
   EMBEDDED_INSTALL: v.optional(v.picklist(['auto', 'never'], 'must be auto or never'), 'auto'),
 });
 
+/** The settings, as the program names them. */
+const toConfig = (e: v.InferOutput<typeof Environment>) => ({
+  port: e.PORT,
+  host: e.HOST,
+  databaseUrl: e.DATABASE_URL,
+  redisUrl: e.REDIS_URL,
+  dataDir: e.DATA_DIR,
+  /** 32 bytes in base64. Can be `undefined` only without `databaseUrl`; the key is then kept in `dataDir`. */
+  secretKey: e.SECRET_KEY,
+  /** Keys that only open values that were sealed with them. */
+  previousSecretKeys: e.SECRET_KEY_PREVIOUS ?? [],
+  zone: e.TIME_ZONE_OFFSET,
+  /** The address of the operators' listener. It is loopback unless `admin` is set. */
+  opsHost: e.OPS_HOST,
+  /** `undefined`: the port after `port`, or any free one. */
+  opsPort: e.OPS_PORT,
+  /** `isOneTime`: this process made it, because the environment has none. */
+  admin: toAdmin(e),
+  opsWebhook: readOpsWebhook(e),
+  /** CIDR ranges of proxies whose X-Forwarded-For is believed. */
+  trustedProxies: e.TRUSTED_PROXIES,
+  allowPrivateEndpoints: e.ALLOW_PRIVATE_ENDPOINTS,
+  notificationEncoding: e.NOTIFICATION_ENCODING,
+  /** Requests per second for each API key, averaged over 10 s. 0: no limit. */
+  rateLimit: e.RATE_LIMIT,
+  /** How many queues share the deliveries. */
+  deliveryQueues: e.DELIVERY_QUEUES,
+  /** The most webhooks and API keys that a customer may have. */
+  webhooksPerCustomer: e.WEBHOOKS_PER_CUSTOMER,
+  keysPerCustomer: e.KEYS_PER_CUSTOMER,
+  /** A folder with profiles of CSV and XLSX files, in addition to the built-in ones. */
+  profilesDir: e.PROFILES_DIR,
+  /** The folder for folder sources. In it, each customer has a folder named by the customer's id. */
+  sourcesDir: e.SOURCES_DIR,
+  retention: readRetention(e),
+  logLevel: e.LOG_LEVEL,
+  /** Whether jobs can be retried and removed on the dashboard. */
+  queueDashboard: e.QUEUE_DASHBOARD,
+  install: e.EMBEDDED_INSTALL,
+  /** How many processes `npm start` runs. `undefined`: one per core, at most four. */
+  processes: e.PROCESSES,
+});
+
+interface Admin {
+  user: string;
+  password: string;
+  /** This process made it, because the environment has none. */
+  isOneTime?: true;
+}
+
+const toAdmin = ({
+  ADMIN_USER: user,
+  ADMIN_PASSWORD: password,
+}: v.InferOutput<typeof Environment>): Admin | undefined =>
+  user !== undefined && password !== undefined ? { user, password } : undefined;
+
+/** All settings from the environment, read once and passed down. A URL that is `undefined` means an embedded server. */
+export interface Config extends ReturnType<typeof toConfig> {
+  /** Whether private servers may be started in place of missing URLs. */
+  embedded: 'auto' | 'never';
+  /** `undefined`: traces are off. */
+  traces: TracesConfig | undefined;
+}
+
 /**
  * Reads and checks the environment. An empty variable counts as absent, as in docker-compose files. A secret NAME can be given in a
  * file that NAME_FILE names.
@@ -181,42 +208,14 @@ export function readConfig(
     );
   }
   return {
-    port: e.PORT,
-    host: e.HOST,
-    databaseUrl: e.DATABASE_URL,
-    redisUrl: e.REDIS_URL,
-    dataDir: e.DATA_DIR,
-    secretKey: e.SECRET_KEY,
-    previousSecretKeys: e.SECRET_KEY_PREVIOUS ?? [],
-    zone: e.TIME_ZONE_OFFSET,
-    opsHost: e.OPS_HOST,
-    opsPort: e.OPS_PORT,
-    admin:
-      e.ADMIN_USER !== undefined && e.ADMIN_PASSWORD !== undefined
-        ? { user: e.ADMIN_USER, password: e.ADMIN_PASSWORD }
-        : undefined,
-    opsWebhook: readOpsWebhook(e),
-    trustedProxies: e.TRUSTED_PROXIES,
-    allowPrivateEndpoints: e.ALLOW_PRIVATE_ENDPOINTS,
-    notificationEncoding: e.NOTIFICATION_ENCODING,
-    rateLimit: e.RATE_LIMIT,
-    deliveryQueues: e.DELIVERY_QUEUES,
-    webhooksPerCustomer: e.WEBHOOKS_PER_CUSTOMER,
-    keysPerCustomer: e.KEYS_PER_CUSTOMER,
-    profilesDir: e.PROFILES_DIR,
-    sourcesDir: e.SOURCES_DIR,
-    retention: readRetention(e),
-    logLevel: e.LOG_LEVEL,
-    queueDashboard: e.QUEUE_DASHBOARD,
+    ...toConfig(e),
     embedded: e.EMBEDDED ?? (separateRoles || present.NODE_ENV === 'production' ? 'never' : 'auto'),
-    install: e.EMBEDDED_INSTALL,
-    processes: e.PROCESSES,
     traces: readTracesConfig(present),
   };
 }
 
 /** Makes a password for a process that has none in its environment. The password is valid until the process ends. */
-export const createOneTimeAdmin = (): NonNullable<Config['admin']> => ({
+export const createOneTimeAdmin = (): Admin => ({
   user: 'admin',
   password: randomBytes(16).toString('base64url'),
   isOneTime: true,

@@ -1,23 +1,76 @@
-import type { LookupFunction, Socket } from 'node:net';
+import type { LookupAddress } from 'node:dns';
+import { isIP, type LookupFunction, type Socket, setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import { type DetailedPeerCertificate, type PeerCertificate, TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
 
 /**
- * Creates what undici's `new Agent({ connect })` connects with. As undici's own, and errors of TLS can be explained.
+ * How long a connection to one of several addresses of a host may take before the next address is tried. Node's 250 ms are too short
+ * for a far host: an address without a route behind it would fail every connection. Milliseconds.
+ */
+const ADDRESS_TIMEOUT = 2_000;
+
+/** Sets `ADDRESS_TIMEOUT` for all connections of this thread: to MySQL, Redis, sources and endpoints. */
+export const useAddressTimeout = (): void => setDefaultAutoSelectFamilyAttemptTimeout(ADDRESS_TIMEOUT);
+
+/**
+ * Creates what undici's `new Agent({ connect })` connects with. As undici's own, and the addresses of a host share the timeout, and errors of TLS
+ * can be explained.
  * @param options.timeout for connecting, including TLS. Milliseconds.
  * @param options.lookup of an address guard.
  */
-export function createConnector(options: {
+export function createConnector({
+  timeout,
+  lookup,
+}: {
   timeout: number;
   lookup: LookupFunction;
 }): buildConnector.connector {
+  let found: LookupAddress[] = [];
   // It returns the socket, which undici's types leave out.
-  const connect = buildConnector(options) as (...args: Parameters<buildConnector.connector>) => Socket;
-  return (target, callback) => {
-    const socket = connect(target, callback);
-    if (socket instanceof TLSSocket) watchTls(socket);
-    return socket;
+  type Connect = (...args: Parameters<buildConnector.connector>) => Socket;
+  /** By the time for each address, which Node takes before it looks the host up. */
+  const connects = new Map<number, Connect>();
+  const connectFor = (addresses: number): Connect => {
+    const each = Math.min(ADDRESS_TIMEOUT, Math.floor(timeout / addresses));
+    const connect =
+      connects.get(each) ??
+      (buildConnector({
+        timeout,
+        autoSelectFamilyAttemptTimeout: each,
+        // Called before `connect` returns.
+        lookup: (_hostname, _options, callback) => callback(null, found),
+      }) as Connect);
+    connects.set(each, connect);
+    return connect;
   };
+  return (target, callback) => {
+    const connect = (addresses: LookupAddress[]) => {
+      found = addresses;
+      const socket = connectFor(Math.max(1, addresses.length))(target, callback);
+      if (socket instanceof TLSSocket) watchTls(socket);
+    };
+    if (isIP(target.hostname) !== 0) return connect([]);
+    lookup(target.hostname, { all: true }, (error, addresses) => {
+      if (error !== null) callback(error, null);
+      else connect(addresses as LookupAddress[]);
+    });
+  };
+}
+
+/**
+ * Says on one line which addresses of a host could not be connected to, and why.
+ * @returns null when the error is none of several addresses.
+ */
+export function explainAddressErrors(error: unknown): string | null {
+  if (error instanceof Error && !(error instanceof AggregateError)) return explainAddressErrors(error.cause);
+  if (!(error instanceof AggregateError) || error.errors.length === 0) return null;
+  const each = error.errors.map(
+    (it: Partial<NodeJS.ErrnoException> & { address?: string; port?: number }) => {
+      const { code = 'unknown error', address = 'an address', port } = it;
+      return `${code} ${address.includes(':') ? `[${address}]` : address}${port === undefined ? '' : `:${port}`}`;
+    },
+  );
+  return `no address could be connected to: ${each.join(', ')}`;
 }
 
 /** Says in words why a TLS connection failed. OpenSSL's own texts name lines of its source, and end with a newline. */

@@ -1,6 +1,14 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { VERSION } from './config.ts';
 
+/** Functions that create the counters and gauges of a registry, from a name without `ledgerbell_`, a text and the names of labels. */
+export const metricsOf = (registry: Registry) => ({
+  counter: (name: string, help: string, ...labelNames: string[]): Counter<string> =>
+    new Counter({ name: `ledgerbell_${name}`, help, labelNames, registers: [registry] }),
+  gauge: (name: string, help: string, ...labelNames: string[]): Gauge<string> =>
+    new Gauge({ name: `ledgerbell_${name}`, help, labelNames, registers: [registry] }),
+});
+
 /** Outcomes of attempts, as `Outcome` in src/delivery/run/attempt.ts explains them. */
 const ATTEMPT_OUTCOMES = ['delivered', 'failed', 'throttled', 'gone', 'refused'] as const;
 
@@ -42,19 +50,14 @@ export interface DeliveryMetrics {
 }
 
 export function createDeliveryMetrics(registry: Registry): DeliveryMetrics {
+  const { counter } = metricsOf(registry);
   const registers = [registry];
-  const deliveries = new Counter({
-    name: 'ledgerbell_deliveries_total',
-    help: 'Deliveries that have ended: delivered, or failed for good after the last attempt.',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const attempts = new Counter({
-    name: 'ledgerbell_attempts_total',
-    help: 'Attempts whose results are recorded, by outcome.',
-    labelNames: ['outcome'],
-    registers,
-  });
+  const deliveries = counter(
+    'deliveries_total',
+    'Deliveries that have ended: delivered, or failed for good after the last attempt.',
+    'outcome',
+  );
+  const attempts = counter('attempts_total', 'Attempts whose results are recorded, by outcome.', 'outcome');
   const duration = new Histogram({
     name: 'ledgerbell_attempt_duration_seconds',
     help: 'Time from the start of a POST to the end of its answer, or to its failure.',
@@ -67,11 +70,7 @@ export function createDeliveryMetrics(registry: Registry): DeliveryMetrics {
     buckets: LATENCY_SECONDS,
     registers,
   });
-  const lost = new Counter({
-    name: 'ledgerbell_leases_lost_total',
-    help: 'Delivery runs that another run has taken over.',
-    registers,
-  });
+  const lost = counter('leases_lost_total', 'Delivery runs that another run has taken over.');
   for (const outcome of ['delivered', 'failed']) deliveries.inc({ outcome }, 0);
   for (const outcome of ATTEMPT_OUTCOMES) attempts.inc({ outcome }, 0);
 
@@ -127,19 +126,18 @@ export interface ImportMetrics {
 }
 
 function createImportMetrics(registry: Registry): ImportMetrics {
-  const registers = [registry];
-  const imports = new Counter({
-    name: 'ledgerbell_imports_total',
-    help: 'Imports that have ended, by the format they were sent as and by outcome.',
-    labelNames: ['format', 'outcome'],
-    registers,
-  });
-  const rows = new Counter({
-    name: 'ledgerbell_import_rows_total',
-    help: 'Rows of imports: stored, duplicates of stored movements, conflicts with them, and rejected.',
-    labelNames: ['result'],
-    registers,
-  });
+  const { counter } = metricsOf(registry);
+  const imports = counter(
+    'imports_total',
+    'Imports that have ended, by the format they were sent as and by outcome.',
+    'format',
+    'outcome',
+  );
+  const rows = counter(
+    'import_rows_total',
+    'Rows of imports: stored, duplicates of stored movements, conflicts with them, and rejected.',
+    'result',
+  );
   const RESULTS = {
     stored: 'inserted',
     duplicate: 'duplicates',
@@ -168,12 +166,12 @@ interface ReconcilerMetrics {
 }
 
 function createReconcilerMetrics(registry: Registry): ReconcilerMetrics {
-  const repairs = new Counter({
-    name: 'ledgerbell_reconciler_repairs_total',
-    help: 'Unfinished imports, and webhooks with something due, that had no job until the reconciler added one.',
-    labelNames: ['queue'],
-    registers: [registry],
-  });
+  const { counter } = metricsOf(registry);
+  const repairs = counter(
+    'reconciler_repairs_total',
+    'Unfinished imports, and webhooks with something due, that had no job until the reconciler added one.',
+    'queue',
+  );
   for (const queue of ['imports', 'deliveries']) repairs.inc({ queue }, 0);
   return {
     repaired(queue, jobs) {
@@ -207,24 +205,21 @@ export interface RetentionMetrics {
 }
 
 function createRetentionMetrics(registry: Registry): RetentionMetrics {
-  const registers = [registry];
-  const removed = new Counter({
-    name: 'ledgerbell_retention_removed_total',
-    help: 'What retention has removed because it was old, by kind.',
-    labelNames: ['kind'],
-    registers,
-  });
-  const passes = new Counter({
-    name: 'ledgerbell_retention_passes_total',
-    help: 'Passes of retention that have ended, by outcome.',
-    labelNames: ['outcome'],
-    registers,
-  });
-  const lastPass = new Gauge({
-    name: 'ledgerbell_retention_last_pass_timestamp_seconds',
-    help: 'When this process last finished a pass of retention, in seconds since 1970. 0: it has finished none.',
-    registers,
-  });
+  const { counter, gauge } = metricsOf(registry);
+  const removed = counter(
+    'retention_removed_total',
+    'What retention has removed because it was old, by kind.',
+    'kind',
+  );
+  const passes = counter(
+    'retention_passes_total',
+    'Passes of retention that have ended, by outcome.',
+    'outcome',
+  );
+  const lastPass = gauge(
+    'retention_last_pass_timestamp_seconds',
+    'When this process last finished a pass of retention, in seconds since 1970. 0: it has finished none.',
+  );
   for (const kind of KINDS) removed.inc({ kind }, 0);
   for (const outcome of RETENTION_OUTCOMES) passes.inc({ outcome }, 0);
 
@@ -255,19 +250,12 @@ export interface Metrics {
 /** Creates the metrics of a process. All counters begin at 0, so that Prometheus sees the first increase. */
 export function createMetrics(): Metrics {
   const registry = new Registry();
-  const registers = [registry];
-  new Gauge({
-    name: 'ledgerbell_build_info',
-    help: 'Always 1. The label has the version of this process.',
-    labelNames: ['version'],
-    registers,
-  }).set({ version: VERSION }, 1);
-  const role = new Gauge({
-    name: 'ledgerbell_role_info',
-    help: 'Always 1, for each role of this process.',
-    labelNames: ['role'],
-    registers,
-  });
+  const { gauge } = metricsOf(registry);
+  gauge('build_info', 'Always 1. The label has the version of this process.', 'version').set(
+    { version: VERSION },
+    1,
+  );
+  const role = gauge('role_info', 'Always 1, for each role of this process.', 'role');
   return {
     deliveries: createDeliveryMetrics(registry),
     imports: createImportMetrics(registry),

@@ -1,6 +1,10 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
-import * as v from 'valibot';
-import { MAX_ISSUES, toValidationIssue, type ValidationIssue } from './validation.ts';
+
+/** One error of an input: its dot path, and what is allowed. Never contains the value. */
+export interface ValidationIssue {
+  path: string;
+  message: string;
+}
 
 /** An error answer. It may be thrown anywhere below a handler. `detail` is a sentence for a person and echoes no input. */
 export class Problem extends Error {
@@ -32,21 +36,6 @@ export function invalid(errors: readonly [ValidationIssue, ...ValidationIssue[]]
 export const notFound = (what: string) =>
   new Problem('not-found', `This ${what} does not exist, or this API key cannot see it.`);
 
-/** 422 with the first 100 issues. */
-export function invalidIssues(issues: readonly ValidationIssue[]): Problem {
-  const [first = { path: '', message: 'is not valid' }, ...rest] = issues.slice(0, MAX_ISSUES);
-  return invalid([first, ...rest]);
-}
-
-type Schema = v.GenericSchema<unknown, unknown>;
-
-/** Validates a value. @throws {Problem} 422 with the path of each issue. */
-export function check<S extends Schema>(schema: S, value: unknown): v.InferOutput<S> {
-  const result = v.safeParse(schema, value, { abortPipeEarly: true });
-  if (!result.success) throw invalidIssues(result.issues.map(toValidationIssue));
-  return result.output;
-}
-
 /** The texts of a kind of error, for people who write clients. */
 interface ProblemText {
   status: ContentfulStatusCode;
@@ -60,38 +49,35 @@ interface ProblemText {
   retry: string;
 }
 
-const NOT_UNCHANGED = 'No.';
+/** A problem whose texts do not say otherwise can be retried only with one of these statuses. */
+const TEMPORARY: readonly number[] = [429, 503];
 const AFTER_RETRY_AFTER = 'Yes, after Retry-After.';
 
-/** Errors of a request that is wrong, or that its sender may not make. */
-const REQUEST_PROBLEMS = {
+const TEXTS = {
+  // Errors of a request that is wrong, or that its sender may not make.
   malformed: {
     status: 400,
     title: 'Malformed request',
     cause: 'The request is not valid HTTP/1.1, or its target or Host header is not valid.',
     remedy: 'Check how your client builds the request, and what proxies do to it.',
-    retry: NOT_UNCHANGED,
   },
   'malformed-json': {
     status: 400,
     title: 'Malformed JSON',
     cause: 'The body is not valid JSON in UTF-8.',
     remedy: 'Build the body with a JSON library, and send it as UTF-8.',
-    retry: NOT_UNCHANGED,
   },
   'malformed-multipart': {
     status: 400,
     title: 'Malformed multipart body',
     cause: 'The body is not valid multipart/form-data.',
     remedy: 'Let your HTTP library build the body and its Content-Type.',
-    retry: NOT_UNCHANGED,
   },
   'missing-api-key': {
     status: 401,
     title: 'Missing API key',
     cause: 'The request has no API key, or none that can be read.',
     remedy: 'Send Authentication: <api key> or Authorization: Bearer <api key>.',
-    retry: NOT_UNCHANGED,
   },
   'unknown-api-key': {
     status: 401,
@@ -106,21 +92,18 @@ const REQUEST_PROBLEMS = {
     cause: "The name or the password for an operators' page is missing or wrong.",
     remedy:
       'Use ADMIN_USER and ADMIN_PASSWORD. Where they are not set, the service prints a password when it starts.',
-    retry: NOT_UNCHANGED,
   },
   'missing-scope': {
     status: 403,
     title: 'Missing scope',
     cause: 'The API key lacks the scope that this operation needs.',
     remedy: 'Use a key with the scope that the detail names. POST /v1/apikeys creates one.',
-    retry: NOT_UNCHANGED,
   },
   'limited-api-key': {
     status: 403,
     title: 'API key limited to some accounts',
     cause: 'The operation concerns all accounts, and the API key is limited to some.',
     remedy: 'Use an API key for all accounts.',
-    retry: NOT_UNCHANGED,
   },
   'pending-for-other-accounts': {
     status: 403,
@@ -136,21 +119,18 @@ const REQUEST_PROBLEMS = {
     cause:
       "Without a password, operators' pages answer only on the machine itself. They accept no changes from pages of other sites.",
     remedy: 'Open the page on that machine, or set ADMIN_USER and ADMIN_PASSWORD.',
-    retry: NOT_UNCHANGED,
   },
   'not-found': {
     status: 404,
     title: 'Not found',
     cause: 'The path or the object does not exist, or the API key cannot see the object.',
     remedy: 'Check the path, the id and the accounts of the key.',
-    retry: NOT_UNCHANGED,
   },
   'method-not-allowed': {
     status: 405,
     title: 'Method not allowed',
     cause: 'The path exists, but not for this method.',
     remedy: 'Use one of the methods in the header Allow.',
-    retry: NOT_UNCHANGED,
   },
   'request-timeout': {
     status: 408,
@@ -165,28 +145,24 @@ const REQUEST_PROBLEMS = {
     title: 'Body too large',
     cause: 'The body is larger than the limit that the detail names, or a dry run of it takes too long.',
     remedy: 'Split the import, or send NDJSON, which may be larger.',
-    retry: NOT_UNCHANGED,
   },
   'unsupported-media-type': {
     status: 415,
     title: 'Unsupported content type',
     cause: 'The operation does not accept this Content-Type.',
     remedy: 'Use a content type that the detail names.',
-    retry: NOT_UNCHANGED,
   },
   'unsupported-content-encoding': {
     status: 415,
     title: 'Unsupported content encoding',
     cause: 'The operation does not accept a body with this Content-Encoding.',
     remedy: 'Send the body without Content-Encoding. Only statement files may be gzip.',
-    retry: NOT_UNCHANGED,
   },
   invalid: {
     status: 422,
     title: 'Invalid request',
     cause: 'A parameter, header or field has a value that is not allowed.',
     remedy: 'Correct each value that is listed in errors.',
-    retry: NOT_UNCHANGED,
   },
   'unreadable-file': {
     status: 422,
@@ -194,7 +170,6 @@ const REQUEST_PROBLEMS = {
     cause:
       'The beginning of the file shows that it is empty, in no supported format, fits no profile, or is packed in a way that is refused.',
     remedy: 'Do what the detail says. Nothing was stored, so GET /v1/imports does not list the file.',
-    retry: NOT_UNCHANGED,
   },
   'endpoint-refused': {
     status: 422,
@@ -208,12 +183,9 @@ const REQUEST_PROBLEMS = {
     title: 'Headers too large',
     cause: 'The request line and headers exceed 16 KiB, or there are more than 100 headers.',
     remedy: 'Shorten the URL and the headers.',
-    retry: NOT_UNCHANGED,
   },
-} as const satisfies Record<string, ProblemText>;
 
-/** Errors of a request that could succeed in another state of the service, or at another time. */
-const STATE_PROBLEMS = {
+  // Errors of a request that could succeed in another state of the service, or at another time.
   'request-in-progress': {
     status: 409,
     title: 'Request in progress',
@@ -226,7 +198,6 @@ const STATE_PROBLEMS = {
     title: 'Idempotency key reused',
     cause: 'Another request had this Idempotency-Key within the last 24 hours.',
     remedy: 'Use a new key, except to repeat a request unchanged.',
-    retry: 'No.',
   },
   'unfinished-import': {
     status: 409,
@@ -247,14 +218,12 @@ const STATE_PROBLEMS = {
     title: 'Import cannot be retried',
     cause: 'The body of the import, or the API key that it was sent with, was deleted.',
     remedy: 'Send the file again as a new import.',
-    retry: NOT_UNCHANGED,
   },
   'conflict-decided': {
     status: 409,
     title: 'Conflict already decided',
     cause: 'The conflict was decided the other way.',
     remedy: 'Nothing, if that was right. Correct a wrongly stored movement with another movement.',
-    retry: NOT_UNCHANGED,
   },
   'webhook-disabled': {
     status: 409,
@@ -268,14 +237,12 @@ const STATE_PROBLEMS = {
     title: 'Webhook deleted',
     cause: 'Nothing is sent to a deleted webhook.',
     remedy: 'Create a new webhook, and read past movements with GET /v1/transactions.',
-    retry: NOT_UNCHANGED,
   },
   'replay-done': {
     status: 409,
     title: 'Replay done',
     cause: 'All deliveries of the replay were sent before it was cancelled.',
     remedy: 'Nothing. What was sent cannot be taken back.',
-    retry: NOT_UNCHANGED,
   },
   'webhook-limit-reached': {
     status: 409,
@@ -296,7 +263,6 @@ const STATE_PROBLEMS = {
     title: 'Removed time',
     cause: 'The conflict is of a time whose movements have been removed.',
     remedy: 'Ignore the conflict.',
-    retry: NOT_UNCHANGED,
   },
   'source-limit-reached': {
     status: 409,
@@ -317,35 +283,30 @@ const STATE_PROBLEMS = {
     title: 'Account being deleted',
     cause: 'The account of the movement is being deleted.',
     remedy: 'Nothing. The movement and its deliveries will soon be removed.',
-    retry: NOT_UNCHANGED,
   },
   'rate-limited': {
     status: 429,
     title: 'Rate limit exceeded',
     cause: 'The API key, or all keys of the customer together, sent too many requests in the current window.',
     remedy: 'Spread your requests. The headers RateLimit-Policy and RateLimit show what is left.',
-    retry: AFTER_RETRY_AFTER,
   },
   'too-many-unknown-keys': {
     status: 429,
     title: 'Too many unknown API keys',
     cause: 'Too many requests with unknown API keys came from your address. The key was not looked up.',
     remedy: 'Find the client at your address that uses a wrong key. A key that has just worked still works.',
-    retry: AFTER_RETRY_AFTER,
   },
   'too-many-passwords': {
     status: 429,
     title: 'Too many wrong passwords',
     cause: "Too many wrong passwords for operators' pages came from your address.",
     remedy: 'Wait, then use ADMIN_USER and ADMIN_PASSWORD.',
-    retry: AFTER_RETRY_AFTER,
   },
   'too-many-tests': {
     status: 429,
     title: 'Too many test notifications',
     cause: 'Your webhooks, or this endpoint, had too many test notifications within a minute.',
     remedy: 'Wait, then send the next test notification.',
-    retry: AFTER_RETRY_AFTER,
   },
   internal: {
     status: 500,
@@ -359,14 +320,12 @@ const STATE_PROBLEMS = {
     title: 'Database unavailable',
     cause: 'The database cannot be reached, or cannot store anything now.',
     remedy: 'Send the request again later, a POST with the same Idempotency-Key.',
-    retry: AFTER_RETRY_AFTER,
   },
   'upload-interrupted': {
     status: 503,
     title: 'Upload interrupted',
     cause: 'The body of the import stopped arriving, and what had been received was deleted.',
     remedy: 'Send the whole import again.',
-    retry: AFTER_RETRY_AFTER,
   },
   busy: {
     status: 503,
@@ -374,7 +333,6 @@ const STATE_PROBLEMS = {
     cause:
       'The service has reached its limit of concurrent requests, or the part of it that one customer may use. The database may be slow.',
     remedy: 'Send the request again later, and fewer at a time.',
-    retry: AFTER_RETRY_AFTER,
   },
   overloaded: {
     status: 503,
@@ -382,14 +340,18 @@ const STATE_PROBLEMS = {
     cause:
       'The large JSON bodies, or the dry runs, that are being read have reached their limit. Nothing was stored.',
     remedy: 'Send the request again later, or an import in smaller bodies or as NDJSON.',
-    retry: AFTER_RETRY_AFTER,
   },
-} as const satisfies Record<string, ProblemText>;
+} as const satisfies Record<string, Omit<ProblemText, 'retry'> & { retry?: string }>;
+
+export type ProblemName = keyof typeof TEXTS;
 
 /**
  * Every kind of error that the API answers with. Errors that a program would handle differently have different types, even if they
  * share a status. `type` in an answer is `/problems/<name>`, a page that shows these texts. docs/errors.md lists them too.
  */
-export const PROBLEMS = { ...REQUEST_PROBLEMS, ...STATE_PROBLEMS };
-
-export type ProblemName = keyof typeof PROBLEMS;
+export const PROBLEMS = Object.fromEntries(
+  Object.entries(TEXTS).map(([name, text]) => [
+    name,
+    { retry: TEMPORARY.includes(text.status) ? AFTER_RETRY_AFTER : 'No.', ...text },
+  ]),
+) as Record<ProblemName, ProblemText>;

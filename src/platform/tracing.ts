@@ -1,4 +1,4 @@
-import type { TracesConfig } from './config/traces-config.ts';
+import type { TracesConfig } from './config/variables.ts';
 import type { Log } from './log.ts';
 import type { Tracing } from './tracing/span.ts';
 

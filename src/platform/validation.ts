@@ -1,4 +1,20 @@
 import * as v from 'valibot';
+import { invalid, type Problem, type ValidationIssue } from './problem.ts';
+
+/** 422 with the first 100 issues. */
+export function invalidIssues(issues: readonly ValidationIssue[]): Problem {
+  const [first = { path: '', message: 'is not valid' }, ...rest] = issues.slice(0, MAX_ISSUES);
+  return invalid([first, ...rest]);
+}
+
+type Schema = v.GenericSchema<unknown, unknown>;
+
+/** Validates a value. @throws {Problem} 422 with the path of each issue. */
+export function check<S extends Schema>(schema: S, value: unknown): v.InferOutput<S> {
+  const result = v.safeParse(schema, value, { abortPipeEarly: true });
+  if (!result.success) throw invalidIssues(result.issues.map(toValidationIssue));
+  return result.output;
+}
 
 /** The most validation issues that one answer lists. */
 export const MAX_ISSUES = 100;
@@ -69,12 +85,6 @@ export const wellFormed = v.check(
   'must be valid Unicode, without lone surrogates',
 );
 
-/** One error of an input: its dot path, and what is allowed. Never contains the value. */
-export interface ValidationIssue {
-  path: string;
-  message: string;
-}
-
 /** Converts an issue of valibot, and replaces a message that would quote the input. */
 export function toValidationIssue(issue: v.BaseIssue<unknown>): ValidationIssue {
   return { path: v.getDotPath(issue) ?? '', message: messageOf(issue) };
@@ -134,16 +144,42 @@ const IPV6 = [
   '::',
 ].join('|');
 const LABEL = '[A-Za-z0-9](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?';
-const NAME = `(?:${LABEL}\\.){0,10}[A-Za-z](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?\\.?`;
+const NAME = `(?:${LABEL}\\.){0,10}[A-Za-z](?:[A-Za-z0-9-]{0,61}[A-Za-z0-9])?`;
 const PORT = '(?:[0-9]{1,4}|[1-5][0-9]{4}|6[0-4][0-9]{3}|65[0-4][0-9]{2}|655[0-2][0-9]|6553[0-5])';
 
 /**
  * An http or https URL without a user name, whose host is a name in ASCII or an address. Stricter than the URL parser, which also
- * accepts `http://0x7f.1`.
+ * accepts `http://0x7f.1`. TLS does not know a name that ends with a dot (RFC 6066, section 3), and nothing listens on port 0.
  */
 export const HTTP_URL = new RegExp(
-  `^[Hh][Tt][Tt][Pp][Ss]?://(?:${NAME}|${IPV4}|\\[(?:${IPV6})\\])(?::${PORT})?(?:[/?#]\\S*)?$`,
+  `^[Hh][Tt][Tt][Pp][Ss]?://(?:${NAME}|${IPV4}|\\[(?:${IPV6})\\])(?::(?!0+(?:[/?#]|$))${PORT})?(?:[/?#]\\S*)?$`,
+);
+
+const URL_RULE =
+  'must be an http or https URL without a user name, with a host name in ASCII (punycode) or an IP address';
+
+/** Finds the rule that a URL breaks. @returns the rule, in the words of a validation message. */
+function explainUrl(text: string): string {
+  if (!/^https?:\/\//i.test(text)) return 'must begin with https:// or http://';
+  if (/\s/.test(text)) return 'must not contain blanks: write %20';
+  const [, host = ''] = /^[^:]+:\/\/([^/?#]*)/.exec(text) ?? [];
+  if (host.includes('@')) return 'must not contain a user name or a password: use headers';
+  if (/[^\x21-\x7e]/.test(host)) return 'must have its host name in ASCII (punycode, xn--…)';
+  if (/:0+$/.test(host)) return 'must not have port 0: leave the port out, or name the one that listens';
+  if (/\.(?::\d*)?$/.test(host)) return 'must not have a host name that ends with a dot';
+  return URL_RULE;
+}
+
+/** A URL to which requests are sent. */
+export const HttpUrl = v.pipe(
+  v.string(URL_RULE),
+  ...maxCharacters(2_048),
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed || (HTTP_URL.test(dataset.value) && URL.canParse(dataset.value))) return;
+    addIssue({ message: explainUrl(dataset.value) });
+  }),
+  v.regex(HTTP_URL, URL_RULE),
 );
 
 /** The host of another protocol: a name in ASCII or an address, IPv6 without brackets. */
-export const HOST = new RegExp(`^(?:${NAME}|${IPV4}|${IPV6})$`);
+export const HOST = new RegExp(`^(?:${NAME}\\.?|${IPV4}|${IPV6})$`);

@@ -1,14 +1,15 @@
 import { randomBytes } from 'node:crypto';
 import { readdir, rm } from 'node:fs/promises';
 import { basename, join, resolve } from 'node:path';
+import type { Servers } from '../database/runtime.ts';
+import { type Config, requireServers } from '../platform/config.ts';
 import { abandonStart, stopInReverse, stopTogether } from '../platform/stopping.ts';
-import { endOrphan, type RunningServer, runServer } from './embedded/child.ts';
+import { chooseSocket, endOrphan, type RunningServer, runServer } from './embedded/child.ts';
 import { runInDocker } from './embedded/docker.ts';
 import { prepareMysql } from './embedded/mysql.ts';
 import { type Provision, provide } from './embedded/provision.ts';
 import { prepareRedis } from './embedded/redis.ts';
-import { chooseSocket } from './embedded/socket.ts';
-import { makePrivateDirectory, readOrCreateSecret } from './private-file.ts';
+import { loadOrCreateSecretKey, makePrivateDirectory, readOrCreateSecret } from './private-file.ts';
 import { claim, ownerRecord, publish, release, type ServerUrls } from './running-servers.ts';
 
 export interface EmbeddedServers extends ServerUrls {
@@ -117,12 +118,8 @@ function keptPassword(dataDir: string, server: 'mysql' | 'redis'): string {
 }
 
 function urlsOf(running: readonly RunningServer[]): ServerUrls {
-  const databaseUrl = running.find(({ url }) => url.startsWith('mysql:'))?.url;
-  const redisUrl = running.find(({ url }) => url.startsWith('redis:'))?.url;
-  return {
-    ...(databaseUrl === undefined ? {} : { databaseUrl }),
-    ...(redisUrl === undefined ? {} : { redisUrl }),
-  };
+  const urlOf = (protocol: string) => running.find(({ url }) => url.startsWith(protocol))?.url;
+  return { databaseUrl: urlOf('mysql:'), redisUrl: urlOf('redis:') };
 }
 
 function rethrowFirst(results: readonly PromiseSettledResult<unknown>[]): void {
@@ -150,4 +147,37 @@ export async function clearDataDir(dataDir: string): Promise<void> {
   } finally {
     release(record);
   }
+}
+
+/** Returns the configured servers, and starts embedded servers for those that are not configured. */
+export async function findServers(
+  config: Config,
+  announce: (line: string) => void,
+  signal?: AbortSignal,
+): Promise<Servers> {
+  requireServers(config, ['databaseUrl', 'redisUrl']);
+  const { databaseUrl, redisUrl, dataDir, install } = config;
+  const embedded = await startEmbedded({
+    dataDir,
+    mysql: databaseUrl === undefined,
+    redis: redisUrl === undefined,
+    install,
+    announce,
+    signal,
+  });
+  try {
+    return {
+      databaseUrl: required(databaseUrl ?? embedded.databaseUrl),
+      redisUrl: required(redisUrl ?? embedded.redisUrl),
+      secretKey: config.secretKey ?? (await loadOrCreateSecretKey(dataDir)),
+      stop: embedded.stop,
+    };
+  } catch (error) {
+    return await abandonStart(error, embedded.stop);
+  }
+}
+
+function required(url: string | undefined): string {
+  if (url === undefined) throw new Error('an embedded server started without telling where it is');
+  return url;
 }

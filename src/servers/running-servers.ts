@@ -77,8 +77,8 @@ function parse(text: string | null): OwnerRecord | null {
 
 /** URLs of the servers; absent for a server that is not wanted. */
 export interface ServerUrls {
-  databaseUrl?: string;
-  redisUrl?: string;
+  databaseUrl?: string | undefined;
+  redisUrl?: string | undefined;
 }
 
 /** URLs of the embedded servers of the service on this DATA_DIR; null when none is running, or they do not answer yet. */
@@ -87,11 +87,7 @@ export async function findRunning(dataDir: string): Promise<ServerUrls | null> {
   if (owner === null || (owner.databaseUrl === undefined && owner.redisUrl === undefined)) {
     return null;
   }
-  const { databaseUrl, redisUrl } = owner;
-  return {
-    ...(databaseUrl === undefined ? {} : { databaseUrl }),
-    ...(redisUrl === undefined ? {} : { redisUrl }),
-  };
+  return { databaseUrl: owner.databaseUrl, redisUrl: owner.redisUrl };
 }
 
 /**

@@ -1,12 +1,12 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
+import { STATEMENT_FORMATS } from '../../packages/statements/src/formats.ts';
 import { hasAccount } from '../customers/accounts.ts';
 import type { Caller } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
-import { check, invalid } from '../platform/problem.ts';
-import { documented, Id, Title } from '../platform/validation.ts';
-import { STATEMENT_FORMATS } from '../statements/formats.ts';
+import { invalid } from '../platform/problem.ts';
+import { check, documented, Id, Title } from '../platform/validation.ts';
 import { KINDS, kindOf, type SourcePlace } from './connectors/kinds.ts';
 import { customerFolder } from './connectors/settings.ts';
 import { isCron, isTimeZone, parseInterval, type SourceSchedule } from './source-schedule.ts';
@@ -163,34 +163,32 @@ export type SourceChange = v.InferOutput<typeof SourceChange>;
 const SAME = `
   SELECT id FROM sources WHERE customer_id = ? AND kind = ? AND status <> 'deleted' AND settings = ? AND id <> ? LIMIT 1`;
 
-/** Checks of a client's input that need more than a schema. Each throws a Problem 422. */
-export interface SourceChecks {
-  /** Requires that the account is one of the caller's. */
-  requireAccount(accountId: string | null): Promise<void>;
-  /**
-   * @param source.id '0' for a new source.
-   * @returns the settings as they are stored.
-   */
-  requireSettings(source: { id: string; kind: string; settings: object }): Promise<string>;
-  /** Credentials for one server must not be sent to another server, which may be the caller's own. `before` and `after` are stored settings. */
-  requireSameServer(kind: string, before: string, after: string): void;
-  /** @returns the credentials as they are sealed; null: none. */
-  requireCredentials(kind: string, credentials: object | null | undefined): string | null;
-}
+export type SourceChecks = ReturnType<typeof createSourceChecks>;
 
+/** Checks of a client's input that need more than a schema. Each throws a Problem 422. */
 export function createSourceChecks(
   { config, database }: Pick<Runtime, 'config' | 'database'>,
   guard: AddressGuard,
   caller: Caller,
-): SourceChecks {
+) {
   const { customerId } = caller;
   const place: SourcePlace = { guard, folder: customerFolder(config.sourcesDir, customerId) };
   return {
-    async requireAccount(accountId) {
+    /** Requires that the account is one of the caller's. */
+    async requireAccount(accountId: string | null): Promise<void> {
       if (accountId !== null && !(await hasAccount(database, caller, accountId)))
         throw invalid([{ path: 'account_id', message: 'is not one of your accounts' }]);
     },
-    async requireSettings({ id, kind: name, settings: sent }) {
+    /** @param source.id '0' for a new source. @returns the settings as they are stored. */
+    async requireSettings({
+      id,
+      kind: name,
+      settings: sent,
+    }: {
+      id: string;
+      kind: string;
+      settings: object;
+    }): Promise<string> {
       const kind = kindOf(KINDS, name);
       const { settings } = check(v.object({ settings: kind.Settings }), { settings: sent });
       const refusal = await kind.check(settings, place);
@@ -204,7 +202,8 @@ export function createSourceChecks(
       }
       return stored;
     },
-    requireSameServer(name, before, after) {
+    /** Credentials for one server must not be sent to another server, which may be the caller's own. `before` and `after` are stored settings. */
+    requireSameServer(name: string, before: string, after: string): void {
       const { server } = kindOf(KINDS, name);
       if (server(JSON.parse(before)) !== server(JSON.parse(after)))
         throw invalid([
@@ -215,7 +214,8 @@ export function createSourceChecks(
           },
         ]);
     },
-    requireCredentials(kind, sent) {
+    /** @returns the credentials as they are sealed; null: none. */
+    requireCredentials(kind: string, sent: object | null | undefined): string | null {
       const { Credentials } = kindOf(KINDS, kind);
       const { credentials } = check(v.object({ credentials: Credentials }), {
         credentials: sent ?? undefined,

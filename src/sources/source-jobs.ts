@@ -1,7 +1,7 @@
+import type { Runtime } from '../database/runtime.ts';
 import type { Sql } from '../database/transaction.ts';
-import type { Log } from '../platform/log.ts';
 import type { Queues } from '../platform/queues.ts';
-import { LEASE_IS_HELD } from './runs/claimed-source.ts';
+import { LEASE_IS_HELD } from './runs/source-files.ts';
 import { intervalOf, isTooFarAhead, nextSlot, type SourceSchedule } from './source-schedule.ts';
 
 /** Jobs of sources. A requested run adds a job. A job scheduler adds a job whenever the source is due. */
@@ -105,11 +105,7 @@ export async function reconcileSources({
   database,
   queues,
   log,
-}: {
-  database: Sql;
-  queues: Queues;
-  log: Log;
-}): Promise<number> {
+}: Pick<Runtime, 'database' | 'queues' | 'log'>): Promise<number> {
   await healClock(database);
   const due =
     await database.query<

@@ -80,10 +80,11 @@ export function intervalOf({ every }: { every: string }): number {
  * with each further failure, up to 6 h, ± 20 %.
  * @param failures in a row, from 1.
  * @param random from 0 to 1.
+ * @param asked how long the server asks to wait (RFC 9110, section 10.2.3), in milliseconds. At least this long, but at most 6 h.
  * @returns milliseconds.
  */
-export function backoff(schedule: SourceSchedule, failures: number, random: () => number): number {
+export function backoff(schedule: SourceSchedule, failures: number, random: () => number, asked = 0): number {
   const first = 'cron' in schedule ? MINUTE : Math.max(MINUTE, intervalOf(schedule));
   const wait = Math.min(LONGEST_BACKOFF, first * 2 ** Math.min(failures - 1, 20));
-  return Math.round(wait * (0.8 + 0.4 * random()));
+  return Math.max(Math.round(wait * (0.8 + 0.4 * random())), Math.min(asked, LONGEST_BACKOFF));
 }

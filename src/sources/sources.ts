@@ -3,25 +3,20 @@ import { recordChange } from '../customers/audit.ts';
 import type { Caller } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
-import { inTransaction, type Sql } from '../database/transaction.ts';
+import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import { lockImports } from '../delivery/filters.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
-import { notFound } from '../platform/problem.ts';
+import { notFound, Problem } from '../platform/problem.ts';
 import { findSource, type SourceRow } from './find-source.ts';
+import { findSourceAccounts, refreshAccounts } from './runs/finish-run.ts';
 import { revokeRun } from './runs/source-lease.ts';
-import {
-  insertSource,
-  markDeleted,
-  requestRun,
-  type SourceChangePlan,
-  updateSource,
-  wakeSource,
-} from './settings/save-source.ts';
 import { createSourceChecks, type NewSource, type SourceChange, type SourceChecks } from './source-input.ts';
-import { queueSources, unscheduleSource } from './source-jobs.ts';
+import { queueSources, scheduleSource, unscheduleSource } from './source-jobs.ts';
+import { nextSlot, type SourceSchedule } from './source-schedule.ts';
 
 /** The changes that clients make to sources. Each change is audited in its transaction. */
 
-/** Creates a source. @throws {Problem} 422 for an account, settings or credentials that are not allowed. */
+/** Creates a source. @throws {Problem} 422 for an account, settings or credentials that are not allowed; 409 at the limit of sources. */
 export async function createSource(
   runtime: Runtime,
   guard: AddressGuard,
@@ -33,26 +28,30 @@ export async function createSource(
   await checks.requireAccount(body.account_id);
   const credentials = checks.requireCredentials(body.kind, body.credentials);
   const settings = await checks.requireSettings({ ...body, id: '0' });
-  const id = await insertSource(database, {
-    customerId: caller.customerId,
-    columns: {
-      customer_id: caller.customerId,
-      title: body.title,
-      kind: body.kind,
-      settings,
-      schedule: JSON.stringify(body.schedule),
-      account_id: body.account_id,
-      format: body.format,
-      profile: body.profile,
-      create_accounts: body.create_accounts,
-      force_account: body.force_account,
-      on_conflict: body.on_conflict,
-    },
-    schedule: body.schedule,
-    seal: (sourceId) =>
-      credentials === null ? null : secrets.seal(credentials, SEALED.sourceCredentials(sourceId)),
-    record: (sql, sourceId) =>
-      recordChange(sql, caller, { action: 'create', subject: `source ${sourceId}`, detail: body.kind }),
+  const columns: SourceColumns = {
+    customer_id: caller.customerId,
+    title: body.title,
+    kind: body.kind,
+    settings,
+    schedule: JSON.stringify(body.schedule),
+    account_id: body.account_id,
+    format: body.format,
+    profile: body.profile,
+    create_accounts: body.create_accounts,
+    force_account: body.force_account,
+    on_conflict: body.on_conflict,
+  };
+  const id = await inTransaction(database, async (sql) => {
+    await requireRoom(sql, caller.customerId);
+    const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), Object.values(columns));
+    const sourceId = String(insertId);
+    const { created_at: createdAt } = await readTimes(sql, sourceId);
+    // Sealing needs the row's id, which is known only now.
+    const sealed =
+      credentials === null ? null : secrets.seal(credentials, SEALED.sourceCredentials(sourceId));
+    await sql.query(COMPLETE, [sealed, firstRun(body.schedule, createdAt), sourceId]);
+    await recordChange(sql, caller, { action: 'create', subject: `source ${sourceId}`, detail: body.kind });
+    return sourceId;
   });
   const source = await findSource(database, caller, id);
   await wakeSource(runtime, source);
@@ -76,14 +75,16 @@ export async function changeSource(
   await checks.requireAccount(change.account_id ?? null);
   const plan = await planChange(change, source, { checks, secrets });
   const { status, ...others } = change;
-  const isChanged = await updateSource(database, source.id, plan, (sql) =>
-    recordChange(sql, caller, {
+  const accountsBefore = await findSourceAccounts(database, source.id);
+  await inTransaction(database, async (sql) => {
+    await updateSource(sql, source.id, plan);
+    await refreshAccounts(sql, [...accountsBefore, ...(await findSourceAccounts(sql, source.id))], false);
+    await recordChange(sql, caller, {
       action: 'change',
       subject: `source ${source.id}`,
       detail: [...(status === undefined ? [] : [`status: ${status}`]), ...Object.keys(others)].join(', '),
-    }),
-  );
-  if (!isChanged) throw notFound('source');
+    });
+  });
   const changed = await findSource(database, caller, source.id);
   await wakeSource(runtime, changed);
   return changed;
@@ -94,7 +95,7 @@ async function planChange(
   change: SourceChange,
   source: SourceRow,
   { checks, secrets }: { checks: SourceChecks; secrets: SecretBox },
-): Promise<SourceChangePlan> {
+) {
   const { settings, credentials, schedule, ...plain } = change;
   const { id, kind } = source;
   const stored =
@@ -112,24 +113,51 @@ async function planChange(
       ...(text === undefined ? {} : { credentials: sealed }),
       ...(schedule === undefined ? {} : { schedule: JSON.stringify(schedule) }),
     },
-    schedule: schedule ?? JSON.parse(source.schedule),
+    schedule: schedule ?? (JSON.parse(source.schedule) as SourceSchedule),
+    /** The settings or the credentials have changed. The run in progress ends, and the next run begins immediately. */
     isElsewhere: isForgotten || text !== undefined,
+    /** The settings have changed. Files that were collected before are not known any more. */
     isForgotten,
     isRescheduled: schedule !== undefined,
     status: change.status,
   };
 }
 
-/** Deletes a source. @throws {Problem} 404. */
+/** @throws {Problem} 404 when the source does not exist any more. */
+async function updateSource(sql: Sql, id: string, plan: SourceChangePlan): Promise<void> {
+  const { columns, schedule, isElsewhere, isForgotten, isRescheduled, status } = plan;
+  const names = Object.keys(columns);
+  const [before] = await sql.query<{ status: string }[]>(LOCK, [id]);
+  if (before === undefined) throw notFound('source');
+  if (names.length > 0) await sql.query(UPDATE(names), [...Object.values(columns), id]);
+  if (isForgotten) await sql.query(FORGET, [id]);
+  if (names.includes('account_id')) await sql.query(FORGET_ACCOUNTS, [id]);
+  const isActive = (status ?? before.status) === 'active';
+  const isResumed = isActive && before.status === 'paused';
+  if (isElsewhere || !isActive)
+    await revokeRun(sql, id, `The source was ${isActive ? 'changed' : 'paused'} during the run.`);
+  if (!isActive) await sql.query(STOP, [id]);
+  else if (isElsewhere || isResumed || isRescheduled) {
+    const { created_at: createdAt, now } = await readTimes(sql, id);
+    const next = isResumed ? firstRun(schedule, now) : nextSlot(schedule, createdAt, now);
+    await sql.query(RESTART, [isElsewhere ? now : next, id]);
+  }
+}
+
+/** Deletes a source. Its imports, its runs and its movements stay. @throws {Problem} 404. */
 export async function deleteSource(
   { database, queues, log }: Runtime,
   caller: Caller,
   sourceId: string,
 ): Promise<void> {
   const { id } = await findSource(database, caller, sourceId);
-  const isDeleted = await markDeleted(database, id, (sql) =>
-    recordChange(sql, caller, { action: 'delete', subject: `source ${id}` }),
-  );
+  const isDeleted = await inTransaction(database, async (sql) => {
+    await revokeRun(sql, id, 'The source was deleted during the run.');
+    const { affectedRows } = await sql.query<WriteResult>(`${DELETE_SOURCE} AND status <> 'deleted'`, [id]);
+    await refreshAccounts(sql, await findSourceAccounts(sql, id), false);
+    if (affectedRows === 1) await recordChange(sql, caller, { action: 'delete', subject: `source ${id}` });
+    return affectedRows === 1;
+  });
   if (!isDeleted) throw notFound('source');
   // If Redis is unreachable, the next job of the scheduler removes the scheduler.
   await unscheduleSource(queues, id).catch((err: unknown) =>
@@ -149,9 +177,11 @@ export async function runSource(
 ): Promise<{ source: SourceRow; previousRun: string | null }> {
   const source = await findSource(database, caller, sourceId);
   const previousRun = await inTransaction(database, async (sql) => {
-    const newest = await requestRun(sql, source.id);
+    // This takes the lock under which runs begin, so each run begins either before or after the request.
+    await sql.query(REQUEST, [source.id]);
+    const [newest] = await sql.query<{ id: string | null }[]>(NEWEST_RUN, [source.id]);
     await recordChange(sql, caller, { action: 'run', subject: `source ${source.id}` });
-    return newest;
+    return newest?.id ?? null;
   });
   // If Redis is unreachable, the reconciler queues the source within 10 s.
   await queueSources(queues, [source.id]).catch((err: unknown) =>
@@ -180,5 +210,72 @@ export async function stopSources(
   for (const { id } of sources) {
     await revokeRun(sql, id, 'The source was deleted during the run.');
     await sql.query(DELETE_SOURCE, [id]);
+  }
+}
+
+/** Columns of `sources` and their values. The names come from our code, never from a caller. */
+type SourceColumns = Record<string, unknown>;
+
+const INSERT = (columns: readonly string[]) =>
+  `INSERT INTO sources (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
+/** With MySQL's time, because the clocks of processes may differ. */
+const CREATED = 'SELECT created_at, NOW(6) AS now FROM sources WHERE id = ?';
+const COMPLETE = 'UPDATE sources SET credentials = ?, next_run_at = ? WHERE id = ?';
+
+const MOST_SOURCES = 1_000;
+
+/** Index: sources_page. */
+const COUNT = "SELECT COUNT(*) AS number FROM sources WHERE customer_id = ? AND status <> 'deleted'";
+
+/** @throws {Problem} 409 */
+async function requireRoom(sql: Sql, customerId: string): Promise<void> {
+  await lockImports(sql, customerId);
+  const [count] = await sql.query<{ number: string | number }[]>(COUNT, [customerId]);
+  if (Number(count?.number) >= MOST_SOURCES)
+    throw new Problem(
+      'source-limit-reached',
+      `You have ${MOST_SOURCES} sources, which is the limit. Delete one that you no longer need.`,
+    );
+}
+
+/** A source with an interval is due immediately. A source with a cron expression is due when its time comes. */
+const firstRun = (schedule: SourceSchedule, now: Date): Date =>
+  'cron' in schedule ? nextSlot(schedule, now, now) : now;
+
+async function readTimes(sql: Sql, id: string): Promise<{ created_at: Date; now: Date }> {
+  const [row] = await sql.query<{ created_at: Date; now: Date }[]>(CREATED, [id]);
+  if (row === undefined) throw new Error(`source ${id} was not stored`);
+  return row;
+}
+
+/** A change of a source: its columns and its other effects. */
+type SourceChangePlan = Awaited<ReturnType<typeof planChange>>;
+
+const LOCK = `SELECT status FROM sources WHERE id = ? AND status <> 'deleted' FOR UPDATE`;
+const UPDATE = (columns: readonly string[]) =>
+  `UPDATE sources SET ${columns.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
+const FORGET = 'UPDATE sources SET revision = revision + 1, position = NULL WHERE id = ?';
+const RESTART = 'UPDATE sources SET next_run_at = ?, consecutive_failures = 0 WHERE id = ?';
+const STOP = 'UPDATE sources SET next_run_at = NULL, is_requested = 0 WHERE id = ?';
+const FORGET_ACCOUNTS = 'DELETE FROM source_accounts WHERE source_id = ?';
+
+const REQUEST = `UPDATE sources SET is_requested = 1 WHERE id = ? AND status <> 'deleted'`;
+
+/** Index: source_runs_page. */
+const NEWEST_RUN = 'SELECT MAX(id) AS id FROM source_runs WHERE source_id = ?';
+
+/**
+ * Makes or removes the job scheduler of a source that was created or changed, and queues the source if it is due. If Redis is
+ * unreachable, the reconciler finds the source when it is overdue.
+ */
+async function wakeSource({ queues, log }: Pick<Runtime, 'queues' | 'log'>, it: SourceRow): Promise<void> {
+  const { id, created_at: createdAt, next_run_at: next, status } = it;
+  const now = new Date();
+  try {
+    if (status !== 'active') await unscheduleSource(queues, id);
+    else await scheduleSource(queues, { id, schedule: JSON.parse(it.schedule), createdAt }, now);
+    if (next !== null && next <= now) await queueSources(queues, [id]);
+  } catch (err) {
+    log.warn({ err, sourceId: id }, 'source not scheduled yet');
   }
 }

@@ -4,11 +4,10 @@ import { openRuntime } from '../database/runtime.ts';
 import type { Config } from '../platform/config.ts';
 import { createLog } from '../platform/log.ts';
 import { abandonStart, type Stop, stopOnce } from '../platform/stopping.ts';
-import { findServers } from '../servers/find-servers.ts';
+import { findServers } from '../servers/embedded.ts';
 import type { Service } from '../service.ts';
-import type { ProcessPlan } from './processes/layout.ts';
 import { createProcessGroup, type ProcessGroup } from './processes/process-group.ts';
-import type { RoleProcess } from './processes/role-process.ts';
+import type { ProcessPlan, RoleProcess } from './processes/role-process.ts';
 
 export interface StartOptions {
   config: Config;

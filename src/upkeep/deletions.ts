@@ -1,11 +1,16 @@
+import type { DataSource } from 'typeorm';
 import type { Runtime } from '../database/runtime.ts';
-import type { Sql } from '../database/transaction.ts';
+import { inTransaction, type Sql } from '../database/transaction.ts';
+import { lockImports } from '../delivery/filters.ts';
+import { endPending, stopWebhooks } from '../delivery/stop-sending.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
-import { countMovements } from '../movements/segments.ts';
-import { deleteAccount, findMatchingWebhooks } from './deletion/delete-account.ts';
-import { deleteCustomer } from './deletion/delete-customer.ts';
+import { countMovements } from '../movements/listing.ts';
+import { stopSources } from '../sources/sources.ts';
 import { WHOLE_CUSTOMER } from './request-deletion.ts';
-import type { Steps } from './retention/steps.ts';
+import { removeCollected, removeDetails } from './retention/remove-imports.ts';
+import { deleteMovements, deleteStatements } from './retention/remove-movements.ts';
+import { deleteDeliveries, deleteWebhookRows, findRecipients } from './retention/remove-webhooks.ts';
+import { deleteByIds, deleteRows, type Steps } from './retention/steps.ts';
 
 /** The deletion of an account or a customer. */
 export interface Deletion {
@@ -18,17 +23,14 @@ export interface Deletion {
   movementsDeleted: number;
 }
 
-interface DeletionRow {
-  customer_id: string;
-  account_id: string;
-  requested_at: Date;
-  movements: string | null;
-  movements_deleted: string;
-}
+type DeletionRow = Pick<Deletion, 'customerId' | 'requestedAt'> &
+  Record<'accountId' | 'movementsDeleted', string> & { movements: string | null };
 
 /** Reads deletions in the order in which they were requested. There are few of them. */
 const DELETIONS = `
-  SELECT customer_id, account_id, requested_at, movements, movements_deleted FROM deletions
+  SELECT customer_id AS customerId, account_id AS accountId, requested_at AS requestedAt, movements,
+    movements_deleted AS movementsDeleted
+  FROM deletions
   ORDER BY requested_at, customer_id, account_id`;
 
 const SET_COUNT =
@@ -37,11 +39,10 @@ const SET_COUNT =
 /** Reads the deletions of all customers, the oldest request first. */
 export async function readDeletions(sql: Sql): Promise<Deletion[]> {
   return (await sql.query<DeletionRow[]>(DELETIONS)).map((row) => ({
-    customerId: row.customer_id,
-    accountId: row.account_id === WHOLE_CUSTOMER ? null : row.account_id,
-    requestedAt: row.requested_at,
+    ...row,
+    accountId: row.accountId === WHOLE_CUSTOMER ? null : row.accountId,
     movements: row.movements === null ? null : Number(row.movements),
-    movementsDeleted: Number(row.movements_deleted),
+    movementsDeleted: Number(row.movementsDeleted),
   }));
 }
 
@@ -83,4 +84,268 @@ async function wakeMatching(
 ): Promise<void> {
   const { live } = await findMatchingWebhooks(runtime.database, customerId, accountId);
   await wakeWebhooks(runtime, live).catch((err: unknown) => runtime.log.warn({ err }, 'webhooks not woken'));
+}
+
+/** Indexes: webhooks_customer, and the primary key of webhook_filters. */
+const MATCHING = `
+  SELECT w.id, w.status = 'deleted' AS is_deleted FROM webhooks w
+  WHERE w.customer_id = ? AND EXISTS (
+    SELECT 1 FROM webhook_filters f
+    WHERE f.webhook_id = w.id AND f.event IS NOT NULL AND (f.account_id IS NULL OR f.account_id = ?))`;
+
+/** Failed imports keep their bodies for a retry, but now a retry would reject every row. Index: imports_status. */
+const FAILED_IMPORTS =
+  "SELECT id FROM imports FORCE INDEX (imports_status) WHERE status = 'failed' AND customer_id = ? AND account_id = ?";
+
+const ACCOUNT_MOVEMENTS = `
+  SELECT 1 FROM transactions FORCE INDEX (transactions_account_page) WHERE account_id = ? LIMIT 1`;
+
+/** A webhook that was deleted with the account may have matched other accounts before, so its row and its log stay. Sources stay too. */
+const DELETE_ACCOUNT = [
+  'UPDATE webhooks SET account_id = NULL WHERE account_id = ?',
+  'UPDATE sources SET account_id = NULL WHERE account_id = ?',
+  'DELETE FROM source_accounts WHERE account_id = ?',
+  'DELETE FROM api_key_accounts WHERE account_id = ?',
+  'DELETE FROM accounts WHERE id = ?',
+];
+const DELETE_SEGMENTS = 'DELETE FROM transaction_segments WHERE customer_id = ? AND account_id = ?';
+const END = 'DELETE FROM deletions WHERE customer_id = ? AND account_id = ?';
+
+/** Finds the webhooks that match an account now or did before, and so may have deliveries of it. */
+async function findMatchingWebhooks(
+  database: DataSource,
+  customerId: string,
+  accountId: string,
+): Promise<MatchingWebhooks> {
+  const rows = await database.query<{ id: string; is_deleted: number | string }[]>(MATCHING, [
+    customerId,
+    accountId,
+  ]);
+  const ids = (isDeleted: number) =>
+    rows.filter((row) => Number(row.is_deleted) === isDeleted).map(({ id }) => id);
+  return { live: ids(0), deleted: ids(1) };
+}
+
+/**
+ * Continues to delete an account. After a crash, the work continues where it was, because each step is complete in itself.
+ * @returns false if something is left, because the work was stopped or a delivery run kept its webhook's lease.
+ */
+async function deleteAccount(
+  database: DataSource,
+  steps: Steps,
+  { customerId, accountId }: { customerId: string; accountId: string },
+): Promise<boolean> {
+  const webhooks = await findMatchingWebhooks(database, customerId, accountId);
+  for (const webhookId of webhooks.live) {
+    if (!(await endPending(database, steps, { webhookId, accountId }))) return false;
+  }
+  const options = { customerId, accountId, countedIn: accountId, webhooks };
+  if (!(await deleteAccountMovements(database, steps, options))) return false;
+  if (!(await deleteStatements(database, steps, accountId))) return false;
+  if (!(await deleteEvents(database, steps, { customerId, accountId }))) return false;
+  const failed = await database.query<{ id: string }[]>(FAILED_IMPORTS, [customerId, accountId]);
+  for (const { id } of failed) if (!(await removeDetails(database, steps, id, 'any'))) return false;
+  return deleteRow(database, customerId, accountId);
+}
+
+/** Index: operational_events_account. */
+const EVENTS = 'SELECT id FROM operational_events WHERE account_id = ? ORDER BY account_id, id LIMIT ?';
+/** Index: the primary key. */
+const PENDING_EVENTS =
+  'SELECT transaction_id AS id FROM retries WHERE webhook_id IN (?) AND transaction_id IN (?) AND due_at IS NOT NULL';
+const DELETE_EVENTS = 'DELETE FROM operational_events WHERE id IN (?)';
+
+/**
+ * Deletes the events about an account, with their deliveries. A pending delivery fails, because its event is gone.
+ * @returns false if the work was stopped early.
+ */
+async function deleteEvents(
+  database: DataSource,
+  steps: Steps,
+  { customerId, accountId }: { customerId: string; accountId: string },
+): Promise<boolean> {
+  const webhooks = await findRecipients(database, [customerId]);
+  return steps.repeat(async (rows) => {
+    const ids = (await database.query<{ id: string }[]>(EVENTS, [accountId, rows])).map(({ id }) => id);
+    if (ids.length === 0) return false;
+    await inTransaction(database, async (sql) => {
+      const pending = new Set(
+        webhooks.length === 0
+          ? []
+          : (await sql.query<{ id: string }[]>(PENDING_EVENTS, [webhooks, ids])).map(({ id }) => id),
+      );
+      const ended = ids.filter((id) => !pending.has(id));
+      for (const webhookId of webhooks) await deleteDeliveries(sql, webhookId, ended);
+      await deleteByIds(sql, DELETE_EVENTS, [], ids);
+    });
+    return ids.length === rows;
+  });
+}
+
+/** Deletes the account's own row. @returns false if a movement was stored in the meantime. */
+function deleteRow(database: DataSource, customerId: string, accountId: string): Promise<boolean> {
+  return inTransaction(database, async (sql) => {
+    const newest = await lockImports(sql, customerId);
+    const left = await sql.query<unknown[]>(ACCOUNT_MOVEMENTS, [accountId]);
+    if (left.length > 0) return false;
+    // Another source or webhook may have been created for the account just when its deletion was requested.
+    await stopSources(sql, { customerId, accountId });
+    await stopWebhooks(sql, { customerId, accountId, newest });
+    for (const statement of DELETE_ACCOUNT) await sql.query(statement, [accountId]);
+    await sql.query(DELETE_SEGMENTS, [customerId, accountId]);
+    await sql.query(END, [customerId, accountId]);
+    return true;
+  });
+}
+
+/** Deletes the movements of an account, each with all of its deliveries. */
+
+/** The most lookups in a step. Each webhook is looked up for each movement, so this limits the movements of a step. */
+const MOST_LOOKUPS = 4_000;
+const LEAST_MOVEMENTS = 20;
+
+/** Index: transactions_account_page. */
+const READ_MOVEMENTS = `
+  SELECT id FROM transactions FORCE INDEX (transactions_account_page)
+  WHERE account_id = ? AND id > ? ORDER BY account_id, id LIMIT ?`;
+
+/** A redelivery may have come just when the deletion was requested. Index: the primary key. */
+const PENDING = `
+  SELECT 1 FROM deliveries FORCE INDEX (PRIMARY) WHERE webhook_id IN (?) AND transaction_id IN (?) AND status = 'pending' LIMIT 1`;
+
+const COUNT_DELETED = `
+  UPDATE deletions SET movements_deleted = movements_deleted + ? WHERE customer_id = ? AND account_id = ?`;
+
+/** Webhooks that may have deliveries of the account. */
+interface MatchingWebhooks {
+  /** Webhooks that still send. */
+  live: string[];
+  deleted: string[];
+}
+
+interface MovementsOfAccount {
+  customerId: string;
+  accountId: string;
+  /** account_id of the deletion that shows the progress. */
+  countedIn: string;
+  webhooks: MatchingWebhooks;
+}
+
+/**
+ * Deletes the movements of an account.
+ * @returns false if the work was stopped early, or a delivery is pending again.
+ */
+async function deleteAccountMovements(
+  database: DataSource,
+  steps: Steps,
+  options: MovementsOfAccount,
+): Promise<boolean> {
+  const { accountId, webhooks } = options;
+  const all = webhooks.live.length + webhooks.deleted.length;
+  let after = '0';
+  let isFree = true;
+  const isWhole = await steps.repeat(async (rows) => {
+    const most = Math.max(LEAST_MOVEMENTS, Math.min(rows, Math.floor(MOST_LOOKUPS / Math.max(1, all))));
+    const found = await database.query<{ id: string }[]>(READ_MOVEMENTS, [accountId, after, most]);
+    const ids = found.map(({ id }) => id);
+    if (ids.length === 0) return false;
+    const end = await inTransaction(database, (sql) => deleteSome(sql, ids, options));
+    isFree = end !== null;
+    after = end ?? after;
+    return isFree;
+  });
+  return isWhole && isFree;
+}
+
+/** @returns the last movement that was deleted; null: nothing was deleted, because a delivery is pending. */
+async function deleteSome(
+  sql: Sql,
+  ids: readonly string[],
+  { customerId, countedIn, webhooks: { live, deleted: gone } }: MovementsOfAccount,
+): Promise<string | null> {
+  const pending = live.length === 0 ? [] : await sql.query<unknown[]>(PENDING, [live, ids]);
+  if (pending.length > 0) return null;
+  const { deleted, through } = await deleteMovements(sql, customerId, ids);
+  const part = ids.filter((id) => BigInt(id) <= BigInt(through));
+  for (const webhookId of [...live, ...gone]) await deleteDeliveries(sql, webhookId, part);
+  await sql.query(COUNT_DELETED, [deleted, customerId, countedIn]);
+  return through;
+}
+
+/** Indexes: imports_page; the foreign keys of the others. */
+const IMPORTS = 'SELECT id FROM imports WHERE customer_id = ? ORDER BY id LIMIT ?';
+const DELETE_IMPORTS = 'DELETE i FROM imports i FORCE INDEX (PRIMARY) WHERE i.id IN (?)';
+const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
+const WEBHOOKS = 'SELECT id FROM webhooks WHERE customer_id = ?';
+
+/** Index: the primary keys. */
+const DELETE_LOG = ['deliveries', 'attempts', 'retries'].map(
+  (table) => `DELETE FROM ${table} WHERE webhook_id = ? LIMIT ?`,
+);
+const SOURCES = 'SELECT id FROM sources WHERE customer_id = ?';
+const DELETE_REQUESTS = 'DELETE FROM idempotency_keys WHERE customer_id = ? LIMIT ?';
+/** If the operator has still to be sent such an event, that delivery fails. Index: operational_events_recent. */
+const DELETE_CUSTOMER_EVENTS = 'DELETE FROM operational_events WHERE customer_id = ? LIMIT ?';
+
+const CUSTOMER_MOVEMENTS =
+  'SELECT 1 FROM transactions FORCE INDEX (transactions_customer_page) WHERE customer_id = ? LIMIT 1';
+
+/** A table comes before the table that its foreign key refers to. */
+const DELETE_CUSTOMER = [
+  'DELETE FROM api_keys WHERE customer_id = ?',
+  'DELETE FROM sources WHERE customer_id = ?',
+  'DELETE FROM accounts WHERE customer_id = ?',
+  'DELETE FROM banks WHERE customer_id = ?',
+  'DELETE FROM transaction_segments WHERE customer_id = ?',
+  'DELETE FROM segment_checkpoints WHERE customer_id = ?',
+  'DELETE FROM deletions WHERE customer_id = ?',
+  'DELETE FROM import_locks WHERE customer_id = ?',
+  'DELETE FROM customers WHERE id = ?',
+];
+
+/**
+ * Continues to delete a customer. After a crash, the work continues where it was. The customer's webhooks are deleted already, so nothing
+ * is pending.
+ * @returns false if something is left, because the work was stopped or a last request has stored something.
+ */
+async function deleteCustomer(database: DataSource, steps: Steps, customerId: string): Promise<boolean> {
+  if (!(await deleteImports(database, steps, customerId))) return false;
+  for (const { id: accountId } of await database.query<{ id: string }[]>(ACCOUNTS, [customerId])) {
+    const webhooks = await findMatchingWebhooks(database, customerId, accountId);
+    const options = { customerId, accountId, countedIn: WHOLE_CUSTOMER, webhooks };
+    if (!(await deleteAccountMovements(database, steps, options))) return false;
+    if (!(await deleteStatements(database, steps, accountId))) return false;
+  }
+  for (const { id } of await database.query<{ id: string }[]>(WEBHOOKS, [customerId])) {
+    for (const statement of DELETE_LOG)
+      if (!(await deleteRows(database, steps, statement, [id])).isWhole) return false;
+    await inTransaction(database, (sql) => deleteWebhookRows(sql, id));
+  }
+  for (const { id } of await database.query<{ id: string }[]>(SOURCES, [customerId])) {
+    if (!(await removeCollected(database, steps, id))) return false;
+  }
+  for (const statement of [DELETE_REQUESTS, DELETE_CUSTOMER_EVENTS])
+    if (!(await deleteRows(database, steps, statement, [customerId])).isWhole) return false;
+  return deleteRest(database, customerId);
+}
+
+/** An import that is being stored or received ends when its row is gone. */
+function deleteImports(database: DataSource, steps: Steps, customerId: string): Promise<boolean> {
+  return steps.repeat(async (rows) => {
+    const imports = await database.query<{ id: string }[]>(IMPORTS, [customerId, rows]);
+    const ids = imports.map(({ id }) => id);
+    for (const id of ids) if (!(await removeDetails(database, steps, id, 'any'))) return false;
+    if (ids.length > 0) await inTransaction(database, (sql) => sql.query(DELETE_IMPORTS, [ids]));
+    return ids.length === rows;
+  });
+}
+
+function deleteRest(database: DataSource, customerId: string): Promise<boolean> {
+  return inTransaction(database, async (sql) => {
+    await lockImports(sql, customerId);
+    const left = await sql.query<unknown[]>(CUSTOMER_MOVEMENTS, [customerId]);
+    if (left.length > 0) return false;
+    for (const statement of DELETE_CUSTOMER) await sql.query(statement, [customerId]);
+    return true;
+  });
 }

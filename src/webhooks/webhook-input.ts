@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { BODIES, ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../database/webhook-enums.ts';
-import { documented, HTTP_URL, Id, maxCharacters, Title, wellFormed } from '../platform/validation.ts';
+import { documented, HttpUrl, Id, maxCharacters, Title, wellFormed } from '../platform/validation.ts';
 
 const MAX_HEADERS = 10;
 
@@ -86,9 +86,6 @@ const wholeNumber = (least: number, most: number) => {
   return v.pipe(v.number(rule), v.integer(rule), v.minValue(least, rule), v.maxValue(most, rule));
 };
 
-const ENDPOINT_RULE =
-  'must be an http or https URL without a user name, with a host name in ASCII (punycode) or an IP address';
-
 /** An empty text becomes null, so that a missing description is stored in only one way. */
 const Description = v.nullable(
   v.pipe(
@@ -103,13 +100,7 @@ const Description = v.nullable(
 const fields = {
   title: Title,
   description: Description,
-  endpoint: v.pipe(
-    v.string(ENDPOINT_RULE),
-    ...maxCharacters(2_048),
-    v.regex(HTTP_URL, ENDPOINT_RULE),
-    v.check((text) => URL.canParse(text), ENDPOINT_RULE),
-    documented({ examples: ['https://example.com/ledgerbell'] }),
-  ),
+  endpoint: v.pipe(HttpUrl, documented({ examples: ['https://example.com/ledgerbell'] })),
   event: v.picklist(WEBHOOK_EVENTS, `must be one of ${WEBHOOK_EVENTS.join(', ')}`),
   account: v.union([v.literal('all'), Id], 'must be "all", or the id of one of your accounts'),
   encoding: v.picklist(ENCODINGS, 'must be "json" or "form"'),

@@ -110,7 +110,7 @@ export async function viewWebhook(
   return secret === undefined ? only : { ...only, secret };
 }
 
-const view = (webhook: Webhook, { headerNames, health, deliveries }: WebhookDetails): WebhookView => ({
+const view = (webhook: Webhook, details: WebhookDetails): WebhookView => ({
   id: Number(webhook.id),
   title: webhook.title,
   description: webhook.description,
@@ -126,24 +126,12 @@ const view = (webhook: Webhook, { headerNames, health, deliveries }: WebhookDeta
   ordered: webhook.ordered,
   rate_limit: webhook.rateLimit,
   max_in_flight: webhook.maxInFlight,
-  header_names: headerNames,
-  health,
-  deliveries,
+  ...details,
   created_at: webhook.createdAt.toISOString(),
 });
 
-/** A webhook's endpoint health and numbers of deliveries. */
-interface WebhookDetails {
-  headerNames: string[];
-  health: {
-    circuit: 'closed' | 'open' | 'half_open';
-    open_until: string | null;
-    consecutive_failures: number;
-    failing_since: string | null;
-    last_error: string | null;
-  };
-  deliveries: { pending: number; delivered: number; failed: number; to_come: number | null };
-}
+/** What other tables and sealed columns say about a webhook. */
+type WebhookDetails = Pick<WebhookView, 'header_names' | 'health' | 'deliveries'>;
 
 /** Indexes: the primary keys. */
 const READ = `
@@ -168,7 +156,7 @@ interface Row {
 }
 
 /** @returns the details by webhook id. */
-export async function readDetails(
+async function readDetails(
   sql: Sql,
   secrets: SecretBox,
   webhookIds: readonly string[],
@@ -179,7 +167,7 @@ export async function readDetails(
 }
 
 const toDetails = (row: Row, secrets: SecretBox): WebhookDetails => ({
-  headerNames:
+  header_names:
     row.headers === null
       ? []
       : Object.keys(JSON.parse(secrets.open(row.headers, SEALED.webhookHeaders(row.id))) as object),

@@ -38,8 +38,7 @@ export async function createWebhook(
 ): Promise<{ webhook: Webhook; secret: string }> {
   const { customerId } = caller;
   const { encoding = isOfEvents(event) ? 'json' : config.notificationEncoding } = plain;
-  requireEventFields({ event, account, encoding });
-  requireBody({ ...plain, event, encoding });
+  requireFitting({ event, account, encoding, body: plain.body });
   const accountId = await requireAccount(database, caller, account);
   const endpoint = await requireEndpoint(guard, plain.endpoint);
   const secret = createWebhookSecret();
@@ -155,12 +154,8 @@ function requireSameKind(before: Webhook, change: WebhookChange): void {
         message: 'cannot be changed if the event is BALANCE_UPDATED: create another webhook',
       },
     ]);
-  requireEventFields({
-    event,
-    account: change.account ?? own,
-    encoding: change.encoding ?? before.encoding,
-  });
-  requireBody({ event, encoding: change.encoding ?? before.encoding, body: change.body ?? before.body });
+  const { account = own, encoding = before.encoding, body = before.body } = change;
+  requireFitting({ event, account, encoding, body });
 }
 
 /**
@@ -230,33 +225,25 @@ async function requireEndpoint(guard: AddressGuard, endpoint: string): Promise<s
 }
 
 /**
- * Checks the rules for a webhook that is sent events: a form cannot hold their nested members, and operational events concern no account.
+ * Checks fields that depend on each other. A form cannot hold the nested members of events or of an extended body. Operational events
+ * concern no account.
  * @throws {Problem} 422.
  */
-function requireEventFields({
+function requireFitting({
   event,
   account,
   encoding,
-}: {
-  event: string;
-  account: string;
-  encoding: string;
-}): void {
+  body,
+}: Pick<Webhook, 'event' | 'encoding' | 'body'> & { account: string }): void {
+  const refuse = (path: string, message: string) => invalid([{ path, message }]);
   if (event === 'OPERATIONAL' && account !== 'all')
-    throw invalid([{ path: 'account', message: 'must be "all" if the event is OPERATIONAL' }]);
+    throw refuse('account', 'must be "all" if the event is OPERATIONAL');
   if (isOfEvents(event) && encoding !== 'json')
-    throw invalid([{ path: 'encoding', message: `must be "json" if the event is ${event}` }]);
-}
-
-/** @throws {Problem} 422 for an extended body if the encoding is form, or if the webhook is sent events. */
-function requireBody({ body, encoding, event }: Pick<Webhook, 'body' | 'encoding' | 'event'>): void {
+    throw refuse('encoding', `must be "json" if the event is ${event}`);
   if (body !== 'extended') return;
   if (encoding === 'form')
-    throw invalid([
-      { path: 'body', message: 'must be "standard" if the encoding is "form": a form has no objects' },
-    ]);
-  if (isOfEvents(event))
-    throw invalid([{ path: 'body', message: `must be "standard" if the event is ${event}` }]);
+    throw refuse('body', 'must be "standard" if the encoding is "form": a form has no objects');
+  if (isOfEvents(event)) throw refuse('body', `must be "standard" if the event is ${event}`);
 }
 
 /** A webhook's custom headers as they are stored; null: none. */

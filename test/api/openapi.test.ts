@@ -1,7 +1,8 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { createStatementFormats } from '../../packages/statements/src/formats.ts';
 import { createApp } from '../../src/api/routes/app.ts';
+import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { createAddressGuard } from '../../src/platform/address-guard.ts';
-import { createStatementFormats } from '../../src/statements/formats.ts';
 import { useService } from '../support/service.ts';
 
 const service = useService({ roles: ['api'] });
@@ -54,7 +55,7 @@ describe('/openapi.json', () => {
 
   it('has every route under /v1, and no other', () => {
     const app = createApp(service.runtime, createAddressGuard({ allow: [] }), {
-      formats: createStatementFormats([]),
+      formats: createStatementFormats([], READ_SETTINGS),
     });
     const routes = new Set(
       app.routes

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { findLast } from '../../src/books/periods/closing-balance.ts';
+import { findLast } from '../../src/books/find-balances.ts';
 
 type Step = [opening: number | null, closing: number, entries?: number];
 

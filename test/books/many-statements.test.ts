@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { readCompleteness } from '../../src/books/find-statements.ts';
-import { checkStatements } from '../../src/upkeep/events/check-statements.ts';
+import { checkStatements } from '../../src/upkeep/events/check-accounts.ts';
 import { createAccount } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 

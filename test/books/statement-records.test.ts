@@ -1,6 +1,6 @@
 import { gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { checkStatements } from '../../src/upkeep/events/check-statements.ts';
+import { checkStatements } from '../../src/upkeep/events/check-accounts.ts';
 import { storedEvents } from '../delivery/events/received-events.ts';
 import { ACCOUNT_IBAN, dayReport, dayStatement } from '../support/day-statement.ts';
 import { createAccount, importDone } from '../support/movements.ts';

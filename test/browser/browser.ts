@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
 import { afterAll, beforeAll } from 'vitest';
-import { installPackages } from '../../src/servers/embedded/apt.ts';
+import { installPackages } from '../../src/servers/embedded/provision.ts';
 
 const EXECUTABLE = '/usr/bin/chromium';
 

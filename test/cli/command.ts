@@ -2,8 +2,8 @@ import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { text } from 'node:stream/consumers';
 import { expect } from 'vitest';
+import { createTerminal } from '../../src/cli/context.ts';
 import { run } from '../../src/cli/program.ts';
-import { createTerminal } from '../../src/cli/terminal.ts';
 import { readClientConfig, readConfig } from '../../src/platform/config.ts';
 import { compiled } from '../support/compiled.ts';
 

@@ -2,7 +2,7 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import { STATEMENT_FORMATS } from '../../src/statements/formats.ts';
+import { STATEMENT_FORMATS } from '../../packages/statements/src/formats.ts';
 import { documentOf, reasonOf, runHere } from './command.ts';
 
 const MINE = {

@@ -145,7 +145,7 @@ describe('a person at the command line', () => {
     receiver.answer('/test-unanswered', (_request, response) => void response.destroy());
     expect(await asOperator('webhooks', 'test', webhook)).toMatchObject({
       code: 1,
-      stdout: 'No answer: UND_ERR_SOCKET: other side closed.\n',
+      stdout: 'No answer: UND_ERR_SOCKET: the endpoint closed the connection without an answer.\n',
     });
     const disallowed = await runHere(['webhooks', 'test', webhook], {
       ...environment,

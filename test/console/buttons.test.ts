@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { opsConsole } from '../../src/console/listener/console.ts';
-import { watchInstallation } from '../../src/console/now/now-routes.tsx';
+import { watchInstallation } from '../../src/console/now/now-page.tsx';
+import { opsConsole } from '../../src/console/server.ts';
 import { useSourcesDir } from '../sources/folder-source.ts';
 import { expectProblem } from '../support/problem.ts';
 import { send } from '../support/raw-http.ts';

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { findPeriods } from '../../src/books/statement-chain.ts';
-import { monthsOf } from '../../src/console/books/calendar.tsx';
+import { findPeriods } from '../../packages/reconcile/src/periods.ts';
+import { monthsOf } from '../../src/console/books/books-routes.tsx';
 
 const statement = (id: string, from: string, to: string, opening: bigint, closing: bigint) => ({
   ...{ id, from, to, opening, closing },

@@ -94,7 +94,7 @@ describe('a change in the console', () => {
     receiver.answer('/silent', (_received, response) => void response.destroy());
     const silent = await subscribe(service, trouble.key, `${receiver.url}/silent`);
     expect(String((await press(`/ops/webhooks/${silent.id}/test`)).body)).toContain(
-      '<h1>No answer: UND_ERR_SOCKET: other side closed.</h1>',
+      '<h1>No answer: UND_ERR_SOCKET: the endpoint closed the connection without an answer.</h1>',
     );
     const plain = await subscribe(service, trouble.key, receiver.url.replace('http:', 'https:'));
     expect(String((await press(`/ops/webhooks/${plain.id}/test`)).body)).toContain(

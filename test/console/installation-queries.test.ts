@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readInstallationState } from '../../src/console/metrics/installation-metrics.ts';
+import { readInstallationState } from '../../src/console/metrics/metrics-page.ts';
 import { watchReads } from '../support/reads.ts';
 import { useOwnService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, type Subscriber, setCursor } from '../support/subscriber.ts';

@@ -2,15 +2,15 @@ import type { QueryRunner } from 'typeorm';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { actFor } from '../../src/api/within-process.ts';
 import { readAudit } from '../../src/console/audit/audit-page.tsx';
-import { findBookedAccounts } from '../../src/console/books/account-rows.ts';
+import { findBookedAccounts } from '../../src/console/books/books-routes.tsx';
 import {
   chooseWebhooks,
   listAcross,
   readNewestAttempts,
   readRecentAttempts,
 } from '../../src/console/deliveries/delivery-rows.ts';
-import { readStored } from '../../src/console/imports/import-rows.ts';
-import { readMovement, search } from '../../src/console/trace/trace-rows.ts';
+import { readStored } from '../../src/console/imports/imports-page.tsx';
+import { readMovement, search } from '../../src/console/trace/trace-page.tsx';
 import { readWebhookRows, readWebhooksInTrouble } from '../../src/console/webhooks/webhook-rows.ts';
 import type { Sql } from '../../src/database/transaction.ts';
 import { readAttempts } from '../../src/delivery/delivery.ts';
@@ -180,7 +180,7 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>, most: number
   ['a movement', async (sql) => [await readMovement(sql, newest)], FEW],
   [
     'the attempts of a movement',
-    (sql) => readAttempts(sql, { webhookIds: subscriber.webhookIds, transactionIds: [firstMovement()] }),
+    (sql) => readAttempts(sql, { webhookIds: subscriber.webhookIds, subjectIds: [firstMovement()] }),
     FEW,
   ],
   ['a search for an id', (sql) => search(sql, newest), FEW],

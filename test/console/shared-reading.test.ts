@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { shareReading } from '../../src/console/metrics/installation-metrics.ts';
+import { shareReading } from '../../src/console/metrics/metrics-page.ts';
 import { connectFailFast } from '../../src/platform/redis.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { useOwnService } from '../support/service.ts';

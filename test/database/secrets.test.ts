@@ -1,6 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { countForeign, resealAll } from '../../src/cli/reseal.ts';
+import { countForeign, resealAll } from '../../src/cli/commands/secrets.ts';
 import { createCustomer, readApiSecret } from '../../src/customers/customers.ts';
 import { checkSecretKey, createSecretBox, SEALED } from '../../src/database/secret-box.ts';
 import { useDatabase } from '../support/database.ts';

@@ -1,7 +1,6 @@
 import type { Sql } from '../../src/database/transaction.ts';
-import type { LogRead } from '../../src/delivery/engine/log-cache.ts';
-import type { LogRequest, MovementLog } from '../../src/delivery/engine/movement-log.ts';
-import type { Filter } from '../../src/delivery/filters.ts';
+import type { LogRead, LogRequest, MovementLog } from '../../src/delivery/engine/movement-log.ts';
+import type { Filter } from '../../src/delivery/webhook-state.ts';
 import type { Subscriber } from '../support/subscriber.ts';
 
 export const EVERYTHING: Filter = { event: 'NEW_TRANSACTION', accountId: null };

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
-import { systemClock } from '../../src/delivery/engine/ports.ts';
 import { createPostQueue, SMALL_BACKLOG } from '../../src/delivery/engine/post-queue.ts';
+import { systemClock } from '../../src/delivery/worker.ts';
 
 const ORIGIN = 'https://a.example';
 

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Lease } from '../../src/delivery/engine/lease.ts';
-import { recordResults } from '../../src/delivery/engine/record-results.ts';
+import { recordResults } from '../../src/delivery/engine/result-writer.ts';
 import { resetHealth } from '../../src/delivery/filters.ts';
-import type { EndpointHealth } from '../../src/delivery/run/endpoint-health.ts';
+import type { EndpointHealth } from '../../src/delivery/run/types.ts';
+import type { Lease } from '../../src/delivery/webhook-state.ts';
 import { healthy } from '../support/endpoint-health.ts';
 import { failure, leaseAll, recordOf } from '../support/records.ts';
 import { useService } from '../support/service.ts';

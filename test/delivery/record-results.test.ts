@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import type { Lease } from '../../src/delivery/engine/lease.ts';
-import { LeaseLostError, recordResults } from '../../src/delivery/engine/record-results.ts';
+import { LeaseLostError, recordResults } from '../../src/delivery/engine/result-writer.ts';
+import type { Lease } from '../../src/delivery/webhook-state.ts';
 import { failure, leaseAll, recordOf, success } from '../support/records.ts';
 import { useService } from '../support/service.ts';
 import { createSubscriber, cursorOf, NOWHERE, setCursor } from '../support/subscriber.ts';

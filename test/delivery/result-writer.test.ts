@@ -4,9 +4,10 @@ import { setImmediate as nextPass, setTimeout as sleep } from 'node:timers/promi
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, beforeEach, expect, inject, it } from 'vitest';
 import { createDataSource } from '../../src/database/data-source.ts';
-import type { Lease } from '../../src/delivery/engine/lease.ts';
-import { type ClockPort, createMysqlPorts, systemClock } from '../../src/delivery/engine/ports.ts';
+import type { ClockPort } from '../../src/delivery/engine/ports.ts';
 import { createResultWriter } from '../../src/delivery/engine/result-writer.ts';
+import type { Lease } from '../../src/delivery/webhook-state.ts';
+import { createMysqlPorts, systemClock } from '../../src/delivery/worker.ts';
 import type { DeliveryMetrics } from '../../src/platform/metrics.ts';
 import { leaseAll, recordOf, success } from '../support/records.ts';
 import { useService } from '../support/service.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { readRetries } from '../../src/delivery/engine/retries.ts';
+import { readRetries } from '../../src/delivery/engine/movement-log.ts';
 import { readStates } from '../../src/delivery/webhook-state.ts';
 import { useService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, type Subscriber } from '../support/subscriber.ts';
@@ -29,7 +29,7 @@ const read = ({ ordered = false, limit = 100 } = {}) =>
 const id = (at: number) => ids[at] ?? '';
 const numbers = (...at: number[]) => at.map((it) => Number(id(it)));
 const idsOf = ({ deliveries }: Awaited<ReturnType<typeof read>>) =>
-  deliveries.map(({ transactionId }) => transactionId);
+  deliveries.map(({ subjectId }) => subjectId);
 const about = (milliseconds: number) =>
   expect.toSatisfy((it) => it <= milliseconds && it > milliseconds - 10_000);
 
@@ -40,11 +40,11 @@ describe('the retries of a webhook', () => {
     expect(idsOf(found)).toEqual(numbers(1, 4, 0));
     expect(found.nextIn).toEqual(about(60_000));
     expect(found.deliveries[0]).toEqual({
-      transactionId: Number(id(1)),
+      subjectId: Number(id(1)),
       source: 'retries',
       attempts: 4,
       failures: 3,
-      movement: expect.objectContaining({
+      content: expect.objectContaining({
         transaction_id: id(1),
         amount: '1.00',
         account_id: subscriber.accountId,
@@ -98,8 +98,8 @@ describe('the retries of a webhook', () => {
     await service.runtime.database.query('DELETE FROM transactions WHERE id = ?', [id(0)]);
     const { deliveries } = await read();
     expect(deliveries).toEqual([
-      { transactionId: Number(id(0)), source: 'retries', attempts: 4, failures: 3, movement: null },
-      expect.objectContaining({ movement: expect.objectContaining({ transaction_id: id(1) }) }),
+      { subjectId: Number(id(0)), source: 'retries', attempts: 4, failures: 3, content: null },
+      expect.objectContaining({ content: expect.objectContaining({ transaction_id: id(1) }) }),
     ]);
   });
 });

@@ -24,6 +24,35 @@ const show = async (key: string, webhookId: string) =>
 const answering = (path: string, status: number) =>
   receiver.answer(path, (_, response) => void response.writeHead(status).end());
 
+describe('the log', () => {
+  const linesOf = async (level: string, path: string) => {
+    const lines: string[] = [];
+    const log = pino({ level, base: null, timestamp: false }, { write: (line: string) => lines.push(line) });
+    const { webhook, store } = await subscriber(path, { ordered: true });
+    await store(6);
+    await runners.create({ log, delays: [0, 0, 0, 0] }).runJob(webhook.id);
+    return lines.map((line) => JSON.parse(line)).filter(({ msg }) => msg === 'delivery.attempted');
+  };
+
+  it('has a line for each attempt with LOG_LEVEL=debug', async () => {
+    const lines = await linesOf('debug', '/each');
+    expect(lines.map(({ level, outcome, statusCode }) => [level, outcome, statusCode])).toEqual(
+      Array.from({ length: 6 }, () => [20, 'delivered', 200]),
+    );
+  });
+
+  it('tells of an endpoint that fails every other time once in a minute', async () => {
+    let posts = 0;
+    receiver.answer('/every-other', (_, response) => {
+      posts += 1;
+      response.writeHead(posts % 2 === 1 ? 422 : 200).end();
+    });
+    const lines = await linesOf('info', '/every-other');
+    expect(posts).toBe(12);
+    expect(lines).toMatchObject([{ level: 30, attempt: 1, outcome: 'failed', statusCode: 422 }]);
+  });
+});
+
 describe('a webhook', () => {
   it('whose endpoint begins to fail is logged once, with the error that its owner sees', async () => {
     const lines: string[] = [];
@@ -37,8 +66,24 @@ describe('a webhook', () => {
       await setCursor(service, webhook.id, 'circuit_open_until = NULL, recovery_successes = 0');
     }
     const error = 'ERR_SSL_WRONG_VERSION_NUMBER: the endpoint does not speak TLS on this port';
+    const attempted = (attempt: number) =>
+      expect.objectContaining({
+        level: 30,
+        webhookId: webhook.id,
+        deliveryId: expect.stringMatching(`^${webhook.id}-\\d+$`),
+        attempt,
+        outcome: 'failed',
+        statusCode: null,
+        bytes: expect.any(Number),
+        retryIn: 0,
+        circuit: 'opened',
+        error,
+        msg: 'delivery.attempted',
+      });
     expect(lines.map((line) => JSON.parse(line))).toEqual([
+      attempted(1),
       { level: 40, webhookId: webhook.id, error, msg: 'endpoint fails: its circuit has opened' },
+      attempted(2),
     ]);
     expect(await deliveriesOf(service, webhook.id)).toMatchObject([{ attempts: 2 }]);
     expect((await show(key, webhook.id)).health).toMatchObject({

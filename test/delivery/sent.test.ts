@@ -55,6 +55,7 @@ describe('a delivery', () => {
           status_code: 400,
           started_at: expect.stringMatching(ISO),
           duration_ms: expect.any(Number),
+          posts: 1,
           error: null,
           response: 'no such book',
         },

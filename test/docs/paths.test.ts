@@ -3,7 +3,7 @@ import { expect, it } from 'vitest';
 import { listFiles } from './repository-files.ts';
 
 /** Files whose reader makes them: the receivers in the guides, and in the README of the SDK. */
-const OF_READERS = /^docs\/receiving\/|^packages\/typescript\/README\.md$/;
+const OF_READERS = /^docs\/receiving\/|^packages\/(?:sdk|statements|reconcile)\/README\.md$/;
 
 const files = listFiles();
 const ends = new Set(
@@ -19,7 +19,7 @@ const PATH =
 it('every file that a page or a comment names exists', () => {
   const missing = files.flatMap((file) => {
     const isPage = file.endsWith('.md') && file !== 'CHANGELOG.md' && !OF_READERS.test(file);
-    if (!isPage && !/^(src|bench|test|workers)\/.*\.tsx?$/.test(file)) return [];
+    if (!isPage && !/^(src|packages|bench|test|workers)\/.*\.tsx?$/.test(file)) return [];
     return readFileSync(file, 'utf8')
       .split('\n')
       .flatMap((line, index) =>

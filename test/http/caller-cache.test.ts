@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Caller } from '../../src/customers/caller.ts';
-import { insertApiKey } from '../../src/customers/keys.ts';
-import { createCallerCache } from '../../src/http/authentication.ts';
+import { insertApiKey } from '../../src/customers/customers.ts';
+import { createCallerCache } from '../../src/http/admission.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';

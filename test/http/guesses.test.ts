@@ -1,10 +1,11 @@
 import { randomBytes } from 'node:crypto';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { createStatementFormats } from '../../packages/statements/src/formats.ts';
 import { startApi } from '../../src/api/server.ts';
 import type { Caller } from '../../src/customers/caller.ts';
-import { limitGuesses } from '../../src/http/admission/guesses.ts';
+import { limitGuesses } from '../../src/http/admission.ts';
 import { nameClient } from '../../src/http/app.ts';
-import { createStatementFormats } from '../../src/statements/formats.ts';
+import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { expectProblem } from '../support/problem.ts';
 import { send } from '../support/raw-http.ts';
 import { type Answer, useOwnService } from '../support/service.ts';
@@ -73,7 +74,7 @@ describe('a client that guesses API keys', () => {
 
   it('gains nothing by using another process', async () => {
     const guesser = newAddress();
-    const other = await startApi(service.runtime, createStatementFormats([]));
+    const other = await startApi(service.runtime, createStatementFormats([], READ_SETTINGS));
     onTestFinished(() => other.stop());
     await guess(guesser, 100);
     let learned = 0;

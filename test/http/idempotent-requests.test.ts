@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { insertApiKey } from '../../src/customers/keys.ts';
-import { pruneIdempotencyKeys } from '../../src/upkeep/retention/prune-idempotency-keys.ts';
+import { insertApiKey } from '../../src/customers/customers.ts';
+import { pruneIdempotencyKeys } from '../../src/upkeep/retention/retention.ts';
 import { createSteps } from '../../src/upkeep/retention/steps.ts';
 import { createAccount } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import { expect, it } from 'vitest';
-import { limitInFlight } from '../../src/http/admission/in-flight.ts';
+import { limitInFlight } from '../../src/http/admission.ts';
 import { type ApiEnv, answerError } from '../../src/http/app.ts';
 import { createLog } from '../../src/platform/log.ts';
 

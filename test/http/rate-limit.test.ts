@@ -1,9 +1,10 @@
 import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
+import { createStatementFormats } from '../../packages/statements/src/formats.ts';
 import { startApi } from '../../src/api/server.ts';
-import { insertApiKey } from '../../src/customers/keys.ts';
+import { insertApiKey } from '../../src/customers/customers.ts';
+import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { redisOptions } from '../../src/platform/redis.ts';
-import { createStatementFormats } from '../../src/statements/formats.ts';
 import { expectProblem } from '../support/problem.ts';
 import { startRedisRelay } from '../support/relay.ts';
 import { type Answer, useOwnService } from '../support/service.ts';
@@ -28,7 +29,7 @@ async function anotherApi({ rateLimit = 1, redis }: { rateLimit?: number; redis?
   const config = { ...runtime.config, rateLimit };
   const api = await startApi(
     { ...runtime, config, redis: redis ?? runtime.redis },
-    createStatementFormats([]),
+    createStatementFormats([], READ_SETTINGS),
   );
   onTestFinished(() => api.stop());
   return async (key: string): Promise<number> => {

@@ -11,8 +11,8 @@ import {
   renderWorkbookOf,
   type TextFormat,
 } from '../../bench/statement-files.ts';
+import { formatAmount } from '../../packages/statements/src/values.ts';
 import { readCompleteness } from '../../src/books/find-statements.ts';
-import { formatAmount } from '../../src/statements/values.ts';
 import { createAccount, importDone } from '../support/movements.ts';
 import { useOwnService } from '../support/service.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { createStatementFormats } from '../../packages/statements/src/formats.ts';
+import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { createImporter } from '../../src/intake/importer/importer.ts';
-import { createStatementFormats } from '../../src/statements/formats.ts';
 import { ACCOUNT_IBAN, dayStatement } from '../support/day-statement.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useOwnService } from '../support/service.ts';
@@ -43,7 +44,7 @@ const newImporter = () => {
   const woken: string[][] = [];
   const importer = createImporter({
     database: service.runtime.database,
-    formats: createStatementFormats([]),
+    formats: createStatementFormats([], READ_SETTINGS),
     log: service.runtime.log,
     wake: async (ids) => void woken.push([...ids]),
   });
@@ -219,7 +220,7 @@ describe('an import', () => {
     const { database, log } = service.runtime;
     const importer = createImporter({
       database,
-      formats: createStatementFormats([]),
+      formats: createStatementFormats([], READ_SETTINGS),
       log,
       wake: () => Promise.reject(new Error('Redis is unreachable')),
     });

@@ -111,12 +111,14 @@ describe('a JSON import', () => {
         opponent_iban: undefined,
         unique_id: '3',
       }),
+      movement(account, { amount: '-0.00', balance: '-0', unique_id: '4' }),
     ]);
     const rows = await readAll(service, key, '/v1/transactions?starts=2000-01-01');
     expect(rows).toEqual([
       expect.objectContaining(sent),
       expect.objectContaining({ amount: '7.00', balance: '-12.50', date_issue: '2024-02-29' }),
       expect.objectContaining({ amount: '0.10', description: '', code: '', opponent_iban: '' }),
+      expect.objectContaining({ amount: '0.00', balance: '0.00' }),
     ]);
   });
 

@@ -1,9 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
+import { createStatementFormats, type StatementFormats } from '../../packages/statements/src/formats.ts';
+import type { FileEvent, Recognition } from '../../packages/statements/src/read-files.ts';
+import { UnreadableFileError } from '../../packages/statements/src/unreadable.ts';
+import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { createThreadedFormats } from '../../src/intake/parser-threads.ts';
-import { createStatementFormats, type StatementFormats } from '../../src/statements/formats.ts';
-import type { FileEvent, Recognition } from '../../src/statements/read-files.ts';
-import { UnreadableFileError } from '../../src/statements/unreadable.ts';
 import { mt940 } from './statement-files.ts';
 
 const AUTO: Recognition = { format: 'auto', profile: null };
@@ -26,7 +27,7 @@ async function readAll(formats: StatementFormats, text: string | Buffer, recogni
   return files;
 }
 
-const inProcess = createStatementFormats([]);
+const inProcess = createStatementFormats([], READ_SETTINGS);
 const threaded = createThreadedFormats([]);
 
 it('a parser thread reads the same events as the process itself, for one file at a time and for several at once', async () => {

@@ -1,8 +1,9 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { basename, join } from 'node:path';
 import { expect, it } from 'vitest';
+import { createStatementFormats } from '../../packages/statements/src/formats.ts';
+import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { loadProfiles } from '../../src/intake/load-profiles.ts';
-import { createStatementFormats } from '../../src/statements/formats.ts';
 import { useService } from '../support/service.ts';
 import { createStatementCustomer } from './statement-files.ts';
 
@@ -12,7 +13,7 @@ const SAMPLES = new URL('../../../shared/samples/', import.meta.url).pathname;
 const isPresent = existsSync(SAMPLES);
 
 const service = useService({ roles: ['api'] });
-const formats = createStatementFormats(loadProfiles(undefined));
+const formats = createStatementFormats(loadProfiles(undefined), READ_SETTINGS);
 
 const files = isPresent
   ? readdirSync(SAMPLES, { recursive: true, withFileTypes: true })

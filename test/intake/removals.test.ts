@@ -1,7 +1,8 @@
 import { expect, it } from 'vitest';
-import { createStatementFormats, type StatementFormats } from '../../src/statements/formats.ts';
-import { readFiles } from '../../src/statements/read-files.ts';
-import type { StatementEvent } from '../../src/statements/statement.ts';
+import { createStatementFormats, type StatementFormats } from '../../packages/statements/src/formats.ts';
+import { readFiles } from '../../packages/statements/src/read-files.ts';
+import type { StatementEvent } from '../../packages/statements/src/statement.ts';
+import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { runDeletions } from '../../src/upkeep/deletions.ts';
 import { requestAccountDeletion } from '../../src/upkeep/request-deletion.ts';
 import { deleteMovements, removeMovements } from '../../src/upkeep/retention/remove-movements.ts';
@@ -45,7 +46,7 @@ function readInTwo(formats: StatementFormats): StatementFormats & { between: () 
 
 /** A customer whose next import is interrupted once between its two chunks. */
 async function createCustomer() {
-  const formats = readInTwo(createStatementFormats([]));
+  const formats = readInTwo(createStatementFormats([], READ_SETTINGS));
   const customer = await createStatementCustomer(service, formats);
   const { customerId } = customer;
   const newest = async () =>

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
+import { createStatementFormats } from '../../packages/statements/src/formats.ts';
+import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { createImporter } from '../../src/intake/importer/importer.ts';
-import { createStatementFormats } from '../../src/statements/formats.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';
@@ -14,7 +15,7 @@ const never = new AbortController().signal;
 const run = (importId: string, signal = never) =>
   createImporter({
     database: service.runtime.database,
-    formats: createStatementFormats([]),
+    formats: createStatementFormats([], READ_SETTINGS),
     log: service.runtime.log,
     wake: async () => {},
   }).run(importId, signal);

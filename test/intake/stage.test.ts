@@ -46,6 +46,25 @@ describe('an Idempotency-Key', () => {
     },
   );
 
+  it.each([
+    ['unidentified', 'unidentified=store', '/v1/imports', 'application/json'],
+    ['account', 'account_id=ACCOUNT', '/v1/imports?create_accounts=true', 'application/octet-stream'],
+    ['format', 'format=mt940', '/v1/imports?create_accounts=true', 'application/octet-stream'],
+  ])('is refused for the same body with another %s', async (_, parameter, path, type) => {
+    const { key, account } = await customerWithAccount();
+    const body =
+      type === 'application/json'
+        ? JSON.stringify({ transactions: [movement(account)] })
+        : ':20:A\n:25:TR330006100519786457841326\n:28C:1\n:60F:C260101TRY0,\n:61:2601020102C5,NTRFNONREF//B1\n:62F:C260102TRY5,\n-\n';
+    const post = (query: string) =>
+      service.call('POST', query, { key, body, type, headers: { 'Idempotency-Key': 'same' } });
+    const first = await post(path);
+    expect(first.status).toBe(202);
+    const other = `${path}${path.includes('?') ? '&' : '?'}${parameter.replace('ACCOUNT', String(account))}`;
+    expectProblem(await post(other), 409, 'idempotency-key-reused');
+    expect((await post(path)).body.import.id).toBe(first.body.import.id);
+  });
+
   it('is refused for another body', async () => {
     const { key, account } = await customerWithAccount();
     const first = await send(key, 'taken', { transactions: [movement(account)] });

@@ -1,5 +1,6 @@
+import { createStatementFormats } from '../../packages/statements/src/formats.ts';
+import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { createImporter } from '../../src/intake/importer/importer.ts';
-import { createStatementFormats } from '../../src/statements/formats.ts';
 import { createAccount } from '../support/movements.ts';
 import type { useService } from '../support/service.ts';
 
@@ -49,7 +50,10 @@ export function mt940(
 }
 
 /** Creates a customer with the account of the statements, and imports files one after the other. */
-export async function createStatementCustomer(service: Service, formats = createStatementFormats([])) {
+export async function createStatementCustomer(
+  service: Service,
+  formats = createStatementFormats([], READ_SETTINGS),
+) {
   const { api_key: key, customer } = await service.customer();
   const account = await createAccount(service, key, { iban: 'TR330006100519786457841326' });
   const { database, log } = service.runtime;

@@ -1,11 +1,11 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
+import { decodeStart } from '../../packages/statements/src/shared/decode.ts';
+import { type Entry, NO_IDENTITY, type StatementEvent } from '../../packages/statements/src/statement.ts';
 import type { Row } from '../../src/intake/importer/rows.ts';
 import { createRowReader, type FindAccount } from '../../src/intake/importer/statement-rows.ts';
 import { Movement } from '../../src/ledger/movement.ts';
-import { decodeStart } from '../../src/statements/shared/decode.ts';
-import { type Entry, NO_IDENTITY, type StatementEvent } from '../../src/statements/statement.ts';
 
 const entry = (fields: Partial<Entry> = {}): StatementEvent => ({
   type: 'entry',

@@ -290,7 +290,7 @@ describe('group commits of several processes', () => {
         const first = sendAll();
         await until('both wait for their turn', async () => {
           const rows = await query<{ Info: string | null }>('SHOW FULL PROCESSLIST', []);
-          return rows.filter(({ Info }) => Info?.startsWith('SELECT id FROM group_commits')).length === 2;
+          return rows.filter(({ Info }) => Info?.includes('TAKE_COMMIT_TURN')).length === 2;
         });
         const later = sendAll();
         await release();

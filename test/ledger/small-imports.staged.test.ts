@@ -1,7 +1,8 @@
 import { afterEach, describe, expect, it } from 'vitest';
+import { createStatementFormats } from '../../packages/statements/src/formats.ts';
 import type { Role } from '../../src/database/runtime.ts';
+import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { startImporterWorker } from '../../src/intake/worker.ts';
-import { createStatementFormats } from '../../src/statements/formats.ts';
 import { useImports } from '../intake/sent-imports.ts';
 import { importDone, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
@@ -28,7 +29,7 @@ describe('a small import that cannot be stored inline', () => {
     expect(await storedRows(customerId)).toBe(0);
     return {
       async storedByImporter() {
-        importer = startImporterWorker(service.runtime, createStatementFormats([]));
+        importer = startImporterWorker(service.runtime, createStatementFormats([], READ_SETTINGS));
         const done = await importDone(service, key, answer.body.import.id);
         expect(done).toMatchObject({ received: 1, inserted: 1 });
         expect(await storedRows(customerId)).toBe(1);

@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { createTally } from '../../src/ledger/known-movements.ts';
+import { createTally } from '../../src/ledger/movement.ts';
 
 /** Run as a separate process with a small heap. Counts 300,000 contents twice, and prints the counts. */
 const CONTENTS = 300_000;

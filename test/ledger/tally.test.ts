@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createTally } from '../../src/ledger/known-movements.ts';
+import { createTally } from '../../src/ledger/movement.ts';
 
 const FIXTURE = fileURLToPath(new URL('tally.fixture.ts', import.meta.url));
 const run = promisify(execFile);

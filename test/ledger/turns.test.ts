@@ -1,8 +1,9 @@
 import { expect, it, onTestFinished } from 'vitest';
+import { createStatementFormats } from '../../packages/statements/src/formats.ts';
+import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { startImporterWorker } from '../../src/intake/worker.ts';
 import { openQueues } from '../../src/platform/queues.ts';
 import { connectFailFast } from '../../src/platform/redis.ts';
-import { createStatementFormats } from '../../src/statements/formats.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { startRedisRelay } from '../support/relay.ts';
 import { useService } from '../support/service.ts';
@@ -50,7 +51,9 @@ it('customers take turns: a few rows of one customer do not wait for all files o
   for (let file = 0; file < FILES; file += 1) await many.send(`file-${file}`, ROWS);
   await few.send('few', 101);
   // A turn of three seconds would be enough for the whole file.
-  const importer = startImporterWorker(service.runtime, createStatementFormats([]), { timeSlice: 200 });
+  const importer = startImporterWorker(service.runtime, createStatementFormats([], READ_SETTINGS), {
+    timeSlice: 200,
+  });
   const done = async (customerId: string) =>
     (await importsOf(customerId)).every(({ status }) => status === 'done');
   await until('all are stored', async () => (await done(many.id)) && (await done(few.id)), 60_000);
@@ -73,7 +76,7 @@ it('a large file is given back when its turn is over and other imports wait, and
   const [large, other] = [await newCustomer(), await newCustomer()];
   await large.send('large', 30_000);
   await other.send('other', 101);
-  const importer = startImporterWorker(service.runtime, createStatementFormats([]), {
+  const importer = startImporterWorker(service.runtime, createStatementFormats([], READ_SETTINGS), {
     timeSlice: 50,
     slots: 1,
   });
@@ -102,7 +105,9 @@ it('an import that has begun goes on while Redis does not answer', async () => {
   const customer = await newCustomer();
   await customer.send('without-redis', 2_500);
   relay.hang(true);
-  const importer = startImporterWorker({ ...runtime, queues }, createStatementFormats([]), { timeSlice: 0 });
+  const importer = startImporterWorker({ ...runtime, queues }, createStatementFormats([], READ_SETTINGS), {
+    timeSlice: 0,
+  });
   const imported = async () => (await importsOf(customer.id))[0]?.status;
   await until('the import is done', async () => (await imported()) === 'done', 30_000);
   relay.hang(false);

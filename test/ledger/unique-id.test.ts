@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
-import { createUniqueIds } from '../../src/ledger/known-movements.ts';
-import { Movement } from '../../src/ledger/movement.ts';
+import { createUniqueIds, Movement } from '../../src/ledger/movement.ts';
 import { movement } from '../support/movements.ts';
 
 const read = (fields: object) => v.parse(Movement, movement('1', fields));

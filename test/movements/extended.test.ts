@@ -1,8 +1,9 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
+import { createStatementFormats } from '../../packages/statements/src/formats.ts';
 import { rebuildRequest } from '../../src/delivery/requests.ts';
+import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { createImporter } from '../../src/intake/importer/importer.ts';
-import { createStatementFormats } from '../../src/statements/formats.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { type Answer, useService } from '../support/service.ts';
@@ -194,7 +195,7 @@ it('a statement whose import is interrupted has one id, which all of its movemen
   ]);
   const importer = createImporter({
     database,
-    formats: createStatementFormats([]),
+    formats: createStatementFormats([], READ_SETTINGS),
     log,
     wake: async () => {},
   });
@@ -284,7 +285,7 @@ describe('a webhook with an extended body', () => {
         .at('/standard')
         .find(({ headers }) => headers['ledgerbell-transaction-id'] === String(it.id));
       expect(body).toBe(`${standard?.body.slice(0, -1)},"extended":${JSON.stringify(it.extended)}}`);
-      const key = { webhookId: extended.id, transactionId: String(it.id) };
+      const key = { webhookId: extended.id, subjectId: String(it.id) };
       const shown = await rebuildRequest(service.runtime.database, service.runtime.secrets, key, new Date());
       expect(shown?.body).toBe(body.replace(/"hash":"[^"]+"/, '"hash":"•••"'));
     }

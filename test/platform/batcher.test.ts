@@ -81,7 +81,7 @@ function refusingWork() {
   const tried: (readonly number[])[] = [];
   const work = async (items: readonly number[]) => {
     tried.push(items);
-    if (items.includes(9)) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED' });
+    if (items.includes(9)) throw Object.assign(new Error('away'), { code: 'ECONNREFUSED', fatal: true });
     if (items.includes(2)) throw new Error('refused');
     return items.map((item) => item * 10);
   };

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { findKnown, type KnownOptions } from '../../src/reconcile/known.ts';
+import { findKnown, type KnownOptions } from '../../packages/reconcile/src/known.ts';
 import type {
   Candidate,
   Decision,
@@ -7,8 +7,8 @@ import type {
   Statement,
   StatementRow,
   StoredStatement,
-} from '../../src/reconcile/statement.ts';
-import { balanceBefore, layOut } from '../../src/reconcile/walk.ts';
+} from '../../packages/reconcile/src/statement.ts';
+import { balanceBefore, layOut } from '../../packages/reconcile/src/walk.ts';
 
 /** Rows as a test writes them: "C10", "D15=985" with its balance, "C5//1" with a reference, "D7 Metro" with a text, "02:D15" on the 2nd. */
 export function rowsOf(text: string, opening: number | null = null): StatementRow[] {

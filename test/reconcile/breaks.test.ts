@@ -2,7 +2,7 @@ import { cpSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync }
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import type { findKnown } from '../../src/reconcile/known.ts';
+import type { findKnown } from '../../packages/reconcile/src/known.ts';
 import { histories, VARIANTS } from './histories.ts';
 import { judge } from './judge.ts';
 import { createReceive, TRAPS } from './traps.ts';
@@ -53,7 +53,7 @@ const BREAKS: [name: string, file: string, rule: string, instead: string][] = [
   ['another order of a day is another day', 'known.ts', '    takeDays(deciding, mayAssume);\n', ''],
 ];
 
-const RULE = 'src/reconcile';
+const RULE = 'packages/reconcile/src';
 
 /** Whether a trap or a history detects that the rule was changed. */
 function isFound(decide: typeof findKnown): boolean {
@@ -74,7 +74,7 @@ const withRule = async (
   change: (name: string, source: string) => string,
   use: (decide: typeof findKnown) => void,
 ) => {
-  const folder = mkdtempSync(join(process.cwd(), 'test/reconcile/broken-'));
+  const folder = mkdtempSync(join(process.cwd(), 'packages/reconcile/broken-'));
   try {
     cpSync(RULE, folder, { recursive: true });
     for (const name of readdirSync(RULE, { recursive: true, encoding: 'utf8' }).filter((it) =>

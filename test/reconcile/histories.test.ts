@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, test } from 'vitest';
-import { findKnown } from '../../src/reconcile/known.ts';
+import { findKnown } from '../../packages/reconcile/src/known.ts';
 import { histories, VARIANTS } from './histories.ts';
 import { findUnstable, judge } from './judge.ts';
 

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import type { ReceivedStatement, Statement, StatementRow } from '../../src/reconcile/statement.ts';
+import type { ReceivedStatement, Statement, StatementRow } from '../../packages/reconcile/src/statement.ts';
 
 /**
  * Histories of a bank in memory: what it has booked, and the files that it and its customer send, in any cut, order and repetition. A

@@ -1,7 +1,12 @@
 import { hash } from 'node:crypto';
-import { MARGIN } from '../../src/reconcile/books.ts';
-import type { findKnown } from '../../src/reconcile/known.ts';
-import type { Candidate, Decision, StatementRow, StoredStatement } from '../../src/reconcile/statement.ts';
+import { MARGIN } from '../../packages/reconcile/src/books.ts';
+import type { findKnown } from '../../packages/reconcile/src/known.ts';
+import type {
+  Candidate,
+  Decision,
+  StatementRow,
+  StoredStatement,
+} from '../../packages/reconcile/src/statement.ts';
 import type { BankHistory, BankStatement } from './histories.ts';
 
 /**

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { findKnown } from '../../src/reconcile/known.ts';
+import { findKnown } from '../../packages/reconcile/src/known.ts';
 import { histories, VARIANTS } from './histories.ts';
 import { judge } from './judge.ts';
 

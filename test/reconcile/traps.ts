@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import type { findKnown, KnownOptions } from '../../src/reconcile/known.ts';
+import type { findKnown, KnownOptions } from '../../packages/reconcile/src/known.ts';
 import { createBooks, type Given, statementOf, told } from './books.ts';
 
 /** Traps: what comes, and what an accountant wants. */

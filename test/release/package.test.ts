@@ -77,6 +77,7 @@ describe('the package', () => {
       .filter((path) => path.includes('/'))
       .map((path) => /^(dist\/)?[^/]+/.exec(path)?.[0]);
     expect([...new Set(folders)].toSorted()).toEqual([
+      'dist/packages',
       'dist/src',
       'dist/workers',
       'examples',

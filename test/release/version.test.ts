@@ -6,9 +6,12 @@ import { VERSION } from '../../src/platform/config.ts';
 const ROOT = join(import.meta.dirname, '../..');
 const read = (path: string) => readFileSync(join(ROOT, path), 'utf8');
 
-it('package.json, package-lock.json and the TypeScript package have the version of the service', () => {
+const workspaces: string[] = JSON.parse(read('package.json')).workspaces;
+const packages = workspaces.map((folder) => JSON.parse(read(join(folder, 'package.json'))));
+
+it('package.json, package-lock.json and the packages have the version of the service', () => {
   const lock = JSON.parse(read('package-lock.json'));
-  expect(JSON.parse(read('packages/typescript/package.json')).version).toBe(VERSION);
+  expect(packages.map(({ version }) => version)).toEqual(workspaces.map(() => VERSION));
   expect(JSON.parse(read('package.json')).version).toBe(VERSION);
   expect([lock.version, lock.packages[''].version]).toEqual([VERSION, VERSION]);
 });
@@ -33,8 +36,15 @@ it('every version on a page of the documentation is this version', () => {
   expect(new Set(shown)).toEqual(new Set([VERSION]));
 });
 
+it('a release has every package', () => {
+  const [packed = ''] = /npm pack --workspace .*/.exec(read('.github/workflows/release.yml')) ?? [];
+  expect([...packed.matchAll(/--workspace (\S+)/g)].map(([, name]) => name).toSorted()).toEqual(
+    packages.map(({ name }) => name).toSorted(),
+  );
+});
+
 it('package-lock.json names no registry', () => {
-  // Only the package of this repository is resolved, to its folder.
+  // Only the packages of this repository are resolved, to their folders.
   const resolved = [...read('package-lock.json').matchAll(/"resolved": "(.*)"/g)].map(([, path]) => path);
-  expect(resolved).toEqual(['packages/typescript']);
+  expect(resolved.toSorted()).toEqual(workspaces.toSorted());
 });

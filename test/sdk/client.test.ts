@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
-import { ApiError, Ledgerbell } from '../../packages/typescript/src/index.ts';
+import { ApiError, Ledgerbell } from '../../packages/sdk/src/index.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';

@@ -12,7 +12,7 @@ import { useService } from '../support/service.ts';
 const service = useService({ roles: ['api'] });
 
 const run = promisify(execFile);
-const COMMITTED = join(import.meta.dirname, '../../packages/typescript/src/generated');
+const COMMITTED = join(import.meta.dirname, '../../packages/sdk/src/generated');
 
 /** openapi-ts, with the last TypeScript that has an API in JavaScript. It needs a newer Node than 20. */
 const OPENAPI_TS = ['@hey-api/openapi-ts@0.99.0', 'typescript@5.9.3'];

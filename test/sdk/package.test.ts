@@ -11,7 +11,7 @@ import { until } from '../support/until.ts';
 /** The package as a user gets it: packed, installed into an empty project, and used as its README says. Needs the registry of npm. */
 
 const ROOT = join(import.meta.dirname, '../..');
-const PACKAGE = join(ROOT, 'packages/typescript');
+const PACKAGE = join(ROOT, 'packages/sdk');
 const run = promisify(execFile);
 
 const service = useService();

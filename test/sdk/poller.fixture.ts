@@ -1,5 +1,5 @@
 import { appendFileSync, readFileSync } from 'node:fs';
-import { Ledgerbell, type Position } from '../../packages/typescript/src/index.ts';
+import { Ledgerbell, type Position } from '../../packages/sdk/src/index.ts';
 
 /** A poller that may be killed: each line of its file is a batch, with the position after it. */
 

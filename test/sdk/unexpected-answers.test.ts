@@ -1,6 +1,6 @@
 import type { RequestListener } from 'node:http';
 import { describe, expect, it } from 'vitest';
-import { ApiError, Ledgerbell, RedirectError } from '../../packages/typescript/src/index.ts';
+import { ApiError, Ledgerbell, RedirectError, UnexpectedAnswerError } from '../../packages/sdk/src/index.ts';
 import { startWebServer } from '../sources/connectors/web-server.ts';
 
 const KEY = 'lb_key-of-the-test';
@@ -135,11 +135,12 @@ describe('Retry-After', () => {
     expect(performance.now() - began).toBeGreaterThan(950);
   });
 
-  it('that is no number of seconds leaves the length of the pause to the client', async () => {
+  it('that is a date in 2100 ends the request at once', async () => {
     const { url, received } = await startBusy('Fri, 31 Dec 2100 23:59:59 GMT');
     const ledgerbell = new Ledgerbell({ url, apiKey: KEY, retries: 1 });
-    expect(await failure(ledgerbell.listBanks())).toMatchObject({ status: 429, retryAfter: null });
-    expect(received).toHaveLength(2);
+    const error = await failure(ledgerbell.listBanks());
+    expect(error).toMatchObject({ status: 429, retryAfter: expect.any(Number) });
+    expect(received).toHaveLength(1);
   }, 20_000);
 });
 
@@ -160,4 +161,51 @@ it('a refusal whose body is interrupted is followed by another attempt', async (
   const { data } = await new Ledgerbell({ url, apiKey: KEY, fetch: slow }).listBanks();
   expect(data).toEqual({ banks: [] });
   expect(received).toHaveLength(2);
+});
+
+describe('a success that is not of the API', () => {
+  for (const [name, answer] of Object.entries({
+    'a page of a proxy': ['text/html', '<html>sign in</html>'],
+    'an empty answer': ['application/json', ''],
+    'half an answer': ['application/json', '{"banks":['],
+  }))
+    for (const [call, send] of Object.entries(CALLS))
+      it(`${name} to ${call} throws`, async () => {
+        const { url } = await start((_request, response) => {
+          response.setHeader('content-type', answer[0] as string).end(answer[1]);
+        });
+        const error = await failure(send(new Ledgerbell({ url, apiKey: KEY, retries: 0 })));
+        expect(error).toBeInstanceOf(UnexpectedAnswerError);
+        expect(error).toMatchObject({ status: 200, message: expect.stringContaining('check `url`') });
+        expect(String(error)).not.toContain(KEY);
+      });
+});
+
+describe('a Retry-After', () => {
+  const attempts = async (header: string) => {
+    const { url, received } = await start((_request, response) => {
+      response.setHeader('retry-after', header).setHeader('content-type', 'application/json');
+      response.writeHead(503).end('{}');
+    });
+    const began = performance.now();
+    const error = await failure(new Ledgerbell({ url, apiKey: KEY, retries: 1 }).listBanks());
+    return { error, count: received.length, milliseconds: performance.now() - began };
+  };
+
+  it.each(['-5', '', 'soon'])('of %j leaves the pause to the client', async (header) => {
+    const { count, milliseconds } = await attempts(header);
+    expect(count).toBe(2);
+    expect(milliseconds).toBeGreaterThan(450);
+  });
+
+  it('of any size ends the request at once, and of a date is waited for', async () => {
+    expect(await attempts('9'.repeat(400))).toMatchObject({
+      count: 1,
+      error: { retryAfter: 9_007_199_254_741 },
+    });
+    const inTwoSeconds = new Date(Date.now() + 2_000).toUTCString();
+    const { count, milliseconds } = await attempts(inTwoSeconds);
+    expect(count).toBe(2);
+    expect(milliseconds).toBeGreaterThan(900);
+  });
 });

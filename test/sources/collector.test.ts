@@ -123,6 +123,18 @@ describe('a run of a source', () => {
     });
   });
 
+  it('waits as long as the server asks', async () => {
+    const source = await newSource({
+      async *files() {
+        throw new SourceError('Come back later.', { wait: 3 * 3_600_000 });
+      },
+    });
+    const before = Date.now();
+    expect(await source.run()).toBe('failed');
+    const row = await source.row();
+    expect(Math.round((Number(row?.next_run_at) - before) / 60_000)).toBe(180);
+  });
+
   it('backs off while the source fails, and returns to its schedule after a success', async () => {
     let isBroken = true;
     const source = await newSource({

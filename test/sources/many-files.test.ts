@@ -3,7 +3,7 @@ import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { Sql } from '../../src/database/transaction.ts';
 import { findOldest } from '../../src/intake/worker.ts';
-import { untilAborted } from '../../src/sources/runs/run-watch.ts';
+import { itemsUntilAborted } from '../../src/sources/runs/collector.ts';
 import { findEndedFiles, hasEndedFiles } from '../../src/sources/runs/source-files.ts';
 import { useDatabase } from '../support/database.ts';
 import { watchReads } from '../support/reads.ts';
@@ -96,7 +96,7 @@ describe('the files of a run', () => {
       }
     }
     let seen = 0;
-    for await (const _ of untilAborted(files(), never)) {
+    for await (const _ of itemsUntilAborted(files(), never)) {
       seen += 1;
       if (seen < 1_000) continue;
       // The targets of new references stay until the next pass of the event loop.

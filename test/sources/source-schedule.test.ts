@@ -86,6 +86,16 @@ describe('the wait of a failing source', () => {
     expect(waits(schedule)).toEqual([MINUTE, 2 * MINUTE, 4 * MINUTE, 6 * HOUR, 6 * HOUR]);
   });
 
+  it('is at least as long as the server asks, up to 6 h', () => {
+    const wait = (asked: number) => backoff({ every: '10m' }, 1, middle, asked);
+    expect([wait(0), wait(MINUTE), wait(HOUR), wait(9 * HOUR)]).toEqual([
+      10 * MINUTE,
+      10 * MINUTE,
+      HOUR,
+      6 * HOUR,
+    ]);
+  });
+
   it('varies by a fifth, so that sources that fail together do not return together', () => {
     const wait = (random: number) => backoff({ every: '10m' }, 1, () => random);
     expect([wait(0), wait(1)]).toEqual([8 * MINUTE, 12 * MINUTE]);

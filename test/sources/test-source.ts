@@ -1,10 +1,11 @@
 import * as v from 'valibot';
+import { createStatementFormats } from '../../packages/statements/src/formats.ts';
+import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { createImporter } from '../../src/intake/importer/importer.ts';
 import { createAddressGuard } from '../../src/platform/address-guard.ts';
 import type { Connector, OfferedFile } from '../../src/sources/connectors/connector.ts';
 import type { ConnectorKind } from '../../src/sources/connectors/kinds.ts';
 import { createCollector } from '../../src/sources/runs/collector.ts';
-import { createStatementFormats } from '../../src/statements/formats.ts';
 import { mt940 } from '../intake/statement-files.ts';
 import { createAccount } from '../support/movements.ts';
 import type { TestService } from '../support/service.ts';
@@ -61,7 +62,7 @@ export async function createTestSource(
   const id = String(insertId);
   const importer = createImporter({
     database,
-    formats: createStatementFormats([]),
+    formats: createStatementFormats([], READ_SETTINGS),
     log,
     wake: async () => {},
   });

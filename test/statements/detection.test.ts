@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
-import { looksLikeBai2 } from '../../src/statements/bai2/parse.ts';
-import { looksLikeCamt } from '../../src/statements/camt/parse.ts';
-import { looksLikeCsv } from '../../src/statements/csv/parse.ts';
-import { createStatementFormats } from '../../src/statements/formats.ts';
-import { looksLikeMt940, looksLikeMt942 } from '../../src/statements/mt940/parse.ts';
-import { looksLikeOfx } from '../../src/statements/ofx/parse.ts';
+import { looksLikeBai2 } from '../../packages/statements/src/bai2/parse.ts';
+import { looksLikeCamt } from '../../packages/statements/src/camt/parse.ts';
+import { looksLikeCsv } from '../../packages/statements/src/csv/parse.ts';
+import { createStatementFormats } from '../../packages/statements/src/formats.ts';
+import { looksLikeMt940, looksLikeMt942 } from '../../packages/statements/src/mt940/parse.ts';
+import { looksLikeOfx } from '../../packages/statements/src/ofx/parse.ts';
+import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { ACCOUNT, FILE, GROUP } from './bai2/records.ts';
 import { ofxHeader } from './ofx/statement.ts';
 import { testProfile } from './profiles/profile.fixture.ts';
@@ -125,6 +126,6 @@ describe.each(Object.entries(STARTS))('a file is taken for %s', (expected, start
     const found = Object.keys(LOOKS_LIKE).filter((name) => LOOKS_LIKE[name]?.(start));
     expect(found.join(', ') || 'nothing').toBe(expected);
     if (found.length > 0)
-      expect(createStatementFormats(PROFILES).detect(Buffer.from(start))).toBe(found.at(-1));
+      expect(createStatementFormats(PROFILES, READ_SETTINGS).detect(Buffer.from(start))).toBe(found.at(-1));
   });
 });

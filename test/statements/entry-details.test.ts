@@ -1,9 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { parseBai2 } from '../../src/statements/bai2/parse.ts';
-import { parseCamt } from '../../src/statements/camt/parse.ts';
-import { parseMt940 } from '../../src/statements/mt940/parse.ts';
-import { parseOfx } from '../../src/statements/ofx/parse.ts';
-import type { EntryDetails, StatementParser } from '../../src/statements/statement.ts';
+import { parseBai2 } from '../../packages/statements/src/bai2/parse.ts';
+import { parseCamt } from '../../packages/statements/src/camt/parse.ts';
+import { parseMt940 } from '../../packages/statements/src/mt940/parse.ts';
+import { parseOfx } from '../../packages/statements/src/ofx/parse.ts';
+import type { EntryDetails, StatementParser } from '../../packages/statements/src/statement.ts';
 import { inAccount } from './bai2/records.ts';
 import { statement as camt, ntry } from './camt/events.ts';
 import { statement as mt940 } from './mt940/read.ts';

@@ -1,9 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { renderFile, TEXT_FORMATS } from '../../bench/statement-files.ts';
+import { createStatementFormats, STATEMENT_FORMATS } from '../../packages/statements/src/formats.ts';
+import type { Entry, StatementEvent } from '../../packages/statements/src/statement.ts';
+import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { loadProfiles } from '../../src/intake/load-profiles.ts';
-import { createStatementFormats, STATEMENT_FORMATS } from '../../src/statements/formats.ts';
-import type { Entry, StatementEvent } from '../../src/statements/statement.ts';
 import { FORMATS } from './format-table.ts';
 import type { File } from './rendered.ts';
 import { balanceDifferences, countOf, entriesOf, readEvents } from './statement-events.ts';
@@ -186,7 +187,7 @@ describe.each(FORMATS)('a file in $name', (format) => {
     ));
 });
 
-const formats = createStatementFormats(loadProfiles(undefined));
+const formats = createStatementFormats(loadProfiles(undefined), READ_SETTINGS);
 
 async function readBytes(
   bytes: Uint8Array,

@@ -1,11 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { createStatementFormats, type StatementFormat } from '../../src/statements/formats.ts';
-import { readBuiltInProfiles } from '../../src/statements/parse-profile.ts';
-import type { StatementEvent } from '../../src/statements/statement.ts';
+import { createStatementFormats, type StatementFormat } from '../../packages/statements/src/formats.ts';
+import { readBuiltInProfiles } from '../../packages/statements/src/parse-profile.ts';
+import type { StatementEvent } from '../../packages/statements/src/statement.ts';
+import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { FORMATS } from './format-table.ts';
 import { countOf, readEvents } from './statement-events.ts';
 
-const formats = createStatementFormats(readBuiltInProfiles());
+const formats = createStatementFormats(readBuiltInProfiles(), READ_SETTINGS);
 
 const FILLS = [
   ...' \t\n/,;"\'<&>:?-09Aé',

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { lookAhead } from '../../src/statements/peek.ts';
+import { lookAhead } from '../../packages/statements/src/peek.ts';
 
 async function collect(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
   const parts: Uint8Array[] = [];

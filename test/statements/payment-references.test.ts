@@ -3,7 +3,7 @@ import {
   readCreditorReference,
   readPaymentReference,
   readRate,
-} from '../../src/statements/shared/payment-references.ts';
+} from '../../packages/statements/src/shared/payment-references.ts';
 
 describe('a creditor reference', () => {
   it.each([

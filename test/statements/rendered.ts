@@ -1,4 +1,4 @@
-import type { Entry, StatementParser } from '../../src/statements/statement.ts';
+import type { Entry, StatementParser } from '../../packages/statements/src/statement.ts';
 
 /** A file, with the parser that reads it if it is not the usual one of its format. */
 export interface File {

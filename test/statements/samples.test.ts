@@ -1,15 +1,16 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { detectProfile } from '../../packages/statements/src/csv/parse.ts';
+import { createStatementFormats, type StatementFormat } from '../../packages/statements/src/formats.ts';
+import { START_BYTES } from '../../packages/statements/src/read-files.ts';
+import { decodeStart } from '../../packages/statements/src/shared/decode.ts';
+import type { StatementEvent } from '../../packages/statements/src/statement.ts';
+import { UnreadableFileError } from '../../packages/statements/src/unreadable.ts';
+import { formatAmount } from '../../packages/statements/src/values.ts';
+import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { readStatementFile } from '../../src/intake/importer/read-file.ts';
 import { loadProfiles } from '../../src/intake/load-profiles.ts';
-import { detectProfile } from '../../src/statements/csv/parse.ts';
-import { createStatementFormats, type StatementFormat } from '../../src/statements/formats.ts';
-import { START_BYTES } from '../../src/statements/read-files.ts';
-import { decodeStart } from '../../src/statements/shared/decode.ts';
-import type { StatementEvent } from '../../src/statements/statement.ts';
-import { UnreadableFileError } from '../../src/statements/unreadable.ts';
-import { formatAmount } from '../../src/statements/values.ts';
 import { balanceDifferences, countOf, writeOut } from './statement-events.ts';
 
 const OWN = new URL('../samples/', import.meta.url).pathname;
@@ -17,7 +18,7 @@ const OWN = new URL('../samples/', import.meta.url).pathname;
 const PUBLIC = new URL('../../../shared/samples/', import.meta.url).pathname;
 
 const PROFILES = loadProfiles(undefined);
-const formats = createStatementFormats(PROFILES);
+const formats = createStatementFormats(PROFILES, READ_SETTINGS);
 
 const isStatement = (name: string) => !/(LICENSE|README[^/]*|\.json|\.conf)$/.test(name);
 

@@ -1,5 +1,5 @@
-import type { Entry, StatementEvent, StatementParser } from '../../src/statements/statement.ts';
-import { formatAmount } from '../../src/statements/values.ts';
+import type { Entry, StatementEvent, StatementParser } from '../../packages/statements/src/statement.ts';
+import { formatAmount } from '../../packages/statements/src/values.ts';
 
 /** Parses a text that comes in parts of these sizes, in turn; without sizes, as a whole. A part can be empty. */
 export async function readEvents(

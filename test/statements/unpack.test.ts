@@ -6,8 +6,9 @@ import { gzipSync } from 'node:zlib';
 import fc from 'fast-check';
 import { zipSync } from 'fflate';
 import { describe, expect, it } from 'vitest';
-import { unpack } from '../../src/statements/shared/unpack.ts';
-import { UnreadableFileError } from '../../src/statements/unreadable.ts';
+import { DEFAULT_SETTINGS } from '../../packages/statements/src/settings.ts';
+import { unpack } from '../../packages/statements/src/shared/unpack.ts';
+import { UnreadableFileError } from '../../packages/statements/src/unreadable.ts';
 
 async function* inParts(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += size) yield bytes.subarray(at, at + size);
@@ -15,7 +16,7 @@ async function* inParts(bytes: Uint8Array, size: number): AsyncGenerator<Uint8Ar
 
 async function unpacked(bytes: Uint8Array, size = 65_536) {
   const files: { name: string | null; text: string }[] = [];
-  for await (const { name, bytes: content } of unpack(inParts(bytes, size))) {
+  for await (const { name, bytes: content } of unpack(inParts(bytes, size), DEFAULT_SETTINGS.limits)) {
     const parts: Uint8Array[] = [];
     for await (const part of content) parts.push(part);
     files.push({ name, text: Buffer.concat(parts).toString('utf8') });
@@ -55,7 +56,8 @@ describe('the unpacking of an upload', () => {
   it('leaves a spreadsheet packed, although it is a zip too', async () => {
     const xlsx = zipSync({ '[Content_Types].xml': bytesOf('<Types/>'), 'xl/workbook.xml': bytesOf('<w/>') });
     const files: Uint8Array[] = [];
-    for await (const { bytes } of unpack(inParts(xlsx, 10))) for await (const part of bytes) files.push(part);
+    for await (const { bytes } of unpack(inParts(xlsx, 10), DEFAULT_SETTINGS.limits))
+      for await (const part of bytes) files.push(part);
     expect(Buffer.concat(files).equals(xlsx)).toBe(true);
   });
 
@@ -129,7 +131,7 @@ it('the rest of a zipped file is not kept in memory when its reader stops early'
     }
   }
   const names: (string | null)[] = [];
-  for await (const { name, bytes } of unpack(watched())) {
+  for await (const { name, bytes } of unpack(watched(), DEFAULT_SETTINGS.limits)) {
     for await (const _ of bytes) break;
     names.push(name);
   }

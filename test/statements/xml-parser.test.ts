@@ -2,7 +2,7 @@ import { setImmediate as nextPass } from 'node:timers/promises';
 import { setFlagsFromString } from 'node:v8';
 import { runInNewContext } from 'node:vm';
 import { expect, it } from 'vitest';
-import { createXmlParser } from '../../src/statements/shared/xml-parser.ts';
+import { createXmlParser } from '../../packages/statements/src/shared/xml-parser.ts';
 
 setFlagsFromString('--expose-gc');
 setFlagsFromString('--allow-natives-syntax');

@@ -1,8 +1,8 @@
 import { expect, it } from 'vitest';
 import { ROLES } from '../../src/platform/config.ts';
-import { countCores, quotaOf } from '../../src/supervisor/processes/cores.ts';
-import { defaultCount, planProcesses } from '../../src/supervisor/processes/layout.ts';
-import { decideRestart } from '../../src/supervisor/processes/restarts.ts';
+import { decideRestart } from '../../src/supervisor/processes/process-group.ts';
+import { defaultCount, planProcesses } from '../../src/supervisor/processes/role-process.ts';
+import { countCores, quotaOf } from '../../src/supervisor/start-all.ts';
 
 it('a single process has all roles, and two processes have half of them each', () => {
   expect(planProcesses(1)).toEqual([{ name: 'main', roles: ROLES }]);

@@ -1,4 +1,4 @@
-import type { EndpointHealth } from '../../src/delivery/run/endpoint-health.ts';
+import type { EndpointHealth } from '../../src/delivery/run/types.ts';
 
 /** The health of an endpoint that has always answered with 2xx. */
 export const healthy: EndpointHealth = {

@@ -1,5 +1,5 @@
 import { type SpawnSyncReturns, spawnSync } from 'node:child_process';
-import { installPackages } from '../../src/servers/embedded/apt.ts';
+import { installPackages } from '../../src/servers/embedded/provision.ts';
 
 /** The checks must run here: a missing program is a failure. `.ci/run` sets it, as for the receivers' languages. */
 const MUST_RUN = process.env.TEST_ALL_LANGUAGES === 'true';

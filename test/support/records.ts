@@ -1,6 +1,6 @@
-import { type Lease, takeLeases } from '../../src/delivery/engine/lease.ts';
-import type { LeasedRecord } from '../../src/delivery/engine/record-results.ts';
+import type { LeasedRecord } from '../../src/delivery/engine/ports.ts';
 import type { AttemptResult, RunRecord } from '../../src/delivery/run/types.ts';
+import { type Lease, takeLeases } from '../../src/delivery/webhook-state.ts';
 import type { TestService } from './service.ts';
 
 /** Takes the leases of webhooks, whichever run had them before. @throws when one is held. */
@@ -25,8 +25,8 @@ export async function leaseAll({ runtime }: TestService, webhookIds: readonly st
 }
 
 /** One attempt that was answered 204. */
-export const success = (transactionId: number, fields: Partial<AttemptResult> = {}): AttemptResult => ({
-  transactionId,
+export const success = (subjectId: number, fields: Partial<AttemptResult> = {}): AttemptResult => ({
+  subjectId,
   source: (fields.number ?? 1) > 1 ? 'retries' : 'log',
   number: 1,
   status: 'delivered',
@@ -34,11 +34,13 @@ export const success = (transactionId: number, fields: Partial<AttemptResult> = 
   statusCode: 204,
   startedAt: Date.UTC(2026, 0, 15, 9),
   durationMs: 7,
+  posts: 1,
   storedAt: Date.UTC(2026, 0, 15, 8, 59, 58),
   error: null,
   response: '',
   failures: 0,
   retryIn: null,
+  logged: { bytes: 0, traceId: undefined, isFirstFailure: false, circuit: undefined },
   ...fields,
 });
 
@@ -60,7 +62,7 @@ export function recordOf(
   results: readonly AttemptResult[],
   fields: Partial<RunRecord> = {},
 ): LeasedRecord {
-  const through = Math.max(0, ...results.map(({ transactionId }) => transactionId));
+  const through = Math.max(0, ...results.map(({ subjectId }) => subjectId));
   return {
     lease,
     customerId: '1',

@@ -1,7 +1,8 @@
 import { afterAll } from 'vitest';
-import { createMysqlPorts, systemClock } from '../../src/delivery/engine/ports.ts';
-import { createRunner, type Runner, type RunnerOptions } from '../../src/delivery/engine/runner.ts';
+import type { Runner, RunnerOptions } from '../../src/delivery/engine/ports.ts';
+import { createRunner } from '../../src/delivery/engine/runner.ts';
 import { createPoster, type Poster } from '../../src/delivery/posting/post.ts';
+import { createMysqlPorts, systemClock } from '../../src/delivery/worker.ts';
 import { createAddressGuard } from '../../src/platform/address-guard.ts';
 import type { TestService } from './service.ts';
 

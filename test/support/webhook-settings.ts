@@ -1,8 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { Webhook } from '../../src/database/entities.ts';
 import { createSecretBox, SEALED } from '../../src/database/secret-box.ts';
-import { openSettings, type Settings } from '../../src/delivery/engine/request.ts';
-import type { BodyFormat } from '../../src/delivery/posting/notification.ts';
+import { type BodyFormat, openSettings, type Settings } from '../../src/delivery/posting/request.ts';
 
 const box = createSecretBox(randomBytes(32).toString('base64'));
 

@@ -1,6 +1,6 @@
 import { afterAll } from 'vitest';
 import type { Role } from '../../src/database/runtime.ts';
-import type { RunnerOptions } from '../../src/delivery/engine/runner.ts';
+import type { RunnerOptions } from '../../src/delivery/engine/ports.ts';
 import { startDeliveryWorker } from '../../src/delivery/worker.ts';
 import type { TestService } from './service.ts';
 

@@ -1,6 +1,5 @@
 import fc from 'fast-check';
-import type { NewCustomer } from '../../src/customers/customers.ts';
-import { insertApiKey } from '../../src/customers/keys.ts';
+import { insertApiKey, type NewCustomer } from '../../src/customers/customers.ts';
 import { createAccount, importDone, importMovements, movement } from './movements.ts';
 import type { TestService } from './service.ts';
 import { recordDeliveries } from './stored.ts';

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
+import { createStatementFormats } from '../../packages/statements/src/formats.ts';
 import { startDeliveryWorker } from '../../src/delivery/worker.ts';
+import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { startImporterWorker } from '../../src/intake/worker.ts';
-import { createStatementFormats } from '../../src/statements/formats.ts';
 import { scrape } from '../support/exposition.ts';
 import { createAccount, importDone, largeImport } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
@@ -38,7 +39,7 @@ describe('the reconciler', () => {
     const { body } = await service.call('POST', '/v1/imports', { key, body: { transactions } });
     await emptyRedis();
 
-    const importer = startImporterWorker(service.runtime, createStatementFormats([]));
+    const importer = startImporterWorker(service.runtime, createStatementFormats([], READ_SETTINGS));
     await importDone(service, key, body.import.id);
     const statuses = async () => (await deliveriesOf(service, webhook.id)).map(({ status }) => status);
     await until(

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { TESTS_PER_MINUTE } from '../../src/api/routes/webhooks/test.ts';
+import { TESTS_PER_MINUTE } from '../../src/api/routes/webhooks.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useService } from '../support/service.ts';

@@ -4,8 +4,8 @@ import type * as v from 'valibot';
 import { BalanceView } from '../../books/find-balances.ts';
 import { CompletenessView, StatementView } from '../../books/find-statements.ts';
 import { AccountChange, AccountView, BankView, NewAccount } from '../../customers/account-view.ts';
+import { NewApiKey } from '../../customers/customers.ts';
 import { KeyView } from '../../customers/key-view.ts';
-import { NewApiKey } from '../../customers/keys.ts';
 import { AttemptView, DeliveryView } from '../../delivery/delivery.ts';
 import { ReplayProgressView, ReplayView } from '../../delivery/replay-view.ts';
 import { TestView } from '../../delivery/requests.ts';
@@ -21,10 +21,9 @@ import { RunView, SourceView } from '../../sources/source-view.ts';
 import { NewWebhook, WebhookChange } from '../../webhooks/webhook-input.ts';
 import { WebhookView } from '../../webhooks/webhook-view.ts';
 import { NewImport } from '../routes/imports/create.ts';
-import { ReplayStatus } from '../routes/webhooks/replay.ts';
-import { EXAMPLES, HEADERS, PROBLEM_SCHEMA } from './documented-problems.ts';
-import { NOTIFICATION } from './notification.ts';
-import { EVENT_NOTIFICATION } from './operational-notification.ts';
+import { ReplayStatus } from '../routes/webhooks.ts';
+import { EVENT_NOTIFICATION, NOTIFICATION } from './notification.ts';
+import { EXAMPLES, HEADERS, PROBLEM_SCHEMA } from './openapi.ts';
 
 const DOCUMENTATION = {
   info: {

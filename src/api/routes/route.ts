@@ -1,15 +1,35 @@
-import type { Handler } from 'hono';
+import type { Handler, Hono } from 'hono';
 import { type Caller, requireScope } from '../../customers/caller.ts';
 import { type ApiEnv, createHandlers, createMiddleware } from '../../http/app.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
 import { describe, type RouteDescription } from '../openapi/openapi.ts';
 
+/** A route: its entry in /openapi.json, its scope and its handler. */
+export interface Route extends RouteDescription {
+  handle: Handler<ApiEnv>;
+}
+
+/** Adds a route to an app. @param endpoint the method and the path, such as `GET /v1/accounts/:id`. */
+export type AddRoute = (endpoint: string, route: Route) => void;
+
+/** Creates a function that adds routes to an app. */
+export const routesOf =
+  (app: Hono<ApiEnv>): AddRoute =>
+  (endpoint, route) => {
+    const [method = '', path = ''] = endpoint.split(' ');
+    app.on(method, path, ...handlersOf(route));
+  };
+
 /**
- * Creates a route with its entry in /openapi.json, its scope and its handler: `app.get(path, ...createRoute(description, handler))`.
- * Refuses query parameters that the description does not name, because the sender would believe that they had an effect.
+ * The handlers of a route, for `app.get(path, ...handlersOf(route))`. They refuse query parameters that the route does not name, because
+ * the sender would believe that they had an effect.
  */
-export const createRoute = (description: RouteDescription, handler: Handler<ApiEnv>) =>
-  createHandlers(describe(description), admit(description), handler);
+export const handlersOf = ({ handle, ...description }: Route) =>
+  createHandlers(describe(description), admit(description), (c, next) => {
+    const { wholeKey } = description;
+    if (wholeKey !== undefined) requireWholeKey(c.get('caller'), wholeKey);
+    return handle(c, next);
+  });
 
 /** @throws {Problem} 403 when the API key lacks the route's scope, 422 for an unknown query parameter. */
 const admit = (description: RouteDescription) => {
@@ -42,7 +62,7 @@ const admit = (description: RouteDescription) => {
  * @param remedy a sentence that says what to do instead.
  * @throws {Problem} 403 for a key limited to accounts.
  */
-export function requireWholeKey({ accountIds }: Caller, remedy: string): void {
+function requireWholeKey({ accountIds }: Caller, remedy: string): void {
   if (accountIds !== 'all')
     throw new Problem('limited-api-key', `This API key is limited to some accounts. ${remedy}`);
 }

@@ -1,7 +1,7 @@
 import { parentPort } from 'node:worker_threads';
-import { type ChainStatement, findPeriods, type Period } from '../statement-chain.ts';
+import { type ChainStatement, findPeriods, type Period } from '../../../packages/reconcile/src/periods.ts';
 
-/** Code of a worker thread that finds the periods of one account. See find-periods.ts. */
+/** Code of a worker thread that finds the periods of one account. See find-statements.ts. */
 
 /** A part of the statements, or, after all statements, the request for a part of the periods. */
 export type ToChainThread = readonly ChainStatement[] | 'periods wanted';

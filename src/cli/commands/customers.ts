@@ -3,11 +3,11 @@ import * as v from 'valibot';
 import { byOperator, recordChange } from '../../customers/audit.ts';
 import { createCustomer, listCustomers } from '../../customers/customers.ts';
 import { formatMoment } from '../../platform/moment.ts';
+import { confirm } from '../api-command.ts';
 import type { CommandContext } from '../context.ts';
 import { type Installation, withInstallation } from '../open-service.ts';
-import { currentOperator } from '../operator.ts';
-import { confirm, renderTable } from '../output.ts';
-import { requireCustomer } from '../owner.ts';
+import { renderTable } from '../output.ts';
+import { currentOperator, requireCustomer } from '../owner.ts';
 import { parseId, readOptions } from '../values.ts';
 
 const Options = v.object({

@@ -3,20 +3,18 @@ import * as v from 'valibot';
 import { AttemptView, DeliveryView, LISTED_STATUSES } from '../../delivery/delivery.ts';
 import { TransactionView } from '../../movements/body.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
-import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
-import type { CommandContext } from '../context.ts';
-import { Failure } from '../failure.ts';
 import {
   addListOptions,
-  type Column,
-  formatTime,
+  type CreateCommand,
   type ListOptions,
   printList,
   printRows,
-  renderColumns,
-  renderFacts,
-} from '../output.ts';
-import { parseDeliveryKey, parseId, readMomentUtc } from '../values.ts';
+  subjectCommand,
+} from '../api-command.ts';
+import { withAccess } from '../command-access.ts';
+import { type CommandContext, Failure } from '../context.ts';
+import { type Column, formatTime, renderColumns, renderFacts } from '../output.ts';
+import { parseId, readMomentUtc } from '../values.ts';
 
 /** A delivery as the API shows it. */
 export const Delivery = v.looseObject(DeliveryView.entries);
@@ -94,65 +92,57 @@ const Attempt = v.looseObject(AttemptView.entries);
 type Attempt = v.InferOutput<typeof Attempt>;
 const DeliveryAnswer = v.object({ delivery: v.looseObject({ ...Delivery.entries, log: v.array(Attempt) }) });
 
-/** `ledgerbell deliveries show` */
-const showDeliveryCommand = (context: CommandContext) =>
-  addAccessOptions(new Command('show').description('show a delivery and its attempts'))
-    .argument('<id>', 'of the delivery: <webhook id>-<movement id>', parseDeliveryKey)
-    .action(async (id: string, options: AccessOptions) => {
-      const [webhookId = ''] = id.split('-');
-      const subject = { kind: 'delivery', id: webhookId } as const;
-      const answer = await withAccess(context, options, { subject }, (api) =>
-        api.get(`/v1/deliveries/${id}`, DeliveryAnswer),
-      );
-      const { zone } = context.readConfig();
-      const { delivery: it } = answer;
-      const facts = renderFacts([
-        ['delivery', it.id],
-        ['webhook', it.webhook_id],
-        it.event_id === null ? ['movement', it.transaction_id] : ['event', it.event_id],
-        ['status', it.status],
-        ['attempts', it.attempts],
-        ['due', formatTime(it.due_at, zone)],
-        ['finished', formatTime(it.finished_at, zone)],
-        ['last error', it.last_error],
-      ]);
-      const columns: readonly Column<Attempt>[] = [
-        ['attempt', ({ number }) => number, 'right'],
-        ['outcome', ({ outcome }) => outcome],
-        ['answer', ({ status_code }) => status_code, 'right'],
-        ['started', ({ started_at }) => formatTime(started_at, zone)],
-        ['ms', ({ duration_ms }) => duration_ms, 'right'],
-        ['error or response', ({ error, response }) => error ?? response, 'whole'],
-      ];
-      const log = it.log.length === 0 ? '' : `\n\n${renderColumns(columns, it.log)}`;
-      context.terminal.answer(options.json, answer, `${facts}${log}`);
-    });
+const attemptColumns = (zone: ZoneOffset): readonly Column<Attempt>[] => [
+  ['attempt', ({ number }) => number, 'right'],
+  ['outcome', ({ outcome }) => outcome],
+  ['answer', ({ status_code }) => status_code, 'right'],
+  ['started', ({ started_at }) => formatTime(started_at, zone)],
+  ['ms', ({ duration_ms }) => duration_ms, 'right'],
+  ['POSTs', ({ posts }) => posts, 'right'],
+  ['error or response', ({ error, response }) => error ?? response, 'whole'],
+];
 
-/** `ledgerbell deliveries redeliver` */
-const redeliverCommand = (context: CommandContext) =>
-  addAccessOptions(new Command('redeliver').description('send one notification again'))
-    .argument('<id>', 'of the delivery: <webhook id>-<movement id>', parseDeliveryKey)
-    .action(async (id: string, options: AccessOptions) => {
-      const [webhookId = ''] = id.split('-');
-      const subject = { kind: 'delivery', id: webhookId } as const;
-      const answer = await withAccess(context, options, { subject, wakes: true }, (api) =>
-        api.post(`/v1/deliveries/${id}/redeliver`, {}, v.object({ delivery: Delivery })),
-      );
-      context.terminal.answer(options.json, answer, `Delivery ${id} is pending again.`);
-    });
+function describeDelivery(it: v.InferOutput<typeof DeliveryAnswer>['delivery'], zone: ZoneOffset): string {
+  const facts = renderFacts([
+    ['delivery', it.id],
+    ['webhook', it.webhook_id],
+    it.event_id === null ? ['movement', it.transaction_id] : ['event', it.event_id],
+    ['status', it.status],
+    ['attempts', it.attempts],
+    ['due', formatTime(it.due_at, zone)],
+    ['finished', formatTime(it.finished_at, zone)],
+    ['last error', it.last_error],
+  ]);
+  return it.log.length === 0 ? facts : `${facts}\n\n${renderColumns(attemptColumns(zone), it.log)}`;
+}
 
-const MovementAnswer = v.object({ transaction: v.looseObject(TransactionView.entries) });
+/** `ledgerbell deliveries` */
+export const deliveries: readonly CreateCommand[] = [
+  listDeliveriesCommand,
+  subjectCommand('delivery', {
+    name: 'show',
+    description: 'show a delivery and its attempts',
+    request: (api, id) => api.get(`/v1/deliveries/${id}`, DeliveryAnswer),
+    text: ({ delivery }, _, zone) => describeDelivery(delivery, zone),
+  }),
+  subjectCommand('delivery', {
+    name: 'redeliver',
+    description: 'send one notification again',
+    wakes: true,
+    request: (api, id) => api.post(`/v1/deliveries/${id}/redeliver`, {}, v.object({ delivery: Delivery })),
+    text: (_, id) => `Delivery ${id} is pending again.`,
+  }),
+];
 
-/** `ledgerbell movements show` */
-const showMovementCommand = (context: CommandContext) =>
-  addAccessOptions(new Command('show').description('show a movement'))
-    .argument('<id>', 'of the movement', parseId)
-    .action(async (id: string, options: AccessOptions) => {
-      const answer = await withAccess(context, options, { subject: { kind: 'movement', id } }, (api) =>
-        api.get(`/v1/transactions/${id}`, MovementAnswer),
-      );
-      const { transaction: it } = answer;
-      const text = renderFacts([
+/** `ledgerbell movements` */
+export const movements: readonly CreateCommand[] = [
+  subjectCommand('movement', {
+    name: 'show',
+    description: 'show a movement',
+    request: (api, id) =>
+      api.get(`/v1/transactions/${id}`, v.object({ transaction: v.looseObject(TransactionView.entries) })),
+    text: ({ transaction: it }) =>
+      renderFacts([
         ['movement', it.id],
         ['account', `${it.account.id}, ${it.account.title} at ${it.account.bank.name}`],
         ['direction', it.dc],
@@ -166,12 +156,6 @@ const showMovementCommand = (context: CommandContext) =>
         ['bank’s day', it.date_issue],
         ['stored', it.date_readed],
         ['unique_id', it.unique_id],
-      ]);
-      context.terminal.answer(options.json, answer, text);
-    });
-
-/** `ledgerbell deliveries` */
-export const deliveries = [listDeliveriesCommand, showDeliveryCommand, redeliverCommand];
-
-/** `ledgerbell movements` */
-export const movements = [showMovementCommand];
+      ]),
+  }),
+];

@@ -2,8 +2,7 @@ import { spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { extname, join } from 'node:path';
 import type { Command } from 'commander';
-import type { CommandContext } from '../context.ts';
-import { NegativeAnswer } from '../failure.ts';
+import { type CommandContext, NegativeAnswer } from '../context.ts';
 
 /** A path and no import, because the demo itself imports the command line. */
 const PROGRAM = join(import.meta.dirname, `../demo/main${extname(import.meta.filename)}`);

@@ -1,20 +1,9 @@
-import { Command } from 'commander';
 import * as v from 'valibot';
 import { ImportView } from '../../intake/import-view.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
 import { countOf, formatCount } from '../../platform/text.ts';
-import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
-import type { CommandContext } from '../context.ts';
-import {
-  addListOptions,
-  type Column,
-  formatTime,
-  type ListOptions,
-  printList,
-  renderColumns,
-  renderFacts,
-} from '../output.ts';
-import { parseId } from '../values.ts';
+import { type CreateCommand, listCommand, subjectCommand } from '../api-command.ts';
+import { type Column, formatTime, renderColumns, renderFacts } from '../output.ts';
 
 /** An import as the API shows it. */
 export const Import = v.looseObject(ImportView.entries);
@@ -59,30 +48,6 @@ const describeImport = (it: Import, zone: ZoneOffset): string =>
     ['error', it.error],
   ]);
 
-/** `ledgerbell imports list` */
-const listImportsCommand = (context: CommandContext) =>
-  addListOptions(new Command('list').description('show imports, the newest first')).action(
-    (options: ListOptions) =>
-      printList(context, options, {
-        path: '/v1/imports',
-        name: 'imports',
-        row: Import,
-        columns: importColumns(context.readConfig().zone),
-      }),
-  );
-
-/** `ledgerbell imports show` */
-const showImportCommand = (context: CommandContext) =>
-  addAccessOptions(new Command('show').description('show how far an import is'))
-    .argument('<id>', 'of the import', parseId)
-    .action(async (id: string, options: AccessOptions) => {
-      const answer = await withAccess(context, options, { subject: { kind: 'import', id } }, (api) =>
-        api.get(`/v1/imports/${id}`, ImportAnswer),
-      );
-      const text = describeImport(answer.import, context.readConfig().zone);
-      context.terminal.answer(options.json, answer, text);
-    });
-
 const ErrorsAnswer = v.looseObject({
   import: Import,
   errors: v.array(v.looseObject({ line: v.number(), path: v.string(), message: v.string() })),
@@ -90,17 +55,6 @@ const ErrorsAnswer = v.looseObject({
 });
 
 type ErrorsAnswer = v.InferOutput<typeof ErrorsAnswer>;
-
-/** `ledgerbell imports errors` */
-const importErrorsCommand = (context: CommandContext) =>
-  addAccessOptions(new Command('errors').description('show why rows of an import were rejected'))
-    .argument('<id>', 'of the import', parseId)
-    .action(async (id: string, options: AccessOptions) => {
-      const answer = await withAccess(context, options, { subject: { kind: 'import', id } }, (api) =>
-        api.get(`/v1/imports/${id}/errors`, ErrorsAnswer),
-      );
-      context.terminal.answer(options.json, answer, describe(answer));
-    });
 
 const ERRORS: readonly Column<ErrorsAnswer['errors'][number]>[] = [
   ['line', ({ line }) => line, 'right'],
@@ -134,46 +88,41 @@ const DUPLICATES: readonly Column<v.InferOutput<typeof DuplicatesAnswer>['duplic
   ['movement', ({ transaction_id }) => transaction_id, 'right'],
 ];
 
-/** `ledgerbell imports duplicates` */
-const importDuplicatesCommand = (context: CommandContext) =>
-  addAccessOptions(
-    new Command('duplicates').description('show which stored movements rows of an import were taken for'),
-  )
-    .argument('<id>', 'of the import', parseId)
-    .action(async (id: string, options: AccessOptions) => {
-      const answer = await withAccess(context, options, { subject: { kind: 'import', id } }, (api) =>
-        api.get(`/v1/imports/${id}/duplicates`, DuplicatesAnswer),
-      );
-      const { duplicates } = answer;
-      const text = duplicates.length === 0 ? 'None.' : renderColumns(DUPLICATES, duplicates);
-      context.terminal.answer(options.json, answer, text);
-    });
-
-/** `ledgerbell imports retry` */
-const retryImportCommand = (context: CommandContext) =>
-  addAccessOptions(
-    new Command('retry').description('continue a failed import after the rows that are stored'),
-  )
-    .argument('<id>', 'of the import', parseId)
-    .action(async (id: string, options: AccessOptions) => {
-      const subject = { kind: 'import', id } as const;
-      const answer = await withAccess(context, options, { subject, wakes: true }, (api) =>
-        api.post(`/v1/imports/${id}/retry`, {}, ImportAnswer),
-      );
-      const { inserted, duplicates, rejected } = answer.import;
-      const rows = formatCount(inserted + duplicates + rejected);
-      context.terminal.answer(
-        options.json,
-        answer,
-        `Import ${id} is queued again. It continues after row ${rows}.`,
-      );
-    });
-
 /** `ledgerbell imports` */
-export const imports = [
-  listImportsCommand,
-  showImportCommand,
-  importErrorsCommand,
-  importDuplicatesCommand,
-  retryImportCommand,
+export const imports: readonly CreateCommand[] = [
+  listCommand({
+    description: 'show imports, the newest first',
+    path: '/v1/imports',
+    name: 'imports',
+    row: Import,
+    columns: importColumns,
+  }),
+  subjectCommand('import', {
+    name: 'show',
+    description: 'show how far an import is',
+    request: (api, id) => api.get(`/v1/imports/${id}`, ImportAnswer),
+    text: (answer, _, zone) => describeImport(answer.import, zone),
+  }),
+  subjectCommand('import', {
+    name: 'errors',
+    description: 'show why rows of an import were rejected',
+    request: (api, id) => api.get(`/v1/imports/${id}/errors`, ErrorsAnswer),
+    text: describe,
+  }),
+  subjectCommand('import', {
+    name: 'duplicates',
+    description: 'show which stored movements rows of an import were taken for',
+    request: (api, id) => api.get(`/v1/imports/${id}/duplicates`, DuplicatesAnswer),
+    text: ({ duplicates }) => (duplicates.length === 0 ? 'None.' : renderColumns(DUPLICATES, duplicates)),
+  }),
+  subjectCommand('import', {
+    name: 'retry',
+    description: 'continue a failed import after the rows that are stored',
+    wakes: true,
+    request: (api, id) => api.post(`/v1/imports/${id}/retry`, {}, ImportAnswer),
+    text({ import: { inserted, duplicates, rejected } }, id) {
+      const rows = formatCount(inserted + duplicates + rejected);
+      return `Import ${id} is queued again. It continues after row ${rows}.`;
+    },
+  }),
 ];

@@ -1,9 +1,7 @@
 import { once } from 'node:events';
 import type { Command } from 'commander';
-import type { CommandContext } from '../context.ts';
-import { Failure } from '../failure.ts';
+import { type CommandContext, Failure, oneLine } from '../context.ts';
 import { type Received, startReceiver } from '../receiver.ts';
-import { oneLine } from '../text.ts';
 import { parsePort } from '../values.ts';
 import { type Checked, checkNotification, isSecret } from '../verification.ts';
 

@@ -2,7 +2,7 @@ import type { Command } from 'commander';
 import { byOperator, recordChange } from '../../customers/audit.ts';
 import type { CommandContext } from '../context.ts';
 import { withInstallation } from '../open-service.ts';
-import { currentOperator } from '../operator.ts';
+import { currentOperator } from '../owner.ts';
 
 /** `ledgerbell skip-ids` */
 export const defineSkipIds = (command: Command, context: CommandContext) =>

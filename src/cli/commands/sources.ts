@@ -6,19 +6,20 @@ import type { ZoneOffset } from '../../platform/moment.ts';
 import { countOf, formatCount } from '../../platform/text.ts';
 import { KIND_NAMES, RunView, SourceView } from '../../sources/source-view.ts';
 import type { Api } from '../api-client.ts';
-import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
-import type { CommandContext } from '../context.ts';
-import { Failure, NegativeAnswer } from '../failure.ts';
 import {
   addListOptions,
-  type Column,
-  confirm,
-  formatTime,
+  type CreateCommand,
+  Deleted,
+  fieldsOf,
   type ListOptions,
+  listCommand,
+  printAnswer,
   printList,
-  renderFacts,
-} from '../output.ts';
-import { oneLine } from '../text.ts';
+  subjectCommand,
+} from '../api-command.ts';
+import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
+import { type CommandContext, Failure, NegativeAnswer, oneLine } from '../context.ts';
+import { type Column, formatTime, renderFacts } from '../output.ts';
 import { parseId } from '../values.ts';
 
 /** A source as the API shows it. Kinds and fields of a newer service are kept for --json. */
@@ -82,8 +83,6 @@ const describeSource = (it: Source, zone: ZoneOffset): string =>
 const showSetting = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
 
 interface CreateOptions extends AccessOptions {
-  title: string;
-  kind: string;
   path?: string;
   settings?: string;
   credentialsFile?: string;
@@ -91,10 +90,6 @@ interface CreateOptions extends AccessOptions {
   cron?: string;
   timeZone?: string;
   account?: string;
-  format?: string;
-  profile?: string;
-  createAccounts?: boolean;
-  forceAccount?: boolean;
 }
 
 /** `ledgerbell sources create` */
@@ -114,29 +109,27 @@ const createSourceCommand = (context: CommandContext) =>
     .option('--create-accounts', 'create accounts that the customer does not have')
     .option('--force-account', 'store statements that name another account for --account all the same')
     .action(async (options: CreateOptions) => {
-      const { title, kind, every, cron, timeZone, account, format, profile, createAccounts, forceAccount } =
-        options;
+      const { path, settings, credentialsFile, every, cron, timeZone, account, ...others } = options;
       const body = {
-        title,
-        kind,
-        settings: readSettings(options),
-        credentials: await readCredentials(options.credentialsFile),
+        ...fieldsOf(others),
+        settings: readSettings({ path, settings }),
+        credentials: await readCredentials(credentialsFile),
         schedule:
           every === undefined && cron === undefined ? { every: '15m' } : { every, cron, time_zone: timeZone },
         account_id: account,
-        format,
-        profile,
-        create_accounts: createAccounts,
-        force_account: forceAccount,
       };
-      const answer = await withAccess(context, options, { wakes: true }, (api) =>
-        api.post('/v1/sources', body, SourceAnswer),
+      await printAnswer(
+        context,
+        options,
+        { wakes: true },
+        {
+          request: (api) => api.post('/v1/sources', body, SourceAnswer),
+          text: ({ source }, zone) => describeSource(source, zone),
+        },
       );
-      const { zone } = context.readConfig();
-      context.terminal.answer(options.json, answer, describeSource(answer.source, zone));
     });
 
-function readSettings({ path, settings }: CreateOptions): object {
+function readSettings({ path, settings }: Record<'path' | 'settings', string | undefined>): object {
   const given = settings === undefined ? {} : parseObject('--settings', settings, '{"path":"inbox"}');
   return path === undefined ? given : { ...given, path };
 }
@@ -160,30 +153,6 @@ function parseObject(option: string, text: string, example: string): object {
   throw new Failure(`${option} must be a JSON object, such as ${example}.`);
 }
 
-/** `ledgerbell sources list` */
-const listSourcesCommand = (context: CommandContext) =>
-  addListOptions(new Command('list').description('show sources, the oldest first')).action(
-    (options: ListOptions) =>
-      printList(context, options, {
-        path: '/v1/sources',
-        name: 'sources',
-        row: Source,
-        columns: sourceColumns(context.readConfig().zone),
-      }),
-  );
-
-/** `ledgerbell sources show` */
-const showSourceCommand = (context: CommandContext) =>
-  addAccessOptions(new Command('show').description('show a source and how its last run ended'))
-    .argument('<id>', 'of the source', parseId)
-    .action(async (id: string, options: AccessOptions) => {
-      const answer = await withAccess(context, options, { subject: { kind: 'source', id } }, (api) =>
-        api.get(`/v1/sources/${id}`, SourceAnswer),
-      );
-      const { zone } = context.readConfig();
-      context.terminal.answer(options.json, answer, describeSource(answer.source, zone));
-    });
-
 const POLL_INTERVAL = 300;
 
 /** How many runs are searched for the requested run. Not more have begun since the request. */
@@ -192,16 +161,12 @@ const LOOKED_AT = 20;
 const Requested = v.looseObject({ ...SourceAnswer.entries, previous_run_id: v.nullable(v.number()) });
 const Runs = v.object({ runs: v.array(SourceRun) });
 
-interface RunOptions extends AccessOptions {
-  wait?: boolean;
-}
-
 /** `ledgerbell sources run` */
 const runSourceCommand = (context: CommandContext) =>
   addAccessOptions(new Command('run').description('run a source now, whatever its schedule'))
     .argument('<id>', 'of the source', parseId)
     .option('--wait', 'wait for the end of the run; the exit code is 1 if it failed')
-    .action(async (id: string, options: RunOptions) => {
+    .action(async (id: string, options: AccessOptions & { wait?: boolean }) => {
       const subject = { kind: 'source', id } as const;
       await withAccess(context, options, { subject, wakes: true }, async (api) => {
         const answer = await api.post(`/v1/sources/${id}/run`, {}, Requested);
@@ -231,63 +196,55 @@ function describeRun({ id, status, files, error }: SourceRun): string {
   return `Run ${id} is ${status}: ${countOf(files, 'file')}.${error === null ? '' : ` ${oneLine(error)}`}`;
 }
 
-/** `ledgerbell sources runs` */
-const listSourceRunsCommand = (context: CommandContext) =>
-  addListOptions(new Command('runs').description('show the runs of a source, the newest first'))
-    .argument('<id>', 'of the source', parseId)
-    .action((id: string, options: ListOptions) =>
-      printList(context, options, {
-        path: `/v1/sources/${id}/runs`,
-        name: 'runs',
-        row: SourceRun,
-        columns: runColumns(context.readConfig().zone),
-        subject: { kind: 'source', id },
-      }),
-    );
-
-/** `ledgerbell sources pause` */
-const pauseSourceCommand = (context: CommandContext) =>
-  statusCommand(context, 'paused', new Command('pause')).description('collect nothing from a source for now');
-
-/** `ledgerbell sources enable` */
-const enableSourceCommand = (context: CommandContext) =>
-  statusCommand(context, 'active', new Command('enable')).description('make a paused source active again');
-
-const statusCommand = (context: CommandContext, status: 'active' | 'paused', command: Command) =>
-  addAccessOptions(command)
-    .argument('<id>', 'of the source', parseId)
-    .action(async (id: string, options: AccessOptions) => {
-      const subject = { kind: 'source', id } as const;
-      const answer = await withAccess(context, options, { subject, wakes: true }, (api) =>
-        api.patch(`/v1/sources/${id}`, { status }, SourceAnswer),
-      );
-      context.terminal.answer(options.json, answer, `Source ${id} is ${status}.`);
-    });
-
-/** `ledgerbell sources delete` */
-const deleteSourceCommand = (context: CommandContext) =>
-  addAccessOptions(new Command('delete').description('delete a source; its imports and movements stay'))
-    .argument('<id>', 'of the source', parseId)
-    .option('--yes', 'do not ask')
-    .action(async (id: string, options: AccessOptions & { yes?: boolean }) => {
-      const subject = { kind: 'source', id } as const;
-      const path = `/v1/sources/${id}`;
-      const answer = await withAccess(context, options, { subject, wakes: true }, async (api) => {
-        const { source } = await api.get(path, SourceAnswer);
-        await confirm(context, options, `Delete source ${id}, ${source.title}, with its credentials?`);
-        return api.delete(path, v.looseObject({ status: v.string() }));
-      });
-      context.terminal.answer(options.json, answer, `Source ${id} is deleted.`);
-    });
+const statusCommand = (name: string, status: 'active' | 'paused', description: string) =>
+  subjectCommand('source', {
+    name,
+    description,
+    wakes: true,
+    request: (api, id) => api.patch(`/v1/sources/${id}`, { status }, SourceAnswer),
+    text: (_, id) => `Source ${id} is ${status}.`,
+  });
 
 /** `ledgerbell sources` */
-export const sources = [
+export const sources: readonly CreateCommand[] = [
   createSourceCommand,
-  listSourcesCommand,
-  showSourceCommand,
+  listCommand({
+    description: 'show sources, the oldest first',
+    path: '/v1/sources',
+    name: 'sources',
+    row: Source,
+    columns: sourceColumns,
+  }),
+  subjectCommand('source', {
+    name: 'show',
+    description: 'show a source and how its last run ended',
+    request: (api, id) => api.get(`/v1/sources/${id}`, SourceAnswer),
+    text: ({ source }, _, zone) => describeSource(source, zone),
+  }),
   runSourceCommand,
-  listSourceRunsCommand,
-  pauseSourceCommand,
-  enableSourceCommand,
-  deleteSourceCommand,
+  (context) =>
+    addListOptions(new Command('runs').description('show the runs of a source, the newest first'))
+      .argument('<id>', 'of the source', parseId)
+      .action((id: string, options: ListOptions) =>
+        printList(context, options, {
+          path: `/v1/sources/${id}/runs`,
+          name: 'runs',
+          row: SourceRun,
+          columns: runColumns(context.readConfig().zone),
+          subject: { kind: 'source', id },
+        }),
+      ),
+  statusCommand('pause', 'paused', 'collect nothing from a source for now'),
+  statusCommand('enable', 'active', 'make a paused source active again'),
+  subjectCommand('source', {
+    name: 'delete',
+    description: 'delete a source; its imports and movements stay',
+    wakes: true,
+    async question(api, id) {
+      const { source } = await api.get(`/v1/sources/${id}`, SourceAnswer);
+      return `Delete source ${id}, ${source.title}, with its credentials?`;
+    },
+    request: (api, id) => api.delete(`/v1/sources/${id}`, Deleted),
+    text: (_, id) => `Source ${id} is deleted.`,
+  }),
 ];

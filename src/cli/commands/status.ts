@@ -4,8 +4,7 @@ import { formatMoment, type ZoneOffset } from '../../platform/moment.ts';
 import { formatCount } from '../../platform/text.ts';
 import type { SourceSummary } from '../../sources/find-source.ts';
 import type { Deletion } from '../../upkeep/deletions.ts';
-import type { CommandContext } from '../context.ts';
-import { NegativeAnswer } from '../failure.ts';
+import { type CommandContext, NegativeAnswer } from '../context.ts';
 import { type Column, renderColumns, renderFacts } from '../output.ts';
 import type { StatusReport, Work } from '../status-report.ts';
 

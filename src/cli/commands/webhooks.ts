@@ -5,36 +5,23 @@ import type { ZoneOffset } from '../../platform/moment.ts';
 import { formatCount } from '../../platform/text.ts';
 import { WebhookChange } from '../../webhooks/webhook-input.ts';
 import { WebhookView } from '../../webhooks/webhook-view.ts';
-import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
-import type { CommandContext } from '../context.ts';
-import { Failure, NegativeAnswer } from '../failure.ts';
 import {
-  addListOptions,
-  type Column,
-  confirm,
-  formatTime,
-  type ListOptions,
-  printList,
-  renderFacts,
-} from '../output.ts';
-import { oneLine } from '../text.ts';
+  type CreateCommand,
+  Deleted,
+  fieldsOf,
+  listCommand,
+  printAnswer,
+  subjectCommand,
+} from '../api-command.ts';
+import { type AccessOptions, addAccessOptions } from '../command-access.ts';
+import { type CommandContext, Failure, NegativeAnswer, oneLine } from '../context.ts';
+import { formatTime, renderFacts } from '../output.ts';
 import { parseHeader, parseId, parseWholeNumber, readOptions } from '../values.ts';
 
 /** A webhook as the API shows it. Fields of a newer service are kept for --json. */
 export const Webhook = v.looseObject(WebhookView.entries);
 export type Webhook = v.InferOutput<typeof Webhook>;
 export const WebhookAnswer = v.object({ webhook: Webhook });
-
-const WEBHOOK_COLUMNS: readonly Column<Webhook>[] = [
-  ['id', ({ id }) => id, 'right'],
-  ['title', ({ title }) => title],
-  ['event', ({ event }) => event],
-  ['account', ({ account }) => account],
-  ['status', (it) => describeStatus(it)],
-  ['pending', ({ deliveries }) => formatCount(deliveries.pending), 'right'],
-  ['failed', ({ deliveries }) => formatCount(deliveries.failed), 'right'],
-  ['endpoint', ({ endpoint }) => endpoint],
-];
 
 const describeStatus = ({ status, health }: Webhook): string =>
   status !== 'active' || health.circuit === 'closed' || health.consecutive_failures === 0
@@ -73,20 +60,13 @@ function describeWebhook(it: Webhook, zone: ZoneOffset): string {
   ]);
 }
 
-interface CreateOptions extends AccessOptions {
-  title: string;
-  description?: string;
-  endpoint: string;
-  event: string;
-  account: string;
-  encoding?: string;
-  hashEncoding?: string;
-  body?: string;
-  ordered?: boolean;
-  rateLimit?: number;
-  maxInFlight?: number;
-  header?: Record<string, string>;
-}
+const bodyOption = () =>
+  new Option('--body <body>', 'extended: with what the bank says beyond the twelve fields').choices([
+    ...BODIES,
+  ]);
+const hashEncodingOption = () =>
+  new Option('--hash-encoding <encoding>', 'of the field hash').choices([...HASH_ENCODINGS]);
+const ORDERED = 'send one notification at a time, in order';
 
 /** `ledgerbell webhooks create` */
 const createWebhookCommand = (context: CommandContext) =>
@@ -101,50 +81,24 @@ const createWebhookCommand = (context: CommandContext) =>
     )
     .option('--account <id>', 'of which account, or "all"', 'all')
     .addOption(new Option('--encoding <encoding>', 'of the body').choices([...ENCODINGS]))
-    .addOption(
-      new Option('--body <body>', 'extended: with what the bank says beyond the twelve fields').choices([
-        ...BODIES,
-      ]),
-    )
-    .addOption(new Option('--hash-encoding <encoding>', 'of the field hash').choices([...HASH_ENCODINGS]))
-    .option('--ordered', 'send one notification at a time, in order')
+    .addOption(bodyOption())
+    .addOption(hashEncodingOption())
+    .option('--ordered', ORDERED)
     .option('--rate-limit <number>', 'how many notifications per second at most', parseWholeNumber)
     .option('--max-in-flight <number>', 'how many notifications at the same time at most', parseWholeNumber)
     .option('--header <header>', 'a header of its own, "Name: value"; may be repeated', parseHeader)
-    .action(async (options: CreateOptions) => {
-      const { title, description, endpoint, event, account, encoding, hashEncoding, body: kind } = options;
-      const { ordered, rateLimit, maxInFlight, header } = options;
-      const body = {
-        title,
-        description,
-        endpoint,
-        event,
-        account,
-        encoding,
-        body: kind,
-        hash_encoding: hashEncoding,
-        ordered,
-        rate_limit: rateLimit,
-        max_in_flight: maxInFlight,
-        headers: header,
-      };
-      const answer = await withAccess(context, options, {}, (api) =>
-        api.post('/v1/webhooks', body, WebhookAnswer),
+    .action(async ({ header: headers, ...options }: AccessOptions & { header?: Record<string, string> }) => {
+      const body = { ...fieldsOf(options), headers };
+      await printAnswer(
+        context,
+        options,
+        {},
+        {
+          request: (api) => api.post('/v1/webhooks', body, WebhookAnswer),
+          text: ({ webhook }, zone) => describeWebhook(webhook, zone),
+        },
       );
-      const { zone } = context.readConfig();
-      context.terminal.answer(options.json, answer, describeWebhook(answer.webhook, zone));
     });
-
-interface ChangeOptions extends AccessOptions {
-  title?: string;
-  description?: string;
-  endpoint?: string;
-  hashEncoding?: string;
-  body?: string;
-  ordered?: boolean;
-  rateLimit?: number | 'none';
-  maxInFlight?: number;
-}
 
 const parseRateLimit = (text: string): number | 'none' => (text === 'none' ? text : parseWholeNumber(text));
 
@@ -155,62 +109,30 @@ const changeWebhookCommand = (context: CommandContext) =>
     .option('--title <title>', 'what the webhook is called')
     .option('--description <text>', 'what you want to note about it, at most 500 characters; "": nothing')
     .option('--endpoint <url>', 'where notifications are sent, also those that are pending')
-    .addOption(
-      new Option('--body <body>', 'extended: with what the bank says beyond the twelve fields').choices([
-        ...BODIES,
-      ]),
-    )
-    .addOption(new Option('--hash-encoding <encoding>', 'of the field hash').choices([...HASH_ENCODINGS]))
-    .option('--ordered', 'send one notification at a time, in order')
+    .addOption(bodyOption())
+    .addOption(hashEncodingOption())
+    .option('--ordered', ORDERED)
     .option('--no-ordered', 'send several at the same time')
     .option('--rate-limit <number>', 'how many notifications per second at most; "none": any', parseRateLimit)
     .option('--max-in-flight <number>', 'how many notifications at the same time at most', parseWholeNumber)
-    .action(async (id: string, options: ChangeOptions) => {
-      const { title, description, endpoint, hashEncoding, ordered, rateLimit, maxInFlight, body } = options;
-      const given = Object.entries({
-        title,
-        description,
-        endpoint,
-        body,
-        hash_encoding: hashEncoding,
-        ordered,
-        rate_limit: rateLimit === 'none' ? null : rateLimit,
-        max_in_flight: maxInFlight,
-      }).filter(([, value]) => value !== undefined);
-      if (given.length === 0)
+    .action(async (id: string, options: AccessOptions) => {
+      const given = fieldsOf(options);
+      if (Object.keys(given).length === 0)
         throw new Failure('Say what to change, such as --max-in-flight 16. --help lists the options.');
       // Checked before anything is connected to or started.
-      const change = readOptions(WebhookChange, Object.fromEntries(given));
-      const subject = { kind: 'webhook', id } as const;
-      const answer = await withAccess(context, options, { subject, wakes: true }, (api) =>
-        api.patch(`/v1/webhooks/${id}`, change, WebhookAnswer),
+      const change = readOptions(WebhookChange, {
+        ...given,
+        ...(given.rate_limit === 'none' ? { rate_limit: null } : {}),
+      });
+      await printAnswer(
+        context,
+        options,
+        { subject: { kind: 'webhook', id }, wakes: true },
+        {
+          request: (api) => api.patch(`/v1/webhooks/${id}`, change, WebhookAnswer),
+          text: ({ webhook }, zone) => describeWebhook(webhook, zone),
+        },
       );
-      const { zone } = context.readConfig();
-      context.terminal.answer(options.json, answer, describeWebhook(answer.webhook, zone));
-    });
-
-/** `ledgerbell webhooks list` */
-const listWebhooksCommand = (context: CommandContext) =>
-  addListOptions(new Command('list').description('show webhooks, the oldest first')).action(
-    (options: ListOptions) =>
-      printList(context, options, {
-        path: '/v1/webhooks',
-        name: 'webhooks',
-        row: Webhook,
-        columns: WEBHOOK_COLUMNS,
-      }),
-  );
-
-/** `ledgerbell webhooks show` */
-const showWebhookCommand = (context: CommandContext) =>
-  addAccessOptions(new Command('show').description('show a webhook, its health and its deliveries by number'))
-    .argument('<id>', 'of the webhook', parseId)
-    .action(async (id: string, options: AccessOptions) => {
-      const answer = await withAccess(context, options, { subject: { kind: 'webhook', id } }, (api) =>
-        api.get(`/v1/webhooks/${id}`, WebhookAnswer),
-      );
-      const { zone } = context.readConfig();
-      context.terminal.answer(options.json, answer, describeWebhook(answer.webhook, zone));
     });
 
 const TestAnswer = v.object({
@@ -221,19 +143,6 @@ const TestAnswer = v.object({
   }),
 });
 
-/** `ledgerbell webhooks test` */
-const testWebhookCommand = (context: CommandContext) =>
-  addAccessOptions(new Command('test').description('send a sample notification now, and show the answer'))
-    .argument('<id>', 'of the webhook', parseId)
-    .action(async (id: string, options: AccessOptions) => {
-      const answer = await withAccess(context, options, { subject: { kind: 'webhook', id } }, (api) =>
-        api.post(`/v1/webhooks/${id}/test`, {}, TestAnswer),
-      );
-      const { status_code: status } = answer.test;
-      context.terminal.answer(options.json, answer, describe(answer.test));
-      if (status === null || status < 200 || status > 299) throw new NegativeAnswer();
-    });
-
 function describe({ status_code: status, error, reason }: v.InferOutput<typeof TestAnswer>['test']): string {
   const problem = error === null ? '' : oneLine(error);
   const because = reason === undefined ? '' : oneLine(reason);
@@ -242,71 +151,70 @@ function describe({ status_code: status, error, reason }: v.InferOutput<typeof T
   return because === '' ? 'No answer.' : `No answer: ${because}.`;
 }
 
-/** `ledgerbell webhooks pause` */
-const pauseWebhookCommand = (context: CommandContext) =>
-  statusCommand(context, 'paused', new Command('pause')).description(
-    'send a webhook nothing for now; its deliveries stay pending',
-  );
-
-/** `ledgerbell webhooks enable` */
-const enableWebhookCommand = (context: CommandContext) =>
-  statusCommand(context, 'active', new Command('enable')).description(
-    'make a paused or disabled webhook active again',
-  );
-
-const statusCommand = (context: CommandContext, status: 'active' | 'paused', command: Command) =>
-  addAccessOptions(command)
-    .argument('<id>', 'of the webhook', parseId)
-    .action(async (id: string, options: AccessOptions) => {
-      const subject = { kind: 'webhook', id } as const;
-      const answer = await withAccess(context, options, { subject, wakes: true }, (api) =>
-        api.patch(`/v1/webhooks/${id}`, { status }, WebhookAnswer),
-      );
-      const pending = formatCount(answer.webhook.deliveries.pending);
-      context.terminal.answer(options.json, answer, `Webhook ${id} is ${status}. ${pending} pending.`);
-    });
-
-/** `ledgerbell webhooks rotate-secret` */
-const rotateSecretCommand = (context: CommandContext) =>
-  addAccessOptions(
-    new Command('rotate-secret').description('replace a webhook’s secret; both sign for 24 hours'),
-  )
-    .argument('<id>', 'of the webhook', parseId)
-    .action(async (id: string, options: AccessOptions) => {
-      const subject = { kind: 'webhook', id } as const;
-      const answer = await withAccess(context, options, { subject, wakes: true }, (api) =>
-        api.post(`/v1/webhooks/${id}/rotate-secret`, {}, WebhookAnswer),
-      );
-      const text = `The secret of webhook ${id} (shown only now; the former one signs for 24 hours too)\n  ${answer.webhook.secret}`;
-      context.terminal.answer(options.json, answer, text);
-    });
-
-/** `ledgerbell webhooks delete` */
-const deleteWebhookCommand = (context: CommandContext) =>
-  addAccessOptions(new Command('delete').description('delete a webhook; what is pending is cancelled'))
-    .argument('<id>', 'of the webhook', parseId)
-    .option('--yes', 'do not ask')
-    .action(async (id: string, options: AccessOptions & { yes?: boolean }) => {
-      const subject = { kind: 'webhook', id } as const;
-      const path = `/v1/webhooks/${id}`;
-      const answer = await withAccess(context, options, { subject, wakes: true }, async (api) => {
-        const { webhook } = await api.get(path, WebhookAnswer);
-        const pending = formatCount(webhook.deliveries.pending);
-        await confirm(context, options, `Delete webhook ${id}, ${webhook.title}, with ${pending} pending?`);
-        return api.delete(path, v.looseObject({ status: v.string() }));
-      });
-      context.terminal.answer(options.json, answer, `Webhook ${id} is deleted.`);
-    });
+const statusCommand = (name: string, status: 'active' | 'paused', description: string) =>
+  subjectCommand('webhook', {
+    name,
+    description,
+    wakes: true,
+    request: (api, id) => api.patch(`/v1/webhooks/${id}`, { status }, WebhookAnswer),
+    text: ({ webhook }, id) =>
+      `Webhook ${id} is ${status}. ${formatCount(webhook.deliveries.pending)} pending.`,
+  });
 
 /** `ledgerbell webhooks` */
-export const webhooks = [
+export const webhooks: readonly CreateCommand[] = [
   createWebhookCommand,
   changeWebhookCommand,
-  listWebhooksCommand,
-  showWebhookCommand,
-  testWebhookCommand,
-  pauseWebhookCommand,
-  enableWebhookCommand,
-  rotateSecretCommand,
-  deleteWebhookCommand,
+  listCommand({
+    description: 'show webhooks, the oldest first',
+    path: '/v1/webhooks',
+    name: 'webhooks',
+    row: Webhook,
+    columns: () => [
+      ['id', ({ id }) => id, 'right'],
+      ['title', ({ title }) => title],
+      ['event', ({ event }) => event],
+      ['account', ({ account }) => account],
+      ['status', describeStatus],
+      ['pending', ({ deliveries }) => formatCount(deliveries.pending), 'right'],
+      ['failed', ({ deliveries }) => formatCount(deliveries.failed), 'right'],
+      ['endpoint', ({ endpoint }) => endpoint],
+    ],
+  }),
+  subjectCommand('webhook', {
+    name: 'show',
+    description: 'show a webhook, its health and its deliveries by number',
+    request: (api, id) => api.get(`/v1/webhooks/${id}`, WebhookAnswer),
+    text: ({ webhook }, _, zone) => describeWebhook(webhook, zone),
+  }),
+  subjectCommand('webhook', {
+    name: 'test',
+    description: 'send a sample notification now, and show the answer',
+    request: (api, id) => api.post(`/v1/webhooks/${id}/test`, {}, TestAnswer),
+    text: ({ test }) => describe(test),
+    judge({ test: { status_code: status } }) {
+      if (status === null || status < 200 || status > 299) throw new NegativeAnswer();
+    },
+  }),
+  statusCommand('pause', 'paused', 'send a webhook nothing for now; its deliveries stay pending'),
+  statusCommand('enable', 'active', 'make a paused or disabled webhook active again'),
+  subjectCommand('webhook', {
+    name: 'rotate-secret',
+    description: 'replace a webhook’s secret; both sign for 24 hours',
+    wakes: true,
+    request: (api, id) => api.post(`/v1/webhooks/${id}/rotate-secret`, {}, WebhookAnswer),
+    text: ({ webhook }, id) =>
+      `The secret of webhook ${id} (shown only now; the former one signs for 24 hours too)\n  ${webhook.secret}`,
+  }),
+  subjectCommand('webhook', {
+    name: 'delete',
+    description: 'delete a webhook; what is pending is cancelled',
+    wakes: true,
+    async question(api, id) {
+      const { webhook } = await api.get(`/v1/webhooks/${id}`, WebhookAnswer);
+      return `Delete webhook ${id}, ${webhook.title}, with ${formatCount(webhook.deliveries.pending)} pending?`;
+    },
+    request: (api, id) => api.delete(`/v1/webhooks/${id}`, Deleted),
+    text: (_, id) => `Webhook ${id} is deleted.`,
+  }),
 ];

@@ -7,19 +7,22 @@ import { formatCount } from '../../platform/text.ts';
 import type { Service } from '../../service.ts';
 import { startAll } from '../../supervisor/start-all.ts';
 import { describeBooks } from '../commands/verify.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../context.ts';
 import { followImport, ImportAnswer, type ImportState } from '../import-progress.ts';
 import {
   type BankMonth,
+  createDemoCustomer,
+  type DemoCustomer,
   type ExampleMovement,
   firstDate,
   importBankMonth,
+  matches,
   readBankMonth,
   readStatement,
   renderNdjson,
   type Statement,
-} from './bank-files.ts';
-import { createDemoCustomer, type DemoCustomer, matches, SUBSCRIPTIONS } from './demo-customer.ts';
+  SUBSCRIPTIONS,
+} from './demo-customer.ts';
 import { findProblems, NO_PROGRESS, type Outcome, renderOutcomes, watchDeliveries } from './report.ts';
 import type { Screen } from './screen.ts';
 import { type Subscriber, startSubscriber } from './subscriber.ts';

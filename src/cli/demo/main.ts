@@ -1,6 +1,6 @@
 import { parseArgs } from 'node:util';
 import { readConfig } from '../../platform/config.ts';
-import { explain, Failure } from '../failure.ts';
+import { explain, Failure } from '../context.ts';
 import { runDemo } from './demo.ts';
 import { chooseConfig } from './demo-config.ts';
 import { createScreen } from './screen.ts';

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Sql } from '../../database/transaction.ts';
 import { formatCount } from '../../platform/text.ts';
-import { Failure } from '../failure.ts';
+import { Failure } from '../context.ts';
 import { renderTable } from '../output.ts';
 import type { Screen } from './screen.ts';
 import type { Subscriber } from './subscriber.ts';

@@ -1,22 +1,236 @@
-import { resolve } from 'node:path';
+import { mkdir, writeFile } from 'node:fs/promises';
+import { join, resolve } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { zipSync } from 'fflate';
+import { formatCount } from '../../platform/text.ts';
 import { clearDataDir } from '../../servers/embedded.ts';
 import type { Service } from '../../service.ts';
-import { Failure } from '../failure.ts';
+import { SourceAnswer } from '../commands/sources.ts';
+import { WebhookAnswer } from '../commands/webhooks.ts';
+import { Failure } from '../context.ts';
 import { ImportAnswer } from '../import-progress.ts';
-import { readBankMonth, readStatement, renderNdjson, type Statement } from './bank-files.ts';
 import { continueUnless, type DemoOptions, showPages, startOnSomePort, waitForCtrlC } from './demo.ts';
-import { createDemoCustomer, type DemoCustomer } from './demo-customer.ts';
-import type { Screen } from './screen.ts';
-import { answerSlowly, flap, type Subscriber, type Subscription } from './subscriber.ts';
-import { keepImporting, type TrafficCustomer } from './traffic.ts';
-import { createFailingSource, createHealthySource, sendFailingImport } from './trouble-files.ts';
 import {
-  createTroubleWebhooks,
-  type PlannedCustomer,
-  type PlannedWebhook,
-  type Sight,
-} from './trouble-webhooks.ts';
+  type Addressee,
+  type BankMonth,
+  createDemoCustomer,
+  type DemoCustomer,
+  type ExampleMovement,
+  readBankMonth,
+  readStatement,
+  renderNdjson,
+  type Statement,
+} from './demo-customer.ts';
+import type { Screen } from './screen.ts';
+import { answerSlowly, flap, type Subscriber, type Subscription, startSubscriber } from './subscriber.ts';
+
+const INTERVAL = 1_000;
+
+/** A customer, and the ids of its accounts by the example's `ref`. */
+export interface TrafficCustomer {
+  customer: DemoCustomer;
+  accountIds: ReadonlyMap<string, string>;
+}
+
+/**
+ * Imports one movement for each customer every second, until `signal` is aborted. Continues during outages, like a persistent client.
+ */
+export async function keepImporting(
+  customers: readonly TrafficCustomer[],
+  movements: readonly ExampleMovement[],
+  signal: AbortSignal,
+): Promise<void> {
+  for (let number = 1; !signal.aborted; number += 1) {
+    const movement = movements[number % movements.length];
+    if (movement === undefined) throw new Error('The example statement is empty.');
+    await Promise.all(
+      customers.map(({ customer: { api }, accountIds }) => {
+        const account_id = accountIds.get(movement.account_id);
+        const transactions = [{ ...movement, account_id, unique_id: `TRAFFIC-${number}` }];
+        return api.post('/v1/imports', { transactions }, ImportAnswer).catch(ignoreOutage);
+      }),
+    );
+    await sleep(INTERVAL, undefined, { signal }).catch(() => {});
+  }
+}
+
+function ignoreOutage(error: unknown): void {
+  if (!(error instanceof Failure)) throw error;
+}
+
+/** Something that the demo has set up, and that an operator can see. */
+export interface Sight {
+  name: string;
+  /** The command that shows it, without `ledgerbell`. */
+  command: string;
+  /** The page of the console that shows it. */
+  page: string;
+  /** @returns what the API shows of it; null: nothing yet. */
+  find(): Promise<string | null>;
+}
+
+/** A customer of the demo with trouble. */
+export interface PlannedCustomer {
+  name: string;
+  webhooks: readonly PlannedWebhook[];
+}
+
+/** A webhook of the demo with trouble. */
+export interface PlannedWebhook extends Subscription {
+  endpoint: 'healthy' | 'dead' | 'slow' | 'flapping';
+}
+
+/** The port of the discard service (RFC 863). Nothing listens there, because hardly any machine has this service. */
+export const DEAD_URL = 'http://127.0.0.1:9/';
+
+/** With this many pending deliveries, an endpoint does not keep up. */
+const BACKLOG = 5;
+
+/**
+ * Creates the webhooks of a customer, each with its receiver.
+ * @param onReceiver gets each receiver that was started, so that it can be closed.
+ * @returns the sights of the webhooks.
+ */
+export async function createTroubleWebhooks(
+  customer: DemoCustomer,
+  { name, webhooks }: PlannedCustomer,
+  accountIds: ReadonlyMap<string, string>,
+  onReceiver: (receiver: Subscriber) => void,
+): Promise<Sight[]> {
+  const sights: Sight[] = [];
+  for (const planned of webhooks) {
+    const addressee = await findAddressee(planned, onReceiver);
+    const id = await customer.subscribe(addressee, accountIds);
+    sights.push(createSight(customer, name, planned, id));
+  }
+  return sights;
+}
+
+async function findAddressee(
+  planned: PlannedWebhook,
+  onReceiver: (receiver: Subscriber) => void,
+): Promise<Addressee> {
+  if (planned.endpoint === 'dead') return { subscription: planned, url: DEAD_URL, learn: () => {} };
+  const receiver = await startSubscriber(planned);
+  onReceiver(receiver);
+  return receiver;
+}
+
+const DESCRIPTIONS = {
+  healthy: 'healthy endpoint',
+  dead: 'dead endpoint',
+  slow: 'slow endpoint',
+  flapping: 'flapping endpoint',
+} as const;
+
+function createSight(
+  { api }: DemoCustomer,
+  owner: string,
+  { title, endpoint }: PlannedWebhook,
+  id: string,
+): Sight {
+  /** How many deliveries had succeeded when the endpoint failed. */
+  let deliveredBefore: number | null = null;
+  return {
+    name: DESCRIPTIONS[endpoint],
+    command: `webhooks show ${id}`,
+    page: `/ops/webhooks/${id}`,
+    async find() {
+      const { webhook } = await api.get(`/v1/webhooks/${id}`, WebhookAnswer);
+      const { last_error: error } = webhook.health;
+      const { pending, delivered } = webhook.deliveries;
+      const of = `${title} of ${owner}`;
+      const counts = `${formatCount(delivered)} delivered, ${formatCount(pending)} pending`;
+      switch (endpoint) {
+        case 'healthy':
+          return error === null && delivered > 0 && pending < BACKLOG ? `${of}: ${counts}` : null;
+        case 'dead':
+          return error === null ? null : `${of}: ${error}, ${counts}`;
+        case 'slow':
+          return error === null && delivered > 0 && pending >= BACKLOG ? `${of}: no error, ${counts}` : null;
+        case 'flapping':
+          if (error !== null) deliveredBefore ??= delivered;
+          return error === null && deliveredBefore !== null && delivered > deliveredBefore
+            ? `${of}: failed and works again, ${counts}`
+            : null;
+      }
+    },
+  };
+}
+
+const FOLDER = 'inbox';
+
+/** Sends a zip with a statement and a file that is not a statement. The statement is stored, and then the import fails. */
+export async function sendFailingImport({ api }: DemoCustomer, { mt940 }: BankMonth): Promise<Sight> {
+  const body = Buffer.from(
+    zipSync({ 'november.sta': mt940, 'terms.pdf': Buffer.from('%PDF-1.7\nThe terms of the bank.\n') }),
+  );
+  const upload = { type: 'application/octet-stream', bytes: body.length, body };
+  const { import: accepted } = await api.upload('/v1/imports?create_accounts=true', upload, ImportAnswer);
+  return {
+    name: 'failed import',
+    command: `imports show ${accepted.id}`,
+    page: `/ops/imports/${accepted.id}`,
+    async find() {
+      const { status, error } = (await api.get(`/v1/imports/${accepted.id}`, ImportAnswer)).import;
+      return status === 'failed' ? error : null;
+    },
+  };
+}
+
+/** Creates a source whose server cannot be reached. */
+export async function createFailingSource({ api }: DemoCustomer): Promise<Sight> {
+  const { source } = await api.post(
+    '/v1/sources',
+    {
+      title: 'Statements of the bank',
+      kind: 'http',
+      settings: { url: `${DEAD_URL}statements/today.sta` },
+      schedule: { every: '30s' },
+    },
+    SourceAnswer,
+  );
+  return {
+    name: 'failing source',
+    command: `sources show ${source.id}`,
+    page: `/ops/sources/${source.id}`,
+    async find() {
+      return (await api.get(`/v1/sources/${source.id}`, SourceAnswer)).source.error;
+    },
+  };
+}
+
+/** Creates a source that collects a folder with one file in it. */
+export async function createHealthySource(
+  { id, api }: DemoCustomer,
+  { mt940, movements }: BankMonth,
+  sourcesDir: string,
+): Promise<Sight> {
+  const folder = join(sourcesDir, id, FOLDER);
+  await mkdir(folder, { recursive: true });
+  await writeFile(join(folder, 'november.sta'), mt940);
+  const { source } = await api.post(
+    '/v1/sources',
+    {
+      title: 'Statements folder',
+      kind: 'folder',
+      settings: { path: FOLDER },
+      schedule: { every: '10s' },
+      create_accounts: true,
+    },
+    SourceAnswer,
+  );
+  return {
+    name: 'healthy source',
+    command: `sources show ${source.id}`,
+    page: `/ops/sources/${source.id}`,
+    async find() {
+      const shown = (await api.get(`/v1/sources/${source.id}`, SourceAnswer)).source;
+      const isDone = shown.last_run_at !== null && !shown.is_running && shown.error === null;
+      return isDone ? `no error, ${formatCount(movements.length)} movements in its file` : null;
+    },
+  };
+}
 
 /**
  * Sets up a dead, a slow and a flapping endpoint, a failing import and a failing source beside healthy ones. Imports a movement every

@@ -5,9 +5,17 @@ import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { Id } from '../../platform/validation.ts';
-import { Choice, type Column, Field, Moment, More, Table } from '../page/elements.tsx';
+import {
+  Choice,
+  type Column,
+  Field,
+  FilterForm,
+  Moment,
+  More,
+  readFilters,
+  Table,
+} from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';
-import { pathWith, readFilters } from '../page/read-filters.ts';
 
 /** Reads the audit log. */
 
@@ -118,22 +126,18 @@ export const auditPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEnv>
           Every change by an API key, in the console, by the command line, or by a change of OPS_WEBHOOK_URL.
           Imports are listed on their own page.
         </p>
-        <form class="filters">
+        <FilterForm>
           <Field label="What was changed" name="subject" value={subject} hint="webhook 12" />
           <Field label="Customer id" name="customer" value={customer} />
           <Choice
             label="Where"
             name="source"
             value={source}
-            choices={[['', 'everywhere'], ...AUDIT_SOURCES.map((it) => [it, it] as const)]}
+            choices={[['', 'everywhere'], ...AUDIT_SOURCES]}
           />
-          <button type="submit">Show</button>
-        </form>
+        </FilterForm>
         <Table caption="Changes" columns={columns(new Date())} rows={rows} empty="There are none." />
-        <More
-          label="Older changes"
-          href={next === undefined ? null : pathWith('/ops/audit', { ...c.req.query(), before: next })}
-        />
+        <More label="Older changes" path="/ops/audit" filters={c.req.query()} next={{ before: next }} />
       </>,
     );
   });

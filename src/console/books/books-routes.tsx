@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
+import type { Completeness, Period, PeriodStatus } from '../../../packages/reconcile/src/periods.ts';
 import { findStatements, readCompleteness, viewPeriod } from '../../books/find-statements.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
@@ -13,21 +14,147 @@ import { notFound } from '../../platform/problem.ts';
 import { Id } from '../../platform/validation.ts';
 import {
   type Column,
+  Done,
   Facts,
   Field,
+  FilterForm,
   formatCount,
+  LinkButton,
   Moment,
   More,
-  Notice,
+  readFilters,
   Table,
   Tag,
+  type Tone,
 } from '../page/elements.tsx';
-import { sendConfirmation } from '../page/error-page.tsx';
-import { sendPage } from '../page/layout.tsx';
-import { type ConsoleContext, callApiFor, callerFor, findOwner, requireAnswer } from '../page/operator.ts';
-import { pathWith, readFilters } from '../page/read-filters.ts';
-import { type BookedAccount, findBookedAccounts, readImports } from './account-rows.ts';
-import { Calendar, TONES } from './calendar.tsx';
+import { sendConfirmation, sendPage } from '../page/layout.tsx';
+import { type ConsoleContext, callApiFor, callerFor, findOwner } from '../page/operator.ts';
+
+/** Reads the accounts of all customers with the results of their statements, as the console shows them. */
+
+export interface BookedAccount {
+  id: string;
+  customer: string;
+  bank: string;
+  title: string;
+  currency: string;
+  /** The last day and the number of the newest final statement. null: there is no statement, or it has no number. */
+  newest_day: string | null;
+  newest_number: string | null;
+  /** The result of the last check. null: nothing was checked. */
+  completeness: Completeness | null;
+  late_since: Date | null;
+  open_conflicts: number | string;
+}
+
+/** Indexes: the primary keys; statements_time, read backwards; movement_conflicts_account_status. */
+const ACCOUNTS = `
+  SELECT a.id, u.name AS customer, b.name AS bank, a.title, a.currency, s.to_date AS newest_day, s.number AS newest_number,
+    k.completeness, k.late_since,
+    (SELECT COUNT(*) FROM movement_conflicts c FORCE INDEX (movement_conflicts_account_status)
+      WHERE c.account_id = a.id AND c.status = 'open') AS open_conflicts
+  FROM accounts a FORCE INDEX (PRIMARY) STRAIGHT_JOIN customers u ON u.id = a.customer_id STRAIGHT_JOIN banks b ON b.id = a.bank_id
+  LEFT JOIN statement_checks k ON k.account_id = a.id
+  LEFT JOIN statements s ON s.id = (
+    SELECT n.id FROM statements n FORCE INDEX (statements_time) WHERE n.account_id = a.id AND n.kind = 'final'
+    ORDER BY n.account_id DESC, n.kind DESC, n.to_date DESC, n.id DESC LIMIT 1)
+  WHERE a.id < ? AND a.status <> 'deleting' ORDER BY a.id DESC LIMIT ?`;
+
+/** Finds the accounts below an id, the newest first. @returns also the id below which the next page begins; null: there is no next page. */
+export async function findBookedAccounts(
+  sql: Sql,
+  before: string,
+  limit: number,
+): Promise<{ accounts: BookedAccount[]; next: string | null }> {
+  const rows = await sql.query<BookedAccount[]>(ACCOUNTS, [before, limit + 1]);
+  const accounts = rows.slice(0, limit);
+  return { accounts, next: rows.length > limit ? (accounts.at(-1)?.id ?? null) : null };
+}
+
+/** Index: the primary key. */
+const IMPORTS = 'SELECT id, import_id FROM transactions WHERE id IN (?)';
+
+/** Reads the import that has stored each of these movements. */
+export async function readImports(
+  sql: Sql,
+  movementIds: readonly string[],
+): Promise<ReadonlyMap<string, string>> {
+  if (movementIds.length === 0) return new Map();
+  const rows = await sql.query<{ id: string; import_id: string }[]>(IMPORTS, [movementIds]);
+  return new Map(rows.map(({ id, import_id }) => [id, import_id]));
+}
+
+export const TONES: Record<Completeness | PeriodStatus, Tone> = {
+  complete: 'good',
+  incomplete: 'bad',
+  contradictory: 'bad',
+  gap: 'bad',
+  contradiction: 'bad',
+  overlap: 'warn',
+  unknown: 'calm',
+};
+
+const MONTHS = 12;
+
+/** The worst comes first. */
+const SEVERITY: readonly PeriodStatus[] = ['contradiction', 'gap', 'overlap', 'complete'];
+
+interface Day {
+  /** YYYY-MM-DD */
+  date: string;
+  /** null: no statement covers the day. */
+  status: PeriodStatus | null;
+}
+
+/** The last twelve months of an account from its first to its last statement, the newest first. */
+export function monthsOf(periods: readonly Period[]): { month: string; days: Day[] }[] {
+  const [first] = periods.map(({ from }) => from).toSorted();
+  const last = periods
+    .map(({ to }) => to)
+    .toSorted()
+    .at(-1);
+  if (first === undefined || last === undefined) return [];
+  const [year, month] = last.split('-').map(Number) as [number, number];
+  return Array.from({ length: MONTHS }, (_, back) => {
+    const length = new Date(Date.UTC(year, month - back, 0)).getUTCDate();
+    const days = Array.from({ length }, (_, index): Day => {
+      const date = new Date(Date.UTC(year, month - 1 - back, index + 1)).toISOString().slice(0, 10);
+      const about = periods.filter(({ from, to }) => from <= date && date <= to);
+      const status = SEVERITY.find((it) => about.some((period) => period.status === it));
+      return { date, status: status ?? null };
+    });
+    return { month: days[0]?.date.slice(0, 7) ?? '', days };
+  }).filter(({ month }) => month >= first.slice(0, 7));
+}
+
+/** The days of each month, marked as complete, missing or contradictory. */
+export const Calendar = ({ periods }: { periods: readonly Period[] }) => (
+  <>
+    <h2>Calendar</h2>
+    <p class="lead">
+      Days of which statements have come. A dashed day is in a gap, one with a double border in a
+      contradiction.
+    </p>
+    <dl class="calendar">
+      {monthsOf(periods).map(({ month, days }) => (
+        <div>
+          <dt>{month}</dt>
+          <dd>
+            <ol>
+              {days.map(({ date, status }) => (
+                <li class={status === null ? '' : `${status} ${TONES[status]}`}>
+                  <time datetime={date} title={`${date}: ${status ?? 'no statement'}`}>
+                    {Number(date.slice(8))}
+                  </time>
+                </li>
+              ))}
+            </ol>
+          </dd>
+        </div>
+      ))}
+    </dl>
+  </>
+);
 
 const PER_PAGE = 50;
 const MOST_STATEMENTS = 100;
@@ -49,6 +176,9 @@ const DECISIONS = {
     consequence: 'The received row is not stored. The movement that was stored first stays as it is.',
   },
 } as const;
+
+/** The messages after a decision. */
+const DONE = { store: 'The row is stored as a movement, and sent.', ignore: 'The row is ignored.' };
 
 type DecisionName = keyof typeof DECISIONS;
 
@@ -76,9 +206,7 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
     const id = readId(c, 'conflict');
     const customerId = await findOwner(database, 'conflict', id);
     const path = `/v1/conflicts/${id}`;
-    await requireAnswer(
-      await callApiFor(c, context, customerId, { method: 'POST', path, body: { decision } }),
-    );
+    await callApiFor(c, context, customerId, { method: 'POST', path, body: { decision } });
     return c.redirect(`/ops/books?done=${decision}`, 303);
   };
 
@@ -96,23 +224,18 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
         c,
         { title: 'Books', section: 'Books' },
         <>
-          {done === 'store' ? <Notice tone="good">The row is stored as a movement, and sent.</Notice> : null}
-          {done === 'ignore' ? <Notice tone="good">The row is ignored.</Notice> : null}
+          <Done done={done} messages={DONE} />
           <h1>Books</h1>
-          <form class="filters">
+          <FilterForm>
             <Field label="Statements of account" name="account" value={account} />
-            <button type="submit">Show</button>
-          </form>
+          </FilterForm>
           <Table
             caption="Accounts"
             columns={accountColumns(new Date())}
             rows={accounts}
             empty="There is no account."
           />
-          <More
-            label="Older accounts"
-            href={nextAccount === null ? null : pathWith('/ops/books', { below: nextAccount })}
-          />
+          <More label="Older accounts" path="/ops/books" next={{ below: nextAccount }} />
           <h2>Conflicts that wait for a decision</h2>
           <p class="lead">
             A row came with the unique_id of a stored movement and another direction, amount or date. It is
@@ -124,10 +247,7 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
             rows={conflicts}
             empty="None."
           />
-          <More
-            label="Older conflicts"
-            href={next === null ? null : pathWith('/ops/books', { before: next })}
-          />
+          <More label="Older conflicts" path="/ops/books" next={{ before: next }} />
         </>,
       );
     })
@@ -266,12 +386,8 @@ const conflictColumns = (importOf: ReadonlyMap<string, string>): Column<FoundCon
     label: 'Decide',
     cell: ({ row }) => (
       <>
-        <a class="button" href={`/ops/books/conflicts/${row.id}/store`}>
-          Store
-        </a>{' '}
-        <a class="button" href={`/ops/books/conflicts/${row.id}/ignore`}>
-          Ignore
-        </a>
+        <LinkButton href={`/ops/books/conflicts/${row.id}/store`} text="Store" />{' '}
+        <LinkButton href={`/ops/books/conflicts/${row.id}/ignore`} text="Ignore" />
       </>
     ),
   },

@@ -1,28 +1,49 @@
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { actFor } from '../../api/within-process.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
-import { formatDeliveryId, LISTED_STATUSES } from '../../delivery/delivery.ts';
+import {
+  type AttemptRow,
+  type FoundDelivery,
+  findDelivery,
+  LISTED_STATUSES,
+  readAttempts,
+  requireDeliveryId,
+  viewDelivery,
+} from '../../delivery/delivery.ts';
+import { ReplayProgressView, ReplayView } from '../../delivery/replay-view.ts';
+import { rebuildRequest, type SentRequest } from '../../delivery/requests.ts';
+import { type DeliveryKey, formatDeliveryId } from '../../delivery/webhook-state.ts';
 import type { ApiEnv } from '../../http/app.ts';
+import { readId } from '../../http/input.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
 import { Id } from '../../platform/validation.ts';
 import {
+  attemptColumns,
   Choice,
   type Column,
   DeliveryLink,
+  Facts,
   Field,
+  FilterForm,
+  formatCount,
+  formatDuration,
+  LinkButton,
   Moment,
   More,
+  Notice,
+  PeriodFields,
+  readFilters,
   Table,
   Tag,
   WebhookLink,
 } from '../page/elements.tsx';
-import { sendPage } from '../page/layout.tsx';
-import { operatorOf } from '../page/operator.ts';
-import { pathWith, readFilters } from '../page/read-filters.ts';
-import { readWebhookRows } from '../webhooks/webhook-rows.ts';
+import { sendConfirmation, sendPage } from '../page/layout.tsx';
+import { type ConsoleContext, callApiFor, callerFor, findOwner, operatorOf } from '../page/operator.ts';
+import { requireWebhook } from '../webhooks/webhook-page.tsx';
+import { readWebhookRows, type WebhookRow } from '../webhooks/webhook-rows.ts';
 import {
   chooseWebhooks,
   type ListedDelivery,
@@ -66,20 +87,13 @@ export const deliveriesPage = (runtime: Pick<Runtime, 'database' | 'config'>): H
       { title: 'Deliveries', section: 'Deliveries' },
       <>
         <h1>Deliveries</h1>
-        <form class="filters">
+        <FilterForm>
           <Field label="Delivery id" name="id" value="" hint="17-4711" />
           <Field label="Webhook id" name="webhook" value={webhook} />
           <Field label="Account id" name="account" value={account} />
-          <Choice
-            label="Status"
-            name="status"
-            value={status}
-            choices={[['', 'all'], ...LISTED_STATUSES.map((it) => [it, it] as const)]}
-          />
-          <Field label="Stored since" name="since" value={query.since} hint="2026-01-31 12:00:00" />
-          <Field label="Stored until" name="until" value={query.until} hint="2026-01-31 13:00:00" />
-          <button type="submit">Show</button>
-        </form>
+          <Choice label="Status" name="status" value={status} choices={[['', 'all'], ...LISTED_STATUSES]} />
+          <PeriodFields since="Stored since" until="Stored until" filters={query} />
+        </FilterForm>
         {ids.length > MOST_WEBHOOKS ? (
           <p class="calm">
             These are the deliveries of the {MOST_WEBHOOKS} webhooks with {meaning[status ?? 'any']}. Name a
@@ -92,10 +106,7 @@ export const deliveriesPage = (runtime: Pick<Runtime, 'database' | 'config'>): H
           rows={deliveries}
           empty={next === null ? 'There are none.' : 'None among the newest. There may be older ones.'}
         />
-        <More
-          label="Older deliveries"
-          href={next === null ? null : pathWith('/ops/deliveries', { ...query, before: next })}
-        />
+        <More label="Older deliveries" path="/ops/deliveries" filters={query} next={{ before: next }} />
       </>,
     );
   });
@@ -119,7 +130,7 @@ const columns = (now: Date): Column<ListedDelivery>[] => [
   {
     label: 'Delivery',
     cell: ({ webhook, row }) => (
-      <DeliveryLink id={formatDeliveryId({ webhookId: webhook.id, transactionId: row.transaction_id })} />
+      <DeliveryLink id={formatDeliveryId({ webhookId: webhook.id, subjectId: row.transaction_id })} />
     ),
   },
   { label: 'Status', cell: (it) => <DeliveryStatus status={shownStatus(it)} /> },
@@ -138,3 +149,287 @@ const columns = (now: Date): Column<ListedDelivery>[] => [
   },
   { label: 'Answer', kind: 'wide', cell: ({ row }) => row.error ?? row.status_code ?? '' },
 ];
+
+interface Found {
+  key: DeliveryKey;
+  delivery: FoundDelivery;
+  webhook: WebhookRow;
+}
+
+/** /ops/deliveries/:id: shows the request and the answers of a delivery, and sends it again. */
+export const deliveryRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
+  const { database, secrets } = context.runtime;
+  return new Hono<ApiEnv>()
+    .get('/:id', async (c) => {
+      const found = await requireDelivery(c, context.runtime);
+      const { key, delivery } = found;
+      const [attempts, sent] = await Promise.all([
+        readAttempts(database, { webhookIds: [key.webhookId], subjectIds: [key.subjectId] }),
+        rebuildRequest(database, secrets, key, delivery.started_at ?? new Date()),
+      ]);
+      return sendPage(
+        c,
+        { title: `Delivery ${formatDeliveryId(key)}`, section: 'Deliveries' },
+        <DeliveryPage found={found} attempts={attempts} sent={sent} done={c.req.query('done')} />,
+      );
+    })
+    .get('/:id/redeliver', async (c) => {
+      const { key, webhook, delivery } = await requireDelivery(c, context.runtime);
+      const id = formatDeliveryId(key);
+      return sendConfirmation(c, 'Deliveries', {
+        question: `Send delivery ${id} of ${webhook.customer} again?`,
+        consequences: [
+          `One notification is sent to ${webhook.endpoint}, with the same webhook-id, and retried as usual.`,
+          ...(delivery.status === 'delivered'
+            ? ['It was answered with success before. The receiver gets it a second time.']
+            : []),
+          ...(webhook.status === 'paused' ? ['The webhook is paused: it is sent when it is enabled.'] : []),
+        ],
+        button: 'Send it again',
+        back: `/ops/deliveries/${id}`,
+      });
+    })
+    .post('/:id/redeliver', async (c) => {
+      const { key, webhook } = await requireDelivery(c, context.runtime);
+      const id = formatDeliveryId(key);
+      const path = `/v1/deliveries/${id}/redeliver`;
+      await callApiFor(c, context, webhook.customer_id, { method: 'POST', path });
+      return c.redirect(`/ops/deliveries/${id}?done=redeliver`, 303);
+    });
+};
+
+/** @throws {Problem} 404. */
+async function requireDelivery(c: Context<ApiEnv>, runtime: Runtime): Promise<Found> {
+  const { database } = runtime;
+  const key = requireDeliveryId(c.req.param('id'));
+  const owner = await findOwner(database, 'webhook', key.webhookId);
+  const delivery = await findDelivery(database, callerFor(c, runtime, owner), key);
+  const [webhook] = await readWebhookRows(database, [key.webhookId]);
+  if (webhook === undefined) throw new Error(`webhook ${key.webhookId} has no cursor`);
+  return { key, delivery, webhook };
+}
+
+/** Explains what a redelivery waits for. */
+function explainRedelivery({ status, open_until }: WebhookRow, now: Date): string {
+  if (status === 'paused') return 'It is pending, and waits until the webhook is enabled.';
+  if (open_until !== null && open_until > now)
+    return `It waits, because the circuit of the endpoint is open. The next probe is in ${formatDuration(open_until.getTime() - now.getTime())}. You can probe now on the page of the webhook.`;
+  return 'It is due now. Reload this page to see the answer.';
+}
+
+interface DeliveryPageProps {
+  found: Found;
+  attempts: readonly AttemptRow[];
+  sent: SentRequest | null;
+  done: string | undefined;
+}
+
+function DeliveryPage({ found: { key, delivery, webhook }, attempts, sent, done }: DeliveryPageProps) {
+  const now = new Date();
+  const id = formatDeliveryId(key);
+  const view = viewDelivery(delivery, webhook.status);
+  return (
+    <>
+      {done === 'redeliver' ? <Notice tone="good">{explainRedelivery(webhook, now)}</Notice> : null}
+      <h1>
+        Delivery {id} <DeliveryStatus status={view.status} />
+      </h1>
+      <nav class="actions" aria-label="What you can do">
+        {webhook.status === 'active' || webhook.status === 'paused' ? (
+          <LinkButton primary href={`/ops/deliveries/${id}/redeliver`} text="Redeliver" />
+        ) : null}
+        {view.event_id === null ? (
+          <LinkButton href={`/ops/trace?movement=${key.subjectId}`} text="Trace the movement" />
+        ) : null}
+      </nav>
+      <Facts
+        facts={[
+          ['Webhook', <WebhookLink id={webhook.id} title={webhook.title} />],
+          ['Customer', webhook.customer],
+          [
+            view.event_id === null ? 'Movement stored' : 'Event recorded',
+            <Moment at={delivery.created_at} now={now} />,
+          ],
+          ['Attempts', String(view.attempts)],
+          ['Due', <Moment at={view.due_at === null ? null : new Date(view.due_at)} now={now} />],
+          [
+            'Finished',
+            <Moment at={view.finished_at === null ? null : new Date(view.finished_at)} now={now} />,
+          ],
+        ]}
+      />
+      <h2>Attempts</h2>
+      <Table
+        caption="Attempts"
+        columns={attemptColumns(now)}
+        rows={attempts.toReversed()}
+        empty="It has not been sent yet."
+      />
+      <h2>What is sent</h2>
+      <Sent sent={sent} isEvent={view.event_id !== null} attempted={attempts.length > 0} />
+    </>
+  );
+}
+
+const Sent = (props: { sent: SentRequest | null; isEvent: boolean; attempted: boolean }) =>
+  props.sent === null ? (
+    <p class="calm">
+      The {props.isEvent ? 'operational event' : 'movement'} of this delivery has been deleted.
+    </p>
+  ) : (
+    <>
+      <p class="calm">
+        {props.attempted
+          ? 'As at the last attempt, with the settings that the webhook has now.'
+          : 'As it would be sent now.'}{' '}
+        The values of custom headers, the signature and the hash are masked.
+      </p>
+      <pre tabindex={0}>
+        {`POST ${props.sent.url}\n${props.sent.headers.map(([name, value]) => `${name}: ${value}`).join('\n')}\n\n${props.sent.body}`}
+      </pre>
+    </>
+  );
+
+const DAY = 24 * 60 * 60 * 1_000;
+
+/** The form's fields. The API checks the values. */
+const Range = v.object({
+  since: v.string(),
+  until: v.optional(v.string(), ''),
+  status: v.optional(v.string(), 'failed'),
+});
+type Range = v.InferOutput<typeof Range>;
+
+const Answer = v.object({ replay: ReplayView });
+const ProgressAnswer = v.object({ replay: ReplayProgressView });
+
+/** /ops/webhooks/:id/replay: asks for a range, shows how many deliveries it holds, and sends them again. Replays can be cancelled. */
+export const replayRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
+  const { database } = context.runtime;
+  return new Hono<ApiEnv>()
+    .get('/:id/replay', async (c) => {
+      const webhook = await requireWebhook(database, c);
+      const range = v.safeParse(Range, c.req.query());
+      return range.success ? confirm(c, context, webhook, range.output) : askForRange(c, webhook);
+    })
+    .post('/:id/replay', async (c) => {
+      const webhook = await requireWebhook(database, c);
+      const range = v.parse(Range, await c.req.parseBody());
+      await replay(c, context, webhook, range, { dryRun: false });
+      return c.redirect(`/ops/webhooks/${webhook.id}?done=replay`, 303);
+    })
+    .get('/:id/replays/:replay_id/cancel', async (c) => {
+      const webhook = await requireWebhook(database, c);
+      return confirmCancel(c, context, webhook);
+    })
+    .post('/:id/replays/:replay_id/cancel', async (c) => {
+      const webhook = await requireWebhook(database, c);
+      const path = `${pathOfReplay(c)}/cancel`;
+      await callApiFor(c, context, webhook.customer_id, { method: 'POST', path });
+      return c.redirect(`/ops/webhooks/${webhook.id}?done=cancel-replay`, 303);
+    });
+};
+
+/** By default, the range begins when the endpoint began to fail, or a day ago. */
+function askForRange(c: Context<ApiEnv>, webhook: WebhookRow) {
+  const since = webhook.failing_since ?? new Date(Date.now() - DAY);
+  return sendPage(
+    c,
+    { title: 'Replay', section: 'Webhooks' },
+    <section class="confirm">
+      <h1>
+        Which deliveries of webhook {webhook.id} “{webhook.title}” are sent again?
+      </h1>
+      <p>Choose by the time at which the movements were stored. Nothing is sent before the next page.</p>
+      <form class="filters">
+        <Field
+          label="Since (UTC)"
+          name="since"
+          value={`${since.toISOString().slice(0, 19).replace('T', ' ')}Z`}
+        />
+        <Field label="Until (UTC)" name="until" value="" hint="now" />
+        <Choice
+          label="Status"
+          name="status"
+          value="failed"
+          choices={[['failed', 'failed for good'], 'delivered', 'both']}
+        />
+        <button type="submit" class="primary">
+          Count them
+        </button>
+      </form>
+      <LinkButton href={`/ops/webhooks/${webhook.id}`} text="Back" />
+    </section>,
+  );
+}
+
+async function confirm(c: Context<ApiEnv>, context: ConsoleContext, webhook: WebhookRow, range: Range) {
+  const { matched } = await replay(c, context, webhook, range, { dryRun: true });
+  if (matched === 0) return sayNone(c, webhook);
+  const count = matched === null ? 'More than 100,000' : formatCount(matched);
+  return sendConfirmation(c, 'Webhooks', {
+    question: `Send ${count} deliveries of webhook ${webhook.id} “${webhook.title}” of ${webhook.customer} again?`,
+    consequences: [
+      `Each is sent to ${webhook.endpoint} with the same webhook-id as before, and a new retry schedule.`,
+      range.status === 'failed'
+        ? 'Only deliveries that have failed for good are sent. None was delivered before.'
+        : 'The receiver gets notifications that it has answered with success before. It can tell them by their webhook-id.',
+      ...(webhook.status === 'paused' ? ['The webhook is paused: they are sent when it is enabled.'] : []),
+    ],
+    button: 'Send them again',
+    dangerous: range.status !== 'failed',
+    fields: range,
+    back: `/ops/webhooks/${webhook.id}/replay`,
+  });
+}
+
+const pathOfReplay = (c: Context<ApiEnv>): string => `/v1/replays/${readId(c, 'replay', 'replay_id')}`;
+
+async function confirmCancel(c: Context<ApiEnv>, context: ConsoleContext, webhook: WebhookRow) {
+  const path = pathOfReplay(c);
+  const answer = await callApiFor(c, context, webhook.customer_id, { method: 'GET', path });
+  const { replay } = v.parse(ProgressAnswer, answer);
+  const left = replay.left === null ? 'The others' : `The ${formatCount(replay.left)} that are left`;
+  return sendConfirmation(c, 'Webhooks', {
+    question: `Cancel replay ${replay.id} of webhook ${webhook.id} “${webhook.title}” of ${webhook.customer}?`,
+    consequences: [
+      `${left} are not sent. They are delivered or failed again, as before.`,
+      `The ${formatCount(replay.sent)} that were sent stay. A POST that is in flight may still arrive.`,
+      'Other deliveries of the webhook are sent.',
+    ],
+    button: 'Cancel the replay',
+    dangerous: true,
+    back: `/ops/webhooks/${webhook.id}`,
+  });
+}
+
+const sayNone = (c: Context<ApiEnv>, { id, title }: WebhookRow) =>
+  sendPage(
+    c,
+    { title: 'Replay', section: 'Webhooks' },
+    <section class="confirm">
+      <h1>
+        No delivery of webhook {id} “{title}” matches. Nothing is sent.
+      </h1>
+      <LinkButton primary href={`/ops/webhooks/${id}/replay`} text="Choose another range" />
+    </section>,
+  );
+
+async function replay(
+  c: Context<ApiEnv>,
+  context: ConsoleContext,
+  { id, customer_id: customerId }: WebhookRow,
+  { since, until, status }: Range,
+  { dryRun }: { dryRun: boolean },
+) {
+  const answer = await callApiFor(c, context, customerId, {
+    method: 'POST',
+    path: `/v1/webhooks/${id}/replay?dry_run=${dryRun}`,
+    body: {
+      since,
+      ...(until === '' ? {} : { until }),
+      status: status === 'both' ? ['failed', 'delivered'] : status,
+    },
+  });
+  return v.parse(Answer, answer).replay;
+}

@@ -145,8 +145,8 @@ export async function readNewestAttempts(sql: Sql, webhookId: string, limit: num
     sql.query<{ id: string }[]>(NEWEST_DELIVERIES, [webhookId, limit]),
     sql.query<{ id: string }[]>(NEXT_RETRIES, [webhookId, limit]),
   ]);
-  const transactionIds = [...new Set([...newest, ...retried].map(({ id }) => id))];
-  const attempts = await readAttempts(sql, { webhookIds: [webhookId], transactionIds });
+  const subjectIds = [...new Set([...newest, ...retried].map(({ id }) => id))];
+  const attempts = await readAttempts(sql, { webhookIds: [webhookId], subjectIds });
   return attempts.sort(byTime).reverse().slice(0, limit);
 }
 

@@ -1,9 +1,13 @@
-import { Hono } from 'hono';
+import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import type { Runtime } from '../../database/runtime.ts';
+import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
+import { readId } from '../../http/input.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
+import { type ImportIssue, readIssues } from '../../intake/import-view.ts';
 import {
+  findImport,
   firstImportAt,
   IMPORT_STATUSES,
   type ImportRow,
@@ -12,10 +16,89 @@ import {
 } from '../../intake/imports.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
 import { Id } from '../../platform/validation.ts';
-import { Choice, type Column, Field, formatCount, Moment, More, Table, Tag } from '../page/elements.tsx';
-import { sendPage } from '../page/layout.tsx';
-import { callerFor } from '../page/operator.ts';
-import { pathWith, readFilters } from '../page/read-filters.ts';
+import {
+  Choice,
+  type Column,
+  countOf,
+  customerColumn,
+  Done,
+  Facts,
+  Field,
+  FilterForm,
+  formatCount,
+  formatDuration,
+  ImportLink,
+  LinkButton,
+  Moment,
+  More,
+  MovementLink,
+  PeriodFields,
+  readFilters,
+  Table,
+  Tag,
+} from '../page/elements.tsx';
+import { sendConfirmation, sendPage } from '../page/layout.tsx';
+import { type ConsoleContext, callApiFor, callerFor } from '../page/operator.ts';
+import { DASHBOARD_PATH } from '../queues/dashboard.ts';
+
+export interface ImportedMovement {
+  id: string;
+  account_id: string;
+  dc: string;
+  amount: string;
+  description: string | null;
+  date_issue: string;
+}
+
+/** The most index entries that are looked at. Other imports of the customer may be stored at the same time. */
+const LOOKED_AT = 5_000;
+
+/** A small import may be stored this long after the moment that its row names. */
+const STORED_WITHIN_SECONDS = 60;
+
+/** Index: transactions_readed, from the beginning of the import to its end, because no index holds the movements of an import. */
+const STORED = `
+  SELECT t.id, t.account_id, t.dc, t.amount, t.description, t.date_issue FROM (
+    SELECT id FROM transactions FORCE INDEX (transactions_readed)
+    WHERE customer_id = ? AND date_readed >= ? AND date_readed <= COALESCE(?, NOW(6)) + INTERVAL ${STORED_WITHIN_SECONDS} SECOND
+    ORDER BY date_readed, id LIMIT ${LOOKED_AT}) n
+  JOIN transactions t ON t.id = n.id WHERE t.import_id = ? ORDER BY t.id LIMIT ?`;
+
+/** Reads the first movements that an import has stored. */
+export const readStored = (
+  sql: Sql,
+  { id, customer_id, started_at, retried_at, received_at, finished_at }: ImportRow,
+  limit: number,
+): Promise<ImportedMovement[]> =>
+  // Movements that were stored before the retry are older than `started_at`.
+  sql.query(STORED, [
+    customer_id,
+    retried_at === null ? (started_at ?? received_at) : received_at,
+    finished_at,
+    id,
+    limit,
+  ]);
+
+/** A row that was assumed to be a known or a new movement without proof, with that movement. */
+export interface AssumedRow {
+  line: number;
+  reason: 'assumed' | 'assumed_new';
+  transaction_id: string;
+  dc: 'Debit' | 'Credit';
+  amount: string;
+  date_issue: string;
+  description: string | null;
+  import_id: string;
+}
+
+/** Indexes: import_duplicates_import, of which an import has at most 10,000, and the primary key. */
+const ASSUMED = `
+  SELECT d.line, d.reason, d.transaction_id, t.dc, t.amount, t.date_issue, t.description, t.import_id
+  FROM import_duplicates d STRAIGHT_JOIN transactions t ON t.id = d.transaction_id
+  WHERE d.import_id = ? AND d.reason IN ('assumed', 'assumed_new') ORDER BY d.id LIMIT ?`;
+
+export const readAssumed = (sql: Sql, importId: string, limit: number): Promise<AssumedRow[]> =>
+  sql.query<AssumedRow[]>(ASSUMED, [importId, limit]);
 
 const PER_PAGE = 50;
 
@@ -53,30 +136,20 @@ export const importsPage = (runtime: Runtime): Hono<ApiEnv> => {
       { title: 'Imports', section: 'Imports' },
       <>
         <h1>Imports</h1>
-        <form class="filters">
+        <FilterForm>
           <Field label="Import id" name="id" value="" />
           <Field label="Customer id" name="customer" value={customer} />
           <Field label="Account id" name="account" value={account} />
-          <Choice
-            label="Status"
-            name="status"
-            value={status}
-            choices={[['', 'all'], ...IMPORT_STATUSES.map((it) => [it, it] as const)]}
-          />
-          <Field label="Received since" name="since" value={query.since} hint="2026-01-31 12:00:00" />
-          <Field label="Received before" name="until" value={query.until} hint="2026-01-31 13:00:00" />
-          <button type="submit">Show</button>
-        </form>
+          <Choice label="Status" name="status" value={status} choices={[['', 'all'], ...IMPORT_STATUSES]} />
+          <PeriodFields since="Received since" until="Received before" filters={query} />
+        </FilterForm>
         <Table
           caption="Imports"
           columns={columns(new Date())}
           rows={rows}
           empty={next === null ? 'There are none.' : 'None among the newest. There may be older ones.'}
         />
-        <More
-          label="Older imports"
-          href={next === null ? null : pathWith('/ops/imports', { ...query, before: next })}
-        />
+        <More label="Older imports" path="/ops/imports" filters={query} next={{ before: next }} />
       </>,
     );
   });
@@ -91,18 +164,10 @@ export const ImportStatusTag = ({ status }: { status: ImportStatus }) => (
 const columns = (now: Date): Column<ImportRow>[] => [
   {
     label: 'Import',
-    cell: ({ id }) => (
-      <a class="id" href={`/ops/imports/${id}`}>
-        {id}
-      </a>
-    ),
+    cell: ({ id }) => <ImportLink id={id} />,
   },
   { label: 'Status', cell: ({ status }) => <ImportStatusTag status={status} /> },
-  {
-    label: 'Customer',
-    kind: 'wide',
-    cell: ({ customer_id, customer }) => <a href={`/ops/imports?customer=${customer_id}`}>{customer}</a>,
-  },
+  customerColumn('/ops/imports'),
   { label: 'Format', cell: ({ detected_format, format }) => detected_format ?? format },
   { label: 'Received', cell: ({ received_at }) => <Moment at={received_at} now={now} /> },
   {
@@ -115,4 +180,194 @@ const columns = (now: Date): Column<ImportRow>[] => [
   { label: 'Rejected', kind: 'number', cell: ({ rejected }) => formatCount(rejected) },
   { label: 'Deliveries', kind: 'number', cell: ({ deliveries }) => formatCount(deliveries) },
   { label: 'Error', kind: 'wide', cell: ({ error }) => error ?? '' },
+];
+
+const MOST_ISSUES = 200;
+const MOST_MOVEMENTS = 20;
+
+/** /ops/imports/:id: shows the counts, the issues and the stored movements of an import, and tries it again. */
+export const importRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
+  const { database } = context.runtime;
+  return new Hono<ApiEnv>()
+    .get('/:id', async (c) => {
+      const it = await requireImport(database, c);
+      const [issues, assumed, movements] = await Promise.all([
+        readIssues(database, it.id, MOST_ISSUES),
+        it.assumed_duplicates + it.assumed_new === 0 ? [] : readAssumed(database, it.id, MOST_ISSUES),
+        readStored(database, it, MOST_MOVEMENTS),
+      ]);
+      return sendPage(
+        c,
+        { title: `Import ${it.id}`, section: 'Imports' },
+        <ImportPage
+          it={it}
+          issues={issues}
+          assumed={assumed}
+          movements={movements}
+          done={c.req.query('done')}
+        />,
+      );
+    })
+    .get('/:id/retry', async (c) => {
+      const it = await requireImport(database, c);
+      return sendConfirmation(c, 'Imports', {
+        question: `Retry import ${it.id} of ${it.customer}?`,
+        consequences: [
+          `It continues after row ${formatCount(it.checkpoint)}. Nothing is stored twice.`,
+          'The same file usually fails for the same reason. Retry after its cause is gone, or ask the sender for a corrected file.',
+        ],
+        button: 'Retry the import',
+        back: `/ops/imports/${it.id}`,
+      });
+    })
+    .post('/:id/retry', async (c) => {
+      const { id, customer_id: customerId } = await requireImport(database, c);
+      const path = `/v1/imports/${id}/retry`;
+      await callApiFor(c, context, customerId, { method: 'POST', path });
+      return c.redirect(`/ops/imports/${id}?done=retry`, 303);
+    });
+};
+
+/** @throws {Problem} 404. */
+const requireImport = (sql: Sql, c: Context<ApiEnv>): Promise<ImportRow> =>
+  findImport(sql, null, readId(c, 'import'));
+
+interface ImportPageProps {
+  it: ImportRow;
+  issues: readonly ImportIssue[];
+  assumed: readonly AssumedRow[];
+  movements: readonly ImportedMovement[];
+  done: string | undefined;
+}
+
+function ImportPage({ it, issues, assumed, movements, done }: ImportPageProps) {
+  const now = new Date();
+  const took =
+    it.finished_at === null || it.started_at === null
+      ? '–'
+      : formatDuration(it.finished_at.getTime() - it.started_at.getTime());
+  return (
+    <>
+      <Done done={done} messages={{ retry: 'The import is queued again. Reload this page to follow it.' }} />
+      <h1>
+        Import {it.id} of {it.customer} <ImportStatusTag status={it.status} />
+      </h1>
+      {it.error === null ? null : <p class="lead">{it.error}</p>}
+      <nav class="actions" aria-label="What you can do">
+        {it.status === 'failed' ? (
+          <LinkButton primary href={`/ops/imports/${it.id}/retry`} text="Retry" />
+        ) : null}
+        {it.status === 'queued' || it.status === 'running' ? (
+          <LinkButton href={`${DASHBOARD_PATH}/queue/imports`} text="Queue of imports" />
+        ) : null}
+        <LinkButton href={`/ops/imports?customer=${it.customer_id}`} text={`Imports of ${it.customer}`} />
+      </nav>
+      <Facts
+        facts={[
+          ['Rows received', it.received === null ? 'not read to the end' : formatCount(it.received)],
+          ['Rows read so far', formatCount(it.checkpoint)],
+          ['New movements', formatCount(it.inserted)],
+          ['Known already', formatCount(it.duplicates)],
+          ['Known with another text', formatCount(it.changed)],
+          ['Assumed to be known', formatCount(it.assumed_duplicates)],
+          ['Assumed to be new', formatCount(it.assumed_new)],
+          ['Conflicts', it.conflicts === 0 ? '0' : <a href="/ops/books">{formatCount(it.conflicts)}</a>],
+          ['Rejected rows', formatCount(it.rejected)],
+          ['Warnings', formatCount(it.warnings)],
+          ['Deliveries caused', formatCount(it.deliveries)],
+          [
+            'Format',
+            `${it.detected_format ?? it.format}${it.profile === null ? '' : `, profile ${it.profile}`}`,
+          ],
+          ['Statements', formatCount(it.statements)],
+          [
+            'Sent with',
+            it.source_id === null ? (
+              (it.api_key ?? 'an API key that was deleted')
+            ) : (
+              <a href={`/ops/sources/${it.source_id}`}>source {it.source_id}</a>
+            ),
+          ],
+          ['Received', <Moment at={it.received_at} now={now} />],
+          ['Finished', <Moment at={it.finished_at} now={now} />],
+          ['Took', took],
+          ['Crashes in a row', formatCount(it.crash_count)],
+        ]}
+      />
+      <h2>Rejected rows and warnings</h2>
+      <Table caption="Issues" columns={issueColumns} rows={issues} empty="None." />
+      {it.rejected + it.warnings > issues.length && issues.length === MOST_ISSUES ? (
+        <p class="calm">These are the first {MOST_ISSUES}.</p>
+      ) : null}
+      {assumed.length === 0 ? null : (
+        <>
+          <h2>Rows that may be another movement, or a known one</h2>
+          <p class="lead">Nothing in the file proves which of the two each of these is.</p>
+          <Table caption="Assumed rows" columns={assumedColumns} rows={assumed} empty="None." />
+          {assumed.length === MOST_ISSUES ? <p class="calm">These are the first {MOST_ISSUES}.</p> : null}
+        </>
+      )}
+      <h2>What it stored</h2>
+      <Table
+        caption="Movements"
+        columns={movementColumns}
+        rows={movements}
+        empty={
+          it.inserted === 0
+            ? 'No new movement.'
+            : 'Its movements are no longer found by the time of the import.'
+        }
+      />
+      {it.inserted > movements.length && movements.length > 0 ? (
+        <p class="calm">
+          These are the first {movements.length} of {countOf(it.inserted, 'new movement')}.
+        </p>
+      ) : null}
+    </>
+  );
+}
+
+const issueColumns: Column<ImportIssue>[] = [
+  { label: 'Line', kind: 'number', cell: ({ line }) => line },
+  {
+    label: 'Kind',
+    cell: ({ severity }) =>
+      severity === 'error' ? <Tag tone="bad">rejected</Tag> : <Tag tone="warn">warning</Tag>,
+  },
+  { label: 'Field', cell: ({ path }) => <code>{path}</code> },
+  { label: 'What is wrong', kind: 'wide', cell: ({ message }) => message },
+];
+
+const assumedColumns: Column<AssumedRow>[] = [
+  { label: 'Line', kind: 'number', cell: ({ line }) => line },
+  {
+    label: 'Taken for',
+    cell: ({ reason, transaction_id }) => (
+      <>
+        {reason === 'assumed' ? 'the known movement' : 'a new movement,'} <MovementLink id={transaction_id} />
+      </>
+    ),
+  },
+  {
+    label: 'Its content',
+    kind: 'wide',
+    cell: ({ date_issue, dc, amount, description }) =>
+      `${date_issue} ${dc === 'Debit' ? '−' : '+'}${amount} ${description ?? ''}`,
+  },
+  {
+    label: 'Stored by',
+    cell: ({ import_id }) => <a href={`/ops/imports/${import_id}`}>import {import_id}</a>,
+  },
+];
+
+const movementColumns: Column<ImportedMovement>[] = [
+  {
+    label: 'Movement',
+    cell: ({ id }) => <MovementLink id={id} />,
+  },
+  { label: 'Account', cell: ({ account_id }) => account_id },
+  { label: 'Date', cell: ({ date_issue }) => date_issue },
+  { label: 'Direction', cell: ({ dc }) => dc },
+  { label: 'Amount', kind: 'number', cell: ({ amount }) => amount },
+  { label: 'Description', kind: 'wide', cell: ({ description }) => description ?? '' },
 ];

@@ -1,12 +1,25 @@
-import type { Child } from 'hono/jsx';
+import { Hono } from 'hono';
+import { streamSSE } from 'hono/streaming';
 import { predicateOf, type ServerState } from '../../database/health.ts';
+import type { Runtime } from '../../database/runtime.ts';
+import type { ApiEnv } from '../../http/app.ts';
 import type { ProcessSeen } from '../heartbeat.ts';
-import { type Column, formatCount, formatDuration, Moment, Table, Tag } from '../page/elements.tsx';
-import { SourcesInTrouble } from '../sources/source-columns.tsx';
+import {
+  type Column,
+  formatCount,
+  formatDuration,
+  ImportLink,
+  LinkButton,
+  Moment,
+  Table,
+  Tag,
+} from '../page/elements.tsx';
+import { sendPage } from '../page/layout.tsx';
+import { SourcesInTrouble } from '../sources/sources-page.tsx';
 import type { UnfinishedImport } from '../totals.ts';
-import { WebhooksInTrouble, webhookColumns } from '../webhooks/webhook-columns.tsx';
+import { WebhooksInTrouble, webhookColumns } from '../webhooks/webhooks-page.tsx';
 import { type Alert, findAlerts, headlineOf } from './alerts.ts';
-import type { Now } from './now-reader.ts';
+import { createNowReader, createPoller, type Now, type Poller } from './now-reader.ts';
 
 /** The charts: their id in the page, title, and unit. public/ops/now.js draws them. */
 const CHARTS = [
@@ -54,9 +67,7 @@ export function Headline({ now }: { now: Now }) {
       <h1>{headline}</h1>
       {named?.link ? (
         <p>
-          <a class="button" href={named.link.href}>
-            {named.link.text}
-          </a>
+          <LinkButton href={named.link.href} text={named.link.text} />
         </p>
       ) : null}
       {listed.length === 0 ? null : (
@@ -73,11 +84,7 @@ export function Headline({ now }: { now: Now }) {
 const AlertItem = ({ alert: { severity, sentence, link } }: { alert: Alert }) => (
   <li class={severity}>
     <span>{sentence}</span>
-    {link === null ? null : (
-      <a class="button" href={link.href}>
-        {link.text}
-      </a>
-    )}
+    {link === null ? null : <LinkButton href={link.href} text={link.text} />}
   </li>
 );
 
@@ -134,29 +141,22 @@ export const Rest = ({ now: { at, health, work } }: { now: Now }) => (
   </>
 );
 
-const Server = ({
-  name,
-  state,
-  roundTrip,
-}: {
-  name: string;
-  state: ServerState;
-  roundTrip: number | null;
-}) => (
+const Server = (props: { name: string; state: ServerState; roundTrip: number | null }) => (
   <li>
-    <Tag tone={state === 'ok' ? 'good' : 'bad'}>{state === 'ok' ? 'works' : predicateOf(state)}</Tag> {name}
-    {roundTrip === null ? null : <span class="calm"> in {formatDuration(Math.max(1, roundTrip))}</span>}
+    <Tag tone={props.state === 'ok' ? 'good' : 'bad'}>
+      {props.state === 'ok' ? 'works' : predicateOf(props.state)}
+    </Tag>{' '}
+    {props.name}
+    {props.roundTrip === null ? null : (
+      <span class="calm"> in {formatDuration(Math.max(1, props.roundTrip))}</span>
+    )}
   </li>
 );
 
 const importColumns = (at: Date): Column<UnfinishedImport>[] => [
   {
     label: 'Import',
-    cell: ({ id }): Child => (
-      <a class="id" href={`/ops/imports/${id}`}>
-        {id}
-      </a>
-    ),
+    cell: ({ id }) => <ImportLink id={id} />,
   },
   { label: 'Customer', cell: ({ customer }) => customer },
   {
@@ -189,3 +189,69 @@ const processColumns = (at: Date): Column<ProcessSeen>[] => [
   { label: 'Event loop', kind: 'number', cell: ({ loopDelayMs }) => `${loopDelayMs} ms` },
   { label: 'Memory', kind: 'number', cell: ({ memoryMib }) => `${formatCount(memoryMib)} MiB` },
 ];
+
+const READ_EVERY = 2_000;
+
+/** Ten minutes of readings. public/ops/now.js keeps the same number. */
+const KEPT = 300;
+
+/** Reads the installation while somebody looks at the page Now. All viewers share one reading. */
+export const watchInstallation = (runtime: Pick<Runtime, 'database' | 'health'>): Poller<Now> =>
+  createPoller({ read: createNowReader(runtime), every: READ_EVERY, kept: KEPT });
+
+/** GET /ops, and the server-sent events that keep it up to date. */
+export const nowRoutes = (watched: Poller<Now>): Hono<ApiEnv> =>
+  new Hono<ApiEnv>()
+    .get('/', async (c) => {
+      const now = await watched.current();
+      return sendPage(
+        c,
+        {
+          title: titleOf(now),
+          section: 'Now',
+          scripts: ['uPlot.iife.min.js', 'now.js'],
+          styles: ['uPlot.min.css'],
+        },
+        <NowPage now={now} />,
+      );
+    })
+    .get('/now', (c) =>
+      streamSSE(c, async (stream) => {
+        const send = (event: object) => stream.writeSSE({ data: JSON.stringify(event) });
+        const first = await watched.current();
+        await send({ ...render(first), history: watched.history.map(({ sample }) => sample) });
+        if (watched.closed.aborted) return;
+        const unsubscribe = watched.subscribe((now) => void send({ ...render(now), sample: now.sample }));
+        await new Promise<void>((resolve) => {
+          stream.onAbort(resolve);
+          watched.closed.addEventListener('abort', () => resolve(), { once: true });
+        });
+        unsubscribe();
+      }),
+    );
+
+const rendered = new WeakMap<Now, ReturnType<typeof renderParts>>();
+
+/** The parts of the page that change, rendered once for all viewers. */
+function render(now: Now) {
+  const known = rendered.get(now) ?? renderParts(now);
+  rendered.set(now, known);
+  return known;
+}
+
+function renderParts(now: Now) {
+  const alerts = findAlerts(now);
+  return {
+    headline: String(<Headline now={now} />),
+    rest: String(<Rest now={now} />),
+    severity: alerts[0]?.severity ?? 'well',
+    title: `${titleOf(now)} · Ledgerbell`,
+    announcement: headlineOf(alerts),
+  };
+}
+
+/** The title of the browser's tab. It shows in the background whether there are alerts. */
+function titleOf(now: Now): string {
+  const { length } = findAlerts(now);
+  return length === 0 ? 'All is well' : `(${length}) Not well`;
+}

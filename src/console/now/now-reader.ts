@@ -3,50 +3,27 @@ import type { Health } from '../../database/health.ts';
 import { readHostProblems } from '../../database/lead-to-primary.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
-import type { SourceSummary } from '../../sources/find-source.ts';
 import { readRecentAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';
-import { type ProcessSeen, readProcesses } from '../heartbeat.ts';
+import { readProcesses } from '../heartbeat.ts';
 import {
   countSourcesInTrouble,
   findSourcesInTrouble,
   readOldestPending,
   readTotals,
   readUnfinishedImports,
-  type SourcesInTrouble,
-  type Totals,
-  type UnfinishedImport,
 } from '../totals.ts';
-import { readWebhooksInTrouble, type WebhookRow } from '../webhooks/webhook-rows.ts';
+import { readWebhooksInTrouble } from '../webhooks/webhook-rows.ts';
 
 /** The state of the work, from MySQL. */
-export interface Work {
-  totals: Totals;
-  oldestPending: Date | null;
-  processes: ProcessSeen[];
-  trouble: WebhookRow[];
-  imports: UnfinishedImport[];
-  /** The first of the sources in trouble, and how many there are. */
-  sources: SourceSummary[];
-  sourcesInTrouble: SourcesInTrouble;
-  /** Conflicts that wait for a decision. */
-  openConflicts: number;
-}
+export type Work = Awaited<ReturnType<typeof readWork>>;
 
 /** Index: movement_conflicts_status. */
 const OPEN_CONFLICTS = "SELECT COUNT(*) AS number FROM movement_conflicts WHERE status = 'open'";
 
 /** One point of the charts. null: not known. */
-export interface Sample {
+export interface Sample extends Record<keyof typeof NOTHING_KNOWN, number | null> {
   /** Seconds since 1970. */
   at: number;
-  pending: number | null;
-  oldestSeconds: number | null;
-  deliveriesPerSecond: number | null;
-  importsPerSecond: number | null;
-  successShare: number | null;
-  p50: number | null;
-  p95: number | null;
-  p99: number | null;
 }
 
 /** The installation at one moment. */
@@ -114,7 +91,7 @@ export function createNowReader({ database, health }: Pick<Runtime, 'database' |
   };
 }
 
-async function readWork(sql: Sql): Promise<Work> {
+async function readWork(sql: Sql) {
   const [totals, oldestPending, processes, trouble, imports, sources, sourcesInTrouble, [open]] =
     await Promise.all([
       readTotals(sql),
@@ -132,8 +109,10 @@ async function readWork(sql: Sql): Promise<Work> {
     processes,
     trouble,
     imports: imports.slice(0, LISTED),
+    /** The first of the sources in trouble, and how many there are. */
     sources,
     sourcesInTrouble,
+    /** Conflicts that wait for a decision. */
     openConflicts: Number(open?.number),
   };
 }
@@ -176,7 +155,7 @@ async function readSample(
   };
 }
 
-const NOTHING_KNOWN: Omit<Sample, 'at'> = {
+const NOTHING_KNOWN = {
   pending: null,
   oldestSeconds: null,
   deliveriesPerSecond: null,
@@ -220,20 +199,18 @@ export interface Poller<T> {
   readonly closed: AbortSignal;
 }
 
+interface PollerOptions<T> {
+  read: () => Promise<T>;
+  every: number;
+  kept: number;
+}
+
 /**
  * @param read reads once. If it fails, the reading is left out and `current` fails.
  * @param every milliseconds between readings.
  * @param kept readings in the history.
  */
-export function createPoller<T>({
-  read,
-  every,
-  kept,
-}: {
-  read: () => Promise<T>;
-  every: number;
-  kept: number;
-}): Poller<T> {
+export function createPoller<T>({ read, every, kept }: PollerOptions<T>): Poller<T> {
   const listeners = new Set<(reading: T) => void>();
   const history: T[] = [];
   const closing = new AbortController();

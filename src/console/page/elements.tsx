@@ -1,4 +1,33 @@
+import type { Context } from 'hono';
 import type { Child } from 'hono/jsx';
+import type * as v from 'valibot';
+import type { AttemptRow } from '../../delivery/delivery.ts';
+import type { ApiEnv } from '../../http/app.ts';
+import { check } from '../../platform/validation.ts';
+
+/**
+ * Reads the filters of a list from the query string. Drops spaces around a value, because ids are often pasted. Leaves out empty fields.
+ * @throws {Problem} 422 with the name of the filter that is wrong.
+ */
+export const readFilters = <S extends v.GenericSchema>(c: Context<ApiEnv>, schema: S): v.InferOutput<S> =>
+  check(
+    schema,
+    Object.fromEntries(
+      Object.entries(c.req.query()).flatMap(([name, value]) => {
+        const trimmed = value.trim();
+        return trimmed === '' ? [] : [[name, trimmed]];
+      }),
+    ),
+  );
+
+/** The filters of a list, as they were typed. */
+export type Filters = Record<string, string | null | undefined>;
+
+/** The path of a list with these filters. Empty filters are left out. */
+export function pathWith(path: string, filters: Filters): string {
+  const given = Object.entries(filters).filter((it): it is [string, string] => Boolean(it[1]));
+  return given.length === 0 ? path : `${path}?${new URLSearchParams(given)}`;
+}
 
 /** Parts that several pages of the console share. */
 
@@ -87,65 +116,115 @@ export const Facts = ({ facts }: { facts: readonly (readonly [name: string, valu
   </dl>
 );
 
-/** The link to the next page of a list. */
-export const More = ({ href, label }: { href: string | null; label: string }) =>
-  href === null ? null : (
+/** The link to the next page of a list. `next` has its place in the list, by the name of its filter; null: there is none. */
+export const More = (props: {
+  label: string;
+  path: string;
+  filters?: Filters;
+  next: Record<string, string | null | undefined>;
+}) =>
+  Object.values(props.next).every((place) => place == null) ? null : (
     <p class="more">
-      <a href={href} rel="next">
-        {label}
+      <a href={pathWith(props.path, { ...props.filters, ...props.next })} rel="next">
+        {props.label}
       </a>
     </p>
   );
 
-export const WebhookLink = ({ id, title }: { id: string; title: string }) => (
-  <a href={`/ops/webhooks/${id}`}>
-    <span class="id">{id}</span> {title}
+/** A link that looks like a button. */
+export const LinkButton = (props: { primary?: boolean; href: string; text: string }) => (
+  <a class={props.primary ? 'button primary' : 'button'} href={props.href}>
+    {props.text}
   </a>
 );
 
-export const DeliveryLink = ({ id }: { id: string }) => (
-  <a class="id" href={`/ops/deliveries/${id}`}>
+/** Links to an object by its id. */
+export const IdLink = ({ to, id }: { to: string; id: string | number }) => (
+  <a class="id" href={`${to}${id}`}>
     {id}
   </a>
 );
 
+const TitledLink = ({ to, id, title }: { to: string; id: string; title: string }) => (
+  <a href={`${to}${id}`}>
+    <span class="id">{id}</span> {title}
+  </a>
+);
+
+type Titled = Omit<Parameters<typeof TitledLink>[0], 'to'>;
+export const WebhookLink = (it: Titled) => <TitledLink to="/ops/webhooks/" {...it} />;
+export const SourceLink = (it: Titled) => <TitledLink to="/ops/sources/" {...it} />;
+export const ImportLink = ({ id }: { id: string | number }) => <IdLink to="/ops/imports/" id={id} />;
+export const DeliveryLink = ({ id }: { id: string }) => <IdLink to="/ops/deliveries/" id={id} />;
+export const MovementLink = ({ id }: { id: string }) => <IdLink to="/ops/trace?movement=" id={id} />;
+
+/** The customer of each row, as a link to the list of its rows at `path`. */
+export const customerColumn = <Row extends { customer_id: string; customer: string }>(
+  path: string,
+): Column<Row> => ({
+  label: 'Customer',
+  kind: 'wide',
+  cell: ({ customer_id, customer }) => <a href={`${path}?customer=${customer_id}`}>{customer}</a>,
+});
+
+/** The message after an action; none if `done` is not one of the actions that `messages` has. */
+export const Done = (props: { done: string | undefined; messages: Readonly<Record<string, string>> }) =>
+  props.done === undefined || !Object.hasOwn(props.messages, props.done) ? null : (
+    <Notice tone="good">{props.messages[props.done]}</Notice>
+  );
+
+/** The form of a list's filters. */
+export const FilterForm = ({ children }: { children?: Child }) => (
+  <form class="filters">
+    {children}
+    <button type="submit">Show</button>
+  </form>
+);
+
+/** The fields for the first and the last moment of a list. */
+export const PeriodFields = (props: { since: string; until: string; filters: Filters }) => (
+  <>
+    <Field label={props.since} name="since" value={props.filters.since} hint="2026-01-31 12:00:00" />
+    <Field label={props.until} name="until" value={props.filters.until} hint="2026-01-31 13:00:00" />
+  </>
+);
+
 /** A form field for a filter of a list. */
-export const Field = ({
-  label,
-  name,
-  value,
-  hint,
-}: {
+export const Field = (props: {
   label: string;
   name: string;
-  value: string | undefined;
+  value: string | null | undefined;
   hint?: string;
 }) => (
   <label>
-    <span>{label}</span>
-    <input name={name} value={value ?? ''} placeholder={hint} autocomplete="off" maxlength={100} />
+    <span>{props.label}</span>
+    <input
+      name={props.name}
+      value={props.value ?? ''}
+      placeholder={props.hint}
+      autocomplete="off"
+      maxlength={100}
+    />
   </label>
 );
 
-export const Choice = ({
-  label,
-  name,
-  value,
-  choices,
-}: {
+export const Choice = (props: {
   label: string;
   name: string;
   value: string | undefined;
-  choices: readonly (readonly [value: string, label: string])[];
+  /** A choice that is its own label is named once. */
+  choices: readonly (string | readonly [value: string, label: string])[];
 }) => (
   <label>
-    <span>{label}</span>
-    <select name={name}>
-      {choices.map(([choice, text]) => (
-        <option value={choice} selected={choice === (value ?? '')}>
-          {text}
-        </option>
-      ))}
+    <span>{props.label}</span>
+    <select name={props.name}>
+      {props.choices
+        .map((it) => (typeof it === 'string' ? ([it, it] as const) : it))
+        .map(([choice, text]) => (
+          <option value={choice} selected={choice === (props.value ?? '')}>
+            {text}
+          </option>
+        ))}
     </select>
   </label>
 );
@@ -188,3 +267,106 @@ function formatDistance(moment: Date, now: Date): string {
 /** `99.8 %`; null: `–`. */
 export const formatShare = (share: number | null): string =>
   share === null ? '–' : `${(Math.floor(share * 1000) / 10).toString()} %`;
+
+/** Attempts as a picture and as a table. */
+
+const WIDTH = 600;
+const HEIGHT = 80;
+const LEAST_BAR = 3;
+
+const toneOf = (outcome: string): Tone =>
+  outcome === 'delivered' ? 'good' : outcome === 'throttled' ? 'warn' : 'bad';
+
+/** A bar for each attempt, placed at its time. Its height shows how long the attempt took. The table below shows the same. */
+function AttemptBars({ attempts }: { attempts: readonly AttemptRow[] }) {
+  const times = attempts.map(({ started_at }) => started_at.getTime());
+  const first = Math.min(...times);
+  const last = Math.max(...times);
+  if (attempts.length === 0) return null;
+  const longest = Math.max(...attempts.map(({ duration_ms }) => duration_ms), 1);
+  const x = (time: number) =>
+    last === first ? WIDTH / 2 : 4 + ((time - first) / (last - first)) * (WIDTH - 8);
+  return (
+    <figure class="bars">
+      <svg
+        viewBox={`0 0 ${WIDTH} ${HEIGHT}`}
+        preserveAspectRatio="none"
+        role="img"
+        aria-label="Attempts over time"
+      >
+        {attempts.map(({ started_at, duration_ms, outcome }) => {
+          const height = Math.max(LEAST_BAR, (duration_ms / longest) * HEIGHT);
+          return (
+            <rect
+              class={toneOf(outcome)}
+              x={(x(started_at.getTime()) - 1.5).toFixed(1)}
+              y={(HEIGHT - height).toFixed(1)}
+              width="3"
+              height={height.toFixed(1)}
+            />
+          );
+        })}
+      </svg>
+      <figcaption>
+        <span>{formatUtc(new Date(first))}</span>
+        <span>
+          up to {formatDuration(longest)}, <Tag tone="good">delivered</Tag> <Tag tone="bad">failed</Tag>
+        </span>
+        <span>{formatUtc(new Date(last))}</span>
+      </figcaption>
+    </figure>
+  );
+}
+
+/** The part of an endpoint's answer that is kept. */
+export const Answer = ({ response, error }: { response: string | null; error: string | null }) => (
+  <>
+    {error === null ? null : <div>{error}</div>}
+    {response === null || response === '' ? null : <code class="answer">{response}</code>}
+  </>
+);
+
+/** The columns that describe an attempt. */
+export const attemptColumns = (now: Date): Column<AttemptRow>[] => [
+  { label: 'Time', cell: ({ started_at }) => <Moment at={started_at} now={now} /> },
+  {
+    label: 'Outcome',
+    cell: ({ outcome, status_code }) => (
+      <Tag tone={toneOf(outcome)}>
+        {outcome}
+        {status_code === null ? '' : ` ${status_code}`}
+      </Tag>
+    ),
+  },
+  {
+    label: 'Attempt',
+    kind: 'number',
+    cell: ({ number, posts }) => (posts > 1 ? `${number} (${posts} POSTs)` : number),
+  },
+  { label: 'Took', kind: 'number', cell: ({ duration_ms }) => formatDuration(duration_ms) },
+  {
+    label: 'Answer',
+    kind: 'wide',
+    cell: ({ response, error }) => <Answer response={response} error={error} />,
+  },
+];
+
+/** The attempts of a webhook, the newest first. */
+export function Timeline(props: { webhookId: string; attempts: readonly AttemptRow[]; now: Date }) {
+  const [time, ...others] = attemptColumns(props.now);
+  const delivery: Column<AttemptRow> = {
+    label: 'Delivery',
+    cell: ({ transaction_id }) => <DeliveryLink id={`${props.webhookId}-${transaction_id}`} />,
+  };
+  return (
+    <>
+      <AttemptBars attempts={props.attempts} />
+      <Table
+        caption="Attempts"
+        columns={[...(time === undefined ? [] : [time]), delivery, ...others]}
+        rows={props.attempts}
+        empty="Nothing has been sent yet."
+      />
+    </>
+  );
+}

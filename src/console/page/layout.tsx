@@ -1,10 +1,57 @@
-import type { Context } from 'hono';
+import { existsSync } from 'node:fs';
+import { readFile } from 'node:fs/promises';
+import { createRequire } from 'node:module';
+import { dirname, join } from 'node:path';
+import { type Context, Hono } from 'hono';
 import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { mysqlProblem } from '../../database/errors.ts';
+import { type ApiEnv, answerError } from '../../http/app.ts';
 import { VERSION } from '../../platform/config.ts';
+import type { Log } from '../../platform/log.ts';
+import { notFound } from '../../platform/problem.ts';
 import { DASHBOARD_PATH } from '../queues/dashboard.ts';
-import { ASSETS_PATH } from './assets.ts';
+import { LinkButton } from './elements.tsx';
+
+/** Where the files of the console are served. */
+export const ASSETS_PATH = '/ops/assets';
+
+const CSS = 'text/css; charset=utf-8';
+const SCRIPT = 'text/javascript; charset=utf-8';
+
+/** The files of the console and of uPlot. They are served from here, so that the pages work without internet access. */
+const FILES: ReadonlyMap<string, { folder: 'own' | 'uplot'; type: string }> = new Map([
+  ['console.css', { folder: 'own', type: CSS }],
+  ['now.js', { folder: 'own', type: SCRIPT }],
+  ['uPlot.iife.min.js', { folder: 'uplot', type: SCRIPT }],
+  ['uPlot.min.css', { folder: 'uplot', type: CSS }],
+]);
+
+/** Serves the style sheet and the scripts of the console. */
+export function consoleAssets(): Hono<ApiEnv> {
+  const folders = {
+    own: findPublic(import.meta.dirname),
+    uplot: join(dirname(createRequire(import.meta.url).resolve('uplot/package.json')), 'dist'),
+  };
+  return new Hono<ApiEnv>().get('/:file', async (c) => {
+    const name = c.req.param('file');
+    const file = FILES.get(name);
+    if (file === undefined) throw notFound('file');
+    return c.body(await readFile(join(folders[file.folder], name)), 200, {
+      'Content-Type': file.type,
+      'Cache-Control': 'private, max-age=300',
+    });
+  });
+}
+
+/** Searches upwards, because public/ is beside src/ and dist/, but this file is deeper in dist/ than in src/. */
+function findPublic(from: string): string {
+  const here = join(from, 'public', 'ops');
+  if (existsSync(join(here, 'console.css'))) return here;
+  if (dirname(from) === from) throw new Error('The folder public is missing from this installation.');
+  return findPublic(dirname(from));
+}
 
 /** The pages of the navigation, in its order. */
 const PAGES = [
@@ -100,3 +147,67 @@ export function sendPage(
   );
   return c.html(html`<!doctype html>${page}`, status);
 }
+
+/** Answers an error as a page if a browser asks, and otherwise like the API. */
+export async function answerErrorPage(error: unknown, c: Context<ApiEnv>, log: Log): Promise<Response> {
+  const answer = answerError(error, c, log);
+  if (!c.req.header('accept')?.includes('text/html')) return answer;
+  const { title, detail } = (await answer.clone().json()) as { title: string; detail: string };
+  const isOutage = answer.status === 503;
+  return sendPage(
+    c,
+    { title, status: answer.status as 404 },
+    <section class="confirm">
+      <h1>{isOutage ? `MySQL ${mysqlProblem(error) ?? 'cannot be reached'}` : title}</h1>
+      <p>
+        {isOutage
+          ? 'This page is read from MySQL. Nothing that was accepted is lost. Reload this page when MySQL works again.'
+          : detail.replace(', or this API key cannot see it', '')}
+      </p>
+      <LinkButton primary href="/ops" text="Now" />
+    </section>,
+  );
+}
+
+export interface Confirmation {
+  /** The question, which names what is changed. */
+  question: string;
+  /** The effect, and how many things it affects. */
+  consequences: readonly Child[];
+  /** The text of the button that does it. */
+  button: string;
+  /** Makes the button red, because the action takes something away from somebody. */
+  dangerous?: boolean;
+  /** Fields that are sent along. */
+  fields?: Record<string, string>;
+  /** Where "Back" leads. */
+  back: string;
+}
+
+/** Answers with the page that asks before something is changed. Its form sends a POST to the same path. */
+export const sendConfirmation = (
+  c: Context,
+  section: NonNullable<PageOptions['section']>,
+  { question, consequences, button, dangerous = false, fields = {}, back }: Confirmation,
+) =>
+  sendPage(
+    c,
+    { title: question, section },
+    <section class="confirm">
+      <h1>{question}</h1>
+      <ul>
+        {consequences.map((it) => (
+          <li>{it}</li>
+        ))}
+      </ul>
+      <form method="post" action={c.req.path}>
+        {Object.entries(fields).map(([name, value]) => (
+          <input type="hidden" name={name} value={value} />
+        ))}
+        <button type="submit" class={dangerous ? 'danger' : 'primary'}>
+          {button}
+        </button>{' '}
+        <LinkButton href={back} text="Back" />
+      </form>
+    </section>,
+  );

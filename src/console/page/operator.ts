@@ -44,14 +44,18 @@ export async function findOwner(sql: Sql, kind: keyof typeof OWNER, id: string):
   return row.customer_id;
 }
 
-/** Sends a request to the API within this process, for a customer. The answer may be a problem. */
-export function callApiFor(
+/**
+ * Sends a request to the API within this process, for a customer.
+ * @returns the body of a success.
+ * @throws {Problem} if the API has refused the request, with the API's words.
+ */
+export async function callApiFor(
   c: Context<ApiEnv>,
   { runtime, callApi }: ConsoleContext,
   customerId: string,
-  { method, path, body }: { method: string; path: string; body?: object },
-): Promise<Response> {
-  return callApi({
+  { method, path, body }: { method: string; path: string; body?: object | undefined },
+): Promise<unknown> {
+  const response = await callApi({
     customerId,
     operator: operatorOf(c, runtime),
     method,
@@ -60,17 +64,13 @@ export function callApiFor(
       ? {}
       : { headers: { 'content-type': 'application/json' }, body: Buffer.from(JSON.stringify(body)) }),
   });
-}
-
-const ProblemAnswer = v.object({ type: v.string(), detail: v.string() });
-
-/** @returns the body of a success. @throws {Problem} if the API has refused the request, with the API's words. */
-export async function requireAnswer(response: Response): Promise<unknown> {
-  const body: unknown = await response.json();
-  if (response.ok) return body;
-  const { type, detail } = v.parse(ProblemAnswer, body);
+  const answer: unknown = await response.json();
+  if (response.ok) return answer;
+  const { type, detail } = v.parse(ProblemAnswer, answer);
   const name = type.replace('/problems/', '');
   throw new Problem(isProblemName(name) ? name : 'internal', detail);
 }
+
+const ProblemAnswer = v.object({ type: v.string(), detail: v.string() });
 
 const isProblemName = (name: string): name is ProblemName => name in PROBLEMS;

@@ -1,24 +1,46 @@
-import type { RunRow } from '../../sources/find-source.ts';
-import { RUN_STATUSES, type SourceSummary } from '../../sources/find-source.ts';
-import type { SourceView } from '../../sources/source-view.ts';
+import { type Context, Hono } from 'hono';
+import * as v from 'valibot';
+import type { Sql } from '../../database/transaction.ts';
+import type { ApiEnv } from '../../http/app.ts';
+import { readId } from '../../http/input.ts';
+import { BEYOND_NEWEST } from '../../http/paging.ts';
+import { Moment as MomentText } from '../../platform/moment.ts';
+import { Id } from '../../platform/validation.ts';
+import {
+  findRunImports,
+  findSource,
+  listRuns,
+  RUN_STATUSES,
+  type RunRow,
+  type SourceRow,
+  type SourceSummary,
+} from '../../sources/find-source.ts';
+import { findSourceJob } from '../../sources/source-jobs.ts';
+import { type SourceView, viewSource } from '../../sources/source-view.ts';
 import {
   Choice,
   type Column,
+  Done,
   Facts,
-  Field,
+  FilterForm,
   formatCount,
   formatDuration,
+  ImportLink,
+  LinkButton,
   Moment,
   More,
-  Notice,
+  PeriodFields,
+  pathWith,
+  readFilters,
   Table,
   Tag,
   timesInARow,
 } from '../page/elements.tsx';
-import type { Confirmation } from '../page/error-page.tsx';
-import { pathWith } from '../page/read-filters.ts';
-import type { WrongFile } from '../totals.ts';
-import { describeSchedule, SourceState } from './source-columns.tsx';
+import { type Confirmation, sendConfirmation, sendPage } from '../page/layout.tsx';
+import { type ConsoleContext, callApiFor } from '../page/operator.ts';
+import { DASHBOARD_PATH } from '../queues/dashboard.ts';
+import { readFailingSince, readWrongFiles, type WrongFile } from '../totals.ts';
+import { describeSchedule, SourceState } from './sources-page.tsx';
 
 /** The most imports that are named for each run. */
 const NAMED_IMPORTS = 5;
@@ -33,8 +55,8 @@ interface SourcePageProps {
   settings: SourceView | null;
   failingSince: Date | null;
   runs: readonly RunImports[];
-  /** The path of the older runs; null: there are none. */
-  older: string | null;
+  /** The older runs are those before this id. undefined: there are none. */
+  older: string | undefined;
   /** The filter of the runs, as it was typed. */
   filters: Record<string, string | undefined>;
   wrongFiles: readonly WrongFile[];
@@ -49,9 +71,7 @@ export const SourcePage = (props: SourcePageProps) => {
   const { source, failingSince, runs, older, filters, wrongFiles, done, now } = props;
   return (
     <>
-      {done === undefined || SOURCE_DONE[done] === undefined ? null : (
-        <Notice tone="good">{SOURCE_DONE[done]}</Notice>
-      )}
+      <Done done={done} messages={SOURCE_DONE} />
       <p class="crumbs">
         <a href="/ops/sources">Sources</a> ›{' '}
         <a href={`/ops/sources?customer=${source.customer_id}`}>{source.customer}</a>
@@ -62,24 +82,34 @@ export const SourcePage = (props: SourcePageProps) => {
       <p class="lead">{explain(source, failingSince, now)}</p>
       <nav class="actions" aria-label="What you can do">
         {sourceActionsFor(source).map((action, index) => (
-          <a
-            class={index === 0 && source.error !== null ? 'button primary' : 'button'}
+          <LinkButton
+            primary={index === 0 && source.error !== null}
             href={`/ops/sources/${source.id}/${action}`}
-          >
-            {SOURCE_LABELS[action]}
-          </a>
+            text={SOURCE_LABELS[action]}
+          />
         ))}
-        <a class="button" href={pathWith('/ops/audit', { subject: `source ${source.id}` })}>
-          Changes
-        </a>
+        <LinkButton href={pathWith('/ops/audit', { subject: `source ${source.id}` })} text="Changes" />
       </nav>
       <SourceFacts {...props} />
       <h2>Files that could not be imported, or not all of them</h2>
       <Table caption="Wrong files" columns={fileColumns(now)} rows={wrongFiles} empty="None." />
       <h2 id="runs">Runs</h2>
-      <RunFilters filters={filters} />
+      <FilterForm>
+        <Choice
+          label="Status"
+          name="status"
+          value={filters.status}
+          choices={[['', 'all'], ...RUN_STATUSES]}
+        />
+        <PeriodFields since="Begun since" until="Begun until" filters={filters} />
+      </FilterForm>
       <Table caption="Runs" columns={runColumns(now)} rows={runs} empty="There are none." />
-      <More label="Older runs" href={older} />
+      <More
+        label="Older runs"
+        path={`/ops/sources/${source.id}`}
+        filters={{ ...filters, done: undefined }}
+        next={{ before: older }}
+      />
     </>
   );
 };
@@ -113,26 +143,6 @@ const settingFacts = (it: SourceView, now: Date) =>
   ] as const;
 
 const showSetting = (value: unknown): string => (typeof value === 'string' ? value : JSON.stringify(value));
-
-const RunFilters = ({ filters: { status, since, until } }: { filters: SourcePageProps['filters'] }) => (
-  <form class="filters">
-    <Choice
-      label="Status"
-      name="status"
-      value={status}
-      choices={[['', 'all'], ...RUN_STATUSES.map((it) => [it, it] as const)]}
-    />
-    <Field label="Begun since" name="since" value={since} hint="2026-01-31 12:00:00" />
-    <Field label="Begun until" name="until" value={until} hint="2026-01-31 13:00:00" />
-    <button type="submit">Show</button>
-  </form>
-);
-
-const ImportLink = ({ id }: { id: number | string }) => (
-  <a class="id" href={`/ops/imports/${id}`}>
-    {id}
-  </a>
-);
 
 const fileColumns = (now: Date): Column<WrongFile>[] => [
   { label: 'File', kind: 'wide', cell: ({ name }) => name },
@@ -264,3 +274,85 @@ const SOURCE_DONE: Readonly<Record<string, string>> = {
   pause: 'The source is paused. Nothing more is collected.',
   enable: 'The source is enabled.',
 };
+
+const RUNS = 50;
+const WRONG_FILES = 20;
+
+/** /ops/sources/:id and its actions. Each change has its own confirmation page, which sends a POST. */
+export const sourceRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
+  const { database } = context.runtime;
+  const routes = new Hono<ApiEnv>().get('/:id', (c) => showSource(c, context));
+  for (const action of SOURCE_ACTIONS) {
+    routes.get(`/:id/${action}`, async (c) => {
+      const source = await requireSource(database, c);
+      return sendConfirmation(c, 'Sources', {
+        ...confirmSourceAction(action, source),
+        back: `/ops/sources/${source.id}`,
+      });
+    });
+    routes.post(`/:id/${action}`, async (c) => {
+      const { id, customer_id: customerId } = await requireSource(database, c);
+      await callApiFor(c, context, customerId, requestOf(action, id));
+      return c.redirect(`/ops/sources/${id}?done=${action}`, 303);
+    });
+  }
+  return routes;
+};
+
+const requireSource = (sql: Sql, c: Context<ApiEnv>): Promise<SourceRow> =>
+  findSource(sql, null, readId(c, 'source'));
+
+/** The request to the API that carries out an action. */
+function requestOf(action: SourceAction, id: string): { method: string; path: string; body?: object } {
+  const path = `/v1/sources/${id}`;
+  switch (action) {
+    case 'run':
+      return { method: 'POST', path: `${path}/run` };
+    case 'pause':
+      return { method: 'PATCH', path, body: { status: 'paused' } };
+    case 'enable':
+      return { method: 'PATCH', path, body: { status: 'active' } };
+  }
+}
+
+async function showSource(c: Context<ApiEnv>, { runtime }: ConsoleContext) {
+  const { config, database, queues } = runtime;
+  const moment = v.optional(MomentText(config.zone));
+  const Query = v.object({
+    status: v.optional(v.picklist(RUN_STATUSES)),
+    since: moment,
+    until: moment,
+    before: v.optional(Id),
+  });
+  const { status, since, until, before } = readFilters(c, Query);
+  const source = await requireSource(database, c);
+  const { id } = source;
+  const [found, failingSince, wrongFiles, job] = await Promise.all([
+    listRuns(database, id, { status, since, until, before: before ?? BEYOND_NEWEST }, RUNS + 1),
+    readFailingSince(database, id),
+    readWrongFiles(database, id, WRONG_FILES),
+    findSourceJob(queues, id),
+  ]);
+  const runs = found.slice(0, RUNS);
+  const imports = await findRunImports(
+    database,
+    runs.map((run) => run.id),
+  );
+  const query = c.req.query();
+  return sendPage(
+    c,
+    { title: `Source ${id}`, section: 'Sources' },
+    <SourcePage
+      source={source}
+      settings={source.status === 'deleted' ? null : viewSource(runtime, source)}
+      failingSince={failingSince}
+      runs={runs.map((run) => ({ ...run, imports: imports.get(run.id) ?? [] }))}
+      older={found.length > RUNS ? runs.at(-1)?.id : undefined}
+      filters={query}
+      wrongFiles={wrongFiles}
+      job={job === null ? null : `${DASHBOARD_PATH}/queue/sources/${encodeURIComponent(job)}`}
+      done={query.done}
+      now={new Date()}
+    />,
+  );
+}

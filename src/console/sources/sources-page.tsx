@@ -3,13 +3,69 @@ import * as v from 'valibot';
 import type { Runtime } from '../../database/runtime.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { Id } from '../../platform/validation.ts';
-import { listSources } from '../../sources/find-source.ts';
-import { Choice, Field, More, Table } from '../page/elements.tsx';
+import { listSources, type SourceSummary } from '../../sources/find-source.ts';
+import type { SourceSchedule } from '../../sources/source-schedule.ts';
+import {
+  Choice,
+  type Column,
+  customerColumn,
+  Field,
+  FilterForm,
+  formatCount,
+  Moment,
+  More,
+  readFilters,
+  SourceLink,
+  Table,
+  Tag,
+} from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';
 import { callerFor } from '../page/operator.ts';
-import { pathWith, readFilters } from '../page/read-filters.ts';
 import { findSourcesInTrouble } from '../totals.ts';
-import { SourcesInTrouble, sourceColumns } from './source-columns.tsx';
+
+/** How the console describes sources in tables. */
+
+/** `every 15m`, or `0 7 * * 1-5 in Europe/Istanbul`. */
+export const describeSchedule = (schedule: SourceSchedule): string =>
+  'cron' in schedule ? `${schedule.cron} in ${schedule.time_zone}` : `every ${schedule.every}`;
+
+/** The state of a source in one or two words, with its colour. */
+export function SourceState({ source: it }: { source: SourceSummary }) {
+  const running = it.run_id !== null ? ', running' : '';
+  if (it.status === 'deleted') return <Tag tone="calm">deleted</Tag>;
+  if (it.status === 'paused') return <Tag tone="calm">paused{running}</Tag>;
+  if (it.consecutive_failures > 0) return <Tag tone="bad">failing{running}</Tag>;
+  return it.error === null ? (
+    <Tag tone="good">active{running}</Tag>
+  ) : (
+    <Tag tone="warn">wrong file{running}</Tag>
+  );
+}
+
+/** The columns of every table of sources. */
+export const sourceColumns = (now: Date): Column<SourceSummary>[] => [
+  { label: 'Source', kind: 'wide', cell: ({ id, title }) => <SourceLink id={id} title={title} /> },
+  customerColumn('/ops/sources'),
+  { label: 'Kind', cell: ({ kind }) => kind },
+  { label: 'State', cell: (it) => <SourceState source={it} /> },
+  { label: 'Last run', cell: ({ last_run_at }) => <Moment at={last_run_at} now={now} /> },
+  { label: 'Next run', cell: ({ next_run_at }) => <Moment at={next_run_at} now={now} /> },
+  {
+    label: 'Failed in a row',
+    kind: 'number',
+    cell: ({ consecutive_failures }) => formatCount(consecutive_failures),
+  },
+  { label: 'Error', kind: 'wide', cell: ({ error }) => error ?? '' },
+];
+
+export const SourcesInTrouble = ({ rows, now }: { rows: readonly SourceSummary[]; now: Date }) => (
+  <Table
+    caption="Sources in trouble"
+    columns={sourceColumns(now)}
+    rows={rows}
+    empty="None: the last run of every source was done, and all of its files were imported."
+  />
+);
 
 const PER_PAGE = 50;
 
@@ -44,22 +100,12 @@ export const sourcesPage = (runtime: Runtime): Hono<ApiEnv> =>
       { title: 'Sources', section: 'Sources' },
       <>
         <h1>Sources</h1>
-        <form class="filters">
+        <FilterForm>
           <Field label="Source id" name="id" value="" />
           <Field label="Customer id" name="customer" value={customer} />
           <Field label="Account id" name="account" value={account} />
-          <Choice
-            label="Status"
-            name="status"
-            value={status}
-            choices={[
-              ['', 'all'],
-              ['active', 'active'],
-              ['paused', 'paused'],
-            ]}
-          />
-          <button type="submit">Show</button>
-        </form>
+          <Choice label="Status" name="status" value={status} choices={[['', 'all'], 'active', 'paused']} />
+        </FilterForm>
         {isFirst ? (
           <section>
             <h2>In trouble</h2>
@@ -74,10 +120,7 @@ export const sourcesPage = (runtime: Runtime): Hono<ApiEnv> =>
             rows={rows}
             empty={next === null ? 'There are none.' : 'None among these. There may be newer ones.'}
           />
-          <More
-            label="More sources"
-            href={next === null ? null : pathWith('/ops/sources', { ...c.req.query(), after: next })}
-          />
+          <More label="More sources" path="/ops/sources" filters={c.req.query()} next={{ after: next }} />
         </section>
       </>,
     );

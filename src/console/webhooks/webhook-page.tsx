@@ -1,21 +1,36 @@
+import { type Context, Hono } from 'hono';
+import * as v from 'valibot';
+import { recordChange } from '../../customers/audit.ts';
+import { Webhook } from '../../database/entities.ts';
+import type { Sql } from '../../database/transaction.ts';
 import type { AttemptRow } from '../../delivery/delivery.ts';
-import type { ReplayProgress } from '../../delivery/replay-view.ts';
-import type { WebhookState as RunState } from '../../delivery/webhook-state.ts';
-import type { WebhookView } from '../../webhooks/webhook-view.ts';
-import { summarizeAttempts } from '../deliveries/delivery-rows.ts';
+import { probeNow } from '../../delivery/reconcile.ts';
+import { type ReplayProgress, readReplays } from '../../delivery/replay-view.ts';
+import { wakeChangedWebhook } from '../../delivery/wake.ts';
+import { type WebhookState as RunState, readStates } from '../../delivery/webhook-state.ts';
+import type { ApiEnv } from '../../http/app.ts';
+import { readId } from '../../http/input.ts';
+import { notFound } from '../../platform/problem.ts';
+import { findDeliveryJob, type Queues } from '../../platform/queues.ts';
+import { viewWebhook, type WebhookView } from '../../webhooks/webhook-view.ts';
+import { findPauser } from '../audit/audit-page.tsx';
+import { readNewestAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';
 import {
   countOf,
+  Done,
   Facts,
   formatCount,
   formatDuration,
   formatShare,
+  LinkButton,
   Moment,
-  Notice,
+  Timeline,
 } from '../page/elements.tsx';
-import type { Confirmation } from '../page/error-page.tsx';
-import { Timeline } from '../page/timeline.tsx';
-import { WebhookState } from './webhook-columns.tsx';
-import { andToCome, explainWebhook, type WebhookRow } from './webhook-rows.ts';
+import { type Confirmation, sendConfirmation, sendPage } from '../page/layout.tsx';
+import { type ConsoleContext, callApiFor, callerFor } from '../page/operator.ts';
+import { DASHBOARD_PATH } from '../queues/dashboard.ts';
+import { andToCome, explainWebhook, readWebhookRows, type WebhookRow } from './webhook-rows.ts';
+import { WebhookState } from './webhooks-page.tsx';
 
 interface WebhookPageProps {
   webhook: WebhookRow;
@@ -33,45 +48,34 @@ interface WebhookPageProps {
   now: Date;
 }
 
+type FactsProps = Omit<WebhookPageProps, 'done' | 'pausedBy' | 'replays'>;
+
 /** The page of one webhook: its problems, the possible actions, and its attempts. */
-export const WebhookPage = ({
-  webhook,
-  settings,
-  attempts,
-  run,
-  job,
-  pausedBy,
-  replays,
-  done,
-  now,
-}: WebhookPageProps) => (
+export const WebhookPage = ({ webhook, ...props }: WebhookPageProps) => (
   <>
-    {done === undefined || DONE[done] === undefined ? null : <Notice tone="good">{DONE[done]}</Notice>}
+    <Done done={props.done} messages={DONE} />
     <p class="crumbs">
       <a href="/ops/webhooks">Webhooks</a> ›{' '}
       <a href={`/ops/webhooks?customer=${webhook.customer_id}`}>{webhook.customer}</a>
     </p>
     <h1>
-      Webhook {webhook.id} “{webhook.title}” <WebhookState webhook={webhook} now={now} />
+      Webhook {webhook.id} “{webhook.title}” <WebhookState webhook={webhook} now={props.now} />
     </h1>
-    <p class="lead">{explainWebhook(webhook, run, now, pausedBy)}</p>
+    <p class="lead">{explainWebhook(webhook, props.run, props.now, props.pausedBy)}</p>
     <nav class="actions" aria-label="What you can do">
       {actionsFor(webhook).map((action, index) => (
-        <a
-          class={index === 0 && webhook.failing_since !== null ? 'button primary' : 'button'}
+        <LinkButton
+          primary={index === 0 && webhook.failing_since !== null}
           href={`/ops/webhooks/${webhook.id}/${action}`}
-        >
-          {ACTION_LABELS[action]}
-        </a>
+          text={ACTION_LABELS[action]}
+        />
       ))}
-      <a class="button" href={`/ops/deliveries?webhook=${webhook.id}`}>
-        Deliveries
-      </a>
+      <LinkButton href={`/ops/deliveries?webhook=${webhook.id}`} text="Deliveries" />
     </nav>
-    <RunningReplays webhook={webhook} replays={replays} />
-    <WebhookFacts webhook={webhook} settings={settings} attempts={attempts} run={run} job={job} now={now} />
+    <RunningReplays webhook={webhook} replays={props.replays} />
+    <WebhookFacts webhook={webhook} {...props} />
     <h2>Newest attempts</h2>
-    <Timeline webhookId={webhook.id} attempts={attempts} now={now} />
+    <Timeline webhookId={webhook.id} attempts={props.attempts} now={props.now} />
   </>
 );
 
@@ -83,9 +87,10 @@ const RunningReplays = ({ webhook, replays }: Pick<WebhookPageProps, 'webhook' |
       {replays.map((it) => (
         <p>
           {describeReplay(it)}{' '}
-          <a class="button" href={`/ops/webhooks/${webhook.id}/replays/${it.id}/cancel`}>
-            Cancel replay {it.id}
-          </a>
+          <LinkButton
+            href={`/ops/webhooks/${webhook.id}/replays/${it.id}/cancel`}
+            text={`Cancel replay ${it.id}`}
+          />
         </p>
       ))}
     </section>
@@ -102,14 +107,7 @@ function describeReplay({ id, total, sent, left, perSecond }: ReplayProgress): s
   return `Replay ${id} has sent ${formatCount(sent)}${of}${rest}${pace}${time}.`;
 }
 
-function WebhookFacts({
-  webhook,
-  settings,
-  attempts,
-  run,
-  job,
-  now,
-}: Omit<WebhookPageProps, 'done' | 'pausedBy' | 'replays'>) {
+function WebhookFacts({ webhook, settings, attempts, run, job, now }: FactsProps) {
   const { p95, successShare } = summarizeAttempts(attempts.map((it) => ({ ...it, webhook_id: webhook.id })));
   const of = (status: string, count: string) => (
     <a href={`/ops/deliveries?webhook=${webhook.id}&status=${status}`}>{formatCount(Number(count))}</a>
@@ -246,10 +244,138 @@ export function confirmAction(action: WebhookAction, it: WebhookRow): Omit<Confi
 }
 
 /** The messages on the webhook's page after an action. */
-export const DONE: Readonly<Record<string, string>> = {
+const DONE: Readonly<Record<string, string>> = {
   pause: 'The webhook is paused. Nothing more is sent.',
   enable: 'The webhook is enabled. The first notification is on its way.',
   probe: 'A probe is on its way. Reload this page to see its answer.',
   replay: 'The replay is accepted. Its deliveries become pending one after the other.',
   'cancel-replay': 'The replay is cancelled. Nothing more of it is sent.',
 };
+
+const ATTEMPTS = 50;
+
+/** How many of the newest replays are looked at. */
+const REPLAYS = 100;
+
+/** /ops/webhooks/:id and its actions. Each change has its own confirmation page, which sends a POST. */
+export const webhookRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
+  const { database, secrets, queues } = context.runtime;
+  const routes = new Hono<ApiEnv>().get('/:id', async (c) => {
+    const webhook = await requireWebhook(database, c);
+    const { id } = webhook;
+    const [entity, attempts, [run], job, pausedBy, replays] = await Promise.all([
+      database.getRepository(Webhook).findOneByOrFail({ id }),
+      readNewestAttempts(database, id, ATTEMPTS),
+      readStates(database, [id]),
+      findJob(queues, id),
+      webhook.status === 'paused' ? findPauser(database, id) : null,
+      readReplays(database, id, { before: null, limit: REPLAYS }),
+    ]);
+    const settings = webhook.status === 'deleted' ? null : await viewWebhook({ database, secrets }, entity);
+    return sendPage(
+      c,
+      { title: `Webhook ${id}`, section: 'Webhooks' },
+      <WebhookPage
+        webhook={webhook}
+        settings={settings}
+        attempts={attempts}
+        run={run ?? null}
+        job={job}
+        pausedBy={pausedBy}
+        replays={replays.filter(({ state }) => state === 'running').reverse()}
+        done={c.req.query('done')}
+        now={new Date()}
+      />,
+    );
+  });
+
+  for (const action of WEBHOOK_ACTIONS) {
+    routes.get(`/:id/${action}`, async (c) => {
+      const webhook = await requireWebhook(database, c);
+      return sendConfirmation(c, 'Webhooks', {
+        ...confirmAction(action, webhook),
+        back: `/ops/webhooks/${webhook.id}`,
+      });
+    });
+    routes.post(`/:id/${action}`, async (c) => {
+      const webhook = await requireWebhook(database, c);
+      return perform(c, context, action, webhook);
+    });
+  }
+  return routes;
+};
+
+/** @throws {Problem} 404. */
+export async function requireWebhook(sql: Sql, c: Context<ApiEnv>): Promise<WebhookRow> {
+  const [webhook] = await readWebhookRows(sql, [readId(c, 'webhook')]);
+  if (webhook === undefined) throw notFound('webhook');
+  return webhook;
+}
+
+const RotatedSecret = v.object({ webhook: v.object({ secret: v.string() }) });
+const Test = v.object({
+  test: v.object({
+    status_code: v.nullable(v.number()),
+    error: v.nullable(v.string()),
+    reason: v.optional(v.string()),
+  }),
+});
+
+async function perform(
+  c: Context<ApiEnv>,
+  context: ConsoleContext,
+  action: WebhookAction,
+  { id, customer_id: customerId }: WebhookRow,
+) {
+  const { runtime } = context;
+  const path = `/v1/webhooks/${id}`;
+  const ask = (method: string, at: string, body?: object) =>
+    callApiFor(c, context, customerId, { method, path: at, body });
+  const done = () => c.redirect(`/ops/webhooks/${id}?done=${action}`, 303);
+  switch (action) {
+    case 'pause':
+    case 'enable':
+      await ask('PATCH', path, { status: action === 'pause' ? 'paused' : 'active' });
+      return done();
+    case 'probe':
+      await probeNow(runtime.database, id, (sql) =>
+        recordChange(sql, callerFor(c, runtime, customerId), { action: 'probe', subject: `webhook ${id}` }),
+      );
+      await wakeChangedWebhook(runtime, id);
+      return done();
+    case 'test': {
+      const { test } = v.parse(Test, await ask('POST', `${path}/test`));
+      const answer = test.status_code === null ? 'No answer' : `The endpoint answered ${test.status_code}`;
+      const problem = test.error === 'no answer' ? (test.reason ?? null) : test.error;
+      return sendPage(
+        c,
+        { title: 'Test notification', section: 'Webhooks' },
+        <section class="confirm">
+          <h1>{problem === null ? answer : `${answer}: ${problem}`}.</h1>
+          <LinkButton primary href={`/ops/webhooks/${id}`} text={`Back to webhook ${id}`} />
+        </section>,
+      );
+    }
+    case 'rotate-secret': {
+      const { webhook } = v.parse(RotatedSecret, await ask('POST', `${path}/rotate-secret`));
+      return sendPage(
+        c,
+        { title: 'The new secret', section: 'Webhooks' },
+        <section class="confirm">
+          <h1>The new secret of webhook {id}</h1>
+          <p>Give it to the customer now. It is not shown again. For 24 hours, the previous one signs too.</p>
+          <p>
+            <code class="secret">{webhook.secret}</code>
+          </p>
+          <LinkButton primary href={`/ops/webhooks/${id}`} text={`Back to webhook ${id}`} />
+        </section>,
+      );
+    }
+  }
+}
+
+/** The path of a webhook's waiting, delayed or active job on the dashboard. null: none, or Redis cannot be reached. */
+async function findJob(queues: Queues, webhookId: string): Promise<string | null> {
+  const job = await findDeliveryJob(queues, webhookId).catch(() => null);
+  return job && `${DASHBOARD_PATH}/queue/${job.queue}/${encodeURIComponent(job.id)}`;
+}

@@ -1,7 +1,6 @@
 import type { Sql } from '../../database/transaction.ts';
 import { readExtended } from '../../movements/extended.ts';
-import type { NotifiedMovement } from '../posting/notification.ts';
-import type { LoggedMovement } from '../run/types.ts';
+import type { LoggedMovement, NotifiedMovement } from '../run/types.ts';
 
 /** Reads movements with the fields that a notification has. */
 

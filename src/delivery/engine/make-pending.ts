@@ -13,9 +13,9 @@ const READ_ENDED = `
 /** A failed attempt already has a row, but the row may lack the body of the answer. */
 const KEEP_LAST_ATTEMPT = `
   INSERT INTO attempts
-    (webhook_id, transaction_id, number, customer_id, outcome, status_code, started_at, duration_ms, error, response)
+    (webhook_id, transaction_id, number, customer_id, outcome, status_code, started_at, duration_ms, posts, error, response)
   SELECT d.webhook_id, d.transaction_id, d.attempts, d.customer_id, d.outcome, d.status_code, d.started_at, d.duration_ms,
-    d.error, d.response
+    d.posts, d.error, d.response
   FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id IN (?)
   ON DUPLICATE KEY UPDATE response = VALUES(response)`;
 
@@ -42,13 +42,13 @@ const COUNT_PENDING = `
 export async function makePendingAgain(
   sql: Sql,
   webhookId: string,
-  transactionIds: readonly string[],
+  subjectIds: readonly string[],
   replayId: string | null,
 ): Promise<number> {
-  if (transactionIds.length === 0) return 0;
+  if (subjectIds.length === 0) return 0;
   const ended = await sql.query<{ transaction_id: string; status: string }[]>(READ_ENDED, [
     webhookId,
-    transactionIds,
+    subjectIds,
   ]);
   if (ended.length === 0) return 0;
   const ids = ended.map(({ transaction_id }) => transaction_id);

@@ -1,9 +1,16 @@
+import { LRUCache } from 'lru-cache';
 import type { Sql } from '../../database/transaction.ts';
 import { createBatcher } from '../../platform/batcher.ts';
-import { dcOf, type Filter, indexOf, ownerIdOf, ownerOf } from '../filters.ts';
-import type { LoggedMovement } from '../run/types.ts';
-import type { LogFilter } from '../webhook-state.ts';
-import { createLogCache, type LogCache, type LogRange, type LogRead } from './log-cache.ts';
+import type { Delivery, LoggedEvent, LoggedMovement } from '../run/types.ts';
+import {
+  dcOf,
+  type Filter,
+  indexOf,
+  type LogFilter,
+  ownerIdOf,
+  ownerOf,
+  retryDueAt,
+} from '../webhook-state.ts';
 import { extend, MOVEMENT_COLUMNS, NO_MOVEMENT_COLUMNS } from './logged-movement.ts';
 
 /** Reads the movement log: a customer's movements in the order of their ids. Webhooks read it as their queue. */
@@ -92,8 +99,8 @@ export function openMovementLog(database: Sql, cache: LogCache = createLogCache(
  * Reads the customers' newest ids in the same statement as the movements, and so in the same snapshot. Therefore no movement beyond
  * these ids is read, and filters_version is valid for all movements up to them. Index: the primary key.
  */
-const NEWEST = `
-  (SELECT -1 AS branch, l.customer_id, l.last_transaction_id AS newest, l.filters_version, ${NO_MOVEMENT_COLUMNS}
+const READ_LOG = `
+  /* READ_LOG */ (SELECT -1 AS branch, l.customer_id, l.last_transaction_id AS newest, l.filters_version, ${NO_MOVEMENT_COLUMNS}
    FROM import_locks l WHERE l.customer_id IN (?))`;
 
 /** Index: the primary key of deliveries. */
@@ -138,7 +145,7 @@ type Row = LoggedMovement & {
 export async function readRanges(sql: Sql, ranges: readonly LogRange[]): Promise<LogRead[]> {
   const branches = ranges.map(toBranch);
   const customerIds = new Set(ranges.map(({ customerId }) => customerId));
-  const rows = await sql.query<Row[]>([NEWEST, ...branches.map((it) => it.sql)].join(' UNION ALL '), [
+  const rows = await sql.query<Row[]>([READ_LOG, ...branches.map((it) => it.sql)].join(' UNION ALL '), [
     [...customerIds],
     ...branches.flatMap(({ values }) => values),
   ]);
@@ -160,4 +167,192 @@ function toLogRead({ after, through, limit }: LogRange, newest: Row | undefined,
     return { movements, through: Number(last.transaction_id), complete: false, filtersVersion };
   const end = Math.max(after, through ?? Number(newest?.newest ?? 0));
   return { movements, through: end, complete: through === null, filtersVersion };
+}
+
+/** A range of the log that is read with one filter. */
+export interface LogRange {
+  customerId: string;
+  filter: Filter;
+  after: number;
+  /** Inclusive; null: up to the newest. */
+  through: number | null;
+  /** Leaves out the movements for which this webhook has results. null: leaves out none. */
+  withoutResultsOf: string | null;
+  /** The most movements to read. */
+  limit: number;
+}
+
+/** The result of one read of the log. */
+export interface LogRead {
+  movements: LoggedMovement[];
+  /** No other match is left at or before this id. */
+  through: number;
+  /** At the moment of the read, there were no movements beyond `through`. */
+  complete: boolean;
+  /** The customer's `filters_version` at the moment of the read. */
+  filtersVersion: number;
+}
+
+/** Caches reads of the movement log. Webhooks with the same filter mostly read at about the same place, so they share the cache. */
+
+/** The most movements cached for all customers together: a few tens of megabytes. */
+const MAX_MOVEMENTS = 10_000;
+
+/** The most movements cached for one filter. Webhooks that lag further behind read from MySQL. */
+const MAX_MOVEMENTS_PER_FILTER = 1_000;
+
+type CachedRead = Omit<LogRange, 'withoutResultsOf'>;
+
+/** The newest movements that webhooks have read with one filter, without a gap. */
+interface CachedRange extends Omit<LogRead, 'complete'> {
+  from: number;
+}
+
+/** Caches movements with the bodies made of them. Movements never change, so nothing has to be invalidated. */
+export interface LogCache {
+  /** Reads a range from the cache, or with `query`. */
+  read(range: CachedRead, query: () => Promise<LogRead>): Promise<LogRead>;
+}
+
+export function createLogCache(): LogCache {
+  const ranges = new LRUCache<string, CachedRange>({
+    maxSize: MAX_MOVEMENTS,
+    // An empty range counts too, because there may be one for each customer and filter.
+    sizeCalculation: ({ movements }) => 1 + movements.length,
+  });
+  return {
+    async read({ customerId, filter, after, through, limit }, query) {
+      if (through !== null) return query();
+      const key = `${customerId} ${filter.accountId} ${filter.event}`;
+      const range = ranges.get(key);
+      if (range !== undefined && range.from <= after && after < range.through)
+        return slice(range, after, limit);
+      const read = await query();
+      const before = ranges.get(key);
+      // Another webhook may have read further in the meantime.
+      if (before === undefined || before.through < read.through)
+        ranges.set(key, prolong(before, after, read));
+      return read;
+    },
+  };
+}
+
+function slice({ movements, through, filtersVersion }: CachedRange, after: number, limit: number): LogRead {
+  const start = movements.findIndex(({ transaction_id }) => Number(transaction_id) > after);
+  const batch = start === -1 ? [] : movements.slice(start, start + limit);
+  const isWhole = start === -1 || start + limit >= movements.length;
+  return {
+    movements: batch,
+    through: isWhole ? through : Number(batch.at(-1)?.transaction_id),
+    complete: false,
+    filtersVersion,
+  };
+}
+
+function prolong(before: CachedRange | undefined, after: number, read: LogRead): CachedRange {
+  const { through, filtersVersion } = read;
+  if (before?.through !== after) return { from: after, movements: read.movements, through, filtersVersion };
+  const movements = before.movements.concat(read.movements);
+  const dropped = Math.max(0, movements.length - MAX_MOVEMENTS_PER_FILTER);
+  const from = dropped === 0 ? before.from : Number(movements[dropped - 1]?.transaction_id);
+  return { from, movements: movements.slice(dropped), through, filtersVersion };
+}
+
+/** Reads the retries of a webhook that are due, with their movements or operational events. */
+
+/**
+ * Movements or events are joined after the limit has been applied, because in a direct join the optimiser may read and sort all retries
+ * of the webhook. Index: retries_due.
+ */
+const DUE = (order: 'due_at' | 'transaction_id') => `
+  SELECT transaction_id, attempts, failures, TIMESTAMPDIFF(MICROSECOND, NOW(6), ${retryDueAt('d')}) / 1000 AS due_in
+  FROM retries d FORCE INDEX (retries_due)
+  WHERE webhook_id = ? AND due_at IS NOT NULL ORDER BY ${order} LIMIT ?`;
+
+const READ_RETRIES_OF_MOVEMENTS = (due: string) => `
+  /* READ_RETRIES_OF_MOVEMENTS */ SELECT STRAIGHT_JOIN r.transaction_id AS id, r.attempts, r.failures, r.due_in, ${MOVEMENT_COLUMNS}
+  FROM (${due}) r
+  LEFT JOIN transactions t ON t.id = r.transaction_id
+  LEFT JOIN accounts a ON a.id = t.account_id
+  LEFT JOIN banks b ON b.id = a.bank_id`;
+
+const READ_RETRIES_OF_EVENTS = (due: string) => `
+  /* READ_RETRIES_OF_EVENTS */ SELECT STRAIGHT_JOIN r.transaction_id AS id, r.attempts, r.failures, r.due_in, e.type, e.account_id, e.data,
+    DATE_FORMAT(e.created_at, '%Y-%m-%dT%H:%i:%s.%fZ') AS timestamp,
+    TIMESTAMPDIFF(MICROSECOND, '1970-01-01', e.created_at) AS stored_at
+  FROM (${due}) r
+  LEFT JOIN operational_events e ON e.id = r.transaction_id`;
+
+interface Due {
+  id: string;
+  attempts: number;
+  failures: number;
+  due_in: string;
+}
+
+type DueMovement = Due & LoggedMovement;
+type DueRow = DueMovement | (Due & LoggedEvent);
+
+/** Retries of one webhook that are due. */
+export interface RetriesRead {
+  deliveries: Delivery[];
+  /** Milliseconds until the next retry that is not in `deliveries`. 0: more are due. null: there is none. */
+  nextIn: number | null;
+}
+
+/**
+ * Reads the retries of a webhook that are due, the longest due first. For an ordered webhook, the limit counts from the lowest
+ * transaction id, due or not. With a limit of 1, only the first retry in this order is read, if it is due.
+ * @param options.ofEvents the webhook is sent events in place of movements.
+ * @param options.isExtended the bodies are extended.
+ */
+export async function readRetries(
+  sql: Sql,
+  webhookId: string,
+  {
+    ordered,
+    limit,
+    ofEvents = false,
+    isExtended = false,
+  }: { ordered: boolean; limit: number; ofEvents?: boolean; isExtended?: boolean },
+): Promise<RetriesRead> {
+  const due = DUE(ordered ? 'transaction_id' : 'due_at');
+  const rows = await sql.query<DueRow[]>(
+    (ofEvents ? READ_RETRIES_OF_EVENTS : READ_RETRIES_OF_MOVEMENTS)(due),
+    [webhookId, limit],
+  );
+  rows.sort((one, other) => Number(one.due_in) - Number(other.due_in));
+  const dueNow = rows.filter(({ due_in }) => Number(due_in) <= 0);
+  const later = rows.find(({ due_in }) => Number(due_in) > 0);
+  const nextIn = later === undefined ? (dueNow.length === limit ? 0 : null) : Number(later.due_in);
+  const found = isExtended && !ofEvents ? await extend(sql, dueNow as DueMovement[]) : dueNow;
+  return { deliveries: found.map(toDelivery), nextIn };
+}
+
+const toDelivery = ({ id, attempts, failures, due_in: _, ...content }: DueRow): Delivery => ({
+  subjectId: Number(id),
+  source: 'retries',
+  attempts,
+  failures,
+  content: content.stored_at === null ? null : content,
+});
+
+/** Turns a movement of the log into a delivery that was never attempted. */
+export const toNewDelivery = (movement: LoggedMovement): Delivery => ({
+  subjectId: Number(movement.transaction_id),
+  source: 'log',
+  attempts: 0,
+  failures: 0,
+  content: movement,
+});
+
+/** Treats movements of accounts that are being deleted as deleted already. Their deliveries are not sent and fail for good. */
+export function withoutDeleted(
+  deliveries: readonly Delivery[],
+  deletedAccounts: readonly string[],
+): Delivery[] {
+  const deleted = new Set(deletedAccounts);
+  return deliveries.map((delivery) =>
+    deleted.has(delivery.content?.account_id ?? '') ? { ...delivery, content: null } : delivery,
+  );
 }

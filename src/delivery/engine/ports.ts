@@ -1,22 +1,48 @@
-import type { DataSource } from 'typeorm';
-import { isConnectionError } from '../../database/errors.ts';
-import type { SecretBox } from '../../database/secret-box.ts';
-import { tryTransaction } from '../../database/transaction.ts';
-import { createBatcher } from '../../platform/batcher.ts';
-import type { Answer, PostRequest } from '../posting/post.ts';
-import { readStates, type WebhookState } from '../webhook-state.ts';
-import { expandReplay } from './expand-replay.ts';
-import { type Lease, type LeaseRequest, renewLeases, takeLeases } from './lease.ts';
-import { type MovementLog, openMovementLog } from './movement-log.ts';
-import { type LeasedRecord, recordResults } from './record-results.ts';
-import { openSettings, type SealedSettings, type Settings } from './request.ts';
-import { type RetriesRead, readRetries } from './retries.ts';
-import { disableWebhook, type Quarantine, quarantineWebhook } from './webhook-status.ts';
+import type { Log } from '../../platform/log.ts';
+import type { DeliveryMetrics } from '../../platform/metrics.ts';
+import type { AttemptTraces } from '../posting/attempt-traces.ts';
+import type { SealedSettings, Settings } from '../posting/request.ts';
+import type { Answer, PostRequest } from '../posting/types.ts';
+import type { RunRecord } from '../run/types.ts';
+import type { Lease, LeaseRequest, WebhookState } from '../webhook-state.ts';
+import type { MovementLog, RetriesRead } from './movement-log.ts';
+import type { Quarantine } from './webhook-status.ts';
 
-/**
- * The ports of the delivery engine: runner.ts, active-run.ts and result-writer.ts reach MySQL, Redis, endpoints and the clock only
- * through these interfaces. The model test implements them in memory with a virtual clock, and so drives the real engine.
- */
+export interface RunnerOptions extends EnginePorts {
+  /** `undefined`: traces are off. */
+  traces?: AttemptTraces | undefined;
+  log: Log;
+  metrics?: DeliveryMetrics;
+  /** The retry schedule. Milliseconds. */
+  delays?: readonly number[];
+  timeSlice?: number;
+  longestRun?: number;
+  linger?: number;
+  maxLingering?: number;
+}
+
+/** Runs deliveries. One process runs many webhooks at a time; across all processes, one run at a time holds a webhook's lease. */
+export interface Runner {
+  /**
+   * Sends the webhook's due deliveries in one or more delivery runs. Starts no run after the time slice. If something is left, adds a job
+   * for it: without delay if it is due now, otherwise delayed until it is due or another run's lease ends.
+   * @throws what MySQL or Redis throws. Nothing is lost, because the reconciler finds due deliveries.
+   */
+  runJob(webhookId: string): Promise<void>;
+  /** Notifies the active runs of these webhooks in this process. `reread` is as in `wakeWebhooks`. */
+  notify(webhookIds: readonly string[], reread: boolean): void;
+  /** Ends all runs as soon as their POSTs in flight have ended. */
+  stop(): void;
+}
+
+/** The record of one run, with the lease under which it is written. */
+export interface LeasedRecord {
+  lease: Lease;
+  customerId: string;
+  record: RunRecord;
+  /** The moment that the record's times refer to, in milliseconds since 1970. */
+  now: number;
+}
 
 /** Deliveries that are due again. */
 interface RetriesPort {
@@ -81,16 +107,6 @@ export interface ClockPort {
   nextPass(callback: () => void): void;
 }
 
-export const systemClock: ClockPort = {
-  now: () => performance.timeOrigin + performance.now(),
-  wallTime: Date.now,
-  after(milliseconds, callback) {
-    const timer = setTimeout(callback, milliseconds);
-    return () => clearTimeout(timer);
-  },
-  nextPass: (callback) => void setImmediate(callback),
-};
-
 /** Everything that the runner of a process needs from outside. */
 export interface EnginePorts {
   movementLog: MovementLog;
@@ -102,30 +118,4 @@ export interface EnginePorts {
   clock: ClockPort;
   /** In [0, 1), for jitter. */
   random: () => number;
-}
-
-type MysqlPorts = Pick<EnginePorts, 'movementLog' | 'retries' | 'webhooks' | 'results'>;
-
-/** The ports of the delivery engine that lead to MySQL. */
-export function createMysqlPorts(database: DataSource, secrets: SecretBox): MysqlPorts {
-  // A webhook that cannot be read must not fail the others, so they are tried one by one after a failure.
-  const afterFailure = (error: unknown) => (isConnectionError(error) ? 'fail' : 'alone');
-  return {
-    movementLog: openMovementLog(database),
-    retries: {
-      read: (webhookId, options) => readRetries(database, webhookId, options),
-      expandReplay: (webhookId) => expandReplay(database, webhookId),
-    },
-    webhooks: {
-      readState: createBatcher((ids: readonly string[]) => readStates(database, ids), { afterFailure }),
-      openSettings: (settings) => openSettings(settings, secrets),
-      takeLease: createBatcher((requests: readonly LeaseRequest[]) => takeLeases(database, requests), {
-        afterFailure,
-      }),
-      renewLeases: (leases) => tryTransaction(database, (sql) => renewLeases(sql, leases)),
-      disable: (webhook, reason) => disableWebhook(database, webhook, reason),
-      quarantine: (webhook, cause) => quarantineWebhook(database, webhook, cause),
-    },
-    results: { record: (records) => recordResults(database, records) },
-  };
 }

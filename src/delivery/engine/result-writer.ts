@@ -1,10 +1,13 @@
+import { LRUCache } from 'lru-cache';
+import type { DataSource } from 'typeorm';
 import { isConnectionError, isRetryableLockError, isTransient } from '../../database/errors.ts';
+import { derivedRows, type Sql, tryTransaction, type WriteResult } from '../../database/transaction.ts';
 import { createBatcher } from '../../platform/batcher.ts';
 import type { Log } from '../../platform/log.ts';
 import type { DeliveryMetrics } from '../../platform/metrics.ts';
-import type { Lease } from './lease.ts';
-import type { ClockPort, ResultsPort } from './ports.ts';
-import { type LeasedRecord, LeaseLostError } from './record-results.ts';
+import type { AttemptResult, EndpointHealth, RunRecord } from '../run/types.ts';
+import { formatDeliveryId, LEASE_SECONDS, type Lease } from '../webhook-state.ts';
+import type { ClockPort, LeasedRecord, ResultsPort } from './ports.ts';
 
 /** Records the results of all runs of a process. Results that come at about the same time share a transaction. */
 
@@ -28,6 +31,14 @@ const MANY_REFUSED = 5;
 export class ResultsRefusedError extends Error {
   override name = 'ResultsRefusedError';
 }
+
+/**
+ * Without LOG_LEVEL=debug, the log has the first failure of a webhook's endpoint at most this often. Otherwise an endpoint that fails every
+ * second time would fill the log. Milliseconds.
+ */
+const TELL_EVERY = 60_000;
+
+const MOST_TOLD = 10_000;
 
 /** The most webhooks, and the most results of all of them together, in one transaction. */
 const MAX_WEBHOOKS = 100;
@@ -67,12 +78,54 @@ export function createResultWriter(
     onLocked = () => {},
   }: { log: Log; metrics?: DeliveryMetrics | undefined; onLocked?: (lease: Lease) => void },
 ): ResultWriter {
+  const isDebug = log.isLevelEnabled('debug');
+  /** When the log last told of a first failure of a webhook, by the clock. */
+  const toldOf = new LRUCache<string, number>({ max: MOST_TOLD });
+  function logAttempt(webhookId: string, result: AttemptResult): void {
+    const {
+      logged,
+      subjectId,
+      number: attempt,
+      outcome,
+      statusCode,
+      durationMs,
+      posts,
+      retryIn,
+      error,
+    } = result;
+    const { bytes, traceId, isFirstFailure, circuit } = logged;
+    const isNews = isFirstFailure && clock.now() - (toldOf.get(webhookId) ?? -TELL_EVERY) >= TELL_EVERY;
+    const isTold = isNews || circuit !== undefined;
+    if (!isTold && !isDebug) return;
+    if (isNews) toldOf.set(webhookId, clock.now());
+    const deliveryId = formatDeliveryId({ webhookId, subjectId: String(subjectId) });
+    log[isTold ? 'info' : 'debug'](
+      {
+        webhookId,
+        deliveryId,
+        attempt,
+        outcome,
+        statusCode,
+        durationMs,
+        posts,
+        bytes,
+        retryIn,
+        circuit,
+        traceId,
+        error,
+      },
+      'delivery.attempted',
+    );
+  }
   /** Records that no writer has taken yet. */
   const waiting = new Set<LeasedRecord>();
   const recordAll = async (records: readonly LeasedRecord[]) => {
     for (const record of records) waiting.delete(record);
     const revisions = await results.record(records);
-    for (const { record } of records) metrics?.recorded(record.results);
+    for (const { lease, record } of records) {
+      metrics?.recorded(record.results);
+      for (const result of record.results) logAttempt(lease.webhookId, result);
+    }
     return revisions;
   };
   const write = createBatcher(recordAll, {
@@ -130,3 +183,275 @@ export function createResultWriter(
     },
   };
 }
+
+/** Records the results of many runs in one transaction. */
+
+/** Another run has taken over one of the webhooks. It sends the deliveries again that this run could not record. */
+export class LeaseLostError extends Error {
+  override name = 'LeaseLostError';
+}
+
+const CURSOR_COLUMNS = [
+  'webhook_id',
+  'sent',
+  'recorded',
+  'delivered',
+  'failed',
+  'unreported',
+  'rate_wait',
+  'release_lease',
+];
+
+/** Only the holder of the lease can record. `lease_writes` shows whether this record was already written and only its COMMIT got no answer. */
+const MOVE_CURSORS = (webhooks: number) => `
+  /* MOVE_CURSORS */ UPDATE webhook_cursors k JOIN (${derivedRows(CURSOR_COLUMNS, webhooks)}) r ON k.webhook_id = r.webhook_id
+  SET k.lease_until = IF(r.release_lease = 1, NULL, NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND),
+    k.lease_writes = k.lease_writes + 1, k.crash_count = 0,
+    k.sent_through = GREATEST(k.sent_through, r.sent), k.highest_recorded_id = GREATEST(k.highest_recorded_id, r.recorded),
+    k.delivered_count = k.delivered_count + r.delivered, k.failed_count = k.failed_count + r.failed,
+    k.unreported_failures = k.unreported_failures + r.unreported,
+    k.progressed_at = IF(r.delivered + r.failed > 0, NOW(6), k.progressed_at),
+    k.rate_next_at = NOW(6) + INTERVAL r.rate_wait MICROSECOND
+  WHERE (k.webhook_id, k.lease_token, k.lease_writes) IN (?) AND k.lease_until IS NOT NULL`;
+
+const HEALTH_COLUMNS = [
+  'webhook_id',
+  'revision',
+  'consecutive_failures',
+  'failing_since',
+  'failing_days',
+  'circuit_openings',
+  'open_for',
+  'recovery_successes',
+  'consecutive_rejections',
+  'last_error',
+];
+
+/** Skips a webhook whose health the API has reset since this run read it, because the run's health is then out of date. */
+const WRITE_ENDPOINT_HEALTH = (webhooks: number) => `
+  /* WRITE_ENDPOINT_HEALTH */ UPDATE webhook_cursors k JOIN (${derivedRows(HEALTH_COLUMNS, webhooks)}) r ON k.webhook_id = r.webhook_id
+  SET k.consecutive_failures = r.consecutive_failures, k.failing_since = r.failing_since, k.failing_days = r.failing_days,
+    k.circuit_openings = r.circuit_openings, k.circuit_open_until = NOW(6) + INTERVAL r.open_for MICROSECOND,
+    k.recovery_successes = r.recovery_successes, k.consecutive_rejections = r.consecutive_rejections, k.last_error = r.last_error
+  WHERE k.health_revision <= r.revision`;
+
+const WRITE_DELIVERIES = `
+  /* WRITE_DELIVERIES */ INSERT INTO deliveries
+    (webhook_id, transaction_id, customer_id, status, attempts, outcome, status_code, started_at, duration_ms, posts, error, response)
+  VALUES ?
+  ON DUPLICATE KEY UPDATE status = VALUES(status), attempts = VALUES(attempts), outcome = VALUES(outcome),
+    status_code = VALUES(status_code), started_at = VALUES(started_at), duration_ms = VALUES(duration_ms), posts = VALUES(posts),
+    error = VALUES(error), response = VALUES(response)`;
+
+/** Adds only failed attempts. A success is the last attempt, which is in the row in `deliveries`. */
+const ADD_ATTEMPTS = `
+  /* ADD_ATTEMPTS */ INSERT INTO attempts
+    (webhook_id, transaction_id, customer_id, number, outcome, status_code, started_at, duration_ms, posts, error, response)
+  VALUES ? ON DUPLICATE KEY UPDATE number = VALUES(number)`;
+
+const RETRY_COLUMNS = ['webhook_id', 'transaction_id', 'customer_id', 'retry_in', 'attempts', 'failures'];
+
+/** due_at NULL: the delivery has failed for good. */
+const SCHEDULE_RETRIES = (rows: number) => `
+  /* SCHEDULE_RETRIES */ INSERT INTO retries (webhook_id, transaction_id, customer_id, due_at, attempts, failures)
+  SELECT webhook_id, transaction_id, customer_id, NOW(6) + INTERVAL retry_in MICROSECOND, attempts, failures
+  FROM (${derivedRows(RETRY_COLUMNS, rows)}) r
+  ON DUPLICATE KEY UPDATE due_at = VALUES(due_at), attempts = VALUES(attempts), failures = VALUES(failures)`;
+
+const DELETE_ENDED_RETRIES =
+  '/* DELETE_ENDED_RETRIES */ DELETE FROM retries WHERE webhook_id = ? AND transaction_id IN (?)';
+
+/** Deliveries that were withdrawn while they were being sent. Index: the primary key. */
+const READ_WITHDRAWN_RETRIES = `
+  /* READ_WITHDRAWN_RETRIES */ SELECT transaction_id, status FROM deliveries
+  WHERE webhook_id = ? AND transaction_id IN (?) AND status <> 'pending'`;
+
+const COUNT_WITHDRAWN_AGAIN = `
+  /* COUNT_WITHDRAWN_AGAIN */ UPDATE webhook_cursors SET delivered_count = delivered_count - ?, failed_count = failed_count + ? WHERE webhook_id = ?`;
+
+/** Index: replays_open. */
+const READ_RETRIES_NOT_WITHDRAWN = `
+  /* READ_RETRIES_NOT_WITHDRAWN */ UPDATE replays SET withdrawn = IF(withdrawn > ?, withdrawn - ?, 0)
+  WHERE webhook_id = ? AND cancelled_at IS NOT NULL ORDER BY cancelled_at DESC LIMIT 1`;
+
+const READ_WEBHOOK_REVISIONS =
+  '/* READ_WEBHOOK_REVISIONS */ SELECT id, revision FROM webhooks WHERE id IN (?)';
+
+/** Finds a row if this record was written before and only the answer was lost. */
+const FIND_WRITTEN_RECORD =
+  '/* FIND_WRITTEN_RECORD */ SELECT 1 FROM webhook_cursors WHERE webhook_id = ? AND lease_token = ? AND lease_writes = ?';
+
+/**
+ * Records the results of these runs, their cursors and the health of their endpoints in one transaction. Renews their leases, or gives
+ * them back at the end of a run. A delivery counts as delivered only when this resolves.
+ * @returns the current revision of each webhook.
+ * @throws {LeaseLostError} when one of the leases was lost. Then nothing was written for any of them.
+ */
+export async function recordResults(
+  database: DataSource,
+  records: readonly LeasedRecord[],
+): Promise<number[]> {
+  // In the order of the primary key, like the renewal of leases. Transactions that lock in opposite orders would deadlock.
+  const inOrder = records.toSorted((a, b) => Number(a.lease.webhookId) - Number(b.lease.webhookId));
+  // Not repeated here, so that a row that another transaction locks does not hold up later records.
+  const revisions = await tryTransaction(database, (sql) => write(sql, inOrder));
+  return records.map(({ lease, record }) => revisions.get(lease.webhookId) ?? record.revision + 1);
+}
+
+async function write(sql: Sql, records: readonly LeasedRecord[]): Promise<Map<string, number>> {
+  const isNew = await moveCursors(sql, records);
+  const ids = records.map(({ lease }) => lease.webhookId);
+  const rows = await sql.query<{ id: string; revision: number }[]>(READ_WEBHOOK_REVISIONS, [ids]);
+  const revisions = new Map(rows.map(({ id, revision }) => [id, revision]));
+  if (isNew) {
+    await writeHealth(sql, records);
+    const results: OwnedResult[] = [];
+    for (const { lease, customerId, record } of records) {
+      const { webhookId } = lease;
+      // Cancelling a replay changes the revision.
+      const isChanged = revisions.get(webhookId) !== record.revision;
+      const own = isChanged ? await endWithdrawn(sql, webhookId, record.results) : record.results;
+      for (const result of own) results.push({ webhookId, customerId, result });
+    }
+    await addResults(sql, results);
+  }
+  return revisions;
+}
+
+/**
+ * Corrects the numbers for deliveries that a cancelled replay withdrew while they were being sent: they have ended already and would count
+ * twice. If such a delivery has failed, it is not tried again.
+ */
+async function endWithdrawn(
+  sql: Sql,
+  webhookId: string,
+  results: readonly AttemptResult[],
+): Promise<readonly AttemptResult[]> {
+  const retried = results.filter(({ source }) => source === 'retries');
+  if (retried.length === 0) return results;
+  const ids = retried.map(({ subjectId }) => subjectId);
+  const rows = await sql.query<{ transaction_id: string; status: string }[]>(READ_WITHDRAWN_RETRIES, [
+    webhookId,
+    ids,
+  ]);
+  if (rows.length === 0) return results;
+  const before = new Map(rows.map(({ transaction_id, status }) => [Number(transaction_id), status]));
+  const isTriedAgain = ({ subjectId, status }: AttemptResult) =>
+    before.has(subjectId) && status === 'pending';
+  const delivered = rows.filter(({ status }) => status === 'delivered').length;
+  const failed = rows.length - delivered;
+  const ended = retried.filter(isTriedAgain).length;
+  await sql.query(COUNT_WITHDRAWN_AGAIN, [delivered, ended - failed, webhookId]);
+  await sql.query(READ_RETRIES_NOT_WITHDRAWN, [rows.length, rows.length, webhookId]);
+  return results.map((it) => (isTriedAgain(it) ? { ...it, status: 'failed', retryIn: null } : it));
+}
+
+/** @returns false when the record was written before. */
+async function moveCursors(sql: Sql, records: readonly LeasedRecord[]): Promise<boolean> {
+  const { affectedRows } = await sql.query<WriteResult>(MOVE_CURSORS(records.length), [
+    ...records.flatMap(({ lease, record: { results, cursor, rateWait, release } }) => {
+      const failed = results.filter(({ status }) => status === 'failed');
+      return [
+        lease.webhookId,
+        cursor.sentThrough,
+        cursor.highestRecordedId,
+        results.filter(({ status }) => status === 'delivered').length,
+        failed.length,
+        // A delivery that was deleted before it could be sent is not a failure.
+        failed.filter(({ storedAt }) => storedAt !== null).length,
+        rateWait === null ? null : Math.round(rateWait * 1_000),
+        release ? 1 : 0,
+      ];
+    }),
+    records.map(({ lease }) => [lease.webhookId, lease.token, lease.writes]),
+  ]);
+  if (affectedRows === records.length) return true;
+  const [only] = records;
+  if (records.length === 1 && only !== undefined) {
+    const { webhookId, token, writes } = only.lease;
+    const written = await sql.query<unknown[]>(FIND_WRITTEN_RECORD, [webhookId, token, writes + 1]);
+    if (written.length > 0) return false;
+  }
+  throw new LeaseLostError();
+}
+
+async function writeHealth(sql: Sql, records: readonly LeasedRecord[]): Promise<void> {
+  const changed = records.flatMap(({ lease, record, now }) =>
+    record.health === null ? [] : [healthRow(lease.webhookId, record, record.health, now)],
+  );
+  if (changed.length > 0) await sql.query(WRITE_ENDPOINT_HEALTH(changed.length), changed.flat());
+}
+
+const healthRow = (webhookId: string, record: RunRecord, health: EndpointHealth, now: number) => [
+  webhookId,
+  record.revision,
+  health.consecutiveFailures,
+  health.failingSince === null ? null : new Date(health.failingSince),
+  health.failingDays,
+  health.circuitOpenings,
+  health.openUntil === null || health.openUntil <= now ? null : Math.round((health.openUntil - now) * 1_000),
+  health.recoverySuccesses,
+  health.consecutiveRejections,
+  record.lastError,
+];
+
+interface OwnedResult {
+  webhookId: string;
+  customerId: string;
+  result: AttemptResult;
+}
+
+async function addResults(sql: Sql, all: readonly OwnedResult[]): Promise<void> {
+  if (all.length > 0) await sql.query(WRITE_DELIVERIES, [all.map(deliveryRow)]);
+  const unsuccessful = all.filter(({ result }) => result.status !== 'delivered');
+  if (unsuccessful.length > 0) {
+    await sql.query(ADD_ATTEMPTS, [unsuccessful.map(attemptRow)]);
+    await sql.query(SCHEDULE_RETRIES(unsuccessful.length), unsuccessful.flatMap(retryRow));
+  }
+  const ended = all.filter(({ result }) => result.status === 'delivered' && result.source === 'retries');
+  for (const webhookId of new Set(ended.map((it) => it.webhookId))) {
+    const ids = ended.filter((it) => it.webhookId === webhookId).map(({ result }) => result.subjectId);
+    await sql.query(DELETE_ENDED_RETRIES, [webhookId, ids]);
+  }
+}
+
+const attemptValues = (result: AttemptResult) => [
+  result.outcome,
+  result.statusCode,
+  toDateTime(result.startedAt),
+  result.durationMs,
+  result.posts,
+  result.error,
+  result.response === '' ? null : result.response,
+];
+
+const deliveryRow = ({ webhookId, customerId, result }: OwnedResult) => [
+  webhookId,
+  result.subjectId,
+  customerId,
+  result.status,
+  result.number,
+  ...attemptValues(result),
+];
+
+/** Of an endpoint's answers, the body of the first is kept here. The body of the last is kept in `deliveries`. */
+const attemptRow = ({ webhookId, customerId, result }: OwnedResult) => [
+  webhookId,
+  result.subjectId,
+  customerId,
+  result.number,
+  ...attemptValues(result.number === 1 ? result : { ...result, response: '' }),
+];
+
+const retryRow = ({ webhookId, customerId, result }: OwnedResult) => [
+  webhookId,
+  result.subjectId,
+  customerId,
+  result.retryIn === null ? null : result.retryIn * 1_000,
+  result.number,
+  result.failures,
+];
+
+/** Milliseconds since 1970 as a DATETIME in UTC. The driver would format a Date again for each row. */
+const toDateTime = (milliseconds: number): string =>
+  new Date(milliseconds).toISOString().slice(0, -1).replace('T', ' ');

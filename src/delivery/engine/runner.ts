@@ -1,19 +1,42 @@
+import { isOfEvents } from '../../database/webhook-enums.ts';
 import { createBatcher } from '../../platform/batcher.ts';
-import type { Log } from '../../platform/log.ts';
-import type { DeliveryMetrics } from '../../platform/metrics.ts';
+import { NOT_SENT } from '../posting/post.ts';
+import type { Answer } from '../posting/types.ts';
+import { createRun, type Run } from '../run/run.ts';
 import { RETRY_DELAYS } from '../run/schedule.ts';
-import { type WebhookState, waitBeforeSending } from '../webhook-state.ts';
-import { type ActiveRun, type RunTools, startRun } from './active-run.ts';
-import type { Lease } from './lease.ts';
-import type { CancelTimer, EnginePorts } from './ports.ts';
-import { createPostQueue, shareAmong } from './post-queue.ts';
-import { createResultWriter, ResultsRefusedError } from './result-writer.ts';
+import type {
+  Delivery,
+  EndpointHealth,
+  RunCommand,
+  RunEnd,
+  RunEvent,
+  RunRecord,
+  RunStart,
+} from '../run/types.ts';
+import {
+  formatDeliveryId,
+  hasBacklog,
+  LEASE_SECONDS,
+  type Lease,
+  type WebhookState,
+  waitBeforeSending,
+} from '../webhook-state.ts';
+import { type LogRead, toNewDelivery, withoutDeleted } from './movement-log.ts';
+import type { CancelTimer, Runner, RunnerOptions } from './ports.ts';
+import { createPostQueue, type PostQueue, type RunShare, shareAmong } from './post-queue.ts';
+import { createResultWriter, ResultsRefusedError, type ResultWriter } from './result-writer.ts';
 import { CRASHED, MAX_CRASHES } from './webhook-status.ts';
 
 /**
- * Runs one job of the queue `deliveries`: reads the webhook's state, makes a delivery run (takes the lease and sends), and reads the
- * state once more. While something is due and the time slice is not over, the job makes another run. If something is left, it adds a
- * job for it. It quarantines a webhook whose runs keep ending their process.
+ * The story of a delivery. A wake-up (wake.ts) has added the webhook's job.
+ *
+ * 1. `runJob` reads the webhook's state, and ends if nothing is due. Jobs that it leaves say when to look again.
+ * 2. `run` takes the lease: across all processes, one run at a time sends for a webhook. Another run may have the lease, or lose it to this one.
+ * 3. `startRun` carries out what the state machine (run/run.ts) decides: it reads the log and the due retries, sends POSTs, and records results.
+ * 4. The last record gives the lease back. `runJob` reads the state once more, and makes another run while something is due.
+ *
+ * The state machine answers for what can go wrong within a run; it ends with a `RunEnd`. Beyond a run, a webhook whose results MySQL refuses, or whose
+ * runs keep ending their process, is paused.
  */
 
 const SECOND = 1_000;
@@ -33,36 +56,8 @@ const MAX_LINGERING = 4_000;
 /** How often leases are renewed. Recording results also renews a lease, but a run whose endpoint hangs has no results to record. */
 const RENEW_EVERY = 4 * SECOND;
 
-/** How long a shutdown waits for POSTs in flight. POSTs that it cuts short after that do not count as attempts. Milliseconds. */
-export const SHUTDOWN_GRACE = 4_000;
-
 /** Two reads of the same due time give slightly different waits. Smaller differences than this are ignored. Milliseconds. */
 const WAIT_TOLERANCE = 100;
-
-/** Runs deliveries. One process runs many webhooks at a time; across all processes, one run at a time holds a webhook's lease. */
-export interface Runner {
-  /**
-   * Sends the webhook's due deliveries in one or more delivery runs. Starts no run after the time slice. If something is left, adds a job
-   * for it: without delay if it is due now, otherwise delayed until it is due or another run's lease ends.
-   * @throws what MySQL or Redis throws. Nothing is lost, because the reconciler finds due deliveries.
-   */
-  runJob(webhookId: string): Promise<void>;
-  /** Notifies the active runs of these webhooks in this process. `reread` is as in `wakeWebhooks`. */
-  notify(webhookIds: readonly string[], reread: boolean): void;
-  /** Ends all runs as soon as their POSTs in flight have ended. */
-  stop(): void;
-}
-
-export interface RunnerOptions extends EnginePorts, Partial<Pick<RunTools, 'traces'>> {
-  log: Log;
-  metrics?: DeliveryMetrics;
-  /** The retry schedule. Milliseconds. */
-  delays?: readonly number[];
-  timeSlice?: number;
-  longestRun?: number;
-  linger?: number;
-  maxLingering?: number;
-}
 
 export function createRunner({
   log,
@@ -122,7 +117,7 @@ export function createRunner({
     }
   }
 
-  /** Renews a lease. Leases of records that failed together are renewed together. */
+  /** Leases of records that failed together are renewed together. */
   const renewOne = createBatcher(async (held: readonly Lease[]) => {
     await renew(held);
     return held.map(() => undefined);
@@ -130,9 +125,12 @@ export function createRunner({
 
   async function run(state: WebhookState): Promise<void> {
     const { id: webhookId, revision } = state.settings;
-    const settings = webhooks.openSettings(state.settings);
-    const timing = { sliceLength: timeSlice, longestRun, linger };
-    const activeRun = startRun(tools, { state, settings, revision, delays, ...timing });
+    const activeRun = startRun(tools, state, {
+      retryDelays: delays,
+      sliceLength: timeSlice,
+      longestRun,
+      linger,
+    });
     // Registered before it takes the lease. Once MySQL shows the lease, wake-ups are only published to the run and add no job.
     activeRuns.set(webhookId, activeRun);
     try {
@@ -217,4 +215,228 @@ export function createRunner({
     const next = state === null ? null : waitBeforeSending(state);
     if (next !== null && next < wait - WAIT_TOLERANCE) await jobs.add(webhookId, next);
   }
+}
+
+/** Shared by all runs of a process. */
+export interface RunTools extends Omit<RunnerOptions, 'results' | 'jobs'> {
+  writer: ResultWriter;
+  posts: PostQueue;
+  share: () => RunShare;
+  /** Called when a run starts or stops waiting for new movements. */
+  onIdle: (run: ActiveRun, isIdle: boolean) => void;
+}
+
+/** A delivery run with its I/O. */
+export interface ActiveRun {
+  /**
+   * Sends until nothing is left to send, the time slice is over, or something else ends the run.
+   * @param takenAt when taking the lease began, on the tools' clock.
+   * @returns why the run ended. By then, the run has given its lease back or lost it.
+   * @throws what MySQL throws, after all POSTs in flight have ended. Deliveries without a recorded result are sent again later.
+   */
+  send(lease: Lease, takenAt: number): Promise<RunEnd>;
+  /** The lease was renewed at this moment. Recording results also renews it. */
+  renewed(at: number): void;
+  /** See `Runner`. May be called before `send`. */
+  notify(reread: boolean): void;
+  stop(): void;
+}
+
+type Timing = Pick<RunStart, 'retryDelays' | 'sliceLength' | 'longestRun' | 'linger'>;
+
+/** Starts a run and its first read of the log. The run sends nothing before it has its lease. */
+function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveRun {
+  const { log, movementLog, retries, webhooks, writer, poster, traces, share, clock, random, onIdle } = tools;
+  const { customerId } = state;
+  const { id: webhookId, revision, last_error: lastError } = state.settings;
+  const settings = webhooks.openSettings(state.settings);
+  const ofEvents = isOfEvents(state.settings.event);
+  const isExtended = state.settings.body === 'extended';
+  const { sentThrough, highestRecordedId, filtersVersion, rateWait, retryIn, replaying } = state;
+  const { ordered, maxInFlight, rateLimit, health } = settings;
+  const start: RunStart = {
+    ...timing,
+    revision,
+    ordered,
+    maxInFlight,
+    rateLimit,
+    rateWait,
+    health,
+    lastError,
+    cursor: { sentThrough, highestRecordedId },
+    hasBacklog: hasBacklog(state),
+    filtersVersion,
+    retryIn,
+    replaying,
+  };
+  const posts = tools.posts.open(customerId, settings.origin);
+  const readLog = (after: number, highestRecordedId: number) =>
+    movementLog.read({
+      webhookId,
+      customerId,
+      filters: state.filters,
+      after,
+      highestRecordedId,
+      limit: share().readSize,
+      isExtended,
+    });
+  // This read runs while the lease is being taken. If the run gets the lease, the state that the read is based on is still valid.
+  let firstRead: Promise<LogRead> | null = start.hasBacklog
+    ? readLog(start.cursor.sentThrough, start.cursor.highestRecordedId)
+    : null;
+  firstRead?.catch(() => {});
+
+  /** null until the run has its lease. `earlyEvents` keeps the events until then. */
+  let machine: Run | null = null;
+  const earlyEvents: RunEvent[] = [];
+  let lease: Lease;
+  /** No other run can have the lease before this moment. A process that was frozen beyond it must not send its waiting deliveries. */
+  let heldUntil = 0;
+  let cancelTimer: CancelTimer = () => {};
+  let failure: { error: unknown } | null = null;
+  let openings = start.health.circuitOpenings;
+  let isLost = false;
+  let isStopped = false;
+  let finish: (end: RunEnd) => void = () => {};
+
+  /** Reports an event to the state machine, and carries out its commands. */
+  function report(event: RunEvent): void {
+    isLost ||= event.type === 'lease lost';
+    if (machine === null) return void earlyEvents.push(event);
+    const { mostInFlight } = share();
+    for (const command of machine.handle(event, { now: clock.now(), random, mostInFlight }))
+      carryOut(command);
+  }
+
+  /** Reports the event that `work` results in. */
+  function reportResult(work: Promise<RunEvent>, onFailure: RunEvent = { type: 'failed' }): void {
+    work.then(report, (error: unknown) => {
+      failure ??= { error };
+      report(onFailure);
+    });
+  }
+
+  function carryOut(command: RunCommand): void {
+    switch (command.type) {
+      case 'read log':
+        reportResult(readNext(command.after, command.highestRecordedId));
+        return;
+      case 'read retries':
+        reportResult(readDue(command.limit));
+        return;
+      case 'expand replay':
+        reportResult(
+          retries.expandReplay(webhookId).then((expanded) => ({ type: 'replay expanded', ...expanded })),
+        );
+        return;
+      case 'send':
+        posts.add(() => post(command.delivery));
+        return;
+      case 'flush soon':
+        writer.flushSoon(() => report({ type: 'flush due' }));
+        return;
+      case 'record':
+        reportResult(record(command.record), { type: 'lease lost' });
+        return;
+      case 'set timer':
+        cancelTimer();
+        cancelTimer = clock.after(Math.max(1, command.at - clock.now()), () => report({ type: 'timer' }));
+        return;
+      case 'idle':
+        posts.caughtUp();
+        onIdle(run, command.isIdle);
+        return;
+      case 'end':
+        cancelTimer();
+        finish(command.reason);
+        return;
+    }
+  }
+
+  async function readNext(after: number, highestRecordedId: number): Promise<RunEvent> {
+    const reading = firstRead ?? readLog(after, highestRecordedId);
+    firstRead = null;
+    const { movements, ...read } = await reading;
+    return { type: 'log read', ...read, deliveries: await select(movements.map(toNewDelivery)) };
+  }
+
+  async function readDue(limit: number): Promise<RunEvent> {
+    const read = await retries.read(webhookId, { ordered: start.ordered, limit, ofEvents, isExtended });
+    return { type: 'retries read', ...read, deliveries: await select(read.deliveries) };
+  }
+
+  async function select(read: Delivery[]): Promise<Delivery[]> {
+    const deliveries = withoutDeleted(read, state.deletedAccounts);
+    await traces?.read(deliveries);
+    return deliveries;
+  }
+
+  function post(delivery: Delivery): void {
+    const { content } = delivery;
+    if (content === null) throw new Error('a delivery without its content cannot be sent');
+    const id = formatDeliveryId({ webhookId, subjectId: String(delivery.subjectId) });
+    const startedAt = clock.wallTime();
+    const began = clock.now();
+    const answered = (answer: Answer, bytes: number) => {
+      posts.ended();
+      report({ type: 'answered', delivery, answer, startedAt, durationMs: clock.now() - began, bytes });
+    };
+    // The lease may have been lost while the delivery waited. Then another run sends it.
+    if (isStopped || isLost || began > heldUntil) {
+      report({ type: 'stop' });
+      // Deferred, because many POSTs may wait for this slot and each of them would recurse here.
+      queueMicrotask(() => answered(NOT_SENT, 0));
+      return;
+    }
+    const request = settings.request(content, id, Math.floor(startedAt / 1_000));
+    const answering = traces?.post(request, { webhookId, customerId, delivery }) ?? poster.post(request);
+    const bytes = Buffer.byteLength(request.body);
+    void answering.then((answer) => answered({ ...answer, body: settings.redact(answer.body) }, bytes));
+  }
+
+  async function record(it: RunRecord): Promise<RunEvent> {
+    const began = clock.now();
+    const revision = await writer.write({ lease, customerId, record: it, now: began });
+    if (revision === null) return { type: 'lease lost' };
+    run.renewed(began);
+    if (it.health !== null) logFirstOpening(it.health, it.lastError);
+    lease = { ...lease, writes: lease.writes + 1 };
+    if (it.disable !== null) {
+      await webhooks.disable({ id: webhookId, customerId, revision: it.revision }, it.disable);
+    }
+    return { type: 'recorded', revision };
+  }
+
+  /** Once for a streak of failures: a success resets the number of openings. */
+  function logFirstOpening({ circuitOpenings }: EndpointHealth, error: string | null): void {
+    if (openings === 0 && circuitOpenings > 0) {
+      log.warn({ webhookId, error }, 'endpoint fails: its circuit has opened');
+    }
+    openings = circuitOpenings;
+  }
+
+  const run: ActiveRun = {
+    async send(taken, takenAt) {
+      lease = taken;
+      run.renewed(takenAt);
+      machine = createRun(start, clock.now());
+      const ended = new Promise<RunEnd>((resolve) => {
+        finish = resolve;
+      });
+      report({ type: 'started' });
+      for (const event of earlyEvents) report(event);
+      const end = await ended;
+      if (failure !== null) throw failure.error;
+      return end;
+    },
+    renewed(at) {
+      heldUntil = at + LEASE_SECONDS * 1_000;
+    },
+    notify: (reread) => report({ type: 'woken', reread }),
+    stop() {
+      isStopped = true;
+      report({ type: 'stop' });
+    },
+  };
+  return run;
 }

@@ -1,8 +1,9 @@
 import type { Sql } from '../../database/transaction.ts';
 import type { SpanAttributes, SpanError, Tracing } from '../../platform/tracing.ts';
-import { formatDeliveryId } from '../delivery.ts';
 import type { Delivery } from '../run/types.ts';
-import type { Answer, Poster, PostRequest } from './post.ts';
+import { formatDeliveryId } from '../webhook-state.ts';
+import type { Poster } from './post.ts';
+import type { Answer, PostRequest } from './types.ts';
 
 /** The traces of attempts. The span of each attempt is a child of the span that imported its movement, even hours later. */
 
@@ -27,33 +28,33 @@ export interface AttemptTraces {
 }
 
 export function createAttemptTraces(database: Sql, poster: Poster, tracing: Tracing): AttemptTraces {
-  /** By movement, because webhooks with the same filter share their movements. */
-  const origins = new WeakMap<NonNullable<Delivery['movement']>, Origin>();
+  /** By content, because webhooks with the same filter share their movements. */
+  const origins = new WeakMap<NonNullable<Delivery['content']>, Origin>();
 
   return {
     async read(deliveries) {
-      const unknown = deliveries.flatMap(({ movement, transactionId }) =>
-        movement === null || origins.has(movement) ? [] : [{ movement, id: String(transactionId) }],
+      const unknown = deliveries.flatMap(({ content, subjectId }) =>
+        content === null || origins.has(content) ? [] : [{ content, id: String(subjectId) }],
       );
       if (unknown.length === 0) return;
       const ids = unknown.map(({ id }) => id);
       // If MySQL is unreachable, the run itself finds out and reports it.
       const rows = await database.query<Origin[]>(READ, [ids]).catch(() => []);
       const byId = new Map(rows.map((row) => [row.id, row]));
-      for (const { movement, id } of unknown) {
+      for (const { content, id } of unknown) {
         const origin = byId.get(id);
-        if (origin !== undefined) origins.set(movement, origin);
+        if (origin !== undefined) origins.set(content, origin);
       }
     },
     post(request, { webhookId, customerId, delivery }) {
-      const { movement, transactionId, attempts } = delivery;
-      const origin = movement === null ? undefined : origins.get(movement);
+      const { content, subjectId, attempts } = delivery;
+      const origin = content === null ? undefined : origins.get(content);
       return postTraced(tracing, poster, request, {
         parent: origin?.traceparent,
         attributes: {
           'ledgerbell.customer.id': Number(customerId),
           'ledgerbell.webhook.id': Number(webhookId),
-          'ledgerbell.delivery.id': formatDeliveryId({ webhookId, transactionId: String(transactionId) }),
+          'ledgerbell.delivery.id': formatDeliveryId({ webhookId, subjectId: String(subjectId) }),
           'ledgerbell.delivery.attempt': attempts + 1,
           ...(attempts === 0 ? {} : { 'http.request.resend_count': attempts }),
           ...(origin === undefined ? {} : { 'ledgerbell.import.id': Number(origin.import_id) }),
@@ -90,7 +91,9 @@ export async function postTraced(
   const answer = await poster.post({ ...request, headers });
   if (answer.status !== null) span.set({ 'http.response.status_code': answer.status });
   span.end(errorOf(answer));
-  return answer;
+  // version-traceid-parentid-flags
+  const [, traceId = ''] = span.traceparent.split('-');
+  return { ...answer, traceId };
 }
 
 /** Everything but a 2xx is a failed attempt. */

@@ -1,6 +1,12 @@
-import { Agent, type Dispatcher } from 'undici';
+import { subscribe } from 'node:diagnostics_channel';
+import type { Socket } from 'node:net';
+import { Agent, type DiagnosticsChannel, type Dispatcher } from 'undici';
 import { type AddressGuard, RefusedAddressError } from '../../platform/address-guard.ts';
-import { createConnector, explainTlsError, firstErrorOf } from '../../platform/connector.ts';
+import { createConnector } from '../../platform/connector.ts';
+import { decodeBody } from './decode-body.ts';
+import { explainPostError } from './explain-post-error.ts';
+import { postLeniently } from './lenient-post.ts';
+import type { Answer, PostHandler, PostRequest } from './types.ts';
 
 /** Sends one POST and reports how it ended. Handles timeouts, the check of the address, and what is kept of the answer. */
 
@@ -19,29 +25,10 @@ const DEADLINE_TICK = 250;
 /** Hundreds of hanging POSTs can end in the same tick, and closing a connection takes a while, so other work runs in between. */
 const CANCELS_PER_PASS = 16;
 
+/** Of an answer. Node's 16 KiB are too few for some login proxies, which set many cookies. */
+const MAX_HEADER_SIZE = 64 * 1024;
+
 const MAX_CACHED_ORIGINS = 10_000;
-
-export interface PostRequest {
-  origin: string;
-  path: string;
-  headers: Record<string, string>;
-  body: string;
-}
-
-/** How one POST ended. `post` never rejects, so a missing answer is reported here too. */
-export interface Answer {
-  /** The status code, even if the rest of the answer broke off. null: no status arrived. */
-  status: number | null;
-  retryAfter: string | undefined;
-  /** The beginning of the answer's body as text, at most 4 KiB. */
-  body: string;
-  /** The error for people to read. null: the answer is complete, or was only cut off for its length. */
-  error: string | null;
-  /** The address guard refused the connection. */
-  refused: boolean;
-  /** `abort` cut the POST short before a status arrived. This says nothing about the receiver. */
-  aborted: boolean;
-}
 
 export interface Poster {
   post(request: PostRequest): Promise<Answer>;
@@ -61,8 +48,10 @@ export function createPoster({
   guard: AddressGuard;
   totalTimeout?: number;
 }): Poster {
+  const connect = createConnector({ timeout: CONNECT_TIMEOUT, lookup: guard.lookup });
   const agent = new Agent({
-    connect: createConnector({ timeout: CONNECT_TIMEOUT, lookup: guard.lookup }),
+    connect,
+    maxHeaderSize: MAX_HEADER_SIZE,
     keepAliveTimeout: 10 * SECOND,
     pipelining: 1,
     // The deadline below covers the whole exchange. These timeouts would only add timers.
@@ -70,7 +59,14 @@ export function createPoster({
     bodyTimeout: 0,
   });
   const inFlight = new Set<Exchange>();
+  /** Runs while POSTs are in flight. */
+  let timer: NodeJS.Timeout | null = null;
+  const stopTimer = () => {
+    if (timer !== null) clearInterval(timer);
+    timer = null;
+  };
   const cancelOverdue = () => {
+    if (inFlight.size === 0) stopTimer();
     const now = performance.now();
     let cancelled = 0;
     for (const exchange of inFlight) {
@@ -83,8 +79,6 @@ export function createPoster({
       if (isNew) cancelled += 1;
     }
   };
-  const timer = setInterval(cancelOverdue, DEADLINE_TICK);
-  timer.unref();
 
   // undici does not look up a literal address, so the guard checks the URL before the POST. The result never changes.
   const refusals = new Map<string, string | null>();
@@ -98,34 +92,51 @@ export function createPoster({
     return refusal;
   };
 
-  const send = (request: PostRequest, { repeat }: { repeat: boolean }) =>
+  /** Origins whose answers undici does not read. */
+  const lenientOrigins = new Set<string>();
+  const sendLeniently = (request: PostRequest, handler: PostHandler) =>
+    postLeniently(connect, request, { handler, maxHeaderSize: MAX_HEADER_SIZE });
+
+  const send = (request: PostRequest) =>
     new Promise<Answer>((resolve) => {
-      const exchange = new Exchange(performance.now() + totalTimeout, (answer) => {
-        inFlight.delete(exchange);
-        // The receiver closed a kept-alive connection just as it was used again. The POST is sent once more on a new one.
-        resolve(answer.stale && repeat ? send(request, { repeat: false }) : answer);
+      const exchange = new Exchange(performance.now() + totalTimeout, {
+        end(answer) {
+          inFlight.delete(exchange);
+          resolve(answer);
+        },
+        repeat(cause) {
+          if (cause === 'unread answer') {
+            if (lenientOrigins.size >= MAX_CACHED_ORIGINS) lenientOrigins.clear();
+            lenientOrigins.add(request.origin);
+          }
+          sendLeniently(request, exchange);
+        },
       });
       inFlight.add(exchange);
+      timer ??= setInterval(cancelOverdue, DEADLINE_TICK).unref();
+      if (lenientOrigins.has(request.origin)) return sendLeniently(request, exchange);
+      dispatching = exchange;
       agent.dispatch({ method: 'POST', ...request }, exchange);
+      dispatching = null;
     });
 
   return {
     post(request) {
       const refusal = refusalOf(request.origin);
       if (refusal !== null) return Promise.resolve({ ...NO_ANSWER, error: refusal, refused: true });
-      return send(request, { repeat: true });
+      return send(request);
     },
     abort() {
       for (const exchange of inFlight) exchange.cancel(new AbortedError('cut short by the shutdown'));
     },
     async close() {
-      clearInterval(timer);
+      stopTimer();
       await agent.destroy();
     },
   };
 }
 
-const NO_ANSWER = { status: null, retryAfter: undefined, body: '', aborted: false } as const;
+const NO_ANSWER = { status: null, retryAfter: undefined, body: '', aborted: false, posts: 0 } as const;
 
 /** The result of a POST that was not begun. */
 export const NOT_SENT: Answer = { ...NO_ANSWER, error: null, refused: false, aborted: true };
@@ -134,20 +145,51 @@ class TimeoutError extends Error {}
 class AbortedError extends Error {}
 class BodyLimitError extends Error {}
 
-/** One POST in flight. Implements undici's dispatch handler, because undici's `request` would create a stream for each answer. */
-class Exchange implements Dispatcher.DispatchHandler {
+/** Why a POST is sent once more. */
+type RepeatCause = 'stale connection' | 'unread answer';
+
+/** Connections on which an answer has come, so that the receiver may close them at any time. */
+const answeredSockets = new WeakSet<Socket>();
+
+/** undici says on which connection it sends a request only in its diagnostics channels. */
+let dispatching: Exchange | null = null;
+const exchanges = new WeakMap<object, Exchange>();
+subscribe('undici:request:create', (message) => {
+  if (dispatching !== null) {
+    exchanges.set((message as DiagnosticsChannel.RequestCreateMessage).request, dispatching);
+  }
+});
+subscribe('undici:client:sendHeaders', (message) => {
+  const { request, socket } = message as DiagnosticsChannel.ClientSendHeadersMessage;
+  exchanges.get(request)?.onConnection(socket);
+});
+
+/**
+ * One POST in flight, and its repetition. Implements undici's dispatch handler, because undici's `request` would create a stream for each
+ * answer.
+ *
+ * A POST is repeated once, on a new connection and within the same deadline, if the receiver closed a kept-alive connection just as it was
+ * used again: the connection had brought an answer before, and nothing came for this POST. Or if undici does not read the answer.
+ */
+class Exchange implements Dispatcher.DispatchHandler, PostHandler {
   readonly deadline: number;
-  readonly #finish: (answer: Answer & { stale: boolean }) => void;
-  #controller: Dispatcher.DispatchController | null = null;
+  readonly #next: { end(answer: Answer): void; repeat(cause: RepeatCause): void };
+  #controller: { abort(reason: Error): void } | null = null;
   #cancelReason: Error | null = null;
+  #posts = 0;
+  #isRepeated = false;
+  #socket: Socket | null = null;
+  /** Of the socket, when the POST was sent. */
+  #bytesBefore = 0;
   #status: number | null = null;
   #retryAfter: string | undefined;
+  #encoding: string | undefined;
   #parts: Buffer[] = [];
   #bytes = 0;
 
-  constructor(deadline: number, finish: (answer: Answer & { stale: boolean }) => void) {
+  constructor(deadline: number, next: { end(answer: Answer): void; repeat(cause: RepeatCause): void }) {
     this.deadline = deadline;
-    this.#finish = finish;
+    this.#next = next;
   }
 
   /**
@@ -162,23 +204,30 @@ class Exchange implements Dispatcher.DispatchHandler {
     return true;
   }
 
-  onRequestStart(controller: Dispatcher.DispatchController): void {
+  onRequestStart(controller: { abort(reason: Error): void }): void {
     this.#controller = controller;
     if (this.#cancelReason !== null) controller.abort(this.#cancelReason);
   }
 
+  onConnection(socket: Socket): void {
+    this.#posts += 1;
+    this.#socket = socket;
+    this.#bytesBefore = socket.bytesRead;
+  }
+
   onResponseStart(
-    _controller: Dispatcher.DispatchController,
+    _controller: unknown,
     status: number,
     headers: Record<string, string | string[] | undefined>,
   ): void {
     if (status < 200) return; // Interim answers (RFC 9110, section 15.2) are not the answer.
     this.#status = status;
-    const retryAfter = headers['retry-after'];
-    this.#retryAfter = Array.isArray(retryAfter) ? retryAfter[0] : retryAfter;
+    this.#retryAfter = firstOf(headers['retry-after']);
+    this.#encoding = firstOf(headers['content-encoding']);
+    if (this.#socket !== null) answeredSockets.add(this.#socket);
   }
 
-  onResponseData(controller: Dispatcher.DispatchController, chunk: Buffer): void {
+  onResponseData(controller: { abort(reason: Error): void }, chunk: Buffer): void {
     if (this.#bytes < KEPT_BYTES) this.#parts.push(chunk.subarray(0, KEPT_BYTES - this.#bytes));
     this.#bytes += chunk.length;
     if (this.#bytes > READ_BYTES) controller.abort(new BodyLimitError());
@@ -188,37 +237,55 @@ class Exchange implements Dispatcher.DispatchHandler {
     this.#end(null);
   }
 
-  onResponseError(_controller: Dispatcher.DispatchController, error: Error): void {
-    this.#end(error);
+  onResponseError(_controller: unknown, error: Error): void {
+    const cause = this.#repeatCause(error);
+    if (cause === null) {
+      this.#end(error);
+      return;
+    }
+    this.#isRepeated = true;
+    this.#controller = null;
+    this.#next.repeat(cause);
+  }
+
+  /** Whether bytes have come since the POST was sent. */
+  get #isBegun(): boolean {
+    return this.#socket !== null && this.#socket.bytesRead > this.#bytesBefore;
+  }
+
+  #repeatCause(error: Error): RepeatCause | null {
+    const mayRepeat = !this.#isRepeated && this.#cancelReason === null && this.#status === null;
+    if (!mayRepeat || this.#socket === null) return null;
+    if (isUnread(error)) return 'unread answer';
+    return answeredSockets.has(this.#socket) && !this.#isBegun ? 'stale connection' : null;
   }
 
   #end(error: Error | null): void {
-    const enough = error === null || error instanceof BodyLimitError;
-    this.#finish({
+    const isEmpty = this.#status === 204 && error !== null && isWrongLength(error);
+    const enough = error === null || error instanceof BodyLimitError || isEmpty;
+    const body = Buffer.concat(this.#parts);
+    this.#next.end({
       status: this.#status,
       retryAfter: this.#retryAfter,
-      body: Buffer.concat(this.#parts).toString('utf8'),
-      error: enough ? null : describe(error),
+      body:
+        this.#encoding === undefined ? body.toString('utf8') : decodeBody(body, this.#encoding, KEPT_BYTES),
+      error: enough ? null : explainPostError(error, this.#isBegun),
       refused: error instanceof RefusedAddressError,
       aborted: error instanceof AbortedError && this.#status === null,
-      stale: this.#status === null && isStaleSocket(error),
+      posts: this.#posts,
     });
   }
 }
 
-/** Says whether the receiver closed a reused connection without answering this request. */
-function isStaleSocket(error: Error | null): boolean {
-  if (error === null || !('socket' in error)) return false;
-  const { socket } = error as { socket?: { bytesRead?: number } | null };
-  return (socket?.bytesRead ?? 0) > 0;
-}
+const firstOf = (header: string | string[] | undefined) => (Array.isArray(header) ? header[0] : header);
 
-function describe(reported: Error): string {
-  const error = firstErrorOf(reported);
-  const code = 'code' in error && typeof error.code === 'string' ? `${error.code}: ` : '';
-  const words = explainTlsError(error, 'the endpoint') ?? error.message;
-  return `${code}${words}`
-    .replace(/\p{Cc}+/gu, ' ')
-    .trim()
-    .slice(0, 255);
-}
+/** Of llhttp, about an answer with Content-Length after Transfer-Encoding. undici has no code for it. */
+const BOTH_LENGTHS = "Content-Length can't be present with Transfer-Encoding";
+/** Of undici, about any fault in the headers after Content-Length: Transfer-Encoding, too. And about a 204 that has a Content-Length. */
+const WRONG_LENGTH = 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
+
+/** Says whether undici refused an answer that `postLeniently` may read. undici says "bad response" of `100 Continue`. */
+const isUnread = (error: Error): boolean =>
+  error.message === 'bad response' || error.message.includes(BOTH_LENGTHS) || isWrongLength(error);
+
+const isWrongLength = (error: Error) => 'code' in error && error.code === WRONG_LENGTH;

@@ -4,10 +4,10 @@ import type { SecretBox } from '../../database/secret-box.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
 import { nothingSaid } from '../../movements/extended.ts';
-import { openSettings } from '../engine/request.ts';
+import type { NotifiedEvent, NotifiedMovement } from '../run/types.ts';
 import { readStates } from '../webhook-state.ts';
-import type { NotifiedEvent, NotifiedMovement } from './notification.ts';
-import type { PostRequest } from './post.ts';
+import { openSettings } from './request.ts';
+import type { PostRequest } from './types.ts';
 
 /** Builds the notification of `POST /v1/webhooks/:id/test`. */
 

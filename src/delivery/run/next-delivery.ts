@@ -71,19 +71,19 @@ export function createSources(start: RunStart, now: number): Sources {
       state.readBeforeLease = false;
       if (!complete) state.readAhead = Math.max(1, Math.min(READ_AHEAD, deliveries.length / 2));
       window.read(
-        deliveries.map(({ transactionId }) => transactionId),
+        deliveries.map(({ subjectId }) => subjectId),
         through,
       );
       for (const delivery of deliveries) {
-        inHand.add(delivery.transactionId);
+        inHand.add(delivery.subjectId);
         fresh.push(delivery);
       }
     },
     addRetries({ deliveries, nextIn }, at) {
       state.reading.retries = false;
       for (const delivery of deliveries) {
-        if (inHand.has(delivery.transactionId)) continue;
-        inHand.add(delivery.transactionId);
+        if (inHand.has(delivery.subjectId)) continue;
+        inHand.add(delivery.subjectId);
         due.push(delivery);
       }
       for (const id of state.recordedMeanwhile) inHand.delete(id);
@@ -133,15 +133,15 @@ export function createSources(start: RunStart, now: number): Sources {
       return commands;
     },
     isReading: () => state.reading.log || state.reading.retries || state.reading.replay,
-    ended({ source, transactionId }) {
+    ended({ source, subjectId }) {
       if (source === 'retries') return;
-      window.addResult(transactionId);
-      state.highestRecordedId = Math.max(state.highestRecordedId, transactionId);
+      window.addResult(subjectId);
+      state.highestRecordedId = Math.max(state.highestRecordedId, subjectId);
     },
     recorded(results, at) {
-      for (const { transactionId, retryIn } of results) {
-        if (state.reading.retries) state.recordedMeanwhile.push(transactionId);
-        else inHand.delete(transactionId);
+      for (const { subjectId, retryIn } of results) {
+        if (state.reading.retries) state.recordedMeanwhile.push(subjectId);
+        else inHand.delete(subjectId);
         if (retryIn !== null) expectRetry(at + retryIn);
       }
     },

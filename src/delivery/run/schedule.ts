@@ -67,15 +67,3 @@ export function retryDelay(
 /** The longest delay that `retryDelay` gives after this many failures. Milliseconds. */
 export const longestDelay = (failures: number): number =>
   Math.max((RETRY_DELAYS[failures - 1] ?? 0) * (1 + JITTER), MAX_RETRY_AFTER);
-
-/**
- * Milliseconds that a `Retry-After` header asks for (RFC 9110, section 10.2.3: seconds, or an HTTP date); null when there is no
- * header or it cannot be parsed. `now` is milliseconds since 1970.
- */
-export function parseRetryAfter(header: string | undefined, now: number): number | null {
-  if (header === undefined) return null;
-  const text = header.trim();
-  if (/^\d+$/.test(text)) return Number(text) * SECOND;
-  const date = /^[A-Za-z]{3},? /.test(text) ? Date.parse(text) : Number.NaN;
-  return Number.isNaN(date) ? null : Math.max(0, date - now);
-}

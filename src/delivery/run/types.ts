@@ -1,9 +1,55 @@
-import type { NotifiedEvent, NotifiedMovement } from '../posting/notification.ts';
-import type { Answer } from '../posting/post.ts';
-import type { EndpointHealth } from './endpoint-health.ts';
+import type { Extended } from '../../movements/extended.ts';
+import type { Answer } from '../posting/types.ts';
 import type { Outcome } from './schedule.ts';
 
 /** The input and output of the state machine of a delivery run: start, events, commands and records. */
+
+/**
+ * How an endpoint has been answering, and the state of its circuit: closed (`openUntil` and `recoverySuccesses` are null), open
+ * (until `openUntil`), or half-open (`recoverySuccesses` is not null). Stored in `webhook_cursors`. Times: milliseconds since 1970.
+ */
+export interface EndpointHealth {
+  consecutiveFailures: number;
+  /** When the failures since the last success began. After a day without an attempt, this period begins again. */
+  failingSince: number | null;
+  /** Days since `failingSince`, the first one included, each of which had a failed attempt. */
+  failingDays: number;
+  /** How often the circuit has opened since the last success. The time that it stays open doubles with each opening, up to 10 min. */
+  circuitOpenings: number;
+  openUntil: number | null;
+  /** Successes of a new or recovering endpoint. null: the endpoint has recovered and gets as many POSTs at a time as its webhook allows. */
+  recoverySuccesses: number | null;
+  /** Answers since the last success that rejected the body (400, 413, 422 …). */
+  consecutiveRejections: number;
+}
+
+/** A movement as a notification shows it. Amounts and dates are strings as MySQL writes them. */
+export interface NotifiedMovement {
+  transaction_id: string;
+  dc: string;
+  code: string | null;
+  amount: string;
+  balance: string | null;
+  currency: string;
+  description: string | null;
+  account_id: string;
+  account: string;
+  bank: string;
+  opponent_id: string | null;
+  opponent_iban: string | null;
+  date_issue: string;
+  /** Only for a webhook with an extended body. */
+  extended?: Extended;
+}
+
+/** An operational event as a notification shows it. */
+export interface NotifiedEvent {
+  type: string;
+  /** RFC 3339, in UTC. */
+  timestamp: string;
+  /** JSON. */
+  data: string;
+}
 
 /** A movement of the log. */
 export interface LoggedMovement extends NotifiedMovement {
@@ -22,7 +68,7 @@ export interface LoggedEvent extends NotifiedEvent {
 /** One movement or operational event to be sent to one webhook. */
 export interface Delivery {
   /** The id of the movement or the event. */
-  transactionId: number;
+  subjectId: number;
   /** `log`: a new movement. `retries`: a delivery that is due again. */
   source: 'log' | 'retries';
   /** Attempts before this one, over the life of the delivery. */
@@ -30,12 +76,12 @@ export interface Delivery {
   /** Failed attempts on the current retry schedule. A redelivery or a replay starts it again at 0. */
   failures: number;
   /** The content of the body: an event if the webhook is sent events. null: it is not stored any more. */
-  movement: LoggedMovement | LoggedEvent | null;
+  content: LoggedMovement | LoggedEvent | null;
 }
 
 /** The result of one attempt that has ended. */
 export interface AttemptResult {
-  transactionId: number;
+  subjectId: number;
   /** Where the delivery came from. A delivery from `retries` has a row there. */
   source: Delivery['source'];
   /** Counted from 1 over the life of the delivery. */
@@ -47,6 +93,8 @@ export interface AttemptResult {
   /** Milliseconds since 1970. */
   startedAt: number;
   durationMs: number;
+  /** How often the attempt sent its POST. */
+  posts: number;
   /** When the movement was stored, in milliseconds since 1970; null: it is not stored any more. */
   storedAt: number | null;
   error: string | null;
@@ -54,6 +102,19 @@ export interface AttemptResult {
   failures: number;
   /** Milliseconds until the next attempt. null: the delivery is not pending. */
   retryIn: number | null;
+  /** Only for the log. */
+  logged: LoggedAttempt;
+}
+
+/** Details of an attempt that only the log has. */
+export interface LoggedAttempt {
+  /** Bytes of the body that was sent. */
+  bytes: number;
+  traceId: string | undefined;
+  /** The endpoint failed, and had not failed before. */
+  isFirstFailure: boolean;
+  /** How the attempt changed the endpoint's circuit; `undefined`: not at all. */
+  circuit: 'opened' | 'closed' | undefined;
 }
 
 /** A webhook's position in the movement log. */
@@ -129,7 +190,15 @@ export type RunEvent =
     }
   /** Some of a replay's deliveries became due, or none was left. */
   | { type: 'replay expanded'; added: number; replaying: boolean }
-  | { type: 'answered'; delivery: Delivery; answer: Answer; startedAt: number; durationMs: number }
+  | {
+      type: 'answered';
+      delivery: Delivery;
+      answer: Answer;
+      startedAt: number;
+      durationMs: number;
+      /** Bytes of the body that was sent. */
+      bytes: number;
+    }
   /** Results have waited long enough and must be recorded now. */
   | { type: 'flush due' }
   | { type: 'recorded'; revision: number }

@@ -1,11 +1,11 @@
 import { hash } from 'node:crypto';
+import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { createConflictDecisions, type OnConflict, readConflicts } from '../../ledger/conflicts.ts';
 import {
   compareWith,
   type DuplicateReason,
   type IdentifiedRow,
-  isContentId,
   type Known,
   keyOf,
   readStored,
@@ -13,9 +13,8 @@ import {
   textsOf,
   versionOf,
 } from '../../ledger/known-movements.ts';
-import type { Movement } from '../../ledger/movement.ts';
-import type { ValidationIssue } from '../../platform/validation.ts';
-import { UnreadableFileError } from '../../statements/unreadable.ts';
+import { isContentId, type Movement } from '../../ledger/movement.ts';
+import type { ValidationIssue } from '../../platform/problem.ts';
 import { type ChunkedImport, cutIntoChunks } from '../importer/chunks.ts';
 import type { BegunStatement, Row, StatementTotals } from '../importer/rows.ts';
 import type { Chunk } from '../importer/store-chunk.ts';

@@ -1,16 +1,20 @@
 import { setImmediate as nextPass } from 'node:timers/promises';
 import * as v from 'valibot';
-import { canonical, createOrdinals, createUniqueIds, isUnidentified } from '../../ledger/known-movements.ts';
-import type { Unidentified } from '../../ledger/movement.ts';
+import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
+import { createOrdinals } from '../../ledger/known-movements.ts';
 import {
+  canonical,
+  createUniqueIds,
   isOfRemovedTime,
+  isUnidentified,
   Movement,
   type RemovedTime,
   removedTimeIssue,
   UNKNOWN_ACCOUNT,
+  type Unidentified,
 } from '../../ledger/movement.ts';
-import { toValidationIssue, type ValidationIssue } from '../../platform/validation.ts';
-import { UnreadableFileError } from '../../statements/unreadable.ts';
+import type { ValidationIssue } from '../../platform/problem.ts';
+import { toValidationIssue } from '../../platform/validation.ts';
 import type { KnownAccount } from './find-account.ts';
 import type { EntryStatement, Row } from './rows.ts';
 import { createRunningBalances } from './running-balances.ts';

@@ -1,5 +1,5 @@
+import { formatAmount } from '../../../packages/statements/src/values.ts';
 import type { Sql } from '../../database/transaction.ts';
-import { formatAmount } from '../../statements/values.ts';
 import type { StatementEntry } from '../known/entry.ts';
 import { parseStatementId, shortenReference } from '../known/statement-id.ts';
 import type { EntryStatement } from './rows.ts';

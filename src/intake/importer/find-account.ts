@@ -1,7 +1,7 @@
+import type { AccountReference } from '../../../packages/statements/src/statement.ts';
 import type { NewAccount } from '../../customers/accounts.ts';
 import type { Sql } from '../../database/transaction.ts';
-import type { AccountReference } from '../../statements/statement.ts';
-import { ADVICE } from '../../statements/unreadable.ts';
+import { ADVICE } from '../advice.ts';
 import type { FoundAccount } from './rows.ts';
 import type { FindAccount } from './statement-rows.ts';
 

@@ -1,4 +1,6 @@
 import type { DataSource } from 'typeorm';
+import { isStatementFormat, type StatementFormats } from '../../../packages/statements/src/formats.ts';
+import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
 import { createAccount } from '../../customers/accounts.ts';
 import { isTransient } from '../../database/errors.ts';
 import { UnorderedFileError } from '../../ledger/known-movements.ts';
@@ -9,8 +11,6 @@ import type { Log } from '../../platform/log.ts';
 import type { ImportMetrics } from '../../platform/metrics.ts';
 import { Problem } from '../../platform/problem.ts';
 import { type Span, type Tracing, toSpanError } from '../../platform/tracing.ts';
-import { isStatementFormat, type StatementFormats } from '../../statements/formats.ts';
-import { UnreadableFileError } from '../../statements/unreadable.ts';
 import { failUnreadable, giveUp, MAX_CRASHES } from '../imports.ts';
 import { TooMuchToCompareError } from '../known/decide-safely.ts';
 import { KnownDaysError, OutdatedIdentitiesError } from '../known/entry.ts';

@@ -1,7 +1,7 @@
-import type { StatementFormats } from '../../statements/formats.ts';
-import type { Recognition } from '../../statements/read-files.ts';
-import type { StatementEvent } from '../../statements/statement.ts';
-import { UnreadableFileError } from '../../statements/unreadable.ts';
+import type { StatementFormats } from '../../../packages/statements/src/formats.ts';
+import type { Recognition } from '../../../packages/statements/src/read-files.ts';
+import type { StatementEvent } from '../../../packages/statements/src/statement.ts';
+import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
 import type { Row } from './rows.ts';
 import { createRowReader, type FindAccount } from './statement-rows.ts';
 

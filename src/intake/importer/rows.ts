@@ -1,11 +1,11 @@
 import { isUtf8 } from 'node:buffer';
-import type { Movement } from '../../ledger/movement.ts';
 import type {
   AccountReference,
   EntryDetails,
   MinorUnits,
   StatementIdentity,
-} from '../../statements/statement.ts';
+} from '../../../packages/statements/src/statement.ts';
+import type { Movement } from '../../ledger/movement.ts';
 import type { FormatName } from '../stage.ts';
 
 /** The beginning of a statement, with the account that it names, and the account that was found or the reason why none was. */

@@ -1,6 +1,6 @@
-import { decideDirection } from '../../reconcile/walk.ts';
-import type { Entry, MinorUnits } from '../../statements/statement.ts';
-import { formatAmount } from '../../statements/values.ts';
+import { decideDirection } from '../../../packages/reconcile/src/walk.ts';
+import type { Entry, MinorUnits } from '../../../packages/statements/src/statement.ts';
+import { formatAmount } from '../../../packages/statements/src/values.ts';
 
 /**
  * Checks the balance that some files and clients send with each entry. Each balance must be the previous balance plus the entry's

@@ -1,12 +1,12 @@
-import type { Movement } from '../../ledger/movement.ts';
 import type {
   AccountReference,
   Entry,
-  MinorUnits,
   StatementEvent,
   StatementIdentity,
-} from '../../statements/statement.ts';
-import { formatAmount } from '../../statements/values.ts';
+} from '../../../packages/statements/src/statement.ts';
+import { createSums, type Sums } from '../../../packages/statements/src/sums.ts';
+import { formatAmount } from '../../../packages/statements/src/values.ts';
+import type { Movement } from '../../ledger/movement.ts';
 import type { BegunStatement, EntryStatement, FoundAccount, Row, StatementTotals } from './rows.ts';
 import { createRunningBalances, type RunningBalances } from './running-balances.ts';
 
@@ -31,11 +31,8 @@ interface OpenStatement {
   /** The first and the last day of its entries. */
   from: string | null;
   to: string | null;
-  /** The balance after the entries so far; null if the opening balance is not known. */
-  balance: MinorUnits | null;
-  credits: MinorUnits;
-  debits: MinorUnits;
-  /** Entries that could not be read. `balance` does not include them. */
+  sums: Sums;
+  /** Entries that could not be read. `sums` does not include them. */
   unread: number;
   entries: number;
 }
@@ -102,9 +99,7 @@ async function openStatement(
     running: createRunningBalances(),
     from: null,
     to: null,
-    balance,
-    credits: 0n,
-    debits: 0n,
+    sums: createSums(balance),
     unread: 0,
     entries: 0,
   };
@@ -122,11 +117,7 @@ function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): 
   statement.running.add(entry);
   if (statement.from === null || entry.date < statement.from) statement.from = entry.date;
   if (statement.to === null || entry.date > statement.to) statement.to = entry.date;
-  if (entry.dc === 'Credit') statement.credits += entry.amount;
-  else statement.debits += entry.amount;
-  if (statement.balance !== null) {
-    statement.balance += entry.dc === 'Credit' ? entry.amount : -entry.amount;
-  }
+  statement.sums.add(entry);
   const { account } = statement;
   if ('problem' in account) {
     // One message is enough for all entries of the statement.
@@ -138,7 +129,7 @@ function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): 
     rows.push({ line, path: 'currency', issue });
     return;
   }
-  const balance = entry.balance ?? statement.balance;
+  const balance = entry.balance ?? statement.sums.balance;
   const movement: Movement = {
     account_id: account.id,
     dc: entry.dc,
@@ -197,12 +188,13 @@ function endStatement(
   statement: OpenStatement,
   { line, closing }: Extract<StatementEvent, { type: 'end' }>,
 ): Row[] {
-  const { account, identity, shared, running, balance, credits, debits, entries } = statement;
+  const { account, identity, shared, running, sums, entries } = statement;
+  const { credits, debits } = sums;
   const { warnings, ends } = running.end();
   const opening = shared.opening ?? ends?.opening ?? null;
   shared.closing = closing?.amount ?? ends?.closing ?? null;
   shared.opening = opening;
-  const difference = balance === null || shared.closing === null ? null : shared.closing - balance;
+  const difference = sums.differenceTo(shared.closing);
   const totals = { opening, credits, debits, closing: shared.closing, difference };
   // Entries may be booked on other days than the statement says it is about.
   const from = earliest(identity.from, statement.from) ?? closing?.date ?? null;
@@ -245,7 +237,7 @@ const latest = (one: string | null, other: string | null) =>
 
 /** The movements are stored in spite of a difference, but somebody should look at it. */
 function warnOfDifference(
-  { line, balance, unread }: OpenStatement,
+  { line, sums: { balance }, unread }: OpenStatement,
   { opening, closing, difference }: StatementTotals,
 ): Row[] {
   if (opening === null || balance === null || closing === null || !difference) return [];

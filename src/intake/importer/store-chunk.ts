@@ -5,6 +5,7 @@ import {
   countRows,
   type KnownRow,
   listKnown,
+  lockCustomers,
   NOTHING_STORED,
   type RowCounts,
   type Stored,
@@ -12,10 +13,9 @@ import {
   updateAccounts,
 } from '../../ledger/append.ts';
 import { reportConflicts } from '../../ledger/conflicts.ts';
-import { lockCustomers } from '../../ledger/import-locks.ts';
 import { readStored } from '../../ledger/known-movements.ts';
 import type { Matcher } from '../../ledger/matching.ts';
-import type { ValidationIssue } from '../../platform/validation.ts';
+import type { ValidationIssue } from '../../platform/problem.ts';
 import type { IdentifyEntries, Identity, KnownMovement, StatementEntry } from '../known/entry.ts';
 import { shortenReference } from '../known/statement-id.ts';
 import { storeStatements } from '../statements.ts';

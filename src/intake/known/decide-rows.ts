@@ -1,7 +1,7 @@
-import { groupOf } from '../../reconcile/books.ts';
-import { findKnown } from '../../reconcile/known.ts';
-import type { Decision, ReceivedStatement, StatementRow } from '../../reconcile/statement.ts';
-import { formatAmount } from '../../statements/values.ts';
+import { groupOf } from '../../../packages/reconcile/src/books.ts';
+import { findKnown } from '../../../packages/reconcile/src/known.ts';
+import type { Decision, ReceivedStatement, StatementRow } from '../../../packages/reconcile/src/statement.ts';
+import { formatAmount } from '../../../packages/statements/src/values.ts';
 import type { Identity, KnownMovement } from './entry.ts';
 import type { FileStatement } from './file-entries.ts';
 import { type ReadBooks, type StoredRows, toBooks } from './read-stored.ts';
@@ -30,30 +30,15 @@ export function decideAll({ importId, mayAssume, stored, statements }: RowsToDec
   const books = toBooks(stored, importId);
   const own = ownMovements(books, importId);
   const received = statements.map((it): ReceivedStatement => ({ ...it, stored: storedRows(it, own) }));
-  const { decisions, shifts, moved } = findKnown(books, received, {
+  const { decisions, warnings } = findKnown(books, received, {
     mayAssume,
     useNumbers: stored.useNumbers,
   });
   return {
     identities: toIdentities(books, statements, decisions),
-    warnings: [
-      ...shifts.map(({ statement, shift }) => ({
-        line: statements[statement]?.line ?? 0,
-        message: warningOf(shift),
-      })),
-      ...moved.map(({ statement, position, from }) => ({
-        line: statements[statement]?.line ?? 0,
-        message: movedWarning(statements[statement]?.rows[position] as StatementRow, from),
-      })),
-    ],
+    warnings: warnings.map(({ statement, message }) => ({ line: statements[statement]?.line ?? 0, message })),
   };
 }
-
-const warningOf = (shift: bigint) =>
-  `The balances of this statement are ${formatAmount(shift)} more than those of the same entries before. The bank has probably inserted an entry on an earlier day: a statement of that day is missing.`;
-
-const movedWarning = ({ day, amount, reference }: StatementRow, from: string) =>
-  `The entry of ${day} over ${formatAmount(amount)} has the id “${reference}” of a stored movement of ${from}, and is stored too. If the bank has moved the entry to another day, one of the two is too much.`;
 
 /** The movements that this import has stored before it was interrupted or had to decide again, by the number of the row. */
 function ownMovements({ origins }: ReadBooks, importId: string): Map<number, number> {

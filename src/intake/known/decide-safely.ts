@@ -1,6 +1,6 @@
+import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
 import { inParts } from '../../platform/batcher.ts';
 import { createThreadPool, exchange, isOutOfMemory } from '../../platform/thread.ts';
-import { UnreadableFileError } from '../../statements/unreadable.ts';
 import { createByteBudget } from '../byte-budget.ts';
 import { decideAll, type RowDecisions, type RowsToDecide } from './decide-rows.ts';
 import type { FromDecideThread, ToDecideThread } from './decide-thread.ts';

@@ -1,6 +1,6 @@
-import { MARGIN, moveDay } from '../../reconcile/books.ts';
-import type { ReceivedStatement, StatementRow } from '../../reconcile/statement.ts';
-import { parseHundredths } from '../../statements/values.ts';
+import { MARGIN } from '../../../packages/reconcile/src/books.ts';
+import type { ReceivedStatement, StatementRow } from '../../../packages/reconcile/src/statement.ts';
+import { addDays, parseHundredths } from '../../../packages/statements/src/values.ts';
 import type { EntryStatement } from '../importer/rows.ts';
 import type { Chunk } from '../importer/store-chunk.ts';
 import { fingerprintOf } from '../statements.ts';
@@ -108,7 +108,7 @@ function daysOf(statements: readonly FileStatement[]): Days[] {
         if (day < from) from = day;
         if (day > last) last = day;
       }
-      return { from: moveDay(from, -MARGIN), to: moveDay(last, MARGIN) };
+      return { from: addDays(from, -MARGIN), to: addDays(last, MARGIN) };
     })
     .sort((one, other) => (one.from < other.from ? -1 : 1));
   const joined: Days[] = [];

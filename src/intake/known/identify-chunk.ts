@@ -1,6 +1,7 @@
+import { MARGIN } from '../../../packages/reconcile/src/books.ts';
+import { isId } from '../../../packages/reconcile/src/walk.ts';
+import { addDays } from '../../../packages/statements/src/values.ts';
 import type { Sql } from '../../database/transaction.ts';
-import { MARGIN, moveDay } from '../../reconcile/books.ts';
-import { isId } from '../../reconcile/walk.ts';
 import type { EntryStatement } from '../importer/rows.ts';
 import { type IdentifyEntries, KnownDaysError, type StatementEntry } from './entry.ts';
 import { formatStatementId, parseStatementId, shortenReference } from './statement-id.ts';
@@ -71,7 +72,7 @@ export function createChunkIdentifier(importId: string): IdentifyEntries {
     const around = new Map<string, [accountId: string, date: string]>();
     for (const { accountId, date } of unread)
       for (let offset = -MARGIN; offset <= MARGIN; offset += 1) {
-        const day = moveDay(date, offset);
+        const day = addDays(date, offset);
         if (!days.has(`${accountId} ${day}`)) around.set(`${accountId} ${day}`, [accountId, day]);
       }
     const rows =

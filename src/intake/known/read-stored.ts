@@ -1,10 +1,10 @@
 import { hash } from 'node:crypto';
+import type { Candidate, Stored, StoredStatement } from '../../../packages/reconcile/src/statement.ts';
+import { append } from '../../../packages/reconcile/src/walk.ts';
+import { parseHundredths } from '../../../packages/statements/src/values.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import { inParts } from '../../platform/batcher.ts';
-import type { Candidate, Stored, StoredStatement } from '../../reconcile/statement.ts';
-import { append } from '../../reconcile/walk.ts';
-import { parseHundredths } from '../../statements/values.ts';
 import type { StatementRecord } from '../statements.ts';
 import { parseStatementId } from './statement-id.ts';
 

@@ -1,8 +1,9 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
-import { createStatementFormats } from '../../statements/formats.ts';
-import type { Profile } from '../../statements/profile.ts';
-import { type FileEvent, type Recognition, readFiles } from '../../statements/read-files.ts';
-import { UnreadableFileError } from '../../statements/unreadable.ts';
+import { createStatementFormats } from '../../../packages/statements/src/formats.ts';
+import type { Profile } from '../../../packages/statements/src/profile.ts';
+import { type FileEvent, type Recognition, readFiles } from '../../../packages/statements/src/read-files.ts';
+import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
+import { READ_SETTINGS } from '../advice.ts';
 
 /** Runs in a worker thread: parses one file after the other. See parser-threads.ts. */
 
@@ -30,7 +31,7 @@ const BATCHES_AHEAD = 4;
 /** Entries in a batch. One large message costs less than many small ones. */
 const BATCH_SIZE = 500;
 
-const formats = createStatementFormats(workerData as Profile[]);
+const formats = createStatementFormats(workerData as Profile[], READ_SETTINGS);
 
 async function read({ port, recognition }: ReadOrder): Promise<void> {
   const tell = (message: FromThread) => port.postMessage(message);

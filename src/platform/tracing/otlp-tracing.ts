@@ -10,7 +10,7 @@ import { ExportResultCode, parseTraceParent } from '@opentelemetry/core';
 import { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http';
 import { detectResources, envDetector, resourceFromAttributes } from '@opentelemetry/resources';
 import { BasicTracerProvider, BatchSpanProcessor, type SpanExporter } from '@opentelemetry/sdk-trace-base';
-import type { TracesConfig } from '../config/traces-config.ts';
+import type { TracesConfig } from '../config/variables.ts';
 import { VERSION } from '../config.ts';
 import type { Log } from '../log.ts';
 import type { Span, SpanStart, Tracing } from './span.ts';

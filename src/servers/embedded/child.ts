@@ -1,14 +1,41 @@
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { closeSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { closeSync, mkdtempSync, openSync, readFileSync, rmSync, statSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import pRetry from 'p-retry';
 import * as v from 'valibot';
 import { readIfThere, writePrivate } from '../private-file.ts';
 import { killWithProcess, lastLines } from './command.ts';
 import { endProcess, identify, isAlive, ProcessIdentity } from './process-identity.ts';
-import { discardSocket, removeSocket } from './socket.ts';
+
+/** The kernel's limit is 107 bytes on Linux and 103 on macOS (sun_path in unix(7), with its closing zero). */
+const LONGEST_PATH = 100;
+const TEMPORARY = 'ledgerbell-socket-';
+
+/** DATA_DIR/<name>.sock or, if that is too long for a socket, a path in a new private directory (0700). */
+export function chooseSocket(dataDir: string, name: string): string {
+  const usual = join(dataDir, `${name}.sock`);
+  return Buffer.byteLength(usual) <= LONGEST_PATH
+    ? usual
+    : join(mkdtempSync(join(tmpdir(), TEMPORARY)), `${name}.sock`);
+}
+
+/** Removes a socket on which no server listens any more, so that the next server can use its path. */
+export function removeSocket(socket: string): void {
+  rmSync(socket, { force: true });
+  // MySQL 8 writes its pid here.
+  rmSync(`${socket}.lock`, { force: true });
+}
+
+/** Removes a socket and the private directory that was created for it. */
+export function discardSocket(socket: string): void {
+  removeSocket(socket);
+  if (basename(dirname(socket)).startsWith(TEMPORARY)) {
+    rmSync(dirname(socket), { recursive: true, force: true });
+  }
+}
 
 const SECOND = 1_000;
 const START_LIMIT = 60 * SECOND;

@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createAddressGuard } from '../../platform/address-guard.ts';
+import { useAddressTimeout } from '../../platform/connector.ts';
 import { type Connector, type FileOutcome, type OfferedFile, SourceError } from './connector.ts';
 import { KINDS } from './kinds.ts';
 
@@ -35,6 +36,8 @@ export type Reply =
   | { sourceError: string }
   /** A defect of the connector. */
   | { defect: Error };
+
+useAddressTimeout();
 
 const { kind, allow, ...source } = workerData as ThreadSource;
 const connector: Connector = KINDS[kind].create({

@@ -14,9 +14,7 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { basename, dirname, extname, join, sep } from 'node:path';
-import { codeOf } from './connection-errors.ts';
-import { FileError, type FileOutcome, SourceError } from './connector.ts';
-import { isUnfinished } from './file-names.ts';
+import { codeOf, FileError, type FileOutcome, isUnfinished, SourceError } from './connector.ts';
 import { FOLDERS } from './settings.ts';
 
 /** The files of a folder source: the files in the folder, and the files that a run has taken. */

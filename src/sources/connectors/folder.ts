@@ -13,11 +13,8 @@ import {
 } from './folder-files.ts';
 import type { FolderSettings } from './settings.ts';
 
-const NO_FOLDERS = 'There are no folder sources on this service. Have the operator set SOURCES_DIR.';
-
-/** @returns null, or why a folder source cannot be created. */
-export const checkFolder = (_: FolderSettings, { folder }: { folder: string | null }): string | null =>
-  folder === null ? NO_FOLDERS : null;
+/** Why a folder source cannot be created or used. */
+export const NO_FOLDERS = 'There are no folder sources on this service. Have the operator set SOURCES_DIR.';
 
 /** How a run finds out that a file is complete. Milliseconds. */
 interface Patience {

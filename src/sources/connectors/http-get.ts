@@ -1,9 +1,9 @@
 import { Agent, request } from 'undici';
+import { parseRetryAfter } from '../../../packages/sdk/src/retry-after.ts';
 import type { AddressGuard } from '../../platform/address-guard.ts';
 import { VERSION } from '../../platform/config.ts';
 import { createConnector } from '../../platform/connector.ts';
-import { type TimeLimits, toSourceError } from './connection-errors.ts';
-import { SourceError } from './connector.ts';
+import { SourceError, type TimeLimits, toSourceError } from './connector.ts';
 
 /** Sends GET requests for an HTTP source. Checks every address, follows redirects, and sends credentials only to their own origin. */
 
@@ -126,7 +126,7 @@ function accept(answer: HttpAnswer): HttpAnswer {
   if (status === 200 && hasEnd) return answer;
   answer.giveUp();
   if (status === 304 || status === 204) return answer;
-  if (status !== 200) throw refusedBy(url.host, status);
+  if (status !== 200) throw refusedBy(answer);
   throw new SourceError(
     `${url.host} sends neither Content-Length nor a chunked body, so a connection that breaks off would look like the end of the file. Have the server send Content-Length.`,
   );
@@ -144,7 +144,7 @@ async function* withReadableErrors(
   }
 }
 
-function refusedBy(host: string, status: number): SourceError {
+function refusedBy({ url: { host }, status, headers }: HttpAnswer): SourceError {
   switch (status) {
     case 401:
       return new SourceError(
@@ -159,7 +159,9 @@ function refusedBy(host: string, status: number): SourceError {
       return new SourceError(`${host} has nothing at this URL (${status}). Check "url".`);
     case 429:
     case 503:
-      return new SourceError(`${host} asks to come back later (${status}). The next run tries again.`);
+      return new SourceError(`${host} asks to come back later (${status}). The next run tries again.`, {
+        wait: parseRetryAfter(headers['retry-after'], Date.now()) ?? 0,
+      });
     default:
       return new SourceError(
         `${host} answered with status ${status} instead of 200.${status >= 500 ? ' The next run tries again.' : ' Check "url".'}`,

@@ -2,8 +2,7 @@ import { createHash } from 'node:crypto';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import * as v from 'valibot';
-import { codeOf } from './connection-errors.ts';
-import { type OfferedFile, SourceError } from './connector.ts';
+import { codeOf, type OfferedFile, SourceError } from './connector.ts';
 import type { HttpAnswer, HttpClient } from './http-get.ts';
 import type { HttpSettings } from './settings.ts';
 

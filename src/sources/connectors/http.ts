@@ -1,7 +1,6 @@
 import { createHash } from 'node:crypto';
 import type { AddressGuard } from '../../platform/address-guard.ts';
-import { TIME_LIMITS, type TimeLimits } from './connection-errors.ts';
-import { type Connector, type OfferedFile, SourceError } from './connector.ts';
+import { type Connector, type OfferedFile, SourceError, TIME_LIMITS, type TimeLimits } from './connector.ts';
 import { createHttpClient, type HttpAnswer, type HttpClient } from './http-get.ts';
 import { offerPages } from './http-json.ts';
 import { type HttpCredentials, type HttpSettings, headersOf } from './settings.ts';
@@ -125,9 +124,3 @@ export function createHttpConnector({
     close: () => client.close(),
   };
 }
-
-/** The refusal of the URL's address, or null. For creating or changing a source. */
-export const checkHttpAddress = (
-  settings: HttpSettings,
-  { guard }: { guard: AddressGuard },
-): Promise<string | null> => guard.checkEndpoint(new URL(settings.url));

@@ -2,9 +2,9 @@ import * as v from 'valibot';
 import type { AddressGuard } from '../../platform/address-guard.ts';
 import type { KindName } from '../source-view.ts';
 import type { Connector } from './connector.ts';
-import { checkFolder, createFolderConnector } from './folder.ts';
-import { checkHttpAddress, createHttpConnector } from './http.ts';
-import { checkS3Address, createS3Connector } from './s3.ts';
+import { createFolderConnector, NO_FOLDERS } from './folder.ts';
+import { createHttpConnector } from './http.ts';
+import { createS3Connector } from './s3.ts';
 import {
   endpointOf,
   FolderCredentials,
@@ -16,7 +16,7 @@ import {
   SftpCredentials,
   SftpSettings,
 } from './settings.ts';
-import { checkSftpAddress, createSftpConnector } from './sftp.ts';
+import { createSftpConnector } from './sftp.ts';
 
 /** The kinds of sources. */
 
@@ -80,28 +80,28 @@ export const KINDS = {
     Settings: FolderSettings,
     Credentials: FolderCredentials,
     isExclusive: true,
-    check: checkFolder,
+    check: (_, { folder }) => (folder === null ? NO_FOLDERS : null),
     create: createFolderConnector,
   }),
   sftp: kind({
     Settings: SftpSettings,
     Credentials: SftpCredentials,
     server: ({ host, port, host_key }) => `${host}:${port} ${host_key}`,
-    check: checkSftpAddress,
+    check: ({ host }, { guard }) => guard.resolveHost(host),
     create: createSftpConnector,
   }),
   http: kind({
     Settings: HttpSettings,
     Credentials: v.optional(HttpCredentials, {}),
     server: ({ url }) => new URL(url).origin,
-    check: checkHttpAddress,
+    check: ({ url }, { guard }) => guard.checkEndpoint(new URL(url)),
     create: createHttpConnector,
   }),
   s3: kind({
     Settings: S3Settings,
     Credentials: S3Credentials,
     server: (settings) => endpointOf(settings).origin,
-    check: checkS3Address,
+    check: (settings, { guard }) => guard.checkEndpoint(endpointOf(settings)),
     create: createS3Connector,
   }),
 } satisfies Record<KindName, ConnectorKind>;

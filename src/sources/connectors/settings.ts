@@ -1,21 +1,12 @@
 import { join, resolve } from 'node:path';
 import * as v from 'valibot';
-import { documented, HOST, HTTP_URL, maxCharacters, wellFormed } from '../../platform/validation.ts';
+import { documented, HOST, HttpUrl, maxCharacters, wellFormed } from '../../platform/validation.ts';
 
 /** Settings that several kinds of sources have in common. */
 
 const HOST_RULE = 'must be a host name in ASCII (punycode) or an IP address, without a port';
-const URL_RULE =
-  'must be an http or https URL without a user name, with a host name in ASCII (punycode) or an IP address';
 
 export const Host = v.pipe(v.string(HOST_RULE), ...maxCharacters(253), v.regex(HOST, HOST_RULE));
-
-const HttpUrl = v.pipe(
-  v.string(URL_RULE),
-  ...maxCharacters(2_048),
-  v.regex(HTTP_URL, URL_RULE),
-  v.check((text) => URL.canParse(text), URL_RULE),
-);
 
 /** A text without control characters. No path and no user name needs them. */
 const plainText = (most: number) =>
@@ -52,6 +43,18 @@ export const After = v.picklist(['leave', 'move'], 'must be "leave" or "move"');
 const MOVE_RULE = 'needs "after": "move"';
 const hasMeaning = (place: string | undefined, after: 'leave' | 'move'): boolean =>
   place === undefined || after === 'move';
+
+/** Requires something of one member with regard to the others. */
+const memberRule = <T extends Record<string, unknown>>(
+  name: keyof T & string,
+  isKept: (value: T) => boolean,
+  message: string,
+): v.RawCheckAction<T> =>
+  v.rawCheck(({ dataset, addIssue }) => {
+    if (!dataset.typed || isKept(dataset.value)) return;
+    const { value: input } = dataset;
+    addIssue({ message, path: [{ type: 'object', origin: 'value', input, key: name, value: input[name] }] });
+  });
 
 /** Folders that a folder source makes below its own. */
 export const FOLDERS = { processing: 'processing', done: 'done', failed: 'failed' } as const;
@@ -125,13 +128,11 @@ export const HttpSettings = v.pipe(
     /** Where a run begins: at the last collected page, or always at `url`. */
     start: v.optional(v.picklist(['last_page', 'first_page'], 'must be "last_page" or "first_page"')),
   }),
-  v.forward(
-    v.check(({ format, json }) => json === undefined || format === 'json', 'needs "format": "json"'),
-    ['json'],
-  ),
-  v.forward(
-    v.check(({ format, start }) => start === undefined || format === 'json', 'needs "format": "json"'),
-    ['start'],
+  memberRule('json', ({ format, json }) => json === undefined || format === 'json', 'needs "format": "json"'),
+  memberRule(
+    'start',
+    ({ format, start }) => start === undefined || format === 'json',
+    'needs "format": "json"',
   ),
 );
 export type HttpSettings = v.InferOutput<typeof HttpSettings>;
@@ -148,16 +149,15 @@ export const HttpCredentials = v.pipe(
     ({ bearer, user }) => bearer === undefined || user === undefined,
     'must have either "bearer", or "user" and "password"',
   ),
-  v.forward(
-    v.check(
-      ({ user, password }) => password === undefined || user !== undefined,
-      'belongs to "user", which is missing',
-    ),
-    ['password'],
+  memberRule(
+    'password',
+    ({ user, password }) => password === undefined || user !== undefined,
+    'belongs to "user", which is missing',
   ),
-  v.forward(
-    v.check(({ user }) => user === undefined || !user.includes(':'), 'must not contain a colon (RFC 7617)'),
-    ['user'],
+  memberRule(
+    'user',
+    ({ user }) => user === undefined || !user.includes(':'),
+    'must not contain a colon (RFC 7617)',
   ),
 );
 export type HttpCredentials = v.InferOutput<typeof HttpCredentials>;
@@ -196,24 +196,17 @@ export const S3Settings = v.pipe(
     done_prefix: v.optional(v.pipe(plainText(900), v.endsWith('/', FOLDER_RULE))),
     failed_prefix: v.optional(v.pipe(plainText(900), v.endsWith('/', FOLDER_RULE))),
   }),
-  v.forward(
-    v.check(({ after, done_prefix }) => hasMeaning(done_prefix, after), MOVE_RULE),
-    ['done_prefix'],
+  memberRule('done_prefix', ({ after, done_prefix }) => hasMeaning(done_prefix, after), MOVE_RULE),
+  memberRule('failed_prefix', ({ after, failed_prefix }) => hasMeaning(failed_prefix, after), MOVE_RULE),
+  memberRule(
+    'done_prefix',
+    ({ prefix, done_prefix }) => done_prefix === undefined || done_prefix !== prefix,
+    FOLDER_RULE,
   ),
-  v.forward(
-    v.check(({ after, failed_prefix }) => hasMeaning(failed_prefix, after), MOVE_RULE),
-    ['failed_prefix'],
-  ),
-  v.forward(
-    v.check(({ prefix, done_prefix }) => done_prefix === undefined || done_prefix !== prefix, FOLDER_RULE),
-    ['done_prefix'],
-  ),
-  v.forward(
-    v.check(
-      ({ prefix, failed_prefix }) => failed_prefix === undefined || failed_prefix !== prefix,
-      FOLDER_RULE,
-    ),
-    ['failed_prefix'],
+  memberRule(
+    'failed_prefix',
+    ({ prefix, failed_prefix }) => failed_prefix === undefined || failed_prefix !== prefix,
+    FOLDER_RULE,
   ),
 );
 export type S3Settings = v.InferOutput<typeof S3Settings>;
@@ -268,22 +261,10 @@ export const SftpSettings = v.pipe(
     done_path: v.optional(plainText(1_024)),
     failed_path: v.optional(plainText(1_024)),
   }),
-  v.forward(
-    v.check(({ after, done_path }) => hasMeaning(done_path, after), MOVE_RULE),
-    ['done_path'],
-  ),
-  v.forward(
-    v.check(({ after, failed_path }) => hasMeaning(failed_path, after), MOVE_RULE),
-    ['failed_path'],
-  ),
-  v.forward(
-    v.check(({ path, done_path }) => done_path !== path, OTHER_FOLDER),
-    ['done_path'],
-  ),
-  v.forward(
-    v.check(({ path, failed_path }) => failed_path !== path, OTHER_FOLDER),
-    ['failed_path'],
-  ),
+  memberRule('done_path', ({ after, done_path }) => hasMeaning(done_path, after), MOVE_RULE),
+  memberRule('failed_path', ({ after, failed_path }) => hasMeaning(failed_path, after), MOVE_RULE),
+  memberRule('done_path', ({ path, done_path }) => done_path !== path, OTHER_FOLDER),
+  memberRule('failed_path', ({ path, failed_path }) => failed_path !== path, OTHER_FOLDER),
 );
 export type SftpSettings = v.InferOutput<typeof SftpSettings>;
 
@@ -330,12 +311,10 @@ export const SftpCredentials = v.pipe(
     ({ password, private_key }) => password !== undefined || private_key !== undefined,
     'must have "password" or "private_key"',
   ),
-  v.forward(
-    v.check(
-      ({ passphrase, private_key }) => passphrase === undefined || private_key !== undefined,
-      'belongs to "private_key", which is missing',
-    ),
-    ['passphrase'],
+  memberRule(
+    'passphrase',
+    ({ passphrase, private_key }) => passphrase === undefined || private_key !== undefined,
+    'belongs to "private_key", which is missing',
   ),
 );
 export type SftpCredentials = v.InferOutput<typeof SftpCredentials>;

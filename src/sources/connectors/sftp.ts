@@ -1,20 +1,28 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { AddressGuard } from '../../platform/address-guard.ts';
-import { TIME_LIMITS, type TimeLimits } from './connection-errors.ts';
-import { type Connector, type OfferedFile, SourceError } from './connector.ts';
-import { isUnfinished, matchesPattern } from './file-names.ts';
-import type { SftpCredentials, SftpSettings } from './settings.ts';
+import {
+  type Connector,
+  FileError,
+  type FileOutcome,
+  isUnfinished,
+  matchesPattern,
+  numberedName,
+  type OfferedFile,
+  SourceError,
+  TIME_LIMITS,
+  type TimeLimits,
+} from './connector.ts';
+import type { SftpSettings } from './settings.ts';
 import {
   isDenied,
   isMissing,
   join,
   openSession,
+  type SftpAccess,
   type SftpEntry,
   type SftpSession,
   SftpStatusError,
   versionOf,
 } from './sftp-session.ts';
-import { createMover, MAX_FILES, type Mover, readWhole, tooManyFiles } from './sftp-transfer.ts';
 
 /** Collects files from a folder of an SFTP server. */
 
@@ -24,10 +32,7 @@ const DAY = 24 * 60 * 60 * SECOND;
 /** Files that changed within the last day may still be uploaded. They must look the same twice, this many milliseconds apart. */
 const SECOND_LOOK_AFTER = 5 * SECOND;
 
-interface SftpOptions {
-  settings: SftpSettings;
-  credentials: SftpCredentials;
-  guard: AddressGuard;
+interface SftpOptions extends Omit<SftpAccess, 'limits'> {
   limits?: TimeLimits;
   secondLookAfter?: number;
   now?: () => number;
@@ -106,8 +111,7 @@ export function createSftpConnector({
       for (const entry of await mover.leftOvers()) {
         yield offer(entry, () => readWhole(it, mover.taken(entry), entry.size));
       }
-      for (const entry of await findFiles(it, signal))
-        yield offer(entry, () => takeAndRead(it, mover, entry));
+      for (const entry of await findFiles(it, signal)) yield offer(entry, () => mover.read(entry));
     },
     async close() {
       const open = await session?.catch(() => undefined);
@@ -123,21 +127,6 @@ export function createSftpConnector({
   };
 }
 
-/** The refusal of the host's address, or null. For creating or changing a source. */
-export const checkSftpAddress = (
-  settings: SftpSettings,
-  { guard }: { guard: AddressGuard },
-): Promise<string | null> => guard.resolveHost(settings.host);
-
-async function* takeAndRead(
-  session: SftpSession,
-  mover: Mover,
-  entry: SftpEntry,
-): AsyncGenerator<Uint8Array> {
-  await mover.take(entry);
-  yield* readWhole(session, mover.taken(entry), entry.size);
-}
-
 function explainListing(error: unknown, { path, host, port }: SftpSettings): unknown {
   if (isMissing(error))
     return new SourceError(`There is no folder "${path}" on ${host}:${port}. Check "path".`);
@@ -151,5 +140,187 @@ function explainListing(error: unknown, { path, host, port }: SftpSettings): unk
       `${host}:${port} does not list "${path}": ${error.message}. Check that it is a folder.`,
     );
   }
+  return error;
+}
+
+/** Moves files within an SFTP server: into `processing` before they are read, into `done` or `failed` afterwards. */
+
+/** In `processing`, the version stands before the name, so that two files with the same name do not collide. */
+const TAKEN = /^(\d+-\d+)-(.+)$/s;
+
+/** The most files with the same name in `done`. More are an error of the uploader. */
+const MAX_NUMBER = 10_000;
+
+/** The most files in a folder. Their names are held in memory, to collect the oldest first. */
+export const MAX_FILES = 100_000;
+
+const tooManyFiles = (path: string) =>
+  new SourceError(`"${path}" has more than ${MAX_FILES} files. Use "pattern", or a folder with fewer files.`);
+
+function createMover(session: SftpSession, settings: SftpSettings) {
+  const processing = join(settings.path, 'processing');
+  const folders = {
+    done: settings.done_path ?? join(settings.path, 'done'),
+    failed: settings.failed_path ?? join(settings.path, 'failed'),
+  };
+  const made = new Set<string>();
+
+  /** @throws {SourceError} that says which right is missing. */
+  async function move<T>(work: () => Promise<T>): Promise<T> {
+    try {
+      return await work();
+    } catch (error) {
+      if (!(error instanceof SftpStatusError)) throw error;
+      throw new SourceError(
+        `The server does not let the user move files from "${settings.path}" (${error.message}). Give the user the right to rename files and to make folders there, or set "after" to "leave".`,
+      );
+    }
+  }
+
+  async function makeFolder(path: string): Promise<void> {
+    if (made.has(path)) return;
+    if ((await session.stat(path)) === null) await session.makeFolder(path);
+    made.add(path);
+  }
+
+  const pathOf = (name: string, version: string) => join(processing, `${version}-${name}`);
+  /** The path of a taken file. */
+  const taken = (entry: SftpEntry) => pathOf(entry.name, versionOf(entry));
+
+  async function readLeftOvers(): Promise<SftpEntry[]> {
+    const found: SftpEntry[] = [];
+    for await (const { name: takenName, ...attributes } of session.list(processing)) {
+      const [, version = '', name = ''] = TAKEN.exec(takenName) ?? [];
+      if (name === '') continue;
+      const entry = { name, ...attributes };
+      // The file has changed since it was taken. It is another version now, and must be read again as a whole.
+      if (versionOf(entry) !== version)
+        await session.rename(join(processing, takenName), pathOf(name, versionOf(entry)));
+      if (found.push(entry) > MAX_FILES) throw tooManyFiles(processing);
+    }
+    return found;
+  }
+
+  /** The current path of a file that must be moved; null when it is not there any more. */
+  async function locate(name: string, version: string): Promise<string | null> {
+    for (const path of [pathOf(name, version), join(settings.path, name)]) {
+      const attributes = await session.stat(path);
+      if (attributes !== null && versionOf(attributes) === version) return path;
+    }
+    return null;
+  }
+
+  async function findFreePath(folder: string, name: string): Promise<string> {
+    for (let n = 1; n <= MAX_NUMBER; n += 1) {
+      const path = join(folder, numberedName(name, n));
+      if ((await session.stat(path)) === null) return path;
+    }
+    throw new SourceError(`"${folder}" has more than ${MAX_NUMBER} files named "${name}". Remove some.`);
+  }
+
+  return {
+    /** Files that an earlier run has taken but not moved further, because it crashed or their import is still running. */
+    leftOvers: () =>
+      move(() =>
+        readLeftOvers().catch((error: unknown) => {
+          if (isMissing(error)) return [];
+          throw error;
+        }),
+      ),
+    taken,
+    /** Renames a file into `processing`, and reads it. */
+    async *read(entry: SftpEntry): AsyncGenerator<Uint8Array> {
+      await move(async () => {
+        await makeFolder(processing);
+        await session.rename(join(settings.path, entry.name), taken(entry));
+      });
+      yield* readWhole(session, taken(entry), entry.size);
+    },
+    /** Renames a taken file into `done` or `failed`. In `failed`, writes the reason to a text file. Does nothing if this was done before. */
+    put: ({ name, version }: { name: string; version: string }, outcome: FileOutcome): Promise<void> =>
+      move(async () => {
+        const from = await locate(name, version);
+        if (from === null) return;
+        const folder = folders[outcome.status];
+        await makeFolder(folder);
+        const to = await findFreePath(folder, name);
+        // The reason is written first. After a crash between the two steps, both are repeated.
+        if (outcome.status === 'failed') await session.writeFile(`${to}.error.txt`, `${outcome.reason}\n`);
+        await session.rename(from, to);
+      }),
+  };
+}
+
+/** Reads a file from an SFTP server in constant memory, and checks that it is complete. */
+
+/** All servers answer requests of this size (draft-ietf-secsh-filexfer-02, section 3). */
+const READ_BYTES = 32 * 1024;
+/** Requests under way at a time. Together they ask for 512 KiB, so that a server 100 ms away still sends 5 MB/s. */
+const READ_AHEAD = 16;
+
+/**
+ * Yields the bytes of a file. Its size and time must be the same before and after. So neither a file that is still being written nor a
+ * transfer that breaks off counts as complete.
+ * @param size of the file when it was listed.
+ * @throws {SourceError}
+ */
+async function* readWhole(session: SftpSession, path: string, size: number): AsyncGenerator<Uint8Array> {
+  const handle = await session.open(path).catch((error: unknown) => {
+    throw explainOpening(error, path);
+  });
+  try {
+    const before = await session.statOpen(handle);
+    if (before.size !== size) throw changed(path);
+    const underWay: Promise<Buffer>[] = [];
+    let next = 0;
+    for (;;) {
+      while (underWay.length < READ_AHEAD && next < size) {
+        const part = readPart(session, handle, next, Math.min(READ_BYTES, size - next), path);
+        part.catch(() => {}); // Awaited below, unless an earlier part fails.
+        underWay.push(part);
+        next += READ_BYTES;
+      }
+      const first = underWay.shift();
+      if (first === undefined) break;
+      yield await first;
+    }
+    const after = await session.statOpen(handle);
+    if (after.size !== before.size || after.changedAt !== before.changedAt) throw changed(path);
+  } finally {
+    await session.closeHandle(handle).catch(() => {});
+  }
+}
+
+/** Repeats requests until the part is complete, because a server may answer with fewer bytes than requested. */
+async function readPart(
+  session: SftpSession,
+  handle: Buffer,
+  position: number,
+  length: number,
+  path: string,
+): Promise<Buffer> {
+  const parts: Buffer[] = [];
+  let bytes = 0;
+  while (bytes < length) {
+    const part = await session.read(handle, position + bytes, length - bytes);
+    if (part.length === 0) throw changed(path);
+    parts.push(part);
+    bytes += part.length;
+  }
+  return parts.length === 1 && parts[0] ? parts[0] : Buffer.concat(parts);
+}
+
+const changed = (path: string) =>
+  new FileError(`"${path}" changed while it was being read. The next run reads it again.`);
+
+function explainOpening(error: unknown, path: string): unknown {
+  if (path.includes('\uFFFD')) {
+    return new FileError(
+      `The name "${path}" is not UTF-8, so the file cannot be opened. Rename it on the server.`,
+    );
+  }
+  if (isMissing(error)) return new FileError(`"${path}" was removed before it was read.`);
+  if (isDenied(error))
+    return new FileError(`The user may not read "${path}". Give it the right on the server.`);
   return error;
 }

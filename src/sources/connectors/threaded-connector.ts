@@ -1,6 +1,7 @@
 import type { Worker } from 'node:worker_threads';
+import { within } from '../../database/health.ts';
 import { isOutOfMemory, startThread } from '../../platform/thread.ts';
-import { type Connector, type OfferedFile, SourceError } from './connector.ts';
+import { type Connector, type OfferedFile, SourceError, untilAborted } from './connector.ts';
 import type { Reply, Request, ThreadSource } from './connector-thread.ts';
 import { type ConnectorKind, KINDS } from './kinds.ts';
 
@@ -92,29 +93,8 @@ export function createThreadedConnector(
     async close() {
       if (thread === null) return;
       const closing = failure === null ? ask({ do: 'close' }).catch(() => {}) : Promise.resolve();
-      let timer: NodeJS.Timeout | undefined;
-      const limit = new Promise<void>((resolve) => {
-        timer = setTimeout(resolve, CLOSE_LIMIT);
-      });
-      await Promise.race([closing, limit]);
-      clearTimeout(timer);
+      await within<unknown>(closing, CLOSE_LIMIT, () => null);
       await thread.terminate();
     },
   };
-}
-
-/** @throws the signal's reason when it is aborted first, even if the thread does not answer any more. */
-async function untilAborted<T>(work: Promise<T>, signal: AbortSignal): Promise<T> {
-  work.catch(() => {});
-  signal.throwIfAborted();
-  let stop = () => {};
-  const aborted = new Promise<never>((_, reject) => {
-    stop = () => reject(signal.reason);
-    signal.addEventListener('abort', stop, { once: true });
-  });
-  try {
-    return await Promise.race([work, aborted]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }

@@ -5,15 +5,29 @@ import { SEALED, type SecretBox } from '../../database/secret-box.ts';
 import type { AddressGuard } from '../../platform/address-guard.ts';
 import type { Log } from '../../platform/log.ts';
 import { type Span, type Tracing, toSpanError } from '../../platform/tracing.ts';
-import { type Connector, FileError, type OfferedFile, SourceError } from '../connectors/connector.ts';
+import {
+  type Connector,
+  FileError,
+  type OfferedFile,
+  SourceError,
+  untilAborted,
+} from '../connectors/connector.ts';
 import { type ConnectorKind, KINDS, kindOf } from '../connectors/kinds.ts';
-import type { ClaimedSource } from './claimed-source.ts';
 import { finishRun, type RunEnd } from './finish-run.ts';
-import { addFailure, markEndedFiles, type RunTally } from './mark-files.ts';
-import { RUN_LIMITS, type RunLimits, untilAborted, watchRun } from './run-watch.ts';
-import { hasPendingFiles, isKnown, LeaseLostError, recordFile } from './source-files.ts';
+import {
+  addFailure,
+  type ClaimedSource,
+  hasPendingFiles,
+  isKnown,
+  LeaseLostError,
+  markEndedFiles,
+  RefusedFileError,
+  RunInterruptedError,
+  type RunTally,
+  recordFile,
+  stageFile,
+} from './source-files.ts';
 import { claimSource, RENEW_EVERY, renewLease } from './source-lease.ts';
-import { RefusedFileError, RunInterruptedError, stageFile } from './stage-file.ts';
 
 /** How long a run waits for the imports of its files, so that it can mark most of its files itself. Milliseconds. */
 const IMPORT_PATIENCE = 10_000;
@@ -71,7 +85,6 @@ export function createCollector(options: CollectorOptions): Collector {
     const { source } = claim;
     const watch = watchRun({
       limits,
-      renewEvery: RENEW_EVERY,
       renew: () => renewLease(database, source),
       shutdown,
     });
@@ -93,21 +106,21 @@ export function createCollector(options: CollectorOptions): Collector {
     if (error instanceof RunInterruptedError) return { status: 'interrupted', error: error.message };
     if (error instanceof SourceError) {
       log.info({ sourceId, runId }, 'source cannot be collected');
-      return { status: 'failed', error: error.message };
+      return { status: 'failed', error: error.message, wait: error.wait };
     }
     if (isTransient(error)) return { status: 'interrupted', error: 'The database could not store anything.' };
     log.error({ err: error, sourceId, runId }, 'run of a source failed');
     return { status: 'failed', error: UNEXPECTED };
   }
 
-  async function collect(source: ClaimedSource, watch: ReturnType<typeof watchRun>): Promise<RunTally> {
+  async function collect(source: ClaimedSource, watch: RunWatch): Promise<RunTally> {
     const { signal } = watch;
     const tally: RunTally = { done: 0, failed: 0, firstFailure: null };
     const connector = connect(source);
     const unreadable: SourceError[] = [];
     try {
       await markEndedFiles(database, source, connector, tally);
-      for await (const file of untilAborted(connector.files(source.position, signal), signal)) {
+      for await (const file of itemsUntilAborted(connector.files(source.position, signal), signal)) {
         watch.noteProgress();
         try {
           await collectFile(source, connector, file, watch, tally);
@@ -137,7 +150,7 @@ export function createCollector(options: CollectorOptions): Collector {
     source: ClaimedSource,
     connector: Connector,
     file: OfferedFile,
-    { signal, noteProgress }: ReturnType<typeof watchRun>,
+    { signal, noteProgress }: RunWatch,
     tally: RunTally,
   ): Promise<void> {
     const known = await isKnown(database, source, file);
@@ -193,4 +206,93 @@ export function createCollector(options: CollectorOptions): Collector {
   }
 
   return { run };
+}
+
+const MINUTE = 60_000;
+
+/** How long a run may take, and within what time its source must send another file or `LEAST_BYTES`. Milliseconds. */
+export interface RunLimits {
+  total: number;
+  silence: number;
+}
+
+/** A source that sends less than this within the limit counts as silent, because other sources wait for its run. */
+const LEAST_BYTES = 64 * 1_024;
+
+export const RUN_LIMITS: RunLimits = { total: 60 * MINUTE, silence: 2 * MINUTE };
+
+type RunWatch = ReturnType<typeof watchRun>;
+
+/**
+ * Watches a run.
+ * @param renew renews the lease. Returns false if the lease is lost.
+ * @param shutdown aborted when the process ends.
+ */
+export function watchRun({
+  limits,
+  renew,
+  shutdown,
+}: {
+  limits: RunLimits;
+  renew: () => Promise<boolean>;
+  shutdown: AbortSignal;
+}) {
+  const ending = new AbortController();
+  const end = (reason: Error) => ending.abort(reason);
+  const onShutdown = () => end(new RunInterruptedError('The service was stopped during the run.'));
+  if (shutdown.aborted) onShutdown();
+  shutdown.addEventListener('abort', onShutdown);
+
+  const lease = setInterval(async () => {
+    // If MySQL cannot be reached, the next attempt renews the lease. The run can write only while it has the lease.
+    const isHeld = await renew().catch(() => true);
+    if (!isHeld) end(new LeaseLostError('another run has the source'));
+  }, RENEW_EVERY);
+  const total = setTimeout(() => {
+    const minutes = Math.round(limits.total / MINUTE);
+    end(new SourceError(`The run took longer than ${minutes} minutes. The next run continues.`));
+  }, limits.total);
+  let received = 0;
+  const silence = setTimeout(() => {
+    const seconds = Math.round(limits.silence / 1_000);
+    const what = received === 0 ? 'Nothing' : `Less than ${LEAST_BYTES / 1_024} KiB`;
+    end(new SourceError(`${what} came from the source for ${seconds} seconds.`));
+  }, limits.silence);
+
+  return {
+    /** Aborted with the reason, an error. */
+    signal: ending.signal,
+    /** A file, or bytes of a file, came from the source. */
+    noteProgress(bytes = LEAST_BYTES): void {
+      received += bytes;
+      if (received < LEAST_BYTES) return;
+      received = 0;
+      silence.refresh();
+    },
+    stop(): void {
+      shutdown.removeEventListener('abort', onShutdown);
+      clearInterval(lease);
+      clearTimeout(total);
+      clearTimeout(silence);
+    },
+  };
+}
+
+/** Yields the items of another iterable until the signal is aborted, even if that iterable hangs. @throws the signal's reason. */
+export async function* itemsUntilAborted<T>(items: AsyncIterable<T>, signal: AbortSignal): AsyncGenerator<T> {
+  const iterator = items[Symbol.asyncIterator]();
+  try {
+    for (;;) {
+      signal.throwIfAborted();
+      // Promise.race with a promise for the whole run would keep every item until the run ends.
+      const { value, done } = await untilAborted(iterator.next(), signal);
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    // Not awaited after an abort, because an iterable that hangs would hang here too.
+    const ended = iterator.return?.(undefined);
+    ended?.catch(() => {});
+    if (!signal.aborted) await ended;
+  }
 }

@@ -3,16 +3,17 @@ import { inTransaction, type Sql, type WriteResult } from '../../database/transa
 import { recordEvent } from '../../delivery/operational-event.ts';
 import { countOf } from '../../platform/text.ts';
 import { backoff } from '../source-schedule.ts';
-import type { ClaimedSource } from './claimed-source.ts';
-import type { RunTally } from './mark-files.ts';
+import type { ClaimedSource, RunTally } from './source-files.ts';
 
 /**
  * How a run ended. `done`: the run has looked at the whole source, but files may have failed. `failed`: the run could not do this.
  * `interrupted`: the source is not the reason, so the run does not count as a failure and is continued soon.
+ * `wait`: how long the server asks to wait, in milliseconds.
  */
 export type RunEnd =
   | { status: 'done'; tally: RunTally }
-  | { status: 'failed' | 'interrupted'; error: string };
+  | { status: 'failed'; error: string; wait?: number }
+  | { status: 'interrupted'; error: string };
 
 /** How many runs are kept for each source. */
 const KEPT_RUNS = 1_000;
@@ -67,7 +68,7 @@ function updateOf(
     case 'done':
       return [DONE, [end.tally.failed > 0, describeFailures(end.tally), end.tally.done > 0, id, runId]];
     case 'failed': {
-      const wait = 1_000 * backoff(schedule, failures + 1, Math.random);
+      const wait = 1_000 * backoff(schedule, failures + 1, Math.random, end.wait);
       return [FAILED, [end.error.slice(0, 500), failures + 1, wait, id, runId]];
     }
     case 'interrupted':

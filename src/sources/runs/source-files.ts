@@ -1,9 +1,21 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
+import type { StatementFormat } from '../../../packages/statements/src/formats.ts';
 import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
-import { type ClaimedSource, LEASE } from './claimed-source.ts';
+import { inWordsOf } from '../../intake/advice.ts';
+import { NDJSON_IMPORT_BYTES, stageImport } from '../../intake/stage.ts';
+import { countOf } from '../../platform/text.ts';
+import { type Connector, type FileOutcome, type OfferedFile, SourceError } from '../connectors/connector.ts';
+import type { SourceSchedule } from '../source-schedule.ts';
 
 /** The files of sources: which files are known, and whose imports have ended. */
+
+/** How long the lease of a run lasts unless its process renews it. */
+const LEASE_SECONDS = 15;
+export const LEASE = `NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND`;
+
+/** A lease that ends later than a new lease would was granted before the database's clock was set back. It does not count as held. */
+export const LEASE_IS_HELD = `(s.lease_until >= NOW(6) AND s.lease_until <= NOW(6) + INTERVAL ${LEASE_SECONDS + 1} SECOND)`;
 
 /** The source has another run now, or none. */
 export class LeaseLostError extends Error {
@@ -120,17 +132,189 @@ export async function hasPendingFiles(sql: Sql, sourceId: string): Promise<boole
 
 const SET_OUTCOME = 'UPDATE source_files SET outcome = ? WHERE id = ?';
 
-export async function setOutcome(sql: Sql, fileId: string, outcome: 'done' | 'failed'): Promise<void> {
-  await sql.query(SET_OUTCOME, [outcome, fileId]);
-}
-
 /** Index: the primary key. */
 const REASONS = `
   SELECT line, path, message FROM import_errors WHERE import_id = ? AND severity = 'error' ORDER BY line, path LIMIT ?`;
 
-/** Reads the first reasons why rows of an import were rejected. */
-export const findReasons = (
+/** The data of a source that a run needs. */
+export interface ClaimedSource {
+  id: string;
+  customerId: string;
+  runId: string;
+  kind: string;
+  /** A JSON object. */
+  settings: string;
+  /** A JSON object, sealed. */
+  credentials: string | null;
+  schedule: SourceSchedule;
+  accountId: string | null;
+  format: string;
+  profile: string | null;
+  createAccounts: boolean;
+  forceAccount: boolean;
+  revision: number;
+  position: string | null;
+  /** Failed runs in a row before this one. */
+  failures: number;
+}
+
+/** The file can never be imported as it is. */
+export class RefusedFileError extends Error {
+  override readonly name = 'RefusedFileError';
+}
+
+/** The run cannot go on now, but the source is not the reason. The run is continued soon. */
+export class RunInterruptedError extends Error {
+  override readonly name = 'RunInterruptedError';
+}
+
+/**
+ * A run that ends between staging a file and recording it leaves an unrecorded import. The next run finds the import by this key, and
+ * does not stage the file again. Idempotency keys of clients are ASCII, so they never equal this key.
+ */
+const keyOf = (source: ClaimedSource, file: OfferedFile): string =>
+  `§${source.id} ${fingerprintOf(source, file).toString('hex')}`;
+
+const FREE_KEY = 'UPDATE imports SET idempotency_key = NULL WHERE customer_id = ? AND idempotency_key = ?';
+
+/**
+ * Stages a file as an import.
+ * @param onProgress called with the length of each piece that arrives.
+ * @param traceparent of the span that the import belongs to.
+ * @returns the import's id.
+ * @throws {SourceError} when the file cannot be read.
+ * @throws {RefusedFileError} when it is too large.
+ * @throws {RunInterruptedError} when an earlier run is still staging the file.
+ */
+export async function stageFile(
+  database: DataSource,
+  source: ClaimedSource,
+  file: OfferedFile,
+  {
+    signal,
+    onProgress,
+    traceparent,
+  }: { signal: AbortSignal; onProgress: (bytes: number) => void; traceparent: string | undefined },
+): Promise<string> {
+  const { customerId, accountId, profile, createAccounts, forceAccount } = source;
+  const idempotencyKey = keyOf(source, file);
+  const staged = await stageImport(database, {
+    customerId,
+    apiKeyId: null,
+    sourceId: source.id,
+    format: file.format === 'auto' ? (source.format as StatementFormat | 'auto') : file.format,
+    statement: { accountId, profile, createAccounts, forceAccount },
+    received: null,
+    idempotencyKey,
+    traceparent,
+    body: readFile(file, signal, onProgress),
+  });
+  switch (staged.outcome) {
+    case 'staged':
+    case 'replayed':
+      return staged.importId;
+    case 'key reused':
+      await database.query(FREE_KEY, [customerId, idempotencyKey]);
+      throw new SourceError(
+        `${file.name} changed while it was collected. It is collected again by the next run.`,
+      );
+    case 'api key deleted':
+      throw new LeaseLostError('the source was deleted');
+    case 'in progress':
+    case 'dropped':
+      throw new RunInterruptedError(
+        'Another run is still collecting one of the files. This run is continued soon.',
+      );
+  }
+}
+
+async function* readFile(
+  file: OfferedFile,
+  signal: AbortSignal,
+  onProgress: (bytes: number) => void,
+): AsyncGenerator<Uint8Array> {
+  let bytes = 0;
+  for await (const part of file.open(signal)) {
+    signal.throwIfAborted();
+    onProgress(part.length);
+    bytes += part.length;
+    // The same limit as for an upload.
+    if (bytes > NDJSON_IMPORT_BYTES) throw new RefusedFileError('The file is larger than 1 GiB.');
+    yield part;
+  }
+}
+
+/** The most reasons for rejected rows that are written beside a file. */
+const SHOWN_REASONS = 100;
+
+/** The outcomes of a run's files. */
+export interface RunTally {
+  done: number;
+  failed: number;
+  /** The error of the first file that failed. null: none has failed. */
+  firstFailure: string | null;
+}
+
+/**
+ * Marks the files whose imports have ended, first in the source and then in MySQL. After a crash between the two, both are repeated.
+ * @throws {SourceError} when a file cannot be marked.
+ */
+export async function markEndedFiles(
   sql: Sql,
-  importId: string,
-  limit: number,
-): Promise<{ line: number; path: string; message: string }[]> => sql.query(REASONS, [importId, limit]);
+  source: Pick<ClaimedSource, 'id'>,
+  connector: Connector,
+  tally: RunTally,
+): Promise<void> {
+  for (const file of await findEndedFiles(sql, source.id)) {
+    const failure = await describeFailure(sql, file);
+    const outcome: FileOutcome =
+      failure === null
+        ? { status: 'done' }
+        : { status: 'failed', reason: [failure.sentence, ...failure.details].join('\n') };
+    await connector.mark?.(file, outcome);
+    await sql.query(SET_OUTCOME, [outcome.status, file.id]);
+    if (failure === null) tally.done += 1;
+    else addFailure(tally, file.name, failure.sentence);
+  }
+}
+
+/** Counts a file that failed. @param sentence the reason. */
+export function addFailure(tally: RunTally, name: string, sentence: string): void {
+  tally.failed += 1;
+  tally.firstFailure ??= `${name}: ${sentence}`;
+}
+
+/**
+ * Describes why a file counts as failed, for the owner of its source: it could not be read, or rows of it were rejected.
+ * @returns null when it did not fail.
+ */
+async function describeFailure(
+  sql: Sql,
+  { import_id: importId, status, error, received, rejected }: EndedFile,
+): Promise<{ sentence: string; details: string[] } | null> {
+  const isRead = status === 'done';
+  if (isRead && rejected === 0) return null;
+  const reasons =
+    rejected === 0
+      ? []
+      : await sql.query<{ line: number; path: string; message: string }[]>(REASONS, [
+          importId,
+          SHOWN_REASONS,
+        ]);
+  const lines = reasons.map(({ line, path, message }) =>
+    [line === 0 ? '' : `line ${line}`, path, inWordsOf('source', message)]
+      .filter((it) => it !== '')
+      .join(', '),
+  );
+  if (!isRead) {
+    return {
+      sentence: inWordsOf('source', error ?? 'The file could not be read.'),
+      details: [...lines, `The id of the import is ${importId}.`],
+    };
+  }
+  const others = received === null || received > rejected ? 'The other rows are stored. ' : '';
+  const details = [...lines, `${others}The id of the import is ${importId}.`];
+  const first = lines[0] === undefined ? '' : `, the first because of ${lines[0]}`;
+  const rows = countOf(received ?? rejected, 'row');
+  return { sentence: `${rejected} of ${rows} ${rejected === 1 ? 'was' : 'were'} rejected${first}.`, details };
+}

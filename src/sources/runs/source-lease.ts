@@ -1,9 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
 import { backoff, nextSlot, type SourceSchedule } from '../source-schedule.ts';
-import { type ClaimedSource, LEASE, LEASE_IS_HELD } from './claimed-source.ts';
 import { reportFailingSource } from './finish-run.ts';
-import { hasEndedFiles } from './source-files.ts';
+import { type ClaimedSource, hasEndedFiles, LEASE, LEASE_IS_HELD } from './source-files.ts';
 
 /** The lease of a source. A source has one run at a time, and the process of that run renews the lease. */
 
@@ -21,23 +20,12 @@ export const RENEW_EVERY = 4_000;
  */
 const MAX_CRASHES = 3;
 
-/** The columns of `sources` that a run needs. */
-interface LeaseRow {
-  id: string;
-  customer_id: string;
-  kind: string;
-  settings: string;
-  credentials: string | null;
+/** The columns of `sources` that a run needs, and those that decide whether it begins. */
+type LeaseRow = Omit<ClaimedSource, 'runId' | 'schedule' | 'createAccounts' | 'forceAccount'> & {
   schedule: string;
-  account_id: string | null;
-  format: string;
-  profile: string | null;
-  create_accounts: number;
-  force_account: number;
+  createAccounts: number;
+  forceAccount: number;
   status: 'active' | 'paused' | 'deleted';
-  revision: number;
-  position: string | null;
-  consecutive_failures: number;
   is_requested: number;
   run_id: string | null;
   created_at: Date;
@@ -46,12 +34,13 @@ interface LeaseRow {
   next_run_at: Date | null;
   is_leased: number | string | null;
   is_due: number | string | null;
-}
+};
 
 /** The tolerance allows for different clocks. Without it, a job that comes a little early would be lost. */
 const READ = `
-  SELECT id, customer_id, kind, settings, credentials, schedule, account_id, format, profile, create_accounts, force_account,
-    status, revision, position, consecutive_failures, is_requested, run_id, created_at, NOW(6) AS now, next_run_at,
+  SELECT id, customer_id AS customerId, kind, settings, credentials, schedule, account_id AS accountId, format, profile,
+    create_accounts AS createAccounts, force_account AS forceAccount, status, revision, position,
+    consecutive_failures AS failures, is_requested, run_id, created_at, NOW(6) AS now, next_run_at,
     ${LEASE_IS_HELD} AS is_leased,
     (next_run_at <= NOW(6) + INTERVAL 5 SECOND) AS is_due
   FROM sources s WHERE id = ? FOR UPDATE`;
@@ -88,53 +77,41 @@ export function claimSource(database: DataSource, id: string): Promise<Claim> {
     const isRequested = row.is_requested === 1;
     if (row.status === 'paused' && !isRequested && !isAbandoned) return { outcome: 'inactive' };
     const isDue = isRequested || isAbandoned || Number(row.is_due) === 1;
-    if (!isDue && !(row.consecutive_failures === 0 && (await hasEndedFiles(sql, id))))
-      return { outcome: 'not due' };
+    if (!isDue && !(row.failures === 0 && (await hasEndedFiles(sql, id)))) return { outcome: 'not due' };
     if (isAbandoned) {
       await sql.query(ABANDON_RUN, [CRASHED, row.run_id]);
       const [run] = await sql.query<{ files: number }[]>(FILES_OF_RUN, [row.run_id]);
       // If the crashed run has collected files, the next run has less to do and need not wait.
-      row.consecutive_failures = run !== undefined && run.files > 0 ? 0 : row.consecutive_failures + 1;
-      if (row.consecutive_failures > MAX_CRASHES && !isRequested) return await waitAfterCrash(sql, row);
+      row.failures = run !== undefined && run.files > 0 ? 0 : row.failures + 1;
+      if (row.failures > MAX_CRASHES && !isRequested) return await waitAfterCrash(sql, row);
     }
     const source = await beginRun(sql, row);
-    if (isAbandoned)
-      await reportFailingSource(sql, id, { failures: row.consecutive_failures, error: CRASHED });
+    if (isAbandoned) await reportFailingSource(sql, id, { failures: row.failures, error: CRASHED });
     return { outcome: 'claimed', source };
   });
 }
 
 async function waitAfterCrash(sql: Sql, row: LeaseRow): Promise<Claim> {
-  const { id, consecutive_failures: failures } = row;
+  const { id, failures } = row;
   const wait = backoff(JSON.parse(row.schedule), failures, Math.random);
   await sql.query(WAIT, [failures, 1_000 * wait, CRASHED, id]);
   return { outcome: 'not due' };
 }
 
 async function beginRun(sql: Sql, row: LeaseRow): Promise<ClaimedSource> {
-  const { id, customer_id: customerId, created_at: createdAt, now } = row;
+  const { id, customerId, created_at: createdAt, now } = row;
   const schedule: SourceSchedule = JSON.parse(row.schedule);
   const { insertId } = await sql.query<WriteResult>(ADD_RUN, [id, customerId]);
   // A run that comes a little early counts as the run of its slot. The slot must not be due again when the run ends.
   const slot = Number(row.is_due) === 1 ? (row.next_run_at?.getTime() ?? 0) : 0;
   const next = nextSlot(schedule, createdAt, new Date(Math.max(now.getTime(), slot)));
-  await sql.query(TAKE, [insertId, row.consecutive_failures, next, id]);
+  await sql.query(TAKE, [insertId, row.failures, next, id]);
   return {
-    id,
-    customerId,
+    ...row,
     runId: String(insertId),
-    kind: row.kind,
-    settings: row.settings,
-    credentials: row.credentials,
     schedule,
-    accountId: row.account_id,
-    format: row.format,
-    profile: row.profile,
-    createAccounts: row.create_accounts === 1,
-    forceAccount: row.force_account === 1,
-    revision: row.revision,
-    position: row.position,
-    failures: row.consecutive_failures,
+    createAccounts: row.createAccounts === 1,
+    forceAccount: row.forceAccount === 1,
   };
 }
 

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
-import type { Steps } from './steps.ts';
+import { deleteRows, repeatInOrder, type Steps } from './steps.ts';
 
 /** Removes old imports that have ended, with their errors and with the bodies of failed ones. */
 
@@ -8,7 +8,7 @@ import type { Steps } from './steps.ts';
 const PARTS = 16;
 
 /** Reads imports in the order of their ids, the oldest first. Index: the primary key. */
-const READ = `
+const READ_IMPORTS = `
   SELECT id, source_id, received_at, finished_at, status IN ('done', 'failed') AS has_ended FROM imports FORCE INDEX (PRIMARY)
   WHERE id > ? ORDER BY id LIMIT ?`;
 
@@ -31,7 +31,7 @@ const ENDED = `SELECT id FROM imports FORCE INDEX (PRIMARY) WHERE id IN (?) AND 
 
 const DELETE_PARTS = `DELETE FROM import_parts WHERE import_id = ? ORDER BY seq LIMIT ${PARTS}`;
 const DELETE_ERRORS = 'DELETE FROM import_errors WHERE import_id = ? LIMIT ?';
-const DELETE = 'DELETE i FROM imports i FORCE INDEX (PRIMARY) WHERE i.id IN (?)';
+const DELETE_IMPORTS = 'DELETE i FROM imports i FORCE INDEX (PRIMARY) WHERE i.id IN (?)';
 
 interface OldImport {
   id: string;
@@ -45,25 +45,21 @@ interface OldImport {
  * Removes imports that ended before a moment.
  * @returns how many imports were removed.
  */
-export async function removeImports(database: DataSource, steps: Steps, before: Date): Promise<number> {
-  let removed = 0;
-  let after = '0';
-  await steps.repeat(async (rows) => {
-    const imports = await database.query<OldImport[]>(READ, [after, rows]);
+export const removeImports = (database: DataSource, steps: Steps, before: Date): Promise<number> =>
+  repeatInOrder(steps, async (after, rows) => {
+    const imports = await database.query<OldImport[]>(READ_IMPORTS, [after, rows]);
     const last = imports.at(-1);
-    if (last === undefined) return false;
+    if (last === undefined) return { count: 0, last: null };
     const old = imports.filter(
       ({ finished_at, has_ended }) => Number(has_ended) === 1 && finished_at !== null && finished_at < before,
     );
     const unmarked = await findUnmarked(database, old);
     const ids = old.map(({ id }) => id).filter((id) => !unmarked.has(id));
-    if (ids.length > 0) removed += await removeEnded(database, steps, ids);
-    after = last.id;
+    const count = ids.length > 0 ? await removeEnded(database, steps, ids) : 0;
     // Ids grow with the time of receipt, so no later import is old.
-    return imports.length === rows && imports.some(({ received_at }) => received_at < before);
+    const areMore = imports.length === rows && imports.some(({ received_at }) => received_at < before);
+    return { count, last: areMore ? last.id : null };
   });
-  return removed;
-}
 
 async function findUnmarked(sql: Sql, imports: readonly OldImport[]): Promise<Set<string>> {
   const collected = imports.filter(({ source_id }) => source_id !== null);
@@ -81,7 +77,7 @@ async function removeEnded(database: DataSource, steps: Steps, ids: readonly str
   return inTransaction(database, async (sql) => {
     const ended = await sql.query<{ id: string }[]>(ENDED, [ids]);
     if (ended.length === 0) return 0;
-    const { affectedRows } = await sql.query<WriteResult>(DELETE, [ended.map(({ id }) => id)]);
+    const { affectedRows } = await sql.query<WriteResult>(DELETE_IMPORTS, [ended.map(({ id }) => id)]);
     return affectedRows;
   });
 }
@@ -100,7 +96,8 @@ export async function removeDetails(
   const deleteSome = (statement: string, values: unknown[]) =>
     inTransaction(database, async (sql) => {
       const found = await sql.query<unknown[]>(which === 'any' ? LOCK : ENDED, [importId]);
-      return found.length === 0 ? 0 : count(sql, statement, values);
+      if (found.length === 0) return 0;
+      return (await sql.query<WriteResult>(statement, values)).affectedRows;
     });
   return (
     (await steps.repeat(async () => (await deleteSome(DELETE_PARTS, [importId])) === PARTS)) &&
@@ -108,5 +105,55 @@ export async function removeDetails(
   );
 }
 
-const count = async (sql: Sql, statement: string, values: unknown[]): Promise<number> =>
-  (await sql.query<WriteResult>(statement, values)).affectedRows;
+/**
+ * Removes deleted sources, with their runs and files. The rows of a source's files stay until the source is deleted, because a file
+ * without its row would be collected again.
+ */
+
+/** There are few sources, so the table is read as a whole. */
+const DELETED_SOURCES = `
+  SELECT id FROM sources WHERE status = 'deleted' AND COALESCE(last_run_at, created_at) < ? ORDER BY id`;
+
+/** Indexes: source_files_fingerprint, and the primary key of imports. */
+const HAS_IMPORTS = `
+  SELECT 1 FROM source_files f FORCE INDEX (source_files_fingerprint) JOIN imports i ON i.id = f.import_id
+  WHERE f.source_id = ? LIMIT 1`;
+
+/** Indexes: source_files_fingerprint, the primary key, and source_runs_page. */
+const DELETE_COLLECTED = ['source_files', 'source_accounts', 'source_runs'].map(
+  (table) => `DELETE FROM ${table} WHERE source_id = ? LIMIT ?`,
+);
+
+/** Index: the primary key. */
+const DELETE_SOURCE = "DELETE FROM sources WHERE id = ? AND status = 'deleted'";
+
+/**
+ * Removes deleted sources whose last run began before a moment and whose imports are all removed.
+ * @returns how many sources were removed.
+ */
+export async function removeSources(database: DataSource, steps: Steps, before: Date): Promise<number> {
+  const deleted = await database.query<{ id: string }[]>(DELETED_SOURCES, [before]);
+  let removed = 0;
+  for (const { id } of deleted) {
+    const imports = await database.query<unknown[]>(HAS_IMPORTS, [id]);
+    if (imports.length > 0) continue;
+    if (!(await removeCollected(database, steps, id))) break;
+    await inTransaction(database, (sql) => sql.query(DELETE_SOURCE, [id]));
+    removed += 1;
+  }
+  return removed;
+}
+
+/**
+ * Removes the files, accounts and runs of a deleted source.
+ * @returns false if the work was stopped early.
+ */
+export async function removeCollected(
+  database: DataSource,
+  steps: Steps,
+  sourceId: string,
+): Promise<boolean> {
+  for (const statement of DELETE_COLLECTED)
+    if (!(await deleteRows(database, steps, statement, [sourceId])).isWhole) return false;
+  return true;
+}

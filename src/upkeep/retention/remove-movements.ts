@@ -1,8 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
-import { lockSegment, subtractFromSegment } from '../../movements/segments.ts';
-import { deleteByIds, type Steps } from './steps.ts';
+import { lockSegment, subtractFromSegment } from '../../movements/listing.ts';
+import { deleteByIds, leastId, repeatInOrder, repeatWhileFull, type Steps } from './steps.ts';
 
 /** Removes old movements that no webhook needs any more. */
 
@@ -19,7 +19,7 @@ const OLDEST_DELIVERY = `
   FROM webhooks w WHERE w.customer_id = ? AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS}`;
 
 /** Index: transactions_customer_page, which covers these columns. */
-const READ = `
+const READ_MOVEMENTS = `
   SELECT id, date_issue FROM transactions FORCE INDEX (transactions_customer_page)
   WHERE customer_id = ? AND id > ? AND id <= ? ORDER BY id LIMIT ?`;
 
@@ -47,27 +47,21 @@ export async function removeMovements(
   steps: Steps,
   { customerId, through, issuedBefore }: OldMovements,
 ): Promise<number> {
-  const last = await lastRemovable(database, customerId, through);
-  let removed = 0;
-  let after = '0';
+  const end = String(await lastRemovable(database, customerId, through));
   let refusing = false;
-  await steps.repeat(async (rows) => {
-    const values = [customerId, after, String(last), rows];
-    const found = await database.query<{ id: string; date_issue: string }[]>(READ, values);
+  return repeatInOrder(steps, async (after, rows) => {
+    const values = [customerId, after, end, rows];
+    const found = await database.query<{ id: string; date_issue: string }[]>(READ_MOVEMENTS, values);
+    const last = found.length === rows ? (found.at(-1)?.id ?? null) : null;
     const old = found.filter(({ date_issue }) => date_issue < issuedBefore).map(({ id }) => id);
-    after = found.at(-1)?.id ?? after;
-    if (old.length === 0) return found.length === rows;
+    if (old.length === 0) return { count: 0, last };
     if (!refusing) await refuseBefore(database, customerId, issuedBefore);
     refusing = true;
-    const { deleted, through: end } = await inTransaction(database, (sql) =>
+    const { deleted, through: deletedThrough } = await inTransaction(database, (sql) =>
       deleteMovements(sql, customerId, old),
     );
-    removed += deleted;
-    if (end === old.at(-1)) return found.length === rows;
-    after = end;
-    return true;
+    return { count: deleted, last: deletedThrough === old.at(-1) ? last : deletedThrough };
   });
-  return removed;
 }
 
 const refuseBefore = (database: DataSource, customerId: string, day: string): Promise<unknown> =>
@@ -76,17 +70,12 @@ const refuseBefore = (database: DataSource, customerId: string, day: string): Pr
 async function lastRemovable(sql: Sql, customerId: string, through: bigint): Promise<bigint> {
   const [pending] = await sql.query<{ id: string | null }[]>(PENDING_AFTER, [customerId]);
   const [delivery] = await sql.query<{ id: string | null }[]>(OLDEST_DELIVERY, [customerId]);
-  const ends = [
-    through,
-    ...(pending?.id == null ? [] : [BigInt(pending.id)]),
-    ...(delivery?.id == null ? [] : [BigInt(delivery.id) - 1n]),
-  ];
-  return ends.reduce((least, end) => (end < least ? end : least));
+  return leastId(through, pending?.id, delivery?.id && BigInt(delivery.id) - 1n);
 }
 
 /** Index of both: the primary key. */
 const STORED = 'SELECT id, account_id FROM transactions FORCE INDEX (PRIMARY) WHERE id IN (?)';
-const DELETE = 'DELETE FROM transactions WHERE id IN (?)';
+const DELETE_MOVEMENTS = 'DELETE FROM transactions WHERE id IN (?)';
 
 /** The outcome for movements that were to be deleted. */
 interface MovementDeletion {
@@ -114,11 +103,54 @@ export async function deleteMovements(
   if (stored.length > 0) {
     await deleteByIds(
       sql,
-      DELETE,
+      DELETE_MOVEMENTS,
       [],
       stored.map(({ id }) => id),
     );
     await subtractFromSegment(sql, { customerId, segment }, stored);
   }
   return { deleted: stored.length, through: part.at(-1) ?? first };
+}
+
+/** Removes statements whose movements were removed, and statements of an account that is deleted. */
+
+/** Statements of days whose movements have been removed, and are not stored again. Indexes: statements_time, transactions_account_date. */
+const READ_STATEMENTS = `
+  SELECT s.id FROM accounts a JOIN statements s FORCE INDEX (statements_time) ON s.account_id = a.id
+  JOIN import_locks l ON l.customer_id = a.customer_id
+  WHERE a.customer_id = ? AND s.kind IN ('final', 'interim') AND s.to_date < l.removed_before AND s.received_at < ?
+    AND NOT EXISTS (
+      SELECT 1 FROM transactions t FORCE INDEX (transactions_account_date)
+      WHERE t.account_id = s.account_id AND t.date_issue <= s.to_date)
+  LIMIT ?`;
+const DELETE_STATEMENTS = 'DELETE FROM statements WHERE id IN (?)';
+
+/** Removes the statements of a customer that came before a moment and have no movements any more. @returns how many. */
+export const removeStatements = async (
+  database: DataSource,
+  steps: Steps,
+  { customerId, before }: { customerId: string; before: Date },
+): Promise<number> =>
+  (await repeatWhileFull(steps, (rows) => deleteFound(database, READ_STATEMENTS, [customerId, before, rows])))
+    .count;
+
+/** Index: statements_page. */
+const STATEMENTS_OF_ACCOUNT =
+  'SELECT id FROM statements FORCE INDEX (statements_page) WHERE account_id = ? ORDER BY account_id, id LIMIT ?';
+
+/** Deletes the statements of an account. @returns false if it was stopped before. */
+export const deleteStatements = async (
+  database: DataSource,
+  steps: Steps,
+  accountId: string,
+): Promise<boolean> =>
+  (await repeatWhileFull(steps, (rows) => deleteFound(database, STATEMENTS_OF_ACCOUNT, [accountId, rows])))
+    .isWhole;
+
+/** Deletes the statements that a query finds. @returns how many it found. */
+async function deleteFound(database: DataSource, read: string, values: readonly unknown[]): Promise<number> {
+  const found = await database.query<{ id: string }[]>(read, [...values]);
+  const ids = found.map(({ id }) => id);
+  await inTransaction(database, (sql) => deleteByIds(sql, DELETE_STATEMENTS, [], ids));
+  return ids.length;
 }

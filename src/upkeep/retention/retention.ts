@@ -1,15 +1,28 @@
 import type { DataSource } from 'typeorm';
+import type { Sql, WriteResult } from '../../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
 import type { Retention } from '../../platform/config.ts';
 import type { RemovedKind, RetentionMetrics } from '../../platform/metrics.ts';
-import { removeAttempts, removeDeliveries } from './remove-deliveries.ts';
-import { removeEvents } from './remove-events.ts';
-import { removeImports } from './remove-imports.ts';
-import { removeMovements } from './remove-movements.ts';
-import { removeSources } from './remove-sources.ts';
-import { removeStatements } from './remove-statements.ts';
-import { removeDeletedWebhook, removeFilters, removeReplays } from './remove-webhooks.ts';
-import { createAgeFinder, dateOf, daysBefore, readNow, type Steps } from './steps.ts';
+import { removeImports, removeSources } from './remove-imports.ts';
+import { removeMovements, removeStatements } from './remove-movements.ts';
+import {
+  removeAttempts,
+  removeDeletedWebhook,
+  removeDeliveries,
+  removeEvents,
+  removeFilters,
+  removeReplays,
+} from './remove-webhooks.ts';
+import {
+  createAgeFinder,
+  dateOf,
+  daysBefore,
+  leastId,
+  readNow,
+  repeatInOrder,
+  repeatWhileFull,
+  type Steps,
+} from './steps.ts';
 
 /** Removes data that is older than the settings allow. */
 
@@ -133,8 +146,7 @@ async function lastUnfiltered(
   through: bigint,
 ): Promise<bigint> {
   const [oldest] = await database.query<{ id: string }[]>(OLDEST_DELIVERY, [id]);
-  const ends = [through, BigInt(sent_through), ...(oldest === undefined ? [] : [BigInt(oldest.id) - 1n])];
-  return ends.reduce((least, end) => (end < least ? end : least));
+  return leastId(through, sent_through, oldest && BigInt(oldest.id) - 1n);
 }
 
 async function removeOfAttempts(database: DataSource, steps: Steps, before: Date, count: Count) {
@@ -149,8 +161,7 @@ async function removeOfAttempts(database: DataSource, steps: Steps, before: Date
 
 async function removeOfMovements(database: DataSource, steps: Steps, before: Date, count: Count) {
   const newestBefore = createAgeFinder(database, before);
-  let after = '0';
-  await steps.repeat(async () => {
+  await repeatInOrder(steps, async (after) => {
     const customers = await database.query<{ id: string; oldest: string | null }[]>(CUSTOMERS, [after]);
     for (const { id: customerId, oldest } of customers) {
       const through = await newestBefore(customerId);
@@ -160,8 +171,7 @@ async function removeOfMovements(database: DataSource, steps: Steps, before: Dat
       }
       count('statements', await removeStatements(database, steps, { customerId, before }));
     }
-    after = customers.at(-1)?.id ?? after;
-    return customers.length === PAGE;
+    return { count: 0, last: customers[PAGE - 1]?.id ?? null };
   });
 }
 
@@ -171,11 +181,17 @@ async function forEachWebhook(
   before: Date,
   work: (webhook: WebhookPage) => Promise<void>,
 ): Promise<void> {
-  let after = '0';
-  await steps.repeat(async () => {
+  await repeatInOrder(steps, async (after) => {
     const webhooks = await database.query<WebhookPage[]>(WEBHOOKS, [before, after]);
     for (const webhook of webhooks) await work(webhook);
-    after = webhooks.at(-1)?.id ?? after;
-    return webhooks.length === PAGE;
+    return { count: 0, last: webhooks[PAGE - 1]?.id ?? null };
   });
 }
+
+/** Index: idempotency_keys_created. */
+const PRUNE = 'DELETE FROM idempotency_keys WHERE created_at < NOW(6) - INTERVAL 24 HOUR LIMIT ?';
+
+/** Deletes the stored responses that are older than 24 h, in steps. @returns how many. */
+export const pruneIdempotencyKeys = async (sql: Sql, steps: Steps): Promise<number> =>
+  (await repeatWhileFull(steps, async (rows) => (await sql.query<WriteResult>(PRUNE, [rows])).affectedRows))
+    .count;

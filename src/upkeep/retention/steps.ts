@@ -1,5 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Sql } from '../../database/transaction.ts';
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
 import { FIRST_READ_AFTER } from '../../movements/listing.ts';
 
 /** Divides the work of retention and of deletions into steps that imports and deliveries do not notice. */
@@ -93,6 +94,62 @@ export function createSteps({
 /** Ends early when the work is stopped. */
 const rest = (milliseconds: number, signal: AbortSignal | undefined) =>
   setTimeout(milliseconds, undefined, signal === undefined ? {} : { signal }).catch(() => {});
+
+/**
+ * Repeats a step for rows in the order of their ids.
+ * @param step gets the id after which it begins. Returns a count, and the last id that it has looked at; null: no row is left.
+ * @returns the sum of the counts.
+ */
+export async function repeatInOrder(
+  steps: Steps,
+  step: (after: string, rows: number) => Promise<{ count: number; last: string | null }>,
+): Promise<number> {
+  let sum = 0;
+  let after = '0';
+  await steps.repeat(async (rows) => {
+    const { count, last } = await step(after, rows);
+    sum += count;
+    after = last ?? after;
+    return last !== null;
+  });
+  return sum;
+}
+
+/**
+ * Repeats a step while it changes as many rows as it may.
+ * @param step returns how many rows it has changed.
+ * @returns how many rows were changed, and whether all were.
+ */
+export async function repeatWhileFull(
+  steps: Steps,
+  step: (rows: number) => Promise<number>,
+): Promise<{ count: number; isWhole: boolean }> {
+  let count = 0;
+  const isWhole = await steps.repeat(async (rows) => {
+    const changed = await step(rows);
+    count += changed;
+    return changed === rows;
+  });
+  return { count, isWhole };
+}
+
+/** Deletes rows in steps, each in a transaction. @param statement a DELETE that ends with `LIMIT ?`. */
+export const deleteRows = (
+  database: DataSource,
+  steps: Steps,
+  statement: string,
+  values: readonly unknown[],
+) =>
+  repeatWhileFull(steps, async (rows) => {
+    const { affectedRows } = await inTransaction(database, (sql) =>
+      sql.query<WriteResult>(statement, [...values, rows]),
+    );
+    return affectedRows;
+  });
+
+/** The least of these ids. Leaves out null. */
+export const leastId = (first: bigint, ...others: readonly (bigint | string | null | undefined)[]): bigint =>
+  others.reduce<bigint>((least, id) => (id == null || BigInt(id) > least ? least : BigInt(id)), first);
 
 /** Finds movements that are older than a moment. */
 

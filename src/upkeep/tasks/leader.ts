@@ -33,11 +33,6 @@ export interface Task {
   run(signal: AbortSignal): Promise<unknown>;
 }
 
-interface Leadership {
-  /** Ends the tasks, and resolves when all have ended. */
-  stop(): Promise<void>;
-}
-
 /**
  * Runs the tasks while this process is the leader. If the leader ends, another process takes over within 2 s. If the leader only loses
  * its connection, its tasks are aborted. For a moment, the tasks of two processes may then run at the same time.
@@ -47,7 +42,7 @@ export function startLeader(
   { database, log }: { database: DataSource; log: Log },
   name: string,
   tasks: readonly Task[],
-): Leadership {
+) {
   const lockName = nameLock(database, name);
   const ending = new AbortController();
 
@@ -84,7 +79,8 @@ export function startLeader(
   })();
 
   return {
-    stop() {
+    /** Ends the tasks, and resolves when all have ended. */
+    stop(): Promise<void> {
       ending.abort();
       return stopped;
     },

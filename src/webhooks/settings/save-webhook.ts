@@ -1,8 +1,9 @@
 import type { Webhook } from '../../database/entities.ts';
 import type { Sql, WriteResult } from '../../database/transaction.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
-import { createProgress, type Filter, lockImports, resetHealth, setFilter } from '../../delivery/filters.ts';
+import { createProgress, lockImports, resetHealth, setFilter } from '../../delivery/filters.ts';
 import { markDue } from '../../delivery/reconcile.ts';
+import type { Filter } from '../../delivery/webhook-state.ts';
 import { Problem } from '../../platform/problem.ts';
 
 /** Columns of `webhooks` and their values. The names come from our code, never from a caller. */

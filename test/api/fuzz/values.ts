@@ -136,7 +136,7 @@ export function samples({ all }: World, endpoint: string): Record<string, readon
       `${endpoint}?\ud800#x`,
       'http://127.0.0.1:9/',
       'http://[::ffff:127.0.0.1]:9/',
-      'http://127.0.0.1:0/',
+      'http://127.0.0.1:9/other',
       'http://10.0.0.1/',
       'http://0x7f000001:9/',
       'ftp://127.0.0.1/',

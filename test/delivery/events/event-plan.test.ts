@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readRetries } from '../../../src/delivery/engine/retries.ts';
+import { readRetries } from '../../../src/delivery/engine/movement-log.ts';
 import { recordEvent, reportFailedDeliveries } from '../../../src/delivery/operational-event.ts';
 import { reportStuckImports } from '../../../src/intake/imports.ts';
 import { dispatchEvents } from '../../../src/upkeep/events/dispatch-events.ts';

@@ -1,8 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createDataSource } from '../../../src/database/data-source.ts';
-import { systemClock } from '../../../src/delivery/engine/ports.ts';
 import { reportFailingWebhooks } from '../../../src/delivery/operational-event.ts';
+import { systemClock } from '../../../src/delivery/worker.ts';
 import { reportEvents } from '../../../src/upkeep/worker.ts';
 import { useReceiver } from '../../support/receiver.ts';
 import { useRunners } from '../../support/runner.ts';

@@ -1,4 +1,4 @@
-import type { Answer } from '../../../src/delivery/posting/post.ts';
+import type { Answer } from '../../../src/delivery/posting/types.ts';
 import type { RunCommand, RunEvent, RunRecord } from '../../../src/delivery/run/types.ts';
 import type { ObservedRun, Post } from './observed-run.ts';
 import { createOrderCheck } from './order-check.ts';
@@ -159,7 +159,7 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
       checkOf(post.run).answered(post, answer, timeline.now);
     },
     recorded(run, record, wroteHealth) {
-      for (const { transactionId: id, status, number, failures, retryIn } of record.results) {
+      for (const { subjectId: id, status, number, failures, retryIn } of record.results) {
         const row = known.get(id);
         if (row !== undefined && row.status !== 'pending')
           violation(`${id} is recorded although it is ${row.status}`);

@@ -1,4 +1,4 @@
-import type { Answer } from '../../../src/delivery/posting/post.ts';
+import type { Answer } from '../../../src/delivery/posting/types.ts';
 import { between, type Random } from './random.ts';
 
 /** How the endpoint is answering. */
@@ -21,6 +21,7 @@ const answered = (status: number, retryAfter?: number): Answer => ({
   error: null,
   refused: false,
   aborted: false,
+  posts: 1,
 });
 
 /** For each mood, the first entry whose number is larger than a random number decides. */

@@ -1,8 +1,8 @@
 import { parseDeliveryId } from '../../../src/delivery/delivery.ts';
-import type { ClockPort, EnginePorts } from '../../../src/delivery/engine/ports.ts';
-import { type LeasedRecord, LeaseLostError } from '../../../src/delivery/engine/record-results.ts';
-import type { SealedSettings, Settings } from '../../../src/delivery/engine/request.ts';
-import type { Answer, PostRequest } from '../../../src/delivery/posting/post.ts';
+import type { ClockPort, EnginePorts, LeasedRecord } from '../../../src/delivery/engine/ports.ts';
+import { LeaseLostError } from '../../../src/delivery/engine/result-writer.ts';
+import type { SealedSettings, Settings } from '../../../src/delivery/posting/request.ts';
+import type { Answer, PostRequest } from '../../../src/delivery/posting/types.ts';
 import { RETRIES_PER_READ } from '../../../src/delivery/run/next-delivery.ts';
 import { observeNextRun } from './observed-run.ts';
 import type { Process } from './process.ts';
@@ -120,7 +120,7 @@ export function createEnginePorts(world: World, process: Process): EnginePorts {
   }
 
   function post(request: PostRequest): Promise<Answer> {
-    const id = Number(parseDeliveryId(request.body)?.transactionId);
+    const id = Number(parseDeliveryId(request.body)?.subjectId);
     const { run } = process;
     const delivery = run?.sent.get(id);
     return new Promise((resolve) => {

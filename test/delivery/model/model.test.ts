@@ -8,10 +8,10 @@ import { type Schedule, schedules } from './schedule.ts';
  */
 vi.resetModules();
 vi.doMock('../../../src/delivery/run/run.ts', async (original) => {
-  const { createRun } = await original<typeof import('../../../src/delivery/run/run.ts')>();
+  const { createRun, ...others } = await original<typeof import('../../../src/delivery/run/run.ts')>();
   const { observe } = await import('./observed-run.ts');
   const observed: typeof createRun = (start, now) => observe(createRun(start, now), start);
-  return { createRun: observed };
+  return { ...others, createRun: observed };
 });
 const { simulate } = await import('./simulation.ts');
 vi.doUnmock('../../../src/delivery/run/run.ts');

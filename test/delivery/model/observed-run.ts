@@ -1,6 +1,6 @@
-import type { Lease } from '../../../src/delivery/engine/lease.ts';
 import type { Run } from '../../../src/delivery/run/run.ts';
 import type { Delivery, RunStart } from '../../../src/delivery/run/types.ts';
+import type { Lease } from '../../../src/delivery/webhook-state.ts';
 import { describeStep } from '../run/description.ts';
 import type { Process } from './process.ts';
 import { note, type World } from './world.ts';
@@ -81,7 +81,7 @@ export function observe(machine: Run, start: RunStart): Run {
         if (command.type === 'end') run.isOver = true;
         if (command.type !== 'send') continue;
         run.inFlight += 1;
-        run.sent.set(command.delivery.transactionId, command.delivery);
+        run.sent.set(command.delivery.subjectId, command.delivery);
       }
       return commands;
     },

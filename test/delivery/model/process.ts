@@ -1,4 +1,6 @@
-import { createRunner, type Runner, SHUTDOWN_GRACE } from '../../../src/delivery/engine/runner.ts';
+import type { Runner } from '../../../src/delivery/engine/ports.ts';
+import { createRunner } from '../../../src/delivery/engine/runner.ts';
+import { SHUTDOWN_GRACE } from '../../../src/delivery/worker.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import { createEnginePorts } from './engine-ports.ts';
 import type { ObservedRun, Post } from './observed-run.ts';

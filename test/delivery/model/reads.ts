@@ -1,11 +1,18 @@
-import { LEASE_SECONDS } from '../../../src/delivery/engine/lease.ts';
-import type { LogRead } from '../../../src/delivery/engine/log-cache.ts';
-import { type LogRequest, nextRange, nothingMatches } from '../../../src/delivery/engine/movement-log.ts';
-import type { SealedSettings } from '../../../src/delivery/engine/request.ts';
-import type { RetriesRead } from '../../../src/delivery/engine/retries.ts';
-import { matchesFilter } from '../../../src/delivery/filters.ts';
+import {
+  type LogRead,
+  type LogRequest,
+  nextRange,
+  nothingMatches,
+  type RetriesRead,
+} from '../../../src/delivery/engine/movement-log.ts';
+import type { SealedSettings } from '../../../src/delivery/posting/request.ts';
 import type { LoggedMovement } from '../../../src/delivery/run/types.ts';
-import type { LogFilter, WebhookState } from '../../../src/delivery/webhook-state.ts';
+import {
+  LEASE_SECONDS,
+  type LogFilter,
+  matchesFilter,
+  type WebhookState,
+} from '../../../src/delivery/webhook-state.ts';
 import { indexAfter, type MovementRow, movementOf, type Tables } from './tables.ts';
 
 /** The reads of a delivery run. Each function is one statement, so it sees one moment. */
@@ -13,7 +20,7 @@ import { indexAfter, type MovementRow, movementOf, type Tables } from './tables.
 /** Milliseconds. */
 export const LEASE = LEASE_SECONDS * 1_000;
 
-/** LEASE_IS_FREE of lease.ts. */
+/** LEASE_IS_FREE of webhook-state.ts. */
 export const isLeaseFree = ({ cursor: { leaseUntil } }: Tables, now: number): boolean =>
   leaseUntil === null || leaseUntil < now || leaseUntil > now + LEASE + 1_000;
 
@@ -126,7 +133,7 @@ export function readLog(
   };
 }
 
-/** The read of retries.ts. */
+/** The read of movement-log.ts. */
 export function readRetries(
   tables: Tables,
   now: number,
@@ -143,11 +150,11 @@ export function readRetries(
     deliveries: due.map(({ id, attempts, failures }) => {
       const movement = movementOf(tables, id);
       return {
-        transactionId: id,
+        subjectId: id,
         source: 'retries',
         attempts,
         failures,
-        movement: movement === undefined || movement.isGone ? null : toMovement(movement),
+        content: movement === undefined || movement.isGone ? null : toMovement(movement),
       };
     }),
     nextIn: later === undefined ? (due.length === limit ? 0 : null) : later.dueIn,

@@ -1,6 +1,6 @@
-import type { Answer } from '../../../src/delivery/posting/post.ts';
-import { FAILURES_TO_OPEN } from '../../../src/delivery/run/endpoint-health.ts';
-import { TIMER_LATENESS } from '../../../src/delivery/run/pace.ts';
+import type { Answer } from '../../../src/delivery/posting/types.ts';
+import { FAILURES_TO_OPEN } from '../../../src/delivery/run/attempt.ts';
+import { TIMER_LATENESS } from '../../../src/delivery/run/run.ts';
 import type { AttemptResult, RunCommand, RunEvent } from '../../../src/delivery/run/types.ts';
 import type { ObservedRun, Post } from './observed-run.ts';
 import { violation } from './violation.ts';
@@ -84,12 +84,12 @@ export function createRunCheck(run: ObservedRun, delays: readonly number[]): Run
       mayHaveMore(event);
       // Another run may have sent retries that are due and were not found: they are not waiting any more.
       if (event.type === 'retries read' && event.nextIn !== 0) {
-        const found = new Set(event.deliveries.map(({ transactionId }) => transactionId));
+        const found = new Set(event.deliveries.map(({ subjectId }) => subjectId));
         for (const [id, at] of dueAgain) if (at <= now && !found.has(id)) dueAgain.delete(id);
       }
       if (event.type === 'recorded') {
-        for (const { transactionId, retryIn } of recording)
-          if (retryIn !== null) dueAgain.set(transactionId, now + retryIn);
+        for (const { subjectId, retryIn } of recording)
+          if (retryIn !== null) dueAgain.set(subjectId, now + retryIn);
       }
       eventsWithoutProgress = isProgress(event, lastDue) ? 0 : eventsWithoutProgress + 1;
       if (eventsWithoutProgress > EVENTS_WITHOUT_PROGRESS) violation(`${run.name} goes round in circles`);
@@ -106,12 +106,12 @@ export function createRunCheck(run: ObservedRun, delays: readonly number[]): Run
       if (command.type === 'record') {
         if (command.record.release) atRelease = overlooked(now);
         recording = command.record.results;
-        for (const { transactionId } of recording) dueAgain.delete(transactionId);
+        for (const { subjectId } of recording) dueAgain.delete(subjectId);
       }
       if (command.type === 'end' && command.reason === 'idle') mustNotOverlook(atRelease);
       if (command.type !== 'send') return;
-      dueAgain.delete(command.delivery.transactionId);
-      mustBeAllowed(command.delivery.transactionId, now);
+      dueAgain.delete(command.delivery.subjectId);
+      mustBeAllowed(command.delivery.subjectId, now);
       lastSend = now;
     },
     answered({ id, delivery, isSuccess }, answer, now) {
@@ -142,7 +142,7 @@ function isProgress(event: RunEvent, lastDue: Set<number>): boolean {
     case 'log read':
       return event.deliveries.length > 0;
     case 'retries read': {
-      const ids = event.deliveries.map(({ transactionId }) => transactionId);
+      const ids = event.deliveries.map(({ subjectId }) => subjectId);
       const isNew = ids.some((id) => !lastDue.has(id));
       lastDue.clear();
       for (const id of ids) lastDue.add(id);

@@ -1,4 +1,5 @@
-import { type Answer, NOT_SENT } from '../../../src/delivery/posting/post.ts';
+import { NOT_SENT } from '../../../src/delivery/posting/post.ts';
+import type { Answer } from '../../../src/delivery/posting/types.ts';
 import { respond } from './endpoint.ts';
 import type { Post } from './observed-run.ts';
 import { between } from './random.ts';

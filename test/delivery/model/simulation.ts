@@ -1,4 +1,5 @@
 import { setImmediate as nextPass } from 'node:timers/promises';
+import { reconcile } from '../../../src/delivery/reconcile.ts';
 import { waitBeforeSending } from '../../../src/delivery/webhook-state.ts';
 import { createChecks } from './checks.ts';
 import {
@@ -168,7 +169,7 @@ export async function simulate(schedule: Schedule, trace: string[] | null = null
         world.queue.empty();
         return;
       case 'reconcile':
-        reconcile();
+        void runReconciler();
         return;
       case 'faults':
         world.faults = { ...NO_FAULTS, ...step.faults };
@@ -192,12 +193,18 @@ export async function simulate(schedule: Schedule, trace: string[] | null = null
     timeline.after(length, null, offerJob);
   }
 
-  /** reconcileDeliveries of reconcile.ts. @returns milliseconds until something is due; null: nothing is. */
-  function reconcile(): number | null {
-    const { state } = readWebhook(tables, timeline.now);
-    const wait = waitBeforeSending({ ...state, filters: readFilters(tables) });
+  /** One pass of the reconciler. @returns milliseconds until something is due. */
+  async function runReconciler(): Promise<number> {
+    let wait = 0;
+    await reconcile({
+      readPage: async () => [{ webhook_id: '1', due_at: '', matched_count: '' }],
+      readStates: async () => [{ ...readWebhook(tables, timeline.now).state, filters: readFilters(tables) }],
+      addJobs: async () => void world.queue.add(0),
+      postpone: async (_, waits) => {
+        wait = waits.get('1') ?? 0;
+      },
+    });
     note(world, 'reconc.', `wait ${wait}`);
-    if (wait === 0) world.queue.add(0);
     return wait;
   }
 
@@ -248,8 +255,7 @@ export async function simulate(schedule: Schedule, trace: string[] | null = null
     if (!world.needsReconciler)
       violation('a wake-up is lost: something is pending, and nothing is under way');
     for (let round = 0; round < RECONCILED && !world.checks.isDone(); round += 1) {
-      const wait = reconcile() ?? 0;
-      await advance(wait);
+      await advance(await runReconciler());
       await runEvents();
     }
   }

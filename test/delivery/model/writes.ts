@@ -1,13 +1,13 @@
-import type { Lease, LeaseRequest } from '../../../src/delivery/engine/lease.ts';
-import type { LeasedRecord } from '../../../src/delivery/engine/record-results.ts';
+import type { LeasedRecord } from '../../../src/delivery/engine/ports.ts';
 import type { Quarantine } from '../../../src/delivery/engine/webhook-status.ts';
 import type { AttemptResult } from '../../../src/delivery/run/types.ts';
+import type { Lease, LeaseRequest } from '../../../src/delivery/webhook-state.ts';
 import { isLeaseFree, LEASE } from './reads.ts';
 import { type ReplayRow, setFilter, type Tables } from './tables.ts';
 
 /** The writes of a delivery run. Each function is one transaction. */
 
-/** takeLeases of lease.ts. @returns null when another run has it, or has had it since the webhook was read. */
+/** takeLeases of webhook-state.ts. @returns null when another run has it, or has had it since the webhook was read. */
 export function takeLease(
   tables: Tables,
   now: number,
@@ -24,7 +24,7 @@ export function takeLease(
   return { webhookId, token, writes: 0 };
 }
 
-/** RENEW of lease.ts. @returns whether the lease is still held. */
+/** RENEW of webhook-state.ts. @returns whether the lease is still held. */
 export function renewLease({ cursor }: Tables, now: number, { token }: Lease): boolean {
   if (cursor.leaseToken !== token || cursor.leaseUntil === null) return false;
   cursor.leaseUntil = now + LEASE;
@@ -34,7 +34,7 @@ export function renewLease({ cursor }: Tables, now: number, { token }: Lease): b
 /** The outcome of recordResults. `written before`: only the answer had been lost. `lost`: the lease is, and nothing was written. */
 export type Recorded = 'lost' | 'written before' | 'written';
 
-/** recordResults of record-results.ts. */
+/** recordResults of result-writer.ts. */
 export function recordResults(
   tables: Tables,
   now: number,
@@ -64,7 +64,7 @@ export function recordResults(
 }
 
 function addResult({ deliveries, retries }: Tables, now: number, result: AttemptResult): void {
-  const { transactionId: id, status, number, failures, retryIn } = result;
+  const { subjectId: id, status, number, failures, retryIn } = result;
   deliveries.set(id, { status, attempts: number });
   if (status !== 'delivered') {
     retries.set(id, { dueAt: retryIn === null ? null : now + retryIn, attempts: number, failures });

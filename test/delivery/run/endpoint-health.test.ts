@@ -1,12 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { toOutcome } from '../../../src/delivery/run/attempt.ts';
-import {
-  afterOutcome,
-  type EndpointHealth,
-  inFlightLimit,
-  shouldDisable,
-} from '../../../src/delivery/run/endpoint-health.ts';
+import { afterOutcome, inFlightLimit, shouldDisable, toOutcome } from '../../../src/delivery/run/attempt.ts';
 import type { Outcome } from '../../../src/delivery/run/schedule.ts';
+import type { EndpointHealth } from '../../../src/delivery/run/types.ts';
 import { healthy } from '../../support/endpoint-health.ts';
 
 const SECOND = 1_000;
@@ -31,7 +26,10 @@ const behave = (
 /** The outcomes of answers with these status codes. */
 const answered = (...statuses: number[]): Outcome[] =>
   statuses.map((status) =>
-    toOutcome({ status, retryAfter: undefined, body: '', error: null, refused: false, aborted: false }, 0),
+    toOutcome(
+      { status, retryAfter: undefined, body: '', error: null, refused: false, aborted: false, posts: 1 },
+      0,
+    ),
   );
 
 describe('the circuit', () => {

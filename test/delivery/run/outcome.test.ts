@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { Answer } from '../../../src/delivery/posting/post.ts';
+import type { Answer } from '../../../src/delivery/posting/types.ts';
 import { toOutcome } from '../../../src/delivery/run/attempt.ts';
 
 const answer = (fields: Partial<Answer>): Answer => ({
@@ -9,6 +9,7 @@ const answer = (fields: Partial<Answer>): Answer => ({
   error: null,
   refused: false,
   aborted: false,
+  posts: 1,
   ...fields,
 });
 const endpoint = { kind: 'failed', cause: 'endpoint' };

@@ -1,5 +1,6 @@
 import { expect, it } from 'vitest';
-import { type Answer, NOT_SENT } from '../../../src/delivery/posting/post.ts';
+import { NOT_SENT } from '../../../src/delivery/posting/post.ts';
+import type { Answer } from '../../../src/delivery/posting/types.ts';
 import { createRun } from '../../../src/delivery/run/run.ts';
 import type { Delivery, LoggedMovement, RunEvent, RunStart } from '../../../src/delivery/run/types.ts';
 import { describeStep } from './description.ts';
@@ -34,19 +35,19 @@ const START: RunStart = {
 
 const MOVEMENT = { stored_at: '0' } as LoggedMovement;
 
-const fresh = (transactionId: number): Delivery => ({
-  transactionId,
+const fresh = (subjectId: number): Delivery => ({
+  subjectId,
   source: 'log',
   attempts: 0,
   failures: 0,
-  movement: MOVEMENT,
+  content: MOVEMENT,
 });
-const retry = (transactionId: number, movement: LoggedMovement | null = MOVEMENT): Delivery => ({
-  transactionId,
+const retry = (subjectId: number, content: LoggedMovement | null = MOVEMENT): Delivery => ({
+  subjectId,
   source: 'retries',
   attempts: 1,
   failures: 1,
-  movement,
+  content,
 });
 
 const STARTED: RunEvent = { type: 'started' };
@@ -77,6 +78,7 @@ const answered = (delivery: Delivery, status: number, rest: Partial<Answer> = {}
   answer: { ...NOT_SENT, aborted: false, status, ...rest },
   startedAt: 0,
   durationMs: 5,
+  bytes: 100,
 });
 
 type Step = [at: number, event: RunEvent, commands: string[]];

@@ -1,12 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import {
-  MAX_RETRY_AFTER,
-  parseRetryAfter,
-  RETRY_DELAYS,
-  retryDelay,
-  withJitter,
-} from '../../../src/delivery/run/schedule.ts';
+import { parseRetryAfter } from '../../../packages/sdk/src/retry-after.ts';
+import { MAX_RETRY_AFTER, RETRY_DELAYS, retryDelay, withJitter } from '../../../src/delivery/run/schedule.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -77,11 +72,16 @@ describe('Retry-After', () => {
     [' 0 ', 0],
     ['Thu, 15 Jan 2026 12:00:30 GMT', 30 * SECOND],
     ['Thu, 15 Jan 2026 11:00:00 GMT', 0],
-    ['Thursday, 15-Jan-26 12:01:00 GMT', null],
+    ['Thursday, 15-Jan-26 12:01:00 GMT', MINUTE],
     ['soon', null],
     ['-5', null],
     ['1.5', null],
     ['', null],
+    ['Sunday, 06-Nov-94 08:49:37 GMT', 0],
+    ['Sun Nov  6 08:49:37 1994', 0],
+    ['Sun, 06 Nov 1994 08:49:37 CET', null],
+    ['Sun, 06 Nov 1994 25:49:37 GMT', null],
+    ['99999999999999999999', Number.MAX_SAFE_INTEGER],
     [undefined, null],
   ])('%j asks for a delay of %j ms', (header, expected) => {
     expect(parseRetryAfter(header, now)).toBe(expected);

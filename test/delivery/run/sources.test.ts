@@ -24,12 +24,12 @@ const start = (fields: Partial<RunStart> = {}): RunStart => ({
   ...fields,
 });
 
-const delivery = (transactionId: number, source: Delivery['source']): Delivery => ({
-  transactionId,
+const delivery = (subjectId: number, source: Delivery['source']): Delivery => ({
+  subjectId,
   source,
   attempts: source === 'log' ? 0 : 1,
   failures: source === 'log' ? 0 : 1,
-  movement: null,
+  content: null,
 });
 const retries = (...ids: number[]) => ids.map((id) => delivery(id, 'retries'));
 const fresh = (...ids: number[]) => ids.map((id) => delivery(id, 'log'));
@@ -50,7 +50,7 @@ function makeSources(fields: Partial<RunStart>) {
   const record = (results: readonly AttemptResult[], now: number) => sources.recorded(results, now);
   return { sources, kinds, takeAll, end, record };
 }
-const idsOf = (deliveries: readonly Delivery[]) => deliveries.map(({ transactionId }) => transactionId);
+const idsOf = (deliveries: readonly Delivery[]) => deliveries.map(({ subjectId }) => subjectId);
 
 describe('the retries of a run', () => {
   it('are sent once, although a read that began before the flush returns them again', () => {
@@ -109,7 +109,7 @@ describe('the retries of a run', () => {
     expect(sources.next()).toBeUndefined();
     sources.addRetries({ deliveries: retries(1), nextIn: 0 }, 0);
     const first = sources.next();
-    expect(first?.transactionId).toBe(1);
+    expect(first?.subjectId).toBe(1);
     expect(kinds(1)).not.toContain('read retries');
     expect(sources.next()).toBeUndefined();
     end(first === undefined ? [] : [first]);

@@ -1,7 +1,8 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createVectors } from '../../../packages/vectors/generate.ts';
-import { createPoster, type PostRequest } from '../../../src/delivery/posting/post.ts';
+import { createPoster } from '../../../src/delivery/posting/post.ts';
+import type { PostRequest } from '../../../src/delivery/posting/types.ts';
 import { createAddressGuard } from '../../../src/platform/address-guard.ts';
+import { createVectors } from '../../sdk/vectors.ts';
 import { until } from '../../support/until.ts';
 import { createSigningWebhook } from './deliveries.ts';
 import { findMissing } from './language.ts';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { BodyFormat, NotifiedMovement } from '../../../src/delivery/posting/notification.ts';
-import type { PostRequest } from '../../../src/delivery/posting/post.ts';
+import type { BodyFormat } from '../../../src/delivery/posting/request.ts';
+import type { PostRequest } from '../../../src/delivery/posting/types.ts';
+import type { NotifiedMovement } from '../../../src/delivery/run/types.ts';
 import { createWebhookSecret } from '../../../src/webhooks/webhooks.ts';
 import { openWebhookSettings } from '../../support/webhook-settings.ts';
 

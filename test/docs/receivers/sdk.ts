@@ -2,7 +2,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Environment, Project, Started } from './project.ts';
 
-const RECEIVER = new URL('../../../packages/typescript/src/receiver/index.ts', import.meta.url);
+const RECEIVER = new URL('../../../packages/sdk/src/receiver/index.ts', import.meta.url);
 
 /** Lets programs in a folder import `@ledgerbell/sdk/receiver`, with this checkout's source in place of the package. They need tsx. */
 export async function installSdk(folder: string): Promise<void> {

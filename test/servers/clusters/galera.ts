@@ -1,9 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import { existsSync } from 'node:fs';
 import { join } from 'node:path';
-import { installPackages } from '../../../src/servers/embedded/apt.ts';
 import { runCommand } from '../../../src/servers/embedded/command.ts';
-import { findFirst } from '../../../src/servers/embedded/provision.ts';
+import { findFirst, installPackages } from '../../../src/servers/embedded/provision.ts';
 import { reservePort } from '../../support/reserved-port.ts';
 import { until } from '../../support/until.ts';
 import { createIdentities } from './isolation.ts';

@@ -1,7 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { installPackages } from '../../../src/servers/embedded/apt.ts';
 import { runCommand } from '../../../src/servers/embedded/command.ts';
-import { findFirst } from '../../../src/servers/embedded/provision.ts';
+import { findFirst, installPackages } from '../../../src/servers/embedded/provision.ts';
 
 /** The account of a node's process. Accounts differ by their group, by which the firewall tells whose connection one is. */
 export interface Identity {

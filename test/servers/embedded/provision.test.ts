@@ -1,8 +1,7 @@
 import { chmod, symlink, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { expect, test } from 'vitest';
-import { aptCommands } from '../../../src/servers/embedded/apt.ts';
-import { findMysql, findRedis, provide } from '../../../src/servers/embedded/provision.ts';
+import { aptCommands, findMysql, findRedis, provide } from '../../../src/servers/embedded/provision.ts';
 import { temporaryDirectory } from './directory.ts';
 
 test('missing servers give one error that says what to type on Debian, macOS and Docker', async () => {

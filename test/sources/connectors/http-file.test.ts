@@ -130,6 +130,23 @@ describe('an HTTP source fails', () => {
   });
 
   it.each([
+    [429, '120', 120_000],
+    [503, '99999999', 99_999_999_000],
+    [503, 'soon', 0],
+  ])(
+    'when the server answers %i with Retry-After: %s, with the time to wait',
+    async (status, header, wait) => {
+      const server = await startWebServer((_request, response) =>
+        response.writeHead(status, { 'retry-after': header }).end(),
+      );
+      await expect(collect(connect({ url: server.origin }))).rejects.toMatchObject({
+        name: 'SourceError',
+        wait,
+      });
+    },
+  );
+
+  it.each([
     ['ends', 'end', 'broke off'],
     ['is reset', 'reset', 'broke off'],
     ['goes silent', 'stall', 'sent nothing for 0.5 s'],

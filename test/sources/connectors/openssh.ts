@@ -5,7 +5,7 @@ import { connect } from 'node:net';
 import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll } from 'vitest';
-import { installPackages } from '../../../src/servers/embedded/apt.ts';
+import { installPackages } from '../../../src/servers/embedded/provision.ts';
 import { reservePort } from '../../support/reserved-port.ts';
 import { until } from '../../support/until.ts';
 

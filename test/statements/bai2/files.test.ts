@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseBai2 } from '../../../src/statements/bai2/parse.ts';
+import { parseBai2 } from '../../../packages/statements/src/bai2/parse.ts';
 import { describeEvents, entriesOf, readEvents } from '../statement-events.ts';
 import { ACCOUNT, FILE, GROUP, inAccount, read, STATEMENT, warningsOf } from './records.ts';
 

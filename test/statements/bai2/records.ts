@@ -1,5 +1,5 @@
-import { parseBai2 } from '../../../src/statements/bai2/parse.ts';
-import type { StatementEvent } from '../../../src/statements/statement.ts';
+import { parseBai2 } from '../../../packages/statements/src/bai2/parse.ts';
+import type { StatementEvent } from '../../../packages/statements/src/statement.ts';
 import { readEvents } from '../statement-events.ts';
 
 export const FILE = '01,BANKEX,ACME,260302,0600,1,,,2/\n';

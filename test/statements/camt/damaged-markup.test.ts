@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import type { Entry } from '../../../src/statements/statement.ts';
+import type { Entry } from '../../../packages/statements/src/statement.ts';
 import { entries, ofType, parse, readFiles } from './events.ts';
 
 const samples = [...readFiles(new URL('../../samples/camt/', import.meta.url)).values()];

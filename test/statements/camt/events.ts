@@ -1,6 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { parseCamt } from '../../../src/statements/camt/parse.ts';
-import type { StatementEvent } from '../../../src/statements/statement.ts';
+import { parseCamt } from '../../../packages/statements/src/camt/parse.ts';
+import type { StatementEvent } from '../../../packages/statements/src/statement.ts';
 import { entriesOf, readEvents } from '../statement-events.ts';
 
 /** Parses a text that arrives in parts of these lengths, in turn. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseCamt } from '../../../src/statements/camt/parse.ts';
+import { parseCamt } from '../../../packages/statements/src/camt/parse.ts';
 import { entries, ntry, ofType, parse, statement } from './events.ts';
 
 const inside = (text: string) => statement(`${ntry()}\n${text}${ntry()}`);

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { detectProfile } from '../../../src/statements/csv/parse.ts';
+import { detectProfile } from '../../../packages/statements/src/csv/parse.ts';
 import { testProfile } from '../profiles/profile.fixture.ts';
 
 const HEADING = 'Date;Amount;Text;Balance\n';

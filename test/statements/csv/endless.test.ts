@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createCsvParser } from '../../../src/statements/csv/parse.ts';
+import { createCsvParser } from '../../../packages/statements/src/csv/parse.ts';
 import { collect, entriesOf } from '../profiles/events.ts';
 import { testProfile } from '../profiles/profile.fixture.ts';
 

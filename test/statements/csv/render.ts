@@ -1,7 +1,7 @@
 import fc from 'fast-check';
-import { createCsvParser } from '../../../src/statements/csv/parse.ts';
-import type { Profile } from '../../../src/statements/profile.ts';
-import { formatAmount } from '../../../src/statements/values.ts';
+import { createCsvParser } from '../../../packages/statements/src/csv/parse.ts';
+import type { Profile } from '../../../packages/statements/src/profile.ts';
+import { formatAmount } from '../../../packages/statements/src/values.ts';
 import { testProfile } from '../profiles/profile.fixture.ts';
 import type { Rendered } from '../rendered.ts';
 

@@ -1,8 +1,8 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { expect, it } from 'vitest';
+import { createCsvParser } from '../../../packages/statements/src/csv/parse.ts';
 import { loadProfiles } from '../../../src/intake/load-profiles.ts';
-import { createCsvParser } from '../../../src/statements/csv/parse.ts';
 import { collect, entriesOf, inParts, show } from '../profiles/events.ts';
 
 const PUBLIC = join(import.meta.dirname, '../../../../shared/samples/csv');

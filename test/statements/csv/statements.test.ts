@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { createCsvParser } from '../../../src/statements/csv/parse.ts';
-import { NO_IDENTITY } from '../../../src/statements/statement.ts';
+import { createCsvParser } from '../../../packages/statements/src/csv/parse.ts';
+import { NO_IDENTITY } from '../../../packages/statements/src/statement.ts';
 import { collect, entriesOf, inParts, show } from '../profiles/events.ts';
 import { testProfile } from '../profiles/profile.fixture.ts';
 

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
-import { looksLikeTable, readTables } from '../../../src/statements/csv/parse.ts';
-import { explainHeadings } from '../../../src/statements/profiles/headings.ts';
+import { looksLikeTable, readTables } from '../../../packages/statements/src/csv/parse.ts';
+import { explainHeadings } from '../../../packages/statements/src/profiles/headings.ts';
+import { READ_SETTINGS } from '../../../src/intake/advice.ts';
 import { testProfile } from '../profiles/profile.fixture.ts';
 
 const profile = { ...testProfile({ heading: ['Date', 'Amount', 'Text', 'Balance'] }), name: 'near' };
@@ -11,7 +12,8 @@ const far = {
   }),
   name: 'far',
 };
-const explain = (start: string, profiles = [far, profile]) => explainHeadings(readTables(start), profiles);
+const explain = (start: string, profiles = [far, profile]) =>
+  explainHeadings(readTables(start), profiles, READ_SETTINGS.advice);
 
 describe('the error for a table without a profile', () => {
   it('names the headings of the file and the nearest profile', () => {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createCsvParser } from '../../../src/statements/csv/parse.ts';
+import { createCsvParser } from '../../../packages/statements/src/csv/parse.ts';
 import { collect, inParts, show } from '../profiles/events.ts';
 import { testProfile } from '../profiles/profile.fixture.ts';
 

@@ -1,5 +1,5 @@
-import { parseMt940 } from '../../../src/statements/mt940/parse.ts';
-import type { Entry, StatementEvent } from '../../../src/statements/statement.ts';
+import { parseMt940 } from '../../../packages/statements/src/mt940/parse.ts';
+import type { Entry, StatementEvent } from '../../../packages/statements/src/statement.ts';
 
 type EventOf<Type extends StatementEvent['type']> = Extract<StatementEvent, { type: Type }>;
 

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { encodingOf } from '../../../src/statements/ofx/parse.ts';
+import { encodingOf } from '../../../packages/statements/src/ofx/parse.ts';
 import { ofxHeader } from './statement.ts';
 
 it.each<[string, string, string | null]>([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { parseOfx } from '../../../src/statements/ofx/parse.ts';
+import { parseOfx } from '../../../packages/statements/src/ofx/parse.ts';
 import { describeEvents, entriesOf, readEvents } from '../statement-events.ts';
 import { inStatement, read, STATEMENT, withFields } from './statement.ts';
 

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { formatAmount } from '../../../src/statements/values.ts';
+import { formatAmount } from '../../../packages/statements/src/values.ts';
 import type { Rendered } from '../rendered.ts';
 
 const date = fc

@@ -1,5 +1,5 @@
-import { parseOfx } from '../../../src/statements/ofx/parse.ts';
-import type { StatementEvent } from '../../../src/statements/statement.ts';
+import { parseOfx } from '../../../packages/statements/src/ofx/parse.ts';
+import type { StatementEvent } from '../../../packages/statements/src/statement.ts';
 import { readEvents } from '../statement-events.ts';
 
 export const read = (text: string): Promise<StatementEvent[]> => readEvents(parseOfx, text);

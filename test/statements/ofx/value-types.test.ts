@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { parseDate, parseSignedAmount } from '../../../src/statements/ofx/map.ts';
-import { decodeEntities } from '../../../src/statements/ofx/tokens.ts';
+import { parseDate, parseSignedAmount } from '../../../packages/statements/src/ofx/map.ts';
+import { decodeEntities } from '../../../packages/statements/src/ofx/tokens.ts';
 
 describe('a date of an OFX file', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAmountReader } from '../../../src/statements/profiles/values.ts';
+import { createAmountReader } from '../../../packages/statements/src/profiles/values.ts';
 
 const comma = createAmountReader({ decimalSign: ',', currencyTexts: ['TL', '₺', 'EUR'] });
 const point = createAmountReader({ decimalSign: '.', currencyTexts: [] });

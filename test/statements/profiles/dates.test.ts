@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createDateReader, type DateFormat } from '../../../src/statements/profiles/values.ts';
+import { createDateReader, type DateFormat } from '../../../packages/statements/src/profiles/values.ts';
 
 describe('the date reader of a profile', () => {
   it.each<[DateFormat, string, string | null]>([

@@ -1,5 +1,5 @@
-import type { Entry, StatementEvent } from '../../../src/statements/statement.ts';
-import { formatAmount } from '../../../src/statements/values.ts';
+import type { Entry, StatementEvent } from '../../../packages/statements/src/statement.ts';
+import { formatAmount } from '../../../packages/statements/src/values.ts';
 import { entriesOf } from '../statement-events.ts';
 
 /** Yields `text` in parts of these sizes, over and over. */

@@ -2,11 +2,11 @@ import { mkdtempSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { matchProfile } from '../../../packages/statements/src/profiles/headings.ts';
 import { loadProfiles } from '../../../src/intake/load-profiles.ts';
 import { ConfigError, readConfig } from '../../../src/platform/config.ts';
 import { createLog } from '../../../src/platform/log.ts';
 import { startService } from '../../../src/service.ts';
-import { matchProfile } from '../../../src/statements/profiles/headings.ts';
 
 const VALID = {
   bank: 'My Bank',

@@ -1,5 +1,5 @@
-import { parseProfile } from '../../../src/statements/parse-profile.ts';
-import type { Profile } from '../../../src/statements/profile.ts';
+import { parseProfile } from '../../../packages/statements/src/parse-profile.ts';
+import type { Profile } from '../../../packages/statements/src/profile.ts';
 
 /** A small profile for tests. Members of `changes` replace those of the file. */
 export const testProfile = (changes: Record<string, unknown> = {}): Profile =>

@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
+import type { Profile } from '../../../packages/statements/src/profile.ts';
+import { looksLikeXlsx } from '../../../packages/statements/src/shared/unpack.ts';
+import { createXlsxParser } from '../../../packages/statements/src/xlsx/parse.ts';
+import { READ_SETTINGS } from '../../../src/intake/advice.ts';
 import { loadProfiles } from '../../../src/intake/load-profiles.ts';
-import type { Profile } from '../../../src/statements/profile.ts';
-import { createXlsxParser, looksLikeXlsx } from '../../../src/statements/xlsx/parse.ts';
 import { collect, entriesOf, show } from '../profiles/events.ts';
 import { testProfile } from '../profiles/profile.fixture.ts';
 import { inBytes, sheetXml, type TestCell, workbook } from './workbook.fixture.ts';
@@ -10,7 +12,7 @@ const PROFILES = loadProfiles(undefined);
 const HEADING = ['Date', 'Amount', 'Text', 'Balance'];
 
 const parse = (bytes: Uint8Array, profiles: readonly Profile[] = [testProfile()]) =>
-  collect(createXlsxParser(profiles)(inBytes(bytes)));
+  collect(createXlsxParser(profiles, READ_SETTINGS)(inBytes(bytes)));
 
 const read = async (bytes: Uint8Array, profiles?: readonly Profile[]) =>
   entriesOf(await parse(bytes, profiles)).map(show);

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { Profile } from '../../../src/statements/profile.ts';
-import { createXlsxParser, MAX_XLSX_BYTES } from '../../../src/statements/xlsx/parse.ts';
+import type { Profile } from '../../../packages/statements/src/profile.ts';
+import { createXlsxParser } from '../../../packages/statements/src/xlsx/parse.ts';
+import { READ_SETTINGS } from '../../../src/intake/advice.ts';
 import { collect, entriesOf, show } from '../profiles/events.ts';
 import { testProfile } from '../profiles/profile.fixture.ts';
 import { inBytes, workbook } from './workbook.fixture.ts';
@@ -9,7 +10,7 @@ import { inBytes, workbook } from './workbook.fixture.ts';
 const HEADING = ['Date', 'Amount', 'Text', 'Balance'];
 
 const parse = (bytes: Uint8Array, profiles: readonly Profile[] = [testProfile()]) =>
-  collect(createXlsxParser(profiles)(inBytes(bytes)));
+  collect(createXlsxParser(profiles, READ_SETTINGS)(inBytes(bytes)));
 
 const read = async (bytes: Uint8Array, profiles?: readonly Profile[]) =>
   entriesOf(await parse(bytes, profiles)).map(show);
@@ -70,7 +71,7 @@ describe('an XLSX file', () => {
   });
 
   it('that is too large is refused with one issue', async () => {
-    const parser = createXlsxParser([testProfile()]);
+    const parser = createXlsxParser([testProfile()], READ_SETTINGS);
     async function* endless() {
       for (;;) yield new Uint8Array(1024 * 1024);
     }
@@ -79,7 +80,7 @@ describe('an XLSX file', () => {
         type: 'issue',
         line: 1,
         path: 'file',
-        message: `the file has more than ${MAX_XLSX_BYTES / 1024 / 1024} MiB`,
+        message: `the file has more than ${READ_SETTINGS.limits.xlsxBytes / 1024 / 1024} MiB`,
       },
     ]);
   });
@@ -89,7 +90,9 @@ describe('an XLSX file', () => {
       yield valid.subarray(0, 10);
       throw new Error('connection lost');
     }
-    await expect(collect(createXlsxParser([testProfile()])(breaking()))).rejects.toThrow('connection lost');
+    await expect(collect(createXlsxParser([testProfile()], READ_SETTINGS)(breaking()))).rejects.toThrow(
+      'connection lost',
+    );
   });
 
   it('with a byte changed, removed or repeated gives an issue or the same movements', async () => {

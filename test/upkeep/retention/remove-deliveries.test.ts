@@ -203,9 +203,9 @@ describe('retention', () => {
     );
     const again = ids.filter((_, at) => at % 7 === 3);
     const requests = async () => {
-      for (const transactionId of again) {
+      for (const subjectId of again) {
         // A delivery that was removed before is not found.
-        await redeliver(service.runtime, caller, { webhookId: webhook.id, transactionId }).catch((error) =>
+        await redeliver(service.runtime, caller, { webhookId: webhook.id, subjectId }).catch((error) =>
           expect(error).toMatchObject({ problem: 'not-found' }),
         );
       }

@@ -1,14 +1,19 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
+import { STATEMENT_FORMATS, type StatementFormats } from '../../../../packages/statements/src/formats.ts';
 import type { Runtime } from '../../../database/runtime.ts';
-import type { ApiEnv } from '../../../http/app.ts';
-import { unknownKey } from '../../../http/authentication.ts';
-import { keyReused, readIdempotencyKey, requestInProgress } from '../../../http/idempotency.ts';
+import { unknownKey } from '../../../http/admission.ts';
+import { type ApiEnv, createMiddleware } from '../../../http/app.ts';
 import {
+  declaredBytes,
+  keyReused,
   mediaType,
   parseJson,
+  RESOURCE_BYTES,
   readBytes,
+  readIdempotencyKey,
   readQuery,
+  requestInProgress,
   requireMediaType,
   streamBytes,
 } from '../../../http/input.ts';
@@ -18,15 +23,15 @@ import {
   createAcceptance,
   readAccepted,
 } from '../../../intake/accept.ts';
+import { createByteBudget } from '../../../intake/byte-budget.ts';
 import { DryRunView } from '../../../intake/dry-run-view.ts';
 import { createDryRuns } from '../../../intake/dry-runs.ts';
 import { ImportView, viewImport } from '../../../intake/import-view.ts';
-import type { Upload } from '../../../intake/stage.ts';
-import { isFormatName, JSON_IMPORT_BYTES, NDJSON_IMPORT_BYTES } from '../../../intake/stage.ts';
+import { isFormatName, JSON_IMPORT_BYTES, NDJSON_IMPORT_BYTES, type Upload } from '../../../intake/stage.ts';
 import { Movement } from '../../../ledger/movement.ts';
-import { check, invalidIssues, Problem } from '../../../platform/problem.ts';
-import { STATEMENT_FORMATS, type StatementFormats } from '../../../statements/formats.ts';
-import { createRoute } from '../route.ts';
+import { Problem } from '../../../platform/problem.ts';
+import { check, invalidIssues } from '../../../platform/validation.ts';
+import type { AddRoute } from '../route.ts';
 import {
   DryRunParameter,
   MULTIPART_TYPE,
@@ -59,8 +64,8 @@ const query = (format: 'json' | 'ndjson') =>
 /** The format of the body, and how to read it. */
 type Sent = Pick<Upload, 'format' | 'statement' | 'unidentified'> & { isDryRun: boolean };
 
-/** POST /v1/imports. @param formats of statement files. */
-export const createImportRoute = (runtime: Runtime, formats: StatementFormats) => {
+/** Adds `POST /v1/imports`. @param formats of statement files. */
+export function addUploadRoute(route: AddRoute, runtime: Runtime, formats: StatementFormats): void {
   const { database } = runtime;
   const acceptance = createAcceptance(runtime);
   const answerDryRun = createDryRuns(database, formats);
@@ -131,60 +136,58 @@ export const createImportRoute = (runtime: Runtime, formats: StatementFormats) =
     return streamBody(c, sent, (body) => answerDryRun(caller, { ...sent, body }));
   }
 
-  return createRoute(
-    {
-      tag: 'Imports',
-      scope: 'import',
-      idempotent: 'in its own way',
-      operationId: 'createImport',
-      summary: 'Import movements',
-      description:
-        'The answer is sent when the body is committed. The movements are stored and notified afterwards; those of a small JSON body are often stored already. A JSON body is checked as a whole, and refused as a whole. In NDJSON each line is checked alone: GET /v1/imports/{id}/errors lists the rejected ones. A statement file (MT940, MT942, CAMT, OFX, CSV, XLSX or BAI2; also in gzip or zip) is sent as it is, or as the field file of a form. One that is recognised as nothing is refused; one that cannot be read further on ends as failed. With dry_run=true nothing is stored: the answer is 200 with what would be. You can repeat a request safely for 24 hours if you send an Idempotency-Key.',
-      query: {
-        format: {
-          description:
-            'The format of the body. JSON and NDJSON must match the content type. auto: the content type decides, and for a statement file its content.',
-          schema: {
-            type: 'string',
-            enum: ['json', 'ndjson', 'auto', ...STATEMENT_FORMATS],
-            default: 'auto',
-          },
-        },
-        ...STATEMENT_PARAMETERS,
-        unidentified: {
-          description:
-            'Decides about a row without an id that equals a stored movement. known: it is the same movement, and counts in assumed_duplicates. store: it is another movement.',
-          schema: { type: 'string', enum: ['known', 'store'], default: 'known' },
-        },
-        dry_run: {
-          description: 'true: read the body as an import would, and store nothing.',
-          schema: { type: 'string', enum: ['true', 'false'], default: 'false' },
+  route('POST /v1/imports', {
+    tag: 'Imports',
+    scope: 'import',
+    idempotent: 'in its own way',
+    operationId: 'createImport',
+    summary: 'Import movements',
+    description:
+      'The answer is sent when the body is committed. The movements are stored and notified afterwards; those of a small JSON body are often stored already. A JSON body is checked as a whole, and refused as a whole. In NDJSON each line is checked alone: GET /v1/imports/{id}/errors lists the rejected ones. A statement file (MT940, MT942, CAMT, OFX, CSV, XLSX or BAI2; also in gzip or zip) is sent as it is, or as the field file of a form. One that is recognised as nothing is refused; one that cannot be read further on ends as failed. With dry_run=true nothing is stored: the answer is 200 with what would be. You can repeat a request safely for 24 hours if you send an Idempotency-Key.',
+    query: {
+      format: {
+        description:
+          'The format of the body. JSON and NDJSON must match the content type. auto: the content type decides, and for a statement file its content.',
+        schema: {
+          type: 'string',
+          enum: ['json', 'ndjson', 'auto', ...STATEMENT_FORMATS],
+          default: 'auto',
         },
       },
-      body: {
-        [JSON_TYPE]: NewImport,
-        [NDJSON_TYPE]: null,
-        [MULTIPART_TYPE]: MultipartForm,
-        ...Object.fromEntries(STATEMENT_TYPES.map((type) => [type, null])),
+      ...STATEMENT_PARAMETERS,
+      unidentified: {
+        description:
+          'Decides about a row without an id that equals a stored movement. known: it is the same movement, and counts in assumed_duplicates. store: it is another movement.',
+        schema: { type: 'string', enum: ['known', 'store'], default: 'known' },
       },
-      answer: {
-        status: 202,
-        schema: v.object({ import: ImportView }),
-        description: 'The accepted import. Follow it at the path in the header Location.',
-        headers: ['Location'],
-        statuses: {
-          200: { description: 'With dry_run=true: what an import would store.', schema: DryRunView },
-        },
+      dry_run: {
+        description: 'true: read the body as an import would, and store nothing.',
+        schema: { type: 'string', enum: ['true', 'false'], default: 'false' },
       },
-      problems: [
-        'upload-interrupted',
-        'overloaded',
-        'unreadable-file',
-        'malformed-multipart',
-        'request-timeout',
-      ],
     },
-    async (c) => {
+    body: {
+      [JSON_TYPE]: NewImport,
+      [NDJSON_TYPE]: null,
+      [MULTIPART_TYPE]: MultipartForm,
+      ...Object.fromEntries(STATEMENT_TYPES.map((type) => [type, null])),
+    },
+    answer: {
+      status: 202,
+      schema: v.object({ import: ImportView }),
+      description: 'The accepted import. Follow it at the path in the header Location.',
+      headers: ['Location'],
+      statuses: {
+        200: { description: 'With dry_run=true: what an import would store.', schema: DryRunView },
+      },
+    },
+    problems: [
+      'upload-interrupted',
+      'overloaded',
+      'unreadable-file',
+      'malformed-multipart',
+      'request-timeout',
+    ],
+    handle: async (c) => {
       const idempotencyKey = readIdempotencyKey(c);
       const sent = await readHow(c);
       if (sent.isDryRun) {
@@ -198,8 +201,8 @@ export const createImportRoute = (runtime: Runtime, formats: StatementFormats) =
       c.header('Location', `/v1/imports/${found.id}`);
       return c.json({ import: viewImport(found) }, 202);
     },
-  );
-};
+  });
+}
 
 /** @throws {Problem} when the upload was not accepted. */
 function requireAccepted(accepted: Accepted): Extract<Accepted, { importId: string }> {
@@ -221,4 +224,42 @@ function requireAccepted(accepted: Accepted): Extract<Accepted, { importId: stri
     case 'key reused':
       throw keyReused();
   }
+}
+
+const MIB = 1024 * 1024;
+
+/** The most bytes of JSON imports that a process reads at once. After parsing, they take several times as much memory. */
+const TOTAL_BYTES = 64 * MIB;
+
+/** The most bytes of one customer at once: one body of the largest size. A customer that sends slowly then does not hold up the others. */
+const CUSTOMER_BYTES = JSON_IMPORT_BYTES;
+
+/** How long a request waits before it is refused. Milliseconds. */
+const PATIENCE = 5_000;
+
+/**
+ * Limits the memory that JSON imports take at once, because each is read and parsed as a whole. A request that would exceed the limit
+ * waits for up to 5 s without its body being read. If it still exceeds the limit then, the answer is 503 with `Retry-After`. Bodies up
+ * to 256 KiB, the limit of all other routes, do not count. NDJSON is read in parts, so it needs no limit.
+ */
+export function limitImportMemory() {
+  const budget = createByteBudget({ total: TOTAL_BYTES, perOwner: CUSTOMER_BYTES, patience: PATIENCE });
+  return createMiddleware(async (c, next) => {
+    if (mediaType(c) !== 'application/json') return next();
+    const bytes = declaredBytes(c, JSON_IMPORT_BYTES);
+    if (bytes <= RESOURCE_BYTES) return next();
+    const release = await budget.reserve(c.get('caller').customerId, bytes);
+    if (release === null) {
+      throw new Problem(
+        'overloaded',
+        'Too many large JSON imports are being read. Send this one again later, in smaller bodies, or as NDJSON.',
+        { headers: { 'Retry-After': String(PATIENCE / 1_000) } },
+      );
+    }
+    try {
+      await next();
+    } finally {
+      release();
+    }
+  });
 }

@@ -4,17 +4,20 @@ import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { Context } from 'hono';
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
+import {
+  STATEMENT_FORMATS,
+  type StatementFormat,
+  type StatementFormats,
+} from '../../../../packages/statements/src/formats.ts';
+import { checkBeginning, type Recognition } from '../../../../packages/statements/src/read-files.ts';
+import { UnreadableFileError } from '../../../../packages/statements/src/unreadable.ts';
 import { hasAccount } from '../../../customers/accounts.ts';
 import type { ApiEnv } from '../../../http/app.ts';
 import { readQuery } from '../../../http/input.ts';
 import type { StatementOptions } from '../../../intake/stage.ts';
 import type { Unidentified } from '../../../ledger/movement.ts';
-import { invalid, invalidIssues, Problem } from '../../../platform/problem.ts';
-import { documented, Id } from '../../../platform/validation.ts';
-import type { StatementFormats } from '../../../statements/formats.ts';
-import { STATEMENT_FORMATS, type StatementFormat } from '../../../statements/formats.ts';
-import { checkBeginning, type Recognition } from '../../../statements/read-files.ts';
-import { UnreadableFileError } from '../../../statements/unreadable.ts';
+import { invalid, Problem } from '../../../platform/problem.ts';
+import { documented, Id, invalidIssues } from '../../../platform/validation.ts';
 import type { Parameter } from '../../openapi/openapi.ts';
 
 /** The parameters of a statement file: its format, and how to read it. */

@@ -91,7 +91,8 @@ export const WEBHOOK_TABLES = [
 
   // One row per delivery, written when its first attempt has ended. transaction_id, here and in the following tables, is the id of
   // a movement. If the event of the webhook is OPERATIONAL or BALANCE_UPDATED, it is the id of a row of operational_events.
-  // (Whether a webhook has one of these events never changes.) The columns from outcome on describe the last attempt.
+  // (Whether a webhook has one of these events never changes.) The columns from outcome on describe the last attempt. posts: how often the
+  // attempt sent its POST.
   `CREATE TABLE deliveries (
     webhook_id BIGINT UNSIGNED NOT NULL,
     transaction_id BIGINT UNSIGNED NOT NULL,
@@ -102,6 +103,7 @@ export const WEBHOOK_TABLES = [
     status_code SMALLINT UNSIGNED NULL,
     started_at DATETIME(6) NOT NULL,
     duration_ms INT UNSIGNED NOT NULL,
+    posts TINYINT UNSIGNED NOT NULL DEFAULT 1,
     error VARCHAR(255) NULL,
     response TEXT NULL,
     PRIMARY KEY (webhook_id, transaction_id)
@@ -132,6 +134,7 @@ export const WEBHOOK_TABLES = [
     status_code SMALLINT UNSIGNED NULL,
     started_at DATETIME(6) NOT NULL,
     duration_ms INT UNSIGNED NOT NULL,
+    posts TINYINT UNSIGNED NOT NULL DEFAULT 1,
     error VARCHAR(255) NULL,
     response TEXT NULL,
     PRIMARY KEY (webhook_id, transaction_id, number)

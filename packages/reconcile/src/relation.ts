@@ -1,0 +1,210 @@
+import { type Comparison, compare, haveOtherReferences } from './comparison/compare.ts';
+import type { Statement, StatementRow } from './statement.ts';
+import { append, hasWalk, idOf, isFinal, isWindow, type Laid, rowAt, rowKey } from './walk.ts';
+
+/** How two statements of an account relate. */
+
+export interface Relation {
+  /**
+   * `apart`: they have no booking in common. `common`: the pairs are the same bookings. `contradict`: they begin or end with the same
+   * balance, and have other rows. `unknown`: nothing says.
+   */
+  kind: 'apart' | 'common' | 'contradict' | 'unknown';
+  /** Nothing proves it. */
+  isAssumed: boolean;
+  comparison: Comparison;
+}
+
+/** What is known about the statements of the account. */
+export interface Circumstances {
+  /** Whether statement numbers tell statements apart. */
+  useNumbers: boolean;
+  /** Whether final statements of one day connect the two, in either direction. */
+  isReachable: (other: Laid) => boolean;
+  /** Whether a final statement of the same day comes before or after the first one, and is no part of it. */
+  hasNeighbour: boolean;
+}
+
+export function relate(
+  one: Laid,
+  other: Laid,
+  { useNumbers, isReachable, hasNeighbour }: Circumstances,
+): Relation {
+  const comparison = compare(one, other);
+  const relation = (kind: Relation['kind'], isAssumed = false): Relation => ({ kind, isAssumed, comparison });
+  const linked = areLinked(one, other);
+  const { pairs, shift, isByAmount, isDoubtful } = comparison;
+  if (pairs.length === 0 || shift !== 0n) {
+    if (linked) return relation('apart');
+    if (pairs.length === 0) return relation(comparison.contradictions.length > 0 ? 'contradict' : 'unknown');
+  }
+  // A statement of the day so far may have another number than the shorter one before it.
+  const isLonger = one.opening === other.opening && one.closing !== other.closing;
+  const separate = useNumbers && areSeparate(one.statement, other.statement) && (linked || !isLonger);
+  const areOther = haveOtherReferences(one, other, pairs);
+  const ofFormat = one.statement.format === other.statement.format;
+  const areFinal = isFinal(one) && isFinal(other);
+  if (isByAmount && shift === 0n && ofFormat && areFinal && isReachable(other)) return relation('apart');
+  if (separate && (linked || areOther)) return relation('apart', true);
+  if (areOther && isReachable(other)) return relation('apart', true);
+  // A statement of the day so far has all that was booked since.
+  const areOfDay = ofFormat && areFinal && one.last === other.last;
+  const mayGoOn = areOfDay && isReachable(other);
+  if (mayGoOn && hasNeighbour) return relation('apart', true);
+  const beginsLater = areOfDay && one.opening !== other.opening;
+  return relation(
+    'common',
+    isDoubtful || mayGoOn || beginsLater || (linked && mayFollow(one, other)) || separate,
+  );
+}
+
+/**
+ * Whether one statement ends with the balance with which the other begins. Their days may overlap, because banks book some entries on
+ * earlier days.
+ */
+export const areLinked = (one: Laid, other: Laid): boolean => leadsTo(one, other) || leadsTo(other, one);
+
+export const leadsTo = (one: Laid, next: Laid): boolean =>
+  hasWalk(one) &&
+  hasWalk(next) &&
+  one.first <= next.first &&
+  one.last <= next.last &&
+  one.closing === next.opening;
+
+/**
+ * Whether a statement that has rows in common with another may follow it instead. The statements of a month and of its days belong to
+ * different series, and so do statements of two formats.
+ */
+const mayFollow = (one: Laid, other: Laid): boolean =>
+  (one.statement.format === other.statement.format && one.statement.to === other.statement.to) ||
+  isWindow(one) ||
+  isWindow(other);
+
+/** Statements of one day and series have numbers at most this far apart. */
+const NEAR = 10;
+
+type Numbered = Pick<Statement, 'kind' | 'format' | 'number' | 'sequence' | 'to'>;
+
+/** Whether the numbers of two final statements of one series with the same last day say that they have different bookings. */
+export function areSeparate(one: Numbered, other: Numbered): boolean {
+  if (one.kind !== 'final' || other.kind !== 'final' || one.format !== other.format || one.to !== other.to)
+    return false;
+  if (one.number === null || other.number === null) return false;
+  if (one.number === other.number)
+    return one.sequence !== null && other.sequence !== null && one.sequence !== other.sequence;
+  // A name that is not a number names a file, not a place in a series.
+  return Math.abs(Number(one.number) - Number(other.number)) <= NEAR;
+}
+
+/** Whether numbers count downloads: a longer statement has another number than the statement that it contains. */
+export function areNumbersOfDownloads(statements: Iterable<Laid>): boolean {
+  const byMovement = new Map<number, Laid>();
+  for (const laid of statements) {
+    for (const movement of laid.movements) {
+      const first = byMovement.get(movement);
+      if (first === undefined) byMovement.set(movement, laid);
+      else if (
+        first !== laid &&
+        first.statement.number !== laid.statement.number &&
+        first.opening === laid.opening &&
+        first.closing !== laid.closing &&
+        areSeparate(first.statement, laid.statement)
+      )
+        return true;
+    }
+  }
+  return false;
+}
+
+/**
+ * Finds each row of a statement among the rows of another one. Statements with the same header are stored as one, so that the other may have
+ * more rows. Texts of known rows are not stored. Those that are have to be equal if a row has neither a balance nor an id.
+ * @param areTextsCompared whether all texts have to be equal.
+ * @returns the movement of each row. null: the other has not all of them.
+ */
+export function findRows(laid: Laid, other: Laid, areTextsCompared = false): number[] | null {
+  const { rows } = laid.statement;
+  if (rows.length > other.movements.length) return null;
+  return findInOrder(rows, other, areTextsCompared) ?? findInAnyOrder(rows, other, areTextsCompared);
+}
+
+const isTextNeeded = (row: StatementRow): boolean => row.balance === null && idOf(row) === null;
+
+/** The rows nearly always stand one after the other, as in the same file. */
+function findInOrder(rows: readonly StatementRow[], other: Laid, areTextsCompared: boolean): number[] | null {
+  const areEqual = (row: StatementRow, it: StatementRow) =>
+    row.amount === it.amount &&
+    row.balance === it.balance &&
+    row.day === it.day &&
+    row.reference === it.reference &&
+    (row.text === it.text || !(areTextsCompared || isTextNeeded(row)));
+  const [first] = rows;
+  const begin = first === undefined ? 0 : other.statement.rows.findIndex((it) => areEqual(first, it));
+  if (begin === -1 || begin + rows.length > other.movements.length) return null;
+  if (!rows.every((row, at) => areEqual(row, rowAt(other, begin + at)))) return null;
+  return other.movements.slice(begin, begin + rows.length);
+}
+
+function findInAnyOrder(
+  rows: readonly StatementRow[],
+  other: Laid,
+  areTextsCompared: boolean,
+): number[] | null {
+  const withText = new Map<string, number[]>();
+  const withAnyText = new Map<string, number[]>();
+  for (const position of [...other.movements.keys()].reverse()) {
+    const row = rowAt(other, position);
+    append(withText, `${rowKey(row)} ${row.text}`, position);
+    append(withAnyText, rowKey(row), position);
+  }
+  const taken = new Set<number>();
+  const take = (positions: number[] = []): number | undefined => {
+    for (let found = positions.pop(); found !== undefined; found = positions.pop())
+      if (!taken.has(found)) return found;
+    return undefined;
+  };
+  const found: number[] = [];
+  for (const row of rows) {
+    const key = rowKey(row);
+    const ofText = () => take(withText.get(`${key} ${row.text}`));
+    const position = areTextsCompared
+      ? ofText()
+      : isTextNeeded(row)
+        ? (ofText() ?? take(withText.get(`${key} `)))
+        : take(withAnyText.get(key));
+    if (position === undefined) return null;
+    taken.add(position);
+    found.push(other.movements[position] as number);
+  }
+  return found;
+}
+
+/** The balances from which, and to which, the final statements with one last day lead. */
+export interface Chain {
+  forward: Map<bigint, Set<bigint>>;
+  back: Map<bigint, Set<bigint>>;
+}
+
+export function addToChain(chains: Map<string, Chain>, { last, opening, closing }: Laid): void {
+  if (opening === null || closing === null) return;
+  const chain = chains.get(last) ?? { forward: new Map(), back: new Map() };
+  chains.set(last, chain);
+  chain.forward.set(opening, (chain.forward.get(opening) ?? new Set()).add(closing));
+  chain.back.set(closing, (chain.back.get(closing) ?? new Set()).add(opening));
+}
+
+/** Creates a function that says whether a chain connects a statement with another one, in either direction. */
+export function createReachable(laid: Laid, chain: Chain | undefined): (other: Laid) => boolean {
+  const reach = (from: bigint | null, steps: Chain['forward'] | undefined) => {
+    const seen = new Set(from === null ? [] : [from]);
+    for (const balance of seen) for (const next of steps?.get(balance) ?? []) seen.add(next);
+    return seen;
+  };
+  let reached: { after: Set<bigint>; before: Set<bigint> } | null = null;
+  return ({ opening, closing }) => {
+    reached ??= { after: reach(laid.closing, chain?.forward), before: reach(laid.opening, chain?.back) };
+    return (
+      (opening !== null && reached.after.has(opening)) || (closing !== null && reached.before.has(closing))
+    );
+  };
+}

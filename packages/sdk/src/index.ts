@@ -1,0 +1,11 @@
+export { ApiError } from './api-error.ts';
+export type * from './generated/types.gen.ts';
+export {
+  Ledgerbell,
+  type LedgerbellOptions,
+  type PollOptions,
+  type Position,
+  type UploadOptions,
+} from './ledgerbell.ts';
+export { RedirectError } from './redirect-error.ts';
+export { UnexpectedAnswerError } from './unexpected-answer-error.ts';

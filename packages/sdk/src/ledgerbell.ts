@@ -1,0 +1,201 @@
+import { ApiError } from './api-error.ts';
+import { createClient } from './generated/client/index.ts';
+import { Api } from './generated/sdk.gen.ts';
+import type {
+  CreateImportData,
+  Import,
+  ListTransactionsData,
+  NewTransaction,
+  Transaction,
+} from './generated/types.gen.ts';
+import { pause, type Repeating, sendRepeatedly } from './repeat.ts';
+
+export interface LedgerbellOptions {
+  /** The address of the API, such as `https://ledgerbell.example`. */
+  url: string;
+  apiKey: string;
+  /** How many times a request is sent again when the service or the network fails, or after 429. Default: 5. */
+  retries?: number;
+  /** The longest wait that `Retry-After` may ask for. If it asks for more, the request is refused at once. Default: 60. */
+  maxRetryAfterSeconds?: number;
+  /** Default: the runtime's own. */
+  fetch?: typeof fetch;
+}
+
+/** How far a poller has come. It is JSON: store it with what you have done, and begin there again. */
+export interface Position {
+  /** The largest id that you have. */
+  id: number;
+  /** The date_readed of that movement. */
+  after: string;
+}
+
+type ListQuery = NonNullable<ListTransactionsData['query']>;
+type Range = Pick<ListQuery, 'starts' | 'ends' | 'after' | 'per_page' | 'fields'>;
+
+export interface PollOptions {
+  /** Where to go on. null: from the first movement. */
+  position: Position | null;
+  /** Milliseconds between two listings when there is nothing new. Default: 5,000. */
+  every?: number;
+  perPage?: number;
+  signal?: AbortSignal;
+}
+
+export interface UploadOptions {
+  /** Such as `application/x-ndjson`, `text/csv`, or `application/octet-stream` for any statement file. */
+  contentType: string;
+  /** The parameters of `POST /v1/imports`. */
+  query?: CreateImportData['query'];
+  /** Called with the bytes that were sent, and all bytes. After an interruption it begins again. */
+  onProgress?: (sent: number, total: number) => void;
+  signal?: AbortSignal;
+}
+
+/** Earlier than any movement. */
+const BEGINNING = '1000-01-01';
+
+/**
+ * The API, with a method per operation. A request that is refused throws an `ApiError`, one that is redirected a `RedirectError`, and a success that is not
+ * of the API an `UnexpectedAnswerError`.
+ */
+export class Ledgerbell extends Api {
+  readonly #url: string;
+  readonly #headers: Record<string, string>;
+  readonly #repeating: Repeating;
+
+  constructor({
+    url,
+    apiKey,
+    retries = 5,
+    maxRetryAfterSeconds = 60,
+    fetch = globalThis.fetch,
+  }: LedgerbellOptions) {
+    const headers = { Authentication: apiKey };
+    const repeating = { fetch, retries, maxRetryAfterSeconds };
+    const client = createClient({
+      baseUrl: url,
+      headers,
+      throwOnError: true,
+      fetch: (input, init) => {
+        const request = new Request(input, init);
+        return sendRepeatedly(() => request.clone(), repeating);
+      },
+    });
+    client.interceptors.error.use((error, response) =>
+      response === undefined ? error : new ApiError(error, response),
+    );
+    super({ client });
+    this.#url = url;
+    this.#headers = headers;
+    this.#repeating = repeating;
+  }
+
+  /** All movements of a range, in the order of their ids, page by page. One of starts, ends and after is needed. */
+  async *movements(query: Range, { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<Transaction> {
+    for await (const page of this.#pages(query, signal)) yield* page;
+  }
+
+  /**
+   * Lists movements for ever, each once and none left out, while others are stored. Handle the movements of a batch, and store its position with
+   * what you have done: after a crash, begin with that position. It ends when the signal is aborted.
+   */
+  async *poll({
+    position,
+    every = 5_000,
+    perPage = 1_000,
+    signal,
+  }: PollOptions): AsyncGenerator<{ movements: Transaction[]; position: Position }> {
+    let at = position;
+    while (signal?.aborted !== true) {
+      let found = false;
+      const range = at === null ? { starts: BEGINNING } : { after: at.after };
+      for await (const page of this.#pages({ ...range, per_page: perPage }, signal)) {
+        // `after` is inclusive, in whole seconds: the movements of that second come again.
+        const movements = page.filter(({ id }) => at === null || id > at.id);
+        const last = movements.at(-1);
+        if (last === undefined) continue;
+        at = { id: last.id, after: last.date_readed };
+        found = true;
+        yield { movements, position: at };
+      }
+      if (!found) await pause(every, signal).catch(() => {});
+    }
+  }
+
+  async *#pages(query: Range, signal: AbortSignal | undefined): AsyncGenerator<Transaction[]> {
+    for (let cursor: string | null = ''; cursor !== null; ) {
+      const all: ListQuery = cursor === '' ? query : { ...query, cursor };
+      const { data, response } = await this.listTransactions({
+        query: all,
+        ...(signal === undefined ? {} : { signal }),
+      });
+      yield data.transactions;
+      const next = /<([^>]*)>;\s*rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
+      cursor = next === undefined ? null : new URL(next, this.#url).searchParams.get('cursor');
+    }
+  }
+
+  /**
+   * Imports movements, as JSON. They are checked as a whole, and refused as a whole.
+   * @returns the accepted import. `waitForImport` waits for its end. @throws {ApiError} @throws {RedirectError}
+   */
+  async importMovements(transactions: NewTransaction[]): Promise<Import> {
+    const { data } = await this.createImport({ body: { transactions } });
+    // Without dry_run, the response is no dry run.
+    return (data as { import: Import }).import;
+  }
+
+  /**
+   * Imports a file: `await ledgerbell.upload(await openAsBlob('statement.sta'), { contentType: 'application/octet-stream' })`.
+   * It is sent again from the beginning after an interruption, and is imported once.
+   * @returns the accepted import. `waitForImport` waits for its end. @throws {ApiError} @throws {RedirectError}
+   */
+  async upload(file: Blob, { contentType, query = {}, onProgress, signal }: UploadOptions): Promise<Import> {
+    const url = new URL('/v1/imports', this.#url);
+    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
+    const make = () => {
+      const body =
+        onProgress === undefined ? file : file.stream().pipeThrough(counting(file.size, onProgress));
+      // `duplex` is needed for a stream: https://fetch.spec.whatwg.org/#dom-requestinit-duplex
+      const init = {
+        method: 'POST',
+        headers: { ...this.#headers, 'Content-Type': contentType },
+        body,
+        duplex: 'half' as const,
+        signal: signal ?? null,
+      };
+      return new Request(url, init);
+    };
+    const response = await await sendRepeatedly(make, this.#repeating);
+    const answer = (await response.json().catch(() => null)) as { import: Import };
+    if (!response.ok) throw new ApiError(answer, response);
+    return answer.import;
+  }
+
+  /**
+   * Waits until an import has ended.
+   * @returns the import, `done` or `failed`. @throws {ApiError} @throws {RedirectError}
+   */
+  async waitForImport(
+    id: number,
+    { every = 1_000, signal }: { every?: number; signal?: AbortSignal } = {},
+  ): Promise<Import> {
+    for (;;) {
+      const { data } = await this.getImport({ path: { id }, ...(signal === undefined ? {} : { signal }) });
+      if (data.import.status === 'done' || data.import.status === 'failed') return data.import;
+      await pause(every, signal);
+    }
+  }
+}
+
+function counting(total: number, onProgress: (sent: number, total: number) => void) {
+  let sent = 0;
+  return new TransformStream<Uint8Array<ArrayBuffer>, Uint8Array<ArrayBuffer>>({
+    transform(chunk, controller) {
+      sent += chunk.byteLength;
+      onProgress(sent, total);
+      controller.enqueue(chunk);
+    },
+  });
+}

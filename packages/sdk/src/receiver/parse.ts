@@ -1,0 +1,103 @@
+import type {
+  Balance,
+  EventData,
+  Movement,
+  Notification,
+  OperationalEvent,
+  Sent,
+  UnknownEvent,
+} from './notification.ts';
+import { VerificationError } from './verification-error.ts';
+
+const EVENT_TYPES = new Set<string>([
+  'webhook.failing',
+  'webhook.disabled',
+  'webhook.quarantined',
+  'delivery.failed',
+  'import.failed',
+  'import.stuck',
+  'movement.conflict',
+  'statement.gap',
+  'statement.contradiction',
+  'statement.late',
+  'source.failing',
+  'delivery.stalled',
+] satisfies (keyof EventData)[]);
+
+const TEXTS = [
+  'code',
+  'amount',
+  'balance',
+  'currency',
+  'description',
+  'account',
+  'bank',
+  'opponent_id',
+  'opponent_iban',
+  'hash',
+] as const;
+
+type Content = Movement | UnknownEvent;
+
+/**
+ * Reads the body of a notification: JSON if it begins with `{`, otherwise a form. The header content-type is not signed, and not read.
+ * @throws {VerificationError} `malformed-body`
+ */
+export function parseBody(body: string): Content {
+  const value = body.startsWith('{') ? parseJson(body) : parseForm(body);
+  if (isMovement(value) || isEvent(value)) return value;
+  throw new VerificationError('malformed-body', 'The body is neither a movement nor an event.');
+}
+
+/** Whether the content is a movement, and not an event. */
+export const isMovementContent = (content: Content): content is Movement => 'dc' in content;
+
+/**
+ * Makes the notification of what a verified body says.
+ * @throws {VerificationError} `malformed-body` when a movement has an id without the movement's number.
+ */
+export function toNotification(sent: Sent, content: Content): Notification {
+  const { id } = sent;
+  if (id.startsWith('msg_test_')) return { kind: 'test', ...sent, sample: content };
+  if (isMovementContent(content)) {
+    const transactionId = /^msg_\d+-(\d+)$/.exec(id)?.[1];
+    if (transactionId === undefined)
+      throw new VerificationError('malformed-body', 'The webhook-id is not that of a movement.');
+    return { kind: 'movement', ...sent, transactionId, movement: content };
+  }
+  const { type, timestamp, data } = content;
+  if (type === 'balance.updated')
+    return { kind: 'balance', ...sent, timestamp, balance: data as unknown as Balance };
+  if (EVENT_TYPES.has(type)) return { kind: 'event', ...sent, event: content as OperationalEvent };
+  return { kind: 'unknown', ...sent, event: content };
+}
+
+function parseJson(body: string): Record<string, unknown> {
+  try {
+    return JSON.parse(body) as Record<string, unknown>;
+  } catch {
+    throw new VerificationError('malformed-body', 'The body is not JSON.');
+  }
+}
+
+/** Every value of a form is text, also account_id (docs/receiving/form-encoding.md). */
+function parseForm(body: string): Record<string, unknown> {
+  const fields = Object.fromEntries(new URLSearchParams(body));
+  return { ...fields, account_id: /^\d+$/.test(fields.account_id ?? '') ? Number(fields.account_id) : null };
+}
+
+const isMovement = (value: object): value is Movement => {
+  const fields = value as Readonly<Record<string, unknown>>;
+  return (
+    (fields.dc === 'Debit' || fields.dc === 'Credit') &&
+    Number.isInteger(fields.account_id) &&
+    TEXTS.every((name) => typeof fields[name] === 'string')
+  );
+};
+
+const isEvent = (value: object): value is UnknownEvent => {
+  const { type, timestamp, data } = value as Readonly<Record<string, unknown>>;
+  return (
+    typeof type === 'string' && typeof timestamp === 'string' && typeof data === 'object' && data !== null
+  );
+};

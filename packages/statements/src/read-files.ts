@@ -1,0 +1,133 @@
+import type { StatementFormat } from './format-names.ts';
+import { lookAhead, peek } from './peek.ts';
+import type { Advice, ReadSettings } from './settings.ts';
+import { type UnpackedFile, unpack } from './shared/unpack.ts';
+import type { StatementEvent } from './statement.ts';
+import { UnreadableFileError } from './unreadable.ts';
+
+/** Reads a file of statements, or a zip of several. */
+
+/** How the format of a file is recognised. */
+export interface Recognition {
+  /** The format that the sender named; `auto`: the content decides. */
+  format: StatementFormat | 'auto';
+  /** The profile of a CSV or XLSX file; null: the one whose heading the file has. */
+  profile: string | null;
+}
+
+/** The beginning of a file, or events of the file that began last. */
+export type FileEvent =
+  | {
+      /** The file's name within a zip; null: it did not come in a zip. */
+      file: string | null;
+      format: StatementFormat;
+    }
+  | { events: StatementEvent[] };
+
+/** Bytes at the beginning of a file by which its format is recognised. */
+export const START_BYTES = 8 * 1024;
+
+/** A file whose beginning has been read. `bytes` yields all of it, the beginning included. */
+export interface StartedFile {
+  start: Uint8Array;
+  bytes: AsyncIterable<Uint8Array>;
+}
+
+/** Recognises and parses single files. */
+export interface FileFormats {
+  settings: ReadSettings;
+  /** Recognises a file by its content; null: its format is not known. */
+  detect(start: Uint8Array): StatementFormat | null;
+  /**
+   * Parses a file.
+   * @param profile the name of a profile, for CSV and XLSX; null: the one whose heading the file has.
+   * @throws {UnreadableFileError} when no profile fits.
+   */
+  parse(file: StartedFile, format: StatementFormat, profile: string | null): AsyncIterable<StatementEvent[]>;
+}
+
+/**
+ * Yields the events of each file.
+ * @throws {UnreadableFileError} when a file cannot be read at all, or nothing in it is recognised.
+ */
+export async function* readFiles(
+  formats: FileFormats,
+  parts: AsyncIterable<Uint8Array>,
+  recognition: Recognition,
+): AsyncGenerator<FileEvent> {
+  let hasStatement = false;
+  let missing: string | null = null;
+  for await (const file of unpack(parts, formats.settings.limits)) {
+    const { format, parsed } = await openFile(formats, file, recognition);
+    yield { file: file.name, format };
+    const hasBegun = hasStatement;
+    let issue: string | null = null;
+    for await (const events of parsed) {
+      if (!hasStatement) {
+        hasStatement = events.some(({ type }) => type === 'statement');
+        issue ??= firstIssue(events);
+      }
+      yield { events };
+    }
+    if (!hasBegun && !hasStatement)
+      missing = `${nameOf(file.name)} contains no statement.${issue === null ? '' : ` ${issue}`}`;
+  }
+  if (!hasStatement && missing !== null) throw new UnreadableFileError(missing);
+}
+
+function firstIssue(events: readonly StatementEvent[]): string | null {
+  const issue = events.find((event) => event.type === 'issue');
+  return issue === undefined ? null : `${issue.path}: ${issue.message}`;
+}
+
+/** Most bytes that are read to recognise a file. Unpacking its beginning takes far fewer. */
+const MAX_BEGINNING = 256 * 1024;
+
+/**
+ * Checks the beginning of a file, or of the first file in a zip.
+ * @returns the whole stream, the beginning included.
+ * @throws {UnreadableFileError} when an import would fail before its first row, and the beginning shows it.
+ */
+export function checkBeginning(
+  formats: FileFormats,
+  sent: AsyncIterable<Uint8Array>,
+  recognition: Recognition,
+): Promise<AsyncIterable<Uint8Array>> {
+  return lookAhead(
+    sent,
+    async (beginning) => {
+      const { value: file } = await unpack(beginning, formats.settings.limits).next();
+      if (file) await openFile(formats, file, recognition);
+    },
+    MAX_BEGINNING,
+  );
+}
+
+/** Recognises the format of a file by its beginning, and how to read it. @throws {UnreadableFileError} */
+async function openFile(
+  formats: FileFormats,
+  file: UnpackedFile,
+  { format: named, profile }: Recognition,
+): Promise<{ format: StatementFormat; parsed: AsyncIterable<StatementEvent[]> }> {
+  const { start, bytes } = await peek(file.bytes, START_BYTES);
+  const started = { start: start.subarray(0, START_BYTES), bytes };
+  if (start.length === 0)
+    throw new UnreadableFileError(`${nameOf(file.name)} is empty.`, formats.settings.advice.empty);
+  // A sender who names a profile has a table. A workbook would have been detected, so the table is CSV.
+  const table = profile === null ? null : 'csv';
+  const format = named === 'auto' ? (formats.detect(started.start) ?? table) : named;
+  if (format === null) {
+    throw new UnreadableFileError(
+      `${nameOf(file.name)} is in no format that is supported.`,
+      adviseFormat(formats.settings.advice),
+    );
+  }
+  return { format, parsed: formats.parse(started, format, profile) };
+}
+
+const adviseFormat = ({ format, page, otherFormats }: Advice): string =>
+  `Supported are MT940, MT942, CAMT (camt.052, camt.053 and camt.054), OFX, QFX, BAI2, and CSV and XLSX with the headings of a profile, each also in gzip or zip. If it is one of these, ${format}. For a CSV or XLSX file of another bank, write a profile: ${page}. ${otherFormats}`.trimEnd();
+
+/** The beginning of a sentence about a file. @param name within a zip; null: it did not come in a zip. */
+export const nameOf = (name: string | null): string =>
+  name === null ? 'The file' : `The file ${name.slice(-80)} in the zip`;

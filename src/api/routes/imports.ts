@@ -1,0 +1,220 @@
+import * as v from 'valibot';
+import type { StatementFormats } from '../../../packages/statements/src/formats.ts';
+import { hasAccount } from '../../customers/accounts.ts';
+import type { Runtime } from '../../database/runtime.ts';
+import { readId, readJson, readQuery } from '../../http/input.ts';
+import { BEYOND_NEWEST, encodeCursor, linkNext, paging, pagingParameters } from '../../http/paging.ts';
+import { ConflictView, viewConflict } from '../../intake/conflict-view.ts';
+import {
+  CONFLICT_STATUSES,
+  decideConflict,
+  findConflict,
+  findConflicts,
+} from '../../intake/decide-conflict.ts';
+import { findImportDuplicates, findImportErrors, ImportView, viewImport } from '../../intake/import-view.ts';
+import { findImport, listImports, retryImport } from '../../intake/imports.ts';
+import { LISTED_REASONS } from '../../ledger/known-movements.ts';
+import { invalid } from '../../platform/problem.ts';
+import { Count, Id, IdView } from '../../platform/validation.ts';
+import { idParameter } from '../openapi/openapi.ts';
+import { addUploadRoute } from './imports/create.ts';
+import type { AddRoute } from './route.ts';
+
+const PER_PAGE = 100;
+
+const Query = v.strictObject(paging('i1', PER_PAGE));
+
+/** Adds the routes of imports. */
+export function addImportRoutes(route: AddRoute, runtime: Runtime, formats: StatementFormats): void {
+  const { database } = runtime;
+  route('GET /v1/imports', {
+    tag: 'Imports',
+    scope: 'read',
+    operationId: 'listImports',
+    summary: 'List your imports',
+    description:
+      'Lists imports, the newest first. If there is a next page, the header Link has its path. A limited API key sees only the imports that were sent with it, or collected for one of its accounts.',
+    query: pagingParameters('i1', PER_PAGE),
+    answer: {
+      schema: v.object({ imports: v.array(ImportView) }),
+      description: 'A page of imports.',
+    },
+    handle: async (c) => {
+      const { per_page, cursor = BEYOND_NEWEST } = readQuery(c, Query);
+      const filters = { viewer: c.get('caller'), before: cursor };
+      const { rows, next } = await listImports(database, filters, per_page);
+      if (next !== null) linkNext(c, encodeCursor(next, 'i1'));
+      return c.json({ imports: rows.map(viewImport) });
+    },
+  });
+
+  addUploadRoute(route, runtime, formats);
+
+  route('GET /v1/imports/:id', {
+    tag: 'Imports',
+    scope: 'read',
+    operationId: 'getImport',
+    summary: 'Get an import',
+    path: { id: idParameter('import') },
+    answer: { schema: v.object({ import: ImportView }), description: 'The import.' },
+    handle: async (c) =>
+      c.json({ import: viewImport(await findImport(database, c.get('caller'), readId(c, 'import'))) }),
+  });
+
+  route('GET /v1/imports/:id/errors', {
+    tag: 'Imports',
+    scope: 'read',
+    operationId: 'listImportRejections',
+    summary: 'List the rejected rows of an import',
+    description:
+      'Lists why rows were rejected. The other rows are stored. At most 10,000 issues are listed, and rows of a statement that are rejected for the same reason are listed once. rejected and warnings in the import count all of them.',
+    path: { id: idParameter('import') },
+    answer: {
+      schema: v.object({
+        import: ImportView,
+        errors: v.array(v.object({ line: Count, path: v.string(), message: v.string() })),
+        warnings: v.array(v.object({ line: Count, message: v.string() })),
+      }),
+      description: 'The issues, by line, and the import with its counts.',
+    },
+    handle: async (c) => {
+      const found = await findImport(database, c.get('caller'), readId(c, 'import'));
+      return c.json({ import: viewImport(found), ...(await findImportErrors(database, found.id)) });
+    },
+  });
+
+  route('GET /v1/imports/:id/duplicates', {
+    tag: 'Imports',
+    scope: 'read',
+    operationId: 'listImportDuplicates',
+    summary: 'List the known and assumed rows of an import',
+    description:
+      'Lists the rows that were taken for a stored movement, with its id. At most 10,000 are listed; duplicates, conflicts and assumed_new in the import count all of them. same: the same unique_id and content, or the same reference or balance in a statement. changed: another text or balance. assumed: nothing tells the two apart, and nothing proves that they are the same. conflict: another direction, amount or date. assumed_new: the row was stored, and transaction_id is its movement; nothing proves that it is not a stored one.',
+    path: { id: idParameter('import') },
+    answer: {
+      schema: v.object({
+        import: ImportView,
+        duplicates: v.array(
+          v.object({ line: Count, reason: v.picklist(LISTED_REASONS), transaction_id: IdView }),
+        ),
+      }),
+      description: 'The rows in their order, and the import with its counts.',
+    },
+    handle: async (c) => {
+      const found = await findImport(database, c.get('caller'), readId(c, 'import'));
+      return c.json({
+        import: viewImport(found),
+        duplicates: await findImportDuplicates(database, found.id),
+      });
+    },
+  });
+
+  route('POST /v1/imports/:id/retry', {
+    tag: 'Imports',
+    scope: 'import',
+    idempotent: true,
+    operationId: 'retryImport',
+    summary: 'Retry a failed import',
+    description:
+      'Queues a failed import again. It continues after the rows that are stored already, so nothing is stored twice. For an import with another status, or whose API key was deleted, the answer is 409.',
+    path: { id: idParameter('import') },
+    answer: {
+      status: 202,
+      schema: v.object({ import: ImportView }),
+      description: 'The import, now queued.',
+    },
+    problems: ['import-not-failed', 'import-not-retryable'],
+    handle: async (c) => {
+      const retried = await retryImport(runtime, c.get('caller'), readId(c, 'import'));
+      return c.json({ import: viewImport(retried) }, 202);
+    },
+  });
+}
+
+const ConflictsQuery = v.strictObject({
+  ...paging('f1', PER_PAGE),
+  account_id: v.optional(Id),
+  status: v.optional(v.picklist(CONFLICT_STATUSES, `must be one of ${CONFLICT_STATUSES.join(', ')}`)),
+});
+
+const Decision = v.strictObject({
+  decision: v.pipe(
+    v.picklist(['store', 'ignore'], 'must be "store" or "ignore"'),
+    v.description('store: the row is a movement of its own. ignore: the stored movement is the right one.'),
+  ),
+});
+
+/** Adds the routes of conflicts. */
+export function addConflictRoutes(route: AddRoute, runtime: Runtime): void {
+  const { database } = runtime;
+  route('GET /v1/conflicts', {
+    tag: 'Conflicts',
+    scope: 'read',
+    operationId: 'listConflicts',
+    summary: 'List conflicts',
+    description:
+      'Lists rows that came with the unique_id of a stored movement and another direction, amount or date, beside that movement, the newest first. If there is a next page, the header Link has its path.',
+    query: {
+      account_id: {
+        description: 'Only conflicts of this account.',
+        schema: { type: 'integer', minimum: 1 },
+      },
+      status: {
+        description: 'Only conflicts with this status.',
+        schema: { type: 'string', enum: [...CONFLICT_STATUSES] },
+      },
+      ...pagingParameters('f1', PER_PAGE),
+    },
+    answer: { schema: v.object({ conflicts: v.array(ConflictView) }), description: 'A page of conflicts.' },
+    handle: async (c) => {
+      const {
+        account_id: accountId,
+        status,
+        per_page,
+        cursor = BEYOND_NEWEST,
+      } = readQuery(c, ConflictsQuery);
+      const caller = c.get('caller');
+      if (accountId !== undefined && !(await hasAccount(database, caller, accountId)))
+        throw invalid([{ path: 'account_id', message: 'is not one of your accounts' }]);
+      const filters = { accountId, status, before: cursor };
+      const { conflicts, next } = await findConflicts(database, caller, filters, per_page);
+      if (next !== null) linkNext(c, encodeCursor(next, 'f1'));
+      return c.json({ conflicts: conflicts.map(({ row, stored }) => viewConflict(row, stored)) });
+    },
+  });
+
+  route('GET /v1/conflicts/:id', {
+    tag: 'Conflicts',
+    scope: 'read',
+    operationId: 'getConflict',
+    summary: 'Get a conflict',
+    path: { id: idParameter('conflict') },
+    answer: { schema: v.object({ conflict: ConflictView }), description: 'The conflict.' },
+    handle: async (c) => {
+      const { row, stored } = await findConflict(database, c.get('caller'), readId(c, 'conflict'));
+      return c.json({ conflict: viewConflict(row, stored) });
+    },
+  });
+
+  route('POST /v1/conflicts/:id', {
+    tag: 'Conflicts',
+    scope: 'import',
+    alsoNeeds: 'read',
+    idempotent: true,
+    operationId: 'decideConflict',
+    summary: 'Decide a conflict',
+    description:
+      'store: the received row is stored as a movement under an id of its own, and sent to the webhooks that match it. ignore: it is not. A decision cannot be changed: for the other one, the answer is 409.',
+    path: { id: idParameter('conflict') },
+    body: { 'application/json': Decision },
+    answer: { schema: v.object({ conflict: ConflictView }), description: 'The decided conflict.' },
+    problems: ['conflict-decided', 'removed-time'],
+    handle: async (c) => {
+      const caller = c.get('caller');
+      const found = await findConflict(runtime.database, caller, readId(c, 'conflict'));
+      const { decision } = await readJson(c, Decision);
+      const { row, stored } = await decideConflict(runtime, caller, found.row, decision);
+      return c.json({ conflict: viewConflict(row, stored) });
+    },
+  });
+}

@@ -1,0 +1,344 @@
+import type { DataSource } from 'typeorm';
+import * as v from 'valibot';
+import type { Caller } from '../../customers/caller.ts';
+import type { Runtime } from '../../database/runtime.ts';
+import { REPLAYABLE } from '../../delivery/delivery.ts';
+import {
+  maySeeReplay,
+  type ReplayProgress,
+  ReplayProgressView,
+  ReplayView,
+  readReplay,
+  readReplays,
+  viewProgress,
+  viewReplay,
+} from '../../delivery/replay-view.ts';
+import { cancelReplay, countReplay, requestReplay } from '../../delivery/replays.ts';
+import { sendTestNotification, TestView } from '../../delivery/requests.ts';
+import { createQuota, tooManyRequests } from '../../http/admission.ts';
+import { readId, readJson, readQuery } from '../../http/input.ts';
+import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../http/paging.ts';
+import type { AddressGuard } from '../../platform/address-guard.ts';
+import { Moment, type ZoneOffset } from '../../platform/moment.ts';
+import { invalid, notFound, Problem } from '../../platform/problem.ts';
+import { findWebhook, findWebhooks } from '../../webhooks/find-webhook.ts';
+import { NewWebhook, WebhookChange } from '../../webhooks/webhook-input.ts';
+import { viewWebhook, viewWebhooks, WebhookView } from '../../webhooks/webhook-view.ts';
+import { changeWebhook, createWebhook, deleteWebhook, rotateWebhookSecret } from '../../webhooks/webhooks.ts';
+import { idParameter } from '../openapi/openapi.ts';
+import type { AddRoute } from './route.ts';
+
+const Query = v.strictObject(paging('w1', MAX_PER_PAGE));
+
+const MINUTE_IN_SECONDS = 60;
+
+/** How many test notifications one customer may send in a minute, and how many one host and port may get from all customers. */
+export const TESTS_PER_MINUTE = 10;
+
+/**
+ * Creates a function that counts a test notification. Without a limit, a customer could change the endpoint and send a test to each
+ * port of a host, or send many tests to somebody else's host. All processes share the count while Redis is reachable.
+ */
+function limitTests({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>) {
+  const quota = (name: string) =>
+    createQuota({
+      redis,
+      prefix: `${prefix}:tests:${name}`,
+      limit: TESTS_PER_MINUTE,
+      windowSeconds: MINUTE_IN_SECONDS,
+    });
+  const byCustomer = quota('customer');
+  const byHost = quota('host');
+
+  /** @throws {Problem} 429 when the customer or the host has had too many tests. */
+  return function countTest(customerId: string, host: string): void {
+    const refuseAbove = (quota: ReturnType<typeof byHost.take>, detail: string) => {
+      if (quota.exhausted) throw tooManyRequests('too-many-tests', quota, detail);
+    };
+    const most = `${TESTS_PER_MINUTE} test notifications per minute`;
+    refuseAbove(byCustomer.take(customerId), `Your webhooks may send ${most}, and have sent them.`);
+    refuseAbove(byHost.take(host), `This endpoint may get ${most}, and has had them.`);
+  };
+}
+
+const STATUS_RULE = `must be ${REPLAYABLE.map((it) => `"${it}"`).join(' or ')}, or a list of both`;
+/** The statuses of deliveries that are sent again. */
+export const ReplayStatus = v.picklist(REPLAYABLE, STATUS_RULE);
+
+/** `dry_run` is in the query string, as for an import, where the body is the file. */
+const ReplayQuery = v.strictObject({
+  dry_run: v.optional(v.picklist(['true', 'false'], 'must be "true" or "false"'), 'false'),
+});
+
+const Range = (zone: ZoneOffset) =>
+  v.strictObject({
+    since: Moment(zone),
+    until: v.optional(Moment(zone)),
+    status: v.optional(
+      v.union([ReplayStatus, v.pipe(v.array(ReplayStatus), v.minLength(1, STATUS_RULE))], STATUS_RULE),
+      'failed',
+    ),
+  });
+
+const PER_PAGE = 100;
+
+const ReplaysQuery = v.strictObject(paging('p1', PER_PAGE));
+
+/** Index: the primary key. */
+const OF_CUSTOMER = 'SELECT webhook_id FROM replays WHERE id = ? AND customer_id = ?';
+
+/** Reads a replay that a caller can see. @throws {Problem} 404. */
+async function findReplay(
+  database: DataSource,
+  caller: Caller,
+  id: string,
+): Promise<{ webhookId: string; replay: ReplayProgress }> {
+  const [row] = await database.query<{ webhook_id: string }[]>(OF_CUSTOMER, [id, caller.customerId]);
+  if (row === undefined) throw notFound('replay');
+  const webhook = await findWebhook(database, caller, row.webhook_id).catch((error: unknown) => {
+    throw error instanceof Problem ? notFound('replay') : error;
+  });
+  const replay = await readReplay(database, webhook.id, id);
+  if (replay === undefined || !maySeeReplay(caller, webhook, replay)) throw notFound('replay');
+  return { webhookId: webhook.id, replay };
+}
+
+/** Adds the routes of webhooks and their replays. */
+export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: AddressGuard): void {
+  const { config, database } = runtime;
+  route('GET /v1/webhooks', {
+    tag: 'Webhooks',
+    scope: 'read',
+    operationId: 'listWebhooks',
+    summary: 'List your webhooks',
+    description: 'Lists webhooks, the oldest first. If there is a next page, the header Link has its path.',
+    query: pagingParameters('w1', MAX_PER_PAGE),
+    answer: { schema: v.object({ webhooks: v.array(WebhookView) }), description: 'A page of webhooks.' },
+    handle: async (c) => {
+      const { per_page, cursor = '0' } = readQuery(c, Query);
+      const page = { after: cursor, limit: per_page + 1 };
+      const found = await findWebhooks(runtime.database, c.get('caller'), page);
+      return c.json({ webhooks: await viewWebhooks(runtime, cutPage(c, 'w1', found, per_page)) });
+    },
+  });
+
+  route('GET /v1/webhooks/:id', {
+    tag: 'Webhooks',
+    scope: 'read',
+    operationId: 'getWebhook',
+    summary: 'Get a webhook',
+    path: { id: idParameter('webhook') },
+    answer: { schema: v.object({ webhook: WebhookView }), description: 'The webhook, without its secret.' },
+    handle: async (c) => {
+      const webhook = await findWebhook(runtime.database, c.get('caller'), readId(c, 'webhook'));
+      return c.json({ webhook: await viewWebhook(runtime, webhook) });
+    },
+  });
+
+  route('POST /v1/webhooks', {
+    tag: 'Webhooks',
+    scope: 'webhooks',
+    idempotent: true,
+    operationId: 'createWebhook',
+    summary: 'Create a webhook',
+    description:
+      'Every matching movement that is stored from now on is sent to the endpoint as a signed POST, and retried for about three days. With the event OPERATIONAL, the endpoint is sent operational events in place of movements: what fails at your webhooks, imports and sources. Its account must be all, and its encoding json. With the event BALANCE_UPDATED, the endpoint is sent newer closing balances of the account, in JSON. The secret is shown only in this answer.',
+    body: { 'application/json': NewWebhook },
+    answer: {
+      schema: v.object({ webhook: WebhookView }),
+      description: 'The webhook, with its secret.',
+      secret: 'webhook.secret',
+    },
+    problems: ['limited-api-key', 'endpoint-refused', 'webhook-limit-reached'],
+    handle: async (c) => {
+      const body = await readJson(c, NewWebhook);
+      const { webhook, secret } = await createWebhook(runtime, guard, c.get('caller'), body);
+      return c.json({ webhook: await viewWebhook(runtime, webhook, secret) });
+    },
+  });
+
+  route('PATCH /v1/webhooks/:id', {
+    tag: 'Webhooks',
+    scope: 'webhooks',
+    operationId: 'updateWebhook',
+    summary: 'Change a webhook, pause it, or activate it',
+    description:
+      'Changes any field of the webhook, or its status. A paused webhook keeps matching movements, which are pending until it is active again. Set status to active to enable a disabled webhook. A status of active, a new endpoint and new headers also reset the health of the endpoint. Pending deliveries are sent with the new settings. A new event or account applies to movements that are stored from now on. The event cannot be changed to or from OPERATIONAL or BALANCE_UPDATED, nor the account of a webhook with the event BALANCE_UPDATED.',
+    body: { 'application/json': WebhookChange },
+    path: { id: idParameter('webhook') },
+    answer: { schema: v.object({ webhook: WebhookView }), description: 'The webhook, without its secret.' },
+    problems: ['limited-api-key', 'pending-for-other-accounts', 'endpoint-refused'],
+    handle: async (c) => {
+      const caller = c.get('caller');
+      const before = await findWebhook(runtime.database, caller, readId(c, 'webhook'));
+      const change = await readJson(c, WebhookChange);
+      const webhook = await changeWebhook(runtime, guard, caller, before, change);
+      return c.json({ webhook: await viewWebhook(runtime, webhook) });
+    },
+  });
+
+  route('DELETE /v1/webhooks/:id', {
+    tag: 'Webhooks',
+    scope: 'webhooks',
+    operationId: 'deleteWebhook',
+    summary: 'Delete a webhook',
+    description:
+      'Nothing more is sent to the webhook, and its pending deliveries become cancelled. The log of its deliveries is kept as long as that of other webhooks.',
+    path: { id: idParameter('webhook') },
+    answer: { schema: v.object({ status: v.literal('success') }), description: 'The webhook is deleted.' },
+    handle: async (c) => {
+      await deleteWebhook(runtime, c.get('caller'), readId(c, 'webhook'));
+      return c.json({ status: 'success' });
+    },
+  });
+
+  const countTest = limitTests(runtime);
+  route('POST /v1/webhooks/:id/test', {
+    tag: 'Webhooks',
+    scope: 'webhooks',
+    idempotent: true,
+    operationId: 'testWebhook',
+    summary: 'Send a test notification',
+    description: `Sends one POST immediately, whatever the status of the webhook, with the header webhook-test: true and made-up values. It is not retried or logged, and does not change the webhook. You get the answer when the endpoint has answered, at most 15 seconds later. At most ${TESTS_PER_MINUTE} tests per minute are sent for a customer, and as many to the host and port of an endpoint.`,
+    path: { id: idParameter('webhook') },
+    answer: {
+      status: 202,
+      schema: v.object({ test: TestView }),
+      description: 'What the endpoint answered.',
+    },
+    problems: ['too-many-tests'],
+    handle: async (c) => {
+      const caller = c.get('caller');
+      const webhook = await findWebhook(runtime.database, caller, readId(c, 'webhook'));
+      countTest(caller.customerId, new URL(webhook.endpoint).host);
+      const isOperator = caller.operator !== undefined;
+      const { traceparent } = c.get('span') ?? {};
+      const test = await sendTestNotification(runtime, guard, webhook, { isOperator, traceparent });
+      return c.json({ test }, 202);
+    },
+  });
+
+  route('POST /v1/webhooks/:id/rotate-secret', {
+    tag: 'Webhooks',
+    scope: 'webhooks',
+    idempotent: true,
+    operationId: 'rotateWebhookSecret',
+    summary: "Replace a webhook's secret",
+    description:
+      'For 24 hours, notifications have two signatures: one with the new secret and one with the previous one. If you replace the secret again within that time, the last two secrets sign.',
+    path: { id: idParameter('webhook') },
+    answer: {
+      schema: v.object({ webhook: WebhookView }),
+      description: 'The webhook, with its new secret, which is shown in this answer only.',
+      secret: 'webhook.secret',
+    },
+    handle: async (c) => {
+      const id = readId(c, 'webhook');
+      const { webhook, secret } = await rotateWebhookSecret(runtime, c.get('caller'), id);
+      return c.json({ webhook: await viewWebhook(runtime, webhook, secret) });
+    },
+  });
+
+  const ReplayRange = Range(config.zone);
+  route('POST /v1/webhooks/:id/replay', {
+    tag: 'Deliveries',
+    scope: 'webhooks',
+    alsoNeeds: 'read',
+    idempotent: true,
+    operationId: 'replayWebhook',
+    summary: 'Replay notifications of a webhook',
+    description:
+      'Sends the deliveries of movements that were stored from since to until, both inclusive, again: the failed ones, or those with the statuses in status. The request is answered immediately, however many there are. They become pending one after the other, with the same webhook-id and a new retry schedule. If the webhook is paused, they are sent when it is active again. If it is disabled or deleted, the answer is 409. With dry_run=true nothing is sent: the answer says how many deliveries match.',
+    query: {
+      dry_run: {
+        description: 'true: only count. Nothing is sent again.',
+        schema: { type: 'string', enum: ['true', 'false'] },
+      },
+    },
+    body: { 'application/json': ReplayRange },
+    path: { id: idParameter('webhook') },
+    answer: {
+      status: 202,
+      schema: v.object({ replay: ReplayView }),
+      description: 'The accepted replay, or, with dry_run=true, what it would send.',
+    },
+    problems: ['webhook-disabled', 'webhook-deleted'],
+    handle: async (c) => {
+      const caller = c.get('caller');
+      const { customerId, accountIds } = caller;
+      const { id, event } = await findWebhook(database, caller, readId(c, 'webhook'));
+      const { dry_run } = readQuery(c, ReplayQuery);
+      const { since, until, status } = await readJson(c, ReplayRange);
+      if (until !== undefined && since > until) {
+        throw invalid([{ path: 'since', message: 'must not be later than until' }]);
+      }
+      const statuses = typeof status === 'string' ? [status] : status;
+      const request = { webhook: { id, customerId, event }, since, until, statuses, accountIds };
+      const replay =
+        dry_run === 'true'
+          ? await countReplay(database, request)
+          : await requestReplay(runtime, caller, request);
+      return c.json({ replay: viewReplay(replay) }, 202);
+    },
+  });
+
+  route('GET /v1/webhooks/:id/replays', {
+    tag: 'Deliveries',
+    scope: 'read',
+    operationId: 'listReplays',
+    summary: 'List the replays of a webhook',
+    description:
+      'Lists replays with what is sent and left, the newest first. Finished replays are removed after as long as deliveries. If there is a next page, the header Link has its path.',
+    path: { id: idParameter('webhook') },
+    query: pagingParameters('p1', PER_PAGE),
+    answer: {
+      schema: v.object({ replays: v.array(ReplayProgressView) }),
+      description: 'A page of replays.',
+    },
+    handle: async (c) => {
+      const caller = c.get('caller');
+      const { per_page, cursor = null } = readQuery(c, ReplaysQuery);
+      const webhook = await findWebhook(database, caller, readId(c, 'webhook'));
+      const found = await readReplays(database, webhook.id, { before: cursor, limit: per_page + 1 });
+      const page = cutPage(c, 'p1', found, per_page).filter((it) => maySeeReplay(caller, webhook, it));
+      return c.json({ replays: page.map((it) => viewProgress(webhook.id, it)) });
+    },
+  });
+
+  route('GET /v1/replays/:id', {
+    tag: 'Deliveries',
+    scope: 'read',
+    operationId: 'getReplay',
+    summary: 'Show how far a replay is',
+    description:
+      'Shows how many deliveries are sent and left, and how many were sent per second since it began.',
+    path: { id: idParameter('replay') },
+    answer: { schema: v.object({ replay: ReplayProgressView }), description: 'The replay.' },
+    handle: async (c) => {
+      const { webhookId, replay } = await findReplay(database, c.get('caller'), readId(c, 'replay'));
+      return c.json({ replay: viewProgress(webhookId, replay) });
+    },
+  });
+
+  route('POST /v1/replays/:id/cancel', {
+    tag: 'Deliveries',
+    scope: 'webhooks',
+    alsoNeeds: 'read',
+    idempotent: true,
+    operationId: 'cancelReplay',
+    summary: 'Cancel a replay',
+    description:
+      'Nothing more of the replay is sent. Its pending deliveries become delivered or failed again, as their last attempt ended. What was sent stays; a POST that is in flight may still arrive. Deliveries that were pending before the replay, and those of new movements, are sent. Cancelling it once more changes nothing. If it is done, the answer is 409.',
+    path: { id: idParameter('replay') },
+    answer: { schema: v.object({ replay: ReplayProgressView }), description: 'The cancelled replay.' },
+    problems: ['replay-done'],
+    handle: async (c) => {
+      const caller = c.get('caller');
+      const id = readId(c, 'replay');
+      const { webhookId } = await findReplay(runtime.database, caller, id);
+      await cancelReplay(runtime, caller, { webhookId, replayId: id });
+      const { replay } = await findReplay(runtime.database, caller, id);
+      return c.json({ replay: viewProgress(webhookId, replay) });
+    },
+  });
+}

@@ -1,0 +1,33 @@
+import { brotliDecompressSync, constants, gunzipSync, inflateSync } from 'node:zlib';
+
+/** How much text a compressed beginning of 4 KiB may become before it is not shown. */
+const MAX_TEXT = 64 * 1024;
+
+const gunzip = (bytes: Buffer) =>
+  gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MAX_TEXT });
+
+/** Content codings (RFC 9110, section 8.4.1). The content may be cut off anywhere, so what can be decoded is enough. */
+const DECODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
+  gzip: gunzip,
+  'x-gzip': gunzip,
+  deflate: (bytes) => inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MAX_TEXT }),
+  br: (bytes) =>
+    brotliDecompressSync(bytes, { finishFlush: constants.BROTLI_OPERATION_FLUSH, maxOutputLength: MAX_TEXT }),
+};
+
+/**
+ * Reads the beginning of an answer's body as text. Ledgerbell asks for no coding, but some servers compress all the same.
+ * @param encoding of the header Content-Encoding.
+ * @param limit the longest text, in bytes.
+ * @returns the text. Words in brackets if the content cannot be read.
+ */
+export function decodeBody(bytes: Buffer, encoding: string, limit: number): string {
+  if (encoding === 'identity' || bytes.length === 0) return bytes.toString('utf8');
+  const decode = DECODERS[encoding.trim().toLowerCase()];
+  try {
+    if (decode !== undefined) return decode(bytes).subarray(0, limit).toString('utf8');
+  } catch {
+    // The words below.
+  }
+  return `(an answer in the coding ${encoding.slice(0, 40)}, which cannot be shown)`;
+}

@@ -1,0 +1,43 @@
+import type { Socket } from 'node:net';
+
+/** One POST. */
+export interface PostRequest {
+  origin: string;
+  path: string;
+  headers: Record<string, string>;
+  body: string;
+}
+
+/** How one POST ended. `post` never rejects, so a missing answer is reported here too. */
+export interface Answer {
+  /** The status code, even if the rest of the answer broke off. null: no status arrived. */
+  status: number | null;
+  retryAfter: string | undefined;
+  /** The beginning of the answer's body as text, at most 4 KiB. */
+  body: string;
+  /** The error for people to read. null: the answer is complete, or was only cut off for its length. */
+  error: string | null;
+  /** The address guard refused the connection. */
+  refused: boolean;
+  /** `abort` cut the POST short before a status arrived. This says nothing about the receiver. */
+  aborted: boolean;
+  /** How often the request was sent. 0: there was no connection. 2: once more, because the first connection was stale, or its answer could not be read. */
+  posts: number;
+  /** The trace of the POST; absent while traces are off. */
+  traceId?: string;
+}
+
+/** Gets the events of one POST. These are the methods of undici's dispatch handler that the poster needs, and `onConnection`. */
+export interface PostHandler {
+  onRequestStart(controller: { abort(reason: Error): void }): void;
+  /** Called just before the POST is sent. */
+  onConnection(socket: Socket): void;
+  onResponseStart(
+    controller: unknown,
+    status: number,
+    headers: Record<string, string | string[] | undefined>,
+  ): void;
+  onResponseData(controller: { abort(reason: Error): void }, chunk: Buffer): void;
+  onResponseEnd(): void;
+  onResponseError(controller: unknown, error: Error): void;
+}

@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import type { Runtime } from '../../database/runtime.ts';
+import { SEALED } from '../../database/secret-box.ts';
+import { giveBack, type Sql, type WriteResult } from '../../database/transaction.ts';
+import type { CarryOutOnce } from '../app.ts';
+import { keyReused, RESOURCE_BYTES, readBytes, readIdempotencyKey, requestInProgress } from '../input.ts';
+
+/** Index of all: the primary key. */
+const RESERVE = `
+  INSERT IGNORE INTO idempotency_keys (customer_id, idempotency_key, request_hash) VALUES (?, ?, ?)`;
+
+/** Releases a request without a response after a minute, because its process has died. A small request takes far less time. */
+const RELEASE_STALE = `
+  DELETE FROM idempotency_keys WHERE customer_id = ? AND idempotency_key = ?
+    AND (created_at < NOW(6) - INTERVAL 24 HOUR OR (status IS NULL AND created_at < NOW(6) - INTERVAL 1 MINUTE))`;
+
+const READ = `
+  SELECT HEX(request_hash) AS request_hash, status, response FROM idempotency_keys
+  WHERE customer_id = ? AND idempotency_key = ?`;
+
+const KEEP_RESPONSE = `
+  UPDATE idempotency_keys SET status = ?, response = ? WHERE customer_id = ? AND idempotency_key = ?`;
+
+const RELEASE = 'DELETE FROM idempotency_keys WHERE customer_id = ? AND idempotency_key = ?';
+
+interface StoredRequest {
+  request_hash: string;
+  /** null: the request has no response yet. Only successes are stored. */
+  status: 200 | 202 | null;
+  response: string | null;
+}
+
+/**
+ * Creates a function that carries out a POST with an Idempotency-Key once. A repeated request gets the stored response. Only successes
+ * are stored. Their secrets are not stored, and are null in a repeated response. After an error, the same request may be sent again. A
+ * route calls the function after it has checked the API key's scope.
+ */
+export const createCarryOutOnce =
+  ({ database, secrets }: Pick<Runtime, 'database' | 'secrets'>): CarryOutOnce =>
+  async (c, next, secret) => {
+    const key = readIdempotencyKey(c);
+    if (key === null) return void (await next());
+    const { customerId } = c.get('caller');
+    const { pathname, search } = new URL(c.req.url);
+    const body = await readBytes(c, RESOURCE_BYTES);
+    const hash = createHash('sha256').update(`${pathname}${search}\n`).update(body).digest();
+
+    await database.query(RELEASE_STALE, [customerId, key]);
+    const reserved = await database.query<WriteResult>(RESERVE, [customerId, key, hash]);
+    if (reserved.affectedRows === 0) {
+      const earlier = await readRequest(database, customerId, key);
+      if (earlier === undefined) throw requestInProgress();
+      if (earlier.request_hash !== hash.toString('hex').toUpperCase()) throw keyReused();
+      if (earlier.status === null || earlier.response === null) throw requestInProgress();
+      const response = secrets.open(earlier.response, SEALED.idempotentResponse(customerId, key));
+      return c.body(response, earlier.status, {
+        'Content-Type': 'application/json',
+        'Cache-Control': 'no-store',
+      });
+    }
+
+    await next();
+    if (c.res.ok) {
+      const text = withoutSecret(await c.res.clone().text(), secret);
+      const response = secrets.seal(text, SEALED.idempotentResponse(customerId, key));
+      await database.query(KEEP_RESPONSE, [c.res.status, response, customerId, key]);
+    } else {
+      await giveBack(database, RELEASE, [customerId, key]);
+    }
+    return undefined;
+  };
+
+/** A JSON text in which the member at a path, such as `webhook.secret`, is null. */
+function withoutSecret(text: string, path: string | undefined): string {
+  if (path === undefined) return text;
+  const body = JSON.parse(text) as Record<string, unknown>;
+  const names = path.split('.');
+  const last = names.pop() ?? '';
+  let parent = body;
+  for (const name of names) parent = parent[name] as Record<string, unknown>;
+  parent[last] = null;
+  return JSON.stringify(body);
+}
+
+async function readRequest(sql: Sql, customerId: string, key: string): Promise<StoredRequest | undefined> {
+  const [request] = await sql.query<StoredRequest[]>(READ, [customerId, key]);
+  return request;
+}

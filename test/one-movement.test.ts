@@ -1,0 +1,33 @@
+import { execFile } from 'node:child_process';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { expect, it } from 'vitest';
+import { useServers } from './support/service-processes.ts';
+
+const ROOT = join(import.meta.dirname, '..');
+const servers = useServers();
+
+/** Shared files of these rooms may be left out of the order. */
+const SHARED = /^src\/(?:platform|database)\//;
+const MOST_SHARED = 10;
+
+it('docs/architecture.md names every file that runs for one movement', async () => {
+  const [, page = ''] = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8').split(
+    '## One movement, file by file\n',
+  );
+  const [section = ''] = page.split('\n## ');
+  const ordered = [...section.matchAll(/^\| \d+ \| `([\w./-]+)` \|/gm)].map(([, path = '']) => path);
+  const [, others = ''] = /^Shared files, in no order: (.*)\.$/m.exec(section) ?? [];
+  const shared = [...others.matchAll(/`([\w./-]+)`/g)].map(([, path = '']) => path);
+
+  const fixture = join(import.meta.dirname, 'one-movement.fixture.ts');
+  const { stdout } = await promisify(execFile)(process.execPath, ['--import', 'tsx', fixture], {
+    env: { PATH: process.env.PATH ?? '', ...servers },
+    cwd: ROOT,
+  });
+  const ran: string[] = JSON.parse(stdout).map((path: string) => `${path}.ts`);
+  expect([...ordered, ...shared].map((path) => `src/${path}`).toSorted()).toEqual(ran);
+  expect(shared.filter((path) => !SHARED.test(`src/${path}`))).toEqual([]);
+  expect(shared.length).toBeLessThanOrEqual(MOST_SHARED);
+}, 90_000);
