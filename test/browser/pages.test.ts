@@ -13,7 +13,7 @@ describe('/docs in a browser', () => {
   it('shows every operation, can be opened, and loads nothing from elsewhere', async () => {
     const visit = await browser.visit(`${service.url}/docs`);
     const { page, faults } = visit;
-    await page.waitForSelector('.opblock');
+    await page.waitForSelector('.opblock', { timeout: 120_000 });
     const { body } = await service.call('GET', '/openapi.json');
     const all = { ...body.paths, ...body.webhooks };
     const operations = Object.values<object>(all).flatMap((methods) => Object.keys(methods));
