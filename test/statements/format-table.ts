@@ -56,11 +56,13 @@ function samplesIn(folder: string, ends: RegExp): { name: string; text: string }
 
 const reported = (events: readonly StatementEvent[]) => countOf(events, 'issue') + countOf(events, 'warning');
 
+/** An amount, and the type after it, or a reference or nothing after two fraction digits. */
+const AMOUNT = /61:\d{6,10} *[RE]?[CD][A-Z]? *(\d*)(?:[,.](\d*))?(?: *[A-Z]|(?<=[.,]\d\d) *(?:\/\/|$))/;
+
 /** Reads :61: in another way: the number after C or D, in hundredths; null if it is not a plain one. */
 function amountAt(lines: readonly string[], line: number): bigint | null {
-  const text = `${lines[line - 1]}${lines[line] ?? ''}`;
-  const [, units, fraction = ''] =
-    /61:\d{6,10} *[RE]?[CD][A-Z]? *(\d*)(?:[,.](\d*))? *[A-Z]/.exec(text) ?? [];
+  const text = lines[line - 1] ?? '';
+  const [, units, fraction = ''] = AMOUNT.exec(text) ?? AMOUNT.exec(text + (lines[line] ?? '')) ?? [];
   if (units === undefined || /[1-9]/.test(fraction.slice(2))) return null;
   return BigInt(`${units}${fraction.slice(0, 2).padEnd(2, '0')}`);
 }

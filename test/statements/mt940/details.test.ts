@@ -153,6 +153,79 @@ describe('slash tags of an MT940 :86:', () => {
   });
 });
 
+describe('the codes of an MT940 :86:', () => {
+  it.each([
+    [
+      'an account that is no IBAN',
+      '/TRTP/X/BBAN/70441288/NAME/A/REMI/B',
+      { opponentId: '70441288', name: 'A' },
+    ],
+    [
+      'why it comes back',
+      '/RTRN/MS03//EREF/E/CNTP/X/Y/K///REMI/USTD//STORNO/',
+      { description: 'STORNO MS03' },
+    ],
+    [
+      'a reference without a text',
+      '/EREF/E/NAME/A/CDTRREFTP//CD/SCOR/CDTRREF/RF18539007547034',
+      { description: 'RF18539007547034' },
+    ],
+    ['a name in /BENM/', '/EREF/E/BENM/J. Doe/REMI/B', { name: 'J. Doe' }],
+    ['a name in /ORDP/', '/ORDP/J. Doe/REMI/B', { name: 'J. Doe' }],
+    ['a name in /ULTD/', '/ULTD/J. Doe/REMI/B', { name: 'J. Doe' }],
+  ])('give %s', async (_, text, found) => {
+    expect(await readText(text)).toMatchObject(found);
+  });
+
+  const OWN = '0099887766';
+  it.each([
+    ['?31', `166?20Rent?31${OWN}?32Erika`],
+    ['?31 with the bank code', `166?20Rent?31DE0012345678${OWN}?32Erika`],
+    ['/IBAN/', `/IBAN/${OWN}/NAME/Erika/REMI/Rent`],
+    ['IBAN+', `166?20SVWZ+Rent?21IBAN+DE0012345678${OWN}?32Erika`],
+    ['/CNTP/', `/CNTP/${OWN}/INGBNL2A/Erika///REMI/USTD//Rent/`],
+  ])('never give the own account as the counterparty: %s', async (_, text) => {
+    expect(await readText(text)).toMatchObject({
+      opponentId: null,
+      opponentIban: null,
+      name: 'Erika',
+      description: 'Rent',
+    });
+  });
+
+  it.each([
+    ['a number in ?10', '000>100555555501>20SHOP>31', { opponentId: '0555555501', description: 'SHOP' }],
+    ['zeros in ?10', '000>100000000000>20SHOP>31', { opponentId: null, description: 'SHOP' }],
+    [
+      'a BIC and an IBAN before the text',
+      '000>100000000000>20TRIONL2U>21NL39RABO0300065264>22RENT>31',
+      { opponentId: null, opponentIban: 'NL39RABO0300065264', description: 'RENT' },
+    ],
+  ])('give the counterparty of Triodos: %s', async (_, text, found) => {
+    expect(await readText(text + OWN)).toMatchObject(found);
+  });
+
+  it.each([
+    ['EREF+RE 2026-17 / 5', ['166?20EREF+RE 2026-17 / 5?21SVWZ+X']],
+    ['an id over two sub-fields', ['166?20EREF+RE 2026?21-17 / 5?22SVWZ+X']],
+    ['an id over two full sub-fields', ['166?20SVWZ+XXXXXXXXX EREF+RE 2026?21-17 / 5']],
+    ['an id over two lines', ['/TRTP/X/EREF/RE 2026', '-17 / 5/REMI/X']],
+  ])('keep the blanks within ids: %s', async (_, lines) => {
+    expect((await readText(...lines)).details?.endToEndId).toBe('RE 2026-17 / 5');
+  });
+
+  it.each([
+    ['the code alone, then the sub-fields', ['034', ':86:034~00TR~20Rent~32Erika']],
+    ['twice with the code', ['034~00TR~20Rent', ':86:034~32Erika']],
+    ['the same text twice', ['034~20Rent~32Erika', ':86:034~20Rent']],
+  ])('are read from two :86: of an entry: %s', async (_, lines) => {
+    expect(await readText(...lines)).toMatchObject({
+      description: expect.stringMatching(/^(?:TR )?Rent$|^Rent TR$/),
+      name: 'Erika',
+    });
+  });
+});
+
 describe('the free text of an MT940 :86:', () => {
   it.each([
     ['short lines are lines', ['one', 'two'], 'one two'],

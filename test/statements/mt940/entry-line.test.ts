@@ -15,6 +15,7 @@ describe('the direction and amount of an MT940 :61:', () => {
     ['one fraction digit', ':61:2611021102C10,5NTRFNONREF', 'Credit', 1050n],
     ['no comma', ':61:2611021102C10NTRFNONREF', 'Credit', 1000n],
     ['a point before two digits', ':61:2611021102C1211771.46NTRFNONREF', 'Credit', 121177146n],
+    ['a point at the end', ':61:2611021102C348000.NTRFNONREF', 'Credit', 34800000n],
     ['leading zeros', ':61:261102D000000000025,00N102EREF', 'Debit', 2500n],
     ['no digit before the comma', ':61:261102D,42NTRFNONREF', 'Debit', 42n],
     ['the largest amount', ':61:261102D999999999999999999,99NTRF', 'Debit', 10n ** 20n - 1n],
@@ -100,7 +101,68 @@ describe('the code and references of an MT940 :61:', () => {
     const alone = await readOne(':61:261102C1,00NMSCNONREF', 'Deposit', 'in cash');
     expect(alone.description).toBe('Deposit in cash');
     const beside = await readOne(':61:261102C1,00NMSCNONREF', 'Deposit', ':86:Counter 7');
-    expect(beside.description).toBe('Counter 7');
+    expect(beside.description).toBe('Counter 7 Deposit');
+  });
+});
+
+describe('an MT940 :61: without a type', () => {
+  const DATES = ['261102', '2611021102'];
+  const AMOUNTS = ['10,00', '10.00', 'N10,00', '000000000010,00'];
+  const REFERENCES = [
+    ['', null, null],
+    ['//B1', 'B1', null],
+    ['NONREF', null, null],
+    ['NONREF//B1', 'B1', null],
+    ['EREF//B1', 'B1', null],
+    ['EREF+', null, null],
+    ['KREF', null, null],
+  ] as const;
+  const ROWS = DATES.flatMap((dates) =>
+    AMOUNTS.flatMap((amount) => REFERENCES.map((it) => [`:61:${dates}C${amount}${it[0]}`, it[1]] as const)),
+  );
+
+  it.each(ROWS)('is read: %s', async (line, reference) => {
+    expect(await readOne(line, ':86:Rent')).toMatchObject({
+      ...{ code: null, amount: 1000n, dc: 'Credit', date: '2026-11-02', reference, description: 'Rent' },
+    });
+  });
+
+  it('is read with its type if the type is on the next line', async () => {
+    expect(await readOne(':61:261102C10,00', 'NTRFNONREF//B1')).toMatchObject({
+      code: 'NTRF',
+      reference: 'B1',
+    });
+  });
+
+  it('is not read if the file ends at its amount', async () => {
+    const { entries, issues } = await read(':20:A\n:25:1\n:60F:C261101EUR0,\n:61:261102C10,00');
+    expect([entries.length, issues.length]).toEqual([0, 1]);
+  });
+});
+
+describe('the texts of an MT940 :61:', () => {
+  it.each([
+    [':61:261102D1,00NTRFRENT MAY', ':86:', 'RENT MAY'],
+    [':61:261102D1,00NTRFNONREF//B7', ':86:', 'B7'],
+    [':61:261102D1,00NTRFRENT MAY//B7', ':86:', 'RENT MAY'],
+    [':61:261102D1,00NTRFRENT MAY', ':86:Flat 3', 'Flat 3'],
+  ])('are the description if nothing else is: %s and %s', async (line, text, description) => {
+    expect((await readOne(line, text)).description).toBe(description);
+  });
+
+  it.each([
+    ['text', 'Card payment', 'Bakery', 'Bakery Card payment'],
+    ['text that :86: has', '911-TRANSAKCJA IPH', '911 Transakcja IPH; X', '911 Transakcja IPH; X'],
+    ['a code', '/TRCD/01016/', 'Bakery', 'Bakery'],
+    ['a number', '20131209007602198765432000000012', 'Bakery', 'Bakery'],
+  ])('on the next line are added to :86: if they say more: %s', async (_, line, text, description) => {
+    expect((await readOne(':61:261102D1,00NTRFNONREF', line, `:86:${text}`)).description).toBe(description);
+  });
+
+  it('give the original amount of /OCMT/', async () => {
+    expect((await readOne(':61:261102D1,00NTRFNONREF', '/OCMT/USD4,5//IACC/D3/')).details).toMatchObject({
+      ...{ originalAmount: 450n, originalCurrency: 'USD' },
+    });
   });
 });
 
@@ -111,7 +173,7 @@ describe('an unreadable MT940 :61:', () => {
   it.each([
     ['no direction', '2611021102X1,00NTRF', ':61:', `:61: is "2611021102X1,00NTRF": ${ALLOWED}`],
     ['cut off within the amount', '2611021102C12', ':61:', `:61: is "2611021102C12": ${ALLOWED}`],
-    ['cut off after the amount', '2611021102C12,34', ':61:', `:61: is "2611021102C12,34": ${ALLOWED}`],
+    ['cut off after a fraction digit', '2611021102C12,3', ':61:', `:61: is "2611021102C12,3": ${ALLOWED}`],
     ['empty', '', ':61:', `:61: is "": ${ALLOWED}`],
     [
       'a long text is cut to 40 characters',

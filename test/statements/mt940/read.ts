@@ -38,7 +38,7 @@ export async function readParts(parts: AsyncIterable<string>): Promise<Contents>
 export const statement = (...lines: string[]): string =>
   [
     ':20:START',
-    ':25:12345678/0011223344',
+    ':25:12345678/0099887766',
     ':28C:1/1',
     ':60F:C261101EUR100,00',
     ...lines,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { read, statement } from './read.ts';
+import { read, readParts, statement } from './read.ts';
 
 describe('the account in :25: of an MT940 statement', () => {
   it.each([
@@ -132,8 +132,8 @@ describe('an MT940 file', () => {
         { account: { number: '222', currency: 'EUR' }, opening: { amount: 500n } },
       ]);
       expect(entries).toMatchObject([
-        { reference: 'A1', description: null },
-        { reference: 'B1', description: null },
+        { reference: 'A1', description: 'A1' },
+        { reference: 'B1', description: 'B1' },
       ]);
       expect(ends).toMatchObject([{ closing: { amount: 200n } }, { closing: { amount: 600n } }]);
       expect([...issues, ...warnings]).toEqual([]);
@@ -240,4 +240,19 @@ it('an MT940 closing balance at which the file is cut off is not used', async ()
   expect((await read(file)).ends[0]?.closing).toMatchObject({ amount: 298n });
   const whole = file.replaceAll(',98', ',').replaceAll(',00', ',');
   expect((await read(whole)).ends[0]?.closing).toMatchObject({ amount: 200n });
+});
+
+it('an MT940 whose line ends are @@ is read in any split, and @@ in another file is text', async () => {
+  const lines = statement(':61:261102C1,00NTRFNONREF', ':86:166?20Rent?32Er', 'ika').split('\n');
+  const text = `@@${lines.join('@@')}`;
+  for (const size of [1, 2, 7, 4096]) {
+    async function* parts() {
+      for (let at = 0; at < text.length; at += size) yield text.slice(at, at + size);
+    }
+    const { entries, warnings, ends } = await readParts(parts());
+    expect(entries).toMatchObject([{ amount: 100n, description: 'Rent', name: 'Erika' }]);
+    expect([warnings, ends.length]).toEqual([[], 1]);
+  }
+  const { entries } = await read(statement(':61:261102C1,00NTRFNONREF', ':86:a@@:20:b'));
+  expect(entries).toMatchObject([{ description: 'a@@:20:b' }]);
 });

@@ -22,11 +22,12 @@ function separatorOf(text: string): string | null {
  * ?60 to ?63 remittance information, ?31 account (or ?38 IBAN), ?32 and ?33 name.
  * Source: Deutsche Kreditwirtschaft, "DFÜ-Abkommen, Anlage 3", chapter 8 (MT940, field 86).
  */
-function readSubFields(lines: readonly string[], separator: string): Details {
+function readSubFields(lines: readonly string[], separator: string, isOwn: IsOwn): Details {
   const fields = splitSubFields(joinLines(lines, separator), separator);
   const remittance = joinFields(fields, REMITTANCE);
   const tags = readSepaTags(remittance);
   const account = tidy(fields[31] ?? '');
+  if (account !== null && isOwn(account)) return readTriodos(fields);
   const accountIban = readIban(account ?? '');
   return {
     description: tags.remittance ?? tidy(remittance) ?? tidy(fields[0] ?? ''),
@@ -34,6 +35,25 @@ function readSubFields(lines: readonly string[], separator: string): Details {
     opponentId: accountIban === null ? account : null,
     opponentIban: accountIban ?? readIban(fields[38] ?? '') ?? tags.iban,
     ...tags.references,
+  };
+}
+
+const BIC = /^[A-Z]{6}[A-Z0-9]{2}(?:[A-Z0-9]{3})?$/;
+
+/**
+ * Reads sub-fields in which ?31 is the own account, as Triodos writes them: the counterparty's number is in ?10, or is zero, and then
+ * its BIC and IBAN are in ?20 and ?21, before the text.
+ */
+function readTriodos(fields: SubFields): Details {
+  const [bic = '', iban = ''] = [fields[20], fields[21]];
+  const opponentIban = BIC.test(bic.trim()) ? readIban(iban) : null;
+  const account = tidy(fields[10] ?? '');
+  const remittance = joinFields(fields, opponentIban === null ? REMITTANCE : REMITTANCE.slice(2));
+  return {
+    description: tidy(remittance) ?? tidy(fields[0] ?? ''),
+    name: tidy(joinFields(fields, NAME)),
+    opponentId: opponentIban !== null || account === null || /^0*$/.test(account) ? null : account,
+    opponentIban,
   };
 }
 
@@ -97,6 +117,9 @@ function joinLines(lines: readonly string[], separator: string): string {
 export const LINE_WIDTH = 65;
 const SUB_FIELD_WIDTH = 27;
 
+/** Whether a number or an IBAN is the statement's own account. */
+export type IsOwn = (account: string) => boolean;
+
 /** The references in the text of a payment. */
 type TextReferences = Pick<EntryDetails, 'endToEndId' | 'mandateReference' | 'creditorReference'>;
 
@@ -124,15 +147,18 @@ export function joinWrapped(parts: readonly string[], width: number): string {
   let text = '';
   for (let index = 0; index <= last; index += 1) {
     const part = parts[index] as string;
-    text += part.length < width && index < last ? `${part} ` : part;
+    text += part.length < width && index < last ? part + LINE_END : part;
   }
   return text;
 }
 
+/** A line or sub-field ended here. In a text it is a blank, in an identifier it is nothing. */
+const LINE_END = '\u2028';
+
 /** Lines are cut within words, at 65 characters or a little before. */
 const WIDTH = 60;
 const TAGS =
-  'ACCW|ADDR|BENM|BIC|CNTP|CREF|CSID|EREF|EXCH|IBAN|ID|INIT|IREF|ISDT|KREF|MARF|NAME|NRTX|ORDP|PREF|PURP|REMI|RTRN|RTYP|SVCL|TRCD|TRTP|TRXID|UCRD|UDTR|ULTB|ULTC|ULTD';
+  'ACCW|ADDR|BBAN|BENM|BIC|CDTRREF|CDTRREFTP|CHGS|CNTP|CREF|CSID|EREF|EXCH|IBAN|ID|INIT|IREF|ISDT|KREF|MARF|NAME|NRTX|OCMT|ORDP|PREF|PURP|REMI|RTRN|RTYP|SVCL|TRCD|TRTP|TRXID|UCRD|UDTR|ULTB|ULTC|ULTD';
 /** A text begins after its tag's slash, so that a remittance "ID" is not the tag /ID/. */
 const TAG = new RegExp(`/(?:(?<text>NAME|REMI)/|(?<other>${TAGS})(?=/))`, 'g');
 const SLASH_TAG_START = new RegExp(`^/(?:${TAGS})/`);
@@ -153,12 +179,21 @@ function readSlashTags(lines: readonly string[]): Details {
     if (value !== '' && !tags.has(tag)) tags.set(tag, value);
   });
   const [party = '', , partyName = ''] = (tags.get('CNTP') ?? '').split('/');
-  const account = tags.get('IBAN') ?? party;
+  const account = tags.get('IBAN') ?? tags.get('BBAN') ?? party;
   const iban = readIban(account);
-  const remittance = (tags.get('REMI') ?? '').replace(/^(?:USTD\/\/|STRD\/(?:CUR|ISO)\/)/, '');
+  const remittance = (tags.get('REMI') ?? tags.get('CDTRREF') ?? '').replace(
+    /^(?:USTD\/\/|STRD\/(?:CUR|ISO)\/)/,
+    '',
+  );
+  const description = tidy(remittance);
   return {
-    description: tidy(remittance) ?? tidy(text),
-    name: tidy(tags.get('NAME') ?? partyName),
+    // Why the payment comes back, such as MS03 or AM04 (ISO 20022, External Code Sets, return reasons).
+    description: description === null ? tidy(text) : joinTexts(description, tidy(tags.get('RTRN') ?? '')),
+    name:
+      tidy(tags.get('NAME') ?? '') ??
+      tidy(partyName) ??
+      PARTIES.map((tag) => tidy(tags.get(tag) ?? '')).find(Boolean) ??
+      null,
     opponentId: iban === null ? tidy(account) : null,
     opponentIban: iban,
     ...readReferences(
@@ -168,6 +203,17 @@ function readSlashTags(lines: readonly string[]): Details {
     ),
   };
 }
+
+/** Tags whose value is the party's name, where it has no tag of its own. */
+const PARTIES = ['BENM', 'ORDP', 'ULTB', 'ULTC', 'ULTD', 'UCRD', 'UDTR'];
+
+/** Appends a text that the other does not have. Blanks, signs and capitals do not count. */
+export function joinTexts(text: string | null, more: string | null): string | null {
+  if (text === null || more === null) return text ?? more;
+  return lettersOf(text).includes(lettersOf(more)) ? text : `${text} ${more}`;
+}
+
+const lettersOf = (text: string): string => text.replaceAll(/[^\p{L}\p{N}]/gu, '').toLowerCase();
 
 function trimSlashes(text: string): string {
   let start = 0;
@@ -202,13 +248,13 @@ function readSepaTags(text: string): SepaTags {
   const parts = text.split(SEPA_TAG);
   for (let at = 1; at < parts.length; at += 2) {
     const tag = parts[at] as string;
-    const value = tidy(parts[at + 1] as string);
-    if (value !== null && !values.has(tag)) values.set(tag, value);
+    const value = parts[at + 1] as string;
+    if (tidy(value) !== null && !values.has(tag)) values.set(tag, value);
   }
-  const [iban = ''] = (values.get('IBAN') ?? '').split(' ');
+  const [iban = ''] = (values.get('IBAN') ?? '').trim().split(/\s/);
   return {
-    remittance: values.get('SVWZ') ?? null,
-    name: values.get('ABWA') ?? values.get('ABWE') ?? null,
+    remittance: tidy(values.get('SVWZ') ?? ''),
+    name: tidy(values.get('ABWA') ?? values.get('ABWE') ?? ''),
     iban: readIban(iban),
     references: readReferences(
       values.get('EREF'),
@@ -218,8 +264,8 @@ function readSepaTags(text: string): SepaTags {
   };
 }
 
-/** Identifiers have no blanks. A blank only shows where a sub-field or line ended. */
-const readIdentifier = (text: string | undefined) => readPaymentReference(text?.replaceAll(' ', ''));
+/** An identifier goes on after the end of a sub-field or line. Blanks within it are its own. */
+const readIdentifier = (text: string | undefined) => readPaymentReference(text?.replaceAll(LINE_END, ''));
 
 function readReferences(
   endToEnd: string | undefined,
@@ -292,28 +338,56 @@ function withCounterparty(text: readonly string[], account = '', name = ''): Det
   };
 }
 
-/** Reads the fields :86: (there may be several) or :NS: that follow an entry. */
-export function readDetails(fields: readonly Field[]): Details {
-  const lines = linesOf(fields, '86');
-  if (lines.some((line) => line.trim() !== '')) return readText(lines);
-  const numbered = linesOf(fields, 'NS');
-  return numbered.length === 0 ? NO_DETAILS : readNumberedLines(numbered);
+/**
+ * Reads the fields :86: (there may be several) or :NS: that follow an entry.
+ * @param isOwn whether an account is the statement's, which is never the counterparty's
+ */
+export function readDetails(fields: readonly Field[], isOwn: IsOwn): Details {
+  const texts = textsOf(fields);
+  const [first, ...others] = texts.map((lines) => readText(lines, isOwn));
+  if (first === undefined) {
+    const numbered = fields.flatMap((field) => (field.tag === 'NS' ? field.lines : []));
+    return numbered.length === 0 ? NO_DETAILS : readNumberedLines(numbered);
+  }
+  return others.reduce(
+    (all, more) => ({
+      description: joinTexts(all.description, more.description),
+      name: all.name ?? more.name,
+      opponentId: all.opponentId ?? more.opponentId,
+      opponentIban: all.opponentIban ?? more.opponentIban,
+      ...((all.references ?? more.references) && { references: { ...more.references, ...all.references } }),
+    }),
+    first,
+  );
 }
 
 /** The mark of the structure is within this many characters, perhaps after some blanks. */
 const LONG = 60;
+/** A field that has only the transaction code, before another that repeats it (ING Poland). */
+const CODE_ALONE = /^\s*\d{3}\s*$/;
+/** A field that begins with the transaction code and sub-fields. */
+const CODE_AND_FIELDS = /^\s*\d{3}[^\p{L}\p{N}\s.,:-]\d\d/u;
 
-/** Nearly all entries have one field. */
-function linesOf(fields: readonly Field[], tag: string): readonly string[] {
-  const [first] = fields;
-  if (fields.length === 1 && first?.tag === tag) return first.lines;
-  return fields.flatMap((field) => (field.tag === tag ? field.lines : []));
+/** The texts of an entry. Most have one. A further :86: continues the text, unless it has sub-fields of its own. */
+function textsOf(fields: readonly Field[]): (readonly string[])[] {
+  const texts: string[][] = [];
+  for (const { tag, lines } of fields) {
+    if (tag !== '86') continue;
+    const last = texts.at(-1);
+    if (last === undefined || CODE_AND_FIELDS.test(lines[0] ?? '')) texts.push([...lines]);
+    else last.push(...lines);
+  }
+  const isEmpty = (lines: readonly string[]) => lines.every((line) => line.trim() === '');
+  const filled = texts.filter((lines) => !isEmpty(lines));
+  return filled.length < 2
+    ? filled
+    : filled.filter((lines) => lines.length > 1 || !CODE_ALONE.test(lines[0] ?? ''));
 }
 
-function readText(lines: readonly string[]): Details {
+function readText(lines: readonly string[], isOwn: IsOwn): Details {
   const [first = '', second = ''] = lines;
   const start = (first.length < LONG ? first + second : first).trimStart();
   const separator = separatorOf(start);
-  if (separator !== null) return readSubFields(lines, separator);
+  if (separator !== null) return readSubFields(lines, separator, isOwn);
   return hasSlashTags(start) ? readSlashTags(lines) : readFreeText(lines);
 }

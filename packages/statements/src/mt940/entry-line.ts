@@ -2,11 +2,15 @@ import { quote } from '../shared/text.ts';
 import type { Entry } from '../statement.ts';
 import { ALLOWED_AMOUNT, type ReadDate, readAmount, readDate, readEntryDate } from './values.ts';
 
-/**
- * Value date, entry date, direction, third letter of the currency, amount, type, references. The type must follow the amount, so
- * that a cut-off amount is noticed.
- */
-const ENTRY = /^(\d{6})(\d{4}| {4})? *(R?[CD]|E[CD])[A-Z]? *([\d.,]+) *([A-Z][A-Za-z0-9 ]{3})/;
+/** Value date, entry date, direction, third letter of the currency, amount. */
+const HEAD = /^(\d{6})(\d{4}| {4})? *(R?[CD]|E[CD])[A-Z]? *([\d.,]+)/;
+/** The type. Some banks leave it out, and the reference begins there. */
+const TYPE = /^ *(?!NONREF|[EKPM]REF|MARF)([A-Z][A-Za-z0-9 ]{3})/;
+/** What may follow an amount of two fraction digits where the bank gives no type: a reference, or nothing. */
+const NO_TYPE = /^ *(?:\/\/|NONREF|[EKPM]REF|MARF|$)/;
+const TWO_FRACTION_DIGITS = /[.,]\d\d$/;
+/** A line that begins with the type, as the rest of the line before. */
+const WRAPPED_TYPE = /^[NSF][A-Z0-9]{3}(?:NONREF|.{0,16}\/\/)/;
 /** References have 16 characters. Some banks pad them with blanks and append the counterparty's name. */
 const REFERENCE_LENGTH = 16;
 /** Values that say where the reference is, or that there is none. */
@@ -33,19 +37,21 @@ type EntryLineResult = { entryLine: EntryLine } | { issue: { path: string; messa
 /**
  * Reads :61:. RC, the reversal of a credit, takes money away; RD, the reversal of a debit, brings it back. EC and ED are expected
  * entries, which are not booked.
+ * @param isUnended the file ends within the line
  */
-export function readEntryLine(lines: readonly string[]): EntryLineResult {
+export function readEntryLine(lines: readonly string[], isUnended = false): EntryLineResult {
   const [first = '', second = ''] = lines;
-  const onOneLine = ENTRY.exec(first);
+  const onOneLine = splitFixed(first);
   // Some files have a line end within the entry's fixed part.
-  const text = onOneLine ? first : first + second;
-  const match = onOneLine ?? ENTRY.exec(text);
-  if (match === null) {
+  const isWrapped = onOneLine === null || (onOneLine.type === null && WRAPPED_TYPE.test(second));
+  const fixed = isWrapped ? splitFixed(first + second) : onOneLine;
+  const isCut = isUnended && fixed?.type === null && fixed.references === '';
+  if (fixed === null || isCut) {
     const allowed =
       'YYMMDD, MMDD, one of C, D, RC, RD, EC, ED, an amount such as 1234,56 and a type such as NTRF are allowed';
     return { issue: { path: ':61:', message: `:61: is ${quote(first)}: ${allowed}` } };
   }
-  const [head, valueDate = '', entryDate = '', mark = '', amountText = '', type = ''] = match;
+  const { valueDate, entryDate, mark, amountText, type, references } = fixed;
   const amount = readAmount(amountText);
   if (amount === null)
     return { issue: { path: 'amount', message: `the amount is ${quote(amountText)}: ${ALLOWED_AMOUNT}` } };
@@ -54,21 +60,49 @@ export function readEntryLine(lines: readonly string[]): EntryLineResult {
     const found = quote(valueDate + entryDate);
     return { issue: { path: 'date', message: `the date is ${found}: YYMMDD, or YYMMDDMMDD, is allowed` } };
   }
-  const supplement = lines.slice(onOneLine ? 1 : 2);
+  const supplement = lines.slice(isWrapped ? 2 : 1);
   return {
     entryLine: {
       status: mark.startsWith('E') ? 'pending' : 'booked',
       date: booked.date,
       dc: ['C', 'RD', 'EC'].includes(mark) ? 'Credit' : 'Debit',
       amount,
-      code: type.trim(),
+      code: type,
       valueDate: readDate(valueDate)?.date ?? null,
       isReversal: mark.startsWith('R'),
-      ...readReferences(text.slice(head.length), supplement),
+      ...readReferences(references, supplement),
       warning: booked.exact
         ? null
         : `the entry's date is ${quote(entryDate.trim() || valueDate)}, which does not exist: it is read as ${booked.date}`,
     },
+  };
+}
+
+/** The parts of :61:, before they are read. */
+interface Fixed {
+  valueDate: string;
+  entryDate: string;
+  mark: string;
+  amountText: string;
+  /** Null: the bank gives none. */
+  type: string | null;
+  references: string;
+}
+
+/**
+ * Splits the first line of :61:.
+ * @returns null if it is none. An amount without a type after it may be cut off, unless it has two fraction digits.
+ */
+function splitFixed(text: string): Fixed | null {
+  const [head, valueDate = '', entryDate = '', mark = '', amountText = ''] = HEAD.exec(text) ?? [];
+  if (head === undefined) return null;
+  const rest = text.slice(head.length);
+  const [before = '', type = null] = TYPE.exec(rest) ?? [];
+  if (type === null && !(TWO_FRACTION_DIGITS.test(amountText) && NO_TYPE.test(rest))) return null;
+  return {
+    ...{ valueDate, entryDate, mark, amountText },
+    type: type?.trim() ?? null,
+    references: rest.slice(before.length),
   };
 }
 

@@ -110,10 +110,18 @@ function continuesTime(text: string, before: Field): boolean {
  */
 const MAX_LINE = 64 * 1024;
 
-/** Splits text that comes in parts into lines, which end with CRLF, LF or CR. Drops the rest of a line after 64 Ki characters. */
+/** HBCI writes "@@" for a line end. */
+const AT_LINE_ENDS = /^\s*@@|@@:(?:2[058]C?|60[FM]|61):/;
+
+/** True if the lines of a text end with "@@". A file that has line ends keeps its "@@". */
+export const hasAtLineEnds = (start: string): boolean => AT_LINE_ENDS.test(start) && !/[\r\n]:/.test(start);
+
+/** Splits text that comes in parts into lines, which end with CRLF, LF, CR or "@@". Drops the rest of a line after 64 Ki characters. */
 export function createLineReader() {
   let rest = '';
   let endsWithReturn = false;
+  /** Null until the first line end. */
+  let hasAt: boolean | null = null;
   return {
     /** @returns the lines that this part completes */
     read(part: string): string[] {
@@ -121,9 +129,16 @@ export function createLineReader() {
       // Drops the LF of a CRLF that was cut in two.
       const text = endsWithReturn && part.startsWith('\n') ? part.slice(1) : part;
       endsWithReturn = part.endsWith('\r');
+      if (hasAt === null && hasAtLineEnds(rest + text)) hasAt = true;
+      if (hasAt) {
+        const lines = (rest + text).split(/@@|\r\n|[\r\n]/);
+        rest = (lines.pop() ?? '').slice(0, MAX_LINE);
+        return lines;
+      }
       const lines = splitLines(text);
       // Joined after the split, because joining before would copy the whole part.
       lines[0] = rest + lines[0];
+      if (lines.length > 1) hasAt ??= false;
       rest = (lines.pop() ?? '').slice(0, MAX_LINE);
       return lines;
     },

@@ -1,5 +1,5 @@
 import type { StatementEvent } from '../statement.ts';
-import { createFieldReader } from './fields.ts';
+import { createFieldReader, hasAtLineEnds } from './fields.ts';
 import { createStatementReader } from './statements.ts';
 
 /**
@@ -26,7 +26,8 @@ const INTERIM_TIME = /[\r\n]:13D?:\d/;
 const OPENING = /(?:^|[\r\n]):60[FM]:/;
 
 /** True if the first 4 KiB of a text are MT940 or MT942. A fragment is recognised by a balance or an entry. */
-export function looksLikeMt940(start: string): boolean {
+export function looksLikeMt940(text: string): boolean {
+  const start = hasAtLineEnds(text) ? text.replaceAll('@@', '\n') : text;
   return BALANCE.test(start) || ENTRY.test(start) || (HEADER.test(start) && ACCOUNT.test(start));
 }
 

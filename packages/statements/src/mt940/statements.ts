@@ -9,10 +9,10 @@ import {
   type StatementEvent,
   type StatementIdentity,
 } from '../statement.ts';
-import { joinWrapped, LINE_WIDTH, readDetails, tidy } from './details.ts';
+import { joinTexts, joinWrapped, LINE_WIDTH, readDetails, tidy } from './details.ts';
 import { type EntryLine, readEntryLine } from './entry-line.ts';
 import type { Field } from './fields.ts';
-import { NO_ACCOUNT, readAccount, readBalance, readIban } from './values.ts';
+import { NO_ACCOUNT, readAccount, readAmount, readBalance, readIban } from './values.ts';
 
 /** SWIFT allows 35 characters in :25:. A longer one among entries is text with a wrong tag. */
 const MAX_ACCOUNT = 40;
@@ -90,7 +90,10 @@ export function createStatementReader() {
   };
   const endEntry = () => {
     if (entry?.entryLine)
-      events.push({ type: 'entry', entry: mapEntry(entry.line, entry.entryLine, entry.fields) });
+      events.push({
+        type: 'entry',
+        entry: mapEntry(entry.line, entry.entryLine, entry.fields, message.account ?? NO_ACCOUNT),
+      });
     entry = null;
   };
   const endStatement = () => {
@@ -149,7 +152,7 @@ export function createStatementReader() {
       else endStatement();
     }
     begin();
-    const result = readEntryLine(field.lines);
+    const result = readEntryLine(field.lines, field.isUnended);
     const entryLine = 'entryLine' in result ? result.entryLine : null;
     entry = { line, entryLine, fields: [], isCut: field.cut };
     if ('issue' in result) events.push({ type: 'issue', line, ...result.issue });
@@ -247,19 +250,40 @@ function readNumber(text: string): StatementIdentity {
   return { ...NO_IDENTITY, number, sequence };
 }
 
-/** Makes an entry from :61: and the fields that follow it. docs/formats/mt940.md has the table. */
-export function mapEntry(line: number, from: EntryLine, fields: readonly Field[]): Entry {
-  const details = readDetails(fields);
+/** Texts of :61: that are codes, such as ING's "/TRCD/01016/" and SWIFT's "/OCMT/EUR4,5/". */
+const CODES = /^\/(?:TRCD|OCMT|CHGS|EXCH|IACC)\//;
+/** The amount in the currency of the payment (SWIFT MT 940, field 61, subfield 9: /OCMT/3!a15d). */
+const ORIGINAL = /\/OCMT\/([A-Z]{3})([\d.,]{1,20})/;
+
+/**
+ * Makes an entry from :61: and the fields that follow it. docs/formats/mt940.md has the table.
+ * @param account the statement's. It is never the counterparty's.
+ */
+export function mapEntry(
+  line: number,
+  from: EntryLine,
+  fields: readonly Field[],
+  account: AccountReference,
+): Entry {
+  const isOwn = (text: string) => isSameAccount(text, account);
+  const details = readDetails(fields, isOwn);
   const supplement = tidy(joinWrapped(from.supplement, LINE_WIDTH));
   // Some banks write the counterparty's account where the reference or the supplementary details belong.
   const ownIban = readIban(from.ownReference ?? '');
   const isAccount = ownIban !== null || from.ownReference === details.opponentId;
   const ownReference = isAccount ? null : from.ownReference;
   const supplementIban = readIban(supplement ?? '');
+  const name = details.name ?? from.name;
+  const isOwnId = details.opponentId !== null && isOwn(details.opponentId);
+  const iban = [details.opponentIban, supplementIban, ownIban].find((it) => it !== null && !isOwn(it));
+  const [, originalCurrency, originalText = ''] = ORIGINAL.exec(supplement ?? '') ?? [];
+  const originalAmount = readAmount(originalText);
   const { references } = details;
   const more = keepKnown<EntryDetails>({
     valueDate: from.valueDate ?? undefined,
     isReversal: from.isReversal ? true : undefined,
+    originalAmount: originalAmount ?? undefined,
+    originalCurrency: originalAmount === null ? undefined : originalCurrency,
     ...references,
   });
   return {
@@ -271,12 +295,38 @@ export function mapEntry(line: number, from: EntryLine, fields: readonly Field[]
     currency: null,
     balance: null,
     code: from.code,
-    description: details.description ?? (supplementIban === null ? supplement : null),
-    name: details.name ?? from.name,
-    opponentId: details.opponentId,
-    opponentIban: details.opponentIban ?? supplementIban ?? ownIban,
+    description:
+      describe(details.description, name, supplementIban === null ? supplement : null) ??
+      ownReference ??
+      from.bankReference,
+    name,
+    opponentId: isOwnId ? null : details.opponentId,
+    opponentIban: iban ?? null,
     reference: from.bankReference ?? ownReference,
     ...(from.bankReference === null && ownReference !== null && { isOwnReference: true }),
     ...(more === undefined ? {} : { details: more }),
   };
+}
+
+/** The text of :86:, and what the next lines of :61: say beyond it. */
+function describe(text: string | null, name: string | null, supplement: string | null): string | null {
+  if (text === null || supplement === null) return text ?? supplement;
+  const isText = !CODES.test(supplement) && /\p{L}{3}/u.test(supplement);
+  return isText && joinTexts(name, supplement) !== name ? joinTexts(text, supplement) : text;
+}
+
+/** Digits and letters of an account, without the zeros before it. */
+const accountId = (text: string): string =>
+  text
+    .replaceAll(/[^\p{L}\p{N}]/gu, '')
+    .replace(/^0+/, '')
+    .toUpperCase();
+
+/** Whether a text is the account, also if one is an IBAN and the other has the bank's code and the number, as in Germany. */
+function isSameAccount(text: string, { iban, number, bank }: AccountReference): boolean {
+  const id = accountId(text);
+  if (id === '') return false;
+  if (iban !== null) return id === iban || (/^\d{5,}$/.test(id) && iban.endsWith(id.padStart(10, '0')));
+  const own = accountId(number ?? '');
+  return own !== '' && (id === own || (bank !== null && id.slice(4) === bank + own.padStart(10, '0')));
 }

@@ -57,13 +57,14 @@ function dateOf(year: number, monthAndDay: string): ReadDate | null {
 export const ALLOWED_AMOUNT = 'an amount such as 1234,56 or 1234, is allowed';
 
 /**
- * Reads an amount of SWIFT: digits, a comma, up to two fraction digits. Some banks leave the comma out ("500") or write a point
- * before two fraction digits ("1211771.46"). Other forms are refused, because "1.234" may mean one or a thousand.
+ * Reads an amount of SWIFT: digits, a comma, up to two fraction digits. Some banks leave the comma out ("500"), or write a point
+ * before two fraction digits ("1211771.46") or at the end ("348000."). Other forms are refused, because "1.234" may mean one or a
+ * thousand.
  * @returns hundredths; null if it is not such an amount
  */
 export function readAmount(text: string): MinorUnits | null {
   if (!text.includes('.')) return parseAmount(text, ',');
-  return /^\d+\.\d\d$/.test(text) ? parseAmount(text, '.') : null;
+  return /^\d+\.(?:\d\d)?$/.test(text) ? parseAmount(text, '.') : null;
 }
 
 /** C or D, the date, the currency, the amount. An envelope may end on the same line. */
