@@ -27,8 +27,6 @@ const NOT_YET = new Map<number, string>([
   [49, 'zip: a PDF'],
   [54, 'CAMT: numbers of invoices'],
   [60, 'CAMT: the merchant of a card payment'],
-  [72, 'OFX: balances among the transactions'],
-  [76, 'OFX: entities of HTML'],
   [93, 'CSV: ING in English'],
   [96, 'CSV: a card of DKB'],
   [98, 'CSV: CSV-CAMT of Sparkasse'],

@@ -60,3 +60,14 @@ describe('the OFX markup parser', () => {
     expect(entriesOf(events)[0]?.description).toHaveLength(8 * 1024);
   });
 });
+
+it.each([
+  ['<BR/>', 'one<BR/>two', 'one two'],
+  ['<br>', 'one<br>two', 'one two'],
+  ['<b>', '<b>one</b> <i>two</i>', 'one two'],
+  ['<P> and a closing tag', '<P>one</P><P>two</P></MEMO>', 'one two'],
+])('text around the tag %s of HTML stays in its value', async (_, memo, text) => {
+  const events = await read(withFields(`<MEMO>${memo}`));
+  expect(events.flatMap((it) => (it.type === 'entry' ? [it.entry.description] : []))).toEqual([text]);
+  expect(events.filter(({ type }) => type === 'issue')).toEqual([]);
+});

@@ -106,3 +106,24 @@ describe('a transaction of an OFX file', () => {
     expect(describeEvents(events)).toEqual(['issue at 1: STMTTRN', 'issue at 1: OFX']);
   });
 });
+
+it.each([
+  ['DEBIT', '12.00', 'Credit', 1],
+  ['CREDIT', '-12.00', 'Debit', 1],
+  ['FEE', '12.00', 'Credit', 1],
+  ['DEBIT', '-12.00', 'Debit', 0],
+  ['CREDIT', '12.00', 'Credit', 0],
+  ['XFER', '12.00', 'Credit', 0],
+  ['DEBIT', '0.00', 'Credit', 0],
+])(
+  'the sign of an OFX transaction counts, with a warning if TRNTYPE is against it: %s with %s',
+  async (type, amount, dc, count) => {
+    const row = `<STMTTRN><TRNTYPE>${type}<DTPOSTED>20260301<TRNAMT>${amount}<FITID>A</STMTTRN>`;
+    const events = await read(inStatement(row + row));
+    expect(events.flatMap((it) => (it.type === 'entry' ? [it.entry.dc] : []))).toEqual([dc, dc]);
+    const warnings = events.flatMap((it) => (it.type === 'warning' ? [it.message] : []));
+    expect(warnings).toEqual(
+      Array(count).fill('The TRNTYPE of 2 transactions is against the sign of TRNAMT. The sign counts.'),
+    );
+  },
+);

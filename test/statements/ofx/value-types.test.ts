@@ -91,6 +91,8 @@ it.each([
   ['&#305;&#x15F;&#X15e;', 'ışŞ'],
   ['&quot;x&apos;', `"x'`],
   ['AT&T', 'AT&T'],
+  ['Caf&eacute; &copy; M&uuml;ller &Uuml; &euro;5 &ndash; &nbsp;x', 'Café © Müller Ü €5 –  x'],
+  ['&EACUTE; &Eacute;', 'é É'],
   ['&unknown; &a; &;', '&unknown; &a; &;'],
   ['&amp;lt;', '&lt;'],
   ['&#0;&#1114112;', ''],

@@ -110,11 +110,11 @@ function continuesTime(text: string, before: Field): boolean {
  */
 const MAX_LINE = 64 * 1024;
 
-/** HBCI writes "@@" for a line end. */
-const AT_LINE_ENDS = /^\s*@@|@@:(?:2[058]C?|60[FM]|61):/;
+/** The start of a file of HBCI, which writes "@@" for a line end. */
+const AT_LINE_ENDS = /^[ \t\uFEFF]*(?:\{[^\r\n@]{0,200})?(?:@@:\d\d|:20:[^\r\n@]{0,40}@@:\d\d)/;
 
-/** True if the lines of a text end with "@@". A file that has line ends keeps its "@@". */
-export const hasAtLineEnds = (start: string): boolean => AT_LINE_ENDS.test(start) && !/[\r\n]:/.test(start);
+/** True if the lines of a text end with "@@". */
+export const hasAtLineEnds = (start: string): boolean => AT_LINE_ENDS.test(start);
 
 /** Splits text that comes in parts into lines, which end with CRLF, LF, CR or "@@". Drops the rest of a line after 64 Ki characters. */
 export function createLineReader() {

@@ -51,9 +51,12 @@ const VALUES = new Set(
   ).split(' '),
 );
 
+/** Tags of HTML that some banks leave within a value. */
+const MARKUP = new Set('B BR DIV EM FONT I P SPAN STRONG U'.split(' '));
+
 const MAX_VALUE = 8 * 1024;
 
-/** Builds aggregates from tags and text. A value ends at the next tag, whether it has a closing tag or not. */
+/** Builds aggregates from tags and text. A value ends at the next tag of OFX, whether it has a closing tag or not. */
 export function createAggregateReader() {
   const open: Aggregate[] = [];
   let value: { name: string; text: string } | null = null;
@@ -87,6 +90,10 @@ export function createAggregateReader() {
     open.push(aggregate);
   };
   const readTag = (type: 'open' | 'close' | 'empty', name: string, line: number) => {
+    if (value !== null && MARKUP.has(name)) {
+      value.text += '\n';
+      return;
+    }
     // The value ended at a tag inside it, so it may be incomplete.
     if (type === 'close' && VALUES.has(name) && value?.name !== name) open.at(-1)?.ambiguous.add(name);
     endValue();

@@ -1,10 +1,20 @@
-import { quote } from '../shared/text.ts';
-import { NO_IDENTITY, type StatementEvent } from '../statement.ts';
+import { countOf, quote } from '../shared/text.ts';
+import { type Entry, type MinorUnits, NO_IDENTITY, type StatementEvent } from '../statement.ts';
 import type { Aggregate, AggregateEvent } from './aggregates.ts';
+import { createBalanceRows } from './balance-rows.ts';
 import { toAccount, toClosing, toEntry, toRange } from './map.ts';
 
 const isStatement = ({ name }: Aggregate): boolean => name === 'STMTRS' || name === 'CCSTMTRS';
 const isTransaction = (name: string): boolean => name === 'STMTTRN' || name === 'STMTTRNP';
+
+/** Types of transactions that take money, and that bring money (OFX 2.2, 11.4.4.3). */
+const TAKES = new Set(['DEBIT', 'CHECK', 'FEE', 'SRVCHG']);
+const BRINGS = new Set(['CREDIT', 'DEP', 'DIRECTDEP']);
+
+function isAgainstSign({ code, dc, amount }: Entry): boolean {
+  const type = code?.toUpperCase() ?? '';
+  return amount !== 0n && (dc === 'Credit' ? TAKES : BRINGS).has(type);
+}
 
 /** Turns aggregates into the events of statements. */
 export function createStatementReader() {
@@ -13,6 +23,8 @@ export function createStatementReader() {
   /** The list of the statement's transactions, which also has the statement's days. */
   let list: Aggregate | null = null;
   let isBegun = false;
+  let balanceRows = createBalanceRows();
+  let againstSign = { count: 0, line: 0 };
   let statements = 0;
   let hasInvestments = false;
   let isInOfx = false;
@@ -35,11 +47,31 @@ export function createStatementReader() {
     });
   };
 
+  const endBalanceRows = (ledger: MinorUnits | null) => {
+    for (const { entry, isBalance } of balanceRows.decide(ledger)) {
+      const { line, description } = entry;
+      if (isBalance) {
+        const message = `${quote(description ?? '')} without a FITID is a balance and no transaction, as the other rows show. The row is not stored.`;
+        events.push({ type: 'issue', line, path: 'FITID', message });
+        warn(line, message);
+      } else {
+        const what = `${quote(description ?? '')} without a FITID may be a balance`;
+        warn(line, `${what}, but the other rows do not show it. The row is stored as a transaction.`);
+        events.push({ type: 'entry', entry });
+      }
+    }
+  };
+
   const endStatement = (line: number, isComplete: boolean) => {
     if (statement === null) return;
     beginStatement();
     const closing = toClosing(statement);
     if (typeof closing === 'string') warn(statement.line, closing);
+    endBalanceRows(closing === null || typeof closing === 'string' ? null : closing.amount);
+    if (againstSign.count > 0) {
+      const found = countOf(againstSign.count, 'transaction');
+      warn(againstSign.line, `The TRNTYPE of ${found} is against the sign of TRNAMT. The sign counts.`);
+    }
     if (!isComplete) warn(line, 'The file ends inside this statement.');
     events.push({ type: 'end', line, closing: typeof closing === 'string' ? null : closing });
     statement = null;
@@ -71,7 +103,13 @@ export function createStatementReader() {
     );
     for (const name of transaction.shortened)
       warn(line, `${name} is longer than 8 Ki characters. Its end was left out.`);
-    events.push('type' in entry ? entry : { type: 'entry', entry });
+    if ('type' in entry) {
+      events.push(entry);
+      return;
+    }
+    if (isAgainstSign(entry)) againstSign = { count: againstSign.count + 1, line: againstSign.line || line };
+    if (entry.status === 'booked' && balanceRows.take(entry)) return;
+    events.push({ type: 'entry', entry });
   };
 
   /**
@@ -103,6 +141,8 @@ export function createStatementReader() {
       statement = aggregate;
       list = null;
       isBegun = false;
+      balanceRows = createBalanceRows();
+      againstSign = { count: 0, line: 0 };
       return;
     }
     if (isStatement(aggregate)) endStatement(event.line, event.complete);
