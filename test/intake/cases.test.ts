@@ -19,7 +19,6 @@ const NOT_YET = new Map<number, string>([
   [18, 'Windows-1250'],
   [29, 'three decimals of KWD'],
   [32, 'CAMT: amounts of details in InstdAmt'],
-  [34, 'CAMT: the direction of an entry with RvslInd'],
   [36, 'CAMT: several documents in one file'],
   [39, 'CAMT: noise of binary fractions'],
   [40, 'CAMT: balances of pages'],

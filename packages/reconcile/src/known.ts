@@ -6,6 +6,7 @@ import { createFileStatements, type FileStatements } from './comparison/file.ts'
 import { once } from './comparison/lazy.ts';
 import { findText, matchLeft } from './comparison/match.ts';
 import { areLinked, areNumbersOfDownloads, type Relation, relate } from './relation.ts';
+import { turnReversals } from './reversals.ts';
 import type {
   Decision,
   KnownReason,
@@ -36,13 +37,15 @@ interface Known {
 
 /**
  * @param stored the stored movements and statements about the days of the file, for one account.
- * @param received the statements of the file about this account, in its order.
+ * @param fromFile the statements of the file about this account, in its order.
  */
 export function findKnown(
   stored: Stored,
-  received: readonly ReceivedStatement[],
+  fromFile: readonly ReceivedStatement[],
   { mayAssume = true, useNumbers = true }: KnownOptions = {},
 ): Known {
+  const settled = fromFile.map((it) => turnReversals(it, stored));
+  const received = settled.map(({ statement }) => statement);
   const books = openBooks(stored);
   const areNumbersUsed = useNumbers && !areNumbersOfDownloads(books.statements);
   const shifted: Known['warnings'] = [];
@@ -95,7 +98,10 @@ export function findKnown(
       return toDecisions(deciding, arranged);
     }
   });
-  return { decisions, warnings: [...shifted, ...moved] };
+  const turned = settled.flatMap(({ warnings }, statement) =>
+    warnings.map((message) => ({ statement, message })),
+  );
+  return { decisions, warnings: [...shifted, ...moved, ...turned] };
 }
 
 const describeShift = (shift: bigint) =>

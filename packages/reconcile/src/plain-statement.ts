@@ -22,6 +22,8 @@ export interface Entry {
   reference?: Text;
   /** The reference is the account owner's. */
   isOwnReference?: boolean;
+  /** The file calls the entry a reversal. It may be stored in the other direction. */
+  isReversal?: boolean;
   /** The entry of the bank of which this is one of the details. Its amount is negative for a debit. */
   batch?: { reference: Text; amount: string } | null;
   code?: Text;
@@ -189,6 +191,7 @@ function toRow(entry: Entry, path: string): StatementRow {
     reference: readReference(entry.reference),
     text: JSON.stringify(texts.map((it) => it ?? null)),
     ...(entry.isOwnReference === true && { isOwnReference: true as const }),
+    ...(entry.isReversal === true && { isReversal: true as const }),
     ...(entry.batch != null && {
       batch: {
         reference: readReference(entry.batch.reference),

@@ -16,6 +16,8 @@ export interface StatementRow {
   isOwnReference?: true;
   /** The row is one of the details of a batch. */
   batch?: Batch;
+  /** The file calls the row a reversal. Banks mean either direction by that. */
+  isReversal?: true;
 }
 
 /** An entry of the bank that its file lists as several rows. */

@@ -1,6 +1,7 @@
 import { looksLikeBai2, parseBai2 } from './bai2/parse.ts';
 import { looksLikeCamt, parseCamt } from './camt/parse.ts';
 import { createCsvParser, detectProfile, looksLikeTable, readTables } from './csv/parse.ts';
+import { settleDirections } from './directions.ts';
 import { looksLikeMt940, looksLikeMt942, parseMt940 } from './mt940/parse.ts';
 import { encodingOf, looksLikeOfx, parseOfx } from './ofx/parse.ts';
 import type { Profile } from './profile.ts';
@@ -66,9 +67,9 @@ export function createStatementFormats(
       switch (format) {
         case 'mt940':
         case 'mt942':
-          return parseMt940(text());
+          return settleDirections(parseMt940(text()));
         case 'camt':
-          return parseCamt(text());
+          return settleDirections(parseCamt(text()));
         case 'ofx':
           return parseOfx(text(encodingOf(decodeStart(file.start))));
         case 'bai2':

@@ -13,7 +13,8 @@ const ADDED = `
 
 const ADD = `
   INSERT INTO transaction_details (transaction_id, customer_id, statement_id, line, position, currency, value_date, end_to_end_id,
-    creditor_reference, mandate_reference, original_amount, original_currency, exchange_rate, batch_reference, batch_amount) VALUES ?`;
+    creditor_reference, mandate_reference, original_amount, original_currency, exchange_rate, batch_reference, batch_amount,
+    is_reversal) VALUES ?`;
 
 /** As in the table transaction_details. A longer text is not taken for a reference. */
 const LONGEST_ID = 140;
@@ -69,6 +70,7 @@ export async function storeDetails(
       details.exchangeRate ?? null,
       shortenReference(details.batch?.reference ?? null),
       details.batch === undefined ? null : formatAmount(details.batch.amount),
+      isReversal === true,
     ]);
     if (isReversal) reversals.push({ id, movement, endToEndId, reference });
   }

@@ -87,7 +87,7 @@ const open = ({ line, movement, statement: { kind, format, file, opening } }: St
 const toRow = ({
   movement,
   reference,
-  details: { batch, isOwnReference },
+  details: { batch, isOwnReference, isReversal },
 }: StatementEntry): StatementRow => ({
   day: movement.date_issue,
   amount: signedAmount(movement),
@@ -95,6 +95,7 @@ const toRow = ({
   reference: shortenReference(reference),
   text: textOf(movement),
   ...(isOwnReference && { isOwnReference }),
+  ...(isReversal && { isReversal }),
   ...(batch && { batch: { reference: shortenReference(batch.reference), total: batch.amount } }),
 });
 

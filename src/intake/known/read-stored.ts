@@ -24,7 +24,8 @@ export interface ReadBooks extends Stored {
 
 const COLUMNS = `
   t.id, t.import_id, t.dc, t.amount, t.balance, t.date_issue, CONVERT(t.unique_id USING utf8mb4) AS unique_id, t.name, t.code, t.description,
-  t.opponent_id, t.opponent_iban, d.statement_id, d.position, d.batch_reference, d.batch_amount`;
+  t.opponent_id, t.opponent_iban, d.statement_id, d.position, d.batch_reference, d.batch_amount,
+  COALESCE(d.is_reversal, 0) AS is_reversal`;
 /** Index: transactions_account_date. */
 const MOVEMENTS = `
   SELECT ${COLUMNS} FROM transactions t FORCE INDEX (transactions_account_date)
@@ -54,6 +55,7 @@ interface MovementRow extends Omit<Movement, 'account_id' | 'unique_id'> {
   position: number | null;
   batch_reference: string | null;
   batch_amount: string | null;
+  is_reversal: number;
 }
 
 interface RepeatedRow {
@@ -147,6 +149,7 @@ export function toBooks({ movements, repeated, headers }: StoredRows, importId: 
       balance: money(row.balance),
       reference,
       text,
+      ...(row.is_reversal === 1 && { isReversal: true as const }),
       ...(row.batch_amount !== null && {
         batch: { reference: row.batch_reference, total: parseHundredths(row.batch_amount) },
       }),

@@ -51,6 +51,7 @@ const inputOf = (statements: FileStatement[]): RowsToDecide => ({
       statement_id: '9',
       batch_reference: null,
       batch_amount: null,
+      is_reversal: 0,
       position: n,
     })),
     repeated: [],

@@ -182,7 +182,7 @@ export const MOVEMENT_TABLES = [
   ) ${TABLE}`,
 
   // Details of movements that came in statements. A movement sent as JSON has no row. reverses: the movement that this movement
-  // takes back. batch_amount: of the bank's entry of which the movement is one of the details, negative for a debit. line: the line in the file. position: the entry's number in the file. statement_id: the row in statements may be
+  // takes back. batch_amount: of the bank's entry of which the movement is one of the details, negative for a debit. is_reversal: the file calls the entry a reversal. line: the line in the file. position: the entry's number in the file. statement_id: the row in statements may be
   // inserted later, at the end of a long statement.
   `CREATE TABLE transaction_details (
     transaction_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
@@ -201,6 +201,7 @@ export const MOVEMENT_TABLES = [
     exchange_rate VARCHAR(21) NULL,
     batch_reference VARCHAR(128) NULL,
     batch_amount DECIMAL(20,2) NULL,
+    is_reversal BOOLEAN NOT NULL DEFAULT FALSE,
     CONSTRAINT transaction_details_movement FOREIGN KEY (transaction_id) REFERENCES transactions (id) ON DELETE CASCADE
   ) ${TABLE}`,
 

@@ -1,0 +1,53 @@
+import { formatAmount } from '../../statements/src/values.ts';
+import type { ReceivedStatement, StatementRow, Stored } from './statement.ts';
+
+/**
+ * Finds reversals that are stored in the other direction. Where both balances of a statement prove which direction a reversal has, it is
+ * stored so. The same reversal in a file without balances, which came before or comes later, may say the opposite.
+ */
+
+/** Day, amount, and the id or the text by which a reversal is the same in two files. */
+const keysOf = ({ day, reference, text }: StatementRow, amount: bigint): string[] => [
+  ...(reference === null ? [] : [`${day} ${amount} ${reference}`]),
+  ...(text === '' ? [] : [`${day} ${amount} text ${text}`]),
+];
+
+interface TurnedStatement<T> {
+  statement: T;
+  /** What somebody should look at. */
+  warnings: string[];
+}
+
+/**
+ * Turns the reversals of a statement that are stored in the other direction only.
+ * @returns the statement with turned rows, and a warning for each that its balances prove: the stored movement is wrong.
+ */
+export function turnReversals<T extends ReceivedStatement>(statement: T, stored: Stored): TurnedStatement<T> {
+  if (!statement.rows.some(({ isReversal }) => isReversal)) return { statement, warnings: [] };
+  const found = stored.statements
+    .flatMap(({ rows, movements }) => rows.map((row, at) => ({ row, movement: movements[at] as number })))
+    .filter(({ row }) => row.isReversal);
+  const taken = new Set<number>();
+  const find = (row: StatementRow, amount: bigint) => {
+    const keys = new Set(keysOf(row, amount));
+    return found.find(
+      (it) => !taken.has(it.movement) && keysOf(it.row, it.row.amount).some((key) => keys.has(key)),
+    );
+  };
+  const isProven = statement.opening !== null && statement.closing !== null;
+  const warnings: string[] = [];
+  const rows = statement.rows.map((row): StatementRow => {
+    if (!row.isReversal) return row;
+    const asItIs = find(row, row.amount);
+    const other = asItIs === undefined ? find(row, -row.amount) : undefined;
+    const { movement } = asItIs ?? other ?? {};
+    if (movement !== undefined) taken.add(movement);
+    if (other === undefined) return row;
+    if (isProven) warnings.push(describe(row));
+    return { ...row, amount: -row.amount };
+  });
+  return { statement: { ...statement, rows }, warnings };
+}
+
+const describe = ({ day, amount }: StatementRow): string =>
+  `The reversal of ${day} is stored as ${formatAmount(-amount)}. By the balances of this statement, the amount is ${formatAmount(amount)}. A stored movement never changes: book the difference by hand.`;
