@@ -78,6 +78,8 @@ export const READ_SETTINGS: ReadSettings = {
     profiles:
       'docs/formats/csv.md lists the profiles of this project, and ledgerbell formats those of PROFILES_DIR too.',
     empty: ADVICE.empty,
+    encoding:
+      'If letters are wrong, set the encoding of the account or of the source before you send the next file. Stored movements keep their text.',
     otherFormats: ADVICE.type,
   },
 };

@@ -13,9 +13,11 @@ import {
   readFiles,
   type StartedFile,
 } from './read-files.ts';
-import { DEFAULT_SETTINGS } from './settings.ts';
+import { type Advice, DEFAULT_SETTINGS } from './settings.ts';
 import { decode, decodeStart } from './shared/decode.ts';
+import type { DetectedEncoding } from './shared/detect-encoding.ts';
 import { looksLikeXlsx } from './shared/unpack.ts';
+import type { StatementEvent, StatementParser } from './statement.ts';
 import { UnreadableFileError } from './unreadable.ts';
 import { createXlsxParser } from './xlsx/parse.ts';
 
@@ -40,14 +42,28 @@ export function createStatementFormats(
     }
     return profile;
   };
-  const parseCsv = ({ start, bytes }: StartedFile, name: string | null) => {
-    const profile = name === null ? detectProfile(decodeStart(start), profiles) : named(name);
-    if (profile === null) {
-      const tables = readTables(decodeStart(start));
-      throw new UnreadableFileError(`${explainHeadings(tables, profiles, settings.advice)}.`);
-    }
-    return createCsvParser(profile)(decode(bytes, profile.encoding));
+  const chooseProfile = (start: Uint8Array, name: string | null): Profile => {
+    const text = decodeStart(start);
+    const profile = name === null ? detectProfile(text, profiles) : named(name);
+    if (profile === null)
+      throw new UnreadableFileError(`${explainHeadings(readTables(text), profiles, settings.advice)}.`);
+    return profile;
   };
+  /** Parses the text of a file. A doubt about its encoding becomes a warning. */
+  async function* parseText(
+    { bytes }: StartedFile,
+    encoding: string | null | undefined,
+    parse: StatementParser,
+  ): AsyncGenerator<StatementEvent[]> {
+    let doubt: StatementEvent[] = [];
+    const onDoubt = (found: DetectedEncoding) => {
+      doubt = [{ type: 'warning', line: 1, message: explainDoubt(found, settings.advice) }];
+    };
+    const take = () => doubt.splice(0);
+    for await (const events of parse(decode(bytes, { encoding: encoding ?? undefined, onDoubt })))
+      yield doubt.length > 0 ? [...events, ...take()] : events;
+    if (doubt.length > 0) yield take();
+  }
 
   const formats: FileFormats = {
     settings,
@@ -62,20 +78,21 @@ export function createStatementFormats(
       // A table of an unknown bank is CSV too. Only its profile is missing.
       return detectProfile(text, profiles) !== null || looksLikeTable(text) ? 'csv' : null;
     },
-    parse(file, format, profile) {
-      const text = (fallback?: string | null) => decode(file.bytes, fallback ?? undefined);
+    parse(file, format, profile, encoding) {
       switch (format) {
         case 'mt940':
         case 'mt942':
-          return settleDirections(parseMt940(text()));
+          return settleDirections(parseText(file, encoding, parseMt940));
         case 'camt':
-          return settleDirections(parseCamt(text()));
+          return settleDirections(parseText(file, encoding, parseCamt));
         case 'ofx':
-          return parseOfx(text(encodingOf(decodeStart(file.start))));
+          return parseText(file, encoding ?? encodingOf(decodeStart(file.start)), parseOfx);
         case 'bai2':
-          return parseBai2(text());
-        case 'csv':
-          return parseCsv(file, profile);
+          return parseText(file, encoding, parseBai2);
+        case 'csv': {
+          const chosen = chooseProfile(file.start, profile);
+          return parseText(file, encoding ?? chosen.encoding, createCsvParser(chosen));
+        }
         case 'xlsx':
           return createXlsxParser(profile === null ? profiles : [named(profile)], settings)(file.bytes);
       }
@@ -83,3 +100,6 @@ export function createStatementFormats(
   };
   return { ...formats, read: (parts, recognition) => readFiles(formats, parts, recognition) };
 }
+
+const explainDoubt = ({ encoding, alternatives }: DetectedEncoding, advice: Advice): string =>
+  `The encoding of the text is not certain. The text is read as ${encoding}; ${alternatives.join(', ')} may be meant too. ${advice.encoding}`;

@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import { DATE_FORMATS } from './profiles/values.ts';
+import { isEncoding } from './shared/code-pages.ts';
 
 const text = v.pipe(v.string('must be a text'), v.nonEmpty('must not be empty'));
 
@@ -44,7 +45,7 @@ const rows = (most: number) => {
 
 const COUNTRY_RULE = 'must be a country code of two letters, such as "TR"';
 
-const ENCODING_RULE = 'must be an encoding of the WHATWG Encoding standard, such as "windows-1254"';
+const ENCODING_RULE = 'must be an encoding, such as "windows-1250" or "ibm852"';
 
 const ColumnMap = v.strictObject({
   date: Column,
@@ -116,12 +117,3 @@ export type Profile = ProfileFile & { name: string };
 export type Column = v.InferOutput<typeof Column>;
 export type CellReference = v.InferOutput<typeof CellReference>;
 export type Label = v.InferOutput<typeof Label>;
-
-function isEncoding(label: string): boolean {
-  try {
-    new TextDecoder(label);
-    return true;
-  } catch {
-    return false;
-  }
-}

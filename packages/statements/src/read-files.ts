@@ -13,6 +13,8 @@ export interface Recognition {
   format: StatementFormat | 'auto';
   /** The profile of a CSV or XLSX file; null: the one whose heading the file has. */
   profile: string | null;
+  /** Of text that is not UTF-8; null or left out: the file or its letters say it. */
+  encoding?: string | null;
 }
 
 /** The beginning of a file, or events of the file that began last. */
@@ -41,9 +43,15 @@ export interface FileFormats {
   /**
    * Parses a file.
    * @param profile the name of a profile, for CSV and XLSX; null: the one whose heading the file has.
+   * @param encoding of text that is not UTF-8; null: the file or its letters say it.
    * @throws {UnreadableFileError} when no profile fits.
    */
-  parse(file: StartedFile, format: StatementFormat, profile: string | null): AsyncIterable<StatementEvent[]>;
+  parse(
+    file: StartedFile,
+    format: StatementFormat,
+    profile: string | null,
+    encoding?: string | null,
+  ): AsyncIterable<StatementEvent[]>;
 }
 
 /**
@@ -107,7 +115,7 @@ export function checkBeginning(
 async function openFile(
   formats: FileFormats,
   file: UnpackedFile,
-  { format: named, profile }: Recognition,
+  { format: named, profile, encoding = null }: Recognition,
 ): Promise<{ format: StatementFormat; parsed: AsyncIterable<StatementEvent[]> }> {
   const { start, bytes } = await peek(file.bytes, START_BYTES);
   const started = { start: start.subarray(0, START_BYTES), bytes };
@@ -122,7 +130,7 @@ async function openFile(
       adviseFormat(formats.settings.advice),
     );
   }
-  return { format, parsed: formats.parse(started, format, profile) };
+  return { format, parsed: formats.parse(started, format, profile, encoding) };
 }
 
 const adviseFormat = ({ format, page, otherFormats }: Advice): string =>

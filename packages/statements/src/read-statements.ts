@@ -5,6 +5,7 @@ import type { Profile } from './profile.ts';
 import { nameOf } from './read-files.ts';
 import { DEFAULT_SETTINGS, type Limits } from './settings.ts';
 import { readStream } from './shared/bytes.ts';
+import { isEncoding } from './shared/code-pages.ts';
 import type { Balance as EventBalance, Entry as EventEntry, StatementEvent } from './statement.ts';
 import { createSums, type Sums } from './sums.ts';
 import { UnreadableFileError } from './unreadable.ts';
@@ -18,6 +19,8 @@ export interface ReadOptions {
   format?: StatementFormat | 'auto';
   /** The name of the profile of a CSV or XLSX file. By default, the profile whose heading the file has. */
   profile?: string;
+  /** The encoding of text that is not UTF-8, such as `windows-1250` or `ibm852`. By default, the file or its letters say it. */
+  encoding?: string;
   /** The profiles of CSV and XLSX files. By default, those that come with the package. */
   profiles?: readonly Profile[];
   /** How much a file may need. The default is `DEFAULT_LIMITS`. */
@@ -130,15 +133,17 @@ export interface Rejected extends Warning {
  * @throws errors of the source.
  */
 export async function* readStatements(source: Source, options: ReadOptions = {}): AsyncGenerator<Statement> {
-  const { format = 'auto', profile = null, profiles = readBuiltInProfiles() } = options;
+  const { format = 'auto', profile = null, encoding = null, profiles = readBuiltInProfiles() } = options;
   if (format !== 'auto' && !isStatementFormat(format))
     throw new TypeError(`The option format must be auto, ${STATEMENT_FORMATS.join(', ')}.`);
+  if (encoding !== null && !isEncoding(encoding))
+    throw new TypeError('The option encoding must be an encoding, such as windows-1250 or ibm852.');
   const limits = { ...DEFAULT_SETTINGS.limits, ...options.limits };
   const formats = createStatementFormats(profiles, { ...DEFAULT_SETTINGS, limits });
   const parts = partsOf(source);
   let collected = createCollector({ file: null, format: 'mt940' });
   try {
-    for await (const it of formats.read(parts, { format, profile })) {
+    for await (const it of formats.read(parts, { format, profile, encoding })) {
       if ('format' in it) {
         yield* collected.end();
         collected = createCollector(it);

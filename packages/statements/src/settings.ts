@@ -21,6 +21,8 @@ export interface Advice {
   page: string;
   /** A sentence: where all profiles are listed. */
   profiles: string;
+  /** A sentence about a text whose encoding is not certain. */
+  encoding: string;
   /** A sentence about an empty file. */
   empty: string;
   /** A sentence about files in other formats; empty: none. */
@@ -48,6 +50,7 @@ export const DEFAULT_SETTINGS: ReadSettings = {
     format: 'set the option format',
     page: 'docs/formats/csv.md in @ledgerbell/statements',
     profiles: 'readBuiltInProfiles() lists those of the package. The option profiles takes your own.',
+    encoding: 'The option encoding decides.',
     empty: 'Check the program that made it.',
     otherFormats: '',
   },

@@ -46,7 +46,6 @@ export function createRowReader(
   { format, file }: Pick<BegunStatement, 'format' | 'file'>,
 ): (events: readonly StatementEvent[]) => Promise<Row[]> {
   let statement: OpenStatement | null = null;
-  let isGarbled = false;
   return async (events) => {
     const rows: Row[] = [];
     for (const event of events) {
@@ -60,12 +59,7 @@ export function createRowReader(
         }
         case 'entry':
           readEntry(event.entry, statement, rows);
-          if (!someText(event.entry, SIGN)) break;
           if (someText(event.entry, BROKEN_BYTE)) rows.push({ line: event.entry.line, warning: BROKEN });
-          else if (!isGarbled && someText(event.entry, OTHER_ENCODING)) {
-            isGarbled = true;
-            rows.push({ line: event.entry.line, warning: GARBLED });
-          }
           break;
         case 'issue':
           if (statement !== null) statement.unread += 1;
@@ -151,19 +145,7 @@ function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): 
   rows.push({ line, movement, reference: entry.reference, statement: statement.shared, details });
 }
 
-/**
- * Letters of CP857 and CP850 become these in Windows-1254: control characters, and signs within words, such as "A§a‡" for "Ağaç" and
- * "˜ZM˜R" for "İZMİR".
- */
-const OTHER_ENCODING = /[\u0080-\u009f]|\p{L}[„”‡†‰˜™§¦]\p{L}|(?<!\S)[˜™]\p{Lu}|\p{L}[‡§¦˜](?!\d)/u;
-
 const BROKEN_BYTE = /\ufffd/;
-
-/** Nearly all texts have none of these. */
-const SIGN = /[\u0080-\u009f„”‡†‰˜™§¦\ufffd]/;
-
-const GARBLED =
-  'The text has signs where letters belong. The file is probably in another encoding than UTF-8 or Windows-1254: in CP857 or CP850. Convert such files to UTF-8 before you send them. Stored movements keep their text.';
 
 const BROKEN =
   'The text has bytes that are not of the encoding of the file. Each is stored as �. A stored movement keeps its text.';

@@ -80,7 +80,7 @@ describe('profiles in PROFILES_DIR', () => {
     [
       'an encoding that does not exist',
       { ...VALID, encoding: 'turkish' },
-      'mine.json: encoding must be an encoding of the WHATWG Encoding standard',
+      'mine.json: encoding must be an encoding, such as "windows-1250" or "ibm852"',
     ],
     [
       'neither heading nor skipRows',

@@ -1,16 +1,21 @@
 import { concat, toLatin1 } from './bytes.ts';
+import { type ByteDecoder, createByteDecoder, isEncoding } from './code-pages.ts';
+import { type DetectedEncoding, detectEncoding } from './detect-encoding.ts';
 
 /**
- * Decodes the bytes of a text file. The byte order mark or the XML declaration decides the encoding. Without these, it is UTF-8, or
- * Windows-1254 if too many bytes are not UTF-8. Windows-1254 and ISO-8859-9 (Turkish) differ from Windows-1252 and ISO-8859-1
- * (Western European) in only six letters, which are Turkish in the former and Icelandic in the latter.
+ * Decodes the bytes of a text file. The byte order mark or the XML declaration decides the encoding. Without these, it is UTF-8, unless too
+ * many bytes are not UTF-8. Then it is the encoding that the caller names, or else the one that the letters speak for.
  */
 
-const FALLBACK = 'windows-1254';
-
-/** `label` if it names an encoding, else the usual fallback. */
-const fallbackOf = (label: string | undefined): string =>
-  label !== undefined && isEncoding(label) && !/^utf-?8$/i.test(label) ? label : FALLBACK;
+export interface DecodeOptions {
+  /**
+   * The encoding of bytes that are not UTF-8, as a label that `isEncoding` knows. It is not used for a file in UTF-8, because banks often
+   * name another encoding and write UTF-8.
+   */
+  encoding?: string | undefined;
+  /** Is called once at most, if the encoding is not certain. */
+  onDoubt?: (found: DetectedEncoding) => void;
+}
 
 /** Bytes of the start that are examined. */
 const HEAD_BYTES = 4 * 1024;
@@ -22,14 +27,13 @@ const SLICE_BYTES = 32 * 1024;
 
 const BYTE_ORDER_MARK = '\uFEFF';
 
-/**
- * Decodes a stream of bytes, without the byte order mark. Bytes that the encoding does not know become U+FFFD.
- * @param fallback the encoding of bytes that are not UTF-8: a label of the WHATWG Encoding standard. It is not used for a file in
- * UTF-8, because banks often name another encoding and write UTF-8.
- */
-export async function* decode(bytes: AsyncIterable<Uint8Array>, fallback?: string): AsyncGenerator<string> {
+/** Decodes a stream of bytes, without the byte order mark. Bytes that the encoding does not know become U+FFFD. */
+export async function* decode(
+  bytes: AsyncIterable<Uint8Array>,
+  options: DecodeOptions = {},
+): AsyncGenerator<string> {
   let head: Uint8Array | null = new Uint8Array();
-  let decoder: Decoder | null = null;
+  let decoder: ByteDecoder | null = null;
   for await (const part of bytes) {
     if (decoder !== null) {
       for (const slice of slices(part)) yield decoder.decode(slice);
@@ -37,12 +41,12 @@ export async function* decode(bytes: AsyncIterable<Uint8Array>, fallback?: strin
     }
     head = head === null ? part : concat([head, part]);
     if (head.length < HEAD_BYTES) continue;
-    decoder = createDecoder(detectEncoding(head), fallbackOf(fallback));
+    decoder = createDecoder(head, options);
     for (const slice of slices(head)) yield decoder.decode(slice);
     head = null;
   }
   if (head !== null) {
-    decoder = createDecoder(detectEncoding(head), fallbackOf(fallback));
+    decoder = createDecoder(head, options);
     yield decoder.decode(head);
   }
   yield decoder?.end() ?? '';
@@ -54,17 +58,12 @@ function* slices(bytes: Uint8Array): Generator<Uint8Array> {
 
 /** Decodes the beginning of a file, to recognise its format. */
 export function decodeStart(start: Uint8Array): string {
-  const decoder = createDecoder(detectEncoding(start), FALLBACK);
+  const decoder = createDecoder(start, {});
   return decoder.decode(start) + decoder.end();
 }
 
-interface Decoder {
-  decode(bytes: Uint8Array): string;
-  end(): string;
-}
-
-/** @returns the label of an encoding; null: UTF-8 or the fallback. */
-function detectEncoding(head: Uint8Array): string | null {
+/** @returns the label of an encoding; null: UTF-8, or an encoding that the file does not name. */
+function declaredEncoding(head: Uint8Array): string | null {
   if (head[0] === 0xff && head[1] === 0xfe) return 'utf-16le';
   if (head[0] === 0xfe && head[1] === 0xff) return 'utf-16be';
   if (head[0] === 0xef && head[1] === 0xbb && head[2] === 0xbf) return null;
@@ -92,25 +91,23 @@ function detectUtf16(head: Uint8Array): string | null {
   return even > pairs * 0.7 && odd < pairs * 0.1 ? 'utf-16be' : null;
 }
 
-function createDecoder(encoding: string | null, fallback: string): Decoder {
-  return encoding === null ? createUtf8Decoder(fallback) : plain(new TextDecoder(encoding));
+function createDecoder(head: Uint8Array, options: DecodeOptions): ByteDecoder {
+  const declared = declaredEncoding(head);
+  return declared === null
+    ? createUtf8Decoder(head.slice(0, HEAD_BYTES), options)
+    : createByteDecoder(declared);
 }
-
-const plain = (decoder: InstanceType<typeof TextDecoder>): Decoder => ({
-  decode: (bytes) => decoder.decode(bytes, { stream: true }),
-  end: () => decoder.decode(),
-});
 
 /** Bytes that are examined, from the first bytes that are not UTF-8, before the encoding is decided. */
 const DECIDED_BYTES = 256 * 1024;
 
 /**
- * Decodes UTF-8, or the fallback. Invalid bytes may be a broken place in a UTF-8 file. The file is UTF-8 if it has at least as many
+ * Decodes UTF-8, or another encoding. Invalid bytes may be a broken place in a UTF-8 file. The file is UTF-8 if it has at least as many
  * valid characters of more than one byte as invalid bytes. Until this is decided, returns nothing after the invalid bytes. Keeps
  * the bytes of an incomplete character, because a TextDecoder decodes whole characters several times as fast as a stream.
  */
-function createUtf8Decoder(fallbackEncoding: string): Decoder {
-  let decided: Decoder | null = null;
+function createUtf8Decoder(head: Uint8Array, options: DecodeOptions): ByteDecoder {
+  let decided: ByteDecoder | null = null;
   let kept: Uint8Array = new Uint8Array();
   const strict = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
   let isStart = true;
@@ -140,7 +137,7 @@ function createUtf8Decoder(fallbackEncoding: string): Decoder {
   };
   const decide = (): string => {
     const isOfUtf8 = found.valid > 0 && found.valid >= found.invalid;
-    const decoder = plain(new TextDecoder(isOfUtf8 ? 'utf-8' : fallbackEncoding));
+    const decoder = isOfUtf8 ? createByteDecoder('utf-8') : createLegacyDecoder(concat(held), head, options);
     decided = decoder;
     const text = held.map((bytes) => decoder.decode(bytes)).join('');
     held = [];
@@ -160,14 +157,52 @@ function createUtf8Decoder(fallbackEncoding: string): Decoder {
       const text = decide();
       const rest = kept;
       kept = new Uint8Array();
-      return text + (decided as Decoder | null)?.decode(rest);
+      return text + (decided as ByteDecoder | null)?.decode(rest);
     },
     end() {
       if (decided !== null) return decided.end();
       if (held.length === 0 && kept.length === 0) return '';
       hold(kept);
-      return decide() + ((decided as Decoder | null)?.end() ?? '');
+      return decide() + ((decided as ByteDecoder | null)?.end() ?? '');
     },
+  };
+}
+
+/** Texts that are decoded after the encoding was chosen, and have a byte for the first time, are examined at most this often. */
+const MAX_CHECKS = 32;
+
+/**
+ * Decodes an encoding of one byte: the one that is named, or the one that the letters speak for. Letters that come later may speak
+ * against it; then it is in doubt too.
+ */
+function createLegacyDecoder(sample: Uint8Array, head: Uint8Array, options: DecodeOptions): ByteDecoder {
+  const { encoding, onDoubt } = options;
+  if (encoding !== undefined && isEncoding(encoding) && !/^utf-?8$/i.test(encoding))
+    return createByteDecoder(encoding);
+  const found = detectEncoding(sample, head);
+  const decoder = createByteDecoder(found.encoding);
+  let checks = found.alternatives.length > 0 ? MAX_CHECKS : 0;
+  if (found.alternatives.length > 0) onDoubt?.(found);
+  const isSeen = new Uint8Array(256);
+  for (const byte of sample) isSeen[byte] = 1;
+  const check = (bytes: Uint8Array) => {
+    const hasNew = bytes.some((byte) => byte >= 0x80 && isSeen[byte] === 0);
+    if (!hasNew) return;
+    checks += 1;
+    for (const byte of bytes) isSeen[byte] = 1;
+    // The new letters come first, because not all letters of a long text are examined.
+    const { encoding: later, alternatives } = detectEncoding(concat([bytes, sample]), head);
+    if (later === found.encoding && alternatives.length === 0) return;
+    const others = [later, ...alternatives].filter((it) => it !== found.encoding);
+    checks = MAX_CHECKS;
+    onDoubt?.({ encoding: found.encoding, alternatives: others });
+  };
+  return {
+    decode(bytes) {
+      if (checks < MAX_CHECKS) check(bytes);
+      return decoder.decode(bytes);
+    },
+    end: () => decoder.end(),
   };
 }
 
@@ -206,14 +241,4 @@ function incompleteLength(bytes: Uint8Array): number {
     if (byte >= 0xc0) return (byte >= 0xf0 ? 4 : byte >= 0xe0 ? 3 : 2) > length ? length : 0;
   }
   return 0;
-}
-
-/** Whether a label names an encoding of the WHATWG Encoding standard. */
-export function isEncoding(label: string): boolean {
-  try {
-    new TextDecoder(label);
-    return true;
-  } catch {
-    return false;
-  }
 }
