@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { isEncoding } from '../../packages/statements/src/encodings.ts';
 import { isIban } from '../../packages/statements/src/values.ts';
 import type { Account } from '../database/entities.ts';
 import type { Runtime } from '../database/runtime.ts';
@@ -68,6 +69,20 @@ const CheckBalances = v.pipe(
   ),
 );
 
+/** Of an account or a source. */
+export const Encoding = v.pipe(
+  v.nullable(
+    v.pipe(
+      v.string('must be a string or null'),
+      v.maxLength(20, 'must be the name of an encoding, such as "windows-1250" or "ibm852"'),
+      v.check(isEncoding, 'must be the name of an encoding, such as "windows-1250" or "ibm852"'),
+    ),
+  ),
+  v.description(
+    'The encoding of text that is not UTF-8 in statement files: a name of the WHATWG Encoding standard, ibm850, ibm852 or ibm857. null: the letters decide.',
+  ),
+);
+
 const StatementNumbers = v.pipe(
   v.picklist(['use', 'ignore'], 'must be "use" or "ignore"'),
   v.description(
@@ -88,6 +103,7 @@ export const NewAccount = v.pipe(
     late_after_days: v.optional(LateAfterDays, null),
     check_balances: v.optional(CheckBalances, false),
     statement_numbers: v.optional(StatementNumbers, 'use'),
+    encoding: v.optional(Encoding, null),
   }),
   v.rawCheck(({ dataset, addIssue }) => {
     if (dataset.typed && (dataset.value.bank === undefined) === (dataset.value.bank_id === undefined)) {
@@ -110,6 +126,7 @@ export const AccountChange = v.pipe(
     late_after_days: v.optional(LateAfterDays),
     check_balances: v.optional(CheckBalances),
     statement_numbers: v.optional(StatementNumbers),
+    encoding: v.optional(Encoding),
   }),
   v.check((change) => Object.keys(change).length > 0, 'must have at least one field to change'),
   documented({ minProperties: 1 }),
@@ -132,6 +149,7 @@ export const AccountView = v.object({
   late_after_days: LateAfterDays,
   check_balances: CheckBalances,
   statement_numbers: StatementNumbers,
+  encoding: Encoding,
   last_work: v.nullable(v.string()),
   last_update: v.nullable(v.string()),
   error: v.nullable(v.string()),
@@ -167,6 +185,7 @@ const view = (account: Account, zone: ZoneOffset, deletion: AccountView['deletio
   late_after_days: account.lateAfterDays,
   check_balances: account.checkBalances,
   statement_numbers: account.statementNumbers,
+  encoding: account.encoding,
   last_work: account.lastWork === null ? null : formatMoment(account.lastWork, zone),
   last_update: account.lastUpdate === null ? null : formatMoment(account.lastUpdate, zone),
   error: account.error,

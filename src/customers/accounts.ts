@@ -19,6 +19,8 @@ export interface NewAccount {
   late_after_days?: number | null;
   check_balances?: boolean;
   statement_numbers?: 'use' | 'ignore';
+  /** Of text that is not UTF-8; null: the letters decide. */
+  encoding?: string | null;
 }
 
 const DEFAULTS = {
@@ -27,6 +29,7 @@ const DEFAULTS = {
   late_after_days: null,
   check_balances: false,
   statement_numbers: 'use',
+  encoding: null,
 } as const;
 
 /** @param columns fields of NewAccount. */

@@ -53,6 +53,10 @@ export class Account {
   @Column({ name: 'statement_numbers', type: 'varchar', length: 6, default: 'use' })
   statementNumbers!: 'use' | 'ignore';
 
+  /** Of text that is not UTF-8 in files about this account; null: the letters decide. */
+  @Column({ type: 'varchar', length: 20, nullable: true })
+  encoding!: string | null;
+
   /** Whether a statement has come. Its rows without an id may then be entries of statements. */
   @Column({ name: 'has_statements', type: 'boolean', default: false })
   hasStatements!: boolean;

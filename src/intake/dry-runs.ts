@@ -10,6 +10,7 @@ import { ADVICE } from './advice.ts';
 import { createByteBudget } from './byte-budget.ts';
 import { runDry } from './dry-run/dry-run.ts';
 import { type DryRunView, readDryAccounts, viewDryRun } from './dry-run-view.ts';
+import { fileEncoding } from './importer/file-encoding.ts';
 import { createAccountFinder } from './importer/find-account.ts';
 import { cutIntoParts } from './importer/parts.ts';
 import { readStatementFile } from './importer/read-file.ts';
@@ -75,6 +76,7 @@ export function createDryRuns(database: DataSource, formats: StatementFormats) {
           formats,
           format,
           profile: statement.profile,
+          encoding: fileEncoding(accounts.all(), { ofSource: null, accountId: statement.accountId }),
           findAccount,
         });
       };

@@ -176,13 +176,13 @@ export const MAX_CRASHES = 10;
 
 const GIVE_UP = `
   UPDATE imports SET status = 'failed', finished_at = NOW(6), error = CONCAT('Reading on from row ', checkpoint + 1,
-    ' has failed ${MAX_CRASHES} times in a row. The rows before it are stored, and what was sent is kept.')
+    ' has failed ${MAX_CRASHES} times in a row. Valid rows before it are stored, and what was sent is kept.')
   WHERE id = ? AND status IN ('queued', 'running')`;
 
 const FAIL = `
   UPDATE imports SET status = 'failed', started_at = COALESCE(started_at, NOW(6)), finished_at = NOW(6), received = checkpoint,
-    error = CONCAT(?, CASE checkpoint WHEN 0 THEN '' WHEN 1 THEN ' The row before that is stored.'
-      ELSE CONCAT(' The ', checkpoint, ' rows before that are stored.') END)
+    error = CONCAT(?, CASE inserted + duplicates WHEN 0 THEN '' WHEN 1 THEN ' 1 row before that is stored.'
+      ELSE CONCAT(' ', inserted + duplicates, ' rows before that are stored.') END)
   WHERE id = ? AND status IN ('queued', 'running')`;
 
 const READ = 'SELECT id, customer_id, source_id, format, checkpoint, error FROM imports WHERE id = ?';

@@ -31,6 +31,7 @@ export interface SourceRow extends SourceSummary {
   account_id: string | null;
   format: string;
   profile: string | null;
+  encoding: string | null;
   create_accounts: number;
   force_account: number;
   on_conflict: 'hold' | 'store' | null;
@@ -39,7 +40,7 @@ export interface SourceRow extends SourceSummary {
 
 /** Finds the ids first, so that only one page is joined. Indexes of the joins: the primary keys. */
 const ROWS = (ids: string) => `
-  SELECT ${SUMMARY_COLUMNS}, s.settings, s.credentials, s.schedule, s.account_id, s.format, s.profile, s.create_accounts,
+  SELECT ${SUMMARY_COLUMNS}, s.settings, s.credentials, s.schedule, s.account_id, s.format, s.profile, s.encoding, s.create_accounts,
     s.force_account, s.on_conflict,
     s.created_at
   FROM (${ids}) f JOIN sources s ON s.id = f.id JOIN customers u ON u.id = s.customer_id ORDER BY s.id`;

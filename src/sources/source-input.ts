@@ -1,6 +1,7 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import * as v from 'valibot';
 import { STATEMENT_FORMATS } from '../../packages/statements/src/formats.ts';
+import { Encoding } from '../customers/account-view.ts';
 import { hasAccount } from '../customers/accounts.ts';
 import type { Caller } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
@@ -108,6 +109,7 @@ const fields = {
       v.regex(/^[a-z0-9-]{1,40}$/, 'must be the name of a profile, such as "garanti-bbva"'),
     ),
   ),
+  encoding: Encoding,
   create_accounts: v.boolean('must be true or false'),
   force_account: v.pipe(
     v.boolean('must be true or false'),
@@ -132,6 +134,7 @@ export const NewSource = v.pipe(
     account_id: v.optional(fields.account_id, null),
     format: v.optional(fields.format, 'auto'),
     profile: v.optional(fields.profile, null),
+    encoding: v.optional(fields.encoding, null),
     create_accounts: v.optional(fields.create_accounts, false),
     force_account: v.optional(fields.force_account, false),
     on_conflict: v.optional(fields.on_conflict, null),

@@ -37,6 +37,7 @@ export async function createSource(
     account_id: body.account_id,
     format: body.format,
     profile: body.profile,
+    encoding: body.encoding,
     create_accounts: body.create_accounts,
     force_account: body.force_account,
     on_conflict: body.on_conflict,

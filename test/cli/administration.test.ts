@@ -94,6 +94,7 @@ describe('ledgerbell accounts create', () => {
         late_after_days: null,
         check_balances: false,
         statement_numbers: 'use',
+        encoding: null,
         balance: null,
         last_work: null,
         last_update: null,

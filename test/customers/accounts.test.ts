@@ -34,6 +34,7 @@ describe('accounts', () => {
         late_after_days: null,
         check_balances: false,
         statement_numbers: 'use',
+        encoding: null,
         last_work: null,
         last_update: null,
         error: null,

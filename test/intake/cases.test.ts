@@ -30,7 +30,6 @@ const NOT_YET = new Map<number, string>([
   [98, 'CSV: CSV-CAMT of Sparkasse'],
   [104, 'CSV: short rows'],
   [134, 'CAMT: a batch of which some details have amounts'],
-  [145, 'Excel files of the old kind'],
   [155, 'CSV: pending rows without a date'],
 ]);
 

@@ -112,7 +112,7 @@ describe('a statement', () => {
       zipSync({ 'a.sta': Buffer.from(mt940([of(2, 10)])), 'b.txt': Buffer.from('x') }),
     );
     expect(it).toMatchObject({ status: 'failed', inserted: 1, received: 1 });
-    expect(it.error).toContain('The row before that is stored.');
+    expect(it.error).toContain('1 row before that is stored.');
   });
 });
 

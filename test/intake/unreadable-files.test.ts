@@ -57,6 +57,24 @@ describe('a file whose beginning shows that it cannot be read', () => {
     ['noise in gzip', gzipSync(noise(400_000)), '', 'The file is in no format that is supported.'],
     ['a letter in a zip', zip({ 'a.txt': LETTER }), '', 'The file a.txt in the zip is in no format'],
     ['a gzip in a zip', zip({ 'a.gz': gzipSync(LETTER) }), '', 'The file a.gz in the zip is in no format'],
+    [
+      'a page of HTML',
+      Buffer.from('\ufeff\n<!-- x -->\n<table><tr><td>Date;Amount</td></tr></table>'),
+      '',
+      'HTML, which some banks name .xls. Open the file in a spreadsheet program and save it as XLSX or CSV.',
+    ],
+    [
+      'an old Excel file',
+      Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), noise(4_000)]),
+      '',
+      'an Excel file of the old kind (.xls). Open the file in a spreadsheet program and save it as XLSX or CSV.',
+    ],
+    [
+      'a still older Excel file',
+      Buffer.concat([Buffer.from('0908080000051000', 'hex'), noise(4_000)]),
+      '',
+      'an Excel file of the old kind (.xls).',
+    ],
     ['an empty zip', zip({}), '', 'The file is in no format that is supported.'],
     [
       'a gzip that breaks off',
@@ -168,4 +186,19 @@ describe('a file whose beginning can be read', () => {
     expect(status).toBe('failed');
     expect(error).toContain(sentence);
   });
+});
+
+it('the error of a file that cannot be read to its end counts the rows that are stored, and no rejected ones', async () => {
+  const key = await customer();
+  const rejected = MARCH.replace('260302', '269902');
+  const names = ['a.sta', 'b.sta'];
+  for (const [first, count] of [
+    [MARCH, ' 1 row before that is stored.'],
+    [rejected, ''],
+  ] as const) {
+    const { body } = await post(key, zip({ [names[0] as string]: first, [names[1] as string]: LETTER }));
+    const ended = await finished(key, body.import.id);
+    expect(ended.error.endsWith(count)).toBe(true);
+    expect(ended.error.includes('before that')).toBe(count !== '');
+  }
 });

@@ -29,6 +29,7 @@ describe('POST /v1/sources', () => {
       account_id: null,
       format: 'auto',
       profile: null,
+      encoding: null,
       create_accounts: false,
       force_account: false,
       on_conflict: null,

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { settleDirections } from '../../packages/statements/src/directions.ts';
 import { parseMt940 } from '../../packages/statements/src/mt940/parse.ts';
+import { settleDirections } from '../../packages/statements/src/shared/directions.ts';
 import type { StatementEvent } from '../../packages/statements/src/statement.ts';
 
 /** An entry: its mark in :61:, and its amount in whole units. */

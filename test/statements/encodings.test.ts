@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
+import { createByteDecoder, isEncoding } from '../../packages/statements/src/encodings.ts';
 import { createStatementFormats } from '../../packages/statements/src/formats.ts';
-import { createByteDecoder, isEncoding } from '../../packages/statements/src/shared/code-pages.ts';
 import { detectEncoding } from '../../packages/statements/src/shared/detect-encoding.ts';
 
 /** Texts of payments by language, and the encodings in which banks of these countries write them. */

@@ -1,7 +1,6 @@
 import { looksLikeBai2, parseBai2 } from './bai2/parse.ts';
 import { looksLikeCamt, parseCamt } from './camt/parse.ts';
 import { createCsvParser, detectProfile, looksLikeTable, readTables } from './csv/parse.ts';
-import { settleDirections } from './directions.ts';
 import { looksLikeMt940, looksLikeMt942, parseMt940 } from './mt940/parse.ts';
 import { encodingOf, looksLikeOfx, parseOfx } from './ofx/parse.ts';
 import type { Profile } from './profile.ts';
@@ -16,6 +15,7 @@ import {
 import { type Advice, DEFAULT_SETTINGS } from './settings.ts';
 import { decode, decodeStart } from './shared/decode.ts';
 import type { DetectedEncoding } from './shared/detect-encoding.ts';
+import { settleDirections } from './shared/directions.ts';
 import { looksLikeXlsx } from './shared/unpack.ts';
 import type { StatementEvent, StatementParser } from './statement.ts';
 import { UnreadableFileError } from './unreadable.ts';

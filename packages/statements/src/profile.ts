@@ -1,6 +1,6 @@
 import * as v from 'valibot';
+import { isEncoding } from './encodings.ts';
 import { DATE_FORMATS } from './profiles/values.ts';
-import { isEncoding } from './shared/code-pages.ts';
 
 const text = v.pipe(v.string('must be a text'), v.nonEmpty('must not be empty'));
 

@@ -1,6 +1,8 @@
 import type { StatementFormat } from './format-names.ts';
 import { lookAhead, peek } from './peek.ts';
 import type { Advice, ReadSettings } from './settings.ts';
+import { toLatin1 } from './shared/bytes.ts';
+import { decodeStart } from './shared/decode.ts';
 import { type UnpackedFile, unpack } from './shared/unpack.ts';
 import type { StatementEvent } from './statement.ts';
 import { UnreadableFileError } from './unreadable.ts';
@@ -13,9 +15,27 @@ export interface Recognition {
   format: StatementFormat | 'auto';
   /** The profile of a CSV or XLSX file; null: the one whose heading the file has. */
   profile: string | null;
-  /** Of text that is not UTF-8; null or left out: the file or its letters say it. */
-  encoding?: string | null;
+  /**
+   * Of text that is not UTF-8: one for all files, or one for the files whose beginning names an account. null or left out: the file or its
+   * letters say it.
+   */
+  encoding?: string | readonly AccountEncoding[] | null;
 }
+
+/** The encoding of the files that name an account. */
+export interface AccountEncoding {
+  /** An IBAN or a number. */
+  account: string;
+  encoding: string;
+}
+
+const encodingOf = (start: Uint8Array, encoding: Recognition['encoding']): string | null => {
+  if (encoding === undefined || encoding === null || typeof encoding === 'string') return encoding ?? null;
+  if (encoding.length === 0) return null;
+  const plain = (text: string) => text.replaceAll(/[^A-Za-z0-9]/g, '').toUpperCase();
+  const text = plain(toLatin1(start));
+  return encoding.find(({ account }) => text.includes(plain(account)))?.encoding ?? null;
+};
 
 /** The beginning of a file, or events of the file that began last. */
 export type FileEvent =
@@ -115,12 +135,14 @@ export function checkBeginning(
 async function openFile(
   formats: FileFormats,
   file: UnpackedFile,
-  { format: named, profile, encoding = null }: Recognition,
+  { format: named, profile, encoding }: Recognition,
 ): Promise<{ format: StatementFormat; parsed: AsyncIterable<StatementEvent[]> }> {
   const { start, bytes } = await peek(file.bytes, START_BYTES);
   const started = { start: start.subarray(0, START_BYTES), bytes };
   if (start.length === 0)
     throw new UnreadableFileError(`${nameOf(file.name)} is empty.`, formats.settings.advice.empty);
+  const other = describeOther(started.start);
+  if (other !== null) throw new UnreadableFileError(`${nameOf(file.name)} is ${other}.`, SAVE_AS);
   // A sender who names a profile has a table. A workbook would have been detected, so the table is CSV.
   const table = profile === null ? null : 'csv';
   const format = named === 'auto' ? (formats.detect(started.start) ?? table) : named;
@@ -130,7 +152,22 @@ async function openFile(
       adviseFormat(formats.settings.advice),
     );
   }
-  return { format, parsed: formats.parse(started, format, profile, encoding) };
+  return { format, parsed: formats.parse(started, format, profile, encodingOf(started.start, encoding)) };
+}
+
+const SAVE_AS = 'Open the file in a spreadsheet program and save it as XLSX or CSV.';
+
+/** The beginnings of Excel files of before 2007: the Compound File Binary Format [MS-CFB, 2.2], and BIFF 2 to 5 without it. */
+const EXCEL = ['d0cf11e0a1b11ae1', '09000400', '09020600', '09040600', '09080800'];
+const HTML = /^\s*(?:<!--(?:(?!-->).){0,500}-->\s*)?<(?:!doctype\s+html|html|head|body|table|meta)\b/is;
+
+/** What a file is that only another program can read; null: something else. */
+function describeOther(start: Uint8Array): string | null {
+  const beginning = [...start.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
+  if (EXCEL.some((it) => beginning.startsWith(it))) return 'an Excel file of the old kind (.xls)';
+  return HTML.test(decodeStart(start.subarray(0, 1024)))
+    ? 'a page of HTML, which some banks name .xls'
+    : null;
 }
 
 const adviseFormat = ({ format, page, otherFormats }: Advice): string =>

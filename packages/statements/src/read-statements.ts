@@ -1,3 +1,4 @@
+import { isEncoding } from './encodings.ts';
 import { isStatementFormat, STATEMENT_FORMATS, type StatementFormat } from './format-names.ts';
 import { createStatementFormats } from './formats.ts';
 import { readBuiltInProfiles } from './parse-profile.ts';
@@ -5,7 +6,6 @@ import type { Profile } from './profile.ts';
 import { nameOf } from './read-files.ts';
 import { DEFAULT_SETTINGS, type Limits } from './settings.ts';
 import { readStream } from './shared/bytes.ts';
-import { isEncoding } from './shared/code-pages.ts';
 import type { Balance as EventBalance, Entry as EventEntry, StatementEvent } from './statement.ts';
 import { createSums, type Sums } from './sums.ts';
 import { UnreadableFileError } from './unreadable.ts';

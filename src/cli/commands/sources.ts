@@ -70,6 +70,7 @@ const describeSource = (it: Source, zone: ZoneOffset): string =>
     ['account', it.account_id],
     ['format', it.format],
     ['profile', it.profile],
+    ['encoding', it.encoding],
     ['other accounts', it.force_account ? 'are stored for its account' : 'are rejected'],
     ['new accounts', it.create_accounts ? 'are created' : 'are rejected'],
     ['status', stateOf(it)],
@@ -106,6 +107,10 @@ const createSourceCommand = (context: CommandContext) =>
     .option('--account <id>', 'that all files are about (default: the statements say which)', parseId)
     .option('--format <format>', 'of the files (default: auto)')
     .option('--profile <name>', 'of CSV and XLSX files')
+    .option(
+      '--encoding <name>',
+      'of text that is not UTF-8, such as windows-1250 (default: the letters decide)',
+    )
     .option('--create-accounts', 'create accounts that the customer does not have')
     .option('--force-account', 'store statements that name another account for --account all the same')
     .action(async (options: CreateOptions) => {

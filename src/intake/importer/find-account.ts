@@ -44,12 +44,14 @@ export interface KnownAccount {
   number: string | null;
   /** 1: the running balances of JSON are checked. */
   check_balances?: number;
+  /** Of text that is not UTF-8 in its files; null: the letters decide. */
+  encoding?: string | null;
   /** 1: statements have come, so that rows of JSON may be entries of them. */
   has_statements?: number;
 }
 
 const VISIBLE = `
-  SELECT a.id, a.currency, a.iban, a.number, a.check_balances, a.has_statements, l.removals ${VISIBLE_TO_IMPORT} ORDER BY a.id`;
+  SELECT a.id, a.currency, a.iban, a.number, a.check_balances, a.has_statements, a.encoding, l.removals ${VISIBLE_TO_IMPORT} ORDER BY a.id`;
 
 /** Many IBANs may end with a shorter number. */
 const SHORTEST_NUMBER = 6;

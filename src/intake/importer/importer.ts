@@ -19,6 +19,7 @@ import { createChunkIdentifier } from '../known/identify-chunk.ts';
 import { createFileIdentifier, type FileIdentifier } from '../known/identify-file.ts';
 import { isFormatName } from '../stage.ts';
 import { type ChunkSize, createChunkSize, cutIntoChunks } from './chunks.ts';
+import { fileEncoding } from './file-encoding.ts';
 import { createAccountFinder, readAccountsOfImport } from './find-account.ts';
 import { readPart, readParts } from './parts.ts';
 import { readStatementFile } from './read-file.ts';
@@ -77,6 +78,8 @@ interface Unfinished {
   traceparent: string | null;
   account_id: string | null;
   profile: string | null;
+  /** Of the source. */
+  encoding: string | null;
   create_accounts: number;
   force_account: number;
   unidentified: Unidentified;
@@ -89,9 +92,10 @@ interface Unfinished {
 
 const COUNT_CRASH = `UPDATE imports SET crash_count = crash_count + 1 WHERE id = ? AND status IN ('queued', 'running')`;
 const LOAD = `
-  SELECT i.id, i.customer_id, i.source_id, i.format, i.traceparent, i.account_id, i.profile, i.create_accounts, i.force_account,
+  SELECT i.id, i.customer_id, i.source_id, i.format, i.traceparent, i.account_id, i.profile, s.encoding, i.create_accounts, i.force_account,
     i.unidentified, i.checkpoint, i.statements, i.crash_count, l.removals, l.removed_before
-  FROM imports i JOIN import_locks l ON l.customer_id = i.customer_id WHERE i.id = ? AND i.status IN ('queued', 'running')`;
+  FROM imports i JOIN import_locks l ON l.customer_id = i.customer_id LEFT JOIN sources s ON s.id = i.source_id
+  WHERE i.id = ? AND i.status IN ('queued', 'running')`;
 
 /** The last chunk gets the warnings about the whole file. */
 const withWarnings = (chunk: Chunk, warnings: readonly { line: number; message: string }[]): Chunk =>
@@ -115,12 +119,13 @@ export function createImporter(options: {
   function readStatements(
     { id, format, profile }: Unfinished,
     parts: AsyncIterable<Buffer>,
+    encoding: ReturnType<typeof fileEncoding>,
     findAccount: FindAccount,
   ) {
     if (format !== 'auto' && !isStatementFormat(format)) {
       throw new Error(`import ${id} has the unknown format ${format}`);
     }
-    return readStatementFile(parts, { formats, format, profile, findAccount });
+    return readStatementFile(parts, { formats, format, profile, encoding, findAccount });
   }
 
   async function storeChunks(
@@ -229,12 +234,16 @@ export function createImporter(options: {
           throw error;
         }),
     });
+    const encoding = fileEncoding(accounts, {
+      ofSource: unfinished.encoding,
+      accountId: unfinished.account_id,
+    });
     const size = createChunkSize();
     const read = (from: { checkpoint: number; storedStatements: number; isUnordered: boolean }) => {
       const parts = readParts(database, importId, first);
       const rows = isFormatName(format)
         ? FORMATS[format](parts)
-        : readStatements(unfinished, parts, findAccount);
+        : readStatements(unfinished, parts, encoding, findAccount);
       return cutIntoChunks(rows, {
         id: importId,
         customerId: unfinished.customer_id,

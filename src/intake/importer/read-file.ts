@@ -17,7 +17,7 @@ interface ReadOptions extends Recognition {
  */
 export async function* readStatementFile(
   parts: AsyncIterable<Uint8Array>,
-  { formats, format, profile, findAccount }: ReadOptions,
+  { formats, format, profile, encoding = null, findAccount }: ReadOptions,
 ): AsyncGenerator<Row[]> {
   let name: string | null = null;
   let readRows: ReturnType<typeof createRowReader> | null = null;
@@ -28,7 +28,7 @@ export async function* readStatementFile(
     return file === null ? rows : rows.map((row) => nameFile(row, file));
   };
   try {
-    for await (const it of formats.read(parts, { format, profile })) {
+    for await (const it of formats.read(parts, { format, profile, encoding })) {
       if ('format' in it) {
         name = it.file;
         readRows = createRowReader(findAccount, it);

@@ -80,6 +80,10 @@ export type Account = {
      * Whether numbers tell apart statements of a day that return to their opening balance. ignore: the bank counts downloads, so that the same bookings come under other numbers.
      */
     statement_numbers: 'use' | 'ignore';
+    /**
+     * The encoding of text that is not UTF-8 in statement files: a name of the WHATWG Encoding standard, ibm850, ibm852 or ibm857. null: the letters decide.
+     */
+    encoding: string | null;
     last_work: string | null;
     last_update: string | null;
     error: string | null;
@@ -119,6 +123,10 @@ export type NewAccount = unknown & {
      * Whether numbers tell apart statements of a day that return to their opening balance. ignore: the bank counts downloads, so that the same bookings come under other numbers.
      */
     statement_numbers?: 'use' | 'ignore';
+    /**
+     * The encoding of text that is not UTF-8 in statement files: a name of the WHATWG Encoding standard, ibm850, ibm852 or ibm857. null: the letters decide.
+     */
+    encoding?: string | null;
 };
 
 export type AccountChange = {
@@ -144,6 +152,10 @@ export type AccountChange = {
      * Whether numbers tell apart statements of a day that return to their opening balance. ignore: the bank counts downloads, so that the same bookings come under other numbers.
      */
     statement_numbers?: 'use' | 'ignore';
+    /**
+     * The encoding of text that is not UTF-8 in statement files: a name of the WHATWG Encoding standard, ibm850, ibm852 or ibm857. null: the letters decide.
+     */
+    encoding?: string | null;
 };
 
 export type Transaction = {
@@ -837,6 +849,7 @@ export type Source = {
     account_id: number | null;
     format: string;
     profile: string | null;
+    encoding: string | null;
     create_accounts: boolean;
     force_account: boolean;
     on_conflict: 'hold' | 'store' | null;
@@ -927,6 +940,10 @@ export type NewSource = {
     account_id?: number | string | null;
     format?: 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2';
     profile?: string | null;
+    /**
+     * The encoding of text that is not UTF-8 in statement files: a name of the WHATWG Encoding standard, ibm850, ibm852 or ibm857. null: the letters decide.
+     */
+    encoding?: string | null;
     create_accounts?: boolean;
     /**
      * Whether statements that name another account than `account_id` are stored for it all the same.
@@ -1002,6 +1019,10 @@ export type SourceChange = {
     account_id?: number | string | null;
     format?: 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2';
     profile?: string | null;
+    /**
+     * The encoding of text that is not UTF-8 in statement files: a name of the WHATWG Encoding standard, ibm850, ibm852 or ibm857. null: the letters decide.
+     */
+    encoding?: string | null;
     create_accounts?: boolean;
     /**
      * Whether statements that name another account than `account_id` are stored for it all the same.

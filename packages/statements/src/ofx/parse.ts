@@ -1,4 +1,4 @@
-import { isEncoding } from '../shared/code-pages.ts';
+import { isEncoding } from '../encodings.ts';
 import type { StatementEvent } from '../statement.ts';
 import { createAggregateReader } from './aggregates.ts';
 import { createStatementReader } from './statements.ts';

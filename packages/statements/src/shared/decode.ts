@@ -1,5 +1,5 @@
+import { type ByteDecoder, createByteDecoder, isEncoding } from '../encodings.ts';
 import { concat, toLatin1 } from './bytes.ts';
-import { type ByteDecoder, createByteDecoder, isEncoding } from './code-pages.ts';
 import { type DetectedEncoding, detectEncoding } from './detect-encoding.ts';
 
 /**

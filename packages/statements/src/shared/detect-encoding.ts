@@ -1,5 +1,5 @@
+import { createByteDecoder, toCharacters } from '../encodings.ts';
 import { isIban } from '../values.ts';
-import { createByteDecoder, toCharacters } from './code-pages.ts';
 import { LETTER_PAIRS } from './letter-pairs.ts';
 
 /**

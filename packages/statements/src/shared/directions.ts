@@ -1,5 +1,5 @@
-import type { Entry, MinorUnits, StatementEvent } from './statement.ts';
-import { formatAmount } from './values.ts';
+import type { Entry, MinorUnits, StatementEvent } from '../statement.ts';
+import { formatAmount } from '../values.ts';
 
 /**
  * Settles the direction of reversals. By the standards, the direction of an entry stands in the file, and the mark of a reversal (RC, RD,
