@@ -25,7 +25,7 @@ function separatorOf(text: string): string | null {
 function readSubFields(lines: readonly string[], separator: string, isOwn: IsOwn): Details {
   const fields = splitSubFields(joinLines(lines, separator), separator);
   const remittance = joinFields(fields, REMITTANCE);
-  const tags = readSepaTags(remittance);
+  const tags = readSepaTags(remittance, () => joinFields(fields, REMITTANCE, ''));
   const account = tidy(fields[31] ?? '');
   if (account !== null && isOwn(account)) return readTriodos(fields);
   const accountIban = readIban(account ?? '');
@@ -64,13 +64,13 @@ function range(from: number, to: number): number[] {
 /** The texts of sub-fields by their codes. */
 type SubFields = readonly (string | undefined)[];
 
-function joinFields(fields: SubFields, codes: readonly number[]): string {
+function joinFields(fields: SubFields, codes: readonly number[], blank = ' '): string {
   const parts: string[] = [];
   for (const code of codes) {
     const text = fields[code];
     if (text !== undefined) parts.push(text);
   }
-  return joinWrapped(parts, SUB_FIELD_WIDTH);
+  return joinWrapped(parts, SUB_FIELD_WIDTH, blank);
 }
 
 function splitSubFields(text: string, separator: string): SubFields {
@@ -142,18 +142,15 @@ export const tidy = (text: string): string | null => squeeze(text) || null;
  * Joins text that was wrapped at a width. A full part was cut anywhere, perhaps within a word. After a shorter part there was a
  * blank, which many banks drop at the end of a line.
  */
-export function joinWrapped(parts: readonly string[], width: number): string {
+export function joinWrapped(parts: readonly string[], width: number, blank = ' '): string {
   const last = parts.length - 1;
   let text = '';
   for (let index = 0; index <= last; index += 1) {
     const part = parts[index] as string;
-    text += part.length < width && index < last ? part + LINE_END : part;
+    text += part.length < width && index < last ? part + blank : part;
   }
   return text;
 }
-
-/** A line or sub-field ended here. In a text it is a blank, in an identifier it is nothing. */
-const LINE_END = '\u2028';
 
 /** Lines are cut within words, at 65 characters or a little before. */
 const WIDTH = 60;
@@ -171,13 +168,9 @@ const hasSlashTags = (text: string): boolean => SLASH_TAG_START.test(text);
  */
 function readSlashTags(lines: readonly string[]): Details {
   const text = joinWrapped(lines, WIDTH);
-  const tags = new Map<string, string>();
-  const matches = [...text.matchAll(TAG)];
-  matches.forEach((match, index) => {
-    const tag = match.groups?.text ?? match.groups?.other ?? '';
-    const value = trimSlashes(text.slice(match.index + match[0].length, matches[index + 1]?.index));
-    if (value !== '' && !tags.has(tag)) tags.set(tag, value);
-  });
+  const tags = splitSlashTags(text);
+  const id = (tag: string) =>
+    readIdentifier(tags.get(tag), () => splitSlashTags(joinWrapped(lines, WIDTH, '')).get(tag));
   const [party = '', , partyName = ''] = (tags.get('CNTP') ?? '').split('/');
   const account = tags.get('IBAN') ?? tags.get('BBAN') ?? party;
   const iban = readIban(account);
@@ -197,11 +190,22 @@ function readSlashTags(lines: readonly string[]): Details {
     opponentId: iban === null ? tidy(account) : null,
     opponentIban: iban,
     ...readReferences(
-      tags.get('EREF'),
-      tags.get('MARF'),
+      id('EREF'),
+      id('MARF'),
       readCreditorReference(tags.get('CREF')) ?? readCreditorReference(remittance),
     ),
   };
+}
+
+function splitSlashTags(text: string): ReadonlyMap<string, string> {
+  const tags = new Map<string, string>();
+  const matches = [...text.matchAll(TAG)];
+  matches.forEach((match, index) => {
+    const tag = match.groups?.text ?? match.groups?.other ?? '';
+    const value = trimSlashes(text.slice(match.index + match[0].length, matches[index + 1]?.index));
+    if (value !== '' && !tags.has(tag)) tags.set(tag, value);
+  });
+  return tags;
 }
 
 /** Tags whose value is the party's name, where it has no tag of its own. */
@@ -240,32 +244,42 @@ interface SepaTags {
 
 const NO_TAGS: SepaTags = { remittance: null, name: null, iban: null, references: {} };
 
-/** Reads tags such as EREF+, KREF+, MREF+, CRED+, SVWZ+ and IBAN+ in remittance information. */
-function readSepaTags(text: string): SepaTags {
+/**
+ * Reads tags such as EREF+, KREF+, MREF+, CRED+, SVWZ+ and IBAN+ in remittance information.
+ * @param unspaced the same text without blanks where a sub-field or line ended
+ */
+function readSepaTags(text: string, unspaced: () => string): SepaTags {
   if (!text.includes('+')) return NO_TAGS;
-  const values = new Map<string, string>();
-  // The text before the first tag, then each tag with the text after it.
-  const parts = text.split(SEPA_TAG);
-  for (let at = 1; at < parts.length; at += 2) {
-    const tag = parts[at] as string;
-    const value = parts[at + 1] as string;
-    if (tidy(value) !== null && !values.has(tag)) values.set(tag, value);
-  }
-  const [iban = ''] = (values.get('IBAN') ?? '').trim().split(/\s/);
+  const values = splitSepaTags(text);
+  const [iban = ''] = (values.get('IBAN') ?? '').split(' ');
+  const id = (tag: string) => readIdentifier(values.get(tag), () => splitSepaTags(unspaced()).get(tag));
   return {
-    remittance: tidy(values.get('SVWZ') ?? ''),
-    name: tidy(values.get('ABWA') ?? values.get('ABWE') ?? ''),
+    remittance: values.get('SVWZ') ?? null,
+    name: values.get('ABWA') ?? values.get('ABWE') ?? null,
     iban: readIban(iban),
     references: readReferences(
-      values.get('EREF'),
-      values.get('MREF'),
+      id('EREF'),
+      id('MREF'),
       readCreditorReference(values.get('KREF')) ?? readCreditorReference(values.get('SVWZ')),
     ),
   };
 }
 
+function splitSepaTags(text: string): ReadonlyMap<string, string> {
+  const values = new Map<string, string>();
+  // The text before the first tag, then each tag with the text after it.
+  const parts = text.split(SEPA_TAG);
+  for (let at = 1; at < parts.length; at += 2) {
+    const tag = parts[at] as string;
+    const value = tidy(parts[at + 1] as string);
+    if (value !== null && !values.has(tag)) values.set(tag, value);
+  }
+  return values;
+}
+
 /** An identifier goes on after the end of a sub-field or line. Blanks within it are its own. */
-const readIdentifier = (text: string | undefined) => readPaymentReference(text?.replaceAll(LINE_END, ''));
+const readIdentifier = (text: string | undefined, unspaced: () => string | undefined) =>
+  text?.includes(' ') ? unspaced() : text;
 
 function readReferences(
   endToEnd: string | undefined,
@@ -273,8 +287,8 @@ function readReferences(
   creditorReference: string | undefined,
 ): Pick<Details, 'references'> {
   const references = keepKnown<TextReferences>({
-    endToEndId: readIdentifier(endToEnd),
-    mandateReference: readIdentifier(mandate),
+    endToEndId: readPaymentReference(endToEnd),
+    mandateReference: readPaymentReference(mandate),
     creditorReference,
   });
   return references === undefined ? {} : { references };
@@ -318,7 +332,7 @@ function readFreeText(lines: readonly string[]): Details {
   const last = LABELS.exec(lines.at(-1)?.trim() ?? '');
   if (last) return withCounterparty(lines.slice(0, -1), last[1], last[2]);
   const text = joinWrapped(lines, LINE_WIDTH);
-  const tags = readSepaTags(text);
+  const tags = readSepaTags(text, () => joinWrapped(lines, LINE_WIDTH, ''));
   return {
     ...NO_DETAILS,
     description: tags.remittance ?? tidy(text),
@@ -343,22 +357,25 @@ function withCounterparty(text: readonly string[], account = '', name = ''): Det
  * @param isOwn whether an account is the statement's, which is never the counterparty's
  */
 export function readDetails(fields: readonly Field[], isOwn: IsOwn): Details {
-  const texts = textsOf(fields);
-  const [first, ...others] = texts.map((lines) => readText(lines, isOwn));
+  const [first, ...others] = textsOf(fields);
   if (first === undefined) {
     const numbered = fields.flatMap((field) => (field.tag === 'NS' ? field.lines : []));
     return numbered.length === 0 ? NO_DETAILS : readNumberedLines(numbered);
   }
-  return others.reduce(
-    (all, more) => ({
-      description: joinTexts(all.description, more.description),
-      name: all.name ?? more.name,
-      opponentId: all.opponentId ?? more.opponentId,
-      opponentIban: all.opponentIban ?? more.opponentIban,
-      ...((all.references ?? more.references) && { references: { ...more.references, ...all.references } }),
-    }),
-    first,
-  );
+  const details = readText(first, isOwn);
+  if (others.length === 0) return details;
+  return others
+    .map((lines) => readText(lines, isOwn))
+    .reduce(
+      (all, more) => ({
+        description: joinTexts(all.description, more.description),
+        name: all.name ?? more.name,
+        opponentId: all.opponentId ?? more.opponentId,
+        opponentIban: all.opponentIban ?? more.opponentIban,
+        ...((all.references ?? more.references) && { references: { ...more.references, ...all.references } }),
+      }),
+      details,
+    );
 }
 
 /** The mark of the structure is within this many characters, perhaps after some blanks. */
@@ -370,6 +387,8 @@ const CODE_AND_FIELDS = /^\s*\d{3}[^\p{L}\p{N}\s.,:-]\d\d/u;
 
 /** The texts of an entry. Most have one. A further :86: continues the text, unless it has sub-fields of its own. */
 function textsOf(fields: readonly Field[]): (readonly string[])[] {
+  const [only] = fields;
+  if (fields.length === 1 && only?.tag === '86' && only.lines[0]?.trim() !== '') return [only.lines];
   const texts: string[][] = [];
   for (const { tag, lines } of fields) {
     if (tag !== '86') continue;

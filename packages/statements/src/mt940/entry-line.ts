@@ -2,13 +2,12 @@ import { quote } from '../shared/text.ts';
 import type { Entry } from '../statement.ts';
 import { ALLOWED_AMOUNT, type ReadDate, readAmount, readDate, readEntryDate } from './values.ts';
 
-/** Value date, entry date, direction, third letter of the currency, amount. */
-const HEAD = /^(\d{6})(\d{4}| {4})? *(R?[CD]|E[CD])[A-Z]? *([\d.,]+)/;
-/** The type. Some banks leave it out, and the reference begins there. */
-const TYPE = /^ *(?!NONREF|[EKPM]REF|MARF)([A-Z][A-Za-z0-9 ]{3})/;
-/** What may follow an amount of two fraction digits where the bank gives no type: a reference, or nothing. */
-const NO_TYPE = /^ *(?:\/\/|NONREF|[EKPM]REF|MARF|$)/;
-const TWO_FRACTION_DIGITS = /[.,]\d\d$/;
+/**
+ * Value date, entry date, direction, third letter of the currency, amount, type. Some banks leave the type out. Then two fraction digits
+ * show that the amount is not cut off, and a reference or nothing follows.
+ */
+const ENTRY =
+  /^(\d{6})(\d{4}| {4})? *(R?[CD]|E[CD])[A-Z]? *([\d.,]+)(?: *(?!NONREF|[EKPM]REF|MARF)([A-Z][A-Za-z0-9 ]{3})|(?<=[.,]\d\d)(?= *(?:\/\/|NONREF|[EKPM]REF|MARF|$)))/;
 /** A line that begins with the type, as the rest of the line before. */
 const WRAPPED_TYPE = /^[NSF][A-Z0-9]{3}(?:NONREF|.{0,16}\/\/)/;
 /** References have 16 characters. Some banks pad them with blanks and append the counterparty's name. */
@@ -41,17 +40,17 @@ type EntryLineResult = { entryLine: EntryLine } | { issue: { path: string; messa
  */
 export function readEntryLine(lines: readonly string[], isUnended = false): EntryLineResult {
   const [first = '', second = ''] = lines;
-  const onOneLine = splitFixed(first);
+  const onOneLine = ENTRY.exec(first);
   // Some files have a line end within the entry's fixed part.
-  const isWrapped = onOneLine === null || (onOneLine.type === null && WRAPPED_TYPE.test(second));
-  const fixed = isWrapped ? splitFixed(first + second) : onOneLine;
-  const isCut = isUnended && fixed?.type === null && fixed.references === '';
-  if (fixed === null || isCut) {
+  const isWrapped = onOneLine === null || (onOneLine[5] === undefined && WRAPPED_TYPE.test(second));
+  const text = isWrapped ? first + second : first;
+  const match = isWrapped ? ENTRY.exec(text) : onOneLine;
+  const [head = '', valueDate = '', entryDate = '', mark = '', amountText = '', type] = match ?? [];
+  if (match === null || (isUnended && type === undefined && head === text)) {
     const allowed =
       'YYMMDD, MMDD, one of C, D, RC, RD, EC, ED, an amount such as 1234,56 and a type such as NTRF are allowed';
     return { issue: { path: ':61:', message: `:61: is ${quote(first)}: ${allowed}` } };
   }
-  const { valueDate, entryDate, mark, amountText, type, references } = fixed;
   const amount = readAmount(amountText);
   if (amount === null)
     return { issue: { path: 'amount', message: `the amount is ${quote(amountText)}: ${ALLOWED_AMOUNT}` } };
@@ -67,42 +66,14 @@ export function readEntryLine(lines: readonly string[], isUnended = false): Entr
       date: booked.date,
       dc: ['C', 'RD', 'EC'].includes(mark) ? 'Credit' : 'Debit',
       amount,
-      code: type,
+      code: type?.trim() ?? null,
       valueDate: readDate(valueDate)?.date ?? null,
       isReversal: mark.startsWith('R'),
-      ...readReferences(references, supplement),
+      ...readReferences(text.slice(head.length), supplement),
       warning: booked.exact
         ? null
         : `the entry's date is ${quote(entryDate.trim() || valueDate)}, which does not exist: it is read as ${booked.date}`,
     },
-  };
-}
-
-/** The parts of :61:, before they are read. */
-interface Fixed {
-  valueDate: string;
-  entryDate: string;
-  mark: string;
-  amountText: string;
-  /** Null: the bank gives none. */
-  type: string | null;
-  references: string;
-}
-
-/**
- * Splits the first line of :61:.
- * @returns null if it is none. An amount without a type after it may be cut off, unless it has two fraction digits.
- */
-function splitFixed(text: string): Fixed | null {
-  const [head, valueDate = '', entryDate = '', mark = '', amountText = ''] = HEAD.exec(text) ?? [];
-  if (head === undefined) return null;
-  const rest = text.slice(head.length);
-  const [before = '', type = null] = TYPE.exec(rest) ?? [];
-  if (type === null && !(TWO_FRACTION_DIGITS.test(amountText) && NO_TYPE.test(rest))) return null;
-  return {
-    ...{ valueDate, entryDate, mark, amountText },
-    type: type?.trim() ?? null,
-    references: rest.slice(before.length),
   };
 }
 

@@ -9,7 +9,7 @@ import {
   type StatementEvent,
   type StatementIdentity,
 } from '../statement.ts';
-import { joinTexts, joinWrapped, LINE_WIDTH, readDetails, tidy } from './details.ts';
+import { type IsOwn, joinTexts, joinWrapped, LINE_WIDTH, readDetails, tidy } from './details.ts';
 import { type EntryLine, readEntryLine } from './entry-line.ts';
 import type { Field } from './fields.ts';
 import { NO_ACCOUNT, readAccount, readAmount, readBalance, readIban } from './values.ts';
@@ -24,6 +24,8 @@ type Kind = 'final' | 'interim';
 /** A message, from :20: to "-". It names the account. */
 interface Message {
   account: AccountReference | null;
+  /** Whether a text is its account. */
+  isOwn: IsOwn;
   kind: Kind;
   identity: StatementIdentity;
   isEmpty: boolean;
@@ -92,7 +94,7 @@ export function createStatementReader() {
     if (entry?.entryLine)
       events.push({
         type: 'entry',
-        entry: mapEntry(entry.line, entry.entryLine, entry.fields, message.account ?? NO_ACCOUNT),
+        entry: mapEntry(entry.line, entry.entryLine, entry.fields, message.isOwn),
       });
     entry = null;
   };
@@ -118,6 +120,7 @@ export function createStatementReader() {
     }
     if (message.account !== null || statement?.hasBegun) startMessage();
     message.account = readAccount(field.lines);
+    message.isOwn = ownAccount(message.account);
     open();
   };
   const readOpening = (field: Field) => {
@@ -238,6 +241,7 @@ const TOO_LONG = 'the entry is too long: some of its text was dropped';
 
 const newMessage = (kind: Kind): Message => ({
   account: null,
+  isOwn: NO_OWN_ACCOUNT,
   kind,
   identity: NO_IDENTITY,
   isEmpty: true,
@@ -257,15 +261,9 @@ const ORIGINAL = /\/OCMT\/([A-Z]{3})([\d.,]{1,20})/;
 
 /**
  * Makes an entry from :61: and the fields that follow it. docs/formats/mt940.md has the table.
- * @param account the statement's. It is never the counterparty's.
+ * @param isOwn whether an account is the statement's. It is never the counterparty's.
  */
-export function mapEntry(
-  line: number,
-  from: EntryLine,
-  fields: readonly Field[],
-  account: AccountReference,
-): Entry {
-  const isOwn = (text: string) => isSameAccount(text, account);
+export function mapEntry(line: number, from: EntryLine, fields: readonly Field[], isOwn: IsOwn): Entry {
   const details = readDetails(fields, isOwn);
   const supplement = tidy(joinWrapped(from.supplement, LINE_WIDTH));
   // Some banks write the counterparty's account where the reference or the supplementary details belong.
@@ -275,15 +273,12 @@ export function mapEntry(
   const supplementIban = readIban(supplement ?? '');
   const name = details.name ?? from.name;
   const isOwnId = details.opponentId !== null && isOwn(details.opponentId);
-  const iban = [details.opponentIban, supplementIban, ownIban].find((it) => it !== null && !isOwn(it));
-  const [, originalCurrency, originalText = ''] = ORIGINAL.exec(supplement ?? '') ?? [];
-  const originalAmount = readAmount(originalText);
+  const original = supplement === null ? null : readOriginal(supplement);
   const { references } = details;
   const more = keepKnown<EntryDetails>({
     valueDate: from.valueDate ?? undefined,
     isReversal: from.isReversal ? true : undefined,
-    originalAmount: originalAmount ?? undefined,
-    originalCurrency: originalAmount === null ? undefined : originalCurrency,
+    ...original,
     ...references,
   });
   return {
@@ -301,12 +296,24 @@ export function mapEntry(
       from.bankReference,
     name,
     opponentId: isOwnId ? null : details.opponentId,
-    opponentIban: iban ?? null,
+    opponentIban:
+      otherThan(isOwn, details.opponentIban) ?? otherThan(isOwn, supplementIban) ?? otherThan(isOwn, ownIban),
     reference: from.bankReference ?? ownReference,
     ...(from.bankReference === null && ownReference !== null && { isOwnReference: true }),
     ...(more === undefined ? {} : { details: more }),
   };
 }
+
+function readOriginal(supplement: string): Pick<EntryDetails, 'originalAmount' | 'originalCurrency'> | null {
+  const [, originalCurrency, amount = ''] = ORIGINAL.exec(supplement) ?? [];
+  const originalAmount = readAmount(amount);
+  return originalAmount === null || originalCurrency === undefined
+    ? null
+    : { originalAmount, originalCurrency };
+}
+
+const otherThan = (isOwn: IsOwn, iban: string | null): string | null =>
+  iban === null || isOwn(iban) ? null : iban;
 
 /** The text of :86:, and what the next lines of :61: say beyond it. */
 function describe(text: string | null, name: string | null, supplement: string | null): string | null {
@@ -322,11 +329,21 @@ const accountId = (text: string): string =>
     .replace(/^0+/, '')
     .toUpperCase();
 
+const NO_OWN_ACCOUNT: IsOwn = () => false;
+
 /** Whether a text is the account, also if one is an IBAN and the other has the bank's code and the number, as in Germany. */
-function isSameAccount(text: string, { iban, number, bank }: AccountReference): boolean {
-  const id = accountId(text);
-  if (id === '') return false;
-  if (iban !== null) return id === iban || (/^\d{5,}$/.test(id) && iban.endsWith(id.padStart(10, '0')));
+function ownAccount({ iban, number, bank }: AccountReference): IsOwn {
+  if (iban !== null) return (text) => text === iban || (DIGITS.test(text) && iban.endsWith(numberOf(text)));
   const own = accountId(number ?? '');
-  return own !== '' && (id === own || (bank !== null && id.slice(4) === bank + own.padStart(10, '0')));
+  if (own === '') return NO_OWN_ACCOUNT;
+  const inIban = bank === null ? null : bank + numberOf(own);
+  return (text) => {
+    const id = accountId(text);
+    return id === own || (inIban !== null && id.slice(4) === inIban);
+  };
 }
+
+const DIGITS = /^\d{5,}$/;
+
+/** A number as it stands at the end of an IBAN. */
+const numberOf = (text: string): string => text.replace(/^0+/, '').padStart(10, '0');

@@ -183,11 +183,11 @@ function createLegacyDecoder(sample: Uint8Array, head: Uint8Array, options: Deco
   const decoder = createByteDecoder(found.encoding);
   let checks = found.alternatives.length > 0 ? MAX_CHECKS : 0;
   if (found.alternatives.length > 0) onDoubt?.(found);
-  const isSeen = new Uint8Array(256);
+  /** ASCII is the same in all of them. */
+  const isSeen = new Uint8Array(256).fill(1, 0, 0x80);
   for (const byte of sample) isSeen[byte] = 1;
   const check = (bytes: Uint8Array) => {
-    const hasNew = bytes.some((byte) => byte >= 0x80 && isSeen[byte] === 0);
-    if (!hasNew) return;
+    if (!hasNewByte(bytes, isSeen)) return;
     checks += 1;
     for (const byte of bytes) isSeen[byte] = 1;
     // The new letters come first, because not all letters of a long text are examined.
@@ -204,6 +204,19 @@ function createLegacyDecoder(sample: Uint8Array, head: Uint8Array, options: Deco
     },
     end: () => decoder.end(),
   };
+}
+
+/** Whether there is a byte that is not ASCII and not seen. Four bytes of ASCII are skipped at once. */
+function hasNewByte(bytes: Uint8Array, isSeen: Uint8Array): boolean {
+  const isNew = (from: number, to: number): boolean => {
+    for (let at = from; at < to; at += 1) if (isSeen[bytes[at] as number] === 0) return true;
+    return false;
+  };
+  const from = Math.min(bytes.length, -bytes.byteOffset & 3);
+  const words = new Uint32Array(bytes.buffer, bytes.byteOffset + from, (bytes.length - from) >> 2);
+  for (let at = 0; at < words.length; at += 1)
+    if (((words[at] as number) & 0x80808080) !== 0 && isNew(from + at * 4, from + at * 4 + 4)) return true;
+  return isNew(0, from) || isNew(from + words.length * 4, bytes.length);
 }
 
 /** Counts the characters of more than one byte, and the bytes that are part of no character (RFC 3629, section 4). */

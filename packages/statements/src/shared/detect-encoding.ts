@@ -105,27 +105,34 @@ interface Words {
   plainWeight: number;
 }
 
-const WORD = /[A-Za-z\u0080-\u00ff]+/g;
+const SPECIAL_WORD = /[A-Za-z\u0080-\u00ff]*[\u0080-\u00ff][A-Za-z\u0080-\u00ff]*/g;
+const PLAIN_WORD = /(?<![A-Za-z\u0080-\u00ff])[A-Za-z]{3,}(?![A-Za-z\u0080-\u00ff])/g;
 const NOT_ASCII = /[\u0080-\u00ff]/;
+/** Characters of a text in which words of ASCII are sought. */
+const PLAIN_CHARACTERS = 16 * 1024;
 
 function collectWords(text: string): Words {
-  const special = new Map<string, number>();
-  const plain = new Map<string, number>();
-  const letters = { special: 0, plain: 0 };
-  for (const [whole] of text.matchAll(WORD)) {
-    const at = whole.search(NOT_ASCII);
-    const kind = at === -1 ? 'plain' : 'special';
-    const counts = kind === 'special' ? special : plain;
-    const word =
-      whole.length > LONGEST_WORD
-        ? whole.slice(Math.max(0, at - LONGEST_WORD / 2)).slice(0, LONGEST_WORD)
-        : whole;
+  const special = countWords(text, SPECIAL_WORD);
+  const plain = countWords(text.slice(0, PLAIN_CHARACTERS), PLAIN_WORD);
+  return {
+    special: special.counts,
+    plain: plain.counts,
+    plainWeight: Math.min(1, (2 * special.letters) / Math.max(1, plain.letters)),
+  };
+}
+
+function countWords(text: string, pattern: RegExp): { counts: Map<string, number>; letters: number } {
+  const counts = new Map<string, number>();
+  let letters = 0;
+  for (const [whole] of text.matchAll(pattern)) {
+    const from = Math.max(0, whole.search(NOT_ASCII) - LONGEST_WORD / 2);
+    const word = whole.length > LONGEST_WORD ? whole.slice(from, from + LONGEST_WORD) : whole;
     const count = counts.get(word) ?? 0;
-    if (kind === 'plain' && word.length < 3) continue;
-    if (count === 0) letters[kind] += word.length;
-    if (letters[kind] <= MAX_LETTERS && count < MAX_COUNT) counts.set(word, count + 1);
+    if (count === 0) letters += word.length;
+    if (letters > MAX_LETTERS) break;
+    counts.set(word, Math.min(MAX_COUNT, count + 1));
   }
-  return { special, plain, plainWeight: Math.min(1, (2 * letters.special) / Math.max(1, letters.plain)) };
+  return { counts, letters };
 }
 
 const IBAN = /(?<![A-Z0-9])[A-Z]{2}\d{2}[A-Z0-9]{11,30}(?![A-Z0-9])/g;

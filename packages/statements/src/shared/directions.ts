@@ -12,6 +12,9 @@ const MAX_HELD = 10_000;
 
 const signed = ({ dc, amount }: Entry): MinorUnits => (dc === 'Debit' ? -amount : amount);
 
+const isReversal = (event: StatementEvent): boolean =>
+  event.type === 'entry' && event.entry.details?.isReversal === true;
+
 /**
  * Passes events on. Holds those of a statement that has an opening balance back from its first reversal on, up to its closing balance, and
  * turns the entries whose other direction alone leads to that balance, with a warning for each.
@@ -24,13 +27,18 @@ export async function* settleDirections(
   let held: StatementEvent[] | null = null;
   let entries = 0;
 
-  const add = (event: StatementEvent, passed: StatementEvent[]) => {
+  const count = (event: StatementEvent) => {
     if (event.type === 'statement') {
       balance = event.opening?.amount ?? null;
       entries = 0;
-    } else if (event.type === 'entry' && balance !== null) {
-      if (event.entry.status === 'booked') balance += signed(event.entry);
-      if (event.entry.details?.isReversal) held ??= [];
+    } else if (event.type === 'entry' && balance !== null && event.entry.status === 'booked') {
+      balance += signed(event.entry);
+    }
+  };
+  const add = (event: StatementEvent, passed: StatementEvent[]) => {
+    count(event);
+    if (event.type === 'entry' && balance !== null) {
+      if (isReversal(event)) held ??= [];
       if (held !== null) entries += 1;
     }
     if (held === null) {
@@ -47,6 +55,11 @@ export async function* settleDirections(
   };
   try {
     for await (const part of parts) {
+      if (held === null && !part.some(isReversal)) {
+        for (const event of part) count(event);
+        yield part;
+        continue;
+      }
       const passed: StatementEvent[] = [];
       for (const event of part) add(event, passed);
       if (passed.length > 0) yield passed;
