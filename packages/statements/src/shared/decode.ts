@@ -212,7 +212,8 @@ function hasNewByte(bytes: Uint8Array, isSeen: Uint8Array): boolean {
     for (let at = from; at < to; at += 1) if (isSeen[bytes[at] as number] === 0) return true;
     return false;
   };
-  const from = Math.min(bytes.length, -bytes.byteOffset & 3);
+  if (bytes.length < 4) return isNew(0, bytes.length);
+  const from = -bytes.byteOffset & 3;
   const words = new Uint32Array(bytes.buffer, bytes.byteOffset + from, (bytes.length - from) >> 2);
   for (let at = 0; at < words.length; at += 1)
     if (((words[at] as number) & 0x80808080) !== 0 && isNew(from + at * 4, from + at * 4 + 4)) return true;
