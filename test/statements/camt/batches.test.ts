@@ -7,6 +7,10 @@ const ofDetails = async (details: string, parts: Parameters<typeof ntry>[0] = {}
 const detail = (amount: string, more = '') => `<TxDtls>${amount}${more}</TxDtls>`;
 const amt = (text: string, currency = 'EUR') => `<Amt Ccy="${currency}">${text}</Amt>`;
 const txAmt = (text: string, currency = 'EUR') => `<AmtDtls><TxAmt>${amt(text, currency)}</TxAmt></AmtDtls>`;
+const instdAmt = (text: string) => `<AmtDtls><InstdAmt>${amt(text)}</InstdAmt></AmtDtls>`;
+const charge = (text: string, code: string) => `<Chrgs>${amt(text)}<CdtDbtInd>${code}</CdtDbtInd></Chrgs>`;
+const records = (...texts: string[]) =>
+  `<Chrgs>${texts.map((it) => `<Rcrd>${amt(it)}<CdtDbtInd>DBIT</CdtDbtInd></Rcrd>`).join('')}</Chrgs>`;
 const dc = (code: string) => `<CdtDbtInd>${code}</CdtDbtInd>`;
 const ref = (text: string) => `<Refs><AcctSvcrRef>${text}</AcctSvcrRef></Refs>`;
 
@@ -32,6 +36,14 @@ describe('an entry of CAMT with several details', () => {
     ],
     ['in TxAmt, with other amounts in Amt', detail(amt('5') + txAmt('4')) + detail(amt('7') + txAmt('6'))],
     ['in Amt, with other amounts in TxAmt', detail(amt('4') + txAmt('5')) + detail(amt('6') + txAmt('7'))],
+    ['in AmtDtls/InstdAmt', detail(instdAmt('4')) + detail(instdAmt('6'))],
+    ['less their charges', detail(amt('4.5') + charge('0.50', 'DBIT')) + detail(amt('6'))],
+    ['less their charges in records', detail(amt('4.5') + records('0.20', '0.30')) + detail(amt('6'))],
+    ['with charges that the bank gives back', detail(amt('3.5') + charge('0.50', 'CRDT')) + detail(amt('6'))],
+    [
+      'with charges that are no part of the entry',
+      detail(amt('4') + charge('0.50', 'DBIT')) + detail(amt('6')),
+    ],
     ['in two NtryDtls', `${detail(amt('4'))}</NtryDtls><NtryDtls>${detail(amt('6'))}`],
     ['with their own direction', detail(amt('4') + dc('CRDT')) + detail(amt('6') + dc('CRDT'))],
   ])('is divided by detail amounts %s', async (_, details) => {
@@ -67,6 +79,22 @@ describe('an entry of CAMT with several details', () => {
     expect(await ofDetails(details, { more })).toMatchObject([
       { name: 'Ada', reference: 'E', description: 'Collective credit' },
     ]);
+  });
+
+  it('joins the texts and names of its details when it stays one entry', async () => {
+    const one = (name: string, text: string) =>
+      detail(
+        '',
+        `<RltdPties><Dbtr><Nm>${name}</Nm></Dbtr></RltdPties><RmtInf><Ustrd>${text}</Ustrd></RmtInf>`,
+      );
+    expect(await ofDetails(one('Ada', 'R 1') + one('Bob', 'R 2') + one('Bob', 'R 2'))).toMatchObject([
+      { name: null, description: 'Ada R 1 Bob R 2' },
+    ]);
+    expect(await ofDetails(one('Ada', 'R 1') + one('Ada', 'R 2'))).toMatchObject([
+      { name: 'Ada', description: 'R 1 R 2' },
+    ]);
+    const [many] = await ofDetails(Array.from({ length: 2_000 }, (_, at) => one('Ada', `R ${at}`)).join(''));
+    expect(many?.description).toHaveLength(4_000);
   });
 
   it('is described by its batch when it has a batch and no details', async () => {

@@ -106,7 +106,7 @@ describe('an entry of CAMT', () => {
   it.each([
     ['a third decimal', { amount: '<Amt Ccy="EUR">1.005</Amt>' }, 'Ntry/Amt', '"1.005"'],
     ['a comma', { amount: '<Amt Ccy="EUR">12,50</Amt>' }, 'Ntry/Amt', '"12,50"'],
-    ['a sign', { amount: '<Amt Ccy="EUR">-1.00</Amt>' }, 'Ntry/Amt', '"-1.00"'],
+    ['two signs', { amount: '<Amt Ccy="EUR">--1.00</Amt>' }, 'Ntry/Amt', '"--1.00"'],
     ['an exponent', { amount: '<Amt Ccy="EUR">1e3</Amt>' }, 'Ntry/Amt', '"1e3"'],
     ['a thousands separator', { amount: '<Amt Ccy="EUR">1 000.00</Amt>' }, 'Ntry/Amt', '"1 000.00"'],
     ['two amounts', { more: '<Amt Ccy="EUR">11.00</Amt>' }, 'Ntry/Amt', '"10.00 11.00"'],

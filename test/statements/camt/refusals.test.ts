@@ -37,10 +37,27 @@ describe('the reader of a CAMT file', () => {
     ]);
   });
 
-  it('stops at a second document, and keeps the entry before it', async () => {
-    const events = await parse(statement(ntry()) + statement(ntry()));
+  it.each([
+    ['one after the other', ''],
+    ['with blank lines between them', '\r\n\n'],
+    ['with a byte order mark between them', '\n\uFEFF'],
+    ['with a declaration each', '\n<?xml version="1.0" encoding="UTF-8"?>\n'],
+  ])('reads several documents of one file, %s', async (_, between) => {
+    const account = (iban: string) => `<Acct><Id><IBAN>${iban}</IBAN></Id></Acct>`;
+    const text = [1, 2, 3].map((it) => statement(`${account(`X${it}`)}\n${ntry()}`)).join(between);
+    for (const lengths of [[], [1], [7, 30]]) {
+      const events = await parse(text, lengths);
+      expect(ofType(events, 'statement').map(({ account: it }) => it.iban)).toEqual(['X1', 'X2', 'X3']);
+      expect(ofType(events, 'issue')).toEqual([]);
+      const lines = between.split('\n').length;
+      expect(entries(events).map(({ line }) => line)).toEqual([2, 2 + lines, 2 + 2 * lines]);
+    }
+  });
+
+  it('stops at what is no document behind a document, and keeps the entry before it', async () => {
+    const events = await parse(`${statement(ntry())}\nthe end`);
     expect(entries(events)).toHaveLength(1);
-    expect(ofType(events, 'issue')).toHaveLength(1);
+    expect(ofType(events, 'issue')).toMatchObject([{ line: 2, path: 'Document' }]);
   });
 
   it('reports the line from which the file is not read', async () => {

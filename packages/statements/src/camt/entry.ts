@@ -1,6 +1,6 @@
 import { rememberLast } from '../shared/text.ts';
 import type { MinorUnits } from '../statement.ts';
-import { parseAmount } from '../values.ts';
+import { formatAmount, parseAmount } from '../values.ts';
 import { ACCOUNT, BALANCE, DETAIL, ENTRY, type Field, type Fields } from './xml.ts';
 
 /** Says why an entry cannot be read. */
@@ -13,12 +13,16 @@ export class Unreadable extends Error {
   }
 }
 
-export function readEntryAmount({ amount: text }: Fields): bigint {
+/** @param warn is called if the amount is rounded, or its sign contradicts its direction. */
+export function readEntryAmount({ amount: text, dc }: Fields, warn: (message: string) => void): ReadAmount {
   const rule = 'allowed is a number with a point and at most two decimals, such as 1250.00';
   if (text === undefined) throw new Unreadable('Ntry/Amt', `the amount is missing; ${rule}`);
-  const amount = readAmount(text);
-  if (amount === null) throw new Unreadable('Ntry/Amt', `found ${show(text)}; ${rule}`);
-  return amount;
+  const read = readAmount(text);
+  if (read === null) throw new Unreadable('Ntry/Amt', `found ${show(text)}; ${rule}`);
+  if (read.isRounded) warn(`The amount ${show(text)} is read as ${formatAmount(read.amount)}.`);
+  if (read.isNegative && dc === 'CRDT')
+    warn(`The amount ${show(text)} has a minus sign, and CdtDbtInd is CRDT. The entry is read as a credit.`);
+  return read;
 }
 
 export function readEntryDirection({ dc: text }: Fields): 'Debit' | 'Credit' {
@@ -83,8 +87,34 @@ export function readReference({ reference }: Fields): string | null {
   return reference === undefined || NO_REFERENCE.test(reference) ? null : reference;
 }
 
-/** Parses an amount of a message in hundredths. It has no sign, because CdtDbtInd gives the direction. */
-export const readAmount = (text: string): MinorUnits | null => parseAmount(text, '.');
+export interface ReadAmount {
+  /** Not negative. */
+  amount: MinorUnits;
+  /** It has a minus sign, which the standard does not allow, because CdtDbtInd gives the direction. */
+  isNegative: boolean;
+  /** It was a binary fraction, such as 33.9999999999995. */
+  isRounded: boolean;
+}
+
+/** A number of at least nine decimals whose last ones are an error of binary fractions. */
+const BINARY_FRACTION = /^(\d{1,18})\.(\d\d)(0{6}|9{6})\d+$/;
+
+/** Parses an amount of a message. @returns null if it is none */
+export function readAmount(text: string): ReadAmount | null {
+  const plain = parseAmount(text, '.');
+  if (plain !== null) return { amount: plain, isNegative: false, isRounded: false };
+  const [, minus, unsigned = ''] = /^([-\u2212]?)\s*(.*)$/.exec(text) ?? [];
+  const isNegative = minus !== '';
+  const amount = parseAmount(unsigned, '.');
+  if (amount !== null) return { amount, isNegative, isRounded: false };
+  const [, whole, hundredths, rest] = BINARY_FRACTION.exec(unsigned) ?? [];
+  if (whole === undefined || hundredths === undefined) return null;
+  return {
+    amount: BigInt(whole + hundredths) + (rest === '999999' ? 1n : 0n),
+    isNegative,
+    isRounded: true,
+  };
+}
 
 /** Parses CdtDbtInd. */
 export function readDirection(text: string | undefined): 'Debit' | 'Credit' | null {
@@ -187,23 +217,33 @@ export interface Share {
   dc: 'Debit' | 'Credit';
 }
 
-/** The elements with a detail's amount: Amt since version 03, AmtDtls/TxAmt in all versions. */
-const AMOUNTS = [
-  ['amount', 'currency'],
-  ['transactionAmount', 'transactionCurrency'],
-] as const;
+/** The elements with a detail's amount: Amt since version 03, AmtDtls/TxAmt in all versions, and the amount as it was instructed. */
+const AMOUNTS = {
+  amount: 'currency',
+  transactionAmount: 'transactionCurrency',
+  originalAmount: 'originalCurrency',
+} as const;
+
+const ORDERS: readonly (readonly (keyof typeof AMOUNTS)[])[] = [
+  ['amount', 'transactionAmount'],
+  ['transactionAmount', 'amount'],
+  ['originalAmount'],
+];
 
 /**
  * Divides the amount of a batch among its details.
  * @returns a share per detail. Null, unless there are several details, each with an amount in the currency of the entry, and their
- * amounts add up to the amount of the entry.
+ * amounts add up to the amount of the entry, with or without their charges.
  */
 export function divide(entry: Share, currency: string | null, details: readonly Detail[]): Share[] | null {
   if (details.length < 2) return null;
-  for (const order of [AMOUNTS, AMOUNTS.toReversed()]) {
-    const shares = details.map(({ fields }) => readShare(fields, order, entry.dc, currency));
-    const sum = shares.reduce((total, share) => total + signed(share), 0n);
-    if (shares.every((share) => share !== null) && sum === signed(entry)) return shares;
+  const haveCharges = details.some(({ fields }) => fields.charge !== undefined);
+  for (const withCharges of haveCharges ? [false, true] : [false]) {
+    for (const order of ORDERS) {
+      const shares = details.map(({ fields }) => readShare(fields, order, entry.dc, currency, withCharges));
+      const sum = shares.reduce((total, share) => total + signed(share), 0n);
+      if (shares.every((share) => share !== null) && sum === signed(entry)) return shares;
+    }
   }
   return null;
 }
@@ -214,16 +254,32 @@ export const signed = (share: Share | null): MinorUnits =>
 
 function readShare(
   fields: Fields,
-  order: readonly (readonly ['amount' | 'transactionAmount', 'currency' | 'transactionCurrency'])[],
+  order: readonly (keyof typeof AMOUNTS)[],
   entryDirection: 'Debit' | 'Credit',
   entryCurrency: string | null,
+  withCharges: boolean,
 ): Share | null {
   const dc = fields.dc === undefined ? entryDirection : readDirection(fields.dc);
-  const [amountField] = order.find(([amount, currency]) => {
-    return fields[amount] !== undefined && (fields[currency] ?? entryCurrency) === entryCurrency;
-  }) ?? [null];
-  const amount = amountField === null ? null : readAmount(fields[amountField] ?? '');
-  return dc === null || amount === null ? null : { amount, dc };
+  const name = order.find(
+    (amount) => fields[amount] !== undefined && (fields[AMOUNTS[amount]] ?? entryCurrency) === entryCurrency,
+  );
+  const read = name === undefined ? null : readAmount(fields[name] ?? '');
+  if (dc === null || read === null) return null;
+  const own = signed({ amount: read.amount, dc });
+  const net = (read.isNegative ? -own : own) + (withCharges ? readCharges(fields) : 0n);
+  return {
+    amount: net < 0n ? -net : net,
+    dc: net < 0n || (net === 0n && dc === 'Debit') ? 'Debit' : 'Credit',
+  };
+}
+
+/** The charges of a detail, negative as they are usually debits. A detail may have several. */
+function readCharges({ charge = '', chargeDc = '' }: Fields): MinorUnits {
+  const directions = chargeDc.split(' ');
+  return charge.split(' ').reduce((sum, text, at) => {
+    const amount = readAmount(text)?.amount ?? 0n;
+    return sum + (directions[at] === 'CRDT' ? amount : -amount);
+  }, 0n);
 }
 
 /** The values that all details of an entry have in common. */

@@ -4,7 +4,7 @@ import {
   readPaymentReference,
   readRate,
 } from '../shared/payment-references.ts';
-import { squeeze } from '../shared/text.ts';
+import { joinTexts, squeeze } from '../shared/text.ts';
 import type { Entry, EntryDetails, StatementEvent } from '../statement.ts';
 import {
   type Detail,
@@ -47,12 +47,15 @@ export function mapEntry(raw: RawEntry, statement: StatementContext): StatementE
   const warn = (message: string) => warnings.push({ type: 'warning', line: raw.line, message });
   try {
     const { fields } = raw;
-    const total = { amount: readEntryAmount(fields), dc: readEntryDirection(fields) };
+    const { amount, isNegative } = readEntryAmount(fields, warn);
+    const total = { amount, dc: readEntryDirection(fields) };
     const currency = readCurrency(fields);
     const status = readStatus(fields, statement.kind, warn);
     const date = readBookingDate(fields, status, warn);
     if (date === null) return warnings;
 
+    // A minus sign may mean the other direction. As for a reversal, the balances decide.
+    const isTakingBack = isReversal(fields) || isNegative;
     const toEntry = (
       { amount, dc }: Share,
       detail: Fields,
@@ -62,7 +65,7 @@ export function mapEntry(raw: RawEntry, statement: StatementContext): StatementE
     ): StatementEvent => {
       const { name, opponentId, opponentIban } = findCounterparty(detail, {
         dc,
-        isReversal: isReversal(fields) || detail.returned !== undefined,
+        isReversal: isTakingBack || detail.returned !== undefined,
         holder: statement.holder,
       });
       const entry: Entry = {
@@ -75,12 +78,12 @@ export function mapEntry(raw: RawEntry, statement: StatementContext): StatementE
         balance: null,
         code: readCode(detail, fields),
         description: describe(detail, fields),
-        name,
+        name: name ?? detail.acceptor ?? null,
         opponentId,
         opponentIban,
         reference: readReference(detail) ?? readReference(fields),
       };
-      const details = readEntryDetails(detail, fields, original);
+      const details = readEntryDetails(detail, fields, isTakingBack, original);
       if (details !== undefined || batch !== undefined)
         entry.details = { ...details, ...(batch && { batch }) };
       return { type: 'entry', entry };
@@ -91,7 +94,12 @@ export function mapEntry(raw: RawEntry, statement: StatementContext): StatementE
       const [only, ...others] = raw.details.map((detail) => detail.fields);
       const ofDetail = only === undefined || others.length > 0 ? undefined : readOriginal(only, currency);
       const original = ofDetail ?? readOriginal(fields, currency);
-      return [...warnings, toEntry(total, findCommonFields(raw.details), raw.line, original)];
+      const joined = joinDetails(raw.details, {
+        dc: total.dc,
+        isReversal: isTakingBack,
+        holder: statement.holder,
+      });
+      return [...warnings, toEntry(total, joined, raw.line, original)];
     }
     const batch = { reference: readReference(fields), amount: signed(total) };
     return [
@@ -110,6 +118,7 @@ export function mapEntry(raw: RawEntry, statement: StatementContext): StatementE
 function readEntryDetails(
   detail: Fields,
   entry: Fields,
+  isTakingBack: boolean,
   original: Original | undefined,
 ): EntryDetails | undefined {
   return keepKnown<EntryDetails>({
@@ -117,7 +126,7 @@ function readEntryDetails(
     endToEndId: readPaymentReference(detail.endToEndId),
     creditorReference: readCreditorReference(detail.remittanceReference),
     mandateReference: readPaymentReference(detail.mandate),
-    isReversal: isReversal(entry) ? true : undefined,
+    isReversal: isTakingBack ? true : undefined,
     ...original,
   });
 }
@@ -133,7 +142,7 @@ function readOriginal(fields: Fields, currency: string | null): Original | undef
   const isOriginal = originalCurrency !== undefined && originalCurrency !== currency;
   const text = isOriginal ? originalAmount : transactionAmount;
   const originalIn = isOriginal ? originalCurrency : transactionCurrency;
-  const amount = text === undefined ? null : readAmount(text);
+  const amount = text === undefined ? null : (readAmount(text)?.amount ?? null);
   if (amount === null || originalIn === undefined || originalIn === currency || !isCurrency(originalIn))
     return undefined;
   const exchangeRate = readRate(fields.rate ?? fields.transactionRate);
@@ -229,21 +238,53 @@ const fold = (name: string): string => name.replace(/\s+/g, ' ').toUpperCase();
 const MAX_DESCRIPTION = 4_000;
 
 /**
- * Describes an entry by its remittance information, the creditor's reference, and the bank's additional texts for the detail and
- * the entry. Leaves out a text that the earlier texts contain. A batch without any of these is described by the ids of its payment
- * instructions.
+ * The texts of a detail, in the order of the description: the remittance information, the numbers of invoices and credit notes, why a
+ * payment came back, where a card was used, and the bank's additional text.
+ */
+const TEXTS = [
+  'remittance',
+  'remittanceReference',
+  'document',
+  'returned',
+  'acceptor',
+  'tradingParty',
+  'cheque',
+  'partyType',
+  'note',
+] as const satisfies readonly (keyof Fields)[];
+
+/**
+ * Describes an entry by the texts of its detail and the bank's additional text for the entry. Leaves out a text that the earlier texts
+ * contain. A batch without any of these is described by the ids of its payment instructions.
  */
 export function describe(detail: Fields, entry: Fields): string | null {
-  const texts = [detail.remittance, detail.remittanceReference, detail.note, entry.note];
-  let description = '';
-  for (const text of texts) {
-    if (text === undefined) continue;
-    const words = squeeze(text);
-    if (words === '' || description.includes(words)) continue;
-    description += description === '' ? words : ` ${words}`;
+  const texts = [...TEXTS.map((field) => detail[field]), entry.note];
+  let description: string | null = null;
+  for (const text of texts)
+    if (text !== undefined) description = joinTexts(description, squeeze(text) || null);
+  description ??= entry.batch ?? null;
+  return description === null ? null : cut(description);
+}
+
+/**
+ * Makes one detail of the details of an entry that is not divided: what all have in common, and the texts of each, with the
+ * counterparty's name where the names differ.
+ */
+function joinDetails(details: readonly Detail[], parties: Parameters<typeof findCounterparty>[1]): Fields {
+  const common = findCommonFields(details);
+  if (details.length < 2) return common;
+  const { name: commonName } = findCounterparty(common, parties);
+  let text: string | null = null;
+  for (const { fields } of details) {
+    const name = commonName === null ? findCounterparty(fields, parties).name : null;
+    text = joinTexts(text, joinTexts(name, describe(fields, {})));
+    if (text !== null && text.length > MAX_DESCRIPTION) break;
   }
-  if (description === '') description = entry.batch ?? '';
-  return description === '' ? null : cut(description);
+  const { remittanceReference } = common;
+  const joined = { ...common, remittance: text ?? undefined, remittanceReference };
+  for (const field of TEXTS)
+    if (field !== 'remittance' && field !== 'remittanceReference') delete joined[field];
+  return joined as Fields;
 }
 
 /** Cuts a text, but never between the two halves of a character. */

@@ -116,11 +116,12 @@ const issue = (line: number, path: string, message: string): StatementEvent => {
 };
 
 function openStatement(fields: Fields, name: string, line: number): OpenStatement {
+  const kind = name === 'Stmt' ? 'final' : 'interim';
   return {
     line,
-    kind: name === 'Stmt' ? 'final' : 'interim',
+    kind,
     fields,
-    balances: createBalances(() => readCurrency(fields.accountCurrency)),
+    balances: createBalances(kind, () => readCurrency(fields.accountCurrency)),
     warnings: [],
     holder: null,
   };
@@ -212,24 +213,32 @@ export interface Balances {
   readonly currency: string | null;
 }
 
+/** A balance of a statement as it is collected. */
+interface TypedBalance extends Balance {
+  type: string;
+}
+
 /**
  * Collects the booked balances of a statement: the opening balance (OPBD), or the previous closing balance (PRCD), and the closing
- * balance (CLBD). Does not read interim balances (ITBD) and available balances (OPAV, CLAV …). A statement of several days may have
- * balances for each day. The earliest opening and the latest closing balance count.
+ * balance (CLBD). A page of a statement begins or ends with an interim balance (ITBD) instead. Does not read available balances (OPAV,
+ * CLAV …). A statement of several days may have balances for each day. The earliest opening and the latest closing balance count.
  * @param accountCurrency a balance in another currency is not used.
  */
-function createBalances(accountCurrency: () => string | null): Balances {
-  let opening: (Balance & { type: string }) | null = null;
+function createBalances(kind: 'final' | 'interim', accountCurrency: () => string | null): Balances {
+  let opening: TypedBalance | null = null;
   let closing: Balance | null = null;
+  /** The balances between pages, in their order. A report of the day has none. */
+  const interim: Balance[] = [];
   let currency: string | null = null;
 
   return {
     add(fields) {
       const { balanceType: type = '', amount: text = '', dc, date: dateText = '' } = fields;
-      if (type !== 'OPBD' && type !== 'PRCD' && type !== 'CLBD') return null;
-      const amount = readAmount(text);
+      const isInterim = type === 'ITBD' && kind === 'final';
+      if (!isInterim && type !== 'OPBD' && type !== 'PRCD' && type !== 'CLBD') return null;
+      const read = readAmount(text);
       const direction = readDirection(dc);
-      if (amount === null) return `The balance ${type} is not used: its amount is ${show(text)}.`;
+      if (read === null) return `The balance ${type} is not used: its amount is ${show(text)}.`;
       if (direction === null)
         return `The balance ${type} is not used: CdtDbtInd is ${show(dc ?? '')}; allowed are CRDT and DBIT.`;
       const expected = accountCurrency() ?? currency;
@@ -239,17 +248,24 @@ function createBalances(accountCurrency: () => string | null): Balances {
         currency = fields.currency;
       }
       const date = readDate(dateText);
-      const balance = { amount: direction === 'Debit' ? -amount : amount, date };
-      if (type === 'CLBD') {
+      const isNegative = direction === 'Debit' || read.isNegative;
+      const balance = { amount: isNegative ? -read.amount : read.amount, date };
+      if (isInterim) {
+        if (interim.length < 2) interim.push(balance);
+        else interim[1] = balance;
+      } else if (type === 'CLBD') {
         if (closing === null || isNotAfter(closing.date, date)) closing = balance;
       } else if (opening === null || replaces({ ...balance, type }, opening)) opening = { ...balance, type };
       return date === null ? `The balance ${type} has no readable date: found ${show(dateText)}.` : null;
     },
     get opening() {
-      return opening === null ? null : { amount: opening.amount, date: opening.date };
+      if (opening !== null) return { amount: opening.amount, date: opening.date };
+      // The first of two, or the only one of a page that has the closing balance.
+      return interim.length > 1 || closing !== null ? (interim[0] ?? null) : null;
     },
     get closing() {
-      return closing;
+      if (closing !== null) return closing;
+      return interim.length > 1 || opening !== null ? (interim.at(-1) ?? null) : null;
     },
     get currency() {
       return currency;
@@ -257,10 +273,7 @@ function createBalances(accountCurrency: () => string | null): Balances {
   };
 }
 
-function replaces(
-  balance: { type: string; date: string | null },
-  opening: { type: string; date: string | null },
-) {
+function replaces(balance: TypedBalance, opening: TypedBalance) {
   if (balance.type !== opening.type) return balance.type === 'OPBD';
   return !isNotAfter(opening.date, balance.date);
 }

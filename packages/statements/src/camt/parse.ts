@@ -6,6 +6,10 @@ import { createXmlReader, type ElementHandler, FIRST_ONLY, type Field, type Fiel
 /** A text or a field that is longer than this gets no more text added. A description has 4,000 characters. */
 const MAX_FIELD = 4_096;
 
+/** Texts of these fields go on in the next element where the width of a line, 35 or 140 characters, cuts them within a word. */
+const WRAPPED: ReadonlySet<Field> = new Set<Field>(['remittance', 'note']);
+const CUT = /^(?:.{34}|.{139})\S$/s;
+
 interface OpenElement {
   place: PathNode;
   /** The fields of the innermost scope. */
@@ -19,6 +23,9 @@ function createDocument(handler: ScopeHandler): ElementHandler {
   // By depth. Elements at the same depth reuse one object, because a message has millions of elements.
   const elements = [at];
   let depth = 0;
+  /** The field, and its owner, whose text was cut within a word and goes on in the next element. */
+  let cutField: Field | null = null;
+  let cutFields: Fields | null = null;
   return {
     open(name, attributes, line) {
       const { place: above, fields } = at;
@@ -37,7 +44,12 @@ function createDocument(handler: ScopeHandler): ElementHandler {
     },
     close(line) {
       const { place, fields, text } = at;
-      if (place.field !== null) put(fields, place.field, text.trim());
+      if (place.field !== null) {
+        const isCut = place.field === cutField && fields === cutFields && !text.startsWith(' ');
+        put(fields, place.field, text.trim(), isCut ? '' : ' ');
+        cutField = WRAPPED.has(place.field) && CUT.test(text) ? place.field : null;
+        cutFields = fields;
+      }
       if (place.scope !== null) handler.complete(place.scope, line);
       depth = Math.max(0, depth - 1);
       at = elements[depth] as OpenElement;
@@ -45,12 +57,13 @@ function createDocument(handler: ScopeHandler): ElementHandler {
   };
 }
 
-function put(fields: Fields, field: Field, text: string): void {
+/** @param blank between the texts of a field that occurs several times */
+function put(fields: Fields, field: Field, text: string, blank = ' '): void {
   const before = fields[field];
   if (text === '') return;
   if (before === undefined) fields[field] = text;
   // This makes an amount or a date that occurs twice unreadable, so that it is reported.
-  else if (!FIRST_ONLY.has(field) && before.length <= MAX_FIELD) fields[field] = `${before} ${text}`;
+  else if (!FIRST_ONLY.has(field) && before.length <= MAX_FIELD) fields[field] = before + blank + text;
 }
 
 /** Characters read at a time, so that the events of a large part do not pile up. */

@@ -36,6 +36,13 @@ export type Field =
   | 'rate'
   | 'transactionRate'
   | 'returned'
+  | 'document'
+  | 'acceptor'
+  | 'cheque'
+  | 'tradingParty'
+  | 'partyType'
+  | 'charge'
+  | 'chargeDc'
   | 'reference'
   | 'batch'
   | 'domain'
@@ -147,6 +154,18 @@ export const DETAIL: Paths = {
   'RmtInf/Ustrd': 'remittance',
   'RmtInf/Strd/CdtrRefInf/Ref': 'remittanceReference',
   'RmtInf/Strd/AddtlRmtInf': 'remittance',
+  'RmtInf/Strd/RfrdDocInf/Nb': 'document',
+  'Refs/ChqNb': 'cheque',
+  'CardTx/POI/Id/ShrtNm': 'acceptor',
+  'CardTx/POI/SysNm': 'acceptor',
+  'RltdPties/TradgPty/Nm': 'tradingParty',
+  'RltdPties/TradgPty/Pty/Nm': 'tradingParty',
+  'RltdPties/DbtrAcct/Tp/Prtry': 'partyType',
+  'RltdPties/CdtrAcct/Tp/Prtry': 'partyType',
+  'Chrgs/Amt': 'charge',
+  'Chrgs/CdtDbtInd': 'chargeDc',
+  'Chrgs/Rcrd/Amt': 'charge',
+  'Chrgs/Rcrd/CdtDbtInd': 'chargeDc',
   AddtlTxInf: 'note',
 };
 
@@ -206,10 +225,13 @@ interface XmlReader {
   readonly root: string | null;
 }
 
+/** Ends the parsing of a document at its last tag. */
+class DocumentEnd extends Error {}
+
 /**
  * Reads XML in any split, and stops at the first thing that is not well-formed. It also stops at a document type declaration, at an
- * entity that is not predefined, below 64 nested elements, and where two tags lie more than 64 KiB apart, so that no file can
- * fill the memory.
+ * entity that is not known, below 64 nested elements, and where two tags lie more than 64 KiB apart, so that no file can
+ * fill the memory. Several documents may follow each other: banks and programs append one file to another.
  */
 export function createXmlReader(handler: ElementHandler): XmlReader {
   let stop: Stop | null = null;
@@ -234,41 +256,60 @@ export function createXmlReader(handler: ElementHandler): XmlReader {
       stopAt(tagLine, `the next tag is more than ${MAX_BETWEEN_TAGS / 1024} KiB away, which is the limit`);
   };
 
-  const parser = createXmlParser({
-    opentag({ name, attributes }) {
-      if (stop !== null) return;
-      reachTag();
-      depth += 1;
-      if (depth > MAX_DEPTH)
-        stopAt(line(), `elements are nested more than ${MAX_DEPTH} deep, which is the limit`);
-      root ??= localName(name);
-      if (stop === null) handler.open(localName(name), attributes, line());
-    },
-    closetag() {
-      if (stop !== null) return;
-      reachTag();
-      depth -= 1;
-      if (stop === null) handler.close(line());
-    },
-    text(text) {
-      if (stop === null) handler.text(text);
-    },
-    doctype: () => stopAt(line(), 'a document type declaration (DTD) is not allowed'),
-    error: ({ message }) => stopAt(line(), explain(message)),
-  });
+  const createParser = () =>
+    createXmlParser({
+      opentag({ name, attributes }) {
+        if (stop !== null) return;
+        reachTag();
+        depth += 1;
+        if (depth > MAX_DEPTH)
+          stopAt(line(), `elements are nested more than ${MAX_DEPTH} deep, which is the limit`);
+        root ??= localName(name);
+        if (stop === null) handler.open(localName(name), attributes, line());
+      },
+      closetag() {
+        if (stop !== null) return;
+        reachTag();
+        depth -= 1;
+        if (stop === null) handler.close(line());
+        if (depth === 0) throw new DocumentEnd();
+      },
+      text(text) {
+        if (stop === null) handler.text(text);
+      },
+      doctype: () => stopAt(line(), 'a document type declaration (DTD) is not allowed'),
+      error: ({ message }) => stopAt(line(), explain(message)),
+    });
+  let parser = createParser();
+
+  /** @returns what follows the end of a document */
+  const readOn = (text: string): string => {
+    // Some banks send blank lines before the XML declaration.
+    const content = written === 0 ? text.replace(/^[\s\uFEFF]+/, '') : text;
+    linesBefore += text.slice(0, text.length - content.length).split('\n').length - 1;
+    if (content === '') return '';
+    written += content.length;
+    try {
+      parser.write(content);
+    } catch (error) {
+      if (!(error instanceof DocumentEnd)) throw error;
+      const rest = content.slice(content.length - (written - parser.position));
+      linesBefore += parser.line - 1;
+      parser = createParser();
+      written = 0;
+      tagPosition = 0;
+      return rest;
+    }
+    checkDistance(written);
+    return '';
+  };
 
   return {
     write(text) {
-      // Some banks send blank lines before the XML declaration.
-      const content = written === 0 ? text.trimStart() : text;
-      linesBefore += text.slice(0, text.length - content.length).split('\n').length - 1;
-      if (content === '') return;
-      parser.write(content);
-      written += content.length;
-      checkDistance(written);
+      for (let rest = text; rest !== '' && stop === null; ) rest = readOn(rest);
     },
     end() {
-      if (stop === null) parser.close();
+      if (stop === null && (written > 0 || root === null)) parser.close();
     },
     get stop() {
       return stop;
@@ -281,6 +322,6 @@ export function createXmlReader(handler: ElementHandler): XmlReader {
 
 function explain(message: string): string {
   if (message === 'undefined entity.')
-    return 'an entity is not allowed, except &amp;, &lt;, &gt;, &apos;, &quot; and character references';
+    return 'an entity is not allowed, except those of XML and HTML, such as &amp; and &nbsp;, and character references';
   return `it is not well-formed XML: ${message.replace(/\.$/, '')}`;
 }

@@ -1,5 +1,5 @@
 import { keepKnown, readCreditorReference, readPaymentReference } from '../shared/payment-references.ts';
-import { squeeze } from '../shared/text.ts';
+import { joinTexts, squeeze } from '../shared/text.ts';
 import type { EntryDetails } from '../statement.ts';
 import type { Field } from './fields.ts';
 import { readIban } from './values.ts';
@@ -210,14 +210,6 @@ function splitSlashTags(text: string): ReadonlyMap<string, string> {
 
 /** Tags whose value is the party's name, where it has no tag of its own. */
 const PARTIES = ['BENM', 'ORDP', 'ULTB', 'ULTC', 'ULTD', 'UCRD', 'UDTR'];
-
-/** Appends a text that the other does not have. Blanks, signs and capitals do not count. */
-export function joinTexts(text: string | null, more: string | null): string | null {
-  if (text === null || more === null) return text ?? more;
-  return lettersOf(text).includes(lettersOf(more)) ? text : `${text} ${more}`;
-}
-
-const lettersOf = (text: string): string => text.replaceAll(/[^\p{L}\p{N}]/gu, '').toLowerCase();
 
 function trimSlashes(text: string): string {
   let start = 0;

@@ -1,5 +1,5 @@
 import { keepKnown } from '../shared/payment-references.ts';
-import { quote } from '../shared/text.ts';
+import { joinTexts, quote } from '../shared/text.ts';
 import {
   type AccountReference,
   type Balance,
@@ -9,7 +9,7 @@ import {
   type StatementEvent,
   type StatementIdentity,
 } from '../statement.ts';
-import { type IsOwn, joinTexts, joinWrapped, LINE_WIDTH, readDetails, tidy } from './details.ts';
+import { type IsOwn, joinWrapped, LINE_WIDTH, readDetails, tidy } from './details.ts';
 import { type EntryLine, readEntryLine } from './entry-line.ts';
 import type { Field } from './fields.ts';
 import { NO_ACCOUNT, readAccount, readAmount, readBalance, readIban } from './values.ts';

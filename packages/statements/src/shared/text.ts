@@ -5,6 +5,20 @@ const OTHER_SPACES = /\s\s|[^\S ]/;
 export const squeeze = (text: string): string =>
   (OTHER_SPACES.test(text) ? text.replaceAll(/\s+/g, ' ') : text).trim();
 
+/**
+ * Appends a text, unless the words of the other text have it. Blanks, signs and capitals do not count. "INV-1" is not in "INV-10".
+ */
+export function joinTexts(text: string | null, more: string | null): string | null {
+  if (text === null || more === null) return text ?? more;
+  return ` ${wordsOf(text)} `.includes(` ${wordsOf(more)} `) ? text : `${text} ${more}`;
+}
+
+const wordsOf = (text: string): string =>
+  text
+    .replaceAll(/[^\p{L}\p{N}]+/gu, ' ')
+    .trim()
+    .toLowerCase();
+
 /** The text found in the file, for a message: at most 40 characters. */
 export const quote = (text: string): string =>
   JSON.stringify(text.length > 40 ? `${text.slice(0, 39)}…` : text);

@@ -1,4 +1,5 @@
 import { SaxesParser } from 'saxes';
+import { ENTITIES } from './entities.ts';
 
 interface XmlHandlers {
   opentag(tag: { name: string; attributes: Readonly<Record<string, string>> }): void;
@@ -25,8 +26,13 @@ export function createXmlParser(handlers: XmlHandlers): Parser {
 
 const kept: Parser[] = [];
 
+/** Without a prototype, so that &constructor; is none. */
+const entities: Record<string, string> = Object.assign(Object.create(null), Object.fromEntries(ENTITIES));
+
 function connect({ opentag, closetag, text, doctype, error }: XmlHandlers): Parser {
   const parser: Parser = new SaxesParser({ xmlns: false, position: false });
+  // Some banks write the entities of HTML, such as &nbsp;.
+  parser.ENTITIES = entities;
   parser.on('opentag', opentag);
   parser.on('closetag', closetag);
   parser.on('text', text);
