@@ -258,12 +258,14 @@ const TEXTS = [
  * contain. A batch without any of these is described by the ids of its payment instructions.
  */
 export function describe(detail: Fields, entry: Fields): string | null {
-  const texts = [...TEXTS.map((field) => detail[field]), entry.note];
   let description: string | null = null;
-  for (const text of texts)
+  const add = (text: string | undefined) => {
     if (text !== undefined) description = joinTexts(description, squeeze(text) || null);
-  description ??= entry.batch ?? null;
-  return description === null ? null : cut(description);
+  };
+  for (const field of TEXTS) add(detail[field]);
+  add(entry.note);
+  const found: string | null = description ?? entry.batch ?? null;
+  return found === null ? null : cut(found);
 }
 
 /**
