@@ -41,6 +41,33 @@ export async function findImportErrors(sql: Sql, importId: string): Promise<Impo
   };
 }
 
+/** What came of a file in a zip. */
+export const ImportFileView = v.object({
+  name: v.string(),
+  outcome: v.pipe(
+    v.picklist(['read', 'skipped', 'failed']),
+    v.description(
+      'skipped: the file holds no statements, which is a warning. failed: the file cannot be read, or not to its end, which is an error.',
+    ),
+  ),
+  format: v.pipe(v.nullable(v.string()), v.description('null: the format is not known.')),
+  statements: Count,
+  entries: v.pipe(Count, v.description('Booked and pending.')),
+  message: v.pipe(v.nullable(v.string()), v.description('Why the file was skipped or has failed.')),
+});
+
+/** Index: the primary key. */
+const FILES = 'SELECT members FROM imports WHERE id = ?';
+
+/** Reads what came of the files of a zip: nothing before the import is done, and for other files. */
+export async function findImportFiles(
+  sql: Sql,
+  importId: string,
+): Promise<v.InferOutput<typeof ImportFileView>[]> {
+  const [row] = await sql.query<{ members: string | null }[]>(FILES, [importId]);
+  return JSON.parse(row?.members ?? '[]');
+}
+
 /** Index: import_duplicates_import. */
 const DUPLICATES = `
   SELECT line, reason, transaction_id FROM import_duplicates WHERE import_id = ? ORDER BY import_id, id`;

@@ -22,7 +22,7 @@ async function readAll(formats: StatementFormats, text: string | Buffer, recogni
   const files: { name: string | null; format: string; events: unknown[] }[] = [];
   for await (const it of formats.read(partsOf(text), recognition) as AsyncIterable<FileEvent>) {
     if ('format' in it) files.push({ name: it.file, format: it.format, events: [] });
-    else files.at(-1)?.events.push(...it.events);
+    else if ('events' in it) files.at(-1)?.events.push(...it.events);
   }
   return files;
 }

@@ -39,6 +39,7 @@ async function runningImport(...webhooks: object[]) {
     statements: 0,
     ended: [],
     format: null,
+    members: null,
     removals: 0,
     ...fields,
   });

@@ -169,9 +169,9 @@ describe('a file whose beginning can be read', () => {
 
   it.each<[string, Uint8Array, string]>([
     [
-      'a zip with a letter',
-      zip({ 'a.sta': MARCH, 'b.txt': LETTER }),
-      'The file b.txt in the zip is in no format',
+      'a zip that breaks off in its second file',
+      zip({ 'a.sta': MARCH, 'b.txt': noise(200_000) }).subarray(0, 100_000),
+      'The file is a zip, and is empty, broken or cut off.',
     ],
     [
       'a long gzip that breaks off',
@@ -191,14 +191,77 @@ describe('a file whose beginning can be read', () => {
 it('the error of a file that cannot be read to its end counts the rows that are stored, and no rejected ones', async () => {
   const key = await customer();
   const rejected = MARCH.replace('260302', '269902');
-  const names = ['a.sta', 'b.sta'];
   for (const [first, count] of [
     [MARCH, ' 1 row before that is stored.'],
     [rejected, ''],
   ] as const) {
-    const { body } = await post(key, zip({ [names[0] as string]: first, [names[1] as string]: LETTER }));
+    const whole = zip({ 'a.sta': first, 'b.txt': noise(200_000) });
+    const { body } = await post(key, whole.subarray(0, 100_000));
     const ended = await finished(key, body.import.id);
-    expect(ended.error.endsWith(count)).toBe(true);
-    expect(ended.error.includes('before that')).toBe(count !== '');
+    expect(ended.status).toBe('failed');
+    expect(ended.error.endsWith(`cut off.${count}`)).toBe(true);
   }
+});
+
+describe('the files of a zip', () => {
+  const APRIL = mt940([{ day: 3, amount: 20 }], { opening: 1_010 });
+  const PDF = Buffer.from('%PDF-1.7\n');
+  const NONE = { outcome: 'skipped', format: null, statements: 0, entries: 0 };
+
+  it('are read each for itself, and are listed with what came of them', async () => {
+    const key = await customer();
+    const files: Record<string, string | Uint8Array> = {
+      '__MACOSX/._a.sta': 'x',
+      '.DS_Store': 'x',
+      'march\\a.sta': MARCH,
+      'terms.pdf': PDF,
+      'letter.txt': LETTER,
+      'empty.sta': '',
+      'page.xls': '<html>',
+      'broken.xlsx': zip({ '[Content_Types].xml': 'x' }),
+      'april/b.sta': APRIL,
+    };
+    const { status, body } = await post(key, zip(files));
+    expect(status).toBe(202);
+    const { id } = body.import;
+    expect(await finished(key, id)).toMatchObject({ status: 'done', inserted: 2, warnings: 5, rejected: 2 });
+    const listed = await service.call('GET', `/v1/imports/${id}/files`, { key });
+    const read = { outcome: 'read', format: 'mt940', statements: 1, entries: 1, message: null };
+    expect(listed.body.files).toMatchObject([
+      { name: '__MACOSX/._a.sta', ...NONE, message: expect.stringContaining('macOS') },
+      { name: '.DS_Store', ...NONE },
+      { name: 'march/a.sta', ...read },
+      { name: 'terms.pdf', ...NONE, message: 'The file terms.pdf in the zip is a PDF.' },
+      { name: 'letter.txt', ...NONE, message: expect.stringContaining('no format') },
+      { name: 'empty.sta', ...NONE, message: expect.stringContaining('empty') },
+      { name: 'page.xls', outcome: 'failed', message: expect.stringContaining('HTML') },
+      { name: 'broken.xlsx', outcome: 'failed', format: 'xlsx', message: expect.any(String) },
+      { name: 'april/b.sta', ...read },
+    ]);
+    const errors = await service.call('GET', `/v1/imports/${id}/errors`, { key });
+    expect(errors.body.warnings).toHaveLength(5);
+    expect(errors.body.errors).toMatchObject([
+      { path: 'file', message: expect.stringContaining('broken.xlsx') },
+      { path: 'file', message: expect.stringContaining('page.xls') },
+    ]);
+  });
+
+  it.each<[string, Record<string, string | Uint8Array>, string]>([
+    ['nothing but files of the system', { '__MACOSX/a': 'x', 'Thumbs.db': 'x' }, 'of macOS or Windows'],
+    ['nothing but a PDF', { 'a.pdf': PDF }, 'The file a.pdf in the zip is a PDF.'],
+    ['a path of Windows out of its folder', { '..\\a.sta': MARCH }, 'outside of its own folder'],
+    ['a drive of Windows', { 'C:\\a.sta': MARCH }, 'outside of its own folder'],
+  ])('cannot be read if there is %s', async (_, files, sentence) => {
+    const answer = await post(await customer(), zip(files));
+    expectProblem(answer, 422, 'unreadable-file');
+    expect(JSON.stringify(answer.body)).toContain(sentence);
+  });
+
+  it('are none of an import that is no zip', async () => {
+    const key = await customer();
+    const { body } = await post(key, Buffer.from(MARCH));
+    await finished(key, body.import.id);
+    const listed = await service.call('GET', `/v1/imports/${body.import.id}/files`, { key });
+    expect(listed).toMatchObject({ status: 200, body: { files: [] } });
+  });
 });

@@ -37,14 +37,28 @@ const encodingOf = (start: Uint8Array, encoding: Recognition['encoding']): strin
   return encoding.find(({ account }) => text.includes(plain(account)))?.encoding ?? null;
 };
 
-/** The beginning of a file, or events of the file that began last. */
+/** The beginning of a file, events of the file that began last, or what came of a file in a zip. */
 export type FileEvent =
   | {
       /** The file's name within a zip; null: it did not come in a zip. */
       file: string | null;
       format: StatementFormat;
     }
-  | { events: StatementEvent[] };
+  | { events: StatementEvent[] }
+  | { member: MemberOutcome };
+
+/** What came of a file in a zip. */
+export interface MemberOutcome {
+  name: string;
+  /** `skipped`: the file holds no statements. `failed`: the file should hold some, and cannot be read, or not to its end. */
+  outcome: 'read' | 'skipped' | 'failed';
+  /** null: the format is not known. */
+  format: StatementFormat | null;
+  statements: number;
+  entries: number;
+  /** Why the file was skipped or has failed; null: the file was read. */
+  message: string | null;
+}
 
 /** Bytes at the beginning of a file by which its format is recognised. */
 export const START_BYTES = 8 * 1024;
@@ -75,8 +89,8 @@ export interface FileFormats {
 }
 
 /**
- * Yields the events of each file.
- * @throws {UnreadableFileError} when a file cannot be read at all, or nothing in it is recognised.
+ * Yields the events of each file. A file in a zip that cannot be read does not end the reading.
+ * @throws {UnreadableFileError} when the file that was sent cannot be read or unpacked, or nothing in it is recognised.
  */
 export async function* readFiles(
   formats: FileFormats,
@@ -84,24 +98,58 @@ export async function* readFiles(
   recognition: Recognition,
 ): AsyncGenerator<FileEvent> {
   let hasStatement = false;
-  let missing: string | null = null;
+  let reason: UnreadableFileError | null = null;
   for await (const file of unpack(parts, formats.settings.limits)) {
-    const { format, parsed } = await openFile(formats, file, recognition);
-    yield { file: file.name, format };
-    const hasBegun = hasStatement;
-    let issue: string | null = null;
-    for await (const events of parsed) {
-      if (!hasStatement) {
-        hasStatement = events.some(({ type }) => type === 'statement');
-        issue ??= firstIssue(events);
-      }
-      yield { events };
+    const outcome: MemberOutcome = {
+      ...{ name: file.name ?? '', outcome: 'read', format: null },
+      ...{ statements: 0, entries: 0, message: null },
+    };
+    try {
+      yield* readFile(formats, file, recognition, outcome);
+    } catch (error) {
+      if (!(error instanceof UnreadableFileError) || error.kind === 'archive' || file.name === null)
+        throw error;
+      if (outcome.format !== null) yield { events: [{ type: 'end', line: 1, closing: null }] };
+      reason ??= error;
+      outcome.outcome = error.kind === 'no statements' ? 'skipped' : 'failed';
+      outcome.message = error.message;
     }
-    if (!hasBegun && !hasStatement)
-      missing = `${nameOf(file.name)} contains no statement.${issue === null ? '' : ` ${issue}`}`;
+    hasStatement ||= outcome.statements > 0;
+    if (file.name !== null) yield { member: outcome };
   }
-  if (!hasStatement && missing !== null) throw new UnreadableFileError(missing);
+  if (!hasStatement && reason !== null) throw reason;
 }
+
+/** Yields the events of one file, and counts them. @throws {UnreadableFileError} */
+async function* readFile(
+  formats: FileFormats,
+  file: UnpackedFile,
+  recognition: Recognition,
+  outcome: MemberOutcome,
+): AsyncGenerator<FileEvent> {
+  const { format, parsed } = await openFile(formats, file, recognition);
+  outcome.format = format;
+  yield { file: file.name, format };
+  let issue: string | null = null;
+  for await (const events of parsed) {
+    for (const { type } of events) {
+      if (type === 'statement') outcome.statements += 1;
+      if (type === 'entry') outcome.entries += 1;
+    }
+    if (outcome.statements === 0) issue ??= firstIssue(events);
+    yield { events };
+  }
+  if (outcome.statements === 0)
+    throw new UnreadableFileError(
+      `${nameOf(file.name)} contains no statement.${issue === null ? '' : ` ${issue}`}`,
+    );
+}
+
+const noStatements = (message: string, hint?: string) =>
+  new UnreadableFileError(message, hint, 'no statements');
+
+/** Files that macOS and Windows add to zips. */
+const OF_SYSTEM = /(?:^|\/)(?:__MACOSX\/.*|\._[^/]*|\.DS_Store|Thumbs\.db|desktop\.ini)$/i;
 
 function firstIssue(events: readonly StatementEvent[]): string | null {
   const issue = events.find((event) => event.type === 'issue');
@@ -112,7 +160,7 @@ function firstIssue(events: readonly StatementEvent[]): string | null {
 const MAX_BEGINNING = 256 * 1024;
 
 /**
- * Checks the beginning of a file, or of the first file in a zip.
+ * Checks the beginning of a file, or of the files in a zip up to the first that can be read.
  * @returns the whole stream, the beginning included.
  * @throws {UnreadableFileError} when an import would fail before its first row, and the beginning shows it.
  */
@@ -124,8 +172,17 @@ export function checkBeginning(
   return lookAhead(
     sent,
     async (beginning) => {
-      const { value: file } = await unpack(beginning, formats.settings.limits).next();
-      if (file) await openFile(formats, file, recognition);
+      let reason: UnreadableFileError | null = null;
+      for await (const file of unpack(beginning, formats.settings.limits)) {
+        try {
+          await openFile(formats, file, recognition);
+          return;
+        } catch (error) {
+          if (!(error instanceof UnreadableFileError) || error.kind === 'archive') throw error;
+          reason ??= error;
+        }
+      }
+      if (reason !== null) throw reason;
     },
     MAX_BEGINNING,
   );
@@ -137,17 +194,20 @@ async function openFile(
   file: UnpackedFile,
   { format: named, profile, encoding }: Recognition,
 ): Promise<{ format: StatementFormat; parsed: AsyncIterable<StatementEvent[]> }> {
+  if (file.name !== null && OF_SYSTEM.test(file.name))
+    throw noStatements(`${nameOf(file.name)} is a file of macOS or Windows, without statements.`);
   const { start, bytes } = await peek(file.bytes, START_BYTES);
   const started = { start: start.subarray(0, START_BYTES), bytes };
-  if (start.length === 0)
-    throw new UnreadableFileError(`${nameOf(file.name)} is empty.`, formats.settings.advice.empty);
+  if (start.length === 0) throw noStatements(`${nameOf(file.name)} is empty.`, formats.settings.advice.empty);
+  if (toLatin1(start.subarray(0, 5)) === '%PDF-')
+    throw noStatements(`${nameOf(file.name)} is a PDF.`, adviseFormat(formats.settings.advice));
   const other = describeOther(started.start);
   if (other !== null) throw new UnreadableFileError(`${nameOf(file.name)} is ${other}.`, SAVE_AS);
   // A sender who names a profile has a table. A workbook would have been detected, so the table is CSV.
   const table = profile === null ? null : 'csv';
   const format = named === 'auto' ? (formats.detect(started.start) ?? table) : named;
   if (format === null) {
-    throw new UnreadableFileError(
+    throw noStatements(
       `${nameOf(file.name)} is in no format that is supported.`,
       adviseFormat(formats.settings.advice),
     );

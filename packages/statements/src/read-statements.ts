@@ -142,14 +142,17 @@ export async function* readStatements(source: Source, options: ReadOptions = {})
   const formats = createStatementFormats(profiles, { ...DEFAULT_SETTINGS, limits });
   const parts = partsOf(source);
   let collected = createCollector({ file: null, format: 'mt940' });
+  let failed: string | null = null;
   try {
     for await (const it of formats.read(parts, { format, profile, encoding })) {
       if ('format' in it) {
         yield* collected.end();
         collected = createCollector(it);
-      } else for (const event of it.events) yield* collected.add(event);
+      } else if ('events' in it) for (const event of it.events) yield* collected.add(event);
+      else if (it.member.outcome === 'failed') failed ??= it.member.message;
     }
     yield* collected.end();
+    if (failed !== null) throw new UnreadableFileError(failed);
   } finally {
     // Closes the source. A part that is still awaited is not waited for.
     parts.return(undefined).catch(() => {});

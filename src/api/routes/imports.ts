@@ -11,7 +11,14 @@ import {
   findConflict,
   findConflicts,
 } from '../../intake/decide-conflict.ts';
-import { findImportDuplicates, findImportErrors, ImportView, viewImport } from '../../intake/import-view.ts';
+import {
+  findImportDuplicates,
+  findImportErrors,
+  findImportFiles,
+  ImportFileView,
+  ImportView,
+  viewImport,
+} from '../../intake/import-view.ts';
 import { findImport, listImports, retryImport } from '../../intake/imports.ts';
 import { LISTED_REASONS } from '../../ledger/known-movements.ts';
 import { invalid } from '../../platform/problem.ts';
@@ -80,6 +87,24 @@ export function addImportRoutes(route: AddRoute, runtime: Runtime, formats: Stat
     handle: async (c) => {
       const found = await findImport(database, c.get('caller'), readId(c, 'import'));
       return c.json({ import: viewImport(found), ...(await findImportErrors(database, found.id)) });
+    },
+  });
+
+  route('GET /v1/imports/:id/files', {
+    tag: 'Imports',
+    scope: 'read',
+    operationId: 'listImportFiles',
+    summary: 'List the files of a zip',
+    description:
+      'Lists what came of each file of a zip, in the order of the zip. Empty until the import is done, and for an import that is no zip.',
+    path: { id: idParameter('import') },
+    answer: {
+      schema: v.object({ import: ImportView, files: v.array(ImportFileView) }),
+      description: 'The files, and the import with its counts.',
+    },
+    handle: async (c) => {
+      const found = await findImport(database, c.get('caller'), readId(c, 'import'));
+      return c.json({ import: viewImport(found), files: await findImportFiles(database, found.id) });
     },
   });
 

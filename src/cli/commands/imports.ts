@@ -88,6 +88,28 @@ const DUPLICATES: readonly Column<v.InferOutput<typeof DuplicatesAnswer>['duplic
   ['movement', ({ transaction_id }) => transaction_id, 'right'],
 ];
 
+const FilesAnswer = v.looseObject({
+  files: v.array(
+    v.looseObject({
+      name: v.string(),
+      outcome: v.string(),
+      format: v.nullable(v.string()),
+      statements: v.number(),
+      entries: v.number(),
+      message: v.nullable(v.string()),
+    }),
+  ),
+});
+
+const FILES: readonly Column<v.InferOutput<typeof FilesAnswer>['files'][number]>[] = [
+  ['file', ({ name }) => name],
+  ['outcome', ({ outcome }) => outcome],
+  ['format', ({ format }) => format],
+  ['statements', ({ statements }) => statements, 'right'],
+  ['entries', ({ entries }) => entries, 'right'],
+  ['why', ({ message }) => message, 'whole'],
+];
+
 /** `ledgerbell imports` */
 export const imports: readonly CreateCommand[] = [
   listCommand({
@@ -108,6 +130,12 @@ export const imports: readonly CreateCommand[] = [
     description: 'show why rows of an import were rejected',
     request: (api, id) => api.get(`/v1/imports/${id}/errors`, ErrorsAnswer),
     text: describe,
+  }),
+  subjectCommand('import', {
+    name: 'files',
+    description: 'show what came of the files of a zip',
+    request: (api, id) => api.get(`/v1/imports/${id}/files`, FilesAnswer),
+    text: ({ files }) => (files.length === 0 ? 'None.' : renderColumns(FILES, files)),
   }),
   subjectCommand('import', {
     name: 'duplicates',

@@ -160,10 +160,11 @@ function createSight(
 
 const FOLDER = 'inbox';
 
-/** Sends a zip with a statement and a file that is not a statement. The statement is stored, and then the import fails. */
+/** Sends a zip whose second file is cut off. The statement in the first file is stored, and then the import fails. */
 export async function sendFailingImport({ api }: DemoCustomer, { mt940 }: BankMonth): Promise<Sight> {
   const body = Buffer.from(
-    zipSync({ 'november.sta': mt940, 'terms.pdf': Buffer.from('%PDF-1.7\nThe terms of the bank.\n') }),
+    // Its second file is cut off.
+    zipSync({ 'november.sta': mt940, 'december.sta': mt940 }, { level: 0 }).subarray(0, -mt940.length / 2),
   );
   const upload = { type: 'application/octet-stream', bytes: body.length, body };
   const { import: accepted } = await api.upload('/v1/imports?create_accounts=true', upload, ImportAnswer);

@@ -1,5 +1,6 @@
 import { setImmediate as nextPass } from 'node:timers/promises';
 import * as v from 'valibot';
+import type { MemberOutcome } from '../../../packages/statements/src/read-files.ts';
 import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
 import { createOrdinals } from '../../ledger/known-movements.ts';
 import {
@@ -114,7 +115,7 @@ export async function* cutIntoChunks(
     throw error;
   }
   builder.checkBalances();
-  yield { ...builder.take(), last: true };
+  yield { ...builder.take(), last: true, members: builder.members() };
 }
 
 type MovementRow = Extract<Row, { value: unknown } | { movement: Movement }>;
@@ -144,6 +145,7 @@ function createChunkBuilder({
   const statementsOfDay = new Map<string, number>();
   let position = 0;
   let begun = 0;
+  const members: MemberOutcome[] = [];
   let listedIssues = 0;
   let listedWarnings = 0;
   const start = (from: number, statementsBefore: number): OpenChunk => ({
@@ -163,6 +165,7 @@ function createChunkBuilder({
     ended: [],
     format: null,
     removals: removedTime.removals,
+    members: null,
   });
   let chunk = start(checkpoint, storedStatements);
 
@@ -232,6 +235,8 @@ function createChunkBuilder({
       const uniqueId = uniqueIdOf(movement);
       if (!isStored) chunk.movements.push({ line: row.line, uniqueId, movement });
     },
+    /** What came of the files of a zip; null: the file was none. */
+    members: (): readonly MemberOutcome[] | null => (members.length === 0 ? null : members),
     /** Adds warnings about balances that contradict the rows. Called for the last chunk, which is never stored before this. */
     checkBalances(): void {
       for (const { line, warning } of [...running.values()].flatMap((it) => it.end().warnings))
@@ -242,6 +247,10 @@ function createChunkBuilder({
      * beginning of a statement can begin a new chunk.
      */
     note(row: Exclude<Row, EntryRow>): void {
+      if ('member' in row) {
+        members.push(row.member);
+        return;
+      }
       if ('begun' in row) begun += 1;
       if (begun > MOST_STATEMENTS) throw new UnreadableFileError(TOO_MANY_STATEMENTS);
       if ('totals' in row && row.ended?.kind === 'final') {

@@ -1,5 +1,5 @@
 import type { StatementFormats } from '../../../packages/statements/src/formats.ts';
-import type { Recognition } from '../../../packages/statements/src/read-files.ts';
+import type { MemberOutcome, Recognition } from '../../../packages/statements/src/read-files.ts';
 import type { StatementEvent } from '../../../packages/statements/src/statement.ts';
 import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
 import type { Row } from './rows.ts';
@@ -22,6 +22,7 @@ export async function* readStatementFile(
   let name: string | null = null;
   let readRows: ReturnType<typeof createRowReader> | null = null;
   let line = 0;
+  let hasIssue = false;
   const read = async (events: readonly StatementEvent[]): Promise<Row[]> => {
     const rows = (await readRows?.(events)) ?? [];
     const file = name;
@@ -31,11 +32,17 @@ export async function* readStatementFile(
     for await (const it of formats.read(parts, { format, profile, encoding })) {
       if ('format' in it) {
         name = it.file;
+        hasIssue = false;
         readRows = createRowReader(findAccount, it);
+        continue;
+      }
+      if ('member' in it) {
+        yield toRows(it.member, hasIssue);
         continue;
       }
       const rows = await read(it.events);
       line = rows.at(-1)?.line ?? line;
+      hasIssue ||= rows.some((row) => 'issue' in row);
       yield rows;
     }
   } catch (error) {
@@ -43,6 +50,16 @@ export async function* readStatementFile(
     if (error instanceof UnreadableFileError) yield await read([{ type: 'end', line, closing: null }]);
     throw error;
   }
+}
+
+/** What came of a file in a zip, with a warning if the file was skipped, and an issue if it has failed and has none yet. */
+function toRows(member: MemberOutcome, hasIssue: boolean): Row[] {
+  const { outcome, message } = member;
+  const line = 1;
+  const rows: Row[] = [{ line, member }];
+  if (outcome === 'skipped') rows.push({ line, warning: `${message} The file was skipped.` });
+  if (outcome === 'failed' && !hasIssue) rows.push({ line, path: 'file', issue: message });
+  return rows;
 }
 
 /** Adds the name of the file to the messages of a row. */

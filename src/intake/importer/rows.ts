@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import type { MemberOutcome } from '../../../packages/statements/src/read-files.ts';
 import type {
   AccountReference,
   EntryDetails,
@@ -73,7 +74,7 @@ export interface EndedStatement extends StatementIdentity {
  * The result of reading a line of an import. `value` is a parsed movement that is not validated yet. `movement` comes from a
  * statement: its account is found, its amounts are formatted and its texts are cut to their lengths. `reference` is the bank's name
  * for it. `issue` says why a row could not be read; null: an earlier issue covers this row too. A `warning`, the beginning of a
- * statement (`begun`) and its `totals` at its end do not count as rows.
+ * statement (`begun`), its `totals` at its end, and what came of a file in a zip (`member`) do not count as rows.
  */
 export type Row =
   | { line: number; value: unknown }
@@ -87,7 +88,8 @@ export type Row =
   | { line: number; issue: string | null; path?: string }
   | { line: number; warning: string }
   | { line: number; begun: BegunStatement }
-  | { line: number; totals: StatementTotals; ended: EndedStatement | null };
+  | { line: number; totals: StatementTotals; ended: EndedStatement | null }
+  | { line: number; member: MemberOutcome };
 
 /** Reads staged bytes part by part and yields their rows. */
 export type Reader = (parts: AsyncIterable<Buffer>) => AsyncIterable<Row[]>;

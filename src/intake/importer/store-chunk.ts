@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import type { MemberOutcome } from '../../../packages/statements/src/read-files.ts';
 import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
 import {
   type Batch,
@@ -48,6 +49,8 @@ export interface Chunk extends Batch {
   format: string | null;
   /** The value against which the rows were checked; see RemovedTime. */
   removals: number;
+  /** Of the last chunk: what came of the files of a zip. null: the file was none. */
+  members: readonly MemberOutcome[] | null;
 }
 
 interface StoreOptions {
@@ -80,6 +83,7 @@ export class RemovalsChangedError extends Error {
 const MOVE_CHECKPOINT = `
   UPDATE imports SET checkpoint = ?, crash_count = 0, inserted = inserted + ?, duplicates = duplicates + ?, changed = changed + ?,
     assumed_duplicates = assumed_duplicates + ?, assumed_new = assumed_new + ?, conflicts = conflicts + ?, rejected = rejected + ?, deliveries = deliveries + ?, statements = statements + ?, warnings = warnings + ?, detected_format = COALESCE(detected_format, ?),
+    members = ?,
     started_at = COALESCE(started_at, NOW(6) - INTERVAL ? MICROSECOND),
     status = IF(?, 'done', 'running'), received = IF(status = 'done', checkpoint, received),
     finished_at = IF(status = 'done', NOW(6), NULL)
@@ -283,7 +287,7 @@ async function storeRepeated(
 }
 
 async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor: number): Promise<void> {
-  const { importId, from, to, last, rejected, statementsBefore, statements, warned, format } = chunk;
+  const { importId, from, to, last, rejected, statementsBefore, statements, warned, format, members } = chunk;
   const rows = countChunk(chunk, stored);
   const { affectedRows } = await sql.query<WriteResult>(MOVE_CHECKPOINT, [
     to,
@@ -298,6 +302,7 @@ async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor
     statements,
     warned,
     format,
+    members === null ? null : JSON.stringify(members),
     Math.round(runningFor * 1_000),
     last,
     importId,

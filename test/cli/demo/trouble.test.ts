@@ -23,7 +23,7 @@ const SIGHTS = [
   `healthy endpoint +webhooks show 3 +/ops/webhooks/3 +Warehouse of Boğaz Lojistik: ${ENDPOINT}`,
   `slow endpoint +webhooks show 4 +/ops/webhooks/4 +Cash desk of Boğaz Lojistik: no error, ${ENDPOINT}`,
   `flapping endpoint +webhooks show 5 +/ops/webhooks/5 +Mobile app of Boğaz Lojistik: failed and works again, ${ENDPOINT}`,
-  String.raw`failed import +imports show \d+ +/ops/imports/\d+ +The file terms\.pdf in the zip is in no format that is supported\..*`,
+  String.raw`failed import +imports show \d+ +/ops/imports/\d+ +The file is a zip, and is empty, broken or cut off\..*`,
   String.raw`failing source +sources show 1 +/ops/sources/1 +.* refuses connections\..*`,
   `healthy source +sources show 2 +/ops/sources/2 +no error, 10 movements in its file`,
 ];

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { looksLikeMt940, looksLikeMt942 } from '../../../packages/statements/src/mt940/parse.ts';
 import { read, readParts, statement } from './read.ts';
 
 describe('the account in :25: of an MT940 statement', () => {
@@ -255,4 +256,17 @@ it('an MT940 whose line ends are @@ is read in any split, and @@ in another file
   }
   const { entries } = await read(statement(':61:261102C1,00NTRFNONREF', ':86:a@@:20:b'));
   expect(entries).toMatchObject([{ description: 'a@@:20:b' }]);
+});
+
+it('an MT942 whose line ends are @@ is recognised', () => {
+  const report = [
+    '',
+    ':20:A',
+    ':25:1',
+    ':28C:1/1',
+    ':34F:EUR0,',
+    ':13D:2611021200+0100',
+    ':61:261102C1,00NTRFX',
+  ].join('@@');
+  expect([looksLikeMt940(report), looksLikeMt942(report)]).toEqual([true, true]);
 });

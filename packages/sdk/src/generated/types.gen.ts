@@ -5567,6 +5567,137 @@ export type ListImportRejectionsResponses = {
 
 export type ListImportRejectionsResponse = ListImportRejectionsResponses[keyof ListImportRejectionsResponses];
 
+export type ListImportFilesData = {
+    body?: never;
+    path: {
+        /**
+         * The id of the import.
+         */
+        id: number;
+    };
+    query?: never;
+    url: '/v1/imports/{id}/files';
+};
+
+export type ListImportFilesErrors = {
+    /**
+     * Malformed request
+     */
+    400: Problem & {
+        type?: '/problems/malformed';
+        status?: 400;
+    };
+    /**
+     * Missing API key; Unknown API key
+     */
+    401: Problem & {
+        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
+        status?: 401;
+    };
+    /**
+     * Missing scope
+     */
+    403: Problem & {
+        type?: '/problems/missing-scope';
+        status?: 403;
+    };
+    /**
+     * Not found
+     */
+    404: Problem & {
+        type?: '/problems/not-found';
+        status?: 404;
+    };
+    /**
+     * Request timeout
+     */
+    408: Problem & {
+        type?: '/problems/request-timeout';
+        status?: 408;
+    };
+    /**
+     * Invalid request
+     */
+    422: Problem & {
+        type?: '/problems/invalid';
+        status?: 422;
+        /**
+         * Each value that is not allowed.
+         */
+        errors: Array<{
+            /**
+             * The parameter, header, or path in the body.
+             */
+            path: string;
+            /**
+             * What is allowed.
+             */
+            message: string;
+        }>;
+    };
+    /**
+     * Rate limit exceeded; Too many unknown API keys
+     */
+    429: Problem & {
+        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
+        status?: 429;
+    };
+    /**
+     * Headers too large
+     */
+    431: Problem & {
+        type?: '/problems/headers-too-large';
+        status?: 431;
+    };
+    /**
+     * Internal error
+     */
+    500: Problem & {
+        type?: '/problems/internal';
+        status?: 500;
+    };
+    /**
+     * Database unavailable; Too many requests at once
+     */
+    503: Problem & {
+        type?: '/problems/database-unavailable' | '/problems/busy';
+        status?: 503;
+    };
+};
+
+export type ListImportFilesError = ListImportFilesErrors[keyof ListImportFilesErrors];
+
+export type ListImportFilesResponses = {
+    /**
+     * The files, and the import with its counts.
+     */
+    200: {
+        import: Import;
+        files: Array<{
+            name: string;
+            /**
+             * skipped: the file holds no statements, which is a warning. failed: the file cannot be read, or not to its end, which is an error.
+             */
+            outcome: 'read' | 'skipped' | 'failed';
+            /**
+             * null: the format is not known.
+             */
+            format: string | null;
+            statements: number;
+            /**
+             * Booked and pending.
+             */
+            entries: number;
+            /**
+             * Why the file was skipped or has failed.
+             */
+            message: string | null;
+        }>;
+    };
+};
+
+export type ListImportFilesResponse = ListImportFilesResponses[keyof ListImportFilesResponses];
+
 export type ListImportDuplicatesData = {
     body?: never;
     path: {

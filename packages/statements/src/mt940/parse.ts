@@ -25,14 +25,18 @@ const INTERIM = /[\r\n]:34F:|(?:^|[\r\n]|\{)[^\w\s]{0,3}1:[^\r\n]*2:[IO]942/;
 const INTERIM_TIME = /[\r\n]:13D?:\d/;
 const OPENING = /(?:^|[\r\n]):60[FM]:/;
 
+/** The start of a text with line ends, also where the text has "@@" for them. */
+const withLineEnds = (start: string): string => (hasAtLineEnds(start) ? start.replaceAll('@@', '\n') : start);
+
 /** True if the first 4 KiB of a text are MT940 or MT942. A fragment is recognised by a balance or an entry. */
 export function looksLikeMt940(text: string): boolean {
-  const start = hasAtLineEnds(text) ? text.replaceAll('@@', '\n') : text;
+  const start = withLineEnds(text);
   return BALANCE.test(start) || ENTRY.test(start) || (HEADER.test(start) && ACCOUNT.test(start));
 }
 
 /** True if it is MT942, a report of the day so far. The same parser reads it. */
-export function looksLikeMt942(start: string): boolean {
-  if (!looksLikeMt940(start)) return false;
+export function looksLikeMt942(text: string): boolean {
+  if (!looksLikeMt940(text)) return false;
+  const start = withLineEnds(text);
   return INTERIM.test(start) || (INTERIM_TIME.test(start) && !OPENING.test(start));
 }

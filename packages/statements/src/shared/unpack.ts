@@ -40,7 +40,7 @@ export async function* unpack(
     yield { name, bytes };
     return;
   }
-  if (depth === MAX_DEPTH) throw new UnreadableFileError('The file is packed more than twice.');
+  if (depth === MAX_DEPTH) throw unpackError('The file is packed more than twice.');
   if (packing === 'gzip') {
     yield* unpack(unpackGzip(bytes, limits), limits, { name, depth: depth + 1 });
     return;
@@ -64,6 +64,8 @@ const isZip = (start: Uint8Array): boolean =>
 export const looksLikeXlsx = (start: Uint8Array): boolean =>
   isZip(start) && /^(\[Content_Types\]\.xml|_rels\/|docProps\/|xl\/)/.test(toLatin1(start.subarray(30, 60)));
 
+const unpackError = (message: string) => new UnreadableFileError(message, undefined, 'archive');
+
 /** Counts packed and unpacked bytes. @throws {UnreadableFileError} when there are too many. */
 function createCount({ unpackedBytes, unpackRatio }: Limits) {
   let packed = 0;
@@ -75,10 +77,10 @@ function createCount({ unpackedBytes, unpackRatio }: Limits) {
     addUnpacked(bytes: number) {
       unpacked += bytes;
       if (unpacked > unpackedBytes) {
-        throw new UnreadableFileError(`The file has more than ${inMib(unpackedBytes)} when unpacked.`);
+        throw unpackError(`The file has more than ${inMib(unpackedBytes)} when unpacked.`);
       }
       if (unpacked > RATIO_FROM_BYTES && unpacked > packed * unpackRatio) {
-        throw new UnreadableFileError(`The file unpacks to more than ${unpackRatio} times its size.`);
+        throw unpackError(`The file unpacks to more than ${unpackRatio} times its size.`);
       }
     },
   };
@@ -99,7 +101,7 @@ async function* unpackGzip(packed: AsyncIterable<Uint8Array>, limits: Limits): A
     }
   } catch (error) {
     if (!(error instanceof BrokenGzipError)) throw error;
-    throw new UnreadableFileError('The file is gzip, and is broken or cut off.');
+    throw unpackError('The file is gzip, and is broken or cut off.');
   }
 }
 
@@ -119,12 +121,13 @@ async function* unzip(
   const files: { name: string; parts: Uint8Array[]; isComplete: boolean; isLeft: boolean }[] = [];
   let found = 0;
   unzipper.onfile = (file) => {
-    if (file.name.endsWith('/')) return;
+    // Some programs write the folders of Windows.
+    const name = file.name.replaceAll('\\', '/');
+    if (name.endsWith('/')) return;
     found += 1;
-    if (found > limits.files)
-      throw new UnreadableFileError(`The zip contains more than ${limits.files} files.`);
-    checkFile(file.name, file.compression);
-    const entry = { name: file.name, parts: [] as Uint8Array[], isComplete: false, isLeft: false };
+    if (found > limits.files) throw unpackError(`The zip contains more than ${limits.files} files.`);
+    checkFile(name, file.compression);
+    const entry = { name, parts: [] as Uint8Array[], isComplete: false, isLeft: false };
     files.push(entry);
     file.ondata = (error, data, isLast) => {
       if (error !== null) throw error;
@@ -167,14 +170,14 @@ async function* unzip(
   if (found === 0) throw BROKEN_ZIP();
 }
 
-const BROKEN_ZIP = () => new UnreadableFileError('The file is a zip, and is empty, broken or cut off.');
+const BROKEN_ZIP = () => unpackError('The file is a zip, and is empty, broken or cut off.');
 
 function checkFile(name: string, compression: number): void {
-  if (name.startsWith('/') || name.includes('\\') || name.split('/').includes('..')) {
-    throw new UnreadableFileError('The zip names a file outside of its own folder.');
+  if (/^(?:\/|[A-Za-z]:)/.test(name) || name.split('/').includes('..')) {
+    throw unpackError('The zip names a file outside of its own folder.');
   }
   if (compression !== DEFLATED && compression !== STORED) {
-    throw new UnreadableFileError('The zip is packed in a way that is not supported: use deflate.');
+    throw unpackError('The zip is packed in a way that is not supported: use deflate.');
   }
 }
 
@@ -183,7 +186,7 @@ async function* slices(packed: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8A
   let isFirst = true;
   for await (const part of packed) {
     if (isFirst && ((part[6] ?? 0) & ENCRYPTED) === ENCRYPTED) {
-      throw new UnreadableFileError('The zip is encrypted: send the file without a password.');
+      throw unpackError('The zip is encrypted: send the file without a password.');
     }
     isFirst = false;
     for (let at = 0; at < part.length; at += SLICE_BYTES) yield part.subarray(at, at + SLICE_BYTES);

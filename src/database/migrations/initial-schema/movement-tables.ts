@@ -33,7 +33,7 @@ export const MOVEMENT_TABLES = [
 
   // open_statement_id: the reserved id of the statement that continues after the checkpoint. Its row is inserted when the statement
   // ends. An import was sent with an API key, or collected by a source. format is the sender's, and may be auto. detected_format is
-  // the format of its first statement. retried_at: when the import was last queued again after it had failed. traceparent names the
+  // the format of its first statement. members: what came of the files of a zip, as JSON. retried_at: when the import was last queued again after it had failed. traceparent names the
   // span that its runs belong to; NULL while traces are off.
   `CREATE TABLE imports (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -66,6 +66,7 @@ export const MOVEMENT_TABLES = [
     warnings INT UNSIGNED NOT NULL DEFAULT 0,
     open_statement_id BIGINT UNSIGNED NULL,
     error VARCHAR(500) NULL,
+    members MEDIUMTEXT NULL,
     received_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     retried_at DATETIME(6) NULL,
     started_at DATETIME(6) NULL,
@@ -109,7 +110,7 @@ export const MOVEMENT_TABLES = [
     line INT UNSIGNED NOT NULL,
     path VARCHAR(100) NOT NULL,
     message VARCHAR(500) NOT NULL,
-    PRIMARY KEY (import_id, severity, line, path),
+    PRIMARY KEY (import_id, severity, line, path, message(250)),
     CONSTRAINT import_errors_import FOREIGN KEY (import_id) REFERENCES imports (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
