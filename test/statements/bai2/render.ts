@@ -47,7 +47,7 @@ function render(
   const slash = closes ? '/' : '';
   const records = details.length + 2;
   return [
-    `01,BANKEX,ACME,260302,0600,1,,,2${slash}`,
+    `01,BANKEX,ACME,260302,0600,1,999,,2${slash}`,
     `02,ACME,BANKEX,1,260301,,USD,2${slash}`,
     `03,17,,010,${opening},,,015,${closing},,${slash}`,
     ...details.map((line) => (closes ? line.replace(/\/?$/, '/') : line)),
