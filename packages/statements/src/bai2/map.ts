@@ -1,6 +1,8 @@
+import { keepKnown } from '../shared/payment-references.ts';
 import { quote } from '../shared/text.ts';
-import type { Entry, MinorUnits, StatementEvent } from '../statement.ts';
+import type { Entry, EntryDetails, MinorUnits, StatementEvent } from '../statement.ts';
 import { calendarDate, parseAmount } from '../values.ts';
+import { readLabels } from './labels.ts';
 import { type BaiRecord, readFields, readFunds } from './records.ts';
 
 export interface Detail {
@@ -53,7 +55,10 @@ export function toEntry(record: BaiRecord, date: string | null, currency: string
   else if (record.isUnfinished) warn('The file ends inside this transaction. Its text may be incomplete.');
   const bankReference = readReference(fields.next());
   const customerReference = readReference(fields.next());
-  const valueDate = funds ? readDate(funds) : null;
+  const valueDate = (funds ? readDate(funds) : null) ?? undefined;
+  const text = fields.rest();
+  const { name, opponentId, opponentIban, endToEndId } = readLabels(text, typeCode ?? '', meaning);
+  const details = keepKnown<EntryDetails>({ valueDate, endToEndId });
   const entry: Entry = {
     line: record.line,
     status: 'booked',
@@ -63,13 +68,13 @@ export function toEntry(record: BaiRecord, date: string | null, currency: string
     currency: null,
     balance: null,
     code: typeCode,
-    description: describe(fields.rest(), customerReference) || null,
-    name: null,
-    opponentId: null,
-    opponentIban: null,
+    description: describe(text, customerReference) || null,
+    name,
+    opponentId,
+    opponentIban,
     reference: bankReference || customerReference || null,
     ...(bankReference === '' && customerReference !== '' && { isOwnReference: true }),
-    ...(valueDate === null ? {} : { details: { valueDate } }),
+    ...(details === undefined ? {} : { details }),
   };
   events.push({ type: 'entry', entry });
   return { events, digits, total };
