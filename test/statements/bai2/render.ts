@@ -47,7 +47,7 @@ function render(
   const slash = closes ? '/' : '';
   const records = details.length + 2;
   return [
-    `01,BANKEX,ACME,260302,0600,1,,,2${slash}`,
+    `01,BANKEX,ACME,260302,0600,1,999,,2${slash}`,
     `02,ACME,BANKEX,1,260301,,USD,2${slash}`,
     `03,17,,010,${opening},,,015,${closing},,${slash}`,
     ...details.map((line) => (closes ? line.replace(/\/?$/, '/') : line)),
@@ -73,7 +73,7 @@ export const renderedBai2: fc.Arbitrary<Rendered> = fc
       dc: isDebit(it) ? 'Debit' : 'Credit',
       code: it.code,
       amount: it.amount,
-      reference: it.reference,
+      reference: /^0+$/.test(it.reference) ? null : it.reference,
       description: it.text.join(' '),
       date: '2026-03-01',
     })),

@@ -1,8 +1,16 @@
-import { countOf, quote } from '../shared/text.ts';
+import { quote } from '../shared/text.ts';
 import type { AccountReference, Balance, StatementEvent } from '../statement.ts';
 import { readIban } from '../values.ts';
-import { parseDigits, parseImplied, readDate } from './map.ts';
+import { isTotal, parseDigits, parseImplied, readDate, type TotalCode } from './map.ts';
 import { type BaiRecord, readFields, readFunds } from './records.ts';
+
+/** What an account record says of its transactions in total. */
+export interface StatedTotal {
+  code: TotalCode;
+  amount: bigint;
+  /** Null: the item count is empty. */
+  items: bigint | null;
+}
 
 export interface Account {
   account: AccountReference;
@@ -12,13 +20,17 @@ export interface Account {
   closing: Balance | null;
   /** The sum of the amounts as they stand, for control totals. Null: one of them cannot be read. */
   digits: bigint | null;
+  /** The line of its record. */
+  line: number;
+  /** What the record says of its transactions in total. */
+  totals: StatedTotal[];
   warnings: StatementEvent[];
 }
 
 const OPENING = '010';
 const CLOSING = '015';
 
-/** Reads an account record (03): the account, and its sums. Keeps only the ledger balances of the sums. */
+/** Reads an account record (03): the account, and its sums. Keeps only the ledger balances and the totals of the sums. */
 export function readAccount(record: BaiRecord, group: Group): Account {
   const fields = readFields(record);
   const warnings: StatementEvent[] = [];
@@ -32,6 +44,7 @@ export function readAccount(record: BaiRecord, group: Group): Account {
   const saysCurrency = currency === ownCurrency || group.saysCurrency;
 
   const balances = new Map<string, Balance>();
+  const totals: StatedTotal[] = [];
   let digits: bigint | null = 0n;
   const add = (typeCode: string, text: string | null) => {
     if (text === '') return;
@@ -53,10 +66,15 @@ export function readAccount(record: BaiRecord, group: Group): Account {
       digits = null;
       break;
     }
-    add(typeCode, fields.next());
+    const text = fields.next();
+    add(typeCode, text);
+    const amount = parseDigits(text ?? '');
+    const total = isTotal(typeCode) && amount !== null ? { code: typeCode, amount, items: null } : null;
+    if (total !== null) totals.push(total);
     // Some banks leave out the item count and the funds type before a continuation.
     if (beginsSum(fields.peekContinuation())) continue;
-    fields.next();
+    const items = parseDigits(fields.next() ?? '');
+    if (total !== null) totals[totals.length - 1] = { ...total, items };
     if (beginsSum(fields.peekContinuation())) continue;
     readFunds(fields);
   }
@@ -75,6 +93,8 @@ export function readAccount(record: BaiRecord, group: Group): Account {
     opening: balance(OPENING),
     closing: balance(CLOSING),
     digits,
+    line: record.line,
+    totals,
     warnings,
   };
 }
@@ -138,67 +158,5 @@ export function readGroup(record: BaiRecord): Group {
     kind: modifier === '1' || modifier === '3' ? 'interim' : 'final',
     bank: bank || null,
     warnings,
-  };
-}
-
-interface Level {
-  /** Null: an amount could not be read, so the sum is not compared. */
-  sum: bigint | null;
-  /** Accounts of a group, or groups of a file. */
-  children: number;
-  records: number;
-}
-
-export type LevelName = 'account' | 'group' | 'file';
-
-const create = (): Level => ({ sum: 0n, children: 0, records: 0 });
-const add = (level: Level, amount: bigint | null) => {
-  level.sum = level.sum === null || amount === null ? null : level.sum + amount;
-};
-
-/**
- * Adds up the values that the trailers (49, 98, 99) state: amounts as they stand, and physical records (BAI2 specification, records
- * 49 to 99).
- */
-export function createControlTotals() {
-  const levels: Record<LevelName, Level> = { account: create(), group: create(), file: create() };
-
-  return {
-    begin(name: LevelName) {
-      levels[name] = create();
-    },
-    count(record: BaiRecord) {
-      for (const level of Object.values(levels)) level.records += record.count;
-    },
-    add: (amount: bigint | null) => add(levels.account, amount),
-    /** @param trailer null if it is missing
-     *  @returns what differs, as sentences */
-    end(name: LevelName, trailer: BaiRecord | null): string[] {
-      const level = levels[name];
-      const fields = trailer === null ? null : readFields(trailer);
-      const stated = parseDigits(fields?.next() ?? '');
-      const children = name === 'account' ? null : parseDigits(fields?.next() ?? '');
-      const records = parseDigits(fields?.next() ?? '');
-      const parent = name === 'account' ? levels.group : name === 'group' ? levels.file : null;
-      if (parent !== null) {
-        parent.children += 1;
-        // Adds the trailer's own sum, so that a difference is not reported again on each level.
-        add(parent, stated ?? level.sum);
-      }
-      const differences: string[] = [];
-      if (stated !== null && level.sum !== null && stated !== level.sum)
-        differences.push(
-          `The control total of the ${name} is ${stated}, but its amounts add up to ${level.sum}.`,
-        );
-      if (children !== null && children !== BigInt(level.children))
-        differences.push(
-          `The trailer of the ${name} counts ${countOf(children, name === 'group' ? 'account' : 'group')}, but there are ${level.children}.`,
-        );
-      if (records !== null && records !== BigInt(level.records))
-        differences.push(
-          `The trailer of the ${name} counts ${countOf(records, 'record')}, but there are ${level.records}.`,
-        );
-      return differences;
-    },
   };
 }

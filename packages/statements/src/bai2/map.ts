@@ -1,12 +1,16 @@
+import { keepKnown } from '../shared/payment-references.ts';
 import { quote } from '../shared/text.ts';
-import type { Entry, MinorUnits, StatementEvent } from '../statement.ts';
+import type { Entry, EntryDetails, MinorUnits, StatementEvent } from '../statement.ts';
 import { calendarDate, parseAmount } from '../values.ts';
+import { readLabels } from './labels.ts';
 import { type BaiRecord, readFields, readFunds } from './records.ts';
 
 export interface Detail {
   events: StatementEvent[];
   /** The amount as it stands, for control totals. Null: it cannot be read. */
   digits: bigint | null;
+  /** The total of the account in which it is counted. Null: none, as it is no transaction. */
+  total: TotalCode | null;
 }
 
 /**
@@ -21,13 +25,15 @@ export function toEntry(record: BaiRecord, date: string | null, currency: string
   const amountText = fields.next() ?? '';
   const events: StatementEvent[] = [];
   const digits = amountText === '' && record.brokenAt === null ? 0n : parseDigits(amountText);
+  const meaning = meaningOf(typeCode ?? '');
+  const total = totalOf(typeCode ?? '', meaning);
   const issue = (path: string, message: string): Detail => ({
     events: [{ type: 'issue', line: record.line, path, message }],
     digits,
+    total,
   });
 
-  const meaning = meaningOf(typeCode ?? '');
-  if (meaning === 'information') return { events, digits };
+  if (meaning === 'information') return { events, digits, total };
   if (meaning !== 'Credit' && meaning !== 'Debit')
     return issue('type code', describeTypeCode(typeCode, meaning));
   const amount = parseImplied(amountText, currency);
@@ -47,9 +53,12 @@ export function toEntry(record: BaiRecord, date: string | null, currency: string
     warn('A line without a record code was read as text of the transaction before it.');
   if (record.isCut) warn('The text is longer than 64 Ki characters. Its end was left out.');
   else if (record.isUnfinished) warn('The file ends inside this transaction. Its text may be incomplete.');
-  const bankReference = fields.next() ?? '';
-  const customerReference = fields.next() ?? '';
-  const valueDate = funds ? readDate(funds) : null;
+  const bankReference = readReference(fields.next());
+  const customerReference = readReference(fields.next());
+  const valueDate = (funds ? readDate(funds) : null) ?? undefined;
+  const text = fields.rest();
+  const { name, opponentId, opponentIban, endToEndId } = readLabels(text, typeCode ?? '', meaning);
+  const details = keepKnown<EntryDetails>({ valueDate, endToEndId });
   const entry: Entry = {
     line: record.line,
     status: 'booked',
@@ -59,17 +68,20 @@ export function toEntry(record: BaiRecord, date: string | null, currency: string
     currency: null,
     balance: null,
     code: typeCode,
-    description: describe(fields.rest(), customerReference) || null,
-    name: null,
-    opponentId: null,
-    opponentIban: null,
+    description: describe(text, customerReference) || null,
+    name,
+    opponentId,
+    opponentIban,
     reference: bankReference || customerReference || null,
     ...(bankReference === '' && customerReference !== '' && { isOwnReference: true }),
-    ...(valueDate === null ? {} : { details: { valueDate } }),
+    ...(details === undefined ? {} : { details }),
   };
   events.push({ type: 'entry', entry });
-  return { events, digits };
+  return { events, digits, total };
 }
+
+/** Banks fill a reference that they do not have with zeros. Whether another one is an id is decided when statements are compared. */
+const readReference = (field: string | null): string => (/^0*$/.test(field ?? '') ? '' : (field ?? ''));
 
 /** YYMMDD, or YYYYMMDD as some banks write. The years 80 to 99 are 1980 to 1999, as in SWIFT. */
 export function readDate(text: string): string | null {
@@ -131,6 +143,19 @@ function meaningOf(typeCode: string): TypeCodeMeaning {
   if (code < 100 || (code >= 900 && code < 920)) return 'status';
   if (code < 400 || (code >= 721 && code <= 728) || (code >= 920 && code < 960)) return 'Credit';
   return code < 700 || code >= 960 ? 'Debit' : 'unknown';
+}
+
+/** The type codes that are the sum of all transactions of a kind. */
+export const TOTALS = { '100': 'total credits', '400': 'total debits', '720': 'total loan payments' };
+
+export type TotalCode = keyof typeof TOTALS;
+
+export const isTotal = (typeCode: string): typeCode is TotalCode => Object.hasOwn(TOTALS, typeCode);
+
+function totalOf(typeCode: string, meaning: TypeCodeMeaning): TotalCode | null {
+  if (meaning !== 'Credit' && meaning !== 'Debit') return null;
+  if (/^7/.test(typeCode)) return '720';
+  return meaning === 'Credit' ? '100' : '400';
 }
 
 /**

@@ -8,6 +8,8 @@ export interface BaiRecord {
   line: number;
   /** The text after the code, of the record and of each continuation, without the closing slash. */
   parts: string[];
+  /** By part: it fills its physical record up to the last character, so its text may be cut within a word. */
+  areFull: boolean[];
   /** The number of records that it counts as in control totals. */
   count: number;
   /**
@@ -24,6 +26,9 @@ export interface BaiRecord {
 }
 
 const MAX_LENGTH = 64 * 1024;
+/** The length at which banks cut records if the file header (01) states none. */
+const USUAL_LENGTH = 80;
+const HEADER_LENGTH = /^01(?:,[^,]*){5},\s*(\d{1,5})\s*,/;
 /** A code with a wrong, a missing or an additional character. */
 const DAMAGED_CODE = /^\s*(?:\S?\d\S?|\d\S{2}|\S{2}\d)?,/;
 /** Never backtracks over blanks, because the sender decides how many there are. */
@@ -65,25 +70,31 @@ export function createRecordReader() {
   let record: BaiRecord | null = null;
   let length = 0;
   let isClosed = false;
+  let recordLength = USUAL_LENGTH;
   let done: BaiRecord[] = [];
 
   const finish = () => {
     if (record !== null) done.push(record);
     record = null;
   };
-  const addPart = (text: string) => {
+  /** @param physical the length of the physical record, with its code */
+  const addPart = (text: string, physical: number) => {
     if (record === null) return;
     isClosed = text.trimEnd().endsWith('/');
     length += text.length;
     if (length > MAX_LENGTH) record.isCut = true;
-    else record.parts.push(text.trimEnd().replace(/\/$/, ''));
+    else {
+      record.parts.push(text.trimEnd().replace(/\/$/, ''));
+      record.areFull.push(physical === recordLength && /[^\s/]$/.test(text));
+    }
   };
-  const begin = (code: string, line: Line, text: string) => {
+  const begin = (code: string, line: Line, text: string, physical: number) => {
     finish();
     record = {
       code,
       line: line.line,
       parts: [],
+      areFull: [],
       count: 1,
       brokenAt: null,
       isUnfinished: false,
@@ -91,14 +102,15 @@ export function createRecordReader() {
       hasStrayText: false,
     };
     length = 0;
-    addPart(text);
+    addPart(text, physical);
   };
   /** Adds a line that is not a record. Either a bank broke the text of a transaction into lines, or the line is damaged. */
   const addStray = (line: Line, text: string) => {
     if (record !== null && !isClosed) record.brokenAt ??= record.parts.length - 1;
-    if (record?.code !== '16' || isClosed || DAMAGED_CODE.test(text)) return begin('', line, text);
+    if (record?.code !== '16' || isClosed || DAMAGED_CODE.test(text))
+      return begin('', line, text, text.length);
     record.hasStrayText = true;
-    addPart(text);
+    addPart(text, text.length);
   };
   const readLine = (line: Line) => {
     for (const text of splitRecords(line.text)) {
@@ -106,10 +118,13 @@ export function createRecordReader() {
       const [start = '', code, comma] = CODE.exec(text) ?? [];
       const fields = text.slice(start.length);
       if (code === undefined || (comma === '' && !NO_FIELDS_FOLLOW.test(fields))) addStray(line, text);
-      else if (code !== '88' || record === null) begin(code, line, fields);
-      else {
+      else if (code !== '88' || record === null) {
+        if (code === '01')
+          recordLength = Number(HEADER_LENGTH.exec(text.trimStart())?.[1] ?? 0) || USUAL_LENGTH;
+        begin(code, line, fields, text.length);
+      } else {
         record.count += 1;
-        addPart(fields);
+        addPart(fields, text.length);
       }
     }
     if (record === null) return;
@@ -210,12 +225,15 @@ interface FieldReader {
   next(): string | null;
   /** The next field, if a continuation begins with it. Does not read past it. */
   peekContinuation(): string | null;
-  /** The rest of the record as one text. Continuations are joined with a blank. */
+  /**
+   * The rest of the record as one text. Continuations are joined with a blank, except after a part that fills its physical record: a
+   * text may be split anywhere (BAI2 specification, record 88), and the blank, if there was one, is on either side.
+   */
   rest(): string;
 }
 
 export function readFields(record: BaiRecord): FieldReader {
-  const { parts } = record;
+  const { parts, areFull } = record;
   const brokenAt = record.brokenAt ?? (record.isCut ? parts.length - 1 : parts.length);
   let part = 0;
   let at = 0;
@@ -247,12 +265,15 @@ export function readFields(record: BaiRecord): FieldReader {
       return text === null || part === 0 || at > 0 ? null : text.slice(at, endOfField(text)).trim();
     },
     rest() {
-      const texts = [current()?.slice(at) ?? '', ...parts.slice(part + 1)];
+      const pieces = [current()?.slice(at).trim() ?? ''];
+      for (let next = part + 1; next < parts.length; next += 1) {
+        const piece = parts[next] ?? '';
+        if (piece.trim() === '') continue;
+        const isCutWithinWord = areFull[next - 1] === true && !/^\s/.test(piece);
+        pieces.push(isCutWithinWord ? '' : ' ', piece.trim());
+      }
       part = parts.length;
-      return texts
-        .map((text) => text.trim())
-        .filter((text) => text !== '')
-        .join(' ');
+      return pieces.join('').trim();
     },
   };
 }

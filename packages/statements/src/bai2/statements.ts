@@ -1,16 +1,10 @@
 import { quote } from '../shared/text.ts';
 import { NO_IDENTITY, type StatementEvent } from '../statement.ts';
-import {
-  type Account,
-  createControlTotals,
-  type Group,
-  type LevelName,
-  NO_GROUP,
-  readAccount,
-  readGroup,
-} from './headers.ts';
+import { type Account, type Group, NO_GROUP, readAccount, readGroup } from './headers.ts';
+import { createItems } from './items.ts';
 import { toEntry } from './map.ts';
 import type { BaiRecord } from './records.ts';
+import { createControlTotals, createTotals, type LevelName } from './totals.ts';
 
 /** Turns records into the events of statements: one for each account of each group. */
 export function createStatementReader() {
@@ -18,6 +12,8 @@ export function createStatementReader() {
   let isInFile = false;
   let group: Group | null = null;
   let account: Account | null = null;
+  let transactions = createTotals();
+  let items = createItems();
   let accounts = 0;
   let lastLine = 1;
   let events: StatementEvent[] = [];
@@ -34,6 +30,8 @@ export function createStatementReader() {
     if (account === null) return;
     if (trailer === null) warn(line, 'The account has no trailer (49). Its transactions may be incomplete.');
     compare('account', line, trailer);
+    if (isImported())
+      for (const difference of transactions.compare(account.totals)) warn(account.line, difference);
     if (isImported()) events.push({ type: 'end', line, closing: account.closing });
     account = null;
   };
@@ -60,6 +58,8 @@ export function createStatementReader() {
     endAccount(record.line, null);
     accounts += 1;
     account = readAccount(record, group ?? NO_GROUP);
+    transactions = createTotals();
+    items = createItems();
     totals.begin('account');
     totals.add(account.digits);
     if (!isImported()) {
@@ -90,7 +90,11 @@ export function createStatementReader() {
     }
     const detail = toEntry(record, group?.date ?? null, account.currency);
     totals.add(detail.digits);
-    if (isImported()) events.push(...detail.events);
+    const partOf = items.partOf(detail);
+    if (partOf === null && detail.total !== null) transactions.add(detail.total, detail.digits);
+    if (!isImported()) return;
+    if (partOf === null) events.push(...detail.events);
+    else issue(record.line, 'type code', partOf);
   };
 
   const read = (record: BaiRecord) => {
