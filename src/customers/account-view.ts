@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { isEncoding } from '../../packages/statements/src/encodings.ts';
+import { ENCODINGS } from '../../packages/statements/src/encodings.ts';
 import { isIban } from '../../packages/statements/src/values.ts';
 import type { Account } from '../database/entities.ts';
 import type { Runtime } from '../database/runtime.ts';
@@ -71,16 +71,8 @@ const CheckBalances = v.pipe(
 
 /** Of an account or a source. */
 export const Encoding = v.pipe(
-  v.nullable(
-    v.pipe(
-      v.string('must be a string or null'),
-      v.maxLength(20, 'must be the name of an encoding, such as "windows-1250" or "ibm852"'),
-      v.check(isEncoding, 'must be the name of an encoding, such as "windows-1250" or "ibm852"'),
-    ),
-  ),
-  v.description(
-    'The encoding of text that is not UTF-8 in statement files: a name of the WHATWG Encoding standard, ibm850, ibm852 or ibm857. null: the letters decide.',
-  ),
+  v.nullable(v.picklist(ENCODINGS, `must be null or one of ${ENCODINGS.join(', ')}`)),
+  v.description('The encoding of text that is not UTF-8 in statement files. null: the letters decide.'),
 );
 
 const StatementNumbers = v.pipe(
@@ -185,7 +177,7 @@ const view = (account: Account, zone: ZoneOffset, deletion: AccountView['deletio
   late_after_days: account.lateAfterDays,
   check_balances: account.checkBalances,
   statement_numbers: account.statementNumbers,
-  encoding: account.encoding,
+  encoding: account.encoding as v.InferOutput<typeof Encoding>,
   last_work: account.lastWork === null ? null : formatMoment(account.lastWork, zone),
   last_update: account.lastUpdate === null ? null : formatMoment(account.lastUpdate, zone),
   error: account.error,

@@ -106,11 +106,13 @@ describe('a statement', () => {
     expect(it.error).toContain(error);
   });
 
-  it('in a zip is stored when a later file of the zip cannot be read', async () => {
+  it('in a zip is stored when a later file of the zip is cut off', async () => {
     const { importFile } = await customer();
-    const it = await importFile(
-      zipSync({ 'a.sta': Buffer.from(mt940([of(2, 10)])), 'b.txt': Buffer.from('x') }),
+    const whole = zipSync(
+      { 'a.sta': Buffer.from(mt940([of(2, 10)])), 'b.txt': Buffer.alloc(1_000) },
+      { level: 0 },
     );
+    const it = await importFile(whole.subarray(0, -1_000));
     expect(it).toMatchObject({ status: 'failed', inserted: 1, received: 1 });
     expect(it.error).toContain('1 row before that is stored.');
   });

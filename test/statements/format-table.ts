@@ -57,7 +57,8 @@ function samplesIn(folder: string, ends: RegExp): { name: string; text: string }
 const reported = (events: readonly StatementEvent[]) => countOf(events, 'issue') + countOf(events, 'warning');
 
 /** An amount, and the type after it, or a reference or nothing after two fraction digits. */
-const AMOUNT = /61:\d{6,10} *[RE]?[CD][A-Z]? *(\d*)(?:[,.](\d*))?(?: *[A-Z]|(?<=[.,]\d\d) *(?:\/\/|$))/;
+const AMOUNT =
+  /61:\d{6,10} *[RE]?[CD][A-Z]? *(?=[\d.,])(\d*)(?:[,.](\d*))?(?: *[A-Z]|(?<=[.,]\d\d) *(?:\/\/|$))/;
 
 /** Reads :61: in another way: the number after C or D, in hundredths; null if it is not a plain one. */
 function amountAt(lines: readonly string[], line: number): bigint | null {

@@ -21,6 +21,34 @@ export interface ByteDecoder {
   end(): string;
 }
 
+/** The encodings in which banks write text, by the names of the WHATWG Encoding standard and of IANA. */
+export const ENCODINGS = [
+  ...[
+    'windows-1250',
+    'windows-1251',
+    'windows-1252',
+    'windows-1253',
+    'windows-1254',
+    'windows-1255',
+    'windows-1256',
+  ],
+  ...['windows-1257', 'windows-1258', 'iso-8859-2', 'iso-8859-5', 'iso-8859-7', 'iso-8859-8', 'iso-8859-15'],
+  ...[
+    'ibm850',
+    'ibm852',
+    'ibm857',
+    'ibm866',
+    'koi8-r',
+    'koi8-u',
+    'macintosh',
+    'gb18030',
+    'big5',
+    'shift_jis',
+    'euc-jp',
+    'euc-kr',
+  ],
+] as const;
+
 /** Whether a label names an encoding: one of the WHATWG Encoding standard, or ibm850, ibm852 or ibm857. */
 export function isEncoding(label: string): boolean {
   if (tableOf(label) !== undefined) return true;

@@ -25,7 +25,7 @@ describe('a reference of a BAI2 transaction', () => {
     ["the customer's, if the bank has none", '', 'OWN-1', { reference: 'OWN-1', isOwnReference: true }],
     ...['0', '000000', '0000000000'].flatMap((zeros): [string, string, string, object][] => [
       ["the customer's, if the bank's is zero", zeros, 'OWN-1', { reference: 'OWN-1', isOwnReference: true }],
-      ['none, if both are zero', zeros, zeros, { reference: null, description: 'TEXT' }],
+      ['zero, if both are zero', zeros, zeros, { reference: zeros, description: 'TEXT' }],
       [
         "the bank's, if the customer's is zero",
         'BANK-1',

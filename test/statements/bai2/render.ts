@@ -73,7 +73,7 @@ export const renderedBai2: fc.Arbitrary<Rendered> = fc
       dc: isDebit(it) ? 'Debit' : 'Credit',
       code: it.code,
       amount: it.amount,
-      reference: /^0+$/.test(it.reference) ? null : it.reference,
+      reference: it.reference,
       description: it.text.join(' '),
       date: '2026-03-01',
     })),

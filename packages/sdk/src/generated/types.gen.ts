@@ -81,9 +81,9 @@ export type Account = {
      */
     statement_numbers: 'use' | 'ignore';
     /**
-     * The encoding of text that is not UTF-8 in statement files: a name of the WHATWG Encoding standard, ibm850, ibm852 or ibm857. null: the letters decide.
+     * The encoding of text that is not UTF-8 in statement files. null: the letters decide.
      */
-    encoding: string | null;
+    encoding: 'windows-1250' | 'windows-1251' | 'windows-1252' | 'windows-1253' | 'windows-1254' | 'windows-1255' | 'windows-1256' | 'windows-1257' | 'windows-1258' | 'iso-8859-2' | 'iso-8859-5' | 'iso-8859-7' | 'iso-8859-8' | 'iso-8859-15' | 'ibm850' | 'ibm852' | 'ibm857' | 'ibm866' | 'koi8-r' | 'koi8-u' | 'macintosh' | 'gb18030' | 'big5' | 'shift_jis' | 'euc-jp' | 'euc-kr' | null;
     last_work: string | null;
     last_update: string | null;
     error: string | null;
@@ -124,9 +124,9 @@ export type NewAccount = unknown & {
      */
     statement_numbers?: 'use' | 'ignore';
     /**
-     * The encoding of text that is not UTF-8 in statement files: a name of the WHATWG Encoding standard, ibm850, ibm852 or ibm857. null: the letters decide.
+     * The encoding of text that is not UTF-8 in statement files. null: the letters decide.
      */
-    encoding?: string | null;
+    encoding?: 'windows-1250' | 'windows-1251' | 'windows-1252' | 'windows-1253' | 'windows-1254' | 'windows-1255' | 'windows-1256' | 'windows-1257' | 'windows-1258' | 'iso-8859-2' | 'iso-8859-5' | 'iso-8859-7' | 'iso-8859-8' | 'iso-8859-15' | 'ibm850' | 'ibm852' | 'ibm857' | 'ibm866' | 'koi8-r' | 'koi8-u' | 'macintosh' | 'gb18030' | 'big5' | 'shift_jis' | 'euc-jp' | 'euc-kr' | null;
 };
 
 export type AccountChange = {
@@ -153,9 +153,9 @@ export type AccountChange = {
      */
     statement_numbers?: 'use' | 'ignore';
     /**
-     * The encoding of text that is not UTF-8 in statement files: a name of the WHATWG Encoding standard, ibm850, ibm852 or ibm857. null: the letters decide.
+     * The encoding of text that is not UTF-8 in statement files. null: the letters decide.
      */
-    encoding?: string | null;
+    encoding?: 'windows-1250' | 'windows-1251' | 'windows-1252' | 'windows-1253' | 'windows-1254' | 'windows-1255' | 'windows-1256' | 'windows-1257' | 'windows-1258' | 'iso-8859-2' | 'iso-8859-5' | 'iso-8859-7' | 'iso-8859-8' | 'iso-8859-15' | 'ibm850' | 'ibm852' | 'ibm857' | 'ibm866' | 'koi8-r' | 'koi8-u' | 'macintosh' | 'gb18030' | 'big5' | 'shift_jis' | 'euc-jp' | 'euc-kr' | null;
 };
 
 export type Transaction = {
@@ -941,9 +941,9 @@ export type NewSource = {
     format?: 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2';
     profile?: string | null;
     /**
-     * The encoding of text that is not UTF-8 in statement files: a name of the WHATWG Encoding standard, ibm850, ibm852 or ibm857. null: the letters decide.
+     * The encoding of text that is not UTF-8 in statement files. null: the letters decide.
      */
-    encoding?: string | null;
+    encoding?: 'windows-1250' | 'windows-1251' | 'windows-1252' | 'windows-1253' | 'windows-1254' | 'windows-1255' | 'windows-1256' | 'windows-1257' | 'windows-1258' | 'iso-8859-2' | 'iso-8859-5' | 'iso-8859-7' | 'iso-8859-8' | 'iso-8859-15' | 'ibm850' | 'ibm852' | 'ibm857' | 'ibm866' | 'koi8-r' | 'koi8-u' | 'macintosh' | 'gb18030' | 'big5' | 'shift_jis' | 'euc-jp' | 'euc-kr' | null;
     create_accounts?: boolean;
     /**
      * Whether statements that name another account than `account_id` are stored for it all the same.
@@ -1020,9 +1020,9 @@ export type SourceChange = {
     format?: 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2';
     profile?: string | null;
     /**
-     * The encoding of text that is not UTF-8 in statement files: a name of the WHATWG Encoding standard, ibm850, ibm852 or ibm857. null: the letters decide.
+     * The encoding of text that is not UTF-8 in statement files. null: the letters decide.
      */
-    encoding?: string | null;
+    encoding?: 'windows-1250' | 'windows-1251' | 'windows-1252' | 'windows-1253' | 'windows-1254' | 'windows-1255' | 'windows-1256' | 'windows-1257' | 'windows-1258' | 'iso-8859-2' | 'iso-8859-5' | 'iso-8859-7' | 'iso-8859-8' | 'iso-8859-15' | 'ibm850' | 'ibm852' | 'ibm857' | 'ibm866' | 'koi8-r' | 'koi8-u' | 'macintosh' | 'gb18030' | 'big5' | 'shift_jis' | 'euc-jp' | 'euc-kr' | null;
     create_accounts?: boolean;
     /**
      * Whether statements that name another account than `account_id` are stored for it all the same.

@@ -53,8 +53,11 @@ export function toEntry(record: BaiRecord, date: string | null, currency: string
     warn('A line without a record code was read as text of the transaction before it.');
   if (record.isCut) warn('The text is longer than 64 Ki characters. Its end was left out.');
   else if (record.isUnfinished) warn('The file ends inside this transaction. Its text may be incomplete.');
-  const bankReference = readReference(fields.next());
-  const customerReference = readReference(fields.next());
+  const bankReference = fields.next() ?? '';
+  const customerText = fields.next() ?? '';
+  const customerReference = isZero(customerText) ? '' : customerText;
+  // Zeros of the bank stay, because they show that it writes no other reference. They are no id.
+  const isOwnReference = isZero(bankReference) && customerReference !== '';
   const valueDate = (funds ? readDate(funds) : null) ?? undefined;
   const text = fields.rest();
   const { name, opponentId, opponentIban, endToEndId } = readLabels(text, typeCode ?? '', meaning);
@@ -72,16 +75,16 @@ export function toEntry(record: BaiRecord, date: string | null, currency: string
     name,
     opponentId,
     opponentIban,
-    reference: bankReference || customerReference || null,
-    ...(bankReference === '' && customerReference !== '' && { isOwnReference: true }),
+    reference: (isOwnReference ? customerReference : bankReference) || null,
+    ...(isOwnReference && { isOwnReference: true as const }),
     ...(details === undefined ? {} : { details }),
   };
   events.push({ type: 'entry', entry });
   return { events, digits, total };
 }
 
-/** Banks fill a reference that they do not have with zeros. Whether another one is an id is decided when statements are compared. */
-const readReference = (field: string | null): string => (/^0*$/.test(field ?? '') ? '' : (field ?? ''));
+/** Banks fill a reference that they do not have with zeros. */
+const isZero = (reference: string): boolean => /^0*$/.test(reference);
 
 /** YYMMDD, or YYYYMMDD as some banks write. The years 80 to 99 are 1980 to 1999, as in SWIFT. */
 export function readDate(text: string): string | null {
