@@ -74,6 +74,10 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
   };
 }
 
+/** Whether a cell says that there is no amount. Banks leave it empty, or write dashes. */
+export const hasNoAmount = (cell: Cell | undefined): boolean =>
+  /^[-\u2010-\u2015\u2212]*$/.test(textOf(cell));
+
 /**
  * An amount in XLSX is a binary float, of which Excel shows 15 digits: 1067.9799999999999 is 1067.98. An amount with more than 15
  * significant digits is refused.
