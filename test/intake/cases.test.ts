@@ -25,12 +25,7 @@ const NOT_YET = new Map<number, string>([
   [49, 'zip: a PDF'],
   [54, 'CAMT: numbers of invoices'],
   [60, 'CAMT: the merchant of a card payment'],
-  [93, 'CSV: ING in English'],
-  [96, 'CSV: a card of DKB'],
-  [98, 'CSV: CSV-CAMT of Sparkasse'],
-  [104, 'CSV: short rows'],
   [134, 'CAMT: a batch of which some details have amounts'],
-  [155, 'CSV: pending rows without a date'],
 ]);
 
 interface Expectation {

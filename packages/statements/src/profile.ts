@@ -80,7 +80,9 @@ const ColumnMap = v.strictObject({
   ),
 });
 
-const Delimiter = v.picklist([',', ';', '\t', '|'], 'must be ",", ";", "|" or a tab');
+const DELIMITER_RULE = 'must be ",", ";", "|" or a tab';
+
+const Delimiter = v.picklist([',', ';', '\t', '|'], DELIMITER_RULE);
 
 /** A profile in its JSON file, without its variants, or one of these in full. docs/formats/csv.md explains every key. */
 export const ProfileFile = v.strictObject({
@@ -89,7 +91,7 @@ export const ProfileFile = v.strictObject({
   country: v.optional(v.pipe(v.string(COUNTRY_RULE), v.regex(/^[A-Z]{2}$/, COUNTRY_RULE))),
   /** Where the format is documented. */
   source: text,
-  delimiter: v.union([Delimiter, v.pipe(v.array(Delimiter), v.nonEmpty())], 'must be ",", ";", "|" or a tab'),
+  delimiter: v.union([Delimiter, v.pipe(v.array(Delimiter), v.nonEmpty(DELIMITER_RULE))], DELIMITER_RULE),
   quote: v.optional(v.nullable(v.picklist(['"', "'"], `must be '"', "'" or null`)), '"'),
   encoding: v.optional(v.pipe(text, v.check(isEncoding, ENCODING_RULE))),
   decimalSign: v.picklist([',', '.'], 'must be "," or "."'),
