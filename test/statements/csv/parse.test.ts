@@ -198,6 +198,16 @@ describe('the CSV parser', () => {
       ['2026-02-01 Credit 1.00', '3 row: the row has 2 cells, and needs 3: it may be cut off'],
     ],
     [
+      'a short row without its currency has that of its statement',
+      'Date;Amount;Cur\n01.02.2026;1,00;EUR\n02.02.2026;2,00\n',
+      {
+        heading: ['Date', 'Amount', 'Cur'],
+        columns: { date: 'Date', amount: 'Amount', currency: 'Cur' },
+        account: { currency: { column: 'Cur' } },
+      },
+      ['2026-02-01 Credit 1.00 | EUR', '2026-02-02 Credit 2.00'],
+    ],
+    [
       'pending rows without a date or an amount are left out, and never continue a description',
       'Date;Amount;Text;State\n01.02.2026;1,00;a;\n;2,00;b;Pending\n03.02.2026;;c;PENDING\n04.02.2026;4,00;d;pending\n',
       {

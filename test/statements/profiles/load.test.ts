@@ -1,4 +1,4 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
@@ -49,6 +49,15 @@ describe('the built-in profiles', () => {
       heading,
       delimiter,
     });
+  });
+
+  it('are named in docs/formats/csv.md, with the source of each variant', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../../docs/formats/csv.md'), 'utf8');
+    for (const { name, source, variants } of profiles) {
+      expect(page).toContain(`\`${name}\``);
+      for (const variant of variants)
+        if (variant.source !== source) expect(page).toContain(`](${variant.source.replace(/ \(.*/, '')})`);
+    }
   });
 });
 

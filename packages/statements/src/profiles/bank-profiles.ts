@@ -3,7 +3,9 @@ import bbvaEs from './banks/bbva-es.json' with { type: 'json' };
 import bunq from './banks/bunq.json' with { type: 'json' };
 import ceskaSporitelna from './banks/ceska-sporitelna.json' with { type: 'json' };
 import comdirect from './banks/comdirect.json' with { type: 'json' };
+import commerzbank from './banks/commerzbank.json' with { type: 'json' };
 import danskeBank from './banks/danske-bank.json' with { type: 'json' };
+import deutscheBank from './banks/deutsche-bank.json' with { type: 'json' };
 import dkb from './banks/dkb.json' with { type: 'json' };
 import enpara from './banks/enpara.json' with { type: 'json' };
 import garantiBbva from './banks/garanti-bbva.json' with { type: 'json' };
@@ -29,6 +31,7 @@ import sparkasseCreditCard from './banks/sparkasse-credit-card.json' with { type
 import starling from './banks/starling.json' with { type: 'json' };
 import ubs from './banks/ubs.json' with { type: 'json' };
 import vakifbank from './banks/vakifbank.json' with { type: 'json' };
+import volksbankDe from './banks/volksbank-de.json' with { type: 'json' };
 import wise from './banks/wise.json' with { type: 'json' };
 import ziraat from './banks/ziraat.json' with { type: 'json' };
 
@@ -39,7 +42,9 @@ export const BANKS: Record<string, unknown> = {
   bunq,
   'ceska-sporitelna': ceskaSporitelna,
   comdirect,
+  commerzbank,
   'danske-bank': danskeBank,
+  'deutsche-bank': deutscheBank,
   dkb,
   enpara,
   'garanti-bbva': garantiBbva,
@@ -65,6 +70,7 @@ export const BANKS: Record<string, unknown> = {
   starling,
   ubs,
   vakifbank,
+  'volksbank-de': volksbankDe,
   wise,
   ziraat,
 };

@@ -26,6 +26,12 @@ export type Reading =
   | { kind: 'ignored' };
 
 /**
+ * Deciding columns that a short row may lack. A row with neither debit nor credit is refused in any case. A row without a currency
+ * has that of its statement.
+ */
+const MAY_BE_MISSING = new Set(['columns.debit', 'columns.credit', 'account.currency.column']);
+
+/**
  * Creates a reader of the table's rows.
  * @param heading null if the table has none.
  * @param mayBeCut whether a row must reach up to the columns that decide its account, date and amount. In a sheet, empty cells at
@@ -63,9 +69,8 @@ export function createEntryReader(
     textOf(row[detailAt]) !== '' &&
     amountsAt.every((column) => textOf(row[column]) === '');
   const width = heading?.length ?? Number.POSITIVE_INFINITY;
-  // A row may end after its debit, or with neither debit nor credit. Its amount is read in any case, and cannot be missed.
   const least = decidingColumns(profile)
-    .filter(([key]) => key !== 'columns.debit' && key !== 'columns.credit')
+    .filter(([key]) => !MAY_BE_MISSING.has(key))
     .reduce((most, [, column]) => Math.max(most, find(column) + 1), 0);
 
   const describe = (row: readonly Cell[]): string | null => {
@@ -141,22 +146,22 @@ export function createEntryReader(
 }
 
 /** Creates a reader of what a row says beyond the fields of a movement. */
-function createDetailsReader({ columns, dateFormats }: Layout, heading: readonly Cell[] | null) {
-  const readerOf = (column: Column | undefined) => {
-    const at = findColumn(column, heading);
-    return (row: readonly Cell[]) => (at === -1 ? undefined : textOf(row[at]));
-  };
-  const valueDateAt = findColumn(columns.valueDate, heading);
+function createDetailsReader(
+  { columns, dateFormats }: Layout,
+  heading: readonly Cell[] | null,
+): (row: readonly Cell[]) => EntryDetails | undefined {
+  const valueDate = findColumn(columns.valueDate, heading);
+  const endToEndId = findColumn(columns.endToEndId, heading);
+  const mandate = findColumn(columns.mandateReference, heading);
+  const creditor = findColumn(columns.creditorReference, heading);
+  if ([valueDate, endToEndId, mandate, creditor].every((at) => at === -1)) return () => undefined;
   const readDate = createDateReader(dateFormats);
-  const endToEndId = readerOf(columns.endToEndId);
-  const mandate = readerOf(columns.mandateReference);
-  const creditor = readerOf(columns.creditorReference);
-  return (row: readonly Cell[]): EntryDetails | undefined =>
+  return (row) =>
     keepKnown<EntryDetails>({
-      valueDate: readDate(cellAt(row, valueDateAt)) ?? undefined,
-      endToEndId: readPaymentReference(endToEndId(row)),
-      mandateReference: readPaymentReference(mandate(row)),
-      creditorReference: readCreditorReference(creditor(row)),
+      valueDate: readDate(cellAt(row, valueDate)) ?? undefined,
+      endToEndId: readPaymentReference(textOf(cellAt(row, endToEndId))),
+      mandateReference: readPaymentReference(textOf(cellAt(row, mandate))),
+      creditorReference: readCreditorReference(textOf(cellAt(row, creditor))),
     });
 }
 
