@@ -46,6 +46,28 @@ describe('an XLSX file', () => {
     expect(events.at(-1)?.type).toBe('end');
   });
 
+  it('of BBVA is read, with an empty first column and a heading that occurs twice', async () => {
+    const heading = [
+      'F.Valor',
+      'Fecha',
+      'Concepto',
+      'Movimiento',
+      'Importe',
+      'Divisa',
+      'Disponible',
+      'Divisa',
+    ];
+    const rows = [
+      ['', 'Últimos movimientos'],
+      [],
+      ['', ...heading],
+      ['', 46048, 46049, 'Quiosco', 'Pago', -6.93, 'EUR', 100.5, 'EUR'],
+    ];
+    expect(await read(workbook({ rows }), PROFILES)).toEqual([
+      '2026-01-27 Debit 6.93 = 100.50 | EUR | Quiosco Pago',
+    ]);
+  });
+
   it('is read with a named profile', async () => {
     const akbank = PROFILES.filter(({ name }) => name === 'akbank');
     expect(await read(AKBANK, akbank)).toHaveLength(2);
