@@ -165,7 +165,8 @@ export function createMovementReader(
 
   const readPair = (row: readonly Cell[]): MinorUnits | Fault => {
     const [debitCell, creditCell] = [row[at.debit], row[at.credit]];
-    const [debit, credit] = [readAmount(debitCell), readAmount(creditCell)];
+    const debit = hasNoAmount(debitCell) ? null : readAmount(debitCell);
+    const credit = hasNoAmount(creditCell) ? null : readAmount(creditCell);
     if (debit === null && !hasNoAmount(debitCell)) return notAnAmount('debit', debitCell);
     if (credit === null && !hasNoAmount(creditCell)) return notAnAmount('credit', creditCell);
     if (debit === null && credit === null)

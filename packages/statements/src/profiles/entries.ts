@@ -110,7 +110,7 @@ export function createEntryReader(
       return { kind: 'fault', fault: { path: 'currency', message } };
     }
     const balanceCell = cellAt(row, at.balance);
-    const balance = readBalance(balanceCell);
+    const balance = hasNoAmount(balanceCell) ? null : readBalance(balanceCell);
     const isBalanceWrong = balance === null && !hasNoAmount(balanceCell);
     const { iban, number } = splitAccount(cellAt(row, at.counterparty));
     const details = readDetails(row);
