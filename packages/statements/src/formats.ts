@@ -3,7 +3,7 @@ import { looksLikeCamt, parseCamt } from './camt/parse.ts';
 import { createCsvParser, detectProfile, looksLikeTable, readTables } from './csv/parse.ts';
 import { looksLikeMt940, looksLikeMt942, parseMt940 } from './mt940/parse.ts';
 import { encodingOf, looksLikeOfx, parseOfx } from './ofx/parse.ts';
-import type { Profile } from './profile.ts';
+import type { Layout, Profile } from './profile.ts';
 import { explainHeadings } from './profiles/headings.ts';
 import {
   type FileEvent,
@@ -42,12 +42,13 @@ export function createStatementFormats(
     }
     return profile;
   };
-  const chooseProfile = (start: Uint8Array, name: string | null): Profile => {
+  const chooseLayout = (start: Uint8Array, name: string | null): Layout => {
     const text = decodeStart(start);
-    const profile = name === null ? detectProfile(text, profiles) : named(name);
-    if (profile === null)
+    const layout =
+      name === null ? detectProfile(text, profiles) : (detectProfile(text, [named(name)]) ?? named(name));
+    if (layout === null)
       throw new UnreadableFileError(`${explainHeadings(readTables(text), profiles, settings.advice)}.`);
-    return profile;
+    return layout;
   };
   /** Parses the text of a file. A doubt about its encoding becomes a warning. */
   async function* parseText(
@@ -90,7 +91,7 @@ export function createStatementFormats(
         case 'bai2':
           return parseText(file, encoding, parseBai2);
         case 'csv': {
-          const chosen = chooseProfile(file.start, profile);
+          const chosen = chooseLayout(file.start, profile);
           return parseText(file, encoding ?? chosen.encoding, createCsvParser(chosen));
         }
         case 'xlsx':

@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type Column, type Profile, ProfileFile } from './profile.ts';
+import { decidingColumns, type Layout, type Profile, ProfileFile } from './profile.ts';
 import { BANKS } from './profiles/bank-profiles.ts';
 import { foldHeading } from './profiles/headings.ts';
 
@@ -12,19 +12,38 @@ export class ProfileError extends Error {
 export const readBuiltInProfiles = (): Profile[] =>
   Object.entries(BANKS).map(([name, content]) => parseProfile(name, content));
 
+/** What a variant has in place of keys of its profile. `parseLayouts` checks the keys. */
+const WithVariants = v.looseObject({
+  variants: v.optional(v.array(v.record(v.string(), v.unknown()), 'must be a list of objects'), []),
+});
+
 /**
- * Checks the content of a profile's file.
+ * Checks the content of a profile's file. A variant has all keys of its profile, except those that it replaces.
  * @throws {ProfileError} that names the first wrong key.
  */
 export function parseProfile(name: string, content: unknown): Profile {
-  const result = v.safeParse(ProfileFile, content, { abortEarly: true });
-  if (!result.success) {
-    const [issue] = result.issues;
-    throw new ProfileError(`${v.getDotPath(issue) ?? 'the file'} ${explain(issue)}`);
-  }
-  const contradiction = findContradiction(result.output);
-  if (contradiction !== null) throw new ProfileError(contradiction.join(' '));
-  return { ...result.output, name };
+  const { variants, ...base } = check(WithVariants, content, '');
+  const [first, ...others] = parseLayouts(name, base, '');
+  const more = variants.flatMap((changes, at) =>
+    parseLayouts(name, { ...base, ...changes }, `variants.${at}.`),
+  );
+  return { ...first, variants: [...others, ...more] };
+}
+
+/** Reads one layout for each delimiter. @param path of the layout in the file, for messages. */
+function parseLayouts(name: string, content: unknown, path: string): [Layout, ...Layout[]] {
+  const { delimiter, ...file } = check(ProfileFile, content, path);
+  const contradiction = findContradiction(file);
+  if (contradiction !== null) throw new ProfileError(path + contradiction.join(' '));
+  const [first, ...others] = [delimiter].flat().map((one): Layout => ({ ...file, delimiter: one, name }));
+  return [first as Layout, ...others];
+}
+
+function check<T extends v.GenericSchema>(schema: T, content: unknown, path: string): v.InferOutput<T> {
+  const result = v.safeParse(schema, content, { abortEarly: true });
+  if (result.success) return result.output;
+  const [issue] = result.issues;
+  throw new ProfileError(`${path}${v.getDotPath(issue) ?? 'the file'} ${explain(issue)}`);
 }
 
 /** Messages for issues without a message of ours: a missing key, an unknown key, a number out of range. */
@@ -35,7 +54,8 @@ function explain(issue: v.BaseIssue<unknown>): string {
 }
 
 /** Checks rules about several keys, which the schema cannot check. @returns the key and the rule. */
-function findContradiction({ heading, skipRows, columns, account }: ProfileFile): [string, string] | null {
+function findContradiction(file: Omit<ProfileFile, 'delimiter'>): [string, string] | null {
+  const { heading, skipRows, columns } = file;
   if ((heading === undefined) === (skipRows === undefined))
     return ['heading', 'or skipRows must be set, and not both'];
   const hasPair = columns.debit !== undefined && columns.credit !== undefined;
@@ -46,19 +66,8 @@ function findContradiction({ heading, skipRows, columns, account }: ProfileFile)
   if (columns.indicator !== undefined && hasPair)
     return ['columns.indicator', 'must stand beside columns.amount'];
   const names = new Set(heading?.map(foldHeading));
-  const required: [string, Column | undefined][] = [
-    ['columns.date', columns.date],
-    ['columns.amount', columns.amount],
-    ['columns.debit', columns.debit],
-    ['columns.credit', columns.credit],
-    ['columns.fee', columns.fee],
-    ['columns.indicator.column', columns.indicator?.column],
-    ['columns.status.column', columns.status?.column],
-    ...(['number', 'currency'] as const).map((key): [string, Column | undefined] => {
-      const place = account[key];
-      return [`account.${key}.column`, place !== undefined && 'column' in place ? place.column : undefined];
-    }),
-  ];
-  const wrong = required.find(([, column]) => typeof column === 'string' && !names.has(foldHeading(column)));
+  const wrong = decidingColumns(file).find(
+    ([, column]) => typeof column === 'string' && !names.has(foldHeading(column)),
+  );
   return wrong === undefined ? null : [wrong[0], 'must be one of the headings in "heading", or a position'];
 }

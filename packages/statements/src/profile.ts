@@ -66,6 +66,10 @@ const ColumnMap = v.strictObject({
   /** The counterparty's IBAN or account number. */
   counterparty: v.optional(Column),
   code: v.optional(Column),
+  valueDate: v.optional(Column),
+  endToEndId: v.optional(Column),
+  mandateReference: v.optional(Column),
+  creditorReference: v.optional(Column),
   status: v.optional(
     v.strictObject({
       column: Column,
@@ -76,14 +80,18 @@ const ColumnMap = v.strictObject({
   ),
 });
 
-/** A profile as it stands in its JSON file. docs/formats/csv.md explains every key. */
+const DELIMITER_RULE = 'must be ",", ";", "|" or a tab';
+
+const Delimiter = v.picklist([',', ';', '\t', '|'], DELIMITER_RULE);
+
+/** A profile in its JSON file, without its variants, or one of these in full. docs/formats/csv.md explains every key. */
 export const ProfileFile = v.strictObject({
   bank: text,
   /** ISO 3166-1. */
   country: v.optional(v.pipe(v.string(COUNTRY_RULE), v.regex(/^[A-Z]{2}$/, COUNTRY_RULE))),
   /** Where the format is documented. */
   source: text,
-  delimiter: v.picklist([',', ';', '\t', '|'], 'must be ",", ";", "|" or a tab'),
+  delimiter: v.union([Delimiter, v.pipe(v.array(Delimiter), v.nonEmpty(DELIMITER_RULE))], DELIMITER_RULE),
   quote: v.optional(v.nullable(v.picklist(['"', "'"], `must be '"', "'" or null`)), '"'),
   encoding: v.optional(v.pipe(text, v.check(isEncoding, ENCODING_RULE))),
   decimalSign: v.picklist([',', '.'], 'must be "," or "."'),
@@ -111,9 +119,40 @@ export const ProfileFile = v.strictObject({
 
 export type ProfileFile = v.InferOutput<typeof ProfileFile>;
 
-/** The columns, signs and formats of one bank's export. */
-export type Profile = ProfileFile & { name: string };
+/** The columns, signs and formats of one heading of a bank's export. */
+export type Layout = Omit<ProfileFile, 'delimiter'> & {
+  name: string;
+  delimiter: v.InferOutput<typeof Delimiter>;
+};
+
+/** The layout of a bank's export, and the others that it has in other languages or had in other years. */
+export type Profile = Layout & { variants: readonly Layout[] };
+
+/** All layouts of profiles. */
+export const layoutsOf = (profiles: readonly Profile[]): Layout[] =>
+  profiles.flatMap((profile) => [profile, ...profile.variants]);
 
 export type Column = v.InferOutput<typeof Column>;
 export type CellReference = v.InferOutput<typeof CellReference>;
 export type Label = v.InferOutput<typeof Label>;
+
+/** The columns, with their keys, that decide the account, the date or the amount of a row. */
+export function decidingColumns({
+  columns,
+  account,
+}: Pick<ProfileFile, 'columns' | 'account'>): [string, Column | undefined][] {
+  const accountColumns = (['number', 'currency'] as const).map((key): [string, Column | undefined] => {
+    const place = account[key];
+    return [`account.${key}.column`, place !== undefined && 'column' in place ? place.column : undefined];
+  });
+  return [
+    ['columns.date', columns.date],
+    ['columns.amount', columns.amount],
+    ['columns.debit', columns.debit],
+    ['columns.credit', columns.credit],
+    ['columns.fee', columns.fee],
+    ['columns.indicator.column', columns.indicator?.column],
+    ['columns.status.column', columns.status?.column],
+    ...accountColumns,
+  ];
+}

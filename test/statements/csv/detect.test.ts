@@ -28,4 +28,21 @@ describe('the detection of a CSV profile', () => {
     const profile = testProfile({ heading: ['Date', 'Částka'], columns: { date: 'Date', amount: 'Částka' } });
     expect(detectProfile('Date;Èástka\n', [profile])?.name).toBe('test');
   });
+
+  it('finds the variant of a profile that has the language and the delimiter of the file', () => {
+    const german = { heading: ['Datum', 'Betrag'], columns: { date: 'Datum', amount: 'Betrag' } };
+    const profile = testProfile({
+      delimiter: [';', '\t'],
+      variants: [german, { ...german, delimiter: ',' }],
+    });
+    expect(detectProfile('Datum\tBetrag\n', [profile])).toMatchObject({ delimiter: '\t', ...german });
+    expect(detectProfile('Datum,Betrag\n', [profile])).toMatchObject({ delimiter: ',', ...german });
+    expect(detectProfile(HEADING, [profile])?.heading).toEqual(['Date', 'Amount', 'Text', 'Balance']);
+    expect(detectProfile('Datum|Betrag\n', [profile])).toBeNull();
+  });
+
+  it('chooses the variant with the most headings', () => {
+    const profile = testProfile({ variants: [{ heading: ['Date', 'Amount', 'Text', 'Balance', 'Code'] }] });
+    expect(detectProfile('Code;Date;Amount;Text;Balance\n', [profile])?.heading).toHaveLength(5);
+  });
 });

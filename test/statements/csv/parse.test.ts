@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createCsvParser } from '../../../packages/statements/src/csv/parse.ts';
-import { collect, inParts, show } from '../profiles/events.ts';
+import { collect, entriesOf, inParts, show } from '../profiles/events.ts';
 import { testProfile } from '../profiles/profile.fixture.ts';
 
 const HEADING = 'Date;Amount;Text;Balance\n';
@@ -150,6 +150,83 @@ describe('the CSV parser', () => {
       ['2026-02-01 Debit 1.00', '3 debit: "1,00" is positive: the debits of this profile must not be'],
     ],
     [
+      'dashes in one of the columns for debit and credit are no amount, and in both of them are an issue',
+      'Date;Out;In\n01.02.2026;1,00;-\n02.02.2026;--;2,00\n03.02.2026;—;-\n04.02.2026;1,00;n/a\n',
+      PAIR,
+      [
+        '2026-02-01 Debit 1.00',
+        '2026-02-02 Credit 2.00',
+        '4 amount: neither a debit nor a credit: one of the two must have an amount',
+        '5 credit: "n/a" is not an amount. Allowed: digits, "," before the cents, a sign',
+      ],
+    ],
+    [
+      'a row may end after its debit, and not before it',
+      'Date;Out;In\n01.02.2026;1,00\n02.02.2026\n03.02.2026;;3,00\n',
+      PAIR,
+      [
+        '2026-02-01 Debit 1.00',
+        '3 amount: neither a debit nor a credit: one of the two must have an amount',
+        '2026-02-03 Credit 3.00',
+      ],
+    ],
+    [
+      'a dash in place of a balance is no balance',
+      `${HEADING}01.02.2026;1,00;a;-\n`,
+      {},
+      ['2026-02-01 Credit 1.00 | a'],
+    ],
+    [
+      'a row that ends after its amount is read, and one that ends before it is not',
+      `${HEADING}01.02.2026;1,00;a\n02.02.2026;2,00\n03.02.2026\n04.02.2026;4,00;d;7,00\n`,
+      {},
+      [
+        '2026-02-01 Credit 1.00 | a',
+        '2026-02-02 Credit 2.00',
+        '4 row: the row has 1 cell, and needs 2: it may be cut off',
+        '2026-02-04 Credit 4.00 = 7.00 | d',
+      ],
+    ],
+    [
+      'a row that ends before the column of its account is not read, because it may be of another account',
+      'Date;Amount;Account\n01.02.2026;1,00;1\n02.02.2026;2,00\n',
+      {
+        heading: ['Date', 'Amount', 'Account'],
+        columns: { date: 'Date', amount: 'Amount' },
+        account: { number: { column: 'Account' } },
+      },
+      ['2026-02-01 Credit 1.00', '3 row: the row has 2 cells, and needs 3: it may be cut off'],
+    ],
+    [
+      'a short row without its currency has that of its statement',
+      'Date;Amount;Cur\n01.02.2026;1,00;EUR\n02.02.2026;2,00\n',
+      {
+        heading: ['Date', 'Amount', 'Cur'],
+        columns: { date: 'Date', amount: 'Amount', currency: 'Cur' },
+        account: { currency: { column: 'Cur' } },
+      },
+      ['2026-02-01 Credit 1.00 | EUR', '2026-02-02 Credit 2.00'],
+    ],
+    [
+      'pending rows without a date or an amount are left out, and never continue a description',
+      'Date;Amount;Text;State\n01.02.2026;1,00;a;\n;2,00;b;Pending\n03.02.2026;;c;PENDING\n04.02.2026;4,00;d;pending\n',
+      {
+        heading: ['Date', 'Amount', 'Text', 'State'],
+        columns: {
+          date: 'Date',
+          amount: 'Amount',
+          description: 'Text',
+          status: { column: 'State', pending: ['pending'] },
+        },
+        continuationRows: true,
+      },
+      [
+        '2026-02-01 Credit 1.00 | a',
+        '2026-02-04 Credit 4.00 | pending | d',
+        '5 warning: pending rows without a date or an amount are left out: 2',
+      ],
+    ],
+    [
       'an indicator, with or without a sign',
       'Date;Amount;D/C\n01.02.2026;1,00;B\n02.02.2026;-2,00;BORÇ\n03.02.2026;3,00;Alacak\n',
       INDICATED,
@@ -233,5 +310,39 @@ describe('the CSV parser', () => {
     ],
   ])('reads rows correctly: %s', async (_, text, changes, expected) => {
     expect(await read(text, changes)).toEqual(expected);
+  });
+});
+
+describe('the details of a CSV row', () => {
+  const DETAILED = {
+    heading: ['Date', 'Amount', 'Value', 'E2E', 'Mandate', 'RF'],
+    columns: {
+      date: 'Date',
+      amount: 'Amount',
+      valueDate: 'Value',
+      endToEndId: 'E2E',
+      mandateReference: 'Mandate',
+      creditorReference: 'RF',
+    },
+  };
+  const detailsOf = async (cells: string) =>
+    entriesOf(await parse(`Date;Amount;Value;E2E;Mandate;RF\n01.02.2026;1,00;${cells}\n`, DETAILED)).map(
+      ({ details }) => details,
+    );
+
+  it('are the value date and the references that its columns have', async () => {
+    expect(await detailsOf('02.02.2026;E-1; M-1 ;RF18 5390 0754 7034')).toEqual([
+      {
+        valueDate: '2026-02-02',
+        endToEndId: 'E-1',
+        mandateReference: 'M-1',
+        creditorReference: 'RF18539007547034',
+      },
+    ]);
+  });
+
+  it('are absent where the columns are empty, have no reference, or no valid one', async () => {
+    expect(await detailsOf(';;;')).toEqual([undefined]);
+    expect(await detailsOf('--;NOTPROVIDED;;RF00 1')).toEqual([undefined]);
   });
 });

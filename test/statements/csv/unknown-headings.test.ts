@@ -41,6 +41,14 @@ describe('the error for a table without a profile', () => {
     );
   });
 
+  it('names a profile once, whatever number of its variants is near or fits', () => {
+    const variants = [{ delimiter: ',' }, { heading: ['Date', 'Amount', 'Text', 'Saldo', 'Code'] }];
+    const varied = testProfile({ variants });
+    expect(explain('Date;Amount;Text;Ref\n', [varied])).toContain(
+      'Nearest: test, which also needs "Balance". docs',
+    );
+  });
+
   it('stays short enough to be stored, for any number and length of headings', () => {
     const long = 'x'.repeat(300);
     const heading = Array.from({ length: 200 }, (_, at) => `${at}${long}`);

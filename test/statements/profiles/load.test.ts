@@ -1,7 +1,9 @@
-import { mkdtempSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { detectProfile } from '../../../packages/statements/src/csv/parse.ts';
+import { layoutsOf } from '../../../packages/statements/src/profile.ts';
 import { matchProfile } from '../../../packages/statements/src/profiles/headings.ts';
 import { loadProfiles } from '../../../src/intake/load-profiles.ts';
 import { ConfigError, readConfig } from '../../../src/platform/config.ts';
@@ -35,12 +37,28 @@ describe('the built-in profiles', () => {
     for (const { source } of profiles) expect(source).toMatch(/^https:\/\//);
   });
 
-  it.each(profiles.map((profile) => [profile.name, profile] as const))(
-    'include %s, which is found by its heading',
-    (_, profile) => {
-      expect(matchProfile([{ line: 1, cells: profile.heading ?? [] }], profiles)?.name).toBe(profile.name);
-    },
-  );
+  it.each(
+    layoutsOf(profiles).map(
+      (layout) => [layout.name, layout.heading?.slice(0, 3).join(', '), layout] as const,
+    ),
+  )('include %s, which is found by its heading %s, …', (_, __, { name, heading = [], delimiter }) => {
+    const found = matchProfile([{ line: 1, cells: heading }], profiles);
+    expect(found).toMatchObject({ name, heading });
+    expect(detectProfile(`${heading.join(delimiter)}\n`, profiles)).toMatchObject({
+      name,
+      heading,
+      delimiter,
+    });
+  });
+
+  it('are named in docs/formats/csv.md, with the source of each variant', () => {
+    const page = readFileSync(join(import.meta.dirname, '../../../docs/formats/csv.md'), 'utf8');
+    for (const { name, source, variants } of profiles) {
+      expect(page).toContain(`\`${name}\``);
+      for (const variant of variants)
+        if (variant.source !== source) expect(page).toContain(`](${variant.source.replace(/ \(.*/, '')})`);
+    }
+  });
 });
 
 describe('profiles in PROFILES_DIR', () => {
@@ -107,6 +125,22 @@ describe('profiles in PROFILES_DIR', () => {
       { ...VALID, columns: { date: 0, amount: 2 } },
       'mine.json: columns.date must be a heading',
     ],
+    [
+      'a wrong key of a variant',
+      { ...VALID, variants: [{ delimiter: ',' }, { heading: ['Datum', 'Amount'] }] },
+      'mine.json: variants.1.columns.date must be one of the headings in "heading", or a position.',
+    ],
+    [
+      'an unknown key of a variant',
+      { ...VALID, variants: [{ delimeter: ',' }] },
+      'mine.json: variants.0.delimeter is not a key of a profile.',
+    ],
+    [
+      'variants that are no list',
+      { ...VALID, variants: {} },
+      'mine.json: variants must be a list of objects.',
+    ],
+    ['an empty list of delimiters', { ...VALID, delimiter: [] }, 'mine.json: delimiter must be ",", ";"'],
     ['invalid JSON', '{ "bank": ', 'mine.json must be valid JSON.'],
   ])('with %s cause one error that names the file and the key', (_, content, message) => {
     expect(() => load(content)).toThrow(ConfigError);

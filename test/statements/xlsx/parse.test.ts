@@ -46,9 +46,55 @@ describe('an XLSX file', () => {
     expect(events.at(-1)?.type).toBe('end');
   });
 
+  it('of BBVA is read, with an empty first column and a heading that occurs twice', async () => {
+    const heading = [
+      'F.Valor',
+      'Fecha',
+      'Concepto',
+      'Movimiento',
+      'Importe',
+      'Divisa',
+      'Disponible',
+      'Divisa',
+    ];
+    const rows = [
+      ['', 'Últimos movimientos'],
+      [],
+      ['', ...heading],
+      ['', 46048, 46049, 'Quiosco', 'Pago', -6.93, 'EUR', 100.5, 'EUR'],
+    ];
+    expect(await read(workbook({ rows }), PROFILES)).toEqual([
+      '2026-01-27 Debit 6.93 = 100.50 | EUR | Quiosco Pago',
+    ]);
+  });
+
   it('is read with a named profile', async () => {
     const akbank = PROFILES.filter(({ name }) => name === 'akbank');
     expect(await read(AKBANK, akbank)).toHaveLength(2);
+  });
+
+  it('is read with the variant of a profile that fits, whatever its delimiter is', async () => {
+    const heading = ['Datum', 'Betrag'];
+    const columns = { date: 'Datum', amount: 'Betrag' };
+    const profile = testProfile({ variants: [{ delimiter: [',', ';'], heading, columns }] });
+    const other = {
+      ...testProfile({ heading: ['Day', 'Sum'], columns: { date: 'Day', amount: 'Sum' } }),
+      name: 'b',
+    };
+    const file = workbook({ rows: [heading, ['01.02.2026', 5]] });
+    expect(await read(file, [profile])).toEqual(['2026-02-01 Credit 5.00']);
+    expect(await read(file, [other, profile])).toEqual(['2026-02-01 Credit 5.00']);
+  });
+
+  it('may have rows without cells at the end, as a status that is empty', async () => {
+    const heading = ['Date', 'Amount', 'State'];
+    const status = { column: 'State', pending: ['pending'] };
+    const profile = testProfile({ heading, columns: { date: 'Date', amount: 'Amount', status } });
+    const file = workbook({ rows: [heading, ['01.02.2026', 5], ['02.02.2026', 6, 'pending']] });
+    expect(await read(file, [profile])).toEqual([
+      '2026-02-01 Credit 5.00',
+      '2026-02-02 Credit 6.00 | pending',
+    ]);
   });
 
   it('that fits no profile gives an issue with its headings', async () => {

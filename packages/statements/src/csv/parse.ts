@@ -1,6 +1,6 @@
-import type { Profile } from '../profile.ts';
+import { type Layout, layoutsOf, type Profile } from '../profile.ts';
 import {
-  chooseProfile,
+  chooseLayout,
   findHeading,
   fits,
   foldRows,
@@ -44,12 +44,12 @@ const NO_TABLE = /^\s*(?:[{[<]|%PDF)|[\u0000-\u0008\u000e-\u001f]/;
 export const looksLikeTable = (start: string): boolean =>
   !NO_TABLE.test(start) && findHeading(readTables(start)) !== null;
 
-/** Creates the parser of the CSV files that `profile` describes. A row that cannot be read is an issue; the others are read. */
-export const createCsvParser = (profile: Profile): StatementParser =>
+/** Creates the parser of the CSV files that `layout` describes. A row that cannot be read is an issue; the others are read. */
+export const createCsvParser = (layout: Layout): StatementParser =>
   async function* parseCsv(text: AsyncIterable<string>): AsyncGenerator<StatementEvent[]> {
     const lines = createLineSplitter();
-    const records = createRecordReader(profile);
-    const table = createTableReader(profile, { needsAllCells: true });
+    const records = createRecordReader(layout);
+    const table = createTableReader(layout, { mayBeCut: true });
     let isFirst = true;
     /** The last two rows that have a line end, the last one first. */
     let before: (Row | undefined)[] = [];
@@ -63,7 +63,7 @@ export const createCsvParser = (profile: Profile): StatementParser =>
     }
     // The last line, if it has no end.
     const rest = [...records.read(lines.end()), ...records.end()].map((row) =>
-      checkCut(row, before[0], profile.decimalSign),
+      checkCut(row, before[0], layout.decimalSign),
     );
     yield [...table.read(rest), ...warnOfCut(rest.at(-1), before), ...table.end()];
   };
@@ -122,20 +122,20 @@ function warnOfCut(row: Row | undefined, before: readonly (Row | undefined)[]): 
 const withoutMark = (text: string): string => text.replace(/^\uFEFF/, '');
 
 /**
- * Finds the profile whose heading is in the start of a file.
- * @param start the first 4 KiB of decoded text. It may have been decoded with another encoding than the profile names.
+ * Finds the layout whose heading is in the start of a file.
+ * @param start the first 4 KiB of decoded text. It may have been decoded with another encoding than the layout names.
  * @returns null if no profile fits, or several do.
  */
-export function detectProfile(start: string, profiles: readonly Profile[]): Profile | null {
+export function detectProfile(start: string, profiles: readonly Profile[]): Layout | null {
   const rowsIn = createTableStart(start);
   const folded = new Map<readonly Row[], readonly ReadonlySet<string>[]>();
-  const matches = profiles.filter((profile) => {
-    const rows = rowsIn(profile);
+  const matches = layoutsOf(profiles).filter((layout) => {
+    const rows = rowsIn(layout);
     const known = folded.get(rows) ?? foldRows(rows);
     folded.set(rows, known);
-    return fits(known, profile);
+    return fits(known, layout);
   });
-  return chooseProfile(matches);
+  return chooseLayout(matches);
 }
 
 /** Whether the start of a file has the heading of exactly one profile. */

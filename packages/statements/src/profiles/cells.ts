@@ -1,8 +1,8 @@
-import type { CellReference, Label, Profile } from '../profile.ts';
+import type { CellReference, Label, Layout } from '../profile.ts';
 import type { AccountReference, Balance, Entry, MinorUnits } from '../statement.ts';
 import { findColumn, foldHeading } from './headings.ts';
 import { type Cell, cellAt, quote, textOf } from './row.ts';
-import { createAmountReader, createDateReader } from './values.ts';
+import { createAmountReader, createDateReader, hasNoAmount } from './values.ts';
 
 /** Two letters, two check digits and up to 30 characters (ISO 13616), perhaps in groups of four. */
 const IBAN = /(?<![A-Z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Z0-9])/i;
@@ -35,7 +35,7 @@ export function readCurrency(cell: Cell | undefined): string | null | undefined 
  * @returns the account to which a row belongs.
  */
 export function createAccountReader(
-  { account, bank }: Profile,
+  { account, bank }: Layout,
   above: readonly (readonly Cell[])[],
   heading: readonly Cell[] | null,
 ): (row: readonly Cell[]) => AccountReference {
@@ -64,14 +64,14 @@ export function createAccountReader(
 }
 
 /** Whether the rows of one table can belong to several accounts. */
-export const hasAccountColumn = ({ account: { number } }: Profile): boolean =>
+export const hasAccountColumn = ({ account: { number } }: Layout): boolean =>
   number !== undefined && 'column' in number;
 
 /**
  * Creates a reader of the rows with the opening and the closing balance.
  * @returns the balance; null if the row has no such label; undefined if it has the label but no amount.
  */
-export function createBalanceReader(profile: Profile) {
+export function createBalanceReader(profile: Layout) {
   const readAmount = createAmountReader({ ...profile, currencyTexts: profile.currencyTexts ?? [] });
   const readDate = createDateReader(profile.dateFormats);
   return (row: readonly Cell[], label: Label | undefined): Balance | null | undefined => {
@@ -116,7 +116,7 @@ export interface Fault {
 
 /** Creates a reader of the direction and the amount of a row. */
 export function createMovementReader(
-  profile: Profile,
+  profile: Layout,
   heading: readonly Cell[] | null,
 ): (row: readonly Cell[]) => Movement | Fault {
   const { columns, positive, negativeDebits } = profile;
@@ -165,10 +165,10 @@ export function createMovementReader(
 
   const readPair = (row: readonly Cell[]): MinorUnits | Fault => {
     const [debitCell, creditCell] = [row[at.debit], row[at.credit]];
-    const debit = textOf(debitCell) === '' ? null : readAmount(debitCell);
-    const credit = textOf(creditCell) === '' ? null : readAmount(creditCell);
-    if (debit === null && textOf(debitCell) !== '') return notAnAmount('debit', debitCell);
-    if (credit === null && textOf(creditCell) !== '') return notAnAmount('credit', creditCell);
+    const debit = hasNoAmount(debitCell) ? null : readAmount(debitCell);
+    const credit = hasNoAmount(creditCell) ? null : readAmount(creditCell);
+    if (debit === null && !hasNoAmount(debitCell)) return notAnAmount('debit', debitCell);
+    if (credit === null && !hasNoAmount(creditCell)) return notAnAmount('credit', creditCell);
     if (debit === null && credit === null)
       return { path: 'amount', message: 'neither a debit nor a credit: one of the two must have an amount' };
     if (debit !== null && debit !== 0n && credit !== null && credit !== 0n)
@@ -188,7 +188,7 @@ export function createMovementReader(
     const signed = read(row);
     if (typeof signed !== 'bigint') return signed;
     const feeCell = cellAt(row, at.fee);
-    const fee = textOf(feeCell) === '' ? 0n : readAmount(feeCell);
+    const fee = hasNoAmount(feeCell) ? 0n : readAmount(feeCell);
     if (fee === null) return notAnAmount('fee', feeCell);
     const net = fee === 0n ? signed : signed - fee;
     return { dc: net < 0n ? 'Debit' : 'Credit', amount: net < 0n ? -net : net };

@@ -1,16 +1,18 @@
-import type { Column, Profile } from '../profile.ts';
+import { type Column, decidingColumns, type Layout } from '../profile.ts';
+import { keepKnown, readCreditorReference, readPaymentReference } from '../shared/payment-references.ts';
 import { countOf } from '../shared/text.ts';
 import {
   type AccountReference,
   type Balance,
   type Entry,
+  type EntryDetails,
   NO_IDENTITY,
   type StatementEvent,
 } from '../statement.ts';
 import { createMovementReader, type Fault, readCurrency, splitAccount } from './cells.ts';
 import { findColumn, foldHeading } from './headings.ts';
 import { type Cell, cellAt, quote, textOf } from './row.ts';
-import { createAmountReader, createDateReader } from './values.ts';
+import { createAmountReader, createDateReader, hasNoAmount } from './values.ts';
 
 /** The content of a row of the table. */
 export type Reading =
@@ -18,18 +20,27 @@ export type Reading =
   | { kind: 'fault'; fault: Fault }
   /** The continuation of the previous row's description. */
   | { kind: 'continuation'; description: string }
-  /** A row that is not a movement according to the profile: pending, declined, or a part of another row. */
+  /** A pending row that does not have all of a movement yet, such as its date. */
+  | { kind: 'incomplete' }
+  /** A row that is not a movement according to the profile: declined, or a part of another row. */
   | { kind: 'ignored' };
+
+/**
+ * Deciding columns that a short row may lack. A row with neither debit nor credit is refused in any case. A row without a currency
+ * has that of its statement.
+ */
+const MAY_BE_MISSING = new Set(['columns.debit', 'columns.credit', 'account.currency.column']);
 
 /**
  * Creates a reader of the table's rows.
  * @param heading null if the table has none.
- * @param needsAllCells whether a row must be as long as the heading. In a sheet, empty cells at the end are left out.
+ * @param mayBeCut whether a row must reach up to the columns that decide its account, date and amount. In a sheet, empty cells at
+ * the end are left out.
  */
 export function createEntryReader(
-  profile: Profile,
+  profile: Layout,
   heading: readonly Cell[] | null,
-  needsAllCells: boolean,
+  mayBeCut: boolean,
 ): (line: number, row: readonly Cell[]) => Reading {
   const { columns } = profile;
   const find = (column: Column | undefined) => findColumn(column, heading);
@@ -47,6 +58,7 @@ export function createEntryReader(
   const readDate = createDateReader(profile.dateFormats);
   const readBalance = createAmountReader({ ...profile, currencyTexts: profile.currencyTexts ?? [] });
   const readMovement = createMovementReader(profile, heading);
+  const readDetails = createDetailsReader(profile, heading);
   const readStatus = createStatusReader(profile, heading);
   const readName = createNameReader(profile, heading);
   const pendingDates = new Set(profile.pendingDates?.map(foldHeading));
@@ -57,7 +69,9 @@ export function createEntryReader(
     textOf(row[detailAt]) !== '' &&
     amountsAt.every((column) => textOf(row[column]) === '');
   const width = heading?.length ?? Number.POSITIVE_INFINITY;
-  const least = 1 + (heading ?? []).findLastIndex((cell) => textOf(cell) !== '');
+  const least = decidingColumns(profile)
+    .filter(([key]) => !MAY_BE_MISSING.has(key))
+    .reduce((most, [, column]) => Math.max(most, find(column) + 1), 0);
 
   const describe = (row: readonly Cell[]): string | null => {
     let description = '';
@@ -68,12 +82,9 @@ export function createEntryReader(
     return orNull(description);
   };
 
-  return (line, row) => {
-    const status = readStatus(row);
-    if (status === 'ignored') return { kind: 'ignored' };
-    if (typeof status !== 'string') return { kind: 'fault', fault: status };
+  const readRow = (line: number, row: readonly Cell[], status: Entry['status']): Reading => {
     const dateCell = row[at.date];
-    if (profile.continuationRows && textOf(dateCell) === '')
+    if (profile.continuationRows && status === 'booked' && textOf(dateCell) === '')
       return { kind: 'continuation', description: describe(row) ?? '' };
     if (pendingDates.size > 0 && pendingDates.has(foldHeading(textOf(dateCell)))) return { kind: 'ignored' };
     if (isDetail(row)) return { kind: 'ignored' };
@@ -82,8 +93,8 @@ export function createEntryReader(
       const message = `${quote(surplus)} is beyond the ${countOf(width, 'column')} of the heading: is a separator not in quotation marks?`;
       return { kind: 'fault', fault: { path: 'row', message } };
     }
-    if (needsAllCells && row.length < least) {
-      const message = `the row has ${countOf(row.length, 'cell')}, and the heading has ${countOf(least, 'column')}: it may be cut off`;
+    if (mayBeCut && row.length < least) {
+      const message = `the row has ${countOf(row.length, 'cell')}, and needs ${least}: it may be cut off`;
       return { kind: 'fault', fault: { path: 'row', message } };
     }
     const date = readDate(dateCell);
@@ -99,9 +110,10 @@ export function createEntryReader(
       return { kind: 'fault', fault: { path: 'currency', message } };
     }
     const balanceCell = cellAt(row, at.balance);
-    const balance = textOf(balanceCell) === '' ? null : readBalance(balanceCell);
-    const isBalanceWrong = balance === null && textOf(balanceCell) !== '';
+    const balance = hasNoAmount(balanceCell) ? null : readBalance(balanceCell);
+    const isBalanceWrong = balance === null && !hasNoAmount(balanceCell);
     const { iban, number } = splitAccount(cellAt(row, at.counterparty));
+    const details = readDetails(row);
     return {
       kind: 'entry',
       entry: {
@@ -118,13 +130,42 @@ export function createEntryReader(
         opponentId: number,
         opponentIban: iban,
         reference: orNull(textOf(cellAt(row, at.reference))),
+        ...(details === undefined ? undefined : { details }),
       },
       warning: isBalanceWrong ? `the balance ${quote(balanceCell)} cannot be read` : null,
     };
   };
+
+  return (line, row) => {
+    const status = readStatus(row);
+    if (status === 'ignored') return { kind: 'ignored' };
+    if (typeof status !== 'string') return { kind: 'fault', fault: status };
+    const reading = readRow(line, row, status);
+    return reading.kind === 'fault' && status === 'pending' ? { kind: 'incomplete' } : reading;
+  };
 }
 
-function createStatusReader({ columns: { status } }: Profile, heading: readonly Cell[] | null) {
+/** Creates a reader of what a row says beyond the fields of a movement. */
+function createDetailsReader(
+  { columns, dateFormats }: Layout,
+  heading: readonly Cell[] | null,
+): (row: readonly Cell[]) => EntryDetails | undefined {
+  const valueDate = findColumn(columns.valueDate, heading);
+  const endToEndId = findColumn(columns.endToEndId, heading);
+  const mandate = findColumn(columns.mandateReference, heading);
+  const creditor = findColumn(columns.creditorReference, heading);
+  if ([valueDate, endToEndId, mandate, creditor].every((at) => at === -1)) return () => undefined;
+  const readDate = createDateReader(dateFormats);
+  return (row) =>
+    keepKnown<EntryDetails>({
+      valueDate: readDate(cellAt(row, valueDate)) ?? undefined,
+      endToEndId: readPaymentReference(textOf(cellAt(row, endToEndId))),
+      mandateReference: readPaymentReference(textOf(cellAt(row, mandate))),
+      creditorReference: readCreditorReference(textOf(cellAt(row, creditor))),
+    });
+}
+
+function createStatusReader({ columns: { status } }: Layout, heading: readonly Cell[] | null) {
   const at = findColumn(status?.column, heading);
   const meaning = new Map<string, Entry['status'] | 'ignored'>();
   for (const name of ['booked', 'pending', 'ignored'] as const)
@@ -139,7 +180,7 @@ function createStatusReader({ columns: { status } }: Profile, heading: readonly 
   };
 }
 
-function createNameReader({ columns: { name } }: Profile, heading: readonly Cell[] | null) {
+function createNameReader({ columns: { name } }: Layout, heading: readonly Cell[] | null) {
   const isPair = typeof name === 'object';
   const debit = findColumn(isPair ? name.debit : name, heading);
   const credit = findColumn(isPair ? name.credit : name, heading);

@@ -1,4 +1,4 @@
-import type { Profile } from '../profile.ts';
+import { type Layout, layoutsOf, type Profile } from '../profile.ts';
 import type { Advice } from '../settings.ts';
 import { countOf } from '../shared/text.ts';
 import { type Cell, quote, type Row, textOf } from './row.ts';
@@ -28,7 +28,7 @@ const MAX_LENGTH = 380;
 
 /** How nearly a profile fits: the row that has most of its headings, and the headings that this row lacks. */
 interface Near {
-  profile: Profile;
+  profile: Layout;
   cells: readonly Cell[];
   missing: readonly string[];
   delimiter: string | null;
@@ -45,14 +45,16 @@ export function explainHeadings(
   profiles: readonly Profile[],
   advice: Advice,
 ): string {
-  const fitting = profiles.filter((profile) =>
-    tables.some((table) => hasDelimiterOf(profile, table) && fits(foldRows(table.rows), profile)),
+  const layouts = layoutsOf(profiles);
+  const fitting = layouts.filter((layout) =>
+    tables.some((table) => hasDelimiterOf(layout, table) && fits(foldRows(table.rows), layout)),
   );
-  if (fitting.length > 1) {
-    const names = fitting.map(({ name }) => name).join(', ');
-    return `${cut(`The headings of the file fit several profiles: ${names}`)}. To choose one, ${advice.profile}`;
+  const names = [...new Set(fitting.map(({ name }) => name))];
+  if (names.length > 1) {
+    const several = `The headings of the file fit several profiles: ${names.join(', ')}`;
+    return `${cut(several)}. To choose one, ${advice.profile}`;
   }
-  const near = findNearest(tables, profiles);
+  const near = findNearest(tables, layouts);
   const firstRows = tables.flatMap((table) => cellsOf(table).slice(0, 1));
   const heading = near[0]?.cells ?? findHeading(tables) ?? widest(firstRows);
   const found = heading === null ? '' : `: ${listFound(heading)}`;
@@ -79,11 +81,11 @@ const widest = (rows: readonly (readonly Cell[])[]): readonly Cell[] | null =>
 const cellsOf = ({ rows }: ReadTable): (readonly Cell[])[] =>
   rows.flatMap((row) => ('cells' in row ? [row.cells] : []));
 
-const hasDelimiterOf = (profile: Profile, { delimiter }: ReadTable): boolean =>
+const hasDelimiterOf = (profile: Layout, { delimiter }: ReadTable): boolean =>
   delimiter === null || delimiter === profile.delimiter;
 
-/** The profiles of which the file has some headings. Profiles that lack the fewest headings come first. */
-function findNearest(tables: readonly ReadTable[], profiles: readonly Profile[]): Near[] {
+/** The profiles of which the file has some headings, each once. Profiles that lack the fewest headings come first. */
+function findNearest(tables: readonly ReadTable[], layouts: readonly Layout[]): Near[] {
   const rows = tables.flatMap((table) =>
     cellsOf(table).map((cells) => ({
       cells,
@@ -91,7 +93,7 @@ function findNearest(tables: readonly ReadTable[], profiles: readonly Profile[])
       folded: foldRow(cells),
     })),
   );
-  const nearest = profiles.flatMap((profile): Near[] => {
+  const nearest = layouts.flatMap((profile): Near[] => {
     const { heading = [] } = profile;
     const near = rows.map(({ folded, ...row }) => ({
       ...row,
@@ -103,7 +105,7 @@ function findNearest(tables: readonly ReadTable[], profiles: readonly Profile[])
       .toSorted(byMissing)
       .slice(0, 1);
   });
-  return nearest.toSorted(byMissing).slice(0, NAMED);
+  return firstOfEach(nearest.toSorted(byMissing), ({ profile }) => profile.name).slice(0, NAMED);
 }
 
 const byMissing = (a: Near, b: Near): number => a.missing.length - b.missing.length;
@@ -169,28 +171,30 @@ export function findColumn(column: string | number | undefined, heading: readonl
 }
 
 /** Whether the heading of the profile is among these rows. */
-export const fits = (rows: readonly ReadonlySet<string>[], { heading }: Profile): boolean =>
+export const fits = (rows: readonly ReadonlySet<string>[], { heading }: Layout): boolean =>
   heading !== undefined && rows.some((row) => isHeading(row, heading));
 
 /**
- * Finds the profile whose heading is among these rows. @returns null if no profile fits, or several fit and none is the most
+ * Finds the layout whose heading is among these rows. @returns null if no profile fits, or several fit and none is the most
  * specific.
  */
-export function matchProfile(rows: readonly Row[], profiles: readonly Profile[]): Profile | null {
+export function matchProfile(rows: readonly Row[], profiles: readonly Profile[]): Layout | null {
   const folded = foldRows(rows);
-  return chooseProfile(profiles.filter((profile) => fits(folded, profile)));
+  return chooseLayout(layoutsOf(profiles).filter((layout) => fits(folded, layout)));
 }
 
 /**
- * Finds the most specific of several profiles that fit: the profile whose heading contains the headings of all others. Null if
- * there is none.
+ * Finds the most specific of several layouts that fit: the layout whose heading contains the headings of all others. Of the
+ * layouts of one profile, the one with the most headings counts. Null if there is none.
  */
-export function chooseProfile(profiles: readonly Profile[]): Profile | null {
-  const contains = (wide: Profile, narrow: Profile) =>
-    isHeading(foldRow(wide.heading ?? []), narrow.heading ?? []) &&
-    new Set(wide.heading).size > new Set(narrow.heading).size;
-  return (
-    profiles.find((profile) => profiles.every((other) => other === profile || contains(profile, other))) ??
-    null
-  );
+export function chooseLayout(fitting: readonly Layout[]): Layout | null {
+  const widthOf = ({ heading }: Layout) => new Set(heading).size;
+  const contains = (wide: Layout, narrow: Layout) =>
+    isHeading(foldRow(wide.heading ?? []), narrow.heading ?? []) && widthOf(wide) > widthOf(narrow);
+  const widest = fitting.toSorted((a, b) => widthOf(b) - widthOf(a));
+  const layouts = firstOfEach(widest, ({ name }) => name);
+  return layouts.find((one) => layouts.every((other) => other === one || contains(one, other))) ?? null;
 }
+
+const firstOfEach = <T>(all: readonly T[], keyOf: (one: T) => string): T[] =>
+  all.filter((one, at) => all.findIndex((other) => keyOf(other) === keyOf(one)) === at);

@@ -1,4 +1,4 @@
-import type { Profile } from '../profile.ts';
+import type { Layout } from '../profile.ts';
 import type { Balance, StatementEvent } from '../statement.ts';
 import { createAccountReader, createBalanceReader, hasAccountColumn } from './cells.ts';
 import { createDateOrder } from './date-order.ts';
@@ -16,12 +16,9 @@ export interface TableReader {
 
 /**
  * Creates a reader of a table as `profile` describes it: rows above it, its heading, its rows, and rows below it.
- * @param options.needsAllCells whether a row must be as long as the heading.
+ * @param options.mayBeCut whether a short row may be cut off. In a sheet, empty cells at the end are left out.
  */
-export function createTableReader(
-  profile: Profile,
-  { needsAllCells }: { needsAllCells: boolean },
-): TableReader {
+export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boolean }): TableReader {
   const writer = createStatementWriter();
   const readBalance = createBalanceReader(profile);
   let readDate = createDateReader(profile.dateFormats);
@@ -34,6 +31,8 @@ export function createTableReader(
   const above: Row[] = [];
   let table: ReturnType<typeof openTable> | null = null;
   let line = 1;
+  /** Pending rows that are left out. */
+  let incomplete = 0;
   let opening: Balance | null = null;
   let closing: Balance | null = null;
 
@@ -41,7 +40,7 @@ export function createTableReader(
     const rows = above.flatMap((row) => ('cells' in row ? [row.cells] : []));
     for (const row of rows) noteBalances(row);
     return {
-      readEntry: createEntryReader(profile, heading, needsAllCells),
+      readEntry: createEntryReader(profile, heading, mayBeCut),
       heading,
       readAccount: createAccountReader(profile, rows, heading),
       dateAt: findColumn(profile.columns.date, heading),
@@ -80,6 +79,10 @@ export function createTableReader(
     if (hasBalanceRows && readDate(row.cells[dateAt]) === null && noteBalances(row.cells)) return;
     const reading = readEntry(row.line, row.cells);
     if (reading.kind === 'ignored') return;
+    if (reading.kind === 'incomplete') {
+      incomplete += 1;
+      return;
+    }
     if (reading.kind === 'continuation') {
       writer.continueEntry(reading.description);
       return;
@@ -100,10 +103,10 @@ export function createTableReader(
     if (formats !== null) release(formats, open);
   };
 
-  const release = (dateFormats: Profile['dateFormats'], open: ReturnType<typeof openTable>) => {
+  const release = (dateFormats: Layout['dateFormats'], open: ReturnType<typeof openTable>) => {
     dates = null;
     readDate = createDateReader(dateFormats);
-    open.readEntry = createEntryReader({ ...profile, dateFormats }, open.heading, needsAllCells);
+    open.readEntry = createEntryReader({ ...profile, dateFormats }, open.heading, mayBeCut);
     for (const row of held) readRow(row, open);
     held = [];
   };
@@ -142,13 +145,15 @@ export function createTableReader(
         if (dates !== null) release(dates.end(), table);
         for (const row of last) if ('cells' in row) noteBalances(row.cells);
       }
+      if (incomplete > 0)
+        writer.warn(line, `pending rows without a date or an amount are left out: ${incomplete}`);
       writer.end(line, closing, table.readAccount([]), opening);
       return writer.flushAll();
     },
   };
 }
 
-const missingHeading = ({ name, heading }: Profile): string =>
+const missingHeading = ({ name, heading }: Layout): string =>
   heading === undefined
     ? 'the file has no rows'
     : `the heading of the profile ${name} is not in the first ${MAX_ROWS_ABOVE} rows: ${heading.join(', ')}`;

@@ -74,6 +74,14 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
   };
 }
 
+const DASHES = /^[-\u2010-\u2015\u2212]+$/;
+
+/** Whether a cell says that there is no amount. Banks leave it empty, or write dashes. */
+export function hasNoAmount(cell: Cell | undefined): boolean {
+  const text = textOf(cell);
+  return text === '' || DASHES.test(text);
+}
+
 /**
  * An amount in XLSX is a binary float, of which Excel shows 15 digits: 1067.9799999999999 is 1067.98. An amount with more than 15
  * significant digits is refused.

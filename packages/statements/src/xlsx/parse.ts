@@ -50,10 +50,10 @@ export const createXlsxParser = (profiles: readonly Profile[], { limits, advice 
   };
 
 function chooseTable(start: readonly Row[], profiles: readonly Profile[]): TableReader | null {
-  const profile = profiles.length === 1 ? profiles[0] : matchProfile(start, profiles);
-  return profile === undefined || profile === null
-    ? null
-    : createTableReader(profile, { needsAllCells: false });
+  // If a named profile does not fit, its reader says which headings are missing.
+  const [first, ...others] = profiles;
+  const layout = matchProfile(start, profiles) ?? (others.length === 0 ? first : undefined);
+  return layout === undefined ? null : createTableReader(layout, { mayBeCut: false });
 }
 
 async function readFile(bytes: AsyncIterable<Uint8Array>, { xlsxBytes }: Limits): Promise<Uint8Array> {
