@@ -14,9 +14,6 @@ const BESIDE = join(import.meta.dirname, '../../../shared/cases');
 /** All cases if they are beside the repository, else those whose files were made for this test. */
 const FOLDER = existsSync(BESIDE) ? BESIDE : join(import.meta.dirname, '../cases');
 
-/** The cases that do not hold yet, by number, with what is missing. */
-const NOT_YET = new Map<number, string>([[29, 'three decimals of KWD']]);
-
 interface Expectation {
   rows?: ExpectedRow[];
   sum?: string;
@@ -196,19 +193,9 @@ function difference(expected: Expectation, outcome: Outcome): string | null {
 }
 
 describe('a bank file after a public report', () => {
-  it.concurrent.each(CASES.filter(({ no }) => !NOT_YET.has(no)))(
-    '$no, $name, gives what a bookkeeper wants',
-    async (it) => {
-      const outcome = await runCase(it);
-      expect(difference(it.expect, outcome), JSON.stringify(outcome, null, 1)).toBeNull();
-      expect(outcome.again.map(({ inserted }) => inserted)).toEqual(it.files.map(() => 0));
-    },
-  );
-
-  it.concurrent.each(CASES.filter(({ no }) => NOT_YET.has(no)))(
-    '$no, $name, does not hold yet',
-    async (it) => {
-      expect(difference(it.expect, await runCase(it))).not.toBeNull();
-    },
-  );
+  it.concurrent.each(CASES)('$no, $name, gives what a bookkeeper wants', async (it) => {
+    const outcome = await runCase(it);
+    expect(difference(it.expect, outcome), JSON.stringify(outcome, null, 1)).toBeNull();
+    expect(outcome.again.map(({ inserted }) => inserted)).toEqual(it.files.map(() => 0));
+  });
 });

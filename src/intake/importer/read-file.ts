@@ -3,7 +3,7 @@ import type { MemberOutcome, Recognition } from '../../../packages/statements/sr
 import type { StatementEvent } from '../../../packages/statements/src/statement.ts';
 import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
 import type { Row } from './rows.ts';
-import { createRowReader, type FindAccount } from './statement-rows.ts';
+import { createRowReader, type FindAccount, RefusedStatementError } from './statement-rows.ts';
 
 /** How a file is to be read. */
 interface ReadOptions extends Recognition {
@@ -46,6 +46,7 @@ export async function* readStatementFile(
       yield rows;
     }
   } catch (error) {
+    if (error instanceof RefusedStatementError) yield error.rows;
     // Where the file breaks off, the entries so far still belong to a statement, so it is ended.
     if (error instanceof UnreadableFileError) yield await read([{ type: 'end', line, closing: null }]);
     throw error;

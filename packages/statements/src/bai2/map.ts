@@ -1,3 +1,4 @@
+import { decimalsOf } from '../currencies.ts';
 import { keepKnown } from '../shared/payment-references.ts';
 import { quote } from '../shared/text.ts';
 import type { Entry, EntryDetails, MinorUnits, StatementEvent } from '../statement.ts';
@@ -160,21 +161,6 @@ function totalOf(typeCode: string, meaning: TypeCodeMeaning): TotalCode | null {
   if (/^7/.test(typeCode)) return '720';
   return meaning === 'Credit' ? '100' : '400';
 }
-
-/**
- * Decimals of the currencies that do not have two (ISO 4217, list one). The BAI2 specification of 2005 has its own list, in which
- * the euro has no decimals in some countries. Banks follow ISO 4217.
- */
-const DECIMALS = new Map<string, number>([
-  ...'BIF CLP DJF GNF ISK JPY KMF KRW PYG RWF UGX UYI VND VUV XAF XOF XPF'
-    .split(' ')
-    .map((currency): [string, number] => [currency, 0]),
-  ...'BHD IQD JOD KWD LYD OMR TND'.split(' ').map((currency): [string, number] => [currency, 3]),
-  ['CLF', 4],
-  ['UYW', 4],
-]);
-
-export const decimalsOf = (currency: string): number => DECIMALS.get(currency) ?? 2;
 
 /** @returns the digits of an amount as they stand, for control totals; null if it is no whole number */
 export function parseDigits(text: string): bigint | null {
