@@ -56,6 +56,7 @@ const NO_CHANGES = [
   // The import itself says who has sent what, and when.
   'import',
   'imports duplicates',
+  'imports files',
   'imports errors',
   'imports list',
   'imports show',

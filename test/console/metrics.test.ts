@@ -19,12 +19,16 @@ const receiver = useReceiver();
 const IBAN = 'TR330006100519786457841326';
 
 /** It begins as a statement without entries, so it is accepted. The importer cannot read the rest. */
-const HALF_READABLE = zipSync({
-  'a.sta': Buffer.from(
-    `:20:1\r\n:25:${IBAN}\r\n:28C:1/1\r\n:60F:C260115TRY0,00\r\n:62F:C260115TRY0,00\r\n-\r\n`,
-  ),
-  'b.txt': Buffer.from('x'),
-});
+/** The second file is cut off. */
+const HALF_READABLE = zipSync(
+  {
+    'a.sta': Buffer.from(
+      `:20:1\r\n:25:${IBAN}\r\n:28C:1/1\r\n:60F:C260115TRY0,00\r\n:62F:C260115TRY0,00\r\n-\r\n`,
+    ),
+    'b.txt': Buffer.alloc(1_000),
+  },
+  { level: 0 },
+).subarray(0, -1_000);
 
 /** Before anything has happened, and after real traffic. */
 let early: Exposition;
