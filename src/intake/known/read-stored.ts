@@ -24,8 +24,7 @@ export interface ReadBooks extends Stored {
 
 const COLUMNS = `
   t.id, t.import_id, t.dc, t.amount, t.balance, t.date_issue, CONVERT(t.unique_id USING utf8mb4) AS unique_id, t.name, t.code, t.description,
-  t.opponent_id, t.opponent_iban, d.statement_id, d.position, d.batch_reference, d.batch_amount,
-  COALESCE(d.is_reversal, 0) AS is_reversal`;
+  t.opponent_id, t.opponent_iban, d.statement_id, d.position, d.batch_reference, d.batch_amount, d.is_reversal`;
 /** Index: transactions_account_date. */
 const MOVEMENTS = `
   SELECT ${COLUMNS} FROM transactions t FORCE INDEX (transactions_account_date)
@@ -55,7 +54,8 @@ interface MovementRow extends Omit<Movement, 'account_id' | 'unique_id'> {
   position: number | null;
   batch_reference: string | null;
   batch_amount: string | null;
-  is_reversal: number;
+  /** null: the movement came without a statement. */
+  is_reversal: number | null;
 }
 
 interface RepeatedRow {
