@@ -288,6 +288,19 @@ const EXPORTS: Export[] = [
     ],
   },
   {
+    name: 'activities of PayPal in German, with a fee called Gebühr',
+    lines: [
+      '"Datum","Uhrzeit","Zeitzone","Name","Typ","Status","Währung","Brutto","Gebühr","Netto","Absender E-Mail-Adresse","Empfänger E-Mail-Adresse","Transaktionscode","Artikelbezeichnung","Guthaben"',
+      '"05.09.2026","09:14:00","CET","Firma","Zahlung","Abgeschlossen","EUR","100,00","-3,49","96,51","","","T1","Ware","96,51"',
+      '"06.09.2026","09:14:00","CET","","Abbuchung","Ausstehend","EUR","-50,00","0,00","-50,00","","","T2","","96,51"',
+    ],
+    account: null,
+    rows: [
+      '2026-09-05 Credit 96.51 = 96.51 | EUR | Zahlung Ware | Firma | T1',
+      '2026-09-06 Debit 50.00 = 96.51 | pending | EUR | Abbuchung | T2',
+    ],
+  },
+  {
     name: 'comdirect',
     lines: [
       ';',
