@@ -56,14 +56,13 @@ export const ImportFileView = v.object({
   message: v.pipe(v.nullable(v.string()), v.description('Why the file was skipped or has failed.')),
 });
 
+export type ImportFile = v.InferOutput<typeof ImportFileView>;
+
 /** Index: the primary key. */
 const FILES = 'SELECT members FROM imports WHERE id = ?';
 
 /** Reads what came of the files of a zip: nothing before the import is done, and for other files. */
-export async function findImportFiles(
-  sql: Sql,
-  importId: string,
-): Promise<v.InferOutput<typeof ImportFileView>[]> {
+export async function findImportFiles(sql: Sql, importId: string): Promise<ImportFile[]> {
   const [row] = await sql.query<{ members: string | null }[]>(FILES, [importId]);
   return JSON.parse(row?.members ?? '[]');
 }

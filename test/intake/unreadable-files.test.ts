@@ -238,6 +238,8 @@ describe('the files of a zip', () => {
       { name: 'broken.xlsx', outcome: 'failed', format: 'xlsx', message: expect.any(String) },
       { name: 'april/b.sta', ...read },
     ]);
+    const page = await service.callOps('GET', `/ops/imports/${id}`);
+    expect(String(page.body)).toMatch(/Files of the zip.*terms\.pdf.*skipped.*broken\.xlsx.*failed/s);
     const errors = await service.call('GET', `/v1/imports/${id}/errors`, { key });
     expect(errors.body.warnings).toHaveLength(5);
     expect(errors.body.errors).toMatchObject([

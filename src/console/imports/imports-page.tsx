@@ -5,7 +5,7 @@ import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
-import { type ImportIssue, readIssues } from '../../intake/import-view.ts';
+import { findImportFiles, type ImportFile, type ImportIssue, readIssues } from '../../intake/import-view.ts';
 import {
   findImport,
   firstImportAt,
@@ -191,7 +191,8 @@ export const importRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   return new Hono<ApiEnv>()
     .get('/:id', async (c) => {
       const it = await requireImport(database, c);
-      const [issues, assumed, movements] = await Promise.all([
+      const [files, issues, assumed, movements] = await Promise.all([
+        findImportFiles(database, it.id),
         readIssues(database, it.id, MOST_ISSUES),
         it.assumed_duplicates + it.assumed_new === 0 ? [] : readAssumed(database, it.id, MOST_ISSUES),
         readStored(database, it, MOST_MOVEMENTS),
@@ -201,6 +202,7 @@ export const importRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
         { title: `Import ${it.id}`, section: 'Imports' },
         <ImportPage
           it={it}
+          files={files}
           issues={issues}
           assumed={assumed}
           movements={movements}
@@ -234,13 +236,15 @@ const requireImport = (sql: Sql, c: Context<ApiEnv>): Promise<ImportRow> =>
 
 interface ImportPageProps {
   it: ImportRow;
+  /** Of a zip. */
+  files: readonly ImportFile[];
   issues: readonly ImportIssue[];
   assumed: readonly AssumedRow[];
   movements: readonly ImportedMovement[];
   done: string | undefined;
 }
 
-function ImportPage({ it, issues, assumed, movements, done }: ImportPageProps) {
+function ImportPage({ it, files, issues, assumed, movements, done }: ImportPageProps) {
   const now = new Date();
   const took =
     it.finished_at === null || it.started_at === null
@@ -294,6 +298,12 @@ function ImportPage({ it, issues, assumed, movements, done }: ImportPageProps) {
           ['Crashes in a row', formatCount(it.crash_count)],
         ]}
       />
+      {files.length === 0 ? null : (
+        <>
+          <h2>Files of the zip</h2>
+          <Table caption="Files" columns={fileColumns} rows={files} empty="None." />
+        </>
+      )}
       <h2>Rejected rows and warnings</h2>
       <Table caption="Issues" columns={issueColumns} rows={issues} empty="None." />
       {it.rejected + it.warnings > issues.length && issues.length === MOST_ISSUES ? (
@@ -326,6 +336,17 @@ function ImportPage({ it, issues, assumed, movements, done }: ImportPageProps) {
     </>
   );
 }
+
+const FILE_TONES = { read: 'good', skipped: 'warn', failed: 'bad' } as const;
+
+const fileColumns: Column<ImportFile>[] = [
+  { label: 'File', cell: ({ name }) => <code>{name}</code> },
+  { label: 'Outcome', cell: ({ outcome }) => <Tag tone={FILE_TONES[outcome]}>{outcome}</Tag> },
+  { label: 'Format', cell: ({ format }) => format ?? '–' },
+  { label: 'Statements', kind: 'number', cell: ({ statements }) => formatCount(statements) },
+  { label: 'Entries', kind: 'number', cell: ({ entries }) => formatCount(entries) },
+  { label: 'Why', kind: 'wide', cell: ({ message }) => message ?? '' },
+];
 
 const issueColumns: Column<ImportIssue>[] = [
   { label: 'Line', kind: 'number', cell: ({ line }) => line },
