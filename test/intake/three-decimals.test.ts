@@ -32,10 +32,15 @@ describe('a statement in a currency with three decimals', () => {
     }
   });
 
-  it('costs no statement of another currency before it in the file', async () => {
+  it('costs no statement of another currency before it in the file, and is not stored itself', async () => {
     const customer = await createStatementCustomer(service);
     const files = statement('TRY').replace('2,375', '2,37').replace('96,375', '96,38') + statement('KWD');
     const done = await customer.importFile(files, { create_accounts: 1 });
     expect(done).toMatchObject({ status: 'failed', inserted: 2 });
+    const stored = await service.runtime.database.query(
+      'SELECT closing_balance FROM statements WHERE customer_id = ?',
+      [customer.customerId],
+    );
+    expect(stored).toEqual([{ closing_balance: '96.38' }]);
   });
 });

@@ -1,9 +1,10 @@
+import { decimalsOf } from '../../../packages/statements/src/currencies.ts';
 import type { StatementFormats } from '../../../packages/statements/src/formats.ts';
 import type { MemberOutcome, Recognition } from '../../../packages/statements/src/read-files.ts';
 import type { StatementEvent } from '../../../packages/statements/src/statement.ts';
 import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
-import type { Row } from './rows.ts';
-import { createRowReader, type FindAccount, RefusedStatementError } from './statement-rows.ts';
+import type { BegunStatement, Row } from './rows.ts';
+import { createRowReader, type FindAccount } from './statement-rows.ts';
 
 /** How a file is to be read. */
 interface ReadOptions extends Recognition {
@@ -13,18 +14,42 @@ interface ReadOptions extends Recognition {
 
 /**
  * Reads a file of statements, packed or not, and yields its rows.
- * @throws {UnreadableFileError} when it cannot be read at all, or nothing in it is recognised.
+ * @throws {UnreadableFileError} when it cannot be read at all, nothing in it is recognised, or a statement is in a currency whose amounts
+ * cannot be stored. Nothing of that statement is yielded.
  */
 export async function* readStatementFile(
+  parts: AsyncIterable<Uint8Array>,
+  options: ReadOptions,
+): AsyncGenerator<Row[]> {
+  for await (const rows of readRows(parts, options)) {
+    const refused = rows.findIndex((row) => 'begun' in row && decimalsOf(currencyOf(row.begun)) > 2);
+    const row = rows[refused];
+    if (row === undefined || !('begun' in row)) {
+      yield rows;
+      continue;
+    }
+    yield rows.slice(0, refused);
+    const currency = currencyOf(row.begun);
+    throw new UnreadableFileError(
+      `The statement in line ${row.line} is in ${currency}, which has ${decimalsOf(currency)} decimals: three decimals and more cannot be stored. Nothing of this statement is stored.`,
+    );
+  }
+}
+
+/** Of the account, else as the statement says; empty: neither is known. */
+const currencyOf = ({ account, reference }: BegunStatement): string =>
+  ('problem' in account ? reference.currency : account.currency) ?? '';
+
+async function* readRows(
   parts: AsyncIterable<Uint8Array>,
   { formats, format, profile, encoding = null, findAccount }: ReadOptions,
 ): AsyncGenerator<Row[]> {
   let name: string | null = null;
-  let readRows: ReturnType<typeof createRowReader> | null = null;
+  let toRows: ReturnType<typeof createRowReader> | null = null;
   let line = 0;
   let hasIssue = false;
   const read = async (events: readonly StatementEvent[]): Promise<Row[]> => {
-    const rows = (await readRows?.(events)) ?? [];
+    const rows = (await toRows?.(events)) ?? [];
     const file = name;
     return file === null ? rows : rows.map((row) => nameFile(row, file));
   };
@@ -33,11 +58,11 @@ export async function* readStatementFile(
       if ('format' in it) {
         name = it.file;
         hasIssue = false;
-        readRows = createRowReader(findAccount, it);
+        toRows = createRowReader(findAccount, it);
         continue;
       }
       if ('member' in it) {
-        yield toRows(it.member, hasIssue);
+        yield reportMember(it.member, hasIssue);
         continue;
       }
       const rows = await read(it.events);
@@ -46,15 +71,14 @@ export async function* readStatementFile(
       yield rows;
     }
   } catch (error) {
-    if (error instanceof RefusedStatementError) yield error.rows;
     // Where the file breaks off, the entries so far still belong to a statement, so it is ended.
     if (error instanceof UnreadableFileError) yield await read([{ type: 'end', line, closing: null }]);
     throw error;
   }
 }
 
-/** What came of a file in a zip, with a warning if the file was skipped, and an issue if it has failed and has none yet. */
-function toRows(member: MemberOutcome, hasIssue: boolean): Row[] {
+/** Reports a file of a zip: a warning if the file was skipped, and an issue if it has failed and has none yet. */
+function reportMember(member: MemberOutcome, hasIssue: boolean): Row[] {
   const { outcome, message } = member;
   const line = 1;
   const rows: Row[] = [{ line, member }];

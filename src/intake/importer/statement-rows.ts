@@ -1,4 +1,3 @@
-import { decimalsOf } from '../../../packages/statements/src/currencies.ts';
 import type {
   AccountReference,
   Entry,
@@ -6,7 +5,6 @@ import type {
   StatementIdentity,
 } from '../../../packages/statements/src/statement.ts';
 import { createSums, type Sums } from '../../../packages/statements/src/sums.ts';
-import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
 import { formatAmount } from '../../../packages/statements/src/values.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import type { BegunStatement, EntryStatement, FoundAccount, Row, StatementTotals } from './rows.ts';
@@ -55,7 +53,6 @@ export function createRowReader(
         case 'statement': {
           statement = await openStatement(event, findAccount, { format, file });
           const { line, account: reference } = event;
-          requireTwoDecimals(statement, reference, rows);
           rows.push({ line, begun: { format, file, reference, account: statement.account } });
           if ('warning' in statement.account) rows.push({ line, warning: statement.account.warning });
           break;
@@ -100,30 +97,6 @@ async function openStatement(
     unread: 0,
     entries: 0,
   };
-}
-
-/** A statement that cannot be stored. `rows` came before it. */
-export class RefusedStatementError extends UnreadableFileError {
-  constructor(
-    message: string,
-    readonly rows: Row[],
-  ) {
-    super(message);
-  }
-}
-
-/** @throws {RefusedStatementError} for a currency whose amounts cannot be stored. */
-function requireTwoDecimals(
-  { account, line }: OpenStatement,
-  reference: AccountReference,
-  rows: Row[],
-): void {
-  const currency = 'problem' in account ? reference.currency : account.currency;
-  if (currency === null || decimalsOf(currency) <= 2) return;
-  throw new RefusedStatementError(
-    `The statement in line ${line} is in ${currency}, which has ${decimalsOf(currency)} decimals: three decimals and more cannot be stored. Nothing of this statement is stored.`,
-    rows,
-  );
 }
 
 /** Adds the rows of an entry to `rows`. */
