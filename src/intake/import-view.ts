@@ -41,7 +41,7 @@ export async function findImportErrors(sql: Sql, importId: string): Promise<Impo
   };
 }
 
-/** What came of a file in a zip. */
+/** The result of a file of a zip. */
 export const ImportFileView = v.object({
   name: v.string(),
   outcome: v.pipe(
@@ -61,7 +61,7 @@ export type ImportFile = v.InferOutput<typeof ImportFileView>;
 /** Index: the primary key. */
 const FILES = 'SELECT members FROM imports WHERE id = ?';
 
-/** Reads what came of the files of a zip: nothing before the import is done, and for other files. */
+/** Reads the results of the files of a zip: none before the import is done, and for other files. */
 export async function findImportFiles(sql: Sql, importId: string): Promise<ImportFile[]> {
   const [row] = await sql.query<{ members: string | null }[]>(FILES, [importId]);
   return JSON.parse(row?.members ?? '[]');

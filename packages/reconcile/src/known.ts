@@ -6,7 +6,7 @@ import { createFileStatements, type FileStatements } from './comparison/file.ts'
 import { once } from './comparison/lazy.ts';
 import { findText, matchLeft } from './comparison/match.ts';
 import { areLinked, areNumbersOfDownloads, type Relation, relate } from './relation.ts';
-import { turnReversals } from './reversals.ts';
+import { createReversals } from './reversals.ts';
 import type {
   Decision,
   KnownReason,
@@ -44,7 +44,7 @@ export function findKnown(
   fromFile: readonly ReceivedStatement[],
   { mayAssume = true, useNumbers = true }: KnownOptions = {},
 ): Known {
-  const settled = fromFile.map((it) => turnReversals(it, stored));
+  const settled = fromFile.map(createReversals(stored));
   const received = settled.map(({ statement }) => statement);
   const books = openBooks(stored);
   const areNumbersUsed = useNumbers && !areNumbersOfDownloads(books.statements);

@@ -1,4 +1,5 @@
 import { formatAmount } from '../../statements/src/values.ts';
+import { once } from './comparison/lazy.ts';
 import type { ReceivedStatement, StatementRow, Stored } from './statement.ts';
 
 /**
@@ -19,20 +20,30 @@ interface TurnedStatement<T> {
 }
 
 /**
- * Turns the reversals of a statement that are stored in the other direction only.
- * @returns the statement with turned rows, and a warning for each that its balances prove: the stored movement is wrong.
+ * Creates a function that turns the reversals of a statement that are stored in the other direction only. It returns the statement with
+ * turned rows, and a warning for each that its balances prove: the stored movement is wrong.
  */
-export function turnReversals<T extends ReceivedStatement>(statement: T, stored: Stored): TurnedStatement<T> {
-  if (!statement.rows.some(({ isReversal }) => isReversal)) return { statement, warnings: [] };
-  const found = stored.statements
-    .flatMap(({ rows, movements }) => rows.map((row, at) => ({ row, movement: movements[at] as number })))
-    .filter(({ row }) => row.isReversal);
+export function createReversals({ statements }: Stored) {
+  const found = once(() =>
+    statements
+      .flatMap(({ rows, movements }) => rows.map((row, at) => ({ row, movement: movements[at] as number })))
+      .filter(({ row }) => row.isReversal)
+      .map(({ row, movement }) => ({ movement, keys: keysOf(row, row.amount) })),
+  );
+  return <T extends ReceivedStatement>(statement: T): TurnedStatement<T> =>
+    statement.rows.some(({ isReversal }) => isReversal)
+      ? turnReversals(statement, found())
+      : { statement, warnings: [] };
+}
+
+function turnReversals<T extends ReceivedStatement>(
+  statement: T,
+  stored: readonly { movement: number; keys: string[] }[],
+): TurnedStatement<T> {
   const taken = new Set<number>();
   const find = (row: StatementRow, amount: bigint) => {
-    const keys = new Set(keysOf(row, amount));
-    return found.find(
-      (it) => !taken.has(it.movement) && keysOf(it.row, it.row.amount).some((key) => keys.has(key)),
-    );
+    const keys = keysOf(row, amount);
+    return stored.find((it) => !taken.has(it.movement) && it.keys.some((key) => keys.includes(key)));
   };
   const isProven = statement.opening !== null && statement.closing !== null;
   const warnings: string[] = [];

@@ -29,7 +29,7 @@ export interface AccountEncoding {
   encoding: string;
 }
 
-const encodingOf = (start: Uint8Array, encoding: Recognition['encoding']): string | null => {
+const chooseEncoding = (start: Uint8Array, encoding: Recognition['encoding']): string | null => {
   if (encoding === undefined || encoding === null || typeof encoding === 'string') return encoding ?? null;
   if (encoding.length === 0) return null;
   const plain = (text: string) => text.replaceAll(/[^A-Za-z0-9]/g, '').toUpperCase();
@@ -37,7 +37,7 @@ const encodingOf = (start: Uint8Array, encoding: Recognition['encoding']): strin
   return encoding.find(({ account }) => text.includes(plain(account)))?.encoding ?? null;
 };
 
-/** The beginning of a file, events of the file that began last, or what came of a file in a zip. */
+/** The beginning of a file, events of the file that began last, or the result of a file of a zip. */
 export type FileEvent =
   | {
       /** The file's name within a zip; null: it did not come in a zip. */
@@ -47,7 +47,7 @@ export type FileEvent =
   | { events: StatementEvent[] }
   | { member: MemberOutcome };
 
-/** What came of a file in a zip. */
+/** The result of reading a file of a zip. */
 export interface MemberOutcome {
   name: string;
   /** `skipped`: the file holds no statements. `failed`: the file should hold some, and cannot be read, or not to its end. */
@@ -212,7 +212,7 @@ async function openFile(
       adviseFormat(formats.settings.advice),
     );
   }
-  return { format, parsed: formats.parse(started, format, profile, encodingOf(started.start, encoding)) };
+  return { format, parsed: formats.parse(started, format, profile, chooseEncoding(started.start, encoding)) };
 }
 
 const SAVE_AS = 'Open the file in a spreadsheet program and save it as XLSX or CSV.';
@@ -221,13 +221,17 @@ const SAVE_AS = 'Open the file in a spreadsheet program and save it as XLSX or C
 const EXCEL = ['d0cf11e0a1b11ae1', '09000400', '09020600', '09040600', '09080800'];
 const HTML = /^\s*(?:<!--(?:(?!-->).){0,500}-->\s*)?<(?:!doctype\s+html|html|head|body|table|meta)\b/is;
 
-/** What a file is that only another program can read; null: something else. */
+/** Nothing but blanks and a byte order mark stands before a tag, in any encoding. */
+const BEFORE_TAG = /^[^\w<]*</;
+
+/** The kind of a file that only another program can read; null: another kind. */
 function describeOther(start: Uint8Array): string | null {
   const beginning = [...start.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
   if (EXCEL.some((it) => beginning.startsWith(it))) return 'an Excel file of the old kind (.xls)';
-  return HTML.test(decodeStart(start.subarray(0, 1024)))
-    ? 'a page of HTML, which some banks name .xls'
-    : null;
+  const head = start.subarray(0, 1024);
+  // Decoding may have to find the encoding. Nearly no file needs that here.
+  const isHtml = BEFORE_TAG.test(toLatin1(head)) && HTML.test(decodeStart(head));
+  return isHtml ? 'a page of HTML, which some banks name .xls' : null;
 }
 
 const adviseFormat = ({ format, page, otherFormats }: Advice): string =>

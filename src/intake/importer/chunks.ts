@@ -235,7 +235,7 @@ function createChunkBuilder({
       const uniqueId = uniqueIdOf(movement);
       if (!isStored) chunk.movements.push({ line: row.line, uniqueId, movement });
     },
-    /** What came of the files of a zip; null: the file was none. */
+    /** The results of the files of a zip; null: the file is no zip. */
     members: (): readonly MemberOutcome[] | null => (members.length === 0 ? null : members),
     /** Adds warnings about balances that contradict the rows. Called for the last chunk, which is never stored before this. */
     checkBalances(): void {

@@ -74,7 +74,7 @@ export interface EndedStatement extends StatementIdentity {
  * The result of reading a line of an import. `value` is a parsed movement that is not validated yet. `movement` comes from a
  * statement: its account is found, its amounts are formatted and its texts are cut to their lengths. `reference` is the bank's name
  * for it. `issue` says why a row could not be read; null: an earlier issue covers this row too. A `warning`, the beginning of a
- * statement (`begun`), its `totals` at its end, and what came of a file in a zip (`member`) do not count as rows.
+ * statement (`begun`), its `totals` at its end, and the result of a file of a zip (`member`) do not count as rows.
  */
 export type Row =
   | { line: number; value: unknown }

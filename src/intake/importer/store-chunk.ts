@@ -49,7 +49,7 @@ export interface Chunk extends Batch {
   format: string | null;
   /** The value against which the rows were checked; see RemovedTime. */
   removals: number;
-  /** Of the last chunk: what came of the files of a zip. null: the file was none. */
+  /** Of the last chunk: the results of the files of a zip. null: the file is no zip. */
   members: readonly MemberOutcome[] | null;
 }
 

@@ -272,7 +272,6 @@ export function mapEntry(line: number, from: EntryLine, fields: readonly Field[]
   const ownReference = isAccount ? null : from.ownReference;
   const supplementIban = readIban(supplement ?? '');
   const name = details.name ?? from.name;
-  const isOwnId = details.opponentId !== null && isOwn(details.opponentId);
   const original = supplement === null ? null : readOriginal(supplement);
   const { references } = details;
   const more = keepKnown<EntryDetails>({
@@ -295,7 +294,7 @@ export function mapEntry(line: number, from: EntryLine, fields: readonly Field[]
       ownReference ??
       from.bankReference,
     name,
-    opponentId: isOwnId ? null : details.opponentId,
+    opponentId: otherThan(isOwn, details.opponentId),
     opponentIban:
       otherThan(isOwn, details.opponentIban) ?? otherThan(isOwn, supplementIban) ?? otherThan(isOwn, ownIban),
     reference: from.bankReference ?? ownReference,
@@ -312,8 +311,9 @@ function readOriginal(supplement: string): Pick<EntryDetails, 'originalAmount' |
     : { originalAmount, originalCurrency };
 }
 
-const otherThan = (isOwn: IsOwn, iban: string | null): string | null =>
-  iban === null || isOwn(iban) ? null : iban;
+/** An account, unless it is the statement's. */
+const otherThan = (isOwn: IsOwn, account: string | null): string | null =>
+  account === null || isOwn(account) ? null : account;
 
 /** The text of :86:, and what the next lines of :61: say beyond it. */
 function describe(text: string | null, name: string | null, supplement: string | null): string | null {

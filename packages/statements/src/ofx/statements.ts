@@ -65,15 +65,19 @@ export function createStatementReader() {
   const endStatement = (line: number, isComplete: boolean) => {
     if (statement === null) return;
     beginStatement();
-    const closing = toClosing(statement);
-    if (typeof closing === 'string') warn(statement.line, closing);
-    endBalanceRows(closing === null || typeof closing === 'string' ? null : closing.amount);
+    const found = toClosing(statement);
+    if (typeof found === 'string') warn(statement.line, found);
+    const closing = typeof found === 'string' ? null : found;
+    endBalanceRows(closing?.amount ?? null);
     if (againstSign.count > 0) {
-      const found = countOf(againstSign.count, 'transaction');
-      warn(againstSign.line, `The TRNTYPE of ${found} is against the sign of TRNAMT. The sign counts.`);
+      const transactions = countOf(againstSign.count, 'transaction');
+      warn(
+        againstSign.line,
+        `The TRNTYPE of ${transactions} is against the sign of TRNAMT. The sign counts.`,
+      );
     }
     if (!isComplete) warn(line, 'The file ends inside this statement.');
-    events.push({ type: 'end', line, closing: typeof closing === 'string' ? null : closing });
+    events.push({ type: 'end', line, closing });
     statement = null;
   };
 
