@@ -18,7 +18,7 @@ export interface ExpectedRow {
 export interface BankFile {
   name: string;
   bytes: Buffer;
-  /** All that the file should give; null where nobody has written it down. */
+  /** Everything that the file should give. null: not known. */
   rows: readonly ExpectedRow[] | null;
 }
 

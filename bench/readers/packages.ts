@@ -3,7 +3,7 @@ import { mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 
-/** The folder in which the packages are installed. They are not in the project's package.json, so nobody else installs them. */
+/** The folder in which the packages are installed. They are not in the project's package.json. */
 const FOLDER = join(import.meta.dirname, '../../node_modules/.cache/readers');
 
 /** Installs packages of npm, each as name@version. @returns the folder with their modules. */

@@ -311,7 +311,7 @@ const LEAST = 8;
 /** Public holidays may close banks for nine days. */
 const GRACE_DAYS = 8;
 
-/** From this many of the last statements, the usual delay is learnt. Older statements may have come all at once. */
+/** From this many of the last statements, the usual delay is learnt. Older statements may all have come on one day. */
 const DELAYS = 5;
 
 const DAY = 86_400_000;

@@ -91,7 +91,7 @@ export async function countForeign(sql: Sql, { keyId }: SecretBox): Promise<numb
 }
 
 /**
- * Reseals with SECRET_KEY all values that are sealed with another key. The service may run meanwhile. A repeated call continues
+ * Reseals with SECRET_KEY all values that are sealed with another key. The service may be running. A repeated call continues
  * where an earlier one ended. When nothing is left, processes may start without SECRET_KEY_PREVIOUS.
  * @param onStep called with the number of values of each step.
  */
@@ -149,7 +149,7 @@ function resealValue(
   }
 }
 
-/** @returns the number of values that nobody had changed in between. */
+/** @returns the number of values that were still unchanged when they were written. */
 function writeStep(
   database: DataSource,
   column: SealedColumn,

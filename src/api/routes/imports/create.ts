@@ -228,17 +228,17 @@ function requireAccepted(accepted: Accepted): Extract<Accepted, { importId: stri
 
 const MIB = 1024 * 1024;
 
-/** The most bytes of JSON imports that a process reads at once. After parsing, they take several times as much memory. */
+/** The most bytes of JSON imports that a process holds in memory at the same time. After parsing, they take several times as much memory. */
 const TOTAL_BYTES = 64 * MIB;
 
-/** The most bytes of one customer at once: one body of the largest size. A customer that sends slowly then does not hold up the others. */
+/** The same for one customer: one body of the largest size. So a customer that sends slowly does not delay the others. */
 const CUSTOMER_BYTES = JSON_IMPORT_BYTES;
 
 /** How long a request waits before it is refused. Milliseconds. */
 const PATIENCE = 5_000;
 
 /**
- * Limits the memory that JSON imports take at once, because each is read and parsed as a whole. A request that would exceed the limit
+ * Limits the memory that JSON imports take together, because each is read and parsed as a whole. A request that would exceed the limit
  * waits for up to 5 s without its body being read. If it still exceeds the limit then, the answer is 503 with `Retry-After`. Bodies up
  * to 256 KiB, the limit of all other routes, do not count. NDJSON is read in parts, so it needs no limit.
  */
