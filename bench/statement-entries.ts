@@ -1,4 +1,4 @@
-import { formatAmount } from '../packages/statements/src/values.ts';
+import { formatAmount } from '../packages/statements/src/amounts.ts';
 
 /** The content of a rendered statement's entries. They are the same in each format, as far as the format can say it. */
 export interface BenchEntry {
@@ -24,7 +24,7 @@ export interface BenchDay {
 
 const FIRST_DAY = Date.UTC(2010, 0, 1);
 const DAY = 86_400_000;
-const OPENING = 100_000_000n;
+const OPENING = 1_000_000_000n;
 const A_PRIME = 7_919;
 
 /**
@@ -35,18 +35,18 @@ export function* makeDays(count: number, perDay: number): Generator<BenchDay> {
   let balance = OPENING;
   for (let first = 0; first < count; first += perDay) {
     const date = new Date(FIRST_DAY + (first / perDay) * DAY).toISOString().slice(0, 10);
-    const opening = formatAmount(balance);
+    const opening = formatAmount(balance, null);
     const entries = Array.from({ length: Math.min(perDay, count - first) }, (_, i) => {
       const number = first + i;
       // A debit takes back what the credit before it brought.
-      const cents = BigInt(100 + ((Math.floor(number / 2) * A_PRIME) % 900_000));
+      const thousandths = 10n * BigInt(100 + ((Math.floor(number / 2) * A_PRIME) % 900_000));
       const isCredit = number % 2 === 0;
-      balance += isCredit ? cents : -cents;
+      balance += isCredit ? thousandths : -thousandths;
       return {
         date,
         isCredit,
-        amount: formatAmount(cents),
-        balance: formatAmount(balance),
+        amount: formatAmount(thousandths, null),
+        balance: formatAmount(balance, null),
         reference: `B${String(number).padStart(12, '0')}`,
         text: `EFT GÖNDEREN ŞÜKRÜ ÖZGÜR İNCE AÇIKLAMA KİRA ÖDEMESİ ${number}`,
         name: 'ŞÜKRÜ ÖZGÜR İNCE',

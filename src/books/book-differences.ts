@@ -1,5 +1,6 @@
 import * as v from 'valibot';
 import type { Completeness, Period } from '../../packages/reconcile/src/periods.ts';
+import { showAmount } from '../../packages/statements/src/amounts.ts';
 import { addDays } from '../../packages/statements/src/values.ts';
 import type { Sql } from '../database/transaction.ts';
 import { IdView } from '../platform/validation.ts';
@@ -63,7 +64,7 @@ interface RepeatedRow {
  */
 export async function findDifferences(
   sql: Sql,
-  accountId: string,
+  account: { id: string; currency: string },
   periods: readonly Period[],
 ): Promise<Map<Period, Differences>> {
   const complete = periods.filter(({ status }) => status === 'complete');
@@ -72,13 +73,13 @@ export async function findDifferences(
   const ids = ['0', ...withEntries.map(({ id }) => id)];
   const found = new Map<Period, Differences>();
   for (const period of complete) {
-    const missing = await findMissing(sql, accountId, period);
-    const days = await enclosedDays(sql, accountId, period, complete);
+    const missing = await findMissing(sql, account, period);
+    const days = await enclosedDays(sql, account.id, period, complete);
     const surplus =
       days === null
         ? []
         : await sql.query<{ id: string; dc: 'Debit' | 'Credit'; amount: string }[]>(SURPLUS, [
-            accountId,
+            account.id,
             days.from,
             days.to,
             ids,
@@ -87,7 +88,11 @@ export async function findDifferences(
           ]);
     found.set(period, {
       missing: missing.slice(0, MOST_DIFFERENCES),
-      surplus: surplus.map(({ id, dc, amount }) => ({ dc, amount, transaction_id: Number(id) })),
+      surplus: surplus.map(({ id, dc, amount }) => ({
+        dc,
+        amount: showAmount(amount, account.currency),
+        transaction_id: Number(id),
+      })),
     });
   }
   return found;
@@ -99,7 +104,7 @@ export async function findDifferences(
  */
 async function findMissing(
   sql: Sql,
-  accountId: string,
+  { id: accountId, currency }: { id: string; currency: string },
   { from, to, statements }: Period,
 ): Promise<Differences['missing']> {
   const places = new Map(statements.map(({ id }, place) => [id, place]));
@@ -120,7 +125,7 @@ async function findMissing(
         // The nearest of the statements before it, and the statement that has brought the movement.
         const others = [repeated[index - 1]?.place, first].filter((it) => it !== undefined);
         const isMissing = others.length > 0 && others.every((other) => Math.abs(other - place) > 1);
-        return isMissing ? [{ dc, amount, import_id: Number(import_id) }] : [];
+        return isMissing ? [{ dc, amount: showAmount(amount, currency), import_id: Number(import_id) }] : [];
       });
   });
 }

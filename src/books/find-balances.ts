@@ -1,5 +1,6 @@
 import * as v from 'valibot';
-import { addDays, formatAmount, parseHundredths } from '../../packages/statements/src/values.ts';
+import { formatAmount, parseThousandths } from '../../packages/statements/src/amounts.ts';
+import { addDays } from '../../packages/statements/src/values.ts';
 import type { Sql } from '../database/transaction.ts';
 import { IdView } from '../platform/validation.ts';
 
@@ -32,7 +33,7 @@ export const viewBalance = (
   currency: string,
 ): v.InferOutput<typeof BalanceView> => ({
   date,
-  balance: formatAmount(closing),
+  balance: formatAmount(closing, currency),
   currency,
   source,
   statement_id: source === 'statement' ? Number(id) : null,
@@ -92,8 +93,8 @@ const toBalances = (rows: readonly Row[], source: DayBalance['source']): DayBala
             date,
             source,
             importId: import_id,
-            opening: opening_balance === null ? null : parseHundredths(opening_balance),
-            closing: parseHundredths(closing_balance),
+            opening: opening_balance === null ? null : parseThousandths(opening_balance),
+            closing: parseThousandths(closing_balance),
             entries: Number(entries),
           },
         ],
@@ -174,7 +175,7 @@ export async function readNewestClosing(sql: Sql, accountId: string): Promise<Da
 
 /** Finds the balance at the end of a day. */
 
-/** A statement, or a movement with the balance after it. Hundredths of the currency. */
+/** A statement, or a movement with the balance after it. Thousandths of the currency. */
 export interface BalanceStep {
   id: string;
   /** null: the file does not say. */

@@ -9,7 +9,7 @@ import {
   type Period,
   summarisePeriods,
 } from '../../packages/reconcile/src/periods.ts';
-import { formatAmount, parseHundredths } from '../../packages/statements/src/values.ts';
+import { formatAmount, parseThousandths, showAmount } from '../../packages/statements/src/amounts.ts';
 import type { Sql } from '../database/transaction.ts';
 import { createByteBudget } from '../intake/byte-budget.ts';
 import type { StatementRecord } from '../intake/statements.ts';
@@ -68,6 +68,9 @@ export const findStatements = (
   { before, limit }: { before: string; limit: number },
 ): Promise<StatementRecord[]> => sql.query(PAGE, [accountId, before, limit]);
 
+const show = (amount: string | null, currency: string): string | null =>
+  amount === null ? null : showAmount(amount, currency);
+
 export const viewStatement = (
   row: StatementRecord,
   currency: string,
@@ -77,12 +80,12 @@ export const viewStatement = (
   sequence: row.sequence,
   from: row.from_date,
   to: row.to_date,
-  opening_balance: row.opening_balance,
-  closing_balance: row.closing_balance,
+  opening_balance: show(row.opening_balance, currency),
+  closing_balance: show(row.closing_balance, currency),
   opening_balance_date: row.opening_balance_date,
   closing_balance_date: row.closing_balance_date,
   currency,
-  difference: row.difference,
+  difference: show(row.difference, currency),
   entries: row.entries,
   kind: row.kind,
   import_id: Number(row.import_id),
@@ -127,13 +130,13 @@ export const CompletenessView = v.object({
   ),
 });
 
-export const viewPeriod = ({ from, to, status, opening, closing, difference }: Period) => ({
+export const viewPeriod = ({ from, to, status, opening, closing, difference }: Period, currency: string) => ({
   from,
   to,
   status,
-  opening_balance: formatAmount(opening),
-  closing_balance: formatAmount(closing),
-  difference: formatAmount(difference),
+  opening_balance: formatAmount(opening, currency),
+  closing_balance: formatAmount(closing, currency),
+  difference: formatAmount(difference, currency),
 });
 
 type ChainRow = StatementRecord & Record<'from_date' | 'to_date' | 'format' | 'credits' | 'debits', string>;
@@ -183,15 +186,15 @@ export async function readCompleteness(
       id: row.id,
       from: row.from_date < row.to_date ? row.from_date : row.to_date,
       to: row.to_date,
-      opening: parseHundredths(row.opening_balance ?? '0.00'),
-      closing: parseHundredths(row.closing_balance ?? '0.00'),
+      opening: parseThousandths(row.opening_balance ?? '0'),
+      closing: parseThousandths(row.closing_balance ?? '0'),
       number: numberOf(row.number),
       name: areNumbersUsed ? row.number : null,
       sequence: areNumbersUsed ? row.sequence : null,
       format: row.format,
-      credits: parseHundredths(row.credits),
-      debits: parseHundredths(row.debits),
-      difference: row.difference === null ? null : parseHundredths(row.difference),
+      credits: parseThousandths(row.credits),
+      debits: parseThousandths(row.debits),
+      difference: row.difference === null ? null : parseThousandths(row.difference),
       entries: row.entries,
       beginsWithin: false,
       repeated: new Set(),

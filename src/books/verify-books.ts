@@ -1,5 +1,5 @@
 import { type Completeness, isWrong, type Period } from '../../packages/reconcile/src/periods.ts';
-import { formatAmount, parseHundredths } from '../../packages/statements/src/values.ts';
+import { formatAmount, parseThousandths } from '../../packages/statements/src/amounts.ts';
 import type { Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
 import { type Differences, findDifferences, withoutOpenDay } from './book-differences.ts';
@@ -71,14 +71,14 @@ export async function verifyBooks(
   ])) {
     const { status, periods } = await readCompleteness(sql, account.id, between);
     const [conflicts] = await sql.query<{ number: string | number }[]>(CONFLICTS, [account.id]);
-    const differences = [...(await findDifferences(sql, account.id, periods)).values()];
+    const differences = [...(await findDifferences(sql, account, periods)).values()];
     accounts.push({
       id: Number(account.id),
       title: account.title,
       currency: account.currency,
       completeness: status,
-      periods: periods.filter(isWrong).map(viewPeriod),
-      wrong_sums: await findWrongSums(sql, account.id, periods, removed?.removed_before ?? null),
+      periods: periods.filter(isWrong).map((period) => viewPeriod(period, account.currency)),
+      wrong_sums: await findWrongSums(sql, account, periods, removed?.removed_before ?? null),
       missing: differences.flatMap((it) => it.missing),
       surplus: differences.flatMap((it) => it.surplus),
       open_conflicts: Number(conflicts?.number ?? 0),
@@ -103,7 +103,7 @@ export const areBooksRight = ({ accounts, pending }: BooksReport): boolean =>
 
 async function findWrongSums(
   sql: Sql,
-  accountId: string,
+  account: { id: string; currency: string },
   periods: readonly Period[],
   removedBefore: string | null,
 ): Promise<WrongSum[]> {
@@ -111,18 +111,16 @@ async function findWrongSums(
   const complete: Pick<Period, 'from' | 'to' | 'opening' | 'closing'>[] = [];
   for (const period of periods.filter(({ status }) => status === 'complete')) {
     const kept = withoutRemoved(period, removedBefore);
-    const confirmed = kept && (await withoutOpenDay(sql, accountId, kept));
+    const confirmed = kept && (await withoutOpenDay(sql, account.id, kept));
     if (confirmed !== null) complete.push(confirmed);
   }
   for (const { from, to, booked } of joinDays(complete)) {
-    const [row] = await sql.query<{ total: string }[]>(SUM, [accountId, from, to]);
-    const stored = parseHundredths(row?.total ?? '0.00');
+    const [row] = await sql.query<{ total: string }[]>(SUM, [account.id, from, to]);
+    const stored = parseThousandths(row?.total ?? '0');
     if (stored === booked) continue;
-    const [statements, movements, difference] = [booked, stored, stored - booked].map(formatAmount) as [
-      string,
-      string,
-      string,
-    ];
+    const [statements, movements, difference] = [booked, stored, stored - booked].map((sum) =>
+      formatAmount(sum, account.currency),
+    ) as [string, string, string];
     wrong.push({ from, to, statements, movements, difference });
   }
   return wrong;

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { showAmount } from '../../packages/statements/src/amounts.ts';
 import { ENCODINGS } from '../../packages/statements/src/encodings.ts';
 import { isIban } from '../../packages/statements/src/values.ts';
 import type { Account } from '../database/entities.ts';
@@ -168,7 +169,7 @@ const view = (account: Account, zone: ZoneOffset, deletion: AccountView['deletio
   id: Number(account.id),
   bank: { id: Number(account.bank.id), name: account.bank.name },
   title: account.title,
-  balance: account.balance,
+  balance: account.balance === null ? null : showAmount(account.balance, account.currency),
   currency: account.currency,
   iban: account.iban,
   number: account.number,

@@ -6,6 +6,7 @@ import { wakeWebhooks } from '../delivery/wake.ts';
 import type { EarlierUpload } from '../ledger/earlier-uploads.ts';
 import { createGroupCommit, type GroupImport, MAX_GROUP_MOVEMENTS } from '../ledger/group-commit.ts';
 import {
+  decimalsIssue,
   isOfRemovedTime,
   isUnidentified,
   type Movement,
@@ -30,11 +31,12 @@ const KEPT_FOR = 10_000;
 
 /** Index: the foreign key of accounts. */
 const ACCOUNTS = `
-  SELECT a.id, a.check_balances, a.has_statements, l.removals, l.removed_before FROM import_locks l
+  SELECT a.id, a.currency, a.check_balances, a.has_statements, l.removals, l.removed_before FROM import_locks l
   LEFT JOIN accounts a ON a.customer_id = l.customer_id AND a.status <> 'deleting' WHERE l.customer_id = ?`;
 
 interface Known extends RemovedTime {
-  accounts: ReadonlySet<string>;
+  /** The currency of each account. */
+  accounts: ReadonlyMap<string, string>;
   /** Accounts whose running balances are checked. */
   balanced: ReadonlySet<string>;
   /** Accounts that have statements. */
@@ -55,8 +57,8 @@ export interface CheckedMovements {
 
 interface AccountCheck {
   /**
-   * Returns an issue for each movement of an account that the caller cannot see, and for each movement of a time that retention has
-   * removed.
+   * Returns an issue for each movement of an account that the caller cannot see, of a time that retention has removed, or with more
+   * decimals than its currency.
    */
   check(caller: Caller, movements: readonly Movement[]): Promise<CheckedMovements>;
   /** Reads the customer's accounts again at its next import. */
@@ -77,6 +79,7 @@ export function createAccountCheck(
     const rows = await database.query<
       {
         id: string | null;
+        currency: string;
         check_balances: number;
         has_statements: number;
         removals: number;
@@ -84,7 +87,9 @@ export function createAccountCheck(
       }[]
     >(ACCOUNTS, [customerId]);
     const known = {
-      accounts: new Set(rows.flatMap(({ id }) => (id === null ? [] : [id]))),
+      accounts: new Map(
+        rows.flatMap(({ id, currency }): [string, string][] => (id === null ? [] : [[id, currency]])),
+      ),
       balanced: new Set(rows.flatMap(({ id, check_balances }) => (check_balances === 1 ? [id ?? ''] : []))),
       withStatements: new Set(
         rows.flatMap(({ id, has_statements }) => (has_statements === 1 ? [id ?? ''] : [])),
@@ -106,8 +111,10 @@ export function createAccountCheck(
     const known = isCurrent ? cached : await read(caller.customerId);
     const issueOf = (movement: Movement): ValidationIssue | null => {
       const { account_id } = movement;
-      if (!known.accounts.has(account_id) || !maySee(caller, account_id)) return UNKNOWN_ACCOUNT;
-      return isOfRemovedTime(movement, known) ? removedTimeIssue(known) : null;
+      const currency = known.accounts.get(account_id);
+      if (currency === undefined || !maySee(caller, account_id)) return UNKNOWN_ACCOUNT;
+      if (isOfRemovedTime(movement, known)) return removedTimeIssue(known);
+      return decimalsIssue(movement, currency);
     };
     const issues = movements.flatMap((movement, index) => {
       const issue = issueOf(movement);

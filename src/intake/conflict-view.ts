@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { showAmount } from '../../packages/statements/src/amounts.ts';
 import type { StoredMovement } from '../ledger/known-movements.ts';
 import type { Movement } from '../ledger/movement.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
@@ -19,12 +20,12 @@ export const ContentView = {
 };
 
 /** Shows the content of a movement. Fields that the bank did not send are empty, as in the listing. */
-export const viewContent = (movement: Movement) => ({
+export const viewContent = (movement: Movement, currency: string | null) => ({
   name: movement.name,
   dc: movement.dc,
   code: movement.code ?? '',
-  amount: movement.amount,
-  balance: movement.balance ?? '',
+  amount: showAmount(movement.amount, currency),
+  balance: movement.balance === null ? '' : showAmount(movement.balance, currency),
   description: movement.description ?? '',
   date_issue: movement.date_issue,
   opponent_id: movement.opponent_id ?? '',
@@ -34,9 +35,9 @@ export const viewContent = (movement: Movement) => ({
 
 export const StoredView = v.object({ id: IdView, ...ContentView });
 
-export const viewStoredMovement = (movement: StoredMovement) => ({
+export const viewStoredMovement = (movement: StoredMovement, currency: string | null) => ({
   id: Number(movement.id),
-  ...viewContent(movement),
+  ...viewContent(movement, currency),
 });
 
 export const ConflictView = v.object({
@@ -66,6 +67,8 @@ export const ConflictView = v.object({
 export interface ConflictRow {
   id: string;
   account_id: string;
+  /** Of the account. */
+  currency: string;
   transaction_id: string;
   /** A Movement, as JSON. */
   received: string;
@@ -84,8 +87,8 @@ export function viewConflict(row: ConflictRow, stored: StoredMovement): v.InferO
     account_id: Number(row.account_id),
     unique_id: received.unique_id ?? '',
     status: row.status,
-    stored: viewStoredMovement(stored),
-    received: viewContent(received),
+    stored: viewStoredMovement(stored, row.currency),
+    received: viewContent(received, row.currency),
     transaction_id: row.stored_id === null ? null : Number(row.stored_id),
     import_id: Number(row.import_id),
     line: row.line,

@@ -23,7 +23,7 @@ export interface FoundConflict {
 }
 
 const COLUMNS = `
-  id, account_id, transaction_id, received, import_id, line, status, stored_id, received_at, decided_at`;
+  id, account_id, (SELECT a.currency FROM accounts a WHERE a.id = account_id) AS currency, transaction_id, received, import_id, line, status, stored_id, received_at, decided_at`;
 /** Indexes: movement_conflicts_page and movement_conflicts_account, or with a status the same indexes with the status. */
 const FIND = (column: 'customer_id' | 'account_id', status?: ConflictStatus) => `
   SELECT ${COLUMNS} FROM movement_conflicts

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
+import { formatAmount } from '../../packages/statements/src/amounts.ts';
 import type { MinorUnits } from '../../packages/statements/src/statement.ts';
-import { formatAmount } from '../../packages/statements/src/values.ts';
 import type { NewAccount } from '../customers/accounts.ts';
 import { type Caller, maySee } from '../customers/caller.ts';
 import type { OnConflict } from '../ledger/conflicts.ts';
@@ -202,21 +202,22 @@ function viewRow(
     line,
     known: known !== null,
     reason: known?.reason ?? (isAssumedNew ? ('assumed_new' as const) : null),
-    stored: stored === null ? null : viewStoredMovement(stored),
+    stored: stored === null ? null : viewStoredMovement(stored, account?.currency ?? null),
     account_id: idOf(account),
     account: account?.iban ?? account?.number ?? account?.title ?? null,
-    ...viewContent(movement),
+    ...viewContent(movement, account?.currency ?? null),
   };
 }
 
-const sum = (amount: MinorUnits | null | undefined): string | null =>
-  amount === null || amount === undefined ? null : formatAmount(amount);
+const sum = (amount: MinorUnits | null | undefined, currency: string | null): string | null =>
+  amount === null || amount === undefined ? null : formatAmount(amount, currency);
 
 function viewStatement(
   { line, file, format, reference, account, totals }: DryStatement,
   find: FindDryAccount,
 ) {
   const isFound = 'id' in account;
+  const currency = isFound ? account.currency : reference.currency;
   return {
     line,
     file,
@@ -224,12 +225,12 @@ function viewStatement(
     account_id: isFound ? idOf(find(account.id)) : null,
     account: reference.iban ?? reference.number,
     problem: isFound ? null : account.problem,
-    currency: isFound ? account.currency : reference.currency,
-    opening: sum(totals?.opening),
-    credits: sum(totals?.credits),
-    debits: sum(totals?.debits),
-    closing: sum(totals?.closing),
-    difference: sum(totals?.difference),
+    currency,
+    opening: sum(totals?.opening, currency),
+    credits: sum(totals?.credits, currency),
+    debits: sum(totals?.debits, currency),
+    closing: sum(totals?.closing, currency),
+    difference: sum(totals?.difference, currency),
   };
 }
 

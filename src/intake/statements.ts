@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { formatAmount } from '../../packages/statements/src/values.ts';
+import { formatAmount } from '../../packages/statements/src/amounts.ts';
 import type { Sql, WriteResult } from '../database/transaction.ts';
 import type { EndedStatement, EntryStatement } from './importer/rows.ts';
 
@@ -80,7 +80,7 @@ export function fingerprintOf(it: EndedStatement): Buffer {
   return createHash('sha256').update(JSON.stringify(content)).digest().subarray(0, 16);
 }
 
-const money = (amount: bigint | null): string | null => (amount === null ? null : formatAmount(amount));
+const money = (amount: bigint | null): string | null => (amount === null ? null : formatAmount(amount, null));
 
 /** The statements of a chunk's entries, and the statements that end in the chunk. */
 interface ChunkStatements {

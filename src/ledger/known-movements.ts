@@ -69,14 +69,14 @@ export function createOrdinals({ keepAll = false, most = MAX_KEPT } = {}): (move
   };
 }
 
-/** The length of the longest amount with two decimals whose hundredths are exact in a JavaScript number. */
-const LONGEST = 16;
+/** The length of the longest amount whose thousandths are exact in a JavaScript number: twelve digits before the point. */
+const LONGEST = 15;
 const WORD = 2 ** 32;
-/** Hundredths take 50 bits, so this bit of the upper word is free. */
+/** Thousandths take 50 bits, so this bit of the upper word is free. */
 const DEBIT = 2 ** 30;
 
 /**
- * Creates a function that makes a 64-bit key for a tally from a direction and an amount with two decimals. Nearly all amounts are
+ * Creates a function that makes a 64-bit key for a tally from a direction and an amount in the form of `canonical`. Nearly all amounts are
  * short enough to be the key themselves. Such keys are never shared, and take a tenth of the time of a hash. A longer amount is
  * hashed. Returns the same buffer each time.
  */
@@ -84,9 +84,12 @@ export function createAmountKeys(): (dc: Movement['dc'], amount: string) => Buff
   const key = Buffer.alloc(8);
   return (dc, amount) => {
     if (amount.length > LONGEST) return hash('sha256', `${dc} ${amount}`, 'buffer');
-    const hundredths = Number(amount.slice(0, -3) + amount.slice(-2));
-    const low = hundredths % WORD;
-    key.writeUInt32BE((hundredths - low) / WORD + (dc === 'Debit' ? DEBIT : 0), 0);
+    const thousandths =
+      amount.at(-3) === '.'
+        ? Number(amount.slice(0, -3) + amount.slice(-2)) * 10
+        : Number(amount.slice(0, -4) + amount.slice(-3));
+    const low = thousandths % WORD;
+    key.writeUInt32BE((thousandths - low) / WORD + (dc === 'Debit' ? DEBIT : 0), 0);
     key.writeUInt32BE(low, 4);
     return key;
   };

@@ -1,13 +1,14 @@
 import { hash, randomFillSync } from 'node:crypto';
 import * as v from 'valibot';
+import { findDecimalsFault, parseThousandths } from '../../packages/statements/src/amounts.ts';
 import type { ValidationIssue } from '../platform/problem.ts';
 import { CalendarDate, Id, maxCharacters, wellFormed } from '../platform/validation.ts';
 
 const MONEY_RULE =
-  'must be a string such as "1250.00": at most 18 digits, and at most two more after a decimal point, without an exponent';
+  'must be a string such as "1250.00": at most 18 digits, and after a decimal point as many as the currency has, without an exponent';
 
-/** A string, because a float is not exact. Fits DECIMAL(20,2). */
-const Money = v.pipe(v.string(MONEY_RULE), v.regex(/^-?[0-9]{1,18}(\.[0-9]{1,2})?$/, MONEY_RULE));
+/** A string, because a float is not exact. Fits DECIMAL(21,3). Zeros at the end are no digits. */
+const Money = v.pipe(v.string(MONEY_RULE), v.regex(/^-?[0-9]{1,18}(\.[0-9]{1,3}0{0,15})?$/, MONEY_RULE));
 
 /** Text that is stored exactly as it was sent. */
 const text = (length: number) =>
@@ -62,6 +63,23 @@ export const UNKNOWN_ACCOUNT: ValidationIssue = {
   message: 'is not one of your accounts',
 };
 
+/** A third decimal other than 0. */
+const THIRD_DECIMAL = /\.\d\d[1-9]/;
+
+/** The validation issue of a movement whose amount or balance has more decimals than its currency; null: it has none. */
+export function decimalsIssue(
+  movement: Pick<Movement, 'amount' | 'balance'>,
+  currency: string,
+): ValidationIssue | null {
+  for (const path of ['amount', 'balance'] as const) {
+    const text = movement[path];
+    if (text === null || !THIRD_DECIMAL.test(text)) continue;
+    const message = findDecimalsFault({ amount: parseThousandths(text) }, currency);
+    if (message !== null) return { path, message };
+  }
+  return null;
+}
+
 /** Whether a row without an id is taken for an equal stored movement (`known`, the default), or stored. */
 export type Unidentified = 'known' | 'store';
 
@@ -104,10 +122,13 @@ export function createUniqueIds(importId?: string): (movement: Movement) => stri
   };
 }
 
-/** An amount with two decimals: "7", "07.0" and "7.00" are the same, and must give the same id. */
+/**
+ * An amount as `formatAmount` writes it for no currency, with two decimals or with a third that is not 0: "7", "07.0", "7.00" and "7.000"
+ * are the same, and must give the same id.
+ */
 export function canonical(money: string | null): string | null {
   if (money === null) return null;
-  const [, sign = '', whole = '', fraction = ''] = /^(-?)0*(\d+?)(?:\.(\d*))?$/.exec(money) ?? [];
+  const [, sign = '', whole = '', fraction = ''] = /^(-?)0*(\d+?)(?:\.(\d*?)0*)?$/.exec(money) ?? [];
   const digits = `${whole}.${fraction.padEnd(2, '0')}`;
   return digits === '0.00' ? digits : sign + digits;
 }

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { showAmount } from '../../packages/statements/src/amounts.ts';
 import type { Sql } from '../database/transaction.ts';
 import { Amount, IdView } from '../platform/validation.ts';
 
@@ -74,6 +75,8 @@ interface Row extends Record<Exclude<keyof Extended, 'details'>, unknown> {
   statement_id: string | null;
   line: number | null;
   reverses: string | null;
+  original_amount: string | null;
+  original_currency: string | null;
 }
 
 /** A movement that was sent as JSON has no details. Indexes: the primary keys. */
@@ -99,13 +102,15 @@ export async function readExtended(sql: Sql, ids: readonly string[]): Promise<Ma
     const ofBatch = extended.get(transaction_id);
     if (ofBatch === undefined) continue;
     ofBatch.details ??= [];
-    ofBatch.details.push(detail);
+    ofBatch.details.push({ ...detail, amount: showAmount(detail.amount, ofBatch.currency) });
   }
   return extended;
 }
 
 const toExtended = (row: Omit<Row, 'id'>): Extended => ({
   ...(row as Extended),
+  original_amount:
+    row.original_amount === null ? null : showAmount(row.original_amount, row.original_currency),
   statement_id: row.statement_id === null ? null : Number(row.statement_id),
   reverses: row.reverses === null ? null : Number(row.reverses),
 });

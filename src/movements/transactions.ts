@@ -1,5 +1,6 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
+import { showAmount } from '../../packages/statements/src/amounts.ts';
 import { type Caller, maySee } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { ZoneOffset } from '../platform/moment.ts';
@@ -54,7 +55,7 @@ export async function listTransactions(
   sql: Sql,
   listing: Listing,
   zone: ZoneOffset,
-  known?: ReadonlyMap<string, ListedAccount>,
+  known?: AccountsOfRows,
 ): Promise<Page> {
   const rows = await readPage(sql, listing, zone);
   const page = rows.slice(0, listing.perPage);
@@ -92,10 +93,15 @@ export async function addExtended(sql: Sql, transactions: readonly ListedTransac
   }
 }
 
-function addAccount(row: Row, accounts: ReadonlyMap<string, ListedAccount>): ListedTransaction | undefined {
-  const account = accounts.get(row.account_id);
+/** Adds the account, and shows the amounts as its currency has them. */
+function addAccount(row: Row, accounts: AccountsOfRows): ListedTransaction | undefined {
+  const found = accounts.get(row.account_id);
+  if (found === undefined) return undefined;
+  const { account, currency } = found;
   // Changes the row in place, because copying a thousand rows costs as much as rendering them.
-  return account && Object.assign(row, { account });
+  row.amount = showAmount(row.amount, currency);
+  if (row.balance !== null) row.balance = showAmount(row.balance, currency);
+  return Object.assign(row, { account });
 }
 
 type Row = Omit<ListedTransaction, 'account'>;
@@ -176,8 +182,11 @@ export interface ListedAccount {
   bank: { id: number; name: string };
 }
 
+/** The accounts of rows, by id. */
+export type AccountsOfRows = ReadonlyMap<string, { currency: string; account: ListedAccount }>;
+
 const ACCOUNTS = `
-  SELECT a.id, a.title, a.bank_id, b.name AS bank_name FROM accounts a JOIN banks b ON b.id = a.bank_id
+  SELECT a.id, a.currency, a.title, a.bank_id, b.name AS bank_name FROM accounts a JOIN banks b ON b.id = a.bank_id
   WHERE a.id IN (?) AND a.customer_id = ?`;
 
 /**
@@ -188,18 +197,17 @@ export async function readAccounts(
   sql: Sql,
   customerId: string,
   rows: readonly { account_id: string }[],
-): Promise<Map<string, ListedAccount>> {
+): Promise<AccountsOfRows> {
   if (rows.length === 0) return new Map();
   const ids = [...new Set(rows.map(({ account_id }) => account_id))];
-  const found = await sql.query<{ id: string; title: string; bank_id: string; bank_name: string }[]>(
-    ACCOUNTS,
-    [ids, customerId],
-  );
+  const found = await sql.query<
+    { id: string; currency: string; title: string; bank_id: string; bank_name: string }[]
+  >(ACCOUNTS, [ids, customerId]);
   return new Map(
-    found.map(({ id, title, bank_id, bank_name }) => [
-      id,
-      { id: Number(id), title, bank_id: Number(bank_id), bank: { id: Number(bank_id), name: bank_name } },
-    ]),
+    found.map(({ id, currency, title, bank_id, bank_name }) => {
+      const bank = { id: Number(bank_id), name: bank_name };
+      return [id, { currency, account: { id: Number(id), title, bank_id: bank.id, bank } }];
+    }),
   );
 }
 

@@ -125,8 +125,8 @@ export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 /** A moment in UTC, RFC 3339. */
 export const Timestamp = v.pipe(v.string(), v.isoTimestamp());
 
-/** An amount with two fraction digits. */
-export const Amount = v.pipe(v.string(), v.regex(/^-?[0-9]{1,18}\.[0-9]{2}$/));
+/** An amount with two fraction digits, or with three in a currency that has three. */
+export const Amount = v.pipe(v.string(), v.regex(/^-?[0-9]{1,18}\.[0-9]{2,3}$/));
 
 /**
  * The form of URLs and hosts that customers name. These are regular expressions, so that /openapi.json can state exactly what is

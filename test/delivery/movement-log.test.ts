@@ -19,7 +19,14 @@ describe('the movement log', () => {
     const { movements, complete } = await openLog().read(request(subscriber));
     expect(complete).toBe(true);
     expect(movements.map(({ transaction_id, ...it }) => ({ ...it }))).toMatchObject([
-      { ...sent, currency: 'TRY', account: 'Ana Hesap', bank: 'Garanti BBVA' },
+      {
+        ...sent,
+        amount: '1250.000',
+        balance: '5000.500',
+        currency: 'TRY',
+        account: 'Ana Hesap',
+        bank: 'Garanti BBVA',
+      },
     ]);
   });
 

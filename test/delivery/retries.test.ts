@@ -46,7 +46,7 @@ describe('the retries of a webhook', () => {
       failures: 3,
       content: expect.objectContaining({
         transaction_id: id(1),
-        amount: '1.00',
+        amount: '1.000',
         account_id: subscriber.accountId,
         account: 'Ana Hesap',
         bank: 'Garanti BBVA',

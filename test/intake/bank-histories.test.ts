@@ -11,7 +11,7 @@ import {
   renderWorkbookOf,
   type TextFormat,
 } from '../../bench/statement-files.ts';
-import { formatAmount } from '../../packages/statements/src/values.ts';
+import { formatAmount } from '../../packages/statements/src/amounts.ts';
 import { readCompleteness } from '../../src/books/find-statements.ts';
 import { createAccount, importDone } from '../support/movements.ts';
 import { useOwnService } from '../support/service.ts';
@@ -58,7 +58,7 @@ const ACCOUNTS: FileAccount[] = [
   { iban: 'TR330006100519786457841326', currency: 'TRY' },
   { iban: 'DE89370400440532013000', currency: 'EUR' },
 ];
-const OPENING = 1_000_000n;
+const OPENING = 10_000_000n;
 const dayOf = (day: number) => new Date(Date.UTC(2025, 11, 30) + day * 86_400_000).toISOString().slice(0, 10);
 
 /** Their statements have both balances, so that they make a chain. */
@@ -74,7 +74,10 @@ const account = fc.record({
   isChained: fc.boolean(),
   days: fc.array(
     fc.record({
-      amounts: fc.array(fc.constantFrom(-4_500n, -4_500n, 1_000n, 2_000n), { minLength: 1, maxLength: 4 }),
+      amounts: fc.array(fc.constantFrom(-45_000n, -45_000n, 10_000n, 20_000n), {
+        minLength: 1,
+        maxLength: 4,
+      }),
       format: fc.nat(),
       /** Where the day is cut into two statements, or into the pages of one; 0: it is not. */
       part: fc.nat(3),
@@ -123,8 +126,8 @@ function bookingsOf({ references, days }: AccountHistory): Booking[][] {
         index: count,
         date: dayOf(day),
         isCredit: amount > 0n,
-        amount: formatAmount(amount < 0n ? -amount : amount),
-        balance: formatAmount(balance),
+        amount: formatAmount(amount < 0n ? -amount : amount, null),
+        balance: formatAmount(balance, null),
         reference: { own: `R${1_000 + count}`, none: '', 'by day': `${index + 1}` }[references],
         text: `POS ${count % 3}`,
         name: 'ADA',
@@ -190,7 +193,7 @@ function filesOf(it: AccountHistory, index: number, accountId: string) {
   const formatOf = (number: number): Format => formats[number % formats.length] ?? 'mt940';
   const all = booked.flat();
   const before = (entry: Booking | undefined) =>
-    all[(entry?.index ?? 1) - 2]?.balance ?? formatAmount(OPENING);
+    all[(entry?.index ?? 1) - 2]?.balance ?? formatAmount(OPENING, null);
   const toDay = (entries: readonly Booking[], fields: Partial<FileDay> = {}): FileDay => ({
     date: entries[0]?.date ?? '',
     opening: before(entries[0]),

@@ -220,7 +220,7 @@ describe('a chunk', () => {
       ]),
     );
     expect(await accountOf(accountId)).toEqual({
-      balance: '10.00',
+      balance: '10.000',
       last_work: expect.any(Date),
       last_update: expect.any(Date),
     });
@@ -229,7 +229,7 @@ describe('a chunk', () => {
       chunk(3, [one(quiet, 'q', { balance: null }), one(accountId, 'older', { balance: '99.00' })]),
     );
     expect(await accountOf(quiet)).toMatchObject({ balance: null, last_update: expect.any(Date) });
-    expect(await accountOf(accountId)).toMatchObject({ balance: '10.00' });
+    expect(await accountOf(accountId)).toMatchObject({ balance: '10.000' });
   });
 
   it("is stored without reading the customer's whole history, even with outdated table statistics", async () => {

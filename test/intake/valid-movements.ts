@@ -6,14 +6,14 @@ const money = fc
   .tuple(
     fc.boolean(),
     fc.bigInt({ min: 0n, max: 10n ** 18n - 1n }),
-    fc.constantFrom('', '.5', '.05', '.50', '.00'),
+    fc.constantFrom('', '.5', '.05', '.50', '.00', '.500', '.0000'),
   )
   .map(([negative, whole, fraction]) => {
-    const cents = fraction.slice(1).padEnd(2, '0');
-    const isZero = whole === 0n && cents === '00';
+    const thousandths = fraction.slice(1, 4).padEnd(3, '0');
+    const isZero = whole === 0n && thousandths === '000';
     return {
       written: `${negative ? '-' : ''}${whole}${fraction}`,
-      stored: `${negative && !isZero ? '-' : ''}${whole}.${cents}`,
+      stored: `${negative && !isZero ? '-' : ''}${whole}.${thousandths}`,
     };
   });
 

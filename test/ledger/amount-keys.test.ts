@@ -6,15 +6,21 @@ const keyOf = createAmountKeys();
 const read = (dc: 'Debit' | 'Credit', amount: string) => keyOf(dc, amount).toString('hex', 0, 8);
 
 describe('the key of an amount', () => {
-  // Up to 16 characters an amount is its own key; longer ones are hashed.
+  // Up to 15 characters an amount is its own key; longer ones are hashed.
   const amounts = [
     '0.00',
     '0.01',
+    '0.001',
+    '0.011',
     '1.00',
+    '99999999999.99',
     '42949672.95',
     '42949672.96',
     '42949672.97',
+    '4294967.296',
     '999999999999.99',
+    '99999999999.999',
+    '999999999999.999',
     '1000000000000.00',
     '9999999999999.98',
     '9999999999999.99',
@@ -26,7 +32,7 @@ describe('the key of an amount', () => {
     '999999999999999999.99',
   ];
 
-  it.each([15, 16, 17])('is tested with an amount of %i characters', (length) => {
+  it.each([14, 15, 16, 17])('is tested with an amount of %i characters', (length) => {
     expect(amounts.some((amount) => amount.length === length)).toBe(true);
   });
 

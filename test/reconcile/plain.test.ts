@@ -124,7 +124,7 @@ describe('findKnownEntries', () => {
     const right = plain([['2026-01-02', '5.00']]);
     const ask = (statement: Statement) => () => findKnownEntries([], [right, statement]);
     expect(ask(plain([['2026-01-02', '5,00']]))).toThrow(
-      'received[1].entries[0].amount is "5,00": a text with up to 18 digits, and at most two after the point, is allowed, such as "-1234.50".',
+      'received[1].entries[0].amount is "5,00": a text with up to 18 digits, and at most three after the point, is allowed, such as "-1234.50".',
     );
     expect(ask(plain([['2026-02-30', '5.00']]))).toThrow(
       'received[1].entries[0].date is "2026-02-30": a date of the calendar is allowed, YYYY-MM-DD.',

@@ -76,6 +76,10 @@ const EMPTY: NotifiedMovement = {
   opponent_iban: null,
 };
 
+/** As the database has them, with three decimals. */
+const DINARS: NotifiedMovement = { ...MOVEMENT, amount: '0.500', balance: '1234.567', currency: 'KWD' };
+const YEN: NotifiedMovement = { ...MOVEMENT, amount: '1200.000', balance: '98765.000', currency: 'JPY' };
+
 const WEBHOOK = { id: 17, title: 'ERP', event: 'NEW_TRANSACTION', origin: 'https://erp.example' };
 const IMPORT = { id: 4, format: 'camt.053', source_id: null, rows_stored: 12 };
 const PERIOD = {
@@ -297,6 +301,8 @@ export function createVectors({
       hashed('plain text', MOVEMENT),
       hashed('Turkish text', TURKISH),
       hashed('empty fields', EMPTY),
+      hashed('three decimals', DINARS),
+      hashed('a currency without decimals', YEN),
       hashed('another API secret', MOVEMENT, { apiSecret: 'another', reason: 'wrong-hash' }),
     ];
   });

@@ -27,7 +27,7 @@ async function read(text: string, size = text.length) {
   const entries = events.flatMap((it) => (it.type === 'entry' ? [it.entry] : []));
   return {
     events,
-    signed: entries.map(({ dc, amount }) => Number(dc === 'Debit' ? -amount : amount) / 100),
+    signed: entries.map(({ dc, amount }) => Number(dc === 'Debit' ? -amount : amount) / 1_000),
     warnings: events.flatMap((it) => (it.type === 'warning' ? [it.message] : [])),
   };
 }

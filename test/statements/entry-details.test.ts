@@ -55,12 +55,12 @@ describe('an entry of CAMT', () => {
     [
       'the original amount of its detail',
       TX_DETAILS(FX('<Amt Ccy="USD">10.84</Amt>')),
-      { originalAmount: 1084n, originalCurrency: 'USD', exchangeRate: '1.0837' },
+      { originalAmount: 10840n, originalCurrency: 'USD', exchangeRate: '1.0837' },
     ],
     [
       'the original amount of its own',
       camt(ntry({ more: FX('<Amt Ccy="USD">10.84</Amt>') })),
-      { originalAmount: 1084n, originalCurrency: 'USD', exchangeRate: '1.0837' },
+      { originalAmount: 10840n, originalCurrency: 'USD', exchangeRate: '1.0837' },
     ],
     ['no original amount in its own currency', TX_DETAILS(FX('<Amt Ccy="EUR">10.00</Amt>')), undefined],
   ])('has %s in its details', async (_, text, expected) => {
@@ -71,7 +71,7 @@ describe('an entry of CAMT', () => {
     const detail = (id: string) =>
       `<TxDtls><Refs><EndToEndId>${id}</EndToEndId></Refs><Amt Ccy="EUR">5.00</Amt></TxDtls>`;
     const text = camt(ntry({ more: FX('<Amt Ccy="USD">10.84</Amt>'), details: detail('A') + detail('B') }));
-    const batch = { reference: null, amount: 1_000n };
+    const batch = { reference: null, amount: 10_000n };
     expect(await detailsOf(parseCamt, text)).toEqual([
       { endToEndId: 'A', batch },
       { endToEndId: 'B', batch },

@@ -60,12 +60,12 @@ const reported = (events: readonly StatementEvent[]) => countOf(events, 'issue')
 const AMOUNT =
   /61:\d{6,10} *[RE]?[CD][A-Z]? *(?=[\d.,])(\d*)(?:[,.](\d*))?(?: *[A-Z]|(?<=[.,]\d\d) *(?:\/\/|$))/;
 
-/** Reads :61: in another way: the number after C or D, in hundredths; null if it is not a plain one. */
+/** Reads :61: in another way: the number after C or D, in thousandths; null if it is not a plain one. */
 function amountAt(lines: readonly string[], line: number): bigint | null {
   const text = lines[line - 1] ?? '';
   const [, units, fraction = ''] = AMOUNT.exec(text) ?? AMOUNT.exec(text + (lines[line] ?? '')) ?? [];
-  if (units === undefined || /[1-9]/.test(fraction.slice(2))) return null;
-  return BigInt(`${units}${fraction.slice(0, 2).padEnd(2, '0')}`);
+  if (units === undefined || /[1-9]/.test(fraction.slice(3))) return null;
+  return BigInt(`${units}${fraction.slice(0, 3).padEnd(3, '0')}`);
 }
 
 /** A line that begins an entry. An envelope can stand before its :61:, unless the line begins with a hyphen. */

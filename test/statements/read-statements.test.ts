@@ -162,7 +162,7 @@ describe('readStatements', () => {
       const statements = await readAll(bytesOf(join(folder, name)));
       expect(statements.length, name).toBeGreaterThan(0);
       for (const { entries } of statements)
-        for (const { amount } of entries) expect(amount).toMatch(/^-?\d+\.\d\d$/);
+        for (const { amount } of entries) expect(amount).toMatch(/^-?\d+\.\d\d\d?$/);
     }
   });
 });

@@ -1,13 +1,13 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { formatAmount } from '../../packages/statements/src/amounts.ts';
 import { detectProfile } from '../../packages/statements/src/csv/parse.ts';
 import { createStatementFormats, type StatementFormat } from '../../packages/statements/src/formats.ts';
 import { START_BYTES } from '../../packages/statements/src/read-files.ts';
 import { decodeStart } from '../../packages/statements/src/shared/decode.ts';
 import type { StatementEvent } from '../../packages/statements/src/statement.ts';
 import { UnreadableFileError } from '../../packages/statements/src/unreadable.ts';
-import { formatAmount } from '../../packages/statements/src/values.ts';
 import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { readStatementFile } from '../../src/intake/importer/read-file.ts';
 import { loadProfiles } from '../../src/intake/load-profiles.ts';
@@ -107,7 +107,9 @@ describe.each(Object.entries(FOLDERS))('the public samples in %s', (folder, { fo
         ...(recognised === format ? [] : [recognised]),
         ...(['statement', 'entry', 'issue', 'warning'] as const).map((type) => `${countOf(events, type)}`),
         `${differences.length}`,
-        ...differences.filter((difference) => difference !== 0n).map(formatAmount),
+        ...differences
+          .filter((difference) => difference !== 0n)
+          .map((difference) => formatAmount(difference, null)),
       ]).toEqual(figures);
     },
   );
@@ -148,7 +150,7 @@ async function readAsImport(path: string) {
 /** For each statement of a file that has both balances: closing − opening − credits + debits. The test computes it independently of the importer. */
 async function sumUp(path: string): Promise<string[]> {
   try {
-    return balanceDifferences(await read(path)).map((difference) => formatAmount(-difference));
+    return balanceDifferences(await read(path)).map((difference) => formatAmount(-difference, null));
   } catch (error) {
     if (!(error instanceof UnreadableFileError)) throw error;
     return [];

@@ -1,5 +1,5 @@
+import { formatAmount } from '../../packages/statements/src/amounts.ts';
 import type { Entry, StatementEvent, StatementParser } from '../../packages/statements/src/statement.ts';
-import { formatAmount } from '../../packages/statements/src/values.ts';
 
 /** Parses a text that comes in parts of these sizes, in turn; without sizes, as a whole. A part can be empty. */
 export async function readEvents(
@@ -33,20 +33,20 @@ export const describeEvents = (events: readonly StatementEvent[]): string[] =>
     if (event.type === 'issue') return `issue at ${event.line}: ${event.path}`;
     if (event.type === 'warning') return `warning at ${event.line}`;
     if (event.type === 'end')
-      return event.closing === null ? 'end' : `end ${formatAmount(event.closing.amount)}`;
+      return event.closing === null ? 'end' : `end ${formatAmount(event.closing.amount, null)}`;
     const { iban, number, currency } = event.account;
     return `statement ${iban ?? number} ${currency}`;
   });
 
 export function describeEntry({ status, date, dc, amount }: Entry): string {
-  return `${status === 'pending' ? 'pending ' : ''}${date} ${dc === 'Debit' ? '-' : '+'}${formatAmount(amount)}`;
+  return `${status === 'pending' ? 'pending ' : ''}${date} ${dc === 'Debit' ? '-' : '+'}${formatAmount(amount, null)}`;
 }
 
 /** An event on one line, with the line of the file at which it begins. What an entry does not have is left out. */
 export function writeOut(event: StatementEvent): string {
   if (event.type === 'entry') {
     const { balance, currency, code, name, description, opponentIban, opponentId, reference } = event.entry;
-    const fields = { balance: balance && formatAmount(balance), currency, code, name };
+    const fields = { balance: balance && formatAmount(balance, null), currency, code, name };
     const more = { iban: opponentIban, id: opponentId, reference, text: description };
     const written = Object.entries({ ...fields, ...more }).filter(([, value]) => value !== null);
     return [
@@ -57,7 +57,7 @@ export function writeOut(event: StatementEvent): string {
   if (event.type === 'statement') {
     const { line, kind, account, opening } = event;
     const { iban, number, currency } = account;
-    return `${line} ${kind} statement | iban ${iban} | number ${number} | currency ${currency} | opening ${opening && formatAmount(opening.amount)}`;
+    return `${line} ${kind} statement | iban ${iban} | number ${number} | currency ${currency} | opening ${opening && formatAmount(opening.amount, null)}`;
   }
   if (event.type === 'issue') return `${event.line} issue ${event.path}`;
   if (event.type === 'warning') return `${event.line} warning`;

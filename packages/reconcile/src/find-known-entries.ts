@@ -1,5 +1,5 @@
 import { findKnown } from './known.ts';
-import { type Entry, prepare, type Statement } from './plain-statement.ts';
+import { currencyOf, type Entry, prepare, type Statement } from './plain-statement.ts';
 import type { Candidate, StoredStatement } from './statement.ts';
 
 /** An entry that you have stored. Entries with the same id are one booking that several statements have. */
@@ -64,7 +64,7 @@ export function findKnownEntries<S extends StoredEntry>(
   const found = findKnown(
     { movements, statements },
     file.map((it) => it.received),
-    { mayAssume },
+    { mayAssume, currency: currencyOf(received) ?? currencyOf(stored) },
   );
   const decisions = file.map(({ positions }, index) => {
     const whole = received[index]?.entries ?? [];

@@ -1,4 +1,4 @@
-import { formatAmount } from '../../statements/src/values.ts';
+import { formatAmount } from '../../statements/src/amounts.ts';
 import { findKnown } from './known.ts';
 import {
   type ChainStatement,
@@ -9,7 +9,7 @@ import {
   type PeriodStatus,
   summarisePeriods,
 } from './periods.ts';
-import { type PreparedStatement, prepare, type Statement } from './plain-statement.ts';
+import { currencyOf, type PreparedStatement, prepare, type Statement } from './plain-statement.ts';
 
 /** A part of the time of an account. */
 export interface StatementPeriod<S extends Statement = Statement> {
@@ -54,15 +54,16 @@ export function findStatementPeriods<S extends Statement>(statements: readonly S
     for (const it of links) it.repeated = repeated[Number(it.id)] ?? it.repeated;
   }
   const periods = findPeriods(links);
+  const currency = currencyOf(statements);
   return {
     status: summarisePeriods(periods),
     periods: periods.map(({ status, from, to, opening, closing, difference, statements: own }) => ({
       status,
       from,
       to,
-      opening: formatAmount(opening),
-      closing: formatAmount(closing),
-      difference: formatAmount(difference),
+      opening: formatAmount(opening, currency),
+      closing: formatAmount(closing, currency),
+      difference: formatAmount(difference, currency),
       statements: own.map(({ id }) => statements[Number(id)] as S),
     })),
     ignored: statements.filter((_, index) => chain[index] === null),

@@ -1,4 +1,4 @@
-import { formatAmount } from '../../statements/src/values.ts';
+import { formatAmount } from '../../statements/src/amounts.ts';
 import { type Books, groupOf, openBooks } from './books.ts';
 import { type Arranged, arrange } from './comparison/batch.ts';
 import { compare, compareWholeDay, type Place } from './comparison/compare.ts';
@@ -26,6 +26,8 @@ export interface KnownOptions {
   mayAssume?: boolean;
   /** Whether statement numbers tell statements apart where their balances do not. */
   useNumbers?: boolean;
+  /** Of the account, for the amounts in warnings; null: it is not known. */
+  currency?: string | null;
 }
 
 interface Known {
@@ -42,9 +44,9 @@ interface Known {
 export function findKnown(
   stored: Stored,
   fromFile: readonly ReceivedStatement[],
-  { mayAssume = true, useNumbers = true }: KnownOptions = {},
+  { mayAssume = true, useNumbers = true, currency = null }: KnownOptions = {},
 ): Known {
-  const settled = fromFile.map(createReversals(stored));
+  const settled = fromFile.map(createReversals(stored, currency));
   const received = settled.map(({ statement }) => statement);
   const books = openBooks(stored);
   const areNumbersUsed = useNumbers && !areNumbersOfDownloads(books.statements);
@@ -92,9 +94,10 @@ export function findKnown(
       last = laid;
       for (const [at, from] of deciding.moved) {
         const row = statement.rows[arranged.origins[at] as number] as StatementRow;
-        moved.push({ statement: index, message: describeMove(row, from) });
+        moved.push({ statement: index, message: describeMove(row, from, currency) });
       }
-      if (deciding.shift !== 0n) shifted.push({ statement: index, message: describeShift(deciding.shift) });
+      if (deciding.shift !== 0n)
+        shifted.push({ statement: index, message: describeShift(deciding.shift, currency) });
       return toDecisions(deciding, arranged);
     }
   });
@@ -104,11 +107,11 @@ export function findKnown(
   return { decisions, warnings: [...shifted, ...moved, ...turned] };
 }
 
-const describeShift = (shift: bigint) =>
-  `The balances of this statement are ${formatAmount(shift)} more than those of the same entries before. The bank has probably inserted an entry on an earlier day: a statement of that day is missing.`;
+const describeShift = (shift: bigint, currency: string | null) =>
+  `The balances of this statement are ${formatAmount(shift, currency)} more than those of the same entries before. The bank has probably inserted an entry on an earlier day: a statement of that day is missing.`;
 
-const describeMove = ({ day, amount, reference }: StatementRow, from: string) =>
-  `The entry of ${day} over ${formatAmount(amount)} has the id “${reference}” of a stored movement of ${from}, and is stored too. If the bank has moved the entry to another day, one of the two is too much.`;
+const describeMove = ({ day, amount, reference }: StatementRow, from: string, currency: string | null) =>
+  `The entry of ${day} over ${formatAmount(amount, currency)} has the id “${reference}” of a stored movement of ${from}, and is stored too. If the bank has moved the entry to another day, one of the two is too much.`;
 
 /** A statement of the file while its rows are decided. */
 interface Deciding {

@@ -6,7 +6,7 @@ import { areSeparate } from './relation.ts';
  * If it is not, a statement is missing. The difference of the two balances is the sum of the missing bookings.
  */
 
-/** A final statement with both balances, in hundredths of the currency, and the data that decide its place in the chain. */
+/** A final statement with both balances, in thousandths of the currency, and the data that decide its place in the chain. */
 export interface ChainStatement {
   id: string;
   /** YYYY-MM-DD */

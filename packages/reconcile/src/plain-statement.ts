@@ -1,4 +1,5 @@
-import { calendarDate, parseAmount } from '../../statements/src/values.ts';
+import { parseAmount } from '../../statements/src/amounts.ts';
+import { calendarDate } from '../../statements/src/values.ts';
 import type { ReceivedStatement, StatementRow } from './statement.ts';
 import { layOut } from './walk.ts';
 
@@ -90,6 +91,10 @@ export function prepare(
   if (!Array.isArray(statements)) throw new TypeError(`${name} must be a list of statements.`);
   return statements.map((statement, index) => prepareStatement(statement, `${name}[${index}]`, first));
 }
+
+/** The currency of the statements of one account; null: none says. */
+export const currencyOf = (statements: readonly Statement[]): string | null =>
+  statements.find(({ currency }) => currency != null)?.currency ?? null;
 
 /** @throws {TypeError} when two statements say that they are about two accounts. */
 function checkAccount(statement: Statement, path: string, first: Statement): void {
@@ -205,11 +210,11 @@ const readBalance = (balance: Balance | null | undefined, path: string): bigint 
   balance == null ? null : readAmount(balance.amount, `${path}.amount`);
 
 function readAmount(text: string, path: string): bigint {
-  const isDecimal = typeof text === 'string' && /^-?\d+(\.\d{1,2})?$/.test(text);
+  const isDecimal = typeof text === 'string' && /^-?\d+(\.\d{1,3})?$/.test(text);
   const amount = isDecimal ? parseAmount(text.replace(/^-/, ''), '.') : null;
   if (amount === null)
     throw new TypeError(
-      `${path} is ${JSON.stringify(text)}: a text with up to 18 digits, and at most two after the point, is allowed, such as "-1234.50".`,
+      `${path} is ${JSON.stringify(text)}: a text with up to 18 digits, and at most three after the point, is allowed, such as "-1234.50".`,
     );
   return text.startsWith('-') ? -amount : amount;
 }

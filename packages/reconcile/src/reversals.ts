@@ -1,4 +1,4 @@
-import { formatAmount } from '../../statements/src/values.ts';
+import { formatAmount } from '../../statements/src/amounts.ts';
 import { once } from './comparison/lazy.ts';
 import type { ReceivedStatement, StatementRow, Stored } from './statement.ts';
 
@@ -23,7 +23,7 @@ interface TurnedStatement<T> {
  * Creates a function that turns the reversals of a statement that are stored in the other direction only. It returns the statement with
  * turned rows, and a warning for each that its balances prove: the stored movement is wrong.
  */
-export function createReversals({ statements }: Stored) {
+export function createReversals({ statements }: Stored, currency: string | null) {
   const found = once(() =>
     statements
       .flatMap(({ rows, movements }) => rows.map((row, at) => ({ row, movement: movements[at] as number })))
@@ -32,13 +32,14 @@ export function createReversals({ statements }: Stored) {
   );
   return <T extends ReceivedStatement>(statement: T): TurnedStatement<T> =>
     statement.rows.some(({ isReversal }) => isReversal)
-      ? turnReversals(statement, found())
+      ? turnReversals(statement, found(), currency)
       : { statement, warnings: [] };
 }
 
 function turnReversals<T extends ReceivedStatement>(
   statement: T,
   stored: readonly { movement: number; keys: string[] }[],
+  currency: string | null,
 ): TurnedStatement<T> {
   const taken = new Set<number>();
   const find = (row: StatementRow, amount: bigint) => {
@@ -54,11 +55,11 @@ function turnReversals<T extends ReceivedStatement>(
     const { movement } = asItIs ?? other ?? {};
     if (movement !== undefined) taken.add(movement);
     if (other === undefined) return row;
-    if (isProven) warnings.push(describe(row));
+    if (isProven) warnings.push(describe(row, currency));
     return { ...row, amount: -row.amount };
   });
   return { statement: { ...statement, rows }, warnings };
 }
 
-const describe = ({ day, amount }: StatementRow): string =>
-  `The reversal of ${day} is stored as ${formatAmount(-amount)}. By the balances of this statement, the amount is ${formatAmount(amount)}. A stored movement never changes: book the difference by hand.`;
+const describe = ({ day, amount }: StatementRow, currency: string | null): string =>
+  `The reversal of ${day} is stored as ${formatAmount(-amount, currency)}. By the balances of this statement, the amount is ${formatAmount(amount, currency)}. A stored movement never changes: book the difference by hand.`;

@@ -4,9 +4,9 @@
 export interface StatementRow {
   /** The booking date, YYYY-MM-DD. */
   day: string;
-  /** In hundredths. Negative for a debit. */
+  /** In thousandths. Negative for a debit. */
   amount: bigint;
-  /** The balance after the row, in hundredths; null: unknown. */
+  /** The balance after the row, in thousandths; null: unknown. */
   balance: bigint | null;
   /** The bank's name for the row; null: none. */
   reference: string | null;
@@ -24,7 +24,7 @@ export interface StatementRow {
 export interface Batch {
   /** The bank's name for it; null: none. */
   reference: string | null;
-  /** In hundredths. Negative for a debit. */
+  /** In thousandths. Negative for a debit. */
   total: bigint;
 }
 

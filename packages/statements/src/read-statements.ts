@@ -1,3 +1,4 @@
+import { findDecimalsFault, fitBalance, formatAmount, isBalanceFit, UNFIT_BALANCE } from './amounts.ts';
 import { isEncoding } from './encodings.ts';
 import { isStatementFormat, STATEMENT_FORMATS, type StatementFormat } from './format-names.ts';
 import { createStatementFormats } from './formats.ts';
@@ -9,7 +10,6 @@ import { readStream } from './shared/bytes.ts';
 import type { Balance as EventBalance, Entry as EventEntry, StatementEvent } from './statement.ts';
 import { createSums, type Sums } from './sums.ts';
 import { UnreadableFileError } from './unreadable.ts';
-import { formatAmount } from './values.ts';
 
 /** What can be read: bytes that are there, a Blob or File, or a stream. A readable stream of Node.js is an async iterable. */
 export type Source = Uint8Array | ArrayBuffer | Blob | ReadableStream<Uint8Array> | AsyncIterable<Uint8Array>;
@@ -181,7 +181,7 @@ async function* partsOf(source: Source): AsyncGenerator<Uint8Array> {
 
 /** Makes statements of the events of one file. */
 function createCollector(origin: Pick<Statement, 'file' | 'format'>) {
-  let current: { statement: Statement; sums: Sums } | null = null;
+  let current: OpenStatement | null = null;
   /** What came before the first statement. */
   let before: Pick<Statement, 'warnings' | 'rejected'> = { warnings: [], rejected: [] };
   const place = () => current?.statement ?? before;
@@ -204,10 +204,7 @@ function createCollector(origin: Pick<Statement, 'file' | 'format'>) {
               path: 'account',
               message: 'the entry belongs to no statement',
             });
-          } else {
-            if (event.entry.status === 'booked') current.sums.add(event.entry);
-            current.statement.entries.push(toEntry(event.entry, current.sums.balance));
-          }
+          } else addEntry(current, event.entry);
           break;
         case 'issue':
           place().rejected.push({ line: event.line, path: event.path, message: event.message });
@@ -217,10 +214,7 @@ function createCollector(origin: Pick<Statement, 'file' | 'format'>) {
           break;
         case 'end':
           if (current === null) break;
-          current.statement.closing = toBalance(event.closing);
-          current.statement.difference = formatNullable(
-            current.sums.differenceTo(event.closing?.amount ?? null),
-          );
+          end(current, event);
       }
     },
     /** @throws {UnreadableFileError} when the file has rows, and no statement to which they belong. */
@@ -236,12 +230,43 @@ function createCollector(origin: Pick<Statement, 'file' | 'format'>) {
   };
 }
 
+function addEntry({ statement, sums }: OpenStatement, entry: EventEntry): void {
+  const currency = entry.currency ?? statement.currency;
+  const fault = findDecimalsFault(entry, currency);
+  if (fault !== null) {
+    statement.rejected.push({ line: entry.line, path: 'amount', message: fault });
+    return;
+  }
+  if (entry.status === 'booked') sums.add(entry);
+  const isFit = isBalanceFit(entry.balance, currency);
+  if (!isFit) statement.warnings.push({ line: entry.line, message: UNFIT_BALANCE });
+  statement.entries.push(toEntry(isFit ? entry : { ...entry, balance: null }, currency, sums.balance));
+}
+
+function end(
+  { statement, sums }: OpenStatement,
+  { line, closing }: Extract<StatementEvent, { type: 'end' }>,
+): void {
+  const { currency, warnings } = statement;
+  const fit = fitBalance('closing', closing, currency);
+  if (fit.warning !== null) warnings.push({ line, message: fit.warning });
+  statement.closing = toBalance(fit.balance, currency);
+  statement.difference = formatNullable(sums.differenceTo(fit.balance?.amount ?? null), currency);
+}
+
+interface OpenStatement {
+  statement: Statement;
+  sums: Sums;
+}
+
 function open(
   { file, format }: Pick<Statement, 'file' | 'format'>,
   { line, kind, account, opening, identity }: Extract<StatementEvent, { type: 'statement' }>,
   { warnings, rejected }: Pick<Statement, 'warnings' | 'rejected'>,
-): { statement: Statement; sums: Sums } {
+): OpenStatement {
   const { currency, isCurrencyAssumed = false, iban, number, bank } = account;
+  const fit = fitBalance('opening', opening, currency);
+  if (fit.warning !== null) warnings.push({ line, message: fit.warning });
   const statement: Statement = {
     file,
     format,
@@ -250,32 +275,32 @@ function open(
     account: { iban, number, bank, isCurrencyAssumed },
     currency,
     ...identity,
-    opening: toBalance(opening),
+    opening: toBalance(fit.balance, currency),
     closing: null,
     difference: null,
     entries: [],
     warnings,
     rejected,
   };
-  return { statement, sums: createSums(opening?.amount ?? null) };
+  return { statement, sums: createSums(fit.balance?.amount ?? null) };
 }
 
-const toBalance = (balance: EventBalance | null): Balance | null =>
-  balance === null ? null : { amount: formatAmount(balance.amount), date: balance.date };
+const toBalance = (balance: EventBalance | null, currency: string | null): Balance | null =>
+  balance === null ? null : { amount: formatAmount(balance.amount, currency), date: balance.date };
 
-const formatNullable = (amount: bigint | null | undefined): string | null =>
-  amount === null || amount === undefined ? null : formatAmount(amount);
+const formatNullable = (amount: bigint | null | undefined, currency: string | null): string | null =>
+  amount === null || amount === undefined ? null : formatAmount(amount, currency);
 
-function toEntry(entry: EventEntry, counted: bigint | null): Entry {
+function toEntry(entry: EventEntry, currency: string | null, counted: bigint | null): Entry {
   const { details = {}, status } = entry;
   return {
     line: entry.line,
     status,
     date: entry.date,
     valueDate: details.valueDate ?? null,
-    amount: formatAmount(entry.dc === 'Debit' ? -entry.amount : entry.amount),
+    amount: formatAmount(entry.dc === 'Debit' ? -entry.amount : entry.amount, currency),
     currency: entry.currency,
-    balance: formatNullable(entry.balance ?? (status === 'booked' ? counted : null)),
+    balance: formatNullable(entry.balance ?? (status === 'booked' ? counted : null), currency),
     code: entry.code,
     description: entry.description,
     counterpartyName: entry.name,
@@ -287,12 +312,12 @@ function toEntry(entry: EventEntry, counted: bigint | null): Entry {
     creditorReference: details.creditorReference ?? null,
     mandateReference: details.mandateReference ?? null,
     isReversal: details.isReversal ?? false,
-    originalAmount: formatNullable(details.originalAmount),
+    originalAmount: formatNullable(details.originalAmount, details.originalCurrency ?? null),
     originalCurrency: details.originalCurrency ?? null,
     exchangeRate: details.exchangeRate ?? null,
     batch:
       details.batch === undefined
         ? null
-        : { reference: details.batch.reference, amount: formatAmount(details.batch.amount) },
+        : { reference: details.batch.reference, amount: formatAmount(details.batch.amount, currency) },
   };
 }

@@ -3,7 +3,7 @@
  * nothing of stored accounts or movements.
  */
 
-/** Hundredths of the currency's unit. Money is never a float. */
+/** Thousandths of the currency's unit, for all currencies. Money is never a float. */
 export type MinorUnits = bigint;
 
 /** The account that a statement names, as far as it names one. */
@@ -23,6 +23,8 @@ export interface AccountReference {
 export interface Balance {
   /** Negative for an overdrawn account. */
   amount: MinorUnits;
+  /** See `Entry`. */
+  mayBeThousands?: true;
   /** YYYY-MM-DD; null if the file does not say. */
   date: string | null;
 }
@@ -39,6 +41,11 @@ export interface Entry {
   dc: 'Debit' | 'Credit';
   /** Not negative. */
   amount: MinorUnits;
+  /**
+   * The amount is written with three digits after the decimal sign of a format that also knows the other decimal sign, such as "5,000".
+   * They are decimals if the currency has three. Else the sign may separate thousands.
+   */
+  mayBeThousands?: true;
   /** ISO 4217; null: the statement's. */
   currency: string | null;
   /** The balance after this entry, if the file says it for each entry. */

@@ -9,7 +9,7 @@ const text = (description: string, example: string) => ({ type: 'string' as cons
 const FIELDS = {
   dc: { type: 'string' as const, enum: ['Debit', 'Credit'], description: 'The direction of the movement.' },
   code: text('The bank’s code, or "".', 'EFT'),
-  amount: text('With two fraction digits.', '1250.00'),
+  amount: text('With two fraction digits; three for currencies that have three.', '1250.00'),
   balance: text('The balance after the movement, or "".', '5000.50'),
   currency: text('ISO 4217.', 'TRY'),
   description: text('As the bank sent it, or "".', 'EFT gönderen Şükrü Özgür İnce'),

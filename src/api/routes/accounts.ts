@@ -252,13 +252,13 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
         throw invalid([{ path: 'from', message: 'must not be after to' }]);
       const { status, periods: all } = await readCompleteness(database, account.id, { from, to });
       const periods = all.slice(-MOST_PERIODS);
-      const differences = await findDifferences(database, account.id, periods);
+      const differences = await findDifferences(database, account, periods);
       const lateAt = await readLateAt(database, account);
       return c.json({
         completeness: {
           status: summariseDifferences(status, differences.values()),
           periods: periods.map((period) => ({
-            ...viewPeriod(period),
+            ...viewPeriod(period, account.currency),
             ...(differences.get(period) ?? { missing: [], surplus: [] }),
           })),
           late_at: lateAt?.toISOString() ?? null,

@@ -31,10 +31,10 @@ import {
 import { renderPage, renderTransaction, TransactionView } from '../../movements/body.ts';
 import type { Listing } from '../../movements/listing.ts';
 import {
+  type AccountsOfRows,
   addExtended,
   createPageOffsetCache,
   findTransaction,
-  type ListedAccount,
   listTransactions,
   type PageOffsetCache,
   readAccounts,
@@ -132,7 +132,7 @@ async function answer(
   { config, database }: Runtime,
   offsets: PageOffsetCache,
   { listing, isExtended }: ReturnType<typeof readListing>,
-  accounts?: ReadonlyMap<string, ListedAccount>,
+  accounts?: AccountsOfRows,
 ): Promise<Response> {
   const page = await listTransactions(database, offsets.shorten(listing), config.zone, accounts);
   offsets.keep(listing, page);

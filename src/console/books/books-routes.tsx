@@ -1,12 +1,13 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import type { Completeness, Period, PeriodStatus } from '../../../packages/reconcile/src/periods.ts';
+import { showAmount } from '../../../packages/statements/src/amounts.ts';
 import { findStatements, readCompleteness, viewPeriod } from '../../books/find-statements.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
-import { viewConflict } from '../../intake/conflict-view.ts';
+import { viewConflict, viewContent } from '../../intake/conflict-view.ts';
 import { type FoundConflict, findConflict, findOpenConflicts } from '../../intake/decide-conflict.ts';
 import type { StatementRecord } from '../../intake/statements.ts';
 import type { Movement } from '../../ledger/movement.ts';
@@ -282,13 +283,13 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
           <Table
             caption="Periods"
             columns={periodColumns}
-            rows={periods.map(viewPeriod)}
+            rows={periods.map((period) => viewPeriod(period, account.currency))}
             empty="There is no final statement with an opening and a closing balance."
           />
           <h2>Statements</h2>
           <Table
             caption="Statements"
-            columns={statementColumns(new Date())}
+            columns={statementColumns(new Date(), account.currency)}
             rows={statements}
             empty="None."
           />
@@ -326,7 +327,7 @@ const describe = ({
   dc,
   amount,
   description,
-}: Pick<Movement, 'date_issue' | 'dc' | 'amount' | 'description'>): string =>
+}: Pick<ReturnType<typeof viewContent>, 'date_issue' | 'dc' | 'amount' | 'description'>): string =>
   `${date_issue} ${dc === 'Debit' ? '−' : '+'}${amount}${description ? ` ${description}` : ''}`;
 
 const accountColumns = (now: Date): Column<BookedAccount>[] => [
@@ -367,9 +368,9 @@ const conflictColumns = (importOf: ReadonlyMap<string, string>): Column<FoundCon
   { label: 'unique_id', cell: ({ stored }) => stored.unique_id },
   {
     label: 'Stored',
-    cell: ({ stored }) => (
+    cell: ({ row, stored }) => (
       <>
-        <a href={`/ops/trace?movement=${stored.id}`}>{describe(stored)}</a>,{' '}
+        <a href={`/ops/trace?movement=${stored.id}`}>{describe(viewContent(stored, row.currency))}</a>,{' '}
         {importLink(importOf.get(stored.id) ?? '')}
       </>
     ),
@@ -378,7 +379,8 @@ const conflictColumns = (importOf: ReadonlyMap<string, string>): Column<FoundCon
     label: 'Received',
     cell: ({ row }) => (
       <>
-        {describe(JSON.parse(row.received) as Movement)}, {importLink(row.import_id)}, line {row.line}
+        {describe(viewContent(JSON.parse(row.received) as Movement, row.currency))},{' '}
+        {importLink(row.import_id)}, line {row.line}
       </>
     ),
   },
@@ -406,13 +408,16 @@ const periodColumns: Column<ReturnType<typeof viewPeriod>>[] = [
   },
 ];
 
-const statementColumns = (now: Date): Column<StatementRecord>[] => [
+const show = (balance: string | null, currency: string) =>
+  balance === null ? '–' : showAmount(balance, currency);
+
+const statementColumns = (now: Date, currency: string): Column<StatementRecord>[] => [
   { label: 'Number', cell: ({ number, sequence }) => [number, sequence].filter(Boolean).join('/') || '–' },
   { label: 'From', cell: ({ from_date }) => from_date ?? '–' },
   { label: 'To', cell: ({ to_date }) => to_date ?? '–' },
   { label: 'Kind', cell: ({ kind }) => kind },
-  { label: 'Opening', kind: 'number', cell: (it) => it.opening_balance ?? '–' },
-  { label: 'Closing', kind: 'number', cell: (it) => it.closing_balance ?? '–' },
+  { label: 'Opening', kind: 'number', cell: (it) => show(it.opening_balance, currency) },
+  { label: 'Closing', kind: 'number', cell: (it) => show(it.closing_balance, currency) },
   { label: 'Entries', kind: 'number', cell: ({ entries }) => formatCount(entries) },
   { label: 'Import', cell: ({ import_id }) => <a href={`/ops/imports/${import_id}`}>{import_id}</a> },
   { label: 'Received', cell: ({ received_at }) => <Moment at={received_at} now={now} /> },

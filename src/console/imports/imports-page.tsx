@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
+import { showAmount } from '../../../packages/statements/src/amounts.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
@@ -30,6 +31,7 @@ import {
   ImportLink,
   LinkButton,
   Moment,
+  Money,
   More,
   MovementLink,
   PeriodFields,
@@ -46,6 +48,7 @@ export interface ImportedMovement {
   account_id: string;
   dc: string;
   amount: string;
+  currency: string;
   description: string | null;
   date_issue: string;
 }
@@ -58,11 +61,11 @@ const STORED_WITHIN_SECONDS = 60;
 
 /** Index: transactions_readed, from the beginning of the import to its end, because no index holds the movements of an import. */
 const STORED = `
-  SELECT t.id, t.account_id, t.dc, t.amount, t.description, t.date_issue FROM (
+  SELECT t.id, t.account_id, t.dc, t.amount, a.currency, t.description, t.date_issue FROM (
     SELECT id FROM transactions FORCE INDEX (transactions_readed)
     WHERE customer_id = ? AND date_readed >= ? AND date_readed <= COALESCE(?, NOW(6)) + INTERVAL ${STORED_WITHIN_SECONDS} SECOND
     ORDER BY date_readed, id LIMIT ${LOOKED_AT}) n
-  JOIN transactions t ON t.id = n.id WHERE t.import_id = ? ORDER BY t.id LIMIT ?`;
+  JOIN transactions t ON t.id = n.id JOIN accounts a ON a.id = t.account_id WHERE t.import_id = ? ORDER BY t.id LIMIT ?`;
 
 /** Reads the first movements that an import has stored. */
 export const readStored = (
@@ -86,6 +89,7 @@ export interface AssumedRow {
   transaction_id: string;
   dc: 'Debit' | 'Credit';
   amount: string;
+  currency: string;
   date_issue: string;
   description: string | null;
   import_id: string;
@@ -93,8 +97,8 @@ export interface AssumedRow {
 
 /** Indexes: import_duplicates_import, of which an import has at most 10,000, and the primary key. */
 const ASSUMED = `
-  SELECT d.line, d.reason, d.transaction_id, t.dc, t.amount, t.date_issue, t.description, t.import_id
-  FROM import_duplicates d STRAIGHT_JOIN transactions t ON t.id = d.transaction_id
+  SELECT d.line, d.reason, d.transaction_id, t.dc, t.amount, a.currency, t.date_issue, t.description, t.import_id
+  FROM import_duplicates d STRAIGHT_JOIN transactions t ON t.id = d.transaction_id STRAIGHT_JOIN accounts a ON a.id = t.account_id
   WHERE d.import_id = ? AND d.reason IN ('assumed', 'assumed_new') ORDER BY d.id LIMIT ?`;
 
 export const readAssumed = (sql: Sql, importId: string, limit: number): Promise<AssumedRow[]> =>
@@ -372,8 +376,8 @@ const assumedColumns: Column<AssumedRow>[] = [
   {
     label: 'Its content',
     kind: 'wide',
-    cell: ({ date_issue, dc, amount, description }) =>
-      `${date_issue} ${dc === 'Debit' ? '−' : '+'}${amount} ${description ?? ''}`,
+    cell: ({ date_issue, dc, amount, currency, description }) =>
+      `${date_issue} ${dc === 'Debit' ? '−' : '+'}${showAmount(amount, currency)} ${description ?? ''}`,
   },
   {
     label: 'Stored by',
@@ -389,6 +393,10 @@ const movementColumns: Column<ImportedMovement>[] = [
   { label: 'Account', cell: ({ account_id }) => account_id },
   { label: 'Date', cell: ({ date_issue }) => date_issue },
   { label: 'Direction', cell: ({ dc }) => dc },
-  { label: 'Amount', kind: 'number', cell: ({ amount }) => amount },
+  {
+    label: 'Amount',
+    kind: 'number',
+    cell: ({ amount, currency }) => <Money amount={amount} currency={currency} />,
+  },
   { label: 'Description', kind: 'wide', cell: ({ description }) => description ?? '' },
 ];

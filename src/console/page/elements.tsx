@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import type { Child } from 'hono/jsx';
 import type * as v from 'valibot';
+import { hasThreeDecimals, showAmount } from '../../../packages/statements/src/amounts.ts';
 import type { AttemptRow } from '../../delivery/delivery.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { check } from '../../platform/validation.ts';
@@ -30,6 +31,16 @@ export function pathWith(path: string, filters: Filters): string {
 }
 
 /** Parts that several pages of the console share. */
+
+/**
+ * An amount in a column of amounts in several currencies. The decimal points stand below each other.
+ * @param amount as the database has it.
+ */
+export const Money = ({ amount, currency }: { amount: string; currency: string }) => (
+  <span class={hasThreeDecimals(currency) ? 'three-decimals' : 'two-decimals'}>
+    {showAmount(amount, currency)}
+  </span>
+);
 
 /** A moment, shown as its distance from now. The exact time is shown on hover. */
 export const Moment = ({ at, now = new Date() }: { at: Date | null; now?: Date }) =>

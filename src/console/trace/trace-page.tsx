@@ -1,5 +1,6 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
+import { showAmount } from '../../../packages/statements/src/amounts.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
 import {
@@ -66,7 +67,7 @@ const MOVEMENT = `
 
 export async function readMovement(sql: Sql, id: string): Promise<TracedMovement | undefined> {
   const [movement] = await sql.query<TracedMovement[]>(MOVEMENT, [id]);
-  return movement;
+  return movement && { ...movement, amount: showAmount(movement.amount, movement.currency) };
 }
 
 /** Finds the objects with an id, a unique_id or a customer's name. */

@@ -1,4 +1,5 @@
 import { createHmac, hash } from 'node:crypto';
+import { showAmount } from '../../../packages/statements/src/amounts.ts';
 import type { Webhook } from '../../database/entities.ts';
 import { SEALED, type SecretBox } from '../../database/secret-box.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
@@ -165,9 +166,10 @@ export function buildBody(
   { encoding, hashEncoding }: BodyFormat,
   apiSecret: string,
 ): string {
-  const { dc, amount, currency, account_id, account, bank } = movement;
+  const { dc, currency, account_id, account, bank } = movement;
+  const amount = showAmount(movement.amount, currency);
   const code = movement.code ?? '';
-  const balance = movement.balance ?? '';
+  const balance = movement.balance === null ? '' : showAmount(movement.balance, currency);
   const description = movement.description ?? '';
   const fields = {
     dc,

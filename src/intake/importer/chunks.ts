@@ -1,11 +1,13 @@
 import { setImmediate as nextPass } from 'node:timers/promises';
 import * as v from 'valibot';
+import { parseThousandths } from '../../../packages/statements/src/amounts.ts';
 import type { MemberOutcome } from '../../../packages/statements/src/read-files.ts';
 import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
 import { createOrdinals } from '../../ledger/known-movements.ts';
 import {
   canonical,
   createUniqueIds,
+  decimalsIssue,
   isOfRemovedTime,
   isUnidentified,
   Movement,
@@ -42,8 +44,11 @@ const ROWS_PER_PASS = 20;
 /** Most issues, and most warnings, that are listed for one import. `rejected` and `warnings` count all. */
 const MAX_LISTED = 10_000;
 
-/** Accounts by their ids. Says for each whether its running balances are checked, and whether it has statements. */
-type KnownAccounts = ReadonlyMap<string, Pick<KnownAccount, 'check_balances' | 'has_statements'>>;
+/** Accounts by their ids. Says for each its currency, whether its running balances are checked, and whether it has statements. */
+type KnownAccounts = ReadonlyMap<
+  string,
+  Pick<KnownAccount, 'currency' | 'check_balances' | 'has_statements'>
+>;
 
 /** Chunks shrink if one locks its customer for more milliseconds than this, down to the fewest rows. */
 const MOST_LOCKED = 1_000;
@@ -140,7 +145,9 @@ function createChunkBuilder({
   const uniqueIdOf = createUniqueIds(unidentified === 'store' ? id : undefined);
   const ordinalOf = createOrdinals({ keepAll: isUnordered });
   const balanced = [...(accounts ?? [])].filter(([, { check_balances }]) => check_balances === 1);
-  const running = new Map(balanced.map(([id]) => [id, createRunningBalances('import')]));
+  const running = new Map(
+    balanced.map(([id, { currency }]) => [id, createRunningBalances(currency, 'import')]),
+  );
   const withoutStatement = new Map<string, EntryStatement>();
   const statementsOfDay = new Map<string, number>();
   let position = 0;
@@ -273,16 +280,10 @@ function createChunkBuilder({
   };
 }
 
-/** An amount may have no or one decimal. */
-const minorUnits = (amount: string): bigint => {
-  const [whole = '', decimals = ''] = amount.split('.');
-  return BigInt(whole + decimals.padEnd(2, '0'));
-};
-
 const toMinorUnits = ({ dc, amount, balance }: Movement) => ({
   dc,
-  amount: minorUnits(amount),
-  balance: balance === null ? null : minorUnits(balance),
+  amount: parseThousandths(amount),
+  balance: balance === null ? null : parseThousandths(balance),
 });
 
 type CheckedRow = { movement: Movement } | { issues: ValidationIssue[] };
@@ -294,7 +295,12 @@ function checkRow(row: EntryRow, accounts: KnownAccounts | null, removedTime: Re
   const checked = validate(row);
   if ('issues' in checked) return checked;
   const { movement } = checked;
-  if (accounts !== null && !accounts.has(movement.account_id)) return { issues: [UNKNOWN_ACCOUNT] };
+  if (accounts !== null) {
+    const account = accounts.get(movement.account_id);
+    if (account === undefined) return { issues: [UNKNOWN_ACCOUNT] };
+    const issue = decimalsIssue(movement, account.currency);
+    if (issue !== null) return { issues: [issue] };
+  }
   if (isOfRemovedTime(movement, removedTime)) return { issues: [removedTimeIssue(removedTime)] };
   return { movement };
 }

@@ -1,4 +1,4 @@
-import { formatAmount } from '../../../packages/statements/src/values.ts';
+import { formatAmount } from '../../../packages/statements/src/amounts.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { StatementEntry } from '../known/entry.ts';
 import { parseStatementId, shortenReference } from '../known/statement-id.ts';
@@ -65,11 +65,11 @@ export async function storeDetails(
       endToEndId,
       withinLength(details.creditorReference, LONGEST_REFERENCE),
       withinLength(details.mandateReference, LONGEST_ID),
-      originalAmount === undefined ? null : formatAmount(originalAmount),
+      originalAmount === undefined ? null : formatAmount(originalAmount, null),
       details.originalCurrency ?? null,
       details.exchangeRate ?? null,
       shortenReference(details.batch?.reference ?? null),
-      details.batch === undefined ? null : formatAmount(details.batch.amount),
+      details.batch === undefined ? null : formatAmount(details.batch.amount, null),
       isReversal === true,
     ]);
     if (isReversal) reversals.push({ id, movement, endToEndId, reference });

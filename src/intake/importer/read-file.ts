@@ -1,9 +1,8 @@
-import { decimalsOf } from '../../../packages/statements/src/currencies.ts';
 import type { StatementFormats } from '../../../packages/statements/src/formats.ts';
 import type { MemberOutcome, Recognition } from '../../../packages/statements/src/read-files.ts';
 import type { StatementEvent } from '../../../packages/statements/src/statement.ts';
 import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
-import type { BegunStatement, Row } from './rows.ts';
+import type { Row } from './rows.ts';
 import { createRowReader, type FindAccount } from './statement-rows.ts';
 
 /** How a file is to be read. */
@@ -14,33 +13,9 @@ interface ReadOptions extends Recognition {
 
 /**
  * Reads a file of statements, packed or not, and yields its rows.
- * @throws {UnreadableFileError} when it cannot be read at all, nothing in it is recognised, or a statement is in a currency whose amounts
- * cannot be stored. Nothing of that statement is yielded.
+ * @throws {UnreadableFileError} when it cannot be read at all, or nothing in it is recognised.
  */
 export async function* readStatementFile(
-  parts: AsyncIterable<Uint8Array>,
-  options: ReadOptions,
-): AsyncGenerator<Row[]> {
-  for await (const rows of readRows(parts, options)) {
-    const refused = rows.findIndex((row) => 'begun' in row && decimalsOf(currencyOf(row.begun)) > 2);
-    const row = rows[refused];
-    if (row === undefined || !('begun' in row)) {
-      yield rows;
-      continue;
-    }
-    yield rows.slice(0, refused);
-    const currency = currencyOf(row.begun);
-    throw new UnreadableFileError(
-      `The statement in line ${row.line} is in ${currency}, which has ${decimalsOf(currency)} decimals: three decimals and more cannot be stored. Nothing of this statement is stored.`,
-    );
-  }
-}
-
-/** Of the account, else as the statement says; empty: neither is known. */
-const currencyOf = ({ account, reference }: BegunStatement): string =>
-  ('problem' in account ? reference.currency : account.currency) ?? '';
-
-async function* readRows(
   parts: AsyncIterable<Uint8Array>,
   { formats, format, profile, encoding = null, findAccount }: ReadOptions,
 ): AsyncGenerator<Row[]> {

@@ -1,6 +1,6 @@
 import { decideDirection } from '../../../packages/reconcile/src/walk.ts';
+import { formatAmount } from '../../../packages/statements/src/amounts.ts';
 import type { Entry, MinorUnits } from '../../../packages/statements/src/statement.ts';
-import { formatAmount } from '../../../packages/statements/src/values.ts';
 
 /**
  * Checks the balance that some files and clients send with each entry. Each balance must be the previous balance plus the entry's
@@ -28,9 +28,13 @@ interface Step {
 /**
  * Files list their entries from the oldest to the newest, or the other way round. Uses the direction with fewer contradictions. If
  * a file of one day can be read both ways, its opening balance is not known.
+ * @param currency of the account, for the amounts in a warning.
  * @param within the name of the whole in a warning.
  */
-export function createRunningBalances(within: 'statement' | 'import' = 'statement'): RunningBalances {
+export function createRunningBalances(
+  currency: string | null,
+  within: 'statement' | 'import' = 'statement',
+): RunningBalances {
   const wrong: Record<'ascending' | 'descending', { count: number; first: Step | null }> = {
     ascending: { count: 0, first: null },
     descending: { count: 0, first: null },
@@ -70,7 +74,7 @@ export function createRunningBalances(within: 'statement' | 'import' = 'statemen
       const direction = decideDirection(breaks, days, rows);
       const isAscending = direction !== 'descending';
       const { count, first: step } = isAscending ? wrong.ascending : wrong.descending;
-      if (step !== null) return { warnings: [warningOf(step, count, within)], ends: null };
+      if (step !== null) return { warnings: [warningOf(step, count, { currency, within })], ends: null };
       if (!isComplete || direction === 'unknown' || first === null || last === null)
         return { warnings: [], ends: null };
       return {
@@ -83,10 +87,14 @@ export function createRunningBalances(within: 'statement' | 'import' = 'statemen
   };
 }
 
-function warningOf({ line, expected, found }: Step, count: number, within: string) {
+function warningOf(
+  { line, expected, found }: Step,
+  count: number,
+  { currency, within }: { currency: string | null; within: string },
+) {
   const others = count === 1 ? '' : ` This happens ${count} times in this ${within}.`;
   const warning =
-    `By its balance and amount, this entry began at ${formatAmount(found)}, but the entry before it ends at ` +
-    `${formatAmount(expected)}: a row may be missing or cut off.${others}`;
+    `By its balance and amount, this entry began at ${formatAmount(found, currency)}, but the entry before it ends at ` +
+    `${formatAmount(expected, currency)}: a row may be missing or cut off.${others}`;
   return { line, warning };
 }

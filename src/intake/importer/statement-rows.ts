@@ -1,3 +1,11 @@
+import {
+  findDecimalsFault,
+  fitBalance,
+  formatAmount,
+  isBalanceFit,
+  LARGEST_AMOUNT,
+  UNFIT_BALANCE,
+} from '../../../packages/statements/src/amounts.ts';
 import type {
   AccountReference,
   Entry,
@@ -5,7 +13,6 @@ import type {
   StatementIdentity,
 } from '../../../packages/statements/src/statement.ts';
 import { createSums, type Sums } from '../../../packages/statements/src/sums.ts';
-import { formatAmount } from '../../../packages/statements/src/values.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import type { BegunStatement, EntryStatement, FoundAccount, Row, StatementTotals } from './rows.ts';
 import { createRunningBalances, type RunningBalances } from './running-balances.ts';
@@ -21,6 +28,8 @@ const LIMITS = { code: 64, description: 4_000, name: 255, opponent_id: 64, oppon
 interface OpenStatement {
   line: number;
   account: FoundAccount;
+  /** Of the account, or else as the statement says; null: neither is known. */
+  currency: string | null;
   identity: StatementIdentity;
   /** Shared by its entries, so that they can refer to their statement. */
   shared: EntryStatement;
@@ -51,9 +60,10 @@ export function createRowReader(
     for (const event of events) {
       switch (event.type) {
         case 'statement': {
-          statement = await openStatement(event, findAccount, { format, file });
+          const warnings: Row[] = [];
+          statement = await openStatement(event, findAccount, { format, file }, warnings);
           const { line, account: reference } = event;
-          rows.push({ line, begun: { format, file, reference, account: statement.account } });
+          rows.push({ line, begun: { format, file, reference, account: statement.account } }, ...warnings);
           if ('warning' in statement.account) rows.push({ line, warning: statement.account.warning });
           break;
         }
@@ -81,16 +91,21 @@ async function openStatement(
   { line, account, kind, opening, identity }: Extract<StatementEvent, { type: 'statement' }>,
   findAccount: FindAccount,
   origin: Pick<BegunStatement, 'format' | 'file'>,
+  rows: Row[],
 ): Promise<OpenStatement> {
   const found = await findAccount(account);
-  const balance = opening?.amount ?? null;
+  const currency = 'problem' in found ? account.currency : found.currency;
+  const { balance: fit, warning } = fitBalance('opening', opening, currency);
+  if (warning !== null) rows.push({ line, warning });
+  const balance = fit?.amount ?? null;
   return {
     line,
     account: found,
     identity,
     shared: { kind, ...origin, opening: balance, closing: null },
-    openingDate: opening?.date ?? null,
-    running: createRunningBalances(),
+    currency,
+    openingDate: fit?.date ?? null,
+    running: createRunningBalances(currency),
     from: null,
     to: null,
     sums: createSums(balance),
@@ -108,11 +123,20 @@ function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): 
     return;
   }
   statement.entries += 1;
-  statement.running.add(entry);
+  const { account, currency } = statement;
+  const fault = findDecimalsFault(entry, currency);
+  if (fault !== null) {
+    statement.unread += 1;
+    rows.push({ line, path: 'amount', issue: fault });
+    return;
+  }
+  const isFit = isBalanceFit(entry.balance, currency);
+  if (!isFit) rows.push({ line, warning: UNFIT_BALANCE });
+  const ownBalance = isFit ? entry.balance : null;
+  statement.running.add(isFit ? entry : { ...entry, balance: null });
   if (statement.from === null || entry.date < statement.from) statement.from = entry.date;
   if (statement.to === null || entry.date > statement.to) statement.to = entry.date;
   statement.sums.add(entry);
-  const { account } = statement;
   if ('problem' in account) {
     // One message is enough for all entries of the statement.
     rows.push({ line, path: 'account', issue: statement.entries === 1 ? account.problem : null });
@@ -123,12 +147,12 @@ function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): 
     rows.push({ line, path: 'currency', issue });
     return;
   }
-  const balance = entry.balance ?? statement.sums.balance;
+  const balance = ownBalance ?? statement.sums.balance;
   const movement: Movement = {
     account_id: account.id,
     dc: entry.dc,
-    amount: formatAmount(entry.amount),
-    balance: balance === null ? null : formatAmount(balance),
+    amount: formatAmount(entry.amount, null),
+    balance: balance === null ? null : formatAmount(balance, null),
     date_issue: entry.date,
     unique_id: null,
     code: fitText('code', entry.code, line, rows),
@@ -168,11 +192,13 @@ function fitText(name: TextName, text: string | null, line: number, rows: Row[])
 
 function endStatement(
   statement: OpenStatement,
-  { line, closing }: Extract<StatementEvent, { type: 'end' }>,
+  { line, closing: written }: Extract<StatementEvent, { type: 'end' }>,
 ): Row[] {
-  const { account, identity, shared, running, sums, entries } = statement;
+  const { account, currency, identity, shared, running, sums, entries } = statement;
+  const { balance: closing, warning } = fitBalance('closing', written, currency);
   const { credits, debits } = sums;
   const { warnings, ends } = running.end();
+  if (warning !== null) warnings.push({ line, warning });
   const opening = shared.opening ?? ends?.opening ?? null;
   shared.closing = closing?.amount ?? ends?.closing ?? null;
   shared.opening = opening;
@@ -182,7 +208,7 @@ function endStatement(
   const from = earliest(identity.from, statement.from) ?? closing?.date ?? null;
   const to = latest(identity.to ?? closing?.date ?? null, statement.to);
   const isTooLarge = [opening, shared.closing, credits, debits].some(
-    (amount) => amount !== null && (amount > LARGEST || amount < -LARGEST),
+    (amount) => amount !== null && (amount > LARGEST_AMOUNT || amount < -LARGEST_AMOUNT),
   );
   if (isTooLarge) warnings.push({ line, warning: TOO_LARGE });
   const ended =
@@ -206,9 +232,6 @@ function endStatement(
   return [...warnings, ...warnOfDifference(statement, totals), { line, totals, ended }];
 }
 
-/** DECIMAL(20,2), in hundredths. */
-const LARGEST = 10n ** 20n - 1n;
-
 const TOO_LARGE =
   'A balance of the statement, or the sum of its credits or debits, has more than 18 digits before the decimal point. The statement is stored without balances and sums.';
 
@@ -219,13 +242,13 @@ const latest = (one: string | null, other: string | null) =>
 
 /** The movements are stored in spite of a difference, but somebody should look at it. */
 function warnOfDifference(
-  { line, sums: { balance }, unread }: OpenStatement,
+  { line, currency, sums: { balance }, unread }: OpenStatement,
   { opening, closing, difference }: StatementTotals,
 ): Row[] {
   if (opening === null || balance === null || closing === null || !difference) return [];
   const because = unread === 0 ? '' : ` ${unread} of its entries could not be read.`;
   const warning =
-    `The closing balance is ${formatAmount(closing)}, but the opening balance ${formatAmount(opening)} ` +
-    `and the entries give ${formatAmount(balance)}: a difference of ${formatAmount(difference)}.${because}`;
+    `The closing balance is ${formatAmount(closing, currency)}, but the opening balance ${formatAmount(opening, currency)} ` +
+    `and the entries give ${formatAmount(balance, currency)}: a difference of ${formatAmount(difference, currency)}.${because}`;
   return [{ line, warning }];
 }

@@ -1,7 +1,7 @@
 import { groupOf } from '../../../packages/reconcile/src/books.ts';
 import { findKnown } from '../../../packages/reconcile/src/known.ts';
 import type { Decision, ReceivedStatement, StatementRow } from '../../../packages/reconcile/src/statement.ts';
-import { formatAmount } from '../../../packages/statements/src/values.ts';
+import { formatAmount } from '../../../packages/statements/src/amounts.ts';
 import type { Identity, KnownMovement } from './entry.ts';
 import type { FileStatement } from './file-entries.ts';
 import { type ReadBooks, type StoredRows, toBooks } from './read-stored.ts';
@@ -33,6 +33,7 @@ export function decideAll({ importId, mayAssume, stored, statements }: RowsToDec
   const { decisions, warnings } = findKnown(books, received, {
     mayAssume,
     useNumbers: stored.useNumbers,
+    currency: stored.currency,
   });
   return {
     identities: toIdentities(books, statements, decisions),
@@ -60,7 +61,7 @@ function storedRows({ indexes }: FileStatement, own: ReadonlyMap<number, number>
 
 const unsigned = (amount: bigint) => ({
   dc: amount < 0n ? ('Debit' as const) : ('Credit' as const),
-  amount: formatAmount(amount < 0n ? -amount : amount),
+  amount: formatAmount(amount < 0n ? -amount : amount, null),
 });
 
 /** Gives new movements their unique ids, and refers known ones to their movements. */
@@ -110,7 +111,7 @@ function toIdentities(
       const { reason } = decision;
       const ofBatch = decision.rows?.map((row) => ({
         known: nameOf(row.movement),
-        balance: row.balance === null ? null : formatAmount(row.balance),
+        balance: row.balance === null ? null : formatAmount(row.balance, null),
         reference: row.reference,
       }));
       identities.push([

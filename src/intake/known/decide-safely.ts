@@ -88,7 +88,8 @@ function* partsOf({
   stored,
   statements,
 }: RowsToDecide): Generator<ToDecideThread> {
-  yield { begin: { accountId, importId, mayAssume }, useNumbers: stored.useNumbers };
+  const { useNumbers, currency } = stored;
+  yield { begin: { accountId, importId, mayAssume }, useNumbers, currency };
   for (const movements of inParts(stored.movements, PART)) yield { movements };
   for (const repeated of inParts(stored.repeated, PART)) yield { repeated };
   for (const headers of inParts(stored.headers, PART)) yield { headers };

@@ -6,7 +6,11 @@ import type { FileStatement } from './file-entries.ts';
 
 /** A part of the input, or the request for a part of the decisions. */
 export type ToDecideThread =
-  | { begin: Pick<RowsToDecide, 'accountId' | 'importId' | 'mayAssume'>; useNumbers: boolean }
+  | {
+      begin: Pick<RowsToDecide, 'accountId' | 'importId' | 'mayAssume'>;
+      useNumbers: boolean;
+      currency: string | null;
+    }
   | { movements: RowsToDecide['stored']['movements'] }
   | { repeated: RowsToDecide['stored']['repeated'] }
   | { headers: RowsToDecide['stored']['headers'] }
@@ -38,8 +42,9 @@ parentPort?.on('message', (message: ToDecideThread) => {
     if (!areMore) decided = null;
     parentPort?.postMessage(answer);
   } else if ('begin' in message) {
-    const stored = { movements: [], repeated: [], headers: [], useNumbers: message.useNumbers };
-    input = { ...message.begin, stored, statements: [] };
+    const { begin, useNumbers, currency } = message;
+    const stored = { movements: [], repeated: [], headers: [], useNumbers, currency };
+    input = { ...begin, stored, statements: [] };
   } else if (input === null) throw new Error('a part came before its beginning');
   else if ('statement' in message) input.statements.push({ ...message.statement, rows: [], indexes: [] });
   else if ('rows' in message) {

@@ -5,7 +5,7 @@ import type { EntryStatement, RowDetails } from '../importer/rows.ts';
 /** A valid row that is identified by its statement or by the stored movements. */
 export interface StatementEntry {
   line: number;
-  /** Its amount and its balance have two decimals. */
+  /** Its amount and its balance are in the form of `canonical`. */
   movement: Movement;
   /** The bank's name for it. */
   reference: string | null;

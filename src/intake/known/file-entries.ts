@@ -1,6 +1,7 @@
 import { MARGIN } from '../../../packages/reconcile/src/books.ts';
 import type { ReceivedStatement, StatementRow } from '../../../packages/reconcile/src/statement.ts';
-import { addDays, parseHundredths } from '../../../packages/statements/src/values.ts';
+import { parseThousandths } from '../../../packages/statements/src/amounts.ts';
+import { addDays } from '../../../packages/statements/src/values.ts';
 import type { EntryStatement } from '../importer/rows.ts';
 import type { Chunk } from '../importer/store-chunk.ts';
 import { fingerprintOf } from '../statements.ts';
@@ -91,7 +92,7 @@ const toRow = ({
 }: StatementEntry): StatementRow => ({
   day: movement.date_issue,
   amount: signedAmount(movement),
-  balance: movement.balance === null ? null : parseHundredths(movement.balance),
+  balance: movement.balance === null ? null : parseThousandths(movement.balance),
   reference: shortenReference(reference),
   text: textOf(movement),
   ...(isOwnReference && { isOwnReference }),

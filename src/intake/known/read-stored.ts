@@ -1,7 +1,7 @@
 import { hash } from 'node:crypto';
 import type { Candidate, Stored, StoredStatement } from '../../../packages/reconcile/src/statement.ts';
 import { append } from '../../../packages/reconcile/src/walk.ts';
-import { parseHundredths } from '../../../packages/statements/src/values.ts';
+import { parseThousandths } from '../../../packages/statements/src/amounts.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import { inParts } from '../../platform/batcher.ts';
@@ -41,7 +41,7 @@ const REPEATED = `
 const STATEMENTS = `
   SELECT id, import_id, format, kind, number, sequence, from_date, to_date, opening_balance, closing_balance, difference, fingerprint
   FROM statements WHERE id IN (?)`;
-const ACCOUNT = 'SELECT statement_numbers FROM accounts WHERE id = ?';
+const ACCOUNT = 'SELECT statement_numbers, currency FROM accounts WHERE id = ?';
 
 /** Values of one IN. */
 const IDS_AT_ONCE = 1_000;
@@ -81,11 +81,11 @@ type HeaderRow = Pick<
   | 'difference'
 > & { format: string; fingerprint: Uint8Array };
 
-const money = (text: string | null): bigint | null => (text === null ? null : parseHundredths(text));
+const money = (text: string | null): bigint | null => (text === null ? null : parseThousandths(text));
 
-/** The amount of a movement in hundredths, negative for a debit. */
+/** The amount of a movement in thousandths, negative for a debit. */
 export const signedAmount = ({ dc, amount }: Pick<Movement, 'dc' | 'amount'>): bigint =>
-  dc === 'Credit' ? parseHundredths(amount) : -parseHundredths(amount);
+  dc === 'Credit' ? parseThousandths(amount) : -parseThousandths(amount);
 
 type Texts = Pick<Movement, 'name' | 'code' | 'description' | 'opponent_id' | 'opponent_iban'>;
 
@@ -100,6 +100,8 @@ export interface StoredRows {
   headers: HeaderRow[];
   /** Whether the account's statement numbers may be believed. */
   useNumbers: boolean;
+  /** Of the account. */
+  currency: string | null;
 }
 
 /** Reads the movements of these days and the statements that have brought them. */
@@ -123,8 +125,14 @@ export async function readStoredRows(
   const headers: HeaderRow[] = [];
   for (const ids of inParts([...statementIds], IDS_AT_ONCE))
     for (const row of await sql.query<HeaderRow[]>(STATEMENTS, [ids])) headers.push(row);
-  const [account] = await sql.query<{ statement_numbers: string }[]>(ACCOUNT, [accountId]);
-  return { movements, repeated, headers, useNumbers: account?.statement_numbers !== 'ignore' };
+  const [account] = await sql.query<{ statement_numbers: string; currency: string }[]>(ACCOUNT, [accountId]);
+  return {
+    movements,
+    repeated,
+    headers,
+    useNumbers: account?.statement_numbers !== 'ignore',
+    currency: account?.currency ?? null,
+  };
 }
 
 /** Makes books of stored rows. @param importId this import's own unfinished statements are left out. */
@@ -151,7 +159,7 @@ export function toBooks({ movements, repeated, headers }: StoredRows, importId: 
       text,
       ...(row.is_reversal === 1 && { isReversal: true as const }),
       ...(row.batch_amount !== null && {
-        batch: { reference: row.batch_reference, total: parseHundredths(row.batch_amount) },
+        batch: { reference: row.batch_reference, total: parseThousandths(row.batch_amount) },
       }),
     };
   });

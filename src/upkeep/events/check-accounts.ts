@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { isWrong } from '../../../packages/reconcile/src/periods.ts';
-import { formatAmount } from '../../../packages/statements/src/values.ts';
+import { formatAmount, parseThousandths } from '../../../packages/statements/src/amounts.ts';
 import { readNewestClosing } from '../../books/find-balances.ts';
 import {
   readCompleteness,
@@ -34,7 +34,7 @@ const LOCK = 'SELECT account_id FROM statement_checks WHERE account_id = ? FOR U
 
 /** Index: the primary key. */
 const ACCOUNT =
-  'SELECT id, customer_id, late_after_days AS lateAfterDays, NOW(6) AS now FROM accounts WHERE id = ?';
+  'SELECT id, customer_id, currency, late_after_days AS lateAfterDays, NOW(6) AS now FROM accounts WHERE id = ?';
 
 /** The account is checked again when its next statement is late. */
 const FINISH =
@@ -46,6 +46,7 @@ const TELL_LATER = 'UPDATE statement_checks SET due_at = NOW(6) + INTERVAL 10 MI
 interface CheckedAccount {
   id: string;
   customer_id: string;
+  currency: string;
   lateAfterDays: number | null;
   now: Date;
 }
@@ -66,7 +67,7 @@ export async function checkStatements(database: DataSource): Promise<number> {
 }
 
 async function checkAccount(sql: Sql, account: CheckedAccount): Promise<void> {
-  const { id, customer_id: customerId, now } = account;
+  const { id, customer_id: customerId, currency, now } = account;
   const about = { customer_id: Number(customerId), account_id: Number(id) };
   const { status, periods } = await readCompleteness(sql, id).catch(
     (error: unknown): Awaited<ReturnType<typeof readCompleteness>> => {
@@ -84,7 +85,7 @@ async function checkAccount(sql: Sql, account: CheckedAccount): Promise<void> {
       customerId,
       accountId: id,
       occasion: `statement.${status} ${statements[0]?.id} ${statements.at(-1)?.id}`,
-      data: { ...about, period: viewPeriod(period) },
+      data: { ...about, period: viewPeriod(period, currency) },
     };
   });
   if (isLate)
@@ -145,9 +146,9 @@ async function tellBalance(sql: Sql, accountId: string): Promise<void> {
   );
   if (told === undefined) return;
   const newest = await readNewestClosing(sql, accountId);
-  const balance = newest === null ? null : formatAmount(newest.closing);
   const isOlder = newest === null || (told.date !== null && newest.date < told.date);
-  const isKnown = newest?.date === told.date && balance === told.balance;
+  const isKnown =
+    newest?.date === told.date && told.balance !== null && newest.closing === parseThousandths(told.balance);
   if (isOlder || isKnown) {
     await sql.query(DONE, [told.date, told.balance, accountId]);
     return;
@@ -155,7 +156,7 @@ async function tellBalance(sql: Sql, accountId: string): Promise<void> {
   const [account] = await sql.query<
     { title: string; currency: string; bank: string; is_awaited: number | string }[]
   >(TOLD_ACCOUNT, [accountId]);
-  await sql.query(DONE, [newest.date, balance, accountId]);
+  await sql.query(DONE, [newest.date, formatAmount(newest.closing, null), accountId]);
   if (account === undefined || Number(account.is_awaited) === 0) return;
   await recordBalance(sql, {
     customerId: told.customer_id,
@@ -165,7 +166,7 @@ async function tellBalance(sql: Sql, accountId: string): Promise<void> {
       account: account.title,
       bank: account.bank,
       currency: account.currency,
-      balance,
+      balance: formatAmount(newest.closing, account.currency),
       date: newest.date,
       source: newest.source,
       import_id: Number(newest.importId),

@@ -6,7 +6,7 @@ import type { FileStatement } from '../../../src/intake/known/file-entries.ts';
 /** Statements of one entry each, all of one day, whose balances do not follow each other. */
 const statementsOf = (count: number, kind: 'final' | 'interim', rowsEach = 1): FileStatement[] =>
   Array.from({ length: count }, (_, n) => {
-    const opening = BigInt(n) * 1_000_000n;
+    const opening = BigInt(n) * 10_000_000n;
     return {
       kind,
       format: 'mt940',
@@ -16,12 +16,12 @@ const statementsOf = (count: number, kind: 'final' | 'interim', rowsEach = 1): F
       from: '2026-03-02',
       to: `2026-03-${String(2 + (n % 20)).padStart(2, '0')}`,
       opening,
-      closing: opening + 500n,
+      closing: opening + 5_000n,
       fingerprint: String(n),
       rows: Array.from({ length: rowsEach }, () => ({
         day: '2026-03-02',
-        amount: 500n,
-        balance: opening + 500n,
+        amount: 5_000n,
+        balance: opening + 5_000n,
         reference: null,
         text: String(n),
       })),
@@ -71,6 +71,7 @@ const inputOf = (statements: FileStatement[]): RowsToDecide => ({
         fingerprint: Buffer.from('0123456789abcdef'),
       },
     ],
+    currency: 'TRY',
     useNumbers: true,
   },
 });

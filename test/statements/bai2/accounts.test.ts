@@ -27,15 +27,15 @@ describe('an account of a BAI2 file', () => {
     ['blanks at the end', '03,17,,010,100,,,015,-250,,/         '],
     ['other sums', '03,17,,010,100,,,040,7,,,045,8,,,072,9,,,015,-250,,/'],
   ])('has its opening and closing ledger balance: %s', async (_, record) => {
-    expect(await balances(record)).toEqual([100n, -250n, 0]);
+    expect(await balances(record)).toEqual([1000n, -2500n, 0]);
   });
 
   it.each<[string, string, unknown[]]>([
-    ['a balance that is not a number', '03,17,,010,1x0,,,015,-250,,/', [undefined, -250n, 1]],
+    ['a balance that is not a number', '03,17,,010,1x0,,,015,-250,,/', [undefined, -2500n, 1]],
     ['no balances', '03,17,,,,,/', [undefined, undefined, 0]],
     ['an account number alone', '03,17', [undefined, undefined, 0]],
-    ['an unknown type code', '03,17,,010,100,,,15X,-250,,/', [100n, undefined, 1]],
-    ['a line end inside a balance', '03,17,,010,100,,,015,-2\n50,,/', [100n, undefined, 1]],
+    ['an unknown type code', '03,17,,010,100,,,15X,-250,,/', [1000n, undefined, 1]],
+    ['a line end inside a balance', '03,17,,010,100,,,015,-2\n50,,/', [1000n, undefined, 1]],
   ])('keeps the readable balances of a record with %s', async (_, record, expected) => {
     expect(await balances(record)).toEqual(expected);
   });

@@ -72,10 +72,10 @@ export const renderedBai2: fc.Arbitrary<Rendered> = fc
     entries: movements.map((it) => ({
       dc: isDebit(it) ? 'Debit' : 'Credit',
       code: it.code,
-      amount: it.amount,
+      amount: 10n * it.amount,
       reference: it.reference,
       description: it.text.join(' '),
       date: '2026-03-01',
     })),
-    statements: [{ number: '17', closing: closingOf(movements, opening) }],
+    statements: [{ number: '17', closing: 10n * closingOf(movements, opening) }],
   }));

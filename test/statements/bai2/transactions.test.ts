@@ -30,7 +30,7 @@ describe('a transaction of a BAI2 file', () => {
   ])('has the same fields in each notation: %s', async (_, record, expected) => {
     expect(await readOne(record)).toMatchObject({
       dc: 'Credit',
-      amount: 100n,
+      amount: 1000n,
       date: '2026-03-01',
       code: '195',
       currency: null,
@@ -126,6 +126,7 @@ describe('a transaction of a BAI2 file', () => {
     ['KWD', '10', '0.01'],
     ['EUR', '1234', '12.34'],
     ['BRL', '1234', '12.34'],
+    ['KWD', '1234', '1.234'],
     ['CLF', '12300', '1.23'],
     ['USD', '5', '0.05'],
     ['XYZ', '1234', '12.34'],
@@ -135,14 +136,14 @@ describe('a transaction of a BAI2 file', () => {
   });
 
   it.each([
-    ['KWD', '1234'],
     ['CLF', '12345'],
-  ])('is refused when its amount does not fit in hundredths: %s %s', async (currency, amount) => {
+    ['UYW', '1'],
+  ])('is refused when its amount does not fit in thousandths: %s %s', async (currency, amount) => {
     const events = await read(`${FILE}${GROUP}03,17,${currency},,,,/\n16,195,${amount},,R,,T/\n${END}`);
     expect(events[1]).toMatchObject({
       type: 'issue',
       path: 'amount',
-      message: expect.stringMatching(/does not fit in hundredths/),
+      message: expect.stringMatching(/does not fit in thousandths/),
     });
   });
 });

@@ -20,8 +20,8 @@ describe('an entry of CAMT with several details', () => {
       statement(ntry({ details: `\n${detail(amt('4'), ref('A'))}\n${detail(amt('6'), ref('B'))}` })),
     );
     expect(entries(events)).toMatchObject([
-      { line: 2, amount: 400n, dc: 'Credit', currency: 'EUR', date: '2026-03-02', reference: 'A' },
-      { line: 3, amount: 600n, dc: 'Credit', currency: 'EUR', date: '2026-03-02', reference: 'B' },
+      { line: 2, amount: 4000n, dc: 'Credit', currency: 'EUR', date: '2026-03-02', reference: 'A' },
+      { line: 3, amount: 6000n, dc: 'Credit', currency: 'EUR', date: '2026-03-02', reference: 'B' },
     ]);
     expect(messages(events)).toEqual([]);
   });
@@ -47,13 +47,13 @@ describe('an entry of CAMT with several details', () => {
     ['in two NtryDtls', `${detail(amt('4'))}</NtryDtls><NtryDtls>${detail(amt('6'))}`],
     ['with their own direction', detail(amt('4') + dc('CRDT')) + detail(amt('6') + dc('CRDT'))],
   ])('is divided by detail amounts %s', async (_, details) => {
-    expect(await ofDetails(details)).toMatchObject([{ amount: 400n }, { amount: 600n }]);
+    expect(await ofDetails(details)).toMatchObject([{ amount: 4000n }, { amount: 6000n }]);
   });
 
   it('may have a detail in the other direction', async () => {
     expect(await ofDetails(detail(amt('12')) + detail(amt('2') + dc('DBIT')))).toMatchObject([
-      { amount: 1_200n, dc: 'Credit' },
-      { amount: 200n, dc: 'Debit' },
+      { amount: 12_000n, dc: 'Credit' },
+      { amount: 2000n, dc: 'Debit' },
     ]);
   });
 
@@ -69,7 +69,7 @@ describe('an entry of CAMT with several details', () => {
     ['a detail has an unknown direction', detail(amt('4')) + detail(amt('6') + dc('X'))],
     ['there is only one detail', detail(amt('99'))],
   ])('stays one entry when %s', async (_, details) => {
-    expect(await ofDetails(details)).toMatchObject([{ amount: 1_000n, dc: 'Credit' }]);
+    expect(await ofDetails(details)).toMatchObject([{ amount: 10_000n, dc: 'Credit' }]);
   });
 
   it('takes only the fields that all details share when it stays one entry', async () => {
@@ -100,21 +100,21 @@ describe('an entry of CAMT with several details', () => {
   it('is described by its batch when it has a batch and no details', async () => {
     expect(
       await ofDetails('<Btch><PmtInfId>SALARIES-3</PmtInfId><NbOfTxs>20</NbOfTxs></Btch>'),
-    ).toMatchObject([{ amount: 1_000n, description: 'SALARIES-3' }]);
+    ).toMatchObject([{ amount: 10_000n, description: 'SALARIES-3' }]);
   });
 
   it('keeps equal payments of one batch separate', async () => {
     const events = await ofDetails(detail(amt('5')).repeat(2), { more: '<AcctSvcrRef>E</AcctSvcrRef>' });
     expect(events).toMatchObject([
-      { amount: 500n, reference: 'E' },
-      { amount: 500n, reference: 'E' },
+      { amount: 5000n, reference: 'E' },
+      { amount: 5000n, reference: 'E' },
     ]);
   });
 
   it('stays one entry, with a warning, when the details would use too much memory', async () => {
     const long = detail(amt('1'), `<RltdPties><Dbtr><Nm>${'x'.repeat(60_000)}</Nm></Dbtr></RltdPties>`);
     const events = await parse(statement(ntry({ amount: amt('600'), details: long.repeat(600) }) + ntry()));
-    expect(entries(events)).toMatchObject([{ amount: 60_000n, name: null }, { amount: 1_000n }]);
+    expect(entries(events)).toMatchObject([{ amount: 600_000n, name: null }, { amount: 10_000n }]);
     expect(messages(events)).toEqual([expect.stringContaining('too many details')]);
   });
 });

@@ -63,7 +63,7 @@ function readComparison(json: string): Compared[] {
     return [
       {
         date,
-        amount: BigInt(amount.replace('-', '')),
+        amount: 10n * BigInt(amount.replace('-', '')),
         currency: currency.getCode,
         dc,
         ...counterparty(entry, dc),

@@ -12,7 +12,7 @@ describe('an entry of CAMT', () => {
         status: 'booked',
         date: '2026-03-02',
         dc: 'Credit',
-        amount: 1_000n,
+        amount: 10_000n,
         currency: 'EUR',
         balance: null,
         code: null,
@@ -34,7 +34,7 @@ describe('an entry of CAMT', () => {
       dc: `<CdtDbtInd>${dc}</CdtDbtInd>`,
       reversal: `<RvslInd>${reversal}</RvslInd>`,
     });
-    expect(entries(events)).toMatchObject([{ dc: expected, amount: 1_000n }]);
+    expect(entries(events)).toMatchObject([{ dc: expected, amount: 10_000n }]);
   });
 
   it.each([
@@ -93,18 +93,18 @@ describe('an entry of CAMT', () => {
   });
 
   it.each([
-    ['12.50', 1_250n],
-    ['12.5', 1_250n],
-    ['0.01', 1n],
-    ['1500', 150_000n],
-    [' 7.00000 ', 700n],
+    ['12.50', 12_500n],
+    ['12.5', 12_500n],
+    ['0.01', 10n],
+    ['1500', 1_500_000n],
+    [' 7.00000 ', 7000n],
     ['0', 0n],
   ])('of the amount "%s" is read exactly', async (text, amount) => {
     expect(entries(await read({ amount: `<Amt Ccy="EUR">${text}</Amt>` }))).toMatchObject([{ amount }]);
   });
 
   it.each([
-    ['a third decimal', { amount: '<Amt Ccy="EUR">1.005</Amt>' }, 'Ntry/Amt', '"1.005"'],
+    ['a fourth decimal', { amount: '<Amt Ccy="EUR">1.0005</Amt>' }, 'Ntry/Amt', '"1.0005"'],
     ['a comma', { amount: '<Amt Ccy="EUR">12,50</Amt>' }, 'Ntry/Amt', '"12,50"'],
     ['two signs', { amount: '<Amt Ccy="EUR">--1.00</Amt>' }, 'Ntry/Amt', '"--1.00"'],
     ['an exponent', { amount: '<Amt Ccy="EUR">1e3</Amt>' }, 'Ntry/Amt', '"1e3"'],

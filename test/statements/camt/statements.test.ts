@@ -119,25 +119,25 @@ describe('a CAMT statement', () => {
 
   it('without entries has its balances', async () => {
     expect(await ends(bal('OPBD', '5') + bal('CLBD', '7.50', { dc: 'DBIT' }))).toEqual({
-      opening: { amount: 500n, date: '2026-03-02' },
-      closing: { amount: -750n, date: '2026-03-02' },
+      opening: { amount: 5000n, date: '2026-03-02' },
+      closing: { amount: -7500n, date: '2026-03-02' },
       messages: [],
     });
   });
 
   it.each([
-    ['is OPBD', bal('PRCD', '1') + bal('OPBD', '2') + bal('PRCD', '3'), 200n],
-    ['is PRCD, if there is no OPBD', bal('ITBD', '1') + bal('PRCD', '2'), 200n],
+    ['is OPBD', bal('PRCD', '1') + bal('OPBD', '2') + bal('PRCD', '3'), 2000n],
+    ['is PRCD, if there is no OPBD', bal('ITBD', '1') + bal('PRCD', '2'), 2000n],
     ['is never ITBD or OPAV', bal('ITBD', '1') + bal('OPAV', '2'), undefined],
-    ['is the earliest', bal('OPBD', '1', { date: '2026-03-03' }) + bal('OPBD', '2'), 200n],
+    ['is the earliest', bal('OPBD', '1', { date: '2026-03-03' }) + bal('OPBD', '2'), 2000n],
   ])('has an opening balance that %s', async (_, content, amount) => {
     expect((await ends(content)).opening?.amount).toBe(amount);
   });
 
   it.each([
-    ['is CLBD', bal('CLBD', '1') + bal('CLAV', '2') + bal('ITBD', '3'), 100n],
-    ['is the latest', bal('CLBD', '1', { date: '2026-03-03' }) + bal('CLBD', '2'), 100n],
-    ['may follow the entries', ntry() + bal('CLBD', '1'), 100n],
+    ['is CLBD', bal('CLBD', '1') + bal('CLAV', '2') + bal('ITBD', '3'), 1000n],
+    ['is the latest', bal('CLBD', '1', { date: '2026-03-03' }) + bal('CLBD', '2'), 1000n],
+    ['may follow the entries', ntry() + bal('CLBD', '1'), 1000n],
   ])('has a closing balance that %s', async (_, content, amount) => {
     expect(await ends(content)).toMatchObject({ closing: { amount }, messages: [] });
   });
@@ -146,7 +146,7 @@ describe('a CAMT statement', () => {
     ['a comma', bal('CLBD', '7,50'), null, '"7,50"'],
     ['no direction', bal('CLBD', '7', { dc: '' }), null, 'CRDT and DBIT'],
     ['another currency', bal('OPBD', '1') + bal('CLBD', '7', { currency: 'SEK' }), null, 'in SEK'],
-    ['31 November', bal('CLBD', '7', { date: '2026-11-31' }), { amount: 700n, date: null }, '"2026-11-31"'],
+    ['31 November', bal('CLBD', '7', { date: '2026-11-31' }), { amount: 7000n, date: null }, '"2026-11-31"'],
   ])('with %s in its closing balance has a warning, and its entries', async (_, content, closing, found) => {
     const events = await parse(statement(content + ntry()));
     expect(events.map(({ type }) => type)).toEqual(['statement', 'warning', 'entry', 'end']);

@@ -95,17 +95,17 @@ describe('the amount of an entry of CAMT', () => {
     parse(statement(ntry({ amount: `<Amt Ccy="EUR">${text}</Amt>`, dc: `<CdtDbtInd>${dc}</CdtDbtInd>` })));
 
   it.each([
-    ['33.9999999999995', 3_400n],
-    ['100.0000000000005', 10_000n],
-    ['0.30000000000000004', 30n],
-    ['19.989999999999998', 1_999n],
+    ['33.9999999999995', 34_000n],
+    ['100.0000000000005', 100_000n],
+    ['0.30000000000000004', 300n],
+    ['19.989999999999998', 19_990n],
   ])('is rounded, with a warning, if it is a binary fraction: %s', async (text, found) => {
     const events = await amount(text, 'DBIT');
     expect(entries(events)).toMatchObject([{ amount: found }]);
     expect(messages(events)).toEqual([expect.stringContaining(`"${text}" is read as`)]);
   });
 
-  it.each(['33.123456789', '33.999', '1e3', '33.99999'])('is not rounded otherwise: %s', async (text) => {
+  it.each(['33.123456789', '33.9999', '1e3', '33.99999'])('is not rounded otherwise: %s', async (text) => {
     expect(ofType(await amount(text, 'DBIT'), 'issue')).toHaveLength(1);
   });
 
@@ -117,7 +117,7 @@ describe('the amount of an entry of CAMT', () => {
     'may have a minus sign, which leaves the direction to the balances: %s and %s',
     async (text, code, dc, warned) => {
       const events = await amount(text, code);
-      expect(entries(events)).toMatchObject([{ amount: 5_000n, dc, details: { isReversal: true } }]);
+      expect(entries(events)).toMatchObject([{ amount: 50_000n, dc, details: { isReversal: true } }]);
       expect(messages(events)).toHaveLength(warned);
     },
   );
@@ -128,7 +128,7 @@ describe('the balances of a page of a CAMT statement', () => {
     `<Bal><Tp><CdOrPrtry><Cd>${code}</Cd></CdOrPrtry></Tp><Amt Ccy="EUR">${amount}</Amt><CdtDbtInd>CRDT</CdtDbtInd><Dt><Dt>2026-03-02</Dt></Dt></Bal>`;
   const read = async (balances: [string, number][], message = {}) => {
     const events = await parse(statement(balances.map((it) => balance(...it)).join('') + ntry(), message));
-    const amountOf = (it: { amount: bigint } | null | undefined) => (it ? Number(it.amount) / 100 : null);
+    const amountOf = (it: { amount: bigint } | null | undefined) => (it ? Number(it.amount) / 1_000 : null);
     return [amountOf(ofType(events, 'statement')[0]?.opening), amountOf(ofType(events, 'end')[0]?.closing)];
   };
 

@@ -1,8 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
+import { formatAmount } from '../../../packages/statements/src/amounts.ts';
 import { createCsvParser, detectProfile } from '../../../packages/statements/src/csv/parse.ts';
 import type { StatementEvent } from '../../../packages/statements/src/statement.ts';
-import { formatAmount } from '../../../packages/statements/src/values.ts';
 import { collect, entriesOf, inParts } from '../profiles/events.ts';
 import { testProfile } from '../profiles/profile.fixture.ts';
 
@@ -58,7 +58,7 @@ const line = fc.record<Line>({
 
 /** A file of these rows, and the balance after each. A pending row does not change it. */
 function render(lines: readonly Line[], { heading, delimiter, decimalSign, day }: Form) {
-  const money = (cents: bigint) => formatAmount(cents).replace('.', decimalSign);
+  const money = (cents: bigint) => formatAmount(10n * cents, null).replace('.', decimalSign);
   let balance = 0n;
   const rows = lines.map(({ cents, fee, state, nothing, cells }) => {
     if (state === '') balance += cents - fee;
@@ -94,7 +94,7 @@ describe('a CSV file with rows that only a person would understand', () => {
           const entries = entriesOf(events);
           const dated = lines.filter(({ state }) => state !== 'undated');
           expect(entries.map(({ dc, amount }) => (dc === 'Debit' ? -amount : amount))).toEqual(
-            dated.map(({ cents, fee }) => cents - fee),
+            dated.map(({ cents, fee }) => 10n * (cents - fee)),
           );
           expect(entries.map(({ status }) => status)).toEqual(
             dated.map(({ state }) => (state === '' ? 'booked' : 'pending')),
@@ -102,7 +102,8 @@ describe('a CSV file with rows that only a person would understand', () => {
           expect(events.filter(({ type }) => type === 'issue')).toEqual([]);
           expect(warningsOf(events)).toHaveLength(dated.length === lines.length ? 0 : 1);
           const last = entries.findLast((entry) => entry.status === 'booked');
-          if (lines.findLast(({ state }) => state === '')?.cells === 7) expect(last?.balance).toBe(balance);
+          if (lines.findLast(({ state }) => state === '')?.cells === 7)
+            expect(last?.balance).toBe(10n * balance);
         },
       ),
     );

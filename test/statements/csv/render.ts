@@ -1,7 +1,7 @@
 import fc from 'fast-check';
+import { formatAmount } from '../../../packages/statements/src/amounts.ts';
 import { createCsvParser } from '../../../packages/statements/src/csv/parse.ts';
 import type { Profile } from '../../../packages/statements/src/profile.ts';
-import { formatAmount } from '../../../packages/statements/src/values.ts';
 import { testProfile } from '../profiles/profile.fixture.ts';
 import type { Rendered } from '../rendered.ts';
 
@@ -35,7 +35,7 @@ function renderDate(movement: Movement, { dateFormats: [format = 'DD.MM.YYYY'] }
 }
 
 function renderAmount({ amount }: Movement, { decimalSign, positive }: Profile): string {
-  const signed = formatAmount(positive === 'debit' ? -amount : amount);
+  const signed = formatAmount(10n * (positive === 'debit' ? -amount : amount), null);
   const [whole = '', fraction = ''] = signed.split('.');
   const thousands = decimalSign === ',' ? '.' : ',';
   return `${whole.replaceAll(/\B(?=(\d{3})+$)/g, thousands)}${decimalSign}${fraction}`;
@@ -57,7 +57,7 @@ function expectedEntry(movement: Movement) {
     status: 'booked' as const,
     date: isoDay(movement),
     dc: amount < 0n ? ('Debit' as const) : ('Credit' as const),
-    amount: amount < 0n ? -amount : amount,
+    amount: 10n * (amount < 0n ? -amount : amount),
     description: text.replaceAll(/\s+/g, ' ').trim() || null,
     currency: null,
     balance: null,

@@ -52,9 +52,9 @@ describe('a CSV file', () => {
         closingBalance: { label: ['Closing balance on', 'Saldo'] },
       },
     );
-    expect(events[0]).toMatchObject({ opening: { amount: 1000n, date: '2026-02-01' } });
+    expect(events[0]).toMatchObject({ opening: { amount: 10000n, date: '2026-02-01' } });
     expect(entriesOf(events).map(show)).toEqual(['2026-02-02 Credit 5.00 = 15.00 | Closing balance']);
-    expect(events.at(-1)).toEqual({ type: 'end', line: 4, closing: { amount: 1500n, date: '2026-02-28' } });
+    expect(events.at(-1)).toEqual({ type: 'end', line: 4, closing: { amount: 15000n, date: '2026-02-28' } });
   });
 
   it('with a balance row without an amount has a warning', async () => {

@@ -3,22 +3,22 @@ import { read, readOne, statement } from './read.ts';
 
 describe('the direction and amount of an MT940 :61:', () => {
   it.each([
-    ['a credit', ':61:2611021102C10,00NTRFNONREF', 'Credit', 1000n],
-    ['a debit', ':61:2611021102D10,00NTRFNONREF', 'Debit', 1000n],
-    ['the reversal of a credit is a debit', ':61:2611021102RC10,00NTRFNONREF', 'Debit', 1000n],
-    ['the reversal of a debit is a credit', ':61:2611021102RD10,00NTRFNONREF', 'Credit', 1000n],
-    ['the third letter of EUR follows', ':61:2611021102CR10,00NTRFNONREF', 'Credit', 1000n],
-    ['the third letter of EUR follows a reversal', ':61:2611021102RCR10,00NTRFNONREF', 'Debit', 1000n],
-    ['the third letter of USD follows', ':61:2611021102DD10,00NTRFNONREF', 'Debit', 1000n],
-    ['the third letter of TRY follows', ':61:2611021102CY10,00NTRFNONREF', 'Credit', 1000n],
-    ['no fraction digits', ':61:2611021102C10,NTRFNONREF', 'Credit', 1000n],
-    ['one fraction digit', ':61:2611021102C10,5NTRFNONREF', 'Credit', 1050n],
-    ['no comma', ':61:2611021102C10NTRFNONREF', 'Credit', 1000n],
-    ['a point before two digits', ':61:2611021102C1211771.46NTRFNONREF', 'Credit', 121177146n],
-    ['a point at the end', ':61:2611021102C348000.NTRFNONREF', 'Credit', 34800000n],
-    ['leading zeros', ':61:261102D000000000025,00N102EREF', 'Debit', 2500n],
-    ['no digit before the comma', ':61:261102D,42NTRFNONREF', 'Debit', 42n],
-    ['the largest amount', ':61:261102D999999999999999999,99NTRF', 'Debit', 10n ** 20n - 1n],
+    ['a credit', ':61:2611021102C10,00NTRFNONREF', 'Credit', 10000n],
+    ['a debit', ':61:2611021102D10,00NTRFNONREF', 'Debit', 10000n],
+    ['the reversal of a credit is a debit', ':61:2611021102RC10,00NTRFNONREF', 'Debit', 10000n],
+    ['the reversal of a debit is a credit', ':61:2611021102RD10,00NTRFNONREF', 'Credit', 10000n],
+    ['the third letter of EUR follows', ':61:2611021102CR10,00NTRFNONREF', 'Credit', 10000n],
+    ['the third letter of EUR follows a reversal', ':61:2611021102RCR10,00NTRFNONREF', 'Debit', 10000n],
+    ['the third letter of USD follows', ':61:2611021102DD10,00NTRFNONREF', 'Debit', 10000n],
+    ['the third letter of TRY follows', ':61:2611021102CY10,00NTRFNONREF', 'Credit', 10000n],
+    ['no fraction digits', ':61:2611021102C10,NTRFNONREF', 'Credit', 10000n],
+    ['one fraction digit', ':61:2611021102C10,5NTRFNONREF', 'Credit', 10500n],
+    ['no comma', ':61:2611021102C10NTRFNONREF', 'Credit', 10000n],
+    ['a point before two digits', ':61:2611021102C1211771.46NTRFNONREF', 'Credit', 1211771460n],
+    ['a point at the end', ':61:2611021102C348000.NTRFNONREF', 'Credit', 348000000n],
+    ['leading zeros', ':61:261102D000000000025,00N102EREF', 'Debit', 25000n],
+    ['no digit before the comma', ':61:261102D,42NTRFNONREF', 'Debit', 420n],
+    ['the largest amount', ':61:261102D999999999999999999,99NTRF', 'Debit', 10n ** 21n - 10n],
   ])('are read: %s', async (_, line, dc, amount) => {
     expect(await readOne(line)).toMatchObject({ dc, amount, status: 'booked' });
   });
@@ -123,7 +123,7 @@ describe('an MT940 :61: without a type', () => {
 
   it.each(ROWS)('is read: %s', async (line, reference) => {
     expect(await readOne(line, ':86:Rent')).toMatchObject({
-      ...{ code: null, amount: 1000n, dc: 'Credit', date: '2026-11-02', reference, description: 'Rent' },
+      ...{ code: null, amount: 10000n, dc: 'Credit', date: '2026-11-02', reference, description: 'Rent' },
     });
   });
 
@@ -161,7 +161,7 @@ describe('the texts of an MT940 :61:', () => {
 
   it('give the original amount of /OCMT/', async () => {
     expect((await readOne(':61:261102D1,00NTRFNONREF', '/OCMT/USD4,5//IACC/D3/')).details).toMatchObject({
-      ...{ originalAmount: 450n, originalCurrency: 'USD' },
+      ...{ originalAmount: 4500n, originalCurrency: 'USD' },
     });
   });
 });
@@ -183,7 +183,7 @@ describe('an unreadable MT940 :61:', () => {
     ],
     ['a point that may be of thousands', '261102C1.234NTRF', 'amount', `the amount is "1.234": ${AMOUNT}`],
     ['both signs', '261102C1.234,56NTRF', 'amount', `the amount is "1.234,56": ${AMOUNT}`],
-    ['a third fraction digit', '261102C1,234NTRF', 'amount', `the amount is "1,234": ${AMOUNT}`],
+    ['a fourth fraction digit', '261102C1,2345NTRF', 'amount', `the amount is "1,2345": ${AMOUNT}`],
     ['no digits', '261102C,NTRF', 'amount', `the amount is ",": ${AMOUNT}`],
     [
       'more than the database holds',

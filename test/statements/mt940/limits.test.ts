@@ -14,7 +14,7 @@ describe('an MT940 entry', () => {
     expect(warnings).toMatchObject([
       { line: 5, message: 'the entry is too long: some of its text was dropped' },
     ]);
-    expect(ends).toMatchObject([{ line: 7, closing: { amount: 200n } }]);
+    expect(ends).toMatchObject([{ line: 7, closing: { amount: 2000n } }]);
   });
 
   it('with endless lines or fields is read with its text cut, and has one warning', async () => {

@@ -119,7 +119,7 @@ function expectedEntry(movement: Movement) {
     status: 'booked' as const,
     date: isoDate(valueDay + (bookedAfter ?? 0)),
     dc: mark === 'C' || mark === 'RD' ? ('Credit' as const) : ('Debit' as const),
-    amount: cents,
+    amount: 10n * cents,
     code: 'NTRF',
     reference: bank ?? own,
     description,
@@ -136,6 +136,6 @@ export const renderedMt940 = (interim: boolean): fc.Arbitrary<Rendered> =>
     entries: content.statements.flat().map(expectedEntry),
     statements: content.statements.map((all, index) => ({
       number: `${index}`,
-      closing: interim ? null : all.reduce((sum, each) => sum + signed(each), 1000n),
+      closing: interim ? null : 10n * all.reduce((sum, each) => sum + signed(each), 1000n),
     })),
   }));

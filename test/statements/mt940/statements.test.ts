@@ -48,12 +48,12 @@ describe('the account in :25: of an MT940 statement', () => {
 
 describe('the balances of an MT940 statement', () => {
   it.each([
-    ['credit', ':60F:C261101EUR1234,56', 123456n],
-    ['debit', ':60F:D261101EUR1234,56', -123456n],
-    ['no fraction digits', ':60F:C261101EUR1234,', 123400n],
+    ['credit', ':60F:C261101EUR1234,56', 1234560n],
+    ['debit', ':60F:D261101EUR1234,56', -1234560n],
+    ['no fraction digits', ':60F:C261101EUR1234,', 1234000n],
     ['leading zeros', ':60F:C180410TRY0000000000000000,00', 0n],
-    ['a point before two digits', ':60F:C090506EUR1211771.46', 121177146n],
-    ['no currency', ':60M:C020315105000,00', 10500000n],
+    ['a point before two digits', ':60F:C090506EUR1211771.46', 1211771460n],
+    ['no currency', ':60M:C020315105000,00', 105000000n],
   ])('are read: %s', async (_, field, amount) => {
     const { statements, warnings } = await read(`:20:X\n:25:1\n${field}\n:62F:C261130EUR1,00`);
     expect(statements[0]?.opening?.amount).toBe(amount);
@@ -65,7 +65,7 @@ describe('the balances of an MT940 statement', () => {
       ':20:X\n:25:1\n:60F:C261101EUR1,00\n:61:261102C1,00NTRF\n:62F:C261131EUR2,00\n-',
     );
     expect(entries).toHaveLength(1);
-    expect(ends).toMatchObject([{ line: 6, closing: { amount: 200n, date: '2026-11-30' } }]);
+    expect(ends).toMatchObject([{ line: 6, closing: { amount: 2000n, date: '2026-11-30' } }]);
     expect(warnings).toEqual([
       {
         type: 'warning',
@@ -129,14 +129,14 @@ describe('an MT940 file', () => {
     for (const lineEnd of ['\n', '\r\n', '\r']) {
       const { statements, entries, issues, warnings, ends } = await read(text.replaceAll('\n', lineEnd));
       expect(statements).toMatchObject([
-        { account: { number: '111', currency: 'EUR' }, opening: { amount: 100n } },
-        { account: { number: '222', currency: 'EUR' }, opening: { amount: 500n } },
+        { account: { number: '111', currency: 'EUR' }, opening: { amount: 1000n } },
+        { account: { number: '222', currency: 'EUR' }, opening: { amount: 5000n } },
       ]);
       expect(entries).toMatchObject([
         { reference: 'A1', description: 'A1' },
         { reference: 'B1', description: 'B1' },
       ]);
-      expect(ends).toMatchObject([{ closing: { amount: 200n } }, { closing: { amount: 600n } }]);
+      expect(ends).toMatchObject([{ closing: { amount: 2000n } }, { closing: { amount: 6000n } }]);
       expect([...issues, ...warnings]).toEqual([]);
     }
   });
@@ -149,10 +149,10 @@ describe('an MT940 file', () => {
         `:20:X\n:25:1\n:28C:1/1\n${page}${between}${next}\n-`,
       );
       expect(statements).toMatchObject([
-        { account: { number: '1' }, opening: { amount: 100n } },
-        { account: { number: '1' }, opening: { amount: 200n } },
+        { account: { number: '1' }, opening: { amount: 1000n } },
+        { account: { number: '1' }, opening: { amount: 2000n } },
       ]);
-      expect(ends).toMatchObject([{ closing: { amount: 200n } }, { closing: { amount: 300n } }]);
+      expect(ends).toMatchObject([{ closing: { amount: 2000n } }, { closing: { amount: 3000n } }]);
       expect(warnings).toEqual([]);
     }
   });
@@ -186,7 +186,7 @@ describe('an MT940 file', () => {
     const { entries, warnings } = await read(
       statement(':61:2611011101CR', '30,00N062NONREF', ':', '86:166?20SVWZ+Test'),
     );
-    expect(entries).toMatchObject([{ amount: 3000n, description: 'Test' }]);
+    expect(entries).toMatchObject([{ amount: 30000n, description: 'Test' }]);
     expect(warnings).toEqual([]);
   });
 
@@ -217,7 +217,7 @@ describe('an MT942 report', () => {
     const { events } = await read(text);
     expect(events).toMatchObject([
       { type: 'statement', kind: 'interim', account: { number: '1', currency: 'EUR' }, opening: null },
-      { type: 'entry', entry: { dc: 'Debit', amount: 100n, reference: 'B', description: 'Fee' } },
+      { type: 'entry', entry: { dc: 'Debit', amount: 1000n, reference: 'B', description: 'Fee' } },
       { type: 'end', closing: null },
     ]);
   });
@@ -238,9 +238,9 @@ it('an MT940 closing balance at which the file is cut off is not used', async ()
     expect(ends[0]?.closing).toBeNull();
     expect(warnings).toMatchObject([{ message: expect.stringContaining('the file ends within :62F:') }]);
   }
-  expect((await read(file)).ends[0]?.closing).toMatchObject({ amount: 298n });
+  expect((await read(file)).ends[0]?.closing).toMatchObject({ amount: 2980n });
   const whole = file.replaceAll(',98', ',').replaceAll(',00', ',');
-  expect((await read(whole)).ends[0]?.closing).toMatchObject({ amount: 200n });
+  expect((await read(whole)).ends[0]?.closing).toMatchObject({ amount: 2000n });
 });
 
 it('an MT940 whose line ends are @@ is read in any split, and @@ in another file is text', async () => {
@@ -251,7 +251,7 @@ it('an MT940 whose line ends are @@ is read in any split, and @@ in another file
       for (let at = 0; at < text.length; at += size) yield text.slice(at, at + size);
     }
     const { entries, warnings, ends } = await readParts(parts());
-    expect(entries).toMatchObject([{ amount: 100n, description: 'Rent', name: 'Erika' }]);
+    expect(entries).toMatchObject([{ amount: 1000n, description: 'Rent', name: 'Erika' }]);
     expect([warnings, ends.length]).toEqual([[], 1]);
   }
   const { entries } = await read(statement(':61:261102C1,00NTRFNONREF', ':86:a@@:20:b'));

@@ -1,5 +1,5 @@
 import fc from 'fast-check';
-import { formatAmount } from '../../../packages/statements/src/values.ts';
+import { formatAmount } from '../../../packages/statements/src/amounts.ts';
 import type { Rendered } from '../rendered.ts';
 
 const date = fc
@@ -13,7 +13,7 @@ const text = fc
 const movement = fc.record({
   date,
   dc: fc.constantFrom('Debit' as const, 'Credit' as const),
-  amount: fc.bigInt({ min: 1n, max: 10n ** 18n }),
+  amount: fc.bigInt({ min: 1n, max: 10n ** 18n }).map((cents) => 10n * cents),
   reference: fc.stringMatching(/^[\w-]{1,30}$/),
   description: text,
   name: text,
@@ -40,7 +40,10 @@ function render(movements: readonly Movement[], { closes, decimalSign, between, 
   const list = movements.map(
     (it) =>
       `<STMTTRN>${between}${value('TRNTYPE', 'OTHER')}${value('DTPOSTED', it.date.replaceAll('-', '') + time)}` +
-      value('TRNAMT', `${it.dc === 'Debit' ? '-' : ''}${formatAmount(it.amount).replace('.', decimalSign)}`) +
+      value(
+        'TRNAMT',
+        `${it.dc === 'Debit' ? '-' : ''}${formatAmount(it.amount, null).replace('.', decimalSign)}`,
+      ) +
       `${value('FITID', it.reference)}${value('NAME', escapeText(it.name))}${value('MEMO', escapeText(it.description))}</STMTTRN>${between}`,
   );
   return (

@@ -41,12 +41,12 @@ describe('a transaction of an OFX file', () => {
     [
       'an amount that was converted',
       '<ORIGCURRENCY><CURRATE>35.1<CURSYM>EUR</ORIGCURRENCY>',
-      { currency: null, amount: 1234n },
+      { currency: null, amount: 12340n },
     ],
     [
       'amounts elsewhere',
       '<EXTDPMT><EXTDPMTINV><INVOICE><INVTOTALAMT>99</INVOICE></EXTDPMTINV></EXTDPMT>',
-      { amount: 1234n },
+      { amount: 12340n },
     ],
     [
       'nothing else',
@@ -67,7 +67,7 @@ describe('a transaction of an OFX file', () => {
 
   it.each([
     ['no amount', '<DTPOSTED>20260301', 'TRNAMT'],
-    ['an amount that is none', '<DTPOSTED>20260301<TRNAMT>12.345', 'TRNAMT'],
+    ['an amount that is none', '<DTPOSTED>20260301<TRNAMT>12.3456', 'TRNAMT'],
     ['an amount that means two things', '<DTPOSTED>20260301<TRNAMT>1,234', 'TRNAMT'],
     ['no date', '<TRNAMT>1', 'DTPOSTED'],
     ['a date that does not exist', '<DTPOSTED>20260229<TRNAMT>1', 'DTPOSTED'],

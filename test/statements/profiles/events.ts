@@ -1,5 +1,5 @@
+import { formatAmount } from '../../../packages/statements/src/amounts.ts';
 import type { Entry, StatementEvent } from '../../../packages/statements/src/statement.ts';
-import { formatAmount } from '../../../packages/statements/src/values.ts';
 import { entriesOf } from '../statement-events.ts';
 
 /** Yields `text` in parts of these sizes, over and over. */
@@ -22,7 +22,7 @@ export { entriesOf };
 /** An entry on one line, without what it does not have. */
 export const show = ({ date, dc, amount, balance, ...entry }: Entry): string =>
   [
-    `${date} ${dc} ${formatAmount(amount)}${balance === null ? '' : ` = ${formatAmount(balance)}`}`,
+    `${date} ${dc} ${formatAmount(amount, entry.currency)}${balance === null ? '' : ` = ${formatAmount(balance, entry.currency)}`}`,
     entry.status === 'booked' ? null : entry.status,
     entry.currency,
     entry.code,

@@ -7161,7 +7161,7 @@ export type ReceiveMovementWebhookPayload = {
      */
     code: string;
     /**
-     * With two fraction digits.
+     * With two fraction digits; three for currencies that have three.
      */
     amount: string;
     /**

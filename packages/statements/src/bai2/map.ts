@@ -1,8 +1,8 @@
-import { decimalsOf } from '../currencies.ts';
+import { decimalsOf, parseAmount } from '../amounts.ts';
 import { keepKnown } from '../shared/payment-references.ts';
 import { quote } from '../shared/text.ts';
 import type { Entry, EntryDetails, MinorUnits, StatementEvent } from '../statement.ts';
-import { calendarDate, parseAmount } from '../values.ts';
+import { calendarDate } from '../values.ts';
 import { readLabels } from './labels.ts';
 import { type BaiRecord, readFields, readFunds } from './records.ts';
 
@@ -117,7 +117,7 @@ function describeAmount(record: BaiRecord, text: string, currency: string): stri
   const digits = parseDigits(text);
   const fits = digits !== null && digits >= 0n && digits < 10n ** 20n;
   if (fits)
-    return `The amount ${quote(text)} of ${currency} has ${decimalsOf(currency)} decimals, and does not fit in hundredths.`;
+    return `The amount ${quote(text)} of ${currency} has ${decimalsOf(currency)} decimals, and does not fit in thousandths.`;
   return `The amount is ${quote(text)}. It must be digits without a sign and without a decimal point.`;
 }
 
@@ -171,7 +171,7 @@ export function parseDigits(text: string): bigint | null {
 
 /**
  * Reads an amount of a currency whose decimals are implied: "1234" is 12.34 USD, 1234 JPY or 1.234 KWD.
- * @returns hundredths; null if it is no whole number, or does not fit in hundredths (1.234 KWD)
+ * @returns thousandths; null if it is no whole number, or does not fit in thousandths (1.2345 CLF)
  */
 export function parseImplied(text: string, currency: string): MinorUnits | null {
   const digits = parseDigits(text);

@@ -1,6 +1,6 @@
+import { formatAmount, parseAmount } from '../amounts.ts';
 import { rememberLast } from '../shared/text.ts';
 import type { MinorUnits } from '../statement.ts';
-import { formatAmount, parseAmount } from '../values.ts';
 import { ACCOUNT, BALANCE, DETAIL, ENTRY, type Field, type Fields } from './xml.ts';
 
 /** Says why an entry cannot be read. */
@@ -14,12 +14,16 @@ export class Unreadable extends Error {
 }
 
 /** @param warn is called if the amount is rounded, or its sign contradicts its direction. */
-export function readEntryAmount({ amount: text, dc }: Fields, warn: (message: string) => void): ReadAmount {
-  const rule = 'allowed is a number with a point and at most two decimals, such as 1250.00';
+export function readEntryAmount(
+  { amount: text, dc, currency }: Fields,
+  warn: (message: string) => void,
+): ReadAmount {
+  const rule = 'allowed is a number with a point and the decimals of its currency, such as 1250.00';
   if (text === undefined) throw new Unreadable('Ntry/Amt', `the amount is missing; ${rule}`);
   const read = readAmount(text);
   if (read === null) throw new Unreadable('Ntry/Amt', `found ${show(text)}; ${rule}`);
-  if (read.isRounded) warn(`The amount ${show(text)} is read as ${formatAmount(read.amount)}.`);
+  if (read.isRounded)
+    warn(`The amount ${show(text)} is read as ${formatAmount(read.amount, currency ?? null)}.`);
   if (read.isNegative && dc === 'CRDT')
     warn(`The amount ${show(text)} has a minus sign, and CdtDbtInd is CRDT. The entry is read as a credit.`);
   return read;
@@ -97,7 +101,7 @@ export interface ReadAmount {
 }
 
 /** A number of at least nine decimals whose last ones are an error of binary fractions. */
-const BINARY_FRACTION = /^(\d{1,18})\.(\d\d)(0{6}|9{6})\d+$/;
+const BINARY_FRACTION = /^(\d{1,18})\.(\d{3})(0{5}|9{5})\d+$/;
 
 /** Parses an amount of a message. @returns null if it is none */
 export function readAmount(text: string): ReadAmount | null {
@@ -107,10 +111,10 @@ export function readAmount(text: string): ReadAmount | null {
   const isNegative = minus !== '';
   const amount = parseAmount(unsigned, '.');
   if (amount !== null) return { amount, isNegative, isRounded: false };
-  const [, whole, hundredths, rest] = BINARY_FRACTION.exec(unsigned) ?? [];
-  if (whole === undefined || hundredths === undefined) return null;
+  const [, whole, thousandths, rest] = BINARY_FRACTION.exec(unsigned) ?? [];
+  if (whole === undefined || thousandths === undefined) return null;
   return {
-    amount: BigInt(whole + hundredths) + (rest === '999999' ? 1n : 0n),
+    amount: BigInt(whole + thousandths) + (rest === '99999' ? 1n : 0n),
     isNegative,
     isRounded: true,
   };

@@ -7,7 +7,7 @@ import { ALLOWED_AMOUNT, type ReadDate, readAmount, readDate, readEntryDate } fr
  * show that the amount is not cut off, and a reference or nothing follows.
  */
 const ENTRY =
-  /^(\d{6})(\d{4}| {4})? *(R?[CD]|E[CD])[A-Z]? *([\d.,]+)(?: *(?!NONREF|[EKPM]REF|MARF)([A-Z][A-Za-z0-9 ]{3})|(?<=[.,]\d\d)(?= *(?:\/\/|NONREF|[EKPM]REF|MARF|$)))/;
+  /^(\d{6})(\d{4}| {4})? *(R?[CD]|E[CD])[A-Z]? *([\d.,]+)(?: *(?!NONREF|[EKPM]REF|MARF)([A-Z][A-Za-z0-9 ]{3})|(?<=[.,]\d\d\d?)(?= *(?:\/\/|NONREF|[EKPM]REF|MARF|$)))/;
 /** A line that begins with the type, as the rest of the line before. */
 const WRAPPED_TYPE = /^[NSF][A-Z0-9]{3}(?:NONREF|.{0,16}\/\/)/;
 /** References have 16 characters. Some banks pad them with blanks and append the counterparty's name. */

@@ -1,6 +1,7 @@
+import { parseAmount } from '../amounts.ts';
 import { quote, rememberLast } from '../shared/text.ts';
 import type { AccountReference, Balance, MinorUnits } from '../statement.ts';
-import { isIban, lastDayOf, looksLikeIban, parseAmount } from '../values.ts';
+import { isIban, lastDayOf, looksLikeIban } from '../values.ts';
 
 const DAY = 86_400_000;
 const HALF_YEAR = 182;
@@ -57,10 +58,10 @@ function dateOf(year: number, monthAndDay: string): ReadDate | null {
 export const ALLOWED_AMOUNT = 'an amount such as 1234,56 or 1234, is allowed';
 
 /**
- * Reads an amount of SWIFT: digits, a comma, up to two fraction digits. Some banks leave the comma out ("500"), or write a point
+ * Reads an amount of SWIFT: digits, a comma, and the fraction digits of its currency. Some banks leave the comma out ("500"), or write a point
  * before two fraction digits ("1211771.46") or at the end ("348000."). Other forms are refused, because "1.234" may mean one or a
  * thousand.
- * @returns hundredths; null if it is not such an amount
+ * @returns thousandths; null if it is not such an amount
  */
 export function readAmount(text: string): MinorUnits | null {
   if (!text.includes('.')) return parseAmount(text, ',');

@@ -1,3 +1,4 @@
+import { parseAmount } from '../amounts.ts';
 import { keepKnown, readRate } from '../shared/payment-references.ts';
 import { quote } from '../shared/text.ts';
 import type {
@@ -8,7 +9,7 @@ import type {
   MinorUnits,
   StatementEvent,
 } from '../statement.ts';
-import { calendarDate, parseAmount, readIban } from '../values.ts';
+import { calendarDate, readIban } from '../values.ts';
 import type { Aggregate } from './aggregates.ts';
 
 type Issue = Extract<StatementEvent, { type: 'issue' }>;
@@ -170,7 +171,7 @@ const SIGNED = /^([+\-\u2212]?)\s*([\d.,\s]+?)\s*([+-]?)$/;
  * Reads a signed amount. The decimal sign is "." or "," (OFX 2.2, 3.2.9.2). OFX allows no thousands separators, but some banks
  * write them. "1,234.56" and "1 234,56" are read, because they have only one meaning. "1,234" is refused, because it could have
  * two.
- * @returns hundredths; null if the text is not such an amount, or has more than two decimals that are not 0
+ * @returns thousandths; null if the text is not such an amount, or has more than three decimals that are not 0
  */
 export function parseSignedAmount(text: string): MinorUnits | null {
   const [, before = '', number = '', after = ''] = SIGNED.exec(text.slice(0, 100)) ?? [];

@@ -2,7 +2,7 @@ import type { CellReference, Label, Layout } from '../profile.ts';
 import type { AccountReference, Balance, Entry, MinorUnits } from '../statement.ts';
 import { findColumn, foldHeading } from './headings.ts';
 import { type Cell, cellAt, quote, textOf } from './row.ts';
-import { createAmountReader, createDateReader, hasNoAmount } from './values.ts';
+import { createAmountReader, createDateReader, createThousandsTest, hasNoAmount } from './values.ts';
 
 /** Two letters, two check digits and up to 30 characters (ISO 13616), perhaps in groups of four. */
 const IBAN = /(?<![A-Z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Z0-9])/i;
@@ -73,15 +73,18 @@ export const hasAccountColumn = ({ account: { number } }: Layout): boolean =>
  */
 export function createBalanceReader(profile: Layout) {
   const readAmount = createAmountReader({ ...profile, currencyTexts: profile.currencyTexts ?? [] });
+  const mayBeThousands = createThousandsTest(profile);
   const readDate = createDateReader(profile.dateFormats);
   return (row: readonly Cell[], label: Label | undefined): Balance | null | undefined => {
     const beside = label === undefined ? null : besideLabel(row, label);
     if (beside === null) return null;
-    const amount = beside.map(readAmount).find((value) => value !== null);
+    const at = beside.findIndex((cell) => readAmount(cell) !== null);
     const date = beside
       .map((cell) => readDate(typeof cell === 'string' ? cell.replace(/:$/, '') : cell))
       .find((value) => value !== null);
-    return amount === undefined ? undefined : { amount, date: date ?? null };
+    const amount = readAmount(beside[at]);
+    if (amount === null) return undefined;
+    return { amount, date: date ?? null, ...(mayBeThousands(beside[at]) && { mayBeThousands: true }) };
   };
 }
 
@@ -106,7 +109,7 @@ const hasLabel = (text: string, label: string): boolean =>
   foldHeading(text.slice(0, label.length)) === foldHeading(label) &&
   /^(?:[\s:]|$)/.test(text.slice(label.length));
 
-export type Movement = Pick<Entry, 'dc' | 'amount'>;
+export type Movement = Pick<Entry, 'dc' | 'amount' | 'mayBeThousands'>;
 
 /** The error of a row. */
 export interface Fault {
@@ -128,6 +131,12 @@ export function createMovementReader(
     fee: findColumn(columns.fee, heading),
     indicator: findColumn(columns.indicator?.column, heading),
   };
+  const mayBeThousands = createThousandsTest(profile);
+  const hasThousands = (row: readonly Cell[]) =>
+    mayBeThousands(row[at.amount]) ||
+    mayBeThousands(row[at.debit]) ||
+    mayBeThousands(row[at.credit]) ||
+    mayBeThousands(row[at.fee]);
   const debitTexts = new Set(columns.indicator?.debit.map(foldHeading));
   const creditTexts = new Set(columns.indicator?.credit.map(foldHeading));
 
@@ -191,6 +200,8 @@ export function createMovementReader(
     const fee = hasNoAmount(feeCell) ? 0n : readAmount(feeCell);
     if (fee === null) return notAnAmount('fee', feeCell);
     const net = fee === 0n ? signed : signed - fee;
-    return { dc: net < 0n ? 'Debit' : 'Credit', amount: net < 0n ? -net : net };
+    const movement: Movement = { dc: net < 0n ? 'Debit' : 'Credit', amount: net < 0n ? -net : net };
+    if (hasThousands(row)) movement.mayBeThousands = true;
+    return movement;
   };
 }

@@ -12,7 +12,7 @@ import {
 import { createMovementReader, type Fault, readCurrency, splitAccount } from './cells.ts';
 import { findColumn, foldHeading } from './headings.ts';
 import { type Cell, cellAt, quote, textOf } from './row.ts';
-import { createAmountReader, createDateReader, hasNoAmount } from './values.ts';
+import { createAmountReader, createDateReader, createThousandsTest, hasNoAmount } from './values.ts';
 
 /** The content of a row of the table. */
 export type Reading =
@@ -56,6 +56,7 @@ export function createEntryReader(
     code: find(columns.code),
   };
   const readDate = createDateReader(profile.dateFormats);
+  const mayBeThousands = createThousandsTest(profile);
   const readBalance = createAmountReader({ ...profile, currencyTexts: profile.currencyTexts ?? [] });
   const readMovement = createMovementReader(profile, heading);
   const readDetails = createDetailsReader(profile, heading);
@@ -110,7 +111,9 @@ export function createEntryReader(
       return { kind: 'fault', fault: { path: 'currency', message } };
     }
     const balanceCell = cellAt(row, at.balance);
-    const balance = hasNoAmount(balanceCell) ? null : readBalance(balanceCell);
+    // A file writes all of its amounts with the same number of decimals.
+    const isDoubtful = !movement.mayBeThousands && mayBeThousands(balanceCell);
+    const balance = hasNoAmount(balanceCell) || isDoubtful ? null : readBalance(balanceCell);
     const isBalanceWrong = balance === null && !hasNoAmount(balanceCell);
     const { iban, number } = splitAccount(cellAt(row, at.counterparty));
     const details = readDetails(row);
@@ -122,6 +125,7 @@ export function createEntryReader(
         date,
         dc: movement.dc,
         amount: movement.amount,
+        ...(movement.mayBeThousands && { mayBeThousands: true }),
         currency,
         balance,
         code: orNull(textOf(cellAt(row, at.code))),

@@ -1,6 +1,6 @@
+import { parseAmount, parseShortAmount } from '../amounts.ts';
 import { rememberLast } from '../shared/text.ts';
 import type { MinorUnits } from '../statement.ts';
-import { parseAmount, parseShortAmount } from '../values.ts';
 import { type Cell, textOf } from './row.ts';
 
 /** How a profile writes amounts. */
@@ -20,7 +20,7 @@ const EXCEL_DIGITS = 15;
 /**
  * Creates a reader of amounts: "1.234,56", "-5,00", "5,00-", "(5,00)", "1 234,56". Thousands may be separated by a space, an
  * apostrophe, or the sign that is not the decimal sign. A separator must stand before each three digits.
- * @returns hundredths, negative with a minus or in parentheses; null if the cell is no such amount.
+ * @returns thousandths, negative with a minus or in parentheses; null if the cell is no such amount.
  */
 export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat) {
   const decimal = decimalSign === '.' ? '\\.' : ',';
@@ -33,14 +33,14 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
   /** Reads the form of nearly all amounts, digits and cents, without a regular expression. @returns null for other forms. */
   const readDigits = (cell: string): MinorUnits | null => {
     const isNegative = cell.startsWith('-');
-    const hundredths = parseShortAmount(isNegative ? cell.slice(1) : cell, decimalSign);
-    if (hundredths === -1 || cell.endsWith(decimalSign)) return null;
-    return BigInt(isNegative ? -hundredths : hundredths);
+    const thousandths = parseShortAmount(isNegative ? cell.slice(1) : cell, decimalSign);
+    if (thousandths === -1 || cell.endsWith(decimalSign)) return null;
+    return BigInt(isNegative ? -thousandths : thousandths);
   };
 
-  /** Reads amounts with thousands. Three decimals may be thousands after the other sign, so "5,000" is not read as 5,00. */
+  /** Reads amounts with thousands. */
   const other = decimalSign === '.' ? ',' : '.';
-  const plain = new RegExp(`^(-?)(\\d+|\\d{1,3}(?:[${other}]\\d{3})+)(?:${decimal}(\\d{1,2}))?$`);
+  const plain = new RegExp(`^(-?)(\\d+|\\d{1,3}(?:[${other}]\\d{3})+)(?:${decimal}(\\d{1,3}))?$`);
   const readPlain = ([, sign, whole = '', fraction = '']: RegExpExecArray): MinorUnits | null => {
     const digits = whole.includes(other) ? whole.replaceAll(other, '') : whole;
     const amount = parseAmount(digits + decimalSign + fraction, decimalSign);
@@ -60,8 +60,6 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
     );
     if (number === null) return null;
     const [, whole = '', , fraction = ''] = number;
-    // Three digits may be thousands after the other decimal sign, so "5,000" is not read as 5,00.
-    if (fraction.length === 3) return null;
     const amount = parseAmount(`${whole.replaceAll(/\D/g, '')}${decimalSign}${fraction}`, decimalSign);
     if (amount === null || whole + fraction === '') return null;
     const isNegative = inParentheses !== undefined || /[-\u2212]/.test(before ?? after ?? '');
@@ -73,6 +71,20 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
     return typeof cell === 'string' ? readText(cell) : readNumber(cell.number);
   };
 }
+
+/**
+ * Creates a function that tells whether an amount is written with three digits after the decimal sign. If they are no decimals of its
+ * currency, they may be thousands after the other sign.
+ */
+export function createThousandsTest({ decimalSign }: Pick<AmountFormat, 'decimalSign'>) {
+  const pattern = new RegExp(`[${decimalSign}]\\d{3}\\D*$`);
+  return (cell: Cell | undefined): boolean =>
+    typeof cell === 'string' &&
+    (cell.at(-4) === decimalSign || !isDigit(cell.charCodeAt(cell.length - 1))) &&
+    pattern.test(cell);
+}
+
+const isDigit = (code: number): boolean => code >= 0x30 && code <= 0x39;
 
 const DASHES = /^[-\u2010-\u2015\u2212]+$/;
 

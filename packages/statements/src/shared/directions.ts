@@ -1,5 +1,5 @@
+import { formatAmount } from '../amounts.ts';
 import type { Entry, MinorUnits, StatementEvent } from '../statement.ts';
-import { formatAmount } from '../values.ts';
 
 /**
  * Settles the direction of reversals. By the standards, the direction of an entry stands in the file, and the mark of a reversal (RC, RD,
@@ -119,6 +119,6 @@ function turned(entry: Entry): Entry {
   };
 }
 
-const explain = ({ dc, amount }: Entry): string =>
-  `The reversal (RvslInd, RC or RD) over ${formatAmount(amount)} stands in the file as a ${dc === 'Debit' ? 'credit' : 'debit'}. ` +
+const explain = ({ dc, amount, currency }: Entry): string =>
+  `The reversal (RvslInd, RC or RD) over ${formatAmount(amount, currency)} stands in the file as a ${dc === 'Debit' ? 'credit' : 'debit'}. ` +
   `Only as a ${dc.toLowerCase()} does it lead to the closing balance, so it is read as a ${dc.toLowerCase()}.`;

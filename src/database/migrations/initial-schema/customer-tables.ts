@@ -74,7 +74,7 @@ export const CUSTOMER_TABLES = [
     currency CHAR(3) NOT NULL,
     iban VARCHAR(34) NULL,
     number VARCHAR(64) NULL,
-    balance DECIMAL(20,2) NULL,
+    balance DECIMAL(21,3) NULL,
     status VARCHAR(16) NOT NULL DEFAULT 'active',
     on_conflict ENUM('hold','store') NOT NULL DEFAULT 'hold',
     late_after_days SMALLINT UNSIGNED NULL,
