@@ -1,6 +1,5 @@
 import type { StatementFormats } from '../packages/statements/src/formats.ts';
 import { startApi } from './api/server.ts';
-import { startHeartbeat } from './console/heartbeat.ts';
 import { startOps } from './console/server.ts';
 import { openRuntime, type Role, type Runtime } from './database/runtime.ts';
 import { startDeliveryWorker } from './delivery/worker.ts';
@@ -14,6 +13,7 @@ import { startTracing } from './platform/tracing.ts';
 import { findServers } from './servers/embedded.ts';
 import { startCollectorWorker } from './sources/worker.ts';
 import { startMaintenance } from './upkeep/worker.ts';
+import { startHeartbeat } from './verdict/heartbeat.ts';
 import { setOperatorWebhook } from './webhooks/operator-webhook.ts';
 
 export interface Service {

@@ -92,3 +92,19 @@ it('every file directly in a room is part of its front, except for the command l
   );
   expect(hidden).toEqual([]);
 });
+
+/** A condition on what fails, is late or is behind. */
+const JUDGING =
+  /\b(?:failing_since|circuit_open_until|consecutive_failures|late_since|behind_since|flapping_since|crash_count)\s*(?:IS|[<>=!])/;
+
+it('no room that shows something asks the database what is late, behind or failing: the verdict does', () => {
+  const queriesOf = (path: string) =>
+    [...readFileSync(join(ROOT, path), 'utf8').matchAll(/(['`"])[^'`"]*\bSELECT\b[\s\S]*?\1/g)].map(
+      ([sql]) => sql,
+    );
+  const asking = (rooms: RegExp) =>
+    files.filter((path) => rooms.test(path) && queriesOf(path).some((sql) => JUDGING.test(sql)));
+  expect(asking(/^src\/(?:api|cli|console|http|supervisor|upkeep)\//)).toEqual([]);
+  // The pattern finds such queries where they belong.
+  expect(asking(/^src\/verdict\//).length).toBeGreaterThan(2);
+});

@@ -1,7 +1,7 @@
 /* global uPlot */
-// Draws the charts of the page Now, and keeps the page up to date with server-sent events.
+// Draws the charts of the page Now, and shows each verdict that live.js receives.
 
-const live = document.querySelector('[data-live]');
+const charts = document.querySelector('.charts');
 
 const seconds = (value) => {
   if (value < 60) return `${Math.floor(value)} s`;
@@ -103,32 +103,22 @@ function replace(id, html) {
 let announced = document.title;
 
 /** The title of the tab, and what a screen reader says, change only when the state does. */
-function announce({ severity, title, announcement }) {
+function announce({ title, announcement }) {
   document.title = title;
   if (announced !== title) document.getElementById('now-announcement').textContent = announcement;
   announced = title;
-  document.documentElement.dataset.severity = severity;
 }
 
-function receive(event) {
-  const now = JSON.parse(event.data);
+addEventListener('now', ({ detail: now }) => {
   samples = now.history ?? [...samples, now.sample].slice(-KEPT);
   update();
   replace('now-headline', now.headline);
   replace('now-rest', now.rest);
   announce(now);
-  document.documentElement.dataset.live = 'yes';
-}
+});
 
-if (live !== null) {
-  drawAll();
-  const source = new EventSource(live.dataset.live);
-  source.onmessage = receive;
-  source.onerror = () => {
-    document.documentElement.dataset.live = 'no';
-  };
-  new ResizeObserver(() => {
-    for (const { plot, holder } of plots) plot.setSize({ width: holder.clientWidth, height: HEIGHT });
-  }).observe(live);
-  matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawAll);
-}
+drawAll();
+new ResizeObserver(() => {
+  for (const { plot, holder } of plots) plot.setSize({ width: holder.clientWidth, height: HEIGHT });
+}).observe(charts);
+matchMedia('(prefers-color-scheme: dark)').addEventListener('change', drawAll);

@@ -4,6 +4,7 @@ import { Hono } from 'hono';
 import { every, except } from 'hono/combine';
 import { getProblem } from '../api/docs-pages.ts';
 import { getHealthRoute, getReadinessRoute } from '../api/health.ts';
+import { within } from '../database/health.ts';
 import type { Role, Runtime } from '../database/runtime.ts';
 import { createQuota, tooManyRequests } from '../http/admission.ts';
 import {
@@ -23,7 +24,7 @@ import { deliveriesPage, deliveryRoutes, replayRoutes } from './deliveries/deliv
 import { importRoutes, importsPage } from './imports/imports-page.tsx';
 import { metricsPage } from './metrics/metrics-page.ts';
 import { nowRoutes, watchInstallation } from './now/now-page.tsx';
-import type { Now, Poller } from './now/now-reader.ts';
+import { type Now, type Poller, READ_LIMIT } from './now/now-reader.ts';
 import { answerErrorPage, consoleAssets } from './page/layout.tsx';
 import { createConsoleContext } from './page/operator.ts';
 import type { OtherProcesses } from './process-metrics.ts';
@@ -140,6 +141,18 @@ export const refuseForeignPages = createMiddleware(async (c, next) => {
   await next();
 });
 
+/** Ends a page that MySQL does not answer in time. A change may take longer, and is never cut off. */
+const endSlowReads = createMiddleware(async (c, next) => {
+  if (c.req.method !== 'GET') return next();
+  const isDone = await within(
+    next().then(() => true),
+    READ_LIMIT,
+    () => false,
+  );
+  if (!isDone)
+    throw new Problem('database-unavailable', 'MySQL does not answer: the page was not read within 3 s.');
+});
+
 /** /ops: the console. The server renders its pages. They load nothing from other hosts. */
 export function opsConsole(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv> {
   const context = createConsoleContext(runtime);
@@ -155,6 +168,7 @@ export function opsConsole(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv>
         imgSrc: ["'self'", 'data:'],
       }),
     )
+    .use(endSlowReads)
     .route('/assets', consoleAssets())
     .route('/', nowRoutes(watched))
     .route('/webhooks', webhooksPage(runtime))

@@ -157,18 +157,20 @@ interface WaitingFilter {
   failing: boolean;
   /** Only webhooks without progress: no delivery has ended for ten minutes although the circuit is not open. Default: false. */
   stalled?: boolean;
+  /** Only these webhooks, which must not be empty. Default: all, of which those that have waited the longest are looked at. */
+  ids?: readonly string[];
 }
 
 /**
  * One row per active webhook. Ignores movements that the webhook matched only before its event or account was changed. due_at is NULL
- * if nothing is pending. Indexes: webhook_backlogs_due, and the primary keys.
+ * if nothing is pending. Indexes: webhook_backlogs_due unless there are `ids`, and the primary keys.
  */
-const BACKLOGS = ({ failing, stalled = false }: WaitingFilter) => `
+const BACKLOGS = ({ failing, stalled = false, ids }: WaitingFilter) => `
   SELECT w.id AS webhook_id, w.customer_id, w.account_id, w.event, b.matched_through, c.sent_through AS after_id
-  FROM webhook_backlogs b FORCE INDEX (webhook_backlogs_due) JOIN webhook_cursors c ON c.webhook_id = b.webhook_id
+  FROM webhook_backlogs b FORCE INDEX (${ids === undefined ? 'webhook_backlogs_due' : 'PRIMARY'}) JOIN webhook_cursors c ON c.webhook_id = b.webhook_id
     JOIN webhooks w ON w.id = b.webhook_id
   WHERE b.due_at IS NOT NULL AND w.status = 'active' AND c.failing_since IS ${failing ? 'NOT NULL' : 'NULL'} AND b.matched_through > c.sent_through
-    ${stalled ? IS_STALLED : ''}
+    ${stalled ? IS_STALLED : ''} ${ids === undefined ? '' : 'AND b.webhook_id IN (?)'}
   ORDER BY after_id LIMIT ${LOOKED_AT}`;
 
 /**
@@ -202,7 +204,7 @@ export interface WaitingWebhook {
  * because they wait for their endpoint or their schedule.
  */
 export async function readWaitingWebhooks(sql: Sql, filter: WaitingFilter): Promise<WaitingWebhook[]> {
-  const backlogs = await sql.query<Backlog[]>(BACKLOGS(filter));
+  const backlogs = await sql.query<Backlog[]>(BACKLOGS(filter), filter.ids === undefined ? [] : [filter.ids]);
   if (backlogs.length === 0) return [];
   const statements = backlogs.map(firstNotSent);
   const rows = await sql.query<{ webhook_id: string; since: Date; seconds: string }[]>(
@@ -213,13 +215,6 @@ export async function readWaitingWebhooks(sql: Sql, filter: WaitingFilter): Prom
     .map(({ webhook_id, since, seconds }) => ({ id: String(webhook_id), since, seconds: Number(seconds) }))
     .sort((a, b) => a.since.getTime() - b.since.getTime());
 }
-
-/** A backlog of this age needs attention if its endpoint answers. The alert LedgerbellPendingOld uses the same limit. Seconds. */
-const BEHIND_AFTER = 300;
-
-/** Reads the webhooks that are behind: their endpoints answer, and a movement has waited for them for more than 5 minutes. */
-export const readWebhooksBehind = async (sql: Sql): Promise<WaitingWebhook[]> =>
-  (await readWaitingWebhooks(sql, { failing: false })).filter(({ seconds }) => seconds >= BEHIND_AFTER);
 
 /** Indexes: the primary key here, and retries_due in BRING_FORWARD. */
 const END_OPENING = `

@@ -15,3 +15,23 @@ const QUOTED_VALUE =
 
 /** Removes the value that MySQL quotes in the message or stack of an error, because it may be account data. */
 export const withoutValues = (text: string): string => text.replace(QUOTED_VALUE, "$1 '…'");
+
+const SECOND = 1_000;
+const MINUTE = 60 * SECOND;
+const HOUR = 60 * MINUTE;
+const DAY = 24 * HOUR;
+
+/** A duration in its two largest units: `850 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`. */
+export function formatDuration(milliseconds: number): string {
+  const length = Math.max(0, milliseconds);
+  if (length < SECOND) return `${Math.round(length)} ms`;
+  if (length < MINUTE) return `${Math.floor(length / SECOND)} s`;
+  if (length < HOUR) return two(length, MINUTE, 'min', SECOND, 's');
+  if (length < DAY) return two(length, HOUR, 'h', MINUTE, 'min');
+  return two(length, DAY, 'd', HOUR, 'h');
+}
+
+function two(length: number, large: number, largeName: string, small: number, smallName: string): string {
+  const rest = Math.floor((length % large) / small);
+  return `${Math.floor(length / large)} ${largeName}${rest === 0 ? '' : ` ${rest} ${smallName}`}`;
+}

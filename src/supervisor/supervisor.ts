@@ -1,4 +1,3 @@
-import { startHeartbeat } from '../console/heartbeat.ts';
 import { startOps } from '../console/server.ts';
 import { openRuntime } from '../database/runtime.ts';
 import type { Config } from '../platform/config.ts';
@@ -6,6 +5,7 @@ import { createLog } from '../platform/log.ts';
 import { abandonStart, type Stop, stopOnce } from '../platform/stopping.ts';
 import { findServers } from '../servers/embedded.ts';
 import type { Service } from '../service.ts';
+import { startHeartbeat } from '../verdict/heartbeat.ts';
 import { createProcessGroup, type ProcessGroup } from './processes/process-group.ts';
 import type { ProcessPlan, RoleProcess } from './processes/role-process.ts';
 

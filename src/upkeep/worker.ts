@@ -17,6 +17,7 @@ import {
   queueImports,
 } from '../platform/queues.ts';
 import { reconcileSources } from '../sources/source-jobs.ts';
+import { watchWebhooks } from '../verdict/watch-webhooks.ts';
 import { runDeletions } from './deletions.ts';
 import { checkStatements, tellBalances } from './events/check-accounts.ts';
 import { dispatchEvents } from './events/dispatch-events.ts';
@@ -76,6 +77,7 @@ export const EVENT_TASKS: { name: string; run(runtime: Pick<Runtime, 'database'>
   { name: 'failing webhooks', run: ({ database }) => reportFailingWebhooks(database) },
   { name: 'failed deliveries', run: ({ database }) => reportFailedDeliveries(database) },
   { name: 'stalled deliveries', run: ({ database }) => reportStalledDeliveries(database) },
+  { name: 'standings of webhooks', run: ({ database }) => watchWebhooks(database) },
   { name: 'stuck imports', run: ({ database }) => reportStuckImports(database) },
   { name: 'statements', run: ({ database }) => checkStatements(database) },
   { name: 'balances', run: ({ database }) => tellBalances(database) },

@@ -2,6 +2,10 @@ import * as v from 'valibot';
 import { BODIES, ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../database/webhook-enums.ts';
 import { documented, HttpUrl, Id, maxCharacters, Title, wellFormed } from '../platform/validation.ts';
 
+/** The highest rate limit and the most POSTs at a time that a webhook may have. */
+export const MOST_PER_SECOND = 10_000;
+export const MOST_IN_FLIGHT = 64;
+
 const MAX_HEADERS = 10;
 
 /**
@@ -107,8 +111,8 @@ const fields = {
   body: v.picklist(BODIES, 'must be "standard" or "extended"'),
   hash_encoding: v.picklist(HASH_ENCODINGS, 'must be "hex" or "raw"'),
   ordered: v.boolean('must be true or false'),
-  rate_limit: v.nullable(wholeNumber(1, 10_000)),
-  max_in_flight: wholeNumber(1, 64),
+  rate_limit: v.nullable(wholeNumber(1, MOST_PER_SECOND)),
+  max_in_flight: wholeNumber(1, MOST_IN_FLIGHT),
   headers: Headers,
 };
 

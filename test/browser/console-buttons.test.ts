@@ -19,7 +19,7 @@ beforeAll(async () => {
   trouble = await createTrouble(service, receiver);
 });
 
-const visit = (path: string) => browser.visit(service.opsUrl + path, { live: path === '/ops' });
+const visit = (path: string) => browser.visit(service.opsUrl + path, { live: true });
 
 describe('a person with a mouse', () => {
   /** Clicks the link, and then the button of the page that asks. */

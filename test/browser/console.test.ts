@@ -31,8 +31,9 @@ const foreign = ({ page, requests }: Visit) =>
   requests.filter((url) => !url.startsWith(`${new URL(page.url()).origin}/`) && !url.startsWith('data:'));
 
 const visit = async (path: string) => {
-  const visited = await browser.visit(service.opsUrl + path, { live: path === '/ops' });
-  if (path === '/ops') await visited.page.waitForSelector('html[data-live=yes]');
+  const isLive = !path.startsWith('/ops/queues');
+  const visited = await browser.visit(service.opsUrl + path, { live: isLive });
+  if (isLive) await visited.page.waitForSelector('html[data-live=yes]');
   return visited;
 };
 
@@ -40,7 +41,7 @@ const PAGES: [name: string, path: () => string, shows: () => string[]][] = [
   [
     'now',
     () => '/ops',
-    () => [CUSTOMER, DEAD_TITLE, 'Webhooks in trouble', 'api, importer, delivery, maintenance'],
+    () => [CUSTOMER, DEAD_TITLE, 'Tell its owner', 'api, importer, delivery, maintenance'],
   ],
   ['webhooks', () => '/ops/webhooks', () => [DEAD_TITLE, 'circuit open', 'Depo']],
   [

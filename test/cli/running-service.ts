@@ -82,6 +82,9 @@ export function useRunningService(variables: Record<string, string> = {}) {
     get url() {
       return service.url;
     },
+    get opsUrl() {
+      return service.opsUrl;
+    },
     get customer() {
       return customer;
     },

@@ -35,22 +35,31 @@ describe('ledgerbell status', () => {
     expect(await status()).toMatchObject({
       code: 1,
       problems: ['1 source has brought a file that could not be imported.'],
-      sources_failing: 0,
-      sources_with_wrong_file: 1,
-      sources: [
-        { id: source.id, title: 'Durum', customer: 'Örnek', error: expect.stringMatching(/^letter/) },
+      troubles: [
+        { kind: 'import_failed', scope: 'endpoint' },
+        {
+          kind: 'source_wrong_file',
+          scope: 'installation',
+          subject: { type: 'source', id: source.id, title: 'Durum', customer: 'Örnek' },
+          sentence: expect.stringContaining('letter'),
+        },
       ],
       imports: { failed: 1 },
     });
     expect((await asOperator('status')).stdout).toMatch(
-      /^Not well: 1 source has brought a file that could not be imported\.\n/,
+      /^Not well: 1 source has brought a file that could not be imported\. Beside that, 1 import has failed\.\n/,
     );
     // A run that finds nothing says nothing about the file.
     expect((await asOperator('sources', 'run', id, '--wait')).code).toBe(0);
-    expect(await status()).toMatchObject({ code: 1, sources_with_wrong_file: 1 });
+    expect(await status()).toMatchObject({ code: 1, troubles: [{}, { kind: 'source_wrong_file' }] });
 
     await collect('march.sta', mt940([{ day: 2, amount: 1, reference: 'status' }]));
-    expect(await status()).toMatchObject({ code: 0, problems: [], sources: [], imports: { failed: 1 } });
+    expect(await status()).toMatchObject({
+      code: 0,
+      problems: [],
+      troubles: [{ kind: 'import_failed' }],
+      imports: { failed: 1 },
+    });
   });
 
   it('does not name a source that is paused', async () => {
@@ -59,9 +68,9 @@ describe('ledgerbell status', () => {
     const { source } = documentOf(await asOperator('sources', 'create', ...options, ...owner));
     await writeFile(join(sourcesDir, running.customer.id, 'paused'), 'a file');
     expect((await asOperator('sources', 'run', String(source.id), '--wait')).code).toBe(1);
-    expect(await status()).toMatchObject({ code: 1, problems: ['1 source is failing.'], sources_failing: 1 });
+    expect(await status()).toMatchObject({ code: 1, problems: ['1 source is failing.'] });
     await asOperator('sources', 'pause', String(source.id));
-    expect(await status()).toMatchObject({ code: 0, sources_failing: 0 });
+    expect(await status()).toMatchObject({ code: 0, problems: [] });
   });
 });
 

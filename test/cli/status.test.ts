@@ -24,7 +24,8 @@ describe('ledgerbell imports retry', () => {
     expect(JSON.parse(listed.stdout)).toMatchObject({
       status: 'not well',
       problems: ['1 import was given up.'],
-      imports: { failed: 1, list: [{ id: insertId, status: 'failed', error: 'x' }] },
+      imports: { failed: 1 },
+      troubles: [{ kind: 'import_given_up', subject: { type: 'import', id: insertId } }],
     });
     const { code, stdout } = await asOperator('imports', 'retry', String(insertId));
     expect({ code, stdout }).toEqual({
@@ -64,7 +65,7 @@ describe('ledgerbell status', () => {
     await until('the failure is recorded', async () => {
       const { code, stdout } = await asOperator('status', '--json');
       const report = JSON.parse(stdout);
-      return code === 0 && report.webhooks.length === 1 && report.pending === 2 && report;
+      return code === 0 && report.troubles.length === 1 && report.pending === 2 && report;
     });
     const { stdout } = await asOperator('status', '--json');
     const [row] = await database.query<{ oldest: Date }[]>(
@@ -72,9 +73,19 @@ describe('ledgerbell status', () => {
     );
     expect(JSON.parse(stdout)).toMatchObject({
       oldest_pending_at: row?.oldest.toISOString(),
-      webhooks_needing_attention: 1,
-      webhooks: [{ id: Number(failing), customer: 'Örnek', pending: 2 }],
+      troubles: [
+        {
+          kind: 'webhook_failing',
+          scope: 'endpoint',
+          subject: { type: 'webhook', id: Number(failing), customer: 'Örnek' },
+          pending: 2,
+          page: `/ops/webhooks/${failing}`,
+        },
+      ],
     });
+    const { code, stdout: shown } = await asOperator('status');
+    expect(code).toBe(0);
+    expect(shown).toMatch(/^The service is well; 1 endpoint is failing\.\n/);
     expect((await asOperator('webhooks', 'pause', failing)).code).toBe(0);
     expect(JSON.parse((await asOperator('status', '--json')).stdout)).toMatchObject({
       pending: 0,

@@ -36,6 +36,7 @@ const paused = () => trouble.sources.paused;
 /** Every form of the console, in an order in which each of them succeeds. */
 const BUTTONS: Record<string, Button> = {
   '/webhooks/:id/probe': { id: dead, action: 'probe' },
+  '/webhooks/:id/raise-limit': { id: dead, action: 'change' },
   '/webhooks/:id/test': { id: dead, action: null },
   '/webhooks/:id/replay': {
     id: dead,

@@ -101,9 +101,8 @@ describe('/metrics', () => {
     expect(sampleOf('ledgerbell_webhooks{status="active"}')).toBe(2);
     expect(sampleOf('ledgerbell_unfinished_imports{status="failed"}')).toBe(1);
     expect(sampleOf('ledgerbell_oldest_pending_seconds')).toBe(0);
-    expect(sampleOf('ledgerbell_open_conflicts')).toBe(1);
-    for (const state of ['incomplete', 'contradictory', 'late'])
-      expect([state, sampleOf(`ledgerbell_accounts_with_statements{state="${state}"}`)]).toEqual([state, 0]);
+    expect(sampleOf('ledgerbell_troubles{kind="conflicts_open",scope="endpoint"}')).toBe(1);
+    expect(sampleOf('ledgerbell_troubles{kind="statements_late",scope="endpoint"}')).toBeUndefined();
     expect(sampleOf('ledgerbell_longest_failing_seconds')).toBeDefined();
     for (const role of ['api', 'importer', 'delivery', 'maintenance']) {
       expect([role, sampleOf(`ledgerbell_processes{role="${role}"}`)]).toEqual([role, 1]);

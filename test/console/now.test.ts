@@ -20,11 +20,13 @@ async function readEvents(url: string, count: number) {
 }
 
 describe('the page Now', () => {
-  it('says in large letters that no delivery process is running', async () => {
+  it('says in large letters that no process has a role', async () => {
     const { body } = await service.callOps('GET', '/ops');
-    expect(body).toMatch(/<section class="headline stopped"><h1>No delivery process is running\./);
-    expect(body).toContain('No importer is running. 0 imports waiting.');
-    expect(body).toContain('No maintenance process is running.');
+    expect(body).toMatch(
+      /<section class="headline stopped"><h1>Not well: No process runs the role importer\. No process runs the role delivery\./,
+    );
+    expect(body).toContain('0 imports waiting. Start one.');
+    expect(body).toContain('What Redis forgets is not queued again. Start one.');
   });
 
   it('is kept up to date with events: first the history, then each new sample', async () => {
@@ -32,7 +34,7 @@ describe('the page Now', () => {
     await reader.cancel();
     const [first, second] = events;
     expect(first.history.length).toBeGreaterThan(0);
-    expect(first.headline.split('No delivery process is running.')).toHaveLength(2);
+    expect(first.headline).toContain('No process runs the role delivery.');
     expect(first.severity).toBe('stopped');
     expect(second.sample).toMatchObject({
       pending: 0,

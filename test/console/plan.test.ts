@@ -11,13 +11,13 @@ import {
 } from '../../src/console/deliveries/delivery-rows.ts';
 import { readStored } from '../../src/console/imports/imports-page.tsx';
 import { readMovement, search } from '../../src/console/trace/trace-page.tsx';
-import { readWebhookRows, readWebhooksInTrouble } from '../../src/console/webhooks/webhook-rows.ts';
 import type { Sql } from '../../src/database/transaction.ts';
 import { readAttempts } from '../../src/delivery/delivery.ts';
 import { readWaitingWebhooks } from '../../src/delivery/reconcile.ts';
 import { BEYOND_NEWEST } from '../../src/http/paging.ts';
 import { readIssues } from '../../src/intake/import-view.ts';
 import { findImport, firstImportAt, listImports } from '../../src/intake/imports.ts';
+import { nameWebhookTroubles, readWebhookRows } from '../../src/verdict/webhooks.ts';
 import { findWebhooks } from '../../src/webhooks/find-webhook.ts';
 import { watchReads } from '../support/reads.ts';
 import { useOwnService } from '../support/service.ts';
@@ -131,7 +131,7 @@ const list = (filters: Partial<Parameters<typeof listAcross>[2]>) => async (sql:
 };
 
 const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>, most: number][] = [
-  ['webhooks in trouble', (sql) => readWebhooksInTrouble(sql, 50), FEW],
+  ['webhooks in trouble', async (sql) => (await nameWebhookTroubles(sql, 50)).troubles, SOME],
   ['webhooks that wait', (sql) => readWaitingWebhooks(sql, { failing: false }), FEW],
   ['failing webhooks that wait', (sql) => readWaitingWebhooks(sql, { failing: true }), FEW],
   ['all webhooks', (sql) => findWebhooks((sql as QueryRunner).manager, null, { after: '0', limit: 50 }), FEW],

@@ -11,7 +11,9 @@ it('a table that another session has locked is named as what it is', async () =>
   const waits =
     'waits for a lock of another session (ALTER TABLE, LOCK TABLES, a backup or a long transaction)';
   try {
-    await until('the console says it', async () => (await readPage()).text.includes(`<h1>MySQL ${waits}. `));
+    await until('the console says it', async () =>
+      (await readPage()).text.includes(`<h1>Not well: MySQL ${waits}.`),
+    );
     expect((await readStatus()).problems).toEqual([`MySQL ${waits}.`]);
     const webhooks = await readPage('/ops/webhooks');
     expect([webhooks.status, webhooks.type]).toEqual([503, 'text/html; charset=UTF-8']);

@@ -1,13 +1,9 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { actFor } from '../../src/api/within-process.ts';
-import {
-  countSourcesInTrouble,
-  findSourcesInTrouble,
-  readFailingSince,
-  readWrongFiles,
-} from '../../src/console/totals.ts';
+import { readWrongFiles } from '../../src/console/sources/source-page.tsx';
 import type { Sql } from '../../src/database/transaction.ts';
 import { findSource, listRuns, listSources } from '../../src/sources/find-source.ts';
+import { nameSourceTroubles, sourceTroubleOf } from '../../src/verdict/work.ts';
 import { watchReads } from '../support/reads.ts';
 import { useService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, type Subscriber } from '../support/subscriber.ts';
@@ -77,15 +73,20 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>][] = [
     async (sql) =>
       (await listSources(sql, { ...NO_SOURCE_FILTER, accountId: subscriber.accountId }, 50)).rows,
   ],
-  ['sources in trouble', (sql) => findSourcesInTrouble(sql, 50)],
-  ['the number of sources in trouble', async (sql) => [await countSourcesInTrouble(sql)]],
+  ['sources in trouble', (sql) => nameSourceTroubles(sql, 10)],
   ['a source', async (sql) => [await findSource(sql, null, newestSource)]],
   ['the runs of a source', (sql) => listRuns(sql, newestSource, ANY_RUN, 50)],
   [
     'runs of a source until a moment',
     (sql) => listRuns(sql, newestSource, { ...ANY_RUN, status: 'failed', until: '2026-01-01 01:00:00' }, 50),
   ],
-  ['the time since when a source fails', async (sql) => [await readFailingSince(sql, newestSource)]],
+  [
+    'the trouble of a source',
+    async (sql) => {
+      const source = await findSource(sql, null, newestSource);
+      return [await sourceTroubleOf(sql, { ...source, consecutive_failures: 3 })];
+    },
+  ],
   ['the wrong files of a source', (sql) => readWrongFiles(sql, newestSource, 20)],
 ];
 

@@ -84,7 +84,7 @@ describe('the list of sources', () => {
 describe('the page of a source', () => {
   it('says what is wrong, since when, and where the files are, without credentials', async () => {
     const text = await textOf(`/ops/sources/${trouble.sources.failing}`);
-    expect(text).toMatch(/has failed 3 times in a row, for 2 h 10 min\. The last error: The server sftp/);
+    expect(text).toMatch(/has failed 3 times in a row, for 2 h 10 min\. Last error: The server sftp/);
     for (const shown of ['sftp.banka.example', '/ekstre', 'Credentials password', '0 0 1 1 * in UTC']) {
       expect(text).toContain(shown);
     }

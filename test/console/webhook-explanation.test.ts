@@ -26,6 +26,7 @@ async function explanation({
 }) {
   const { key, webhook, store } = await createSubscriber(service, NOWHERE, fields);
   const ids = await store(3);
+  await service.runtime.database.query('UPDATE transactions SET date_readed = NOW(6) WHERE id IN (?)', [ids]);
   if (Object.keys(change).length > 0)
     await service.call('PATCH', `/v1/webhooks/${webhook.id}`, { key, body: change });
   await setCursor(service, webhook.id, cursor.replaceAll('LAST', ids.at(-1) ?? ''));
@@ -40,7 +41,7 @@ it.each([
   [
     'its circuit is open',
     { cursor: 'circuit_open_until = NOW(6) + INTERVAL 305 SECOND' },
-    /Its endpoint answers\. 3 deliveries are pending\. Its circuit is open: nothing is sent until the next probe in (5 min( \d s)?|4 min 5\d s)\.$/,
+    /Its endpoint answers\. 3 deliveries are pending\. Its circuit is open\. The next attempt is in (5 min( \d s)?|4 min 5\d s)\.$/,
   ],
   [
     'its endpoint fails, and its circuit is open',
@@ -48,7 +49,7 @@ it.each([
       cursor: `failing_since = NOW(6) - INTERVAL 1 HOUR, consecutive_failures = 7, last_error = 'answered 500',
         circuit_open_until = NOW(6) + INTERVAL 1 HOUR`,
     },
-    /^Its endpoint has failed .*, for 1 h.*\. The last error: answered 500\. 3 deliveries are pending and none is lost\. Its circuit is open: nothing is sent until the next probe in .*\. Once the endpoint answers, everything is sent\.$/,
+    /webhook \d+ .* has been failing for 1 h, 7 times in a row, 3 deliveries pending\. The next attempt is in .*\. Last error: answered 500\. Tell its owner\. Once the endpoint answers, everything is sent\.$/,
   ],
   ['it is paused', { change: { status: 'paused' } }, /^Its owner has paused it\. 3 deliveries are pending/],
   [

@@ -103,6 +103,10 @@ const EVENTS: Record<(typeof EVENT_TYPES)[number], Record<string, unknown>> = {
   },
   'webhook.disabled': { customer_id: 1, webhook: WEBHOOK, reason: 'The endpoint answered 410 Gone.' },
   'webhook.quarantined': { customer_id: 1, webhook: WEBHOOK, reason: 'Its runs have ended their process.' },
+  'webhook.behind': { customer_id: 1, webhook: WEBHOOK, pending: 4_711, waiting_since: AT },
+  'webhook.caught_up': { customer_id: 1, webhook: WEBHOOK, pending: 0, waiting_since: null },
+  'webhook.flapping': { customer_id: 1, webhook: WEBHOOK, recoveries: [AT, AT, AT] },
+  'webhook.stable': { customer_id: 1, webhook: WEBHOOK, recoveries: [AT] },
   'delivery.failed': {
     customer_id: 1,
     webhook: WEBHOOK,

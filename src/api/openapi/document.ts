@@ -18,8 +18,8 @@ import { TransactionView } from '../../movements/body.ts';
 import { VERSION } from '../../platform/config.ts';
 import { NewSource, SourceChange } from '../../sources/source-input.ts';
 import { RunView, SourceView } from '../../sources/source-view.ts';
+import { StandingWebhookView } from '../../verdict/standing-view.ts';
 import { NewWebhook, WebhookChange } from '../../webhooks/webhook-input.ts';
-import { WebhookView } from '../../webhooks/webhook-view.ts';
 import { NewImport } from '../routes/imports/create.ts';
 import { ReplayStatus } from '../routes/webhooks.ts';
 import { EVENT_NOTIFICATION, NOTIFICATION } from './notification.ts';
@@ -61,7 +61,7 @@ const NAMED: Record<string, v.GenericSchema> = {
   Conflict: ConflictView,
   Import: ImportView,
   DryRun: DryRunView,
-  Webhook: WebhookView,
+  Webhook: StandingWebhookView,
   NewWebhook,
   WebhookChange,
   TestNotification: TestView,

@@ -152,15 +152,12 @@ const objectOf = <T extends object>(description: string, properties: T) => ({
   properties,
 });
 
-const WEBHOOK = objectOf(
-  'The webhook that webhook.failing, webhook.disabled, webhook.quarantined and delivery.failed are about.',
-  {
-    id: id('The id of the webhook.', 17),
-    title: plainText('Its title.'),
-    event: plainText('Its event.'),
-    origin: plainText('Scheme, host and port of its endpoint.'),
-  },
-);
+const WEBHOOK = objectOf('The webhook that the types webhook.… and delivery.failed are about.', {
+  id: id('The id of the webhook.', 17),
+  title: plainText('Its title.'),
+  event: plainText('Its event.'),
+  origin: plainText('Scheme, host and port of its endpoint.'),
+});
 
 const IMPORT = objectOf('The import that import.failed, import.stuck and movement.conflict are about.', {
   id: id('The id of the import.', 4),
@@ -191,6 +188,14 @@ const DATA = objectOf(
     disabled_at: moment('webhook.failing: when the webhook is disabled if all further attempts fail.'),
     last_error: orNull('webhook.failing, delivery.failed: what went wrong at the last attempt.'),
     reason: plainText('webhook.disabled, webhook.quarantined: why.'),
+    pending: count('webhook.behind, webhook.caught_up: pending deliveries.'),
+    waiting_since: orNull('webhook.behind, webhook.caught_up: when the oldest unsent movement was stored.'),
+    recoveries: {
+      type: 'array' as const,
+      items: { type: 'string' as const },
+      maxItems: 3,
+      description: 'webhook.flapping, webhook.stable: when the endpoint recovered, the newest first.',
+    },
     failed: count(
       'delivery.failed: deliveries that have failed for good since the last event about this webhook.',
     ),

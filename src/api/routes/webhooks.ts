@@ -21,9 +21,9 @@ import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../http/pagi
 import type { AddressGuard } from '../../platform/address-guard.ts';
 import { Moment, type ZoneOffset } from '../../platform/moment.ts';
 import { invalid, notFound, Problem } from '../../platform/problem.ts';
+import { StandingWebhookView, viewStanding, viewStandings } from '../../verdict/standing-view.ts';
 import { findWebhook, findWebhooks } from '../../webhooks/find-webhook.ts';
 import { NewWebhook, WebhookChange } from '../../webhooks/webhook-input.ts';
-import { viewWebhook, viewWebhooks, WebhookView } from '../../webhooks/webhook-view.ts';
 import { changeWebhook, createWebhook, deleteWebhook, rotateWebhookSecret } from '../../webhooks/webhooks.ts';
 import { idParameter } from '../openapi/openapi.ts';
 import type { AddRoute } from './route.ts';
@@ -113,12 +113,15 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
     summary: 'List your webhooks',
     description: 'Lists webhooks, the oldest first. If there is a next page, the header Link has its path.',
     query: pagingParameters('w1', MAX_PER_PAGE),
-    answer: { schema: v.object({ webhooks: v.array(WebhookView) }), description: 'A page of webhooks.' },
+    answer: {
+      schema: v.object({ webhooks: v.array(StandingWebhookView) }),
+      description: 'A page of webhooks.',
+    },
     handle: async (c) => {
       const { per_page, cursor = '0' } = readQuery(c, Query);
       const page = { after: cursor, limit: per_page + 1 };
       const found = await findWebhooks(runtime.database, c.get('caller'), page);
-      return c.json({ webhooks: await viewWebhooks(runtime, cutPage(c, 'w1', found, per_page)) });
+      return c.json({ webhooks: await viewStandings(runtime, cutPage(c, 'w1', found, per_page)) });
     },
   });
 
@@ -128,10 +131,13 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
     operationId: 'getWebhook',
     summary: 'Get a webhook',
     path: { id: idParameter('webhook') },
-    answer: { schema: v.object({ webhook: WebhookView }), description: 'The webhook, without its secret.' },
+    answer: {
+      schema: v.object({ webhook: StandingWebhookView }),
+      description: 'The webhook, without its secret.',
+    },
     handle: async (c) => {
       const webhook = await findWebhook(runtime.database, c.get('caller'), readId(c, 'webhook'));
-      return c.json({ webhook: await viewWebhook(runtime, webhook) });
+      return c.json({ webhook: await viewStanding(runtime, webhook) });
     },
   });
 
@@ -145,7 +151,7 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
       'Every matching movement that is stored from now on is sent to the endpoint as a signed POST, and retried for about three days. With the event OPERATIONAL, the endpoint is sent operational events in place of movements: what fails at your webhooks, imports and sources. Its account must be all, and its encoding json. With the event BALANCE_UPDATED, the endpoint is sent newer closing balances of the account, in JSON. The secret is shown only in this answer.',
     body: { 'application/json': NewWebhook },
     answer: {
-      schema: v.object({ webhook: WebhookView }),
+      schema: v.object({ webhook: StandingWebhookView }),
       description: 'The webhook, with its secret.',
       secret: 'webhook.secret',
     },
@@ -153,7 +159,7 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
     handle: async (c) => {
       const body = await readJson(c, NewWebhook);
       const { webhook, secret } = await createWebhook(runtime, guard, c.get('caller'), body);
-      return c.json({ webhook: await viewWebhook(runtime, webhook, secret) });
+      return c.json({ webhook: await viewStanding(runtime, webhook, secret) });
     },
   });
 
@@ -166,14 +172,17 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
       'Changes any field of the webhook, or its status. A paused webhook keeps matching movements, which are pending until it is active again. Set status to active to enable a disabled webhook. A status of active, a new endpoint and new headers also reset the health of the endpoint. Pending deliveries are sent with the new settings. A new event or account applies to movements that are stored from now on. The event cannot be changed to or from OPERATIONAL or BALANCE_UPDATED, nor the account of a webhook with the event BALANCE_UPDATED.',
     body: { 'application/json': WebhookChange },
     path: { id: idParameter('webhook') },
-    answer: { schema: v.object({ webhook: WebhookView }), description: 'The webhook, without its secret.' },
+    answer: {
+      schema: v.object({ webhook: StandingWebhookView }),
+      description: 'The webhook, without its secret.',
+    },
     problems: ['limited-api-key', 'pending-for-other-accounts', 'endpoint-refused'],
     handle: async (c) => {
       const caller = c.get('caller');
       const before = await findWebhook(runtime.database, caller, readId(c, 'webhook'));
       const change = await readJson(c, WebhookChange);
       const webhook = await changeWebhook(runtime, guard, caller, before, change);
-      return c.json({ webhook: await viewWebhook(runtime, webhook) });
+      return c.json({ webhook: await viewStanding(runtime, webhook) });
     },
   });
 
@@ -228,14 +237,14 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
       'For 24 hours, notifications have two signatures: one with the new secret and one with the previous one. If you replace the secret again within that time, the last two secrets sign.',
     path: { id: idParameter('webhook') },
     answer: {
-      schema: v.object({ webhook: WebhookView }),
+      schema: v.object({ webhook: StandingWebhookView }),
       description: 'The webhook, with its new secret, which is shown in this answer only.',
       secret: 'webhook.secret',
     },
     handle: async (c) => {
       const id = readId(c, 'webhook');
       const { webhook, secret } = await rotateWebhookSecret(runtime, c.get('caller'), id);
-      return c.json({ webhook: await viewWebhook(runtime, webhook, secret) });
+      return c.json({ webhook: await viewStanding(runtime, webhook, secret) });
     },
   });
 

@@ -3,8 +3,8 @@ import * as v from 'valibot';
 import { BODIES, ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../../database/webhook-enums.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
 import { formatCount } from '../../platform/text.ts';
+import { StandingWebhookView } from '../../verdict/standing-view.ts';
 import { WebhookChange } from '../../webhooks/webhook-input.ts';
-import { WebhookView } from '../../webhooks/webhook-view.ts';
 import {
   type CreateCommand,
   Deleted,
@@ -19,14 +19,12 @@ import { formatTime, renderFacts } from '../output.ts';
 import { parseHeader, parseId, parseWholeNumber, readOptions } from '../values.ts';
 
 /** A webhook as the API shows it. Fields of a newer service are kept for --json. */
-export const Webhook = v.looseObject(WebhookView.entries);
+export const Webhook = v.looseObject(StandingWebhookView.entries);
 export type Webhook = v.InferOutput<typeof Webhook>;
 export const WebhookAnswer = v.object({ webhook: Webhook });
 
-const describeStatus = ({ status, health }: Webhook): string =>
-  status !== 'active' || health.circuit === 'closed' || health.consecutive_failures === 0
-    ? status
-    : `${status}, circuit ${health.circuit.replace('_', '-')}`;
+const describeStatus = ({ status, standing }: Webhook): string =>
+  [status, ...standing.map(({ kind }) => kind).filter((kind) => kind !== status)].join(', ');
 
 function describePending({ pending, to_come }: Webhook['deliveries']): string {
   if (to_come === null) return `${formatCount(pending)}, and those of a replay still to come`;
@@ -43,6 +41,7 @@ function describeWebhook(it: Webhook, zone: ZoneOffset): string {
     ['event', it.event],
     ['account', it.account],
     ['status', it.status_reason === null ? it.status : `${it.status}: ${it.status_reason}`],
+    ...it.standing.map(({ kind, message }) => [kind, message] as const),
     ...(it.secret === undefined ? [] : [['secret', `${it.secret}  (shown only now)`] as const]),
     ['body', `${it.body}, ${it.encoding}, hash in ${it.hash_encoding}`],
     ['ordered', it.ordered ? 'yes' : 'no'],

@@ -20,6 +20,7 @@ import { readId } from '../../http/input.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
 import { Id } from '../../platform/validation.ts';
+import { readWebhookRows, type WebhookRow } from '../../verdict/webhooks.ts';
 import {
   attemptColumns,
   Choice,
@@ -43,7 +44,6 @@ import {
 import { sendConfirmation, sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, callerFor, findOwner, operatorOf } from '../page/operator.ts';
 import { requireWebhook } from '../webhooks/webhook-page.tsx';
-import { readWebhookRows, type WebhookRow } from '../webhooks/webhook-rows.ts';
 import {
   chooseWebhooks,
   type ListedDelivery,

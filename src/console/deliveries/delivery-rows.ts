@@ -10,7 +10,7 @@ import {
   statusOf,
 } from '../../delivery/delivery.ts';
 import { type DeliveryBounds, findIdBounds, readPage } from '../../delivery/list-deliveries.ts';
-import type { WebhookRow } from '../webhooks/webhook-rows.ts';
+import type { WebhookRow } from '../../verdict/webhooks.ts';
 
 /** Lists deliveries of one or several webhooks, newest movement first. */
 

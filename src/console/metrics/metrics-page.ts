@@ -1,17 +1,16 @@
 import { Hono } from 'hono';
 import { AggregatorRegistry, type Gauge, type MetricObject, Registry } from 'prom-client';
 import { within } from '../../database/health.ts';
+import { readHostProblems } from '../../database/lead-to-primary.ts';
 import type { Runtime } from '../../database/runtime.ts';
-import type { Sql } from '../../database/transaction.ts';
-import { readWaitingWebhooks } from '../../delivery/reconcile.ts';
-import { circuitOpenUntil } from '../../delivery/webhook-state.ts';
 import type { ApiEnv } from '../../http/app.ts';
-import { ROLES, type RoleName, VERSION } from '../../platform/config.ts';
+import { VERSION } from '../../platform/config.ts';
 import { metricsOf } from '../../platform/metrics.ts';
 import type { Queues } from '../../platform/queues.ts';
 import type { RedisClient } from '../../platform/redis.ts';
-import { PENDING } from '../../webhooks/webhook-view.ts';
-import { countRunning, readProcesses } from '../heartbeat.ts';
+import { countRoles } from '../../verdict/heartbeat.ts';
+import { countTroubles } from '../../verdict/trouble.ts';
+import { readVerdict } from '../../verdict/verdict.ts';
 import { createProcessMetrics, type OtherProcesses } from '../process-metrics.ts';
 
 /** How long the processes share a reading. Prometheus asks every 15 s by default. */
@@ -26,7 +25,7 @@ const PATIENCE = 3_000;
  * @returns a function that updates the gauges. It never throws.
  */
 export function createInstallationGauges(registry: Registry, runtime: Runtime): () => Promise<void> {
-  const { database, queues, redis, prefix } = runtime;
+  const { queues, redis, prefix } = runtime;
   const { gauge } = metricsOf(registry);
 
   const pending = gauge(
@@ -53,37 +52,38 @@ export function createInstallationGauges(registry: Registry, runtime: Runtime): 
     'oldest_import_seconds',
     'Time since the oldest import was received that is queued or running. 0: there is none.',
   );
-  const statements = gauge(
-    'accounts_with_statements',
-    'Accounts whose statements have gaps (incomplete), contradict each other (contradictory), or whose next statement is late.',
-    'state',
-  );
-  const conflicts = gauge('open_conflicts', 'Conflicts that wait for a decision.');
   const processes = gauge(
     'processes',
     'Running processes by role, as their heartbeats in MySQL show them.',
     'role',
+  );
+  const troubles = gauge(
+    'troubles',
+    'Objects in trouble, by kind and scope, as the console and the command line show them. A kind without trouble is left out.',
+    'kind',
+    'scope',
   );
   const jobs = gauge('queue_jobs', 'Jobs by queue and state.', 'queue', 'state');
   const workers = gauge('queue_workers', 'Processes that work on a queue, as Redis sees them.', 'queue');
 
   const share = <T>(name: string, read: () => Promise<T>) =>
     shareReading({ redis, key: `${prefix}:metrics:${VERSION}:${name}`, seconds: SHARED_SECONDS, read });
-  const readState = share('installation', () => readInstallationState(database));
+  const readState = share('installation', () => readInstallation(runtime));
   const readQueues = share('queues', () => readQueueStates(queues));
 
   async function refreshState(): Promise<void> {
     const state = await withPatience(readState());
-    setAll(webhooks, 'status', state?.webhooks);
-    setAll(circuits, 'state', state?.circuits);
-    setAll(pending, 'state', state?.pending);
-    setAll(imports, 'status', state?.imports);
-    setAll(statements, 'state', state?.statements);
-    setOnly(conflicts, state?.openConflicts);
+    const figures = state?.figures;
+    setAll(webhooks, 'status', figures?.webhooks);
+    setAll(circuits, 'state', figures?.circuits);
+    setAll(pending, 'state', figures?.pending);
+    setAll(imports, 'status', figures?.imports);
     setAll(processes, 'role', state?.processes);
-    setOnly(oldestPending, state?.oldestPending);
-    setOnly(longestFailing, state?.longestFailing);
-    setOnly(oldestImport, state?.oldestImport);
+    setOnly(oldestPending, figures?.oldestPendingSeconds);
+    setOnly(longestFailing, figures?.longestFailing);
+    setOnly(oldestImport, figures?.oldestImport);
+    troubles.reset();
+    for (const { kind, scope, count } of state?.troubles ?? []) troubles.set({ kind, scope }, count);
   }
 
   async function refreshQueues(): Promise<void> {
@@ -120,100 +120,19 @@ function setOnly(gauge: Gauge, value: number | undefined): void {
   else gauge.set(value);
 }
 
-/** Reads each webhook once: its counters, not its deliveries. Indexes: the primary keys. */
-const WEBHOOKS = `
-  SELECT IF(w.status = 'paused' AND w.status_reason IS NOT NULL, 'quarantined', w.status) AS status_now,
-    IF(${circuitOpenUntil('c')} IS NOT NULL, 'open', IF(c.recovery_successes IS NULL, 'closed', 'half_open')) AS circuit,
-    c.failing_since IS NOT NULL AS failing, COUNT(*) AS webhooks, SUM(${PENDING}) AS pending,
-    TIMESTAMPDIFF(SECOND, MIN(c.failing_since), NOW(6)) AS failing_for
-  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
-  WHERE w.status <> 'deleted' GROUP BY status_now, circuit, failing`;
-
-/** Index: imports_status, which covers the query. */
-const IMPORTS = `
-  SELECT status, COUNT(*) AS imports FROM imports FORCE INDEX (imports_status)
-  WHERE status IN ('receiving', 'queued', 'running', 'failed') GROUP BY status`;
-
-/** The import with the lowest id was received first. Index: imports_status, one entry for each status. */
-const OLDEST_IMPORT = `
-  SELECT TIMESTAMPDIFF(MICROSECOND, MIN(i.received_at), NOW(6)) / 1000000 AS seconds
-  FROM (${['queued', 'running']
-    .map(
-      (status) =>
-        `(SELECT received_at FROM imports FORCE INDEX (imports_status) WHERE status = '${status}' ORDER BY id LIMIT 1)`,
-    )
-    .join(' UNION ALL ')}) i`;
-
-/** Indexes: statement_checks_result, statement_checks_late and movement_conflicts_status, which cover the query. */
-const BOOKS = `
-  SELECT
-    (SELECT COUNT(*) FROM statement_checks WHERE completeness = 'incomplete') AS incomplete,
-    (SELECT COUNT(*) FROM statement_checks WHERE completeness = 'contradictory') AS contradictory,
-    (SELECT COUNT(*) FROM statement_checks WHERE late_since IS NOT NULL) AS late,
-    (SELECT COUNT(*) FROM movement_conflicts WHERE status = 'open') AS conflicts`;
-
-/** MySQL gives computed integers as strings, MariaDB as numbers. */
-interface WebhookGroup {
-  /** `quarantined`: the service itself has paused the webhook. `paused`: its owner has. */
-  status_now: 'active' | 'paused' | 'quarantined' | 'disabled';
-  circuit: 'closed' | 'half_open' | 'open';
-  failing: string | number;
-  webhooks: string | number;
-  pending: string | number;
-  failing_for: string | number | null;
-}
-
-/** Reads the open work of all customers together, as the metrics show it, in seven statements. No query reads single deliveries. */
-export async function readInstallationState(sql: Sql) {
-  const [longestWaiting] = await readWaitingWebhooks(sql, { failing: false });
-  const seen = await readProcesses(sql);
-  const [books] = await sql.query<Record<string, string | number>[]>(BOOKS);
-  const state = {
-    webhooks: { active: 0, paused: 0, quarantined: 0, disabled: 0 },
-    /** Circuits of active webhooks. */
-    circuits: { closed: 0, half_open: 0, open: 0 },
-    /** `failing`: of active webhooks whose last attempt failed. `held`: of webhooks that are paused or disabled, so that nothing is sent. */
-    pending: { healthy: 0, failing: 0, held: 0 },
-    /** The age in seconds of the oldest movement that was not sent to an active, healthy webhook. 0: there is none. */
-    oldestPending: Math.max(0, longestWaiting?.seconds ?? 0),
-    /** Seconds for which the longest failing active webhook has been failing. 0: none fails. */
-    longestFailing: 0,
-    /** A failed import is kept until somebody retries it. */
-    imports: { receiving: 0, queued: 0, running: 0, failed: 0 },
-    /** Seconds since the oldest queued or running import was received. 0: there is none. */
-    oldestImport: await readSeconds(sql, OLDEST_IMPORT),
-    /** Accounts by what is wrong with their statements. */
-    statements: {
-      incomplete: Number(books?.incomplete),
-      contradictory: Number(books?.contradictory),
-      late: Number(books?.late),
-    },
-    /** Conflicts that wait for a decision. */
-    openConflicts: Number(books?.conflicts),
-    /** Running processes. */
-    processes: Object.fromEntries(ROLES.map((role) => [role, countRunning(seen, role)])) as Record<
-      RoleName,
-      number
-    >,
+/** Reads the figures, the running processes by role, and the troubles by kind. */
+async function readInstallation({ database, health }: Pick<Runtime, 'database' | 'health'>) {
+  const { mysql, redis } = await health();
+  const { work, troubles } = await readVerdict(database, {
+    mysql,
+    redis,
+    hostProblems: readHostProblems(database),
+  });
+  return {
+    figures: work?.figures,
+    processes: countRoles(work?.processes ?? []),
+    troubles: countTroubles(troubles),
   };
-  for (const it of await sql.query<WebhookGroup[]>(WEBHOOKS)) {
-    const isActive = it.status_now === 'active';
-    const isFailing = Number(it.failing) === 1;
-    state.webhooks[it.status_now] += Number(it.webhooks);
-    state.pending[isActive ? (isFailing ? 'failing' : 'healthy') : 'held'] += Number(it.pending);
-    if (!isActive) continue;
-    state.circuits[it.circuit] += Number(it.webhooks);
-    state.longestFailing = Math.max(state.longestFailing, Number(it.failing_for ?? 0));
-  }
-  const imports = await sql.query<{ status: keyof typeof state.imports; imports: string }[]>(IMPORTS);
-  for (const it of imports) state.imports[it.status] = Number(it.imports);
-  return state;
-}
-
-/** Reads an age, which is never negative, even after the clock was set back. */
-async function readSeconds(sql: Sql, statement: string): Promise<number> {
-  const [row] = await sql.query<{ seconds: string | null }[]>(statement);
-  return Math.max(0, Number(row?.seconds ?? 0));
 }
 
 /** Reads the state of all queues from Redis. Counts jobs without reading them, and looks at the list of Redis' clients. */

@@ -3,22 +3,10 @@ import { streamSSE } from 'hono/streaming';
 import { predicateOf, type ServerState } from '../../database/health.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { ApiEnv } from '../../http/app.ts';
-import type { ProcessSeen } from '../heartbeat.ts';
-import {
-  type Column,
-  formatCount,
-  formatDuration,
-  ImportLink,
-  LinkButton,
-  Moment,
-  Table,
-  Tag,
-} from '../page/elements.tsx';
+import type { ProcessSeen } from '../../verdict/heartbeat.ts';
+import { headlineOf } from '../../verdict/trouble.ts';
+import { type Column, formatCount, formatDuration, Moment, Table, Tag, Troubles } from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';
-import { SourcesInTrouble } from '../sources/sources-page.tsx';
-import type { UnfinishedImport } from '../totals.ts';
-import { WebhooksInTrouble, webhookColumns } from '../webhooks/webhooks-page.tsx';
-import { type Alert, findAlerts, headlineOf } from './alerts.ts';
 import { createNowReader, createPoller, type Now, type Poller } from './now-reader.ts';
 
 /** The charts: their id in the page, title, and unit. public/ops/now.js draws them. */
@@ -38,7 +26,7 @@ export const NowPage = ({ now }: { now: Now }) => (
     <div id="now-headline">
       <Headline now={now} />
     </div>
-    <section class="charts" aria-label="The last minutes" data-live="/ops/now">
+    <section class="charts" aria-label="The last minutes">
       {CHARTS.map(([id, title, unit]) => (
         <figure class="chart">
           <figcaption>
@@ -55,73 +43,25 @@ export const NowPage = ({ now }: { now: Now }) => (
   </>
 );
 
-/** The alerts in large letters, with their links. */
-export function Headline({ now }: { now: Now }) {
-  const alerts = findAlerts(now);
-  const severity = alerts[0]?.severity ?? 'well';
-  const headline = headlineOf(alerts);
-  const named = alerts.find(({ sentence }) => sentence === headline);
-  const listed = alerts.filter((it) => it !== named);
+/** The verdict in large letters, and each trouble with what helps and the page that shows it. */
+export function Headline({ now: { verdict } }: { now: Now }) {
+  const { troubles, at } = verdict;
   return (
-    <section class={`headline ${severity}`}>
-      <h1>{headline}</h1>
-      {named?.link ? (
-        <p>
-          <LinkButton href={named.link.href} text={named.link.text} />
-        </p>
-      ) : null}
-      {listed.length === 0 ? null : (
-        <ul>
-          {listed.map((alert) => (
-            <AlertItem alert={alert} />
-          ))}
-        </ul>
-      )}
+    <section class={`headline ${troubles[0]?.severity ?? 'well'}`}>
+      <h1>{headlineOf(troubles)}</h1>
+      <Troubles troubles={troubles} now={at} />
     </section>
   );
 }
 
-const AlertItem = ({ alert: { severity, sentence, link } }: { alert: Alert }) => (
-  <li class={severity}>
-    <span>{sentence}</span>
-    {link === null ? null : <LinkButton href={link.href} text={link.text} />}
-  </li>
-);
-
 /** Everything below the charts. */
-export const Rest = ({ now: { at, health, work } }: { now: Now }) => (
+export const Rest = ({ now: { health, verdict } }: { now: Now }) => (
   <>
-    {work === null ? null : (
-      <>
-        {work.totals.toCome === 0 ? null : (
-          <p>
-            {formatCount(work.totals.toCome)} deliveries of replays are not pending yet, and still to come.
-          </p>
-        )}
-        <section>
-          <h2>
-            <a href="/ops/webhooks">Webhooks in trouble</a>
-          </h2>
-          <WebhooksInTrouble rows={work.trouble} columns={webhookColumns(at)} />
-        </section>
-        <section>
-          <h2>
-            <a href="/ops/imports">Imports not done</a>
-          </h2>
-          <Table
-            caption="Imports not done"
-            columns={importColumns(at)}
-            rows={work.imports}
-            empty="None: every accepted import is stored."
-          />
-        </section>
-        <section>
-          <h2>
-            <a href="/ops/sources">Sources in trouble</a>
-          </h2>
-          <SourcesInTrouble rows={work.sources} now={at} />
-        </section>
-      </>
+    {verdict.work === null || verdict.work.figures.toCome === 0 ? null : (
+      <p>
+        {formatCount(verdict.work.figures.toCome)} deliveries of replays are not pending yet, and still to
+        come.
+      </p>
     )}
     <section id="processes">
       <h2>Servers and processes</h2>
@@ -129,11 +69,11 @@ export const Rest = ({ now: { at, health, work } }: { now: Now }) => (
         <Server name="MySQL" state={health.mysql} roundTrip={health.mysqlRoundTrip} />
         <Server name="Redis" state={health.redis} roundTrip={health.redisRoundTrip} />
       </ul>
-      {work === null ? null : (
+      {verdict.work === null ? null : (
         <Table
           caption="Processes"
-          columns={processColumns(at)}
-          rows={work.processes}
+          columns={processColumns(verdict.at)}
+          rows={verdict.work.processes}
           empty="No process has been seen within the last hour."
         />
       )}
@@ -152,21 +92,6 @@ const Server = (props: { name: string; state: ServerState; roundTrip: number | n
     )}
   </li>
 );
-
-const importColumns = (at: Date): Column<UnfinishedImport>[] => [
-  {
-    label: 'Import',
-    cell: ({ id }) => <ImportLink id={id} />,
-  },
-  { label: 'Customer', cell: ({ customer }) => customer },
-  {
-    label: 'Status',
-    cell: ({ status }) => <Tag tone={status === 'failed' ? 'bad' : 'calm'}>{status}</Tag>,
-  },
-  { label: 'Rows stored', kind: 'number', cell: ({ checkpoint }) => formatCount(checkpoint) },
-  { label: 'Received', cell: ({ received_at }) => <Moment at={received_at} now={at} /> },
-  { label: 'Error', kind: 'wide', cell: ({ error }) => error ?? '' },
-];
 
 const processColumns = (at: Date): Column<ProcessSeen>[] => [
   {
@@ -199,7 +124,7 @@ const KEPT = 300;
 export const watchInstallation = (runtime: Pick<Runtime, 'database' | 'health'>): Poller<Now> =>
   createPoller({ read: createNowReader(runtime), every: READ_EVERY, kept: KEPT });
 
-/** GET /ops, and the server-sent events that keep it up to date. */
+/** GET /ops, and the server-sent events that keep it and the head of all other pages (`brief`) up to date. */
 export const nowRoutes = (watched: Poller<Now>): Hono<ApiEnv> =>
   new Hono<ApiEnv>()
     .get('/', async (c) => {
@@ -218,10 +143,15 @@ export const nowRoutes = (watched: Poller<Now>): Hono<ApiEnv> =>
     .get('/now', (c) =>
       streamSSE(c, async (stream) => {
         const send = (event: object) => stream.writeSSE({ data: JSON.stringify(event) });
+        const isBrief = c.req.query('brief') !== undefined;
+        const eventOf = (now: Now, samples: object) => {
+          const { severity, announcement } = render(now);
+          return isBrief ? { severity, announcement } : { ...render(now), ...samples };
+        };
         const first = await watched.current();
-        await send({ ...render(first), history: watched.history.map(({ sample }) => sample) });
+        await send(eventOf(first, { history: watched.history.map(({ sample }) => sample) }));
         if (watched.closed.aborted) return;
-        const unsubscribe = watched.subscribe((now) => void send({ ...render(now), sample: now.sample }));
+        const unsubscribe = watched.subscribe((now) => void send(eventOf(now, { sample: now.sample })));
         await new Promise<void>((resolve) => {
           stream.onAbort(resolve);
           watched.closed.addEventListener('abort', () => resolve(), { once: true });
@@ -240,18 +170,18 @@ function render(now: Now) {
 }
 
 function renderParts(now: Now) {
-  const alerts = findAlerts(now);
+  const { troubles } = now.verdict;
   return {
     headline: String(<Headline now={now} />),
     rest: String(<Rest now={now} />),
-    severity: alerts[0]?.severity ?? 'well',
+    severity: troubles[0]?.severity ?? 'well',
     title: `${titleOf(now)} · Ledgerbell`,
-    announcement: headlineOf(alerts),
+    announcement: headlineOf(troubles),
   };
 }
 
-/** The title of the browser's tab. It shows in the background whether there are alerts. */
-function titleOf(now: Now): string {
-  const { length } = findAlerts(now);
-  return length === 0 ? 'All is well' : `(${length}) Not well`;
+/** The title of the browser's tab. It shows in the background whether something is wrong. */
+function titleOf({ verdict: { troubles } }: Now): string {
+  const count = troubles.reduce((sum, it) => sum + it.count, 0);
+  return count === 0 ? 'All is well' : `(${count}) ${headlineOf(troubles).split(/[.;:]/, 1)[0]}`;
 }

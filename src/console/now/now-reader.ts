@@ -1,24 +1,10 @@
 import { mysqlProblem } from '../../database/errors.ts';
-import type { Health } from '../../database/health.ts';
+import { type Health, within } from '../../database/health.ts';
 import { readHostProblems } from '../../database/lead-to-primary.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
+import { readVerdict, type Verdict } from '../../verdict/verdict.ts';
 import { readRecentAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';
-import { readProcesses } from '../heartbeat.ts';
-import {
-  countSourcesInTrouble,
-  findSourcesInTrouble,
-  readOldestPending,
-  readTotals,
-  readUnfinishedImports,
-} from '../totals.ts';
-import { readWebhooksInTrouble } from '../webhooks/webhook-rows.ts';
-
-/** The state of the work, from MySQL. */
-export type Work = Awaited<ReturnType<typeof readWork>>;
-
-/** Index: movement_conflicts_status. */
-const OPEN_CONFLICTS = "SELECT COUNT(*) AS number FROM movement_conflicts WHERE status = 'open'";
 
 /** One point of the charts. null: not known. */
 export interface Sample extends Record<keyof typeof NOTHING_KNOWN, number | null> {
@@ -28,22 +14,18 @@ export interface Sample extends Record<keyof typeof NOTHING_KNOWN, number | null
 
 /** The installation at one moment. */
 export interface Now {
-  at: Date;
   health: Health;
-  /** Problems with the hosts of DATABASE_URL, in one sentence each. */
-  hostProblems: string[];
-  /** null while MySQL cannot be read. `health` then says why. */
-  work: Work | null;
+  verdict: Verdict;
   sample: Sample;
 }
-
-/** The length of the lists on the page Now. The page Webhooks lists all. */
-const LISTED = 10;
 
 /** Latencies are taken from the last minute's attempts of failing webhooks and of the webhooks that were sent the most. */
 const SAMPLED_WEBHOOKS = 20;
 const SAMPLED_ATTEMPTS = 100;
 const SAMPLED_SECONDS = 60;
+
+/** What MySQL does not answer within this time is left out. Milliseconds. */
+export const READ_LIMIT = 3_000;
 
 /** A rate over a longer time would hide what happens now. Milliseconds. */
 const LONGEST_RATE = 30_000;
@@ -69,51 +51,30 @@ export function createNowReader({ database, health }: Pick<Runtime, 'database' |
   return async function readNow(): Promise<Now> {
     const at = new Date();
     const seen = await health();
-    const unreadable = (mysql: string): Now => ({
-      at,
+    const servers = { mysql: seen.mysql, redis: seen.redis, hostProblems: readHostProblems(database) };
+    const unreadable = async (mysql: string): Promise<Now> => ({
       health: { ...seen, mysql },
-      hostProblems: readHostProblems(database),
-      work: null,
+      verdict: await readVerdict(null, { ...servers, mysql }),
       sample: { ...NOTHING_KNOWN, at: at.getTime() / 1_000 },
     });
     if (seen.mysqlRoundTrip === null) return unreadable(seen.mysql);
-    try {
-      const work = await readWork(database);
+    const read = async (): Promise<Now> => {
+      const verdict = await readVerdict(database, servers);
       const counters = await readCounters(database);
-      const sample = await readSample(database, { at, work, counters, previous });
+      const sample = await readSample(database, { at, verdict, counters, previous });
       previous = counters;
-      return { at, health: seen, hostProblems: readHostProblems(database), work, sample };
+      return { health: seen, verdict, sample };
+    };
+    try {
+      return (
+        (await within<Now | null>(read(), READ_LIMIT, () => null)) ??
+        (await unreadable(seen.mysql === 'ok' ? 'does not answer' : seen.mysql))
+      );
     } catch (error) {
       const problem = mysqlProblem(error);
       if (problem === null) throw error;
       return unreadable(seen.mysql === 'ok' ? problem : seen.mysql);
     }
-  };
-}
-
-async function readWork(sql: Sql) {
-  const [totals, oldestPending, processes, trouble, imports, sources, sourcesInTrouble, [open]] =
-    await Promise.all([
-      readTotals(sql),
-      readOldestPending(sql),
-      readProcesses(sql),
-      readWebhooksInTrouble(sql, LISTED),
-      readUnfinishedImports(sql),
-      findSourcesInTrouble(sql, LISTED),
-      countSourcesInTrouble(sql),
-      sql.query<{ number: string | number }[]>(OPEN_CONFLICTS),
-    ]);
-  return {
-    totals,
-    oldestPending,
-    processes,
-    trouble,
-    imports: imports.slice(0, LISTED),
-    /** The first of the sources in trouble, and how many there are. */
-    sources,
-    sourcesInTrouble,
-    /** Conflicts that wait for a decision. */
-    openConflicts: Number(open?.number),
   };
 }
 
@@ -132,10 +93,18 @@ async function readCounters(sql: Sql): Promise<Counters> {
 
 async function readSample(
   sql: Sql,
-  { at, work, counters, previous }: { at: Date; work: Work; counters: Counters; previous: Counters | null },
+  {
+    at,
+    verdict,
+    counters,
+    previous,
+  }: { at: Date; verdict: Verdict; counters: Counters; previous: Counters | null },
 ): Promise<Sample> {
   const rates = previous === null ? null : compare(counters, previous);
-  const failing = work.trouble.map(({ id }) => id);
+  const failing = verdict.troubles.flatMap(({ subject }) =>
+    subject?.type === 'webhook' ? [subject.id] : [],
+  );
+  const figures = verdict.work?.figures;
   const webhooks = [...new Set([...(rates?.busiest ?? []), ...failing])];
   const recent = await readRecentAttempts(sql, webhooks, SAMPLED_ATTEMPTS);
   const since = at.getTime() - SAMPLED_SECONDS * 1_000;
@@ -144,8 +113,8 @@ async function readSample(
   );
   return {
     at: at.getTime() / 1_000,
-    pending: work.totals.pending,
-    oldestSeconds: Math.max(0, (at.getTime() - (work.oldestPending ?? at).getTime()) / 1_000),
+    pending: figures === undefined ? null : figures.pending.healthy + figures.pending.failing,
+    oldestSeconds: Math.max(0, (at.getTime() - (figures?.oldestPending ?? at).getTime()) / 1_000),
     deliveriesPerSecond: rates?.deliveriesPerSecond ?? null,
     importsPerSecond: rates?.importsPerSecond ?? null,
     successShare,

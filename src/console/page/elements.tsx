@@ -4,7 +4,10 @@ import type * as v from 'valibot';
 import { hasThreeDecimals, showAmount } from '../../../packages/statements/src/amounts.ts';
 import type { AttemptRow } from '../../delivery/delivery.ts';
 import type { ApiEnv } from '../../http/app.ts';
+import { countOf, formatCount, formatDuration, timesInARow } from '../../platform/text.ts';
 import { check } from '../../platform/validation.ts';
+
+import type { Trouble } from '../../verdict/trouble.ts';
 
 /**
  * Reads the filters of a list from the query string. Drops spaces around a value, because ids are often pasted. Leaves out empty fields.
@@ -31,6 +34,42 @@ export function pathWith(path: string, filters: Filters): string {
 }
 
 /** Parts that several pages of the console share. */
+
+/** Troubles, each with what helps and the page that shows it. @param empty what to say if there is none. */
+export const Troubles = ({
+  troubles,
+  now,
+  empty,
+}: {
+  troubles: readonly Trouble[];
+  now: Date;
+  empty?: string;
+}) =>
+  troubles.length === 0 ? (
+    empty === undefined ? null : (
+      <p class="calm">{empty}</p>
+    )
+  ) : (
+    <ul class="troubles">
+      {troubles.map(({ severity, sentence, help, since, page }) => (
+        <li class={severity}>
+          <span>
+            {sentence}{' '}
+            <span class="calm">
+              {help}
+              {since === null ? null : (
+                <>
+                  {' '}
+                  Since <Moment at={since} now={now} />.
+                </>
+              )}
+            </span>
+          </span>
+          <LinkButton href={page.href} text={page.text} />
+        </li>
+      ))}
+    </ul>
+  );
 
 /**
  * An amount in a column of amounts in several currencies. The decimal points stand below each other.
@@ -242,27 +281,9 @@ export const Choice = (props: {
 
 /** How the console writes numbers, times and durations. */
 
-export { countOf, formatCount, timesInARow } from '../../platform/text.ts';
+export { countOf, formatCount, formatDuration, timesInARow };
 
 const SECOND = 1_000;
-const MINUTE = 60 * SECOND;
-const HOUR = 60 * MINUTE;
-const DAY = 24 * HOUR;
-
-/** A duration in its two largest units: `850 ms`, `12 s`, `3 min 20 s`, `2 h 5 min`, `4 d 3 h`. */
-export function formatDuration(milliseconds: number): string {
-  const length = Math.max(0, milliseconds);
-  if (length < SECOND) return `${Math.round(length)} ms`;
-  if (length < MINUTE) return `${Math.floor(length / SECOND)} s`;
-  if (length < HOUR) return two(length, MINUTE, 'min', SECOND, 's');
-  if (length < DAY) return two(length, HOUR, 'h', MINUTE, 'min');
-  return two(length, DAY, 'd', HOUR, 'h');
-}
-
-function two(length: number, large: number, largeName: string, small: number, smallName: string): string {
-  const rest = Math.floor((length % large) / small);
-  return `${Math.floor(length / large)} ${largeName}${rest === 0 ? '' : ` ${rest} ${smallName}`}`;
-}
 
 /** UTC, as in the logs: `2026-01-31 12:00:00 UTC`. */
 export const formatUtc = (moment: Date): string =>

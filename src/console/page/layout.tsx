@@ -10,7 +10,7 @@ import { mysqlProblem } from '../../database/errors.ts';
 import { type ApiEnv, answerError } from '../../http/app.ts';
 import { VERSION } from '../../platform/config.ts';
 import type { Log } from '../../platform/log.ts';
-import { notFound } from '../../platform/problem.ts';
+import { notFound, Problem } from '../../platform/problem.ts';
 import { DASHBOARD_PATH } from '../queues/dashboard.ts';
 import { LinkButton } from './elements.tsx';
 
@@ -23,6 +23,7 @@ const SCRIPT = 'text/javascript; charset=utf-8';
 /** The files of the console and of uPlot. They are served from here, so that the pages work without internet access. */
 const FILES: ReadonlyMap<string, { folder: 'own' | 'uplot'; type: string }> = new Map([
   ['console.css', { folder: 'own', type: CSS }],
+  ['live.js', { folder: 'own', type: SCRIPT }],
   ['now.js', { folder: 'own', type: SCRIPT }],
   ['uPlot.iife.min.js', { folder: 'uplot', type: SCRIPT }],
   ['uPlot.min.css', { folder: 'uplot', type: CSS }],
@@ -133,13 +134,18 @@ export function sendPage(
             </form>
           </search>
         </header>
+        <p id="standing" class="standing" data-live={section === 'Now' ? '/ops/now' : '/ops/now?brief'}>
+          <a class="verdict" href="/ops">
+            Is anything wrong?
+          </a>
+        </p>
         <main id="main" tabindex={-1}>
           {content}
         </main>
         <footer>
           Ledgerbell {VERSION} · <a href="/readyz">Readiness</a> · all times are UTC
         </footer>
-        {scripts.map((file) => (
+        {[...scripts, 'live.js'].map((file) => (
           <script src={`${ASSETS_PATH}/${file}`} defer />
         ))}
       </body>
@@ -158,10 +164,14 @@ export async function answerErrorPage(error: unknown, c: Context<ApiEnv>, log: L
     c,
     { title, status: answer.status as 404 },
     <section class="confirm">
-      <h1>{isOutage ? `MySQL ${mysqlProblem(error) ?? 'cannot be reached'}` : title}</h1>
+      <h1>
+        {isOutage
+          ? `MySQL ${mysqlProblem(error) ?? (error instanceof Problem ? 'does not answer' : 'cannot be reached')}`
+          : title}
+      </h1>
       <p>
         {isOutage
-          ? 'This page is read from MySQL. Nothing that was accepted is lost. Reload this page when MySQL works again.'
+          ? 'This page is read from MySQL. Nothing that was accepted is lost. This page is read again when MySQL works again.'
           : detail.replace(', or this API key cannot see it', '')}
       </p>
       <LinkButton primary href="/ops" text="Now" />

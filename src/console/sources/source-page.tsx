@@ -17,6 +17,9 @@ import {
 } from '../../sources/find-source.ts';
 import { findSourceJob } from '../../sources/source-jobs.ts';
 import { type SourceView, viewSource } from '../../sources/source-view.ts';
+import type { Trouble } from '../../verdict/trouble.ts';
+import { endSentence } from '../../verdict/webhooks.ts';
+import { sourceTroubleOf } from '../../verdict/work.ts';
 import {
   Choice,
   type Column,
@@ -34,13 +37,28 @@ import {
   readFilters,
   Table,
   Tag,
-  timesInARow,
 } from '../page/elements.tsx';
 import { type Confirmation, sendConfirmation, sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor } from '../page/operator.ts';
 import { DASHBOARD_PATH } from '../queues/dashboard.ts';
-import { readFailingSince, readWrongFiles, type WrongFile } from '../totals.ts';
 import { describeSchedule, SourceState } from './sources-page.tsx';
+
+interface WrongFile {
+  name: string;
+  run_id: string;
+  /** null: the file was refused without an import. */
+  import_id: string | null;
+  created_at: Date;
+}
+
+/** Index: source_files_outcome. */
+const WRONG = `
+  SELECT name, run_id, import_id, created_at FROM source_files FORCE INDEX (source_files_outcome)
+  WHERE outcome = 'failed' AND source_id = ? ORDER BY id DESC LIMIT ?`;
+
+/** The newest files of a source that could not be imported completely. */
+export const readWrongFiles = (sql: Sql, sourceId: string, most: number): Promise<WrongFile[]> =>
+  sql.query(WRONG, [sourceId, most]);
 
 /** The most imports that are named for each run. */
 const NAMED_IMPORTS = 5;
@@ -53,7 +71,8 @@ interface SourcePageProps {
   source: SourceSummary;
   /** null for a deleted source. */
   settings: SourceView | null;
-  failingSince: Date | null;
+  /** null: it has none. */
+  trouble: Trouble | null;
   runs: readonly RunImports[];
   /** The older runs are those before this id. undefined: there are none. */
   older: string | undefined;
@@ -68,7 +87,7 @@ interface SourcePageProps {
 
 /** The page of one source: its problems, the possible actions, and its runs. */
 export const SourcePage = (props: SourcePageProps) => {
-  const { source, failingSince, runs, older, filters, wrongFiles, done, now } = props;
+  const { source, trouble, runs, older, filters, wrongFiles, done, now } = props;
   return (
     <>
       <Done done={done} messages={SOURCE_DONE} />
@@ -79,7 +98,7 @@ export const SourcePage = (props: SourcePageProps) => {
       <h1>
         Source {source.id} “{source.title}” <SourceState source={source} />
       </h1>
-      <p class="lead">{explain(source, failingSince, now)}</p>
+      <p class="lead">{explain(source, trouble, now)}</p>
       <nav class="actions" aria-label="What you can do">
         {sourceActionsFor(source).map((action, index) => (
           <LinkButton
@@ -114,14 +133,17 @@ export const SourcePage = (props: SourcePageProps) => {
   );
 };
 
-function SourceFacts({ source, settings, failingSince, job, now }: SourcePageProps) {
+function SourceFacts({ source, settings, trouble, job, now }: SourcePageProps) {
   return (
     <Facts
       facts={[
         ['Last run', <Moment at={source.last_run_at} now={now} />],
         ['Next run', <Moment at={source.next_run_at} now={now} />],
         ['Failed in a row', formatCount(source.consecutive_failures)],
-        ['Failing since', <Moment at={source.consecutive_failures > 0 ? failingSince : null} now={now} />],
+        [
+          'Failing since',
+          <Moment at={source.consecutive_failures > 0 ? (trouble?.since ?? null) : null} now={now} />,
+        ],
         ['Kind', source.kind],
         ...(settings === null ? [] : settingFacts(settings, now)),
         ['Job', job === null ? 'none' : <a href={job}>in the queue</a>],
@@ -185,26 +207,24 @@ const runColumns = (now: Date): Column<RunImports>[] => [
 ];
 
 /** Explains a source's state, and what happens next. */
-function explain(it: SourceSummary, failingSince: Date | null, now: Date): string {
-  const error = it.error === null ? '' : ` The last error: ${it.error}`;
+function explain(it: SourceSummary, trouble: Trouble | null, now: Date): string {
   switch (it.status) {
     case 'deleted':
       return 'It was deleted. Nothing is collected from it. Its imports and movements stay.';
     case 'paused':
-      return `It is paused: nothing is collected until it is enabled.${error}`;
+      return `It is paused: nothing is collected until it is enabled.${it.error === null ? '' : ` The last error: ${it.error}`}`;
     case 'active': {
       const next =
         it.next_run_at === null || it.next_run_at <= now
           ? 'It runs again in a moment.'
           : `It runs again in ${formatDuration(it.next_run_at.getTime() - now.getTime())}.`;
-      if (it.consecutive_failures > 0) {
-        const since =
-          failingSince === null ? '' : `, for ${formatDuration(now.getTime() - failingSince.getTime())}`;
-        return `It has failed ${timesInARow(it.consecutive_failures)}${since}.${error} ${next} Files that are not collected yet stay where they are.`;
-      }
-      return it.error === null
-        ? `${it.last_run_at === null ? 'It has not run yet.' : 'Nothing is wrong.'} ${next}`
-        : `It can be reached, but a file could not be imported, or not all of it. The others were.${error} ${next}`;
+      const state =
+        trouble === null
+          ? it.last_run_at === null
+            ? 'It has not run yet.'
+            : 'Nothing is wrong.'
+          : `${endSentence(trouble.sentence)} ${trouble.help}`;
+      return `${state} ${next}`;
     }
   }
 }
@@ -327,9 +347,9 @@ async function showSource(c: Context<ApiEnv>, { runtime }: ConsoleContext) {
   const { status, since, until, before } = readFilters(c, Query);
   const source = await requireSource(database, c);
   const { id } = source;
-  const [found, failingSince, wrongFiles, job] = await Promise.all([
+  const [found, trouble, wrongFiles, job] = await Promise.all([
     listRuns(database, id, { status, since, until, before: before ?? BEYOND_NEWEST }, RUNS + 1),
-    readFailingSince(database, id),
+    source.status === 'active' && source.error !== null ? sourceTroubleOf(database, source) : null,
     readWrongFiles(database, id, WRONG_FILES),
     findSourceJob(queues, id),
   ]);
@@ -345,7 +365,7 @@ async function showSource(c: Context<ApiEnv>, { runtime }: ConsoleContext) {
     <SourcePage
       source={source}
       settings={source.status === 'deleted' ? null : viewSource(runtime, source)}
-      failingSince={failingSince}
+      trouble={trouble}
       runs={runs.map((run) => ({ ...run, imports: imports.get(run.id) ?? [] }))}
       older={found.length > RUNS ? runs.at(-1)?.id : undefined}
       filters={query}

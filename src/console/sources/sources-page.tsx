@@ -5,6 +5,7 @@ import type { ApiEnv } from '../../http/app.ts';
 import { Id } from '../../platform/validation.ts';
 import { listSources, type SourceSummary } from '../../sources/find-source.ts';
 import type { SourceSchedule } from '../../sources/source-schedule.ts';
+import { nameSourceTroubles } from '../../verdict/work.ts';
 import {
   Choice,
   type Column,
@@ -18,10 +19,10 @@ import {
   SourceLink,
   Table,
   Tag,
+  Troubles,
 } from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';
 import { callerFor } from '../page/operator.ts';
-import { findSourcesInTrouble } from '../totals.ts';
 
 /** How the console describes sources in tables. */
 
@@ -58,15 +59,6 @@ export const sourceColumns = (now: Date): Column<SourceSummary>[] => [
   { label: 'Error', kind: 'wide', cell: ({ error }) => error ?? '' },
 ];
 
-export const SourcesInTrouble = ({ rows, now }: { rows: readonly SourceSummary[]; now: Date }) => (
-  <Table
-    caption="Sources in trouble"
-    columns={sourceColumns(now)}
-    rows={rows}
-    empty="None: the last run of every source was done, and all of its files were imported."
-  />
-);
-
 const PER_PAGE = 50;
 
 const Query = v.object({
@@ -91,7 +83,7 @@ export const sourcesPage = (runtime: Runtime): Hono<ApiEnv> =>
     };
     const isFirst = [customer, account, status, after].every((it) => it === undefined);
     const [trouble, { rows, next }] = await Promise.all([
-      isFirst ? findSourcesInTrouble(database, PER_PAGE) : [],
+      isFirst ? nameSourceTroubles(database, PER_PAGE) : [],
       listSources(database, filters, PER_PAGE),
     ]);
     const now = new Date();
@@ -109,7 +101,11 @@ export const sourcesPage = (runtime: Runtime): Hono<ApiEnv> =>
         {isFirst ? (
           <section>
             <h2>In trouble</h2>
-            <SourcesInTrouble rows={trouble} now={now} />
+            <Troubles
+              troubles={trouble}
+              now={now}
+              empty="None: the last run of every source was done, and all of its files were imported."
+            />
           </section>
         ) : null}
         <section>

@@ -15,6 +15,7 @@ import {
 import type { ApiEnv } from '../../http/app.ts';
 import { notFound } from '../../platform/problem.ts';
 import { Id } from '../../platform/validation.ts';
+import { readWebhookRows, type WebhookRow } from '../../verdict/webhooks.ts';
 import { DeliveryStatus } from '../deliveries/deliveries-page.tsx';
 import {
   attemptColumns,
@@ -29,7 +30,6 @@ import {
 } from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callerFor } from '../page/operator.ts';
-import { readWebhookRows, type WebhookRow } from '../webhooks/webhook-rows.ts';
 
 /** Reads the history of one movement. */
 

@@ -12,6 +12,14 @@ import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
 import { notFound } from '../../platform/problem.ts';
 import { findDeliveryJob, type Queues } from '../../platform/queues.ts';
+import {
+  andToCome,
+  readWebhookRows,
+  readWebhookTroubles,
+  type WebhookRow,
+  type WebhookTrouble,
+} from '../../verdict/webhooks.ts';
+import { MOST_IN_FLIGHT, MOST_PER_SECOND } from '../../webhooks/webhook-input.ts';
 import { viewWebhook, type WebhookView } from '../../webhooks/webhook-view.ts';
 import { findPauser } from '../audit/audit-page.tsx';
 import { readNewestAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';
@@ -29,11 +37,12 @@ import {
 import { type Confirmation, sendConfirmation, sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, callerFor } from '../page/operator.ts';
 import { DASHBOARD_PATH } from '../queues/dashboard.ts';
-import { andToCome, explainWebhook, readWebhookRows, type WebhookRow } from './webhook-rows.ts';
+import { explainWebhook } from './explain-webhook.ts';
 import { WebhookState } from './webhooks-page.tsx';
 
 interface WebhookPageProps {
   webhook: WebhookRow;
+  troubles: readonly WebhookTrouble[];
   /** The operator who has paused the webhook, from the audit log. null: no operator has. */
   pausedBy: string | null;
   /** null for a deleted webhook. */
@@ -48,7 +57,7 @@ interface WebhookPageProps {
   now: Date;
 }
 
-type FactsProps = Omit<WebhookPageProps, 'done' | 'pausedBy' | 'replays'>;
+type FactsProps = Omit<WebhookPageProps, 'done' | 'pausedBy' | 'replays' | 'troubles'>;
 
 /** The page of one webhook: its problems, the possible actions, and its attempts. */
 export const WebhookPage = ({ webhook, ...props }: WebhookPageProps) => (
@@ -59,13 +68,13 @@ export const WebhookPage = ({ webhook, ...props }: WebhookPageProps) => (
       <a href={`/ops/webhooks?customer=${webhook.customer_id}`}>{webhook.customer}</a>
     </p>
     <h1>
-      Webhook {webhook.id} “{webhook.title}” <WebhookState webhook={webhook} now={props.now} />
+      Webhook {webhook.id} “{webhook.title}” <WebhookState webhook={webhook} troubles={props.troubles} />
     </h1>
-    <p class="lead">{explainWebhook(webhook, props.run, props.now, props.pausedBy)}</p>
+    <p class="lead">{explainWebhook(webhook, props.troubles, props.run, props.pausedBy)}</p>
     <nav class="actions" aria-label="What you can do">
-      {actionsFor(webhook).map((action, index) => (
+      {actionsFor(webhook, props.troubles).map((action, index) => (
         <LinkButton
-          primary={index === 0 && webhook.failing_since !== null}
+          primary={index === 0 && props.troubles.length > 0}
           href={`/ops/webhooks/${webhook.id}/${action}`}
           text={ACTION_LABELS[action]}
         />
@@ -153,7 +162,7 @@ function WebhookFacts({ webhook, settings, attempts, run, job, now }: FactsProps
 }
 
 /** The actions for a webhook in the console. A replay is separate, because it asks for a range first. */
-export const WEBHOOK_ACTIONS = ['pause', 'enable', 'probe', 'test', 'rotate-secret'] as const;
+export const WEBHOOK_ACTIONS = ['pause', 'enable', 'probe', 'raise-limit', 'test', 'rotate-secret'] as const;
 export type WebhookAction = (typeof WEBHOOK_ACTIONS)[number];
 
 /** The label of each button. */
@@ -161,13 +170,17 @@ const ACTION_LABELS: Readonly<Record<WebhookAction | 'replay', string>> = {
   pause: 'Pause',
   enable: 'Enable',
   probe: 'Probe now',
+  'raise-limit': 'Raise the limit',
   test: 'Send a test',
   'rotate-secret': 'Rotate the secret',
   replay: 'Replay',
 };
 
 /** The actions that make sense in a webhook's state, the most likely first. */
-function actionsFor({ status, failing_since, open_until }: WebhookRow): (WebhookAction | 'replay')[] {
+function actionsFor(
+  { status, failing_since, open_until }: WebhookRow,
+  troubles: readonly WebhookTrouble[],
+): (WebhookAction | 'replay')[] {
   switch (status) {
     case 'deleted':
       return [];
@@ -177,6 +190,9 @@ function actionsFor({ status, failing_since, open_until }: WebhookRow): (Webhook
     case 'active':
       return [
         ...(failing_since !== null || open_until !== null ? (['probe'] as const) : []),
+        ...(troubles.some(({ limit }) => limit === 'rate_limit' || limit === 'max_in_flight')
+          ? (['raise-limit'] as const)
+          : []),
         'test',
         'replay',
         'pause',
@@ -222,6 +238,15 @@ export function confirmAction(action: WebhookAction, it: WebhookRow): Omit<Confi
         ],
         button: 'Probe now',
       };
+    case 'raise-limit':
+      return {
+        question: `Let ${name} be sent twice as many at a time?`,
+        consequences: [
+          'Its rate_limit, or without one its max_in_flight, becomes twice as high, up to what the API allows.',
+          `${it.endpoint} gets more notifications at a time. If it fails, they are tried again.`,
+        ],
+        button: 'Raise the limit',
+      };
     case 'test':
       return {
         question: `Send a test notification for ${name}?`,
@@ -248,6 +273,7 @@ const DONE: Readonly<Record<string, string>> = {
   pause: 'The webhook is paused. Nothing more is sent.',
   enable: 'The webhook is enabled. The first notification is on its way.',
   probe: 'A probe is on its way. Reload this page to see its answer.',
+  'raise-limit': 'The limit is raised. Its runs follow it from now on.',
   replay: 'The replay is accepted. Its deliveries become pending one after the other.',
   'cancel-replay': 'The replay is cancelled. Nothing more of it is sent.',
 };
@@ -263,8 +289,9 @@ export const webhookRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   const routes = new Hono<ApiEnv>().get('/:id', async (c) => {
     const webhook = await requireWebhook(database, c);
     const { id } = webhook;
-    const [entity, attempts, [run], job, pausedBy, replays] = await Promise.all([
+    const [entity, troubles, attempts, [run], job, pausedBy, replays] = await Promise.all([
       database.getRepository(Webhook).findOneByOrFail({ id }),
+      readWebhookTroubles(database, [id]),
       readNewestAttempts(database, id, ATTEMPTS),
       readStates(database, [id]),
       findJob(queues, id),
@@ -277,6 +304,7 @@ export const webhookRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
       { title: `Webhook ${id}`, section: 'Webhooks' },
       <WebhookPage
         webhook={webhook}
+        troubles={troubles.get(id) ?? []}
         settings={settings}
         attempts={attempts}
         run={run ?? null}
@@ -337,6 +365,19 @@ async function perform(
     case 'enable':
       await ask('PATCH', path, { status: action === 'pause' ? 'paused' : 'active' });
       return done();
+    case 'raise-limit': {
+      const { rateLimit, maxInFlight } = await runtime.database
+        .getRepository(Webhook)
+        .findOneByOrFail({ id });
+      await ask(
+        'PATCH',
+        path,
+        rateLimit === null
+          ? { max_in_flight: Math.min(2 * maxInFlight, MOST_IN_FLIGHT) }
+          : { rate_limit: Math.min(2 * rateLimit, MOST_PER_SECOND) },
+      );
+      return done();
+    }
     case 'probe':
       await probeNow(runtime.database, id, (sql) =>
         recordChange(sql, callerFor(c, runtime, customerId), { action: 'probe', subject: `webhook ${id}` }),

@@ -4,6 +4,15 @@ import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { Id } from '../../platform/validation.ts';
+import type { TroubleKind } from '../../verdict/trouble.ts';
+import {
+  andToCome,
+  nameWebhookTroubles,
+  readWebhookRows,
+  readWebhookTroubles,
+  type WebhookRow,
+  type WebhookTrouble,
+} from '../../verdict/webhooks.ts';
 import { findWebhooks } from '../../webhooks/find-webhook.ts';
 import { type AttemptSummary, readRecentAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';
 import {
@@ -19,50 +28,59 @@ import {
   readFilters,
   Table,
   Tag,
+  Troubles,
   WebhookLink,
 } from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';
 import { callerFor } from '../page/operator.ts';
-import { andToCome, readWebhookRows, readWebhooksInTrouble, type WebhookRow } from './webhook-rows.ts';
 
 /** How the console describes webhooks in tables. */
 
+const LABELS: Partial<Record<TroubleKind, string>> = {
+  webhook_failing: 'failing',
+  webhook_flapping: 'flapping',
+  webhook_behind: 'behind',
+  webhook_disabled: 'disabled',
+  webhook_quarantined: 'quarantined',
+};
+
 /** The state of a webhook in one or two words, with its colour. */
-export function WebhookState({ webhook: it, now }: { webhook: WebhookRow; now: Date }) {
-  if (it.status === 'disabled') return <Tag tone="bad">disabled</Tag>;
-  if (it.status === 'deleted') return <Tag tone="calm">deleted</Tag>;
-  if (it.status === 'paused')
-    return it.status_reason === null ? <Tag tone="calm">paused</Tag> : <Tag tone="bad">quarantined</Tag>;
-  if (it.open_until !== null) {
+export function WebhookState({
+  webhook: it,
+  troubles,
+}: {
+  webhook: WebhookRow;
+  troubles: readonly WebhookTrouble[];
+}) {
+  if (troubles.length > 0)
     return (
       <>
-        <Tag tone="bad">circuit open</Tag>{' '}
-        <span class="calm">
-          next probe <Moment at={it.open_until} now={now} />
-        </span>
+        {troubles.map(({ kind, severity, nextAttemptIn }) => (
+          <>
+            <Tag tone={severity === 'failing' || it.status === 'disabled' ? 'bad' : 'warn'}>
+              {kind === 'webhook_failing' && it.open_until !== null ? 'circuit open' : LABELS[kind]}
+            </Tag>{' '}
+            {nextAttemptIn == null ? null : (
+              <span class="calm">
+                next attempt {nextAttemptIn === 0 ? 'now' : `in ${formatDuration(nextAttemptIn)}`}{' '}
+              </span>
+            )}
+          </>
+        ))}
       </>
     );
-  }
-  if (it.behindSince !== undefined) {
-    return (
-      <>
-        <Tag tone="warn">behind</Tag>{' '}
-        <span class="calm">
-          oldest pending <Moment at={it.behindSince} now={now} />
-        </span>
-      </>
-    );
-  }
-  if (it.failing_since !== null)
-    return <Tag tone="warn">{it.circuit_openings > 0 ? 'probing' : 'failing'}</Tag>;
+  if (it.status !== 'active') return <Tag tone="calm">{it.status}</Tag>;
   return it.circuit_openings > 0 ? <Tag tone="warn">recovering</Tag> : <Tag tone="good">active</Tag>;
 }
 
 /** The columns of every table of webhooks. */
-export const webhookColumns = (now: Date): Column<WebhookRow>[] => [
+const webhookColumns = (
+  now: Date,
+  troubles: ReadonlyMap<string, readonly WebhookTrouble[]>,
+): Column<WebhookRow>[] => [
   { label: 'Webhook', kind: 'wide', cell: ({ id, title }) => <WebhookLink id={id} title={title} /> },
   customerColumn('/ops/webhooks'),
-  { label: 'State', cell: (it) => <WebhookState webhook={it} now={now} /> },
+  { label: 'State', cell: (it) => <WebhookState webhook={it} troubles={troubles.get(it.id) ?? []} /> },
   { label: 'Failing since', cell: ({ failing_since }) => <Moment at={failing_since} now={now} /> },
   { label: 'Pending', kind: 'number', cell: (it) => `${formatCount(Number(it.pending))}${andToCome(it)}` },
   {
@@ -72,30 +90,14 @@ export const webhookColumns = (now: Date): Column<WebhookRow>[] => [
   },
 ];
 
-export const WebhooksInTrouble = ({
-  rows,
-  columns,
-}: {
-  rows: readonly WebhookRow[];
-  columns: readonly Column<WebhookRow>[];
-}) => (
-  <Table
-    caption="Webhooks in trouble"
-    columns={columns}
-    rows={rows}
-    empty="None: every endpoint has answered its last notification, and nothing waits for long."
-  />
-);
-
 const NO_ATTEMPTS: AttemptSummary = summarizeAttempts([]);
 
 /** The same columns, with the results of recent attempts. @param recent by the id of the webhook. */
-export const webhookColumnsWithAttempts = (
-  now: Date,
+const webhookColumnsWithAttempts = (
+  columns: readonly Column<WebhookRow>[],
   recent: ReadonlyMap<string, AttemptSummary>,
 ): Column<WebhookRow>[] => {
   const summaryOf = ({ id }: WebhookRow) => recent.get(id) ?? NO_ATTEMPTS;
-  const columns = webhookColumns(now);
   return [
     ...columns.slice(0, -1),
     {
@@ -125,19 +127,20 @@ export const webhooksPage = (runtime: Runtime): Hono<ApiEnv> =>
     const { customer, after } = readFilters(c, Query);
     const now = new Date();
     const isFirst = customer === undefined && after === undefined;
-    const [trouble, found] = await Promise.all([
-      isFirst ? readWebhooksInTrouble(database, PER_PAGE) : [],
+    const [{ troubles }, found] = await Promise.all([
+      isFirst ? nameWebhookTroubles(database, PER_PAGE) : { troubles: [] },
       findWebhooks(database, customer === undefined ? null : callerFor(c, runtime, customer), {
         after: after ?? '0',
         limit: PER_PAGE + 1,
       }),
     ]);
     const ids = found.slice(0, PER_PAGE).map(({ id }) => id);
-    const [all, recent] = await Promise.all([
+    const [all, ofListed, recent] = await Promise.all([
       readWebhookRows(database, ids),
-      summarizeRecent(database, [...new Set([...trouble.map(({ id }) => id), ...ids])]),
+      readWebhookTroubles(database, ids),
+      summarizeRecent(database, ids),
     ]);
-    const columns = webhookColumnsWithAttempts(now, recent);
+    const columns = webhookColumnsWithAttempts(webhookColumns(now, ofListed), recent);
     const last = ids.at(-1);
     const next = found.length > PER_PAGE && last !== undefined ? last : null;
     const owner = customer === undefined ? undefined : all[0]?.customer;
@@ -152,7 +155,11 @@ export const webhooksPage = (runtime: Runtime): Hono<ApiEnv> =>
         {isFirst ? (
           <section>
             <h2>In trouble</h2>
-            <WebhooksInTrouble rows={trouble} columns={columns} />
+            <Troubles
+              troubles={troubles}
+              now={now}
+              empty="None: every endpoint has answered its last notification, and nothing waits for long."
+            />
           </section>
         ) : null}
         <section>

@@ -1,5 +1,4 @@
 import { createBirpc } from 'birpc';
-import { startHeartbeat } from '../../console/heartbeat.ts';
 import { createProcessMetrics } from '../../console/process-metrics.ts';
 import { openRuntime } from '../../database/runtime.ts';
 import { PortTakenError } from '../../http/listener.ts';
@@ -10,6 +9,7 @@ import { type Stop, stopOnce } from '../../platform/stopping.ts';
 import { withoutValues } from '../../platform/text.ts';
 import { startTracing } from '../../platform/tracing.ts';
 import { type RunningRoles, startRoles } from '../../service.ts';
+import { startHeartbeat } from '../../verdict/heartbeat.ts';
 import { collectGarbageEarlier, compileEarlier } from '../v8-settings.ts';
 import type { Assignment, RoleProcessFunctions, StartOutcome, SupervisorFunctions } from './role-process.ts';
 

@@ -32,6 +32,7 @@ const ROWS: Record<string, string> = {
   webhooks: 'SELECT * FROM webhooks WHERE customer_id = ? ORDER BY id',
   webhook_filters: 'SELECT * FROM webhook_filters WHERE customer_id = ? ORDER BY 1, 2',
   webhook_backlogs: 'SELECT * FROM webhook_backlogs WHERE customer_id = ? ORDER BY 1, 2',
+  webhook_standings: 'SELECT * FROM webhook_standings WHERE customer_id = ? ORDER BY 1',
   webhook_cursors: 'SELECT * FROM webhook_cursors WHERE customer_id = ? ORDER BY 1, 2',
   deliveries: 'SELECT * FROM deliveries WHERE customer_id = ? ORDER BY 1, 2',
   retries: 'SELECT * FROM retries WHERE customer_id = ? ORDER BY 1, 2',

@@ -5,6 +5,7 @@ import { createScreen } from '../../../src/cli/demo/screen.ts';
 import { watchSights } from '../../../src/cli/demo/trouble-demo.ts';
 import { findRunning } from '../../../src/servers/running-servers.ts';
 import { findDirectory } from '../../servers/start.ts';
+import { compareAnswers } from '../../support/answers.ts';
 import { until } from '../../support/until.ts';
 import { finish, spawnProgram } from './spawn-demo.ts';
 
@@ -69,7 +70,20 @@ describe('the demo with trouble', () => {
     expect(before.code, before.stderr).toBe(1);
     const report = JSON.parse(before.stdout);
     expect(report.problems).toEqual(['1 source is failing.']);
-    expect(report.webhooks.map(({ title }: { title: string }) => title)).toContain('Treasury');
+    const troubles = await compareAnswers(
+      {
+        opsUrl: new URL(opsPage ?? '').origin,
+        status: (...options) => finish(spawnProgram('cli', ['status', ...options], env)),
+        webhook: async (id) => {
+          const { stdout } = await finish(
+            spawnProgram('cli', ['webhooks', 'show', String(id), '--json'], env),
+          );
+          return JSON.parse(stdout).webhook;
+        },
+      },
+      ['webhook_failing', 'webhook_flapping', 'import_failed', 'source_failing'],
+    );
+    expect(troubles.map(({ subject }) => subject?.id)).toHaveLength(4);
     await until('more traffic to come', async () => {
       return JSON.parse((await status()).stdout).pending > report.pending;
     });

@@ -39,6 +39,11 @@ export async function createFull(service: TestService) {
     customerId,
   );
   const [delivered = '', failed = '', waiting = ''] = await store(5);
+  await query(
+    'INSERT INTO webhook_standings (webhook_id, customer_id, failing) VALUES (?, ?, 1)',
+    webhook.id,
+    customerId,
+  );
   await recordDeliveries(service.runtime.database, webhook, [
     { transactionId: delivered, status: 'delivered' },
     { transactionId: failed, status: 'failed' },

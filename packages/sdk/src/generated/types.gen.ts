@@ -683,6 +683,40 @@ export type Webhook = {
         to_come: number | null;
     };
     created_at: string;
+    /**
+     * What is wrong with it. Empty: nothing is.
+     */
+    standing: Array<{
+        /**
+         * failing: its last attempts failed. flapping: it has failed and recovered several times within an hour. behind: its endpoint answers, but a movement has been waiting for more than 5 minutes. quarantined: the service has paused it, because its delivery runs kept crashing.
+         */
+        kind: 'failing' | 'flapping' | 'behind' | 'disabled' | 'quarantined';
+        since: string | null;
+        /**
+         * The same in a sentence.
+         */
+        message: string;
+        /**
+         * failing, flapping: when something is sent again. null: nothing is pending.
+         */
+        next_attempt_at: string | null;
+        /**
+         * behind: what holds it. recovery: its endpoint is new or has just recovered, and is sent more and more. processes: it waits for its turn in a delivery process.
+         */
+        limit: 'rate_limit' | 'max_in_flight' | 'ordered' | 'recovery' | 'processes' | null;
+        /**
+         * behind: movements that came per minute in the last minutes. null: not measured yet.
+         */
+        in_per_minute: number | null;
+        /**
+         * behind: deliveries that ended per minute.
+         */
+        out_per_minute: number | null;
+        /**
+         * behind: when it has caught up at this pace. null: it does not, or it is not known.
+         */
+        caught_up_at: string | null;
+    }>;
 };
 
 export type NewWebhook = {
@@ -7293,7 +7327,7 @@ export type ReceiveOperationalEventWebhookPayload = {
     /**
      * webhook.test: a test notification. New types may be added.
      */
-    type: 'webhook.failing' | 'webhook.disabled' | 'webhook.quarantined' | 'delivery.failed' | 'import.failed' | 'import.stuck' | 'movement.conflict' | 'statement.gap' | 'statement.contradiction' | 'statement.late' | 'source.failing' | 'delivery.stalled' | 'webhook.test';
+    type: 'webhook.failing' | 'webhook.disabled' | 'webhook.quarantined' | 'webhook.behind' | 'webhook.caught_up' | 'webhook.flapping' | 'webhook.stable' | 'delivery.failed' | 'import.failed' | 'import.stuck' | 'movement.conflict' | 'statement.gap' | 'statement.contradiction' | 'statement.late' | 'source.failing' | 'delivery.stalled' | 'webhook.test';
     /**
      * When it was recorded, in UTC.
      */
@@ -7307,7 +7341,7 @@ export type ReceiveOperationalEventWebhookPayload = {
          */
         customer_id?: number;
         /**
-         * The webhook that webhook.failing, webhook.disabled, webhook.quarantined and delivery.failed are about.
+         * The webhook that the types webhook.… and delivery.failed are about.
          */
         webhook?: {
             /**
@@ -7347,6 +7381,18 @@ export type ReceiveOperationalEventWebhookPayload = {
          * webhook.disabled, webhook.quarantined: why.
          */
         reason?: string;
+        /**
+         * webhook.behind, webhook.caught_up: pending deliveries.
+         */
+        pending?: number;
+        /**
+         * webhook.behind, webhook.caught_up: when the oldest unsent movement was stored. Or null.
+         */
+        waiting_since?: unknown;
+        /**
+         * webhook.flapping, webhook.stable: when the endpoint recovered, the newest first.
+         */
+        recoveries?: Array<string>;
         /**
          * delivery.failed: deliveries that have failed for good since the last event about this webhook.
          */

@@ -62,6 +62,19 @@ interface StoppedWebhook extends OfCustomer {
   reason: string;
 }
 
+interface WaitingWebhook extends OfCustomer {
+  webhook: WebhookSubject;
+  pending: number;
+  /** When the oldest movement was stored that was not sent; null: none waits. */
+  waiting_since: string | null;
+}
+
+interface UnstableWebhook extends OfCustomer {
+  webhook: WebhookSubject;
+  /** When the endpoint recovered, the newest first. */
+  recoveries: string[];
+}
+
 /** The member `data` of each type of operational event (docs/operational-events.md). Times are RFC 3339, in UTC. */
 export interface EventData {
   'webhook.failing': OfCustomer & {
@@ -74,6 +87,10 @@ export interface EventData {
   };
   'webhook.disabled': StoppedWebhook;
   'webhook.quarantined': StoppedWebhook;
+  'webhook.behind': WaitingWebhook;
+  'webhook.caught_up': WaitingWebhook;
+  'webhook.flapping': UnstableWebhook;
+  'webhook.stable': UnstableWebhook;
   'delivery.failed': OfCustomer & {
     webhook: WebhookSubject;
     failed: number;

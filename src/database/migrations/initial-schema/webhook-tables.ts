@@ -89,6 +89,27 @@ export const WEBHOOK_TABLES = [
     CONSTRAINT webhook_cursors_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
   ) ${TABLE}`,
 
+  // How webhooks have fared that failed or were behind within the last hour. Written by the maintenance process, which looks at them every
+  // ten seconds. failing: as it was at the last look. sampled_* and next_*: the counters at two moments, of which the pace follows.
+  `CREATE TABLE webhook_standings (
+    webhook_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    failing TINYINT NOT NULL,
+    changed_at DATETIME(6) NULL,
+    recovered_1 DATETIME(6) NULL,
+    recovered_2 DATETIME(6) NULL,
+    recovered_3 DATETIME(6) NULL,
+    flapping_since DATETIME(6) NULL,
+    behind_since DATETIME(6) NULL,
+    sampled_at DATETIME(6) NULL,
+    sampled_matched BIGINT NULL,
+    sampled_finished BIGINT NULL,
+    next_at DATETIME(6) NULL,
+    next_matched BIGINT NULL,
+    next_finished BIGINT NULL,
+    CONSTRAINT webhook_standings_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id) ON DELETE CASCADE
+  ) ${TABLE}`,
+
   // One row per delivery, written when its first attempt has ended. transaction_id, here and in the following tables, is the id of
   // a movement. If the event of the webhook is OPERATIONAL or BALANCE_UPDATED, it is the id of a row of operational_events.
   // (Whether a webhook has one of these events never changes.) The columns from outcome on describe the last attempt. posts: how often the

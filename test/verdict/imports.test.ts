@@ -1,7 +1,7 @@
 import { beforeEach, expect, it } from 'vitest';
-import { readTotals } from '../../src/console/totals.ts';
 import { createCustomer } from '../../src/customers/customers.ts';
 import { createSecretBox } from '../../src/database/secret-box.ts';
+import { readFigures } from '../../src/verdict/state/figures.ts';
 import { useDatabase } from '../support/database.ts';
 
 const { database } = useDatabase();
@@ -24,7 +24,7 @@ const storedMinutesAgo = (minutes: number) =>
     'UPDATE import_locks SET last_date_readed = NOW(6) - INTERVAL ? MINUTE WHERE customer_id = ?',
     [minutes, customerId],
   );
-const stuck = async () => (await readTotals(database)).importsStuck;
+const stuck = async () => (await readFigures(database)).importsStuck;
 
 it('imports are counted as stuck when they have waited for five minutes and no movement of their customer was stored', async () => {
   await storedMinutesAgo(6);
@@ -49,9 +49,9 @@ it('a failed import counts for a day, and an import that was given up counts unt
   await addImport('failed', day + 1);
   await addImport('failed', day - 1);
   await addImport('failed', 30 * day, 10);
-  expect(await readTotals(database)).toMatchObject({
+  expect(await readFigures(database)).toMatchObject({
     imports: { failed: 3 },
-    importsFailedLately: 2,
+    importsFailedLately: 1,
     importsGivenUp: 1,
   });
 });

@@ -1,12 +1,12 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readInstallationState } from '../../src/console/metrics/metrics-page.ts';
+import { readFigures } from '../../src/verdict/state/figures.ts';
 import { watchReads } from '../support/reads.ts';
 import { useOwnService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, type Subscriber, setCursor } from '../support/subscriber.ts';
 
 const service = useOwnService({ because: 'the queries read what all customers have', roles: ['api'] });
 const query = (sql: string, values?: unknown[]) => service.runtime.database.query(sql, values);
-const readState = () => readInstallationState(service.runtime.database);
+const readState = () => readFigures(service.runtime.database);
 
 const setStatus = (id: string, status: string, reason: string | null = null) =>
   query('UPDATE webhooks SET status = ?, status_reason = ? WHERE id = ?', [status, reason, id]);
@@ -28,14 +28,20 @@ const addImport = ({ customerId }: Subscriber, status: string, receivedAgo: numb
 describe('the state of an installation', () => {
   it('is all zeros in an empty installation', async () => {
     expect(await readState()).toEqual({
-      processes: { api: 1, importer: 0, delivery: 0, maintenance: 0 },
       webhooks: { active: 0, paused: 0, quarantined: 0, disabled: 0 },
       circuits: { closed: 0, half_open: 0, open: 0 },
+      failing: 0,
       pending: { healthy: 0, failing: 0, held: 0 },
-      oldestPending: 0,
+      toCome: 0,
+      oldestPending: null,
+      oldestPendingSeconds: 0,
       longestFailing: 0,
       imports: { receiving: 0, queued: 0, running: 0, failed: 0 },
+      importsGivenUp: 0,
+      importsFailedLately: 0,
+      importsStuck: 0,
       oldestImport: 0,
+      sources: { failing: 0, withWrongFile: 0 },
       statements: { incomplete: 0, contradictory: 0, late: 0 },
       openConflicts: 0,
     });
@@ -80,14 +86,20 @@ describe('the state of an installation', () => {
       await addImport(one, status, ago);
 
     expect(await readState()).toEqual({
-      processes: { api: 1, importer: 0, delivery: 0, maintenance: 0 },
       webhooks: { active: 4, paused: 1, quarantined: 1, disabled: 1 },
       circuits: { closed: 2, half_open: 1, open: 1 },
+      failing: 2,
       pending: { healthy: 2, failing: 6, held: 9 },
+      toCome: 0,
+      oldestPending: expect.any(Date),
       // The credit is older, and the webhook of that customer does not match it.
-      oldestPending: about(600),
+      oldestPendingSeconds: about(600),
       longestFailing: about(7_200),
       imports: { receiving: 1, queued: 1, running: 2, failed: 1 },
+      importsGivenUp: 0,
+      importsFailedLately: 0,
+      importsStuck: 1,
+      sources: { failing: 0, withWrongFile: 0 },
       oldestImport: about(400),
       statements: { incomplete: 0, contradictory: 0, late: 0 },
       openConflicts: 0,
@@ -107,7 +119,7 @@ describe('with a large installation', () => {
      SELECT a.n * 1000 + b.n AS n FROM s a JOIN s b WHERE a.n * 1000 + b.n < ${n})`;
 
   beforeAll(async () => {
-    const { read } = await watchReads(service.runtime.database, readInstallationState);
+    const { read } = await watchReads(service.runtime.database, readFigures);
     before = read;
     const { customerId, accountId, webhookIds } = await createSubscriber(service);
     const [id = ''] = webhookIds;
@@ -155,9 +167,9 @@ describe('with a large installation', () => {
   });
 
   it('the state is read from a few rows for each webhook with a backlog, and from the index of failed imports', async () => {
-    const { result, read } = await watchReads(service.runtime.database, readInstallationState);
+    const { result, read } = await watchReads(service.runtime.database, readFigures);
     expect(result.pending.healthy).toBeGreaterThan(WEBHOOKS * MOVEMENTS);
-    expect(result.oldestPending).toBeGreaterThan(0);
+    expect(result.oldestPendingSeconds).toBeGreaterThan(0);
     expect(result.imports.failed).toBeGreaterThanOrEqual(IMPORTS / 10);
     expect(read - before).toBeLessThan(WEBHOOKS * 20 + IMPORTS / 10 + 500);
   });

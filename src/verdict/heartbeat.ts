@@ -4,7 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { clockProblem, type Health, sentenceOf } from '../database/health.ts';
 import type { Role, Runtime } from '../database/runtime.ts';
 import type { Sql } from '../database/transaction.ts';
-import { VERSION } from '../platform/config.ts';
+import { ROLES, type RoleName, VERSION } from '../platform/config.ts';
 import { countOf } from '../platform/text.ts';
 
 const SECOND = 1_000;
@@ -241,3 +241,7 @@ export function findProcessProblems(
 }
 
 const nameOf = ({ name, roles, host }: ProcessSeen) => `${name === '' ? roles.join(', ') : name} on ${host}`;
+
+/** How many running processes have each role. */
+export const countRoles = (processes: readonly ProcessSeen[]): Record<RoleName, number> =>
+  Object.fromEntries(ROLES.map((role) => [role, countRunning(processes, role)])) as Record<RoleName, number>;

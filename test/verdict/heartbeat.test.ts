@@ -1,7 +1,7 @@
 import { hostname } from 'node:os';
 import { expect, it, onTestFinished } from 'vitest';
-import { countRunning, readProcesses, startHeartbeat } from '../../src/console/heartbeat.ts';
 import { VERSION } from '../../src/platform/config.ts';
+import { countRunning, readProcesses, startHeartbeat } from '../../src/verdict/heartbeat.ts';
 import { useService } from '../support/service.ts';
 
 const service = useService({ roles: ['api', 'importer'] });

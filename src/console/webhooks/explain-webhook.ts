@@ -1,0 +1,66 @@
+import { hasBacklog, type WebhookState } from '../../delivery/webhook-state.ts';
+import { countOf, formatDuration } from '../../platform/text.ts';
+import {
+  andToCome,
+  describeNextAttempt,
+  endSentence,
+  type WebhookRow,
+  type WebhookTrouble,
+} from '../../verdict/webhooks.ts';
+
+/**
+ * Explains a webhook's state on its page: its troubles with what helps, or else what happens next.
+ * @param run null: it is not known whether a run is sending.
+ * @param pausedBy the operator who has paused the webhook; null: no operator has.
+ */
+export function explainWebhook(
+  it: WebhookRow,
+  troubles: readonly WebhookTrouble[],
+  run: WebhookState | null,
+  pausedBy: string | null,
+): string {
+  if (troubles.length > 0) return troubles.map(({ sentence, help }) => `${sentence} ${help}`).join(' ');
+  const pending = countOf(Number(it.pending), 'delivery is', 'deliveries are');
+  switch (it.status) {
+    case 'deleted':
+      return 'It was deleted. Nothing is sent to it. Its log stays until retention.';
+    case 'paused':
+      return `${pausedBy ?? 'Its owner'} has paused it. ${pending} pending${andToCome(it)}, and sent when it is enabled.`;
+    case 'disabled':
+    case 'active': {
+      const error = it.last_error === null ? '' : `The last error: ${endSentence(it.last_error)}`;
+      return ['Its endpoint answers.', `${pending} pending${andToCome(it)}.`, explainWaiting(it, run), error]
+        .filter((sentence) => sentence !== '')
+        .join(' ');
+    }
+  }
+}
+
+/** Explains why pending deliveries of a healthy webhook have not been sent yet. "": nothing waits. */
+function explainWaiting({ pending }: WebhookRow, run: WebhookState | null): string {
+  if (run === null || Number(pending) === 0) return '';
+  const { settings, retryIn, openFor, leasedFor, replaying } = run;
+  if (openFor !== null) return `Its circuit is open.${describeNextAttempt(run)}`;
+  const isOne = Number(pending) === 1;
+  const when = retryIn === null || retryIn <= 0 ? 'is due now' : `is due in ${formatDuration(retryIn)}`;
+  if (settings.ordered === 1 && retryIn !== null)
+    return `It is ordered: everything waits for the retry of its oldest delivery, which ${when}.`;
+  if (!hasBacklog(run) && !replaying && retryIn !== null && retryIn > 0)
+    return isOne
+      ? `The delivery waits for its retry, which ${when}.`
+      : `They wait for retries. The next one ${when}.`;
+  if (leasedFor === null)
+    return isOne
+      ? 'It is due, and waits for its turn in a delivery process.'
+      : 'They are due, and wait for their turn in a delivery process.';
+  return `${isOne ? 'It is' : 'They are'} being sent now, ${describeLimit(run)}.`;
+}
+
+function describeLimit({ settings }: WebhookState): string {
+  if (settings.rate_limit !== null)
+    return `at most ${settings.rate_limit} per second, which is its rate limit`;
+  if (settings.ordered === 1) return 'one at a time, because it is ordered';
+  if (settings.recovery_successes !== null)
+    return 'few at a time, because its endpoint is new or has just recovered';
+  return `up to ${settings.max_in_flight} at a time`;
+}

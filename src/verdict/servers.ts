@@ -1,0 +1,87 @@
+import { type Health, sentenceOf } from '../database/health.ts';
+import { ROLES, type RoleName } from '../platform/config.ts';
+import { countOf } from '../platform/text.ts';
+import { areHeartbeatsSettled, countRunning, findProcessProblems, type ProcessSeen } from './heartbeat.ts';
+import type { Figures } from './state/figures.ts';
+import { type Trouble, troubleOf } from './trouble.ts';
+
+/** What is wrong with MySQL, Redis and the processes. */
+
+const PROCESSES = { text: 'Processes', href: '/ops#processes' };
+const SERVERS = { text: 'Servers', href: '/ops#processes' };
+
+/** What the one who asks sees of MySQL and Redis. */
+export interface SeenServers extends Pick<Health, 'mysql' | 'redis'> {
+  /** Problems with the hosts of DATABASE_URL, in one sentence each. */
+  hostProblems: readonly string[];
+  /** Whether migrations have still to be run. Default: false. */
+  isSchemaOld?: boolean;
+}
+
+/** A small write succeeds on a full disk. The larger writes of a running process may have been refused. */
+export function withRefusal(servers: SeenServers, processes: readonly ProcessSeen[]): SeenServers {
+  if (servers.mysql !== 'ok') return servers;
+  const refused = processes.find((it) => it.running && it.mysqlProblem?.startsWith('refuses writes'));
+  return refused?.mysqlProblem ? { ...servers, mysql: refused.mysqlProblem } : servers;
+}
+
+/** @param isReadable whether MySQL can be read. */
+export function findServerTroubles(
+  { mysql, redis, hostProblems, isSchemaOld = false }: SeenServers,
+  isReadable: boolean,
+): Trouble[] {
+  const of = (kind: 'mysql' | 'redis', server: string, state: string, consequence: string) =>
+    state === 'ok'
+      ? []
+      : [troubleOf(kind, { sentence: sentenceOf(server, state), help: consequence, page: SERVERS })];
+  return [
+    ...of(
+      'mysql',
+      'MySQL',
+      mysql,
+      isReadable
+        ? 'Imports are answered with 503, and deliveries wait. What was accepted is stored in MySQL.'
+        : 'Nothing is accepted, and nothing is delivered. What was accepted is stored in MySQL.',
+    ),
+    ...(isSchemaOld ? [troubleOf('schema', { page: SERVERS })] : []),
+    ...hostProblems.map((sentence) => troubleOf('mysql_hosts', { sentence, page: SERVERS })),
+    ...of(
+      'redis',
+      'Redis',
+      redis,
+      'Imports are still accepted. Work that has not begun waits until Redis is back, and nothing is lost.',
+    ),
+  ];
+}
+
+/** What happens while no process has a role. */
+const WITHOUT_ROLE: Record<RoleName, (figures: Figures) => string> = {
+  api: () => 'No request is answered.',
+  importer: ({ imports }) => `${countOf(imports.queued + imports.running, 'import')} waiting.`,
+  delivery: ({ pending }) =>
+    `${countOf(pending.healthy + pending.failing, 'delivery', 'deliveries')} pending.`,
+  maintenance: () => 'What Redis forgets is not queued again.',
+};
+
+/** Roles without a process, and what the running processes report. */
+export function findProcessTroubles(
+  processes: readonly ProcessSeen[],
+  servers: SeenServers,
+  figures: Figures,
+): Trouble[] {
+  // A process that cannot write its heartbeat may be running.
+  const isKnown = servers.mysql === 'ok' && areHeartbeatsSettled(processes);
+  const missing = isKnown ? ROLES.filter((role) => countRunning(processes, role) === 0) : [];
+  return [
+    ...missing.map((role) =>
+      troubleOf('role_missing', {
+        sentence: `No process runs the role ${role}.`,
+        help: `${WITHOUT_ROLE[role](figures)} Start one.`,
+        page: PROCESSES,
+      }),
+    ),
+    ...findProcessProblems(processes, servers).map((sentence) =>
+      troubleOf('process', { sentence, page: PROCESSES }),
+    ),
+  ];
+}

@@ -1,0 +1,93 @@
+import * as v from 'valibot';
+import type { Webhook } from '../database/entities.ts';
+import type { Runtime } from '../database/runtime.ts';
+import { Count, Timestamp } from '../platform/validation.ts';
+import { viewWebhooks, WebhookView } from '../webhooks/webhook-view.ts';
+import { readWebhookTroubles, type WebhookTrouble } from './webhooks.ts';
+
+/** What the API shows of a webhook: its settings and counts, and what is wrong with it. */
+
+const KINDS = ['failing', 'flapping', 'behind', 'disabled', 'quarantined'] as const;
+
+const StandingView = v.object({
+  kind: v.pipe(
+    v.picklist(KINDS),
+    v.description(
+      'failing: its last attempts failed. flapping: it has failed and recovered several times within an hour. behind: its endpoint answers, but a movement has been waiting for more than 5 minutes. quarantined: the service has paused it, because its delivery runs kept crashing.',
+    ),
+  ),
+  since: v.nullable(Timestamp),
+  message: v.pipe(v.string(), v.description('The same in a sentence.')),
+  next_attempt_at: v.pipe(
+    v.nullable(Timestamp),
+    v.description('failing, flapping: when something is sent again. null: nothing is pending.'),
+  ),
+  limit: v.pipe(
+    v.nullable(v.picklist(['rate_limit', 'max_in_flight', 'ordered', 'recovery', 'processes'])),
+    v.description(
+      'behind: what holds it. recovery: its endpoint is new or has just recovered, and is sent more and more. processes: it waits for its turn in a delivery process.',
+    ),
+  ),
+  in_per_minute: v.pipe(
+    v.nullable(Count),
+    v.description('behind: movements that came per minute in the last minutes. null: not measured yet.'),
+  ),
+  out_per_minute: v.pipe(v.nullable(Count), v.description('behind: deliveries that ended per minute.')),
+  caught_up_at: v.pipe(
+    v.nullable(Timestamp),
+    v.description('behind: when it has caught up at this pace. null: it does not, or it is not known.'),
+  ),
+});
+
+/** A webhook as the API shows it. */
+export const StandingWebhookView = v.object({
+  ...WebhookView.entries,
+  standing: v.pipe(v.array(StandingView), v.description('What is wrong with it. Empty: nothing is.')),
+});
+export type StandingWebhookView = v.InferOutput<typeof StandingWebhookView>;
+
+function viewTrouble(it: WebhookTrouble, now: Date): v.InferOutput<typeof StandingView> {
+  const after = (milliseconds: number | null | undefined) =>
+    milliseconds == null ? null : new Date(now.getTime() + milliseconds).toISOString();
+  const { pace } = it;
+  return {
+    kind: it.kind.replace('webhook_', '') as (typeof KINDS)[number],
+    since: it.since?.toISOString() ?? null,
+    message: `It ${it.what}`,
+    next_attempt_at: after(it.nextAttemptIn),
+    limit: it.limit ?? null,
+    in_per_minute: pace ? Math.round(pace.inPerMinute) : null,
+    out_per_minute: pace ? Math.round(pace.outPerMinute) : null,
+    caught_up_at: after(pace?.caughtUpInSeconds == null ? null : pace.caughtUpInSeconds * 1_000),
+  };
+}
+
+/** Shows webhooks with their health, counts and troubles, in the given order. */
+export async function viewStandings(
+  runtime: Pick<Runtime, 'database' | 'secrets'>,
+  webhooks: readonly Webhook[],
+): Promise<StandingWebhookView[]> {
+  const [views, troubles] = await Promise.all([
+    viewWebhooks(runtime, webhooks),
+    readWebhookTroubles(
+      runtime.database,
+      webhooks.map(({ id }) => id),
+    ),
+  ]);
+  const now = new Date();
+  return views.map((view) => ({
+    ...view,
+    standing: (troubles.get(String(view.id)) ?? []).map((it) => viewTrouble(it, now)),
+  }));
+}
+
+/** Shows one webhook. @param secret shown in this answer only. */
+export async function viewStanding(
+  runtime: Pick<Runtime, 'database' | 'secrets'>,
+  webhook: Webhook,
+  secret?: string,
+): Promise<StandingWebhookView> {
+  const [only] = await viewStandings(runtime, [webhook]);
+  if (only === undefined) throw new Error(`webhook ${webhook.id} has no cursor`);
+  return secret === undefined ? only : { ...only, secret };
+}

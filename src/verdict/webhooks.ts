@@ -1,0 +1,317 @@
+import type { Sql } from '../database/transaction.ts';
+import { readWaitingWebhooks } from '../delivery/reconcile.ts';
+import {
+  circuitOpenUntil,
+  readStates,
+  type WebhookState,
+  waitBeforeSending,
+} from '../delivery/webhook-state.ts';
+import { countOf, formatCount, formatDuration, timesInARow } from '../platform/text.ts';
+import { PENDING, TO_COME } from '../webhooks/webhook-view.ts';
+import type { Figures } from './state/figures.ts';
+import { BEHIND_AFTER, isFlapping, type Pace, paceOf, type Standing } from './state/standing.ts';
+import { type Trouble, type TroubleKind, troubleOf } from './trouble.ts';
+import { type StandingRow, toStanding } from './watch-webhooks.ts';
+
+/** Webhooks that fail, flap, are behind, or were stopped by the service. */
+
+/** What the verdict needs of a webhook. */
+export interface WebhookRow {
+  id: string;
+  title: string;
+  endpoint: string;
+  event: string;
+  customer_id: string;
+  customer: string;
+  status: 'active' | 'paused' | 'disabled' | 'deleted';
+  /** Why the service has paused or disabled the webhook. null if its owner has paused it. */
+  status_reason: string | null;
+  failing_since: Date | null;
+  consecutive_failures: number;
+  circuit_openings: number;
+  /** null when the circuit is not open. */
+  open_until: Date | null;
+  last_error: string | null;
+  delivered: string;
+  failed: string;
+  pending: string;
+  /** How many deliveries of replays have still to become pending. null: not counted yet. */
+  to_come: string | null;
+}
+
+/** Indexes: the primary keys. */
+const ROWS = `
+  SELECT w.id, w.title, w.endpoint, w.event, w.customer_id, u.name AS customer, w.status, w.status_reason, c.failing_since,
+    c.consecutive_failures, c.circuit_openings, ${circuitOpenUntil('c')} AS open_until,
+    c.last_error, c.delivered_count AS delivered, c.failed_count AS failed, ${PENDING} AS pending,
+    ${TO_COME} AS to_come
+  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
+    JOIN customers u ON u.id = w.customer_id
+  WHERE w.id IN (?)`;
+
+/** Reads webhooks, in the order of the ids. */
+export async function readWebhookRows(sql: Sql, ids: readonly string[]): Promise<WebhookRow[]> {
+  if (ids.length === 0) return [];
+  const rows = await sql.query<WebhookRow[]>(ROWS, [ids]);
+  const byId = new Map(rows.map((row) => [row.id, row]));
+  return ids.flatMap((id) => byId.get(id) ?? []);
+}
+
+/** `, and 900,000 of a replay still to come`; "": no replay is under way. Follows a number of pending deliveries. */
+export function andToCome({ to_come }: Pick<WebhookRow, 'to_come'>): string {
+  if (to_come === null) return ', and those of a replay still to come';
+  return Number(to_come) === 0 ? '' : `, and ${formatCount(Number(to_come))} of a replay still to come`;
+}
+
+/** A limit that holds back the deliveries of a webhook whose endpoint answers. */
+export type Limit = 'rate_limit' | 'max_in_flight' | 'ordered' | 'recovery' | 'processes';
+
+/** The limit at which the pending deliveries of an active webhook are sent. */
+export function limitOf({ settings, leasedFor }: WebhookState): Limit {
+  if (leasedFor === null) return 'processes';
+  if (settings.rate_limit !== null) return 'rate_limit';
+  if (settings.ordered === 1) return 'ordered';
+  return settings.recovery_successes === null ? 'max_in_flight' : 'recovery';
+}
+
+/** What helps against each limit. */
+const HELP: Record<Limit, (settings: WebhookState['settings']) => string> = {
+  rate_limit: ({ rate_limit }) =>
+    `Its rate_limit holds it: ${rate_limit} per second. Raise the limit, if its endpoint can take more.`,
+  max_in_flight: ({ max_in_flight }) =>
+    `Its max_in_flight holds it: up to ${max_in_flight} at a time. Raise the limit, if its endpoint can take more.`,
+  ordered: () => 'It is ordered, so that one POST follows the other. Only a faster endpoint helps.',
+  recovery: () => 'Its endpoint is new or has just recovered. It is sent more and more by itself.',
+  processes: () => 'It waits for its turn in a delivery process. Start more delivery processes.',
+};
+
+/** One of the reasons why somebody looks at a webhook, with what its own page needs. */
+export interface WebhookTrouble extends Trouble {
+  webhook: WebhookRow;
+  /** The sentence without the name of the webhook. */
+  what: string;
+  /** failing, flapping: milliseconds until the next attempt; null: nothing is due. */
+  nextAttemptIn?: number | null;
+  /** behind: what holds it. */
+  limit?: Limit;
+  /** behind: how fast movements come and go; null: not measured yet. */
+  pace?: Pace | null;
+}
+
+interface Seen {
+  row: WebhookRow;
+  state: WebhookState | null;
+  /** Since when its oldest unsent movement has waited. undefined: it is not behind. */
+  behindSince: Date | undefined;
+  standing: Standing | undefined;
+  now: Date;
+}
+
+/** Index: the primary key. */
+const STANDINGS = 'SELECT * FROM webhook_standings WHERE webhook_id IN (?)';
+
+/** Reads the troubles of these webhooks, by their ids. A webhook may have several, the worst first. */
+export async function readWebhookTroubles(
+  sql: Sql,
+  ids: readonly string[],
+): Promise<Map<string, WebhookTrouble[]>> {
+  if (ids.length === 0) return new Map();
+  const [rows, states, waiting, standings, [clock]] = await Promise.all([
+    readWebhookRows(sql, ids),
+    readStates(sql, ids),
+    readWaitingWebhooks(sql, { failing: false, ids }),
+    sql.query<StandingRow[]>(STANDINGS, [ids]),
+    sql.query<{ now: Date }[]>('SELECT NOW(6) AS now'),
+  ]);
+  const stateOf = new Map(ids.map((id, index) => [id, states[index] ?? null]));
+  const behind = new Map(
+    waiting.filter(({ seconds }) => seconds >= BEHIND_AFTER).map(({ id, since }) => [id, since]),
+  );
+  const standingOf = new Map(standings.map((it) => [it.webhook_id, toStanding(it)]));
+  return new Map(
+    rows.map((row) => [
+      row.id,
+      troublesOf({
+        row,
+        state: stateOf.get(row.id) ?? null,
+        behindSince: behind.get(row.id),
+        standing: standingOf.get(row.id),
+        now: clock?.now ?? new Date(),
+      }),
+    ]),
+  );
+}
+
+/** An endpoint that has failed for longer than this does not flap any more. Milliseconds. */
+const FAILING_FOR_GOOD = 10 * 60_000;
+
+function troublesOf({ row, state, behindSince, standing, now }: Seen): WebhookTrouble[] {
+  const name = `${row.customer}: webhook ${row.id} “${row.title}”`;
+  const pending = `${countOf(Number(row.pending), 'delivery', 'deliveries')} pending${andToCome(row)}`;
+  const error = row.last_error === null ? '' : ` Last error: ${endSentence(row.last_error)}`;
+  const of = (
+    kind: TroubleKind,
+    since: Date | null,
+    what: string,
+    more: Partial<WebhookTrouble> = {},
+  ): WebhookTrouble => ({
+    ...troubleOf(kind, {
+      subject: { type: 'webhook', id: row.id, title: row.title, customer: row.customer },
+      since,
+      pending: Number(row.pending),
+      sentence: `${name} ${what}`,
+      page: { text: `Webhook ${row.id}`, href: `/ops/webhooks/${row.id}` },
+    }),
+    webhook: row,
+    what,
+    ...more,
+  });
+  if (row.status === 'disabled')
+    return [of('webhook_disabled', null, `is disabled: ${endSentence(row.status_reason ?? '')} ${pending}.`)];
+  if (row.status === 'paused' && row.status_reason !== null)
+    return [of('webhook_quarantined', null, `is paused: ${endSentence(row.status_reason)} ${pending}.`)];
+  if (row.status !== 'active') return [];
+  const troubles: WebhookTrouble[] = [];
+  const { failing_since: failingSince } = row;
+  const nextAttemptIn = state === null ? null : waitBeforeSending(state);
+  const failingFor = failingSince === null ? null : now.getTime() - failingSince.getTime();
+  if (standing !== undefined && isFlapping(standing, now) && (failingFor ?? 0) < FAILING_FOR_GOOD)
+    troubles.push(
+      of(
+        'webhook_flapping',
+        standing.flappingSince,
+        `is flapping: it has failed and recovered several times within an hour, ${pending}.${describeNextAttempt(state)}${error}`,
+        { nextAttemptIn },
+      ),
+    );
+  else if (failingSince !== null && failingFor !== null)
+    troubles.push(
+      of(
+        'webhook_failing',
+        failingSince,
+        `has been failing for ${formatDuration(failingFor)}, ${timesInARow(row.consecutive_failures)}, ${pending}.${describeNextAttempt(state)}${error}`,
+        { nextAttemptIn },
+      ),
+    );
+  if (behindSince !== undefined && failingSince === null && state !== null) {
+    const limit = limitOf(state);
+    const finished = Number(row.delivered) + Number(row.failed);
+    const pace =
+      standing === undefined
+        ? null
+        : paceOf(standing, { now, matched: finished + Number(row.pending), finished });
+    troubles.push(
+      of(
+        'webhook_behind',
+        behindSince,
+        `is behind. Its endpoint answers, but its oldest pending delivery has been waiting for ${formatDuration(now.getTime() - behindSince.getTime())}, ${pending}.${describePace(pace)}`,
+        {
+          oldest: behindSince,
+          scope: limit === 'processes' ? 'installation' : 'endpoint',
+          help: HELP[limit](state.settings),
+          limit,
+          pace,
+        },
+      ),
+    );
+  }
+  return troubles;
+}
+
+export const endSentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
+
+/** When the next notification is sent, whatever holds it back: the circuit, or the schedule of the retries. */
+export function describeNextAttempt(state: WebhookState | null): string {
+  const wait = state === null ? null : waitBeforeSending(state);
+  if (wait === null) return '';
+  return wait === 0 ? ' The next attempt is due now.' : ` The next attempt is in ${formatDuration(wait)}.`;
+}
+
+export function describePace(pace: Pace | null): string {
+  if (pace === null) return '';
+  const { inPerMinute, outPerMinute, caughtUpInSeconds } = pace;
+  const rates = ` In the last minutes, ${formatCount(Math.round(inPerMinute))} came and ${formatCount(Math.round(outPerMinute))} were sent per minute`;
+  return caughtUpInSeconds === null
+    ? `${rates}: it does not catch up.`
+    : `${rates}: it has caught up in about ${formatDuration(caughtUpInSeconds * 1_000)}.`;
+}
+
+/** Active webhooks whose last attempts failed, the longest failing first. Index: webhook_cursors_failing. */
+const FAILING = `
+  SELECT c.webhook_id AS id FROM webhook_cursors c FORCE INDEX (webhook_cursors_failing)
+    STRAIGHT_JOIN webhooks w ON w.id = c.webhook_id AND w.status = 'active'
+  WHERE c.failing_since IS NOT NULL ORDER BY c.failing_since LIMIT ?`;
+
+/** Webhooks that the service has disabled, or paused because their runs kept crashing. Index: webhooks_status. */
+const STOPPED = `
+  SELECT id FROM webhooks FORCE INDEX (webhooks_status)
+  WHERE status = ? AND status_reason IS NOT NULL ORDER BY id DESC LIMIT ?`;
+
+/** Reads the whole table, which has a row only for webhooks that have failed or been behind within the last hour. */
+const FLAPPING = `
+  SELECT n.webhook_id AS id, c.failing_since < NOW(6) - INTERVAL ${FAILING_FOR_GOOD / 1_000} SECOND AS fails_for_good,
+    c.failing_since IS NOT NULL AS is_failing
+  FROM webhook_standings n JOIN webhooks w ON w.id = n.webhook_id AND w.status = 'active'
+    JOIN webhook_cursors c ON c.webhook_id = n.webhook_id
+  WHERE n.flapping_since IS NOT NULL ORDER BY n.flapping_since, n.webhook_id`;
+
+const LIST = { text: 'Webhooks', href: '/ops/webhooks' };
+
+/**
+ * Finds the webhooks in trouble of all customers. The first of each kind are named. The others are counted.
+ * @param most how many of each kind are named.
+ */
+export async function findWebhookTroubles(sql: Sql, figures: Figures, most: number): Promise<Trouble[]> {
+  const { troubles, behind, unstable } = await nameWebhookTroubles(sql, most);
+  const all: [TroubleKind, number][] = [
+    ['webhook_failing', figures.failing - unstable.filter((it) => Number(it.is_failing) === 1).length],
+    ['webhook_flapping', unstable.length],
+    ['webhook_quarantined', figures.webhooks.quarantined],
+    ['webhook_disabled', figures.webhooks.disabled],
+    ['webhook_behind', behind],
+  ];
+  const others = all.flatMap(([kind, count]) => {
+    const rest = count - troubles.filter((it) => it.kind === kind).length;
+    return rest > 0 ? [troubleOf(kind, { count: rest, page: LIST, sentence: moreOf(kind, rest) })] : [];
+  });
+  return [...troubles, ...others];
+}
+
+/** Reads the troubles of the first webhooks of each kind, and how many are behind and unstable in all. */
+export async function nameWebhookTroubles(sql: Sql, most: number) {
+  const idsOf = async (statement: string, ...values: unknown[]) =>
+    (await sql.query<{ id: string }[]>(statement, values)).map(({ id }) => id);
+  const [failing, quarantined, disabled, waiting, flapping] = await Promise.all([
+    idsOf(FAILING, most),
+    idsOf(STOPPED, 'paused', most),
+    idsOf(STOPPED, 'disabled', most),
+    readWaitingWebhooks(sql, { failing: false }),
+    sql.query<{ id: string; fails_for_good: number | string | null; is_failing: number | string }[]>(
+      FLAPPING,
+    ),
+  ]);
+  const behind = waiting.filter(({ seconds }) => seconds >= BEHIND_AFTER);
+  const unstable = flapping.filter(({ fails_for_good }) => Number(fails_for_good ?? 0) === 0);
+  const named = [
+    ...failing,
+    ...unstable.slice(0, most).map(({ id }) => id),
+    ...quarantined,
+    ...disabled,
+    ...behind.slice(0, most).map(({ id }) => id),
+  ];
+  const troubles = [...(await readWebhookTroubles(sql, [...new Set(named)])).values()].flat();
+  return { troubles, behind: behind.length, unstable };
+}
+
+const MORE: Partial<Record<TroubleKind, readonly [one: string, many: string]>> = {
+  webhook_failing: ['more webhook is failing', 'more webhooks are failing'],
+  webhook_flapping: ['more webhook is flapping', 'more webhooks are flapping'],
+  webhook_quarantined: ['more webhook is quarantined', 'more webhooks are quarantined'],
+  webhook_disabled: ['more webhook is disabled', 'more webhooks are disabled'],
+  webhook_behind: ['more webhook is behind', 'more webhooks are behind'],
+};
+
+const moreOf = (kind: TroubleKind, count: number): string => {
+  const [one, many] = MORE[kind] ?? ['more', 'more'];
+  return `${countOf(count, one, many)}.`;
+};

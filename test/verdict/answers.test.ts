@@ -1,0 +1,36 @@
+import { expect, it } from 'vitest';
+import { documentOf, runHere } from '../cli/command.ts';
+import { useRunningService } from '../cli/running-service.ts';
+import { compareAnswers } from '../support/answers.ts';
+
+const running = useRunningService();
+const { database, receiver, environment, asOperator, createWebhook, importMovements } = running;
+
+const compare = (kinds: readonly string[]) =>
+  compareAnswers(
+    {
+      opsUrl: running.opsUrl,
+      status: (...options) => runHere(['status', ...options], environment),
+      webhook: async (id) => documentOf(await asOperator('webhooks', 'show', String(id), '--json')).webhook,
+    },
+    kinds,
+  );
+
+it('a webhook that is behind is told in the same words on all ways that somebody looks at it', async () => {
+  await compare([]);
+  const id = await createWebhook('/slow');
+  receiver.answer('/slow', (_received, response) => void setTimeout(() => response.end(), 3_000));
+  await asOperator('webhooks', 'change', id, '--max-in-flight', '1');
+  await importMovements(30);
+  await database.query('UPDATE transactions SET date_readed = NOW(6) - INTERVAL 10 MINUTE');
+  const [trouble] = await compare(['webhook_behind']);
+  expect(trouble).toMatchObject({ scope: 'endpoint', subject: { id: Number(id) } });
+  const { stdout, code } = await runHere(['status'], environment);
+  expect(code).toBe(0);
+  expect(stdout).toMatch(/^The service is well; 1 webhook is behind\.\n/);
+  expect((await asOperator('webhooks', 'show', id)).stdout).toMatch(
+    /^behind +It is behind\. Its endpoint answers/m,
+  );
+  await asOperator('webhooks', 'pause', id);
+  await compare([]);
+}, 120_000);

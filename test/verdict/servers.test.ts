@@ -1,0 +1,108 @@
+import { describe, expect, it } from 'vitest';
+import type { ProcessSeen } from '../../src/verdict/heartbeat.ts';
+import {
+  findProcessTroubles,
+  findServerTroubles,
+  type SeenServers,
+  withRefusal,
+} from '../../src/verdict/servers.ts';
+import type { Figures } from '../../src/verdict/state/figures.ts';
+
+const running = (roles: string[], fields: Partial<ProcessSeen> = {}): ProcessSeen => ({
+  name: '',
+  roles,
+  version: '1.0.0',
+  host: 'ev',
+  pid: 1,
+  cpuPercent: 1,
+  loopDelayMs: 1,
+  memoryMib: 100,
+  startedAt: new Date('2026-03-01T02:00:00Z'),
+  seenSecondsAgo: 1,
+  running: true,
+  steady: true,
+  mysqlProblem: null,
+  redisProblem: null,
+  clockAhead: 3,
+  ...fields,
+});
+
+const WELL: SeenServers = { mysql: 'ok', redis: 'ok', hostProblems: [] };
+const ALL = ['api', 'importer', 'delivery', 'maintenance'];
+const FIGURES = {
+  imports: { receiving: 0, queued: 2, running: 1, failed: 0 },
+  pending: { healthy: 1, failing: 0, held: 9 },
+} as Figures;
+
+const ofProcesses = (processes: ProcessSeen[], servers = WELL) =>
+  findProcessTroubles(processes, servers, FIGURES).map(({ sentence, help }) => `${sentence} ${help}`);
+const ofServers = (servers: Partial<SeenServers>, isReadable = true) =>
+  findServerTroubles({ ...WELL, ...servers }, isReadable).map(({ sentence, help }) => `${sentence} ${help}`);
+
+describe('the troubles of servers', () => {
+  it('are none if all work', () => {
+    expect(ofServers({})).toEqual([]);
+  });
+
+  it('say what follows if MySQL or Redis cannot be reached', () => {
+    expect(ofServers({ mysql: 'not available', redis: 'not available' }, false)).toEqual([
+      'MySQL cannot be reached. Nothing is accepted, and nothing is delivered. What was accepted is stored in MySQL.',
+      'Redis cannot be reached. Imports are still accepted. Work that has not begun waits until Redis is back, and nothing is lost.',
+    ]);
+    expect(ofServers({ mysql: 'refuses writes: it is read-only' })).toEqual([
+      'MySQL refuses writes: it is read-only. Imports are answered with 503, and deliveries wait. What was accepted is stored in MySQL.',
+    ]);
+  });
+
+  it('name the schema and the hosts', () => {
+    expect(ofServers({ isSchemaOld: true, hostProblems: ['Two hosts take writes.'] })).toEqual([
+      'The database schema is not up to date. Run: ledgerbell migrate',
+      'Two hosts take writes. Leave one host as the primary, and make the others read-only.',
+    ]);
+  });
+});
+
+describe('the troubles of processes', () => {
+  it.each([
+    ['api', 'No process runs the role api. No request is answered. Start one.'],
+    ['importer', 'No process runs the role importer. 3 imports waiting. Start one.'],
+    ['delivery', 'No process runs the role delivery. 1 delivery pending. Start one.'],
+    [
+      'maintenance',
+      'No process runs the role maintenance. What Redis forgets is not queued again. Start one.',
+    ],
+  ])('say that no process has the role %s, and what follows', (role, sentence) => {
+    expect(ofProcesses([running(ALL.filter((it) => it !== role))])).toEqual([sentence]);
+  });
+
+  it('miss no process that cannot write its heartbeat, and none before another one has written heartbeats for a while', () => {
+    const gone = running(ALL, { running: false, seenSecondsAgo: 60 });
+    expect(ofProcesses([gone], { ...WELL, mysql: 'refuses writes: it is read-only' })).toEqual([]);
+    const other = running(['delivery', 'importer', 'maintenance'], { running: false, seenSecondsAgo: 60 });
+    const back = running(['api'], { steady: false });
+    expect(ofProcesses([back, other])).toEqual([]);
+    expect(ofProcesses([{ ...back, steady: true }, other])).toHaveLength(3);
+    expect(ofProcesses([other])).toEqual([]);
+  });
+
+  it('say what other processes see of Redis, and whose clock is wrong', () => {
+    const processes = [
+      running(ALL),
+      running(['delivery'], { name: 'delivery-1', redisProblem: 'not available' }),
+      running(['delivery'], { name: 'delivery-2', clockAhead: -3_600_000 }),
+    ];
+    expect(ofProcesses(processes)).toEqual([
+      'Redis cannot be reached, as delivery-1 on ev saw. Look at the host of the process: its network, its disk and its clock.',
+      "The clock of delivery-2 on ev is 3600 s behind MySQL's. Signatures carry this clock; set both by NTP. Look at the host of the process: its network, its disk and its clock.",
+    ]);
+  });
+
+  it('tell that MySQL refuses writes, although the one who asks could write', () => {
+    const mysqlProblem = 'refuses writes: its disk is full';
+    expect(withRefusal(WELL, [running(ALL), running(['delivery'], { mysqlProblem })])).toEqual({
+      ...WELL,
+      mysql: mysqlProblem,
+    });
+    expect(withRefusal(WELL, [running(ALL, { mysqlProblem, running: false })])).toEqual(WELL);
+  });
+});
