@@ -18,6 +18,8 @@ interface Task {
 interface Row {
   id: string;
   account_id: string;
+  amount: string;
+  balance: string;
 }
 
 const COLUMNS = `t.id, t.account_id, t.name, t.dc, COALESCE(t.code, '') AS code, t.amount,
@@ -62,6 +64,9 @@ async function readPage(sql: mysql.Connection, { find, page, values }: Task): Pr
         account: accounts.get(row.account_id),
         id: Number(row.id),
         account_id: Number(row.account_id),
+        // The database has three decimals, and TRY is shown with two.
+        amount: row.amount.slice(0, -1),
+        balance: row.balance.slice(0, -1),
       }),
     ),
   });

@@ -1,6 +1,7 @@
 import type { StatementFormats } from '../packages/statements/src/formats.ts';
 import { startApi } from './api/server.ts';
 import { startOps } from './console/server.ts';
+import { startHeartbeat } from './database/heartbeat.ts';
 import { openRuntime, type Role, type Runtime } from './database/runtime.ts';
 import { startDeliveryWorker } from './delivery/worker.ts';
 import { loadProfiles } from './intake/load-profiles.ts';
@@ -13,7 +14,6 @@ import { startTracing } from './platform/tracing.ts';
 import { findServers } from './servers/embedded.ts';
 import { startCollectorWorker } from './sources/worker.ts';
 import { startMaintenance } from './upkeep/worker.ts';
-import { startHeartbeat } from './verdict/heartbeat.ts';
 import { setOperatorWebhook } from './webhooks/operator-webhook.ts';
 
 export interface Service {

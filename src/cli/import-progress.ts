@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Params, SingleBar } from 'cli-progress';
 import pRetry from 'p-retry';
 import * as v from 'valibot';
-import { countOf, formatCount } from '../platform/text.ts';
+import { countOf, formatCount, formatDuration } from '../platform/text.ts';
 import { type Api, RefusedError, UnreachableError } from './api-client.ts';
 import { Failure } from './context.ts';
 
@@ -66,7 +66,7 @@ export function renderProgress(title: string, unit: Unit, { value, total, elapse
       : `${'█'.repeat(Math.round(share * BAR)).padEnd(BAR, '░')} ${String(Math.floor(share * 100)).padStart(3)}%`,
     total === undefined ? format(value, unit) : `${format(value, unit, total)} of ${format(total, unit)}`,
     hasRate ? `${format(perSecond, unit)}/s` : null,
-    left === null ? null : `${formatDuration(left)} left`,
+    left === null ? null : `${formatDuration(Math.ceil(left) * SECOND)} left`,
   ]
     .filter((part) => part !== null)
     .join('  ');
@@ -81,16 +81,6 @@ function format(amount: number, unit: Unit, beside?: number): string {
   const power = largest < KIB ? 0 : largest < KIB ** 2 ? 1 : largest < KIB ** 3 ? 2 : 3;
   const number = (amount / KIB ** power).toFixed(power === 0 ? 0 : 1);
   return beside === undefined ? `${number} ${['bytes', 'KiB', 'MiB', 'GiB'][power]}` : number;
-}
-
-/** @param seconds `45 s`, `2 min 05 s` or `1 h 02 min`. */
-function formatDuration(seconds: number): string {
-  const whole = Math.ceil(seconds);
-  const two = (number: number) => String(number).padStart(2, '0');
-  if (whole < 60) return `${whole} s`;
-  const minutes = Math.floor(whole / 60);
-  if (minutes < 60) return `${minutes} min ${two(whole % 60)} s`;
-  return `${Math.floor(minutes / 60)} h ${two(minutes % 60)} min`;
 }
 
 const POLL_INTERVAL = SECOND / 5;

@@ -8,19 +8,15 @@ import {
   stateOf,
   WRITE_PATIENCE,
 } from '../database/health.ts';
+import { HEARTBEATS_SETTLE, type ProcessSeen, readProcesses } from '../database/heartbeat.ts';
 import { NoPrimaryError, readHostProblems, UnfitHostsError } from '../database/lead-to-primary.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { Config } from '../platform/config.ts';
 import { connectFailFast } from '../platform/redis.ts';
 import { findRunning } from '../servers/running-servers.ts';
 import { type Deletion, readDeletions } from '../upkeep/deletions.ts';
-import {
-  areHeartbeatsSettled,
-  HEARTBEATS_SETTLE,
-  type ProcessSeen,
-  readProcesses,
-} from '../verdict/heartbeat.ts';
 import type { SeenServers } from '../verdict/servers.ts';
+import { areHeartbeatsSettled } from '../verdict/servers.ts';
 import { readVerdict, type Verdict } from '../verdict/verdict.ts';
 import type { CommandContext } from './context.ts';
 import { withInstallation } from './open-service.ts';

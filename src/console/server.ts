@@ -17,6 +17,7 @@ import {
 } from '../http/app.ts';
 import { PortTakenError, startServer } from '../http/listener.ts';
 import { type Config, isLoopback, VERSION } from '../platform/config.ts';
+import type { Poller } from '../platform/poller.ts';
 import { Problem } from '../platform/problem.ts';
 import { auditPage } from './audit/audit-page.tsx';
 import { booksRoutes } from './books/books-routes.tsx';
@@ -24,7 +25,7 @@ import { deliveriesPage, deliveryRoutes, replayRoutes } from './deliveries/deliv
 import { importRoutes, importsPage } from './imports/imports-page.tsx';
 import { metricsPage } from './metrics/metrics-page.ts';
 import { nowRoutes, watchInstallation } from './now/now-page.tsx';
-import { type Now, type Poller, READ_LIMIT } from './now/now-reader.ts';
+import { type Now, READ_LIMIT } from './now/now-reader.ts';
 import { answerErrorPage, consoleAssets } from './page/layout.tsx';
 import { createConsoleContext } from './page/operator.ts';
 import type { OtherProcesses } from './process-metrics.ts';

@@ -1,11 +1,11 @@
 import { startOps } from '../console/server.ts';
+import { startHeartbeat } from '../database/heartbeat.ts';
 import { openRuntime } from '../database/runtime.ts';
 import type { Config } from '../platform/config.ts';
 import { createLog } from '../platform/log.ts';
 import { abandonStart, type Stop, stopOnce } from '../platform/stopping.ts';
 import { findServers } from '../servers/embedded.ts';
 import type { Service } from '../service.ts';
-import { startHeartbeat } from '../verdict/heartbeat.ts';
 import { createProcessGroup, type ProcessGroup } from './processes/process-group.ts';
 import type { ProcessPlan, RoleProcess } from './processes/role-process.ts';
 

@@ -1,7 +1,7 @@
-import { type Health, sentenceOf } from '../database/health.ts';
+import { clockProblem, type Health, sentenceOf } from '../database/health.ts';
+import type { ProcessSeen } from '../database/heartbeat.ts';
 import { ROLES, type RoleName } from '../platform/config.ts';
 import { countOf } from '../platform/text.ts';
-import { areHeartbeatsSettled, countRunning, findProcessProblems, type ProcessSeen } from './heartbeat.ts';
 import type { Figures } from './state/figures.ts';
 import { type Trouble, troubleOf } from './trouble.ts';
 
@@ -85,3 +85,51 @@ export function findProcessTroubles(
     ),
   ];
 }
+
+/** How many running processes have a role. */
+export const countRunning = (processes: readonly ProcessSeen[], role: string): number =>
+  processes.filter(({ running, roles }) => running && roles.includes(role)).length;
+
+/**
+ * Whether a missing heartbeat means that the process does not run. After an outage of MySQL, a process that runs may not have written its
+ * heartbeat yet.
+ */
+export function areHeartbeatsSettled(processes: readonly ProcessSeen[]): boolean {
+  const running = processes.filter((it) => it.running);
+  return processes.length === 0 || (running.length > 0 && running.every((it) => it.steady));
+}
+
+/**
+ * What running processes see of MySQL and Redis and their own clocks, in one sentence for each problem.
+ * @param seen the states that the caller sees itself. It has said those that are not ok.
+ */
+export function findProcessProblems(
+  processes: readonly ProcessSeen[],
+  seen: Pick<Health, 'mysql' | 'redis'>,
+): string[] {
+  const running = processes.filter((it) => it.running);
+  const seers = new Map<string, ProcessSeen[]>();
+  const note = (sentence: string, it: ProcessSeen) =>
+    seers.set(sentence, [...(seers.get(sentence) ?? []), it]);
+  for (const it of running) {
+    if (it.mysqlProblem !== null && seen.mysql === 'ok') note(sentenceOf('MySQL', it.mysqlProblem), it);
+    if (it.redisProblem !== null && seen.redis === 'ok') note(sentenceOf('Redis', it.redisProblem), it);
+  }
+  const problems = [...seers].map(([sentence, [first, ...others]]) => {
+    if (first === undefined || others.length + 1 === running.length) return sentence;
+    const more =
+      others.length === 0 ? '' : ` and ${countOf(others.length, 'other process', 'other processes')}`;
+    return `${sentence.slice(0, -1)}, as ${nameOf(first)}${more} saw.`;
+  });
+  const clocks = running.flatMap((it) => {
+    const problem = it.clockAhead === null ? null : clockProblem(it.clockAhead);
+    return problem === null ? [] : [`The clock of ${nameOf(it)} is ${problem}`];
+  });
+  return [...problems, ...clocks];
+}
+
+const nameOf = ({ name, roles, host }: ProcessSeen) => `${name === '' ? roles.join(', ') : name} on ${host}`;
+
+/** How many running processes have each role. */
+export const countRoles = (processes: readonly ProcessSeen[]): Record<RoleName, number> =>
+  Object.fromEntries(ROLES.map((role) => [role, countRunning(processes, role)])) as Record<RoleName, number>;

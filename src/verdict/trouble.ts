@@ -200,6 +200,10 @@ export function troubleOf(
   return { kind, scope, severity, subject: null, since: null, help, ...fields, count, sentence };
 }
 
+/** The objects in trouble beside those that are named one by one. */
+export const othersOf = (kind: TroubleKind, count: number, page: Trouble['page']): Trouble[] =>
+  count > 0 ? [troubleOf(kind, { count, page, sentence: `Beside these, ${KINDS[kind].words(count)}.` })] : [];
+
 const sentenceOf = (kind: TroubleKind, count: number): string => toSentence(KINDS[kind].words(count));
 
 const toSentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;

@@ -1,5 +1,5 @@
+import { type ProcessSeen, readProcesses } from '../database/heartbeat.ts';
 import type { Sql } from '../database/transaction.ts';
-import { type ProcessSeen, readProcesses } from './heartbeat.ts';
 import { findProcessTroubles, findServerTroubles, type SeenServers, withRefusal } from './servers.ts';
 import { type Figures, readFigures } from './state/figures.ts';
 import { sortTroubles, type Trouble } from './trouble.ts';

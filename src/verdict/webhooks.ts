@@ -10,7 +10,7 @@ import { countOf, formatCount, formatDuration, timesInARow } from '../platform/t
 import { PENDING, TO_COME } from '../webhooks/webhook-view.ts';
 import type { Figures } from './state/figures.ts';
 import { BEHIND_AFTER, isFlapping, type Pace, paceOf, type Standing } from './state/standing.ts';
-import { type Trouble, type TroubleKind, troubleOf } from './trouble.ts';
+import { othersOf, type Trouble, type TroubleKind, troubleOf } from './trouble.ts';
 import { type StandingRow, toStanding } from './watch-webhooks.ts';
 
 /** Webhooks that fail, flap, are behind, or were stopped by the service. */
@@ -270,10 +270,9 @@ export async function findWebhookTroubles(sql: Sql, figures: Figures, most: numb
     ['webhook_disabled', figures.webhooks.disabled],
     ['webhook_behind', behind],
   ];
-  const others = all.flatMap(([kind, count]) => {
-    const rest = count - troubles.filter((it) => it.kind === kind).length;
-    return rest > 0 ? [troubleOf(kind, { count: rest, page: LIST, sentence: moreOf(kind, rest) })] : [];
-  });
+  const others = all.flatMap(([kind, count]) =>
+    othersOf(kind, count - troubles.filter((it) => it.kind === kind).length, LIST),
+  );
   return [...troubles, ...others];
 }
 
@@ -302,16 +301,3 @@ export async function nameWebhookTroubles(sql: Sql, most: number) {
   const troubles = [...(await readWebhookTroubles(sql, [...new Set(named)])).values()].flat();
   return { troubles, behind: behind.length, unstable };
 }
-
-const MORE: Partial<Record<TroubleKind, readonly [one: string, many: string]>> = {
-  webhook_failing: ['more webhook is failing', 'more webhooks are failing'],
-  webhook_flapping: ['more webhook is flapping', 'more webhooks are flapping'],
-  webhook_quarantined: ['more webhook is quarantined', 'more webhooks are quarantined'],
-  webhook_disabled: ['more webhook is disabled', 'more webhooks are disabled'],
-  webhook_behind: ['more webhook is behind', 'more webhooks are behind'],
-};
-
-const moreOf = (kind: TroubleKind, count: number): string => {
-  const [one, many] = MORE[kind] ?? ['more', 'more'];
-  return `${countOf(count, one, many)}.`;
-};

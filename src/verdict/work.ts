@@ -1,11 +1,12 @@
 import { showAmount } from '../../packages/statements/src/amounts.ts';
+import type { ProcessSeen } from '../database/heartbeat.ts';
 import type { Sql } from '../database/transaction.ts';
 import { MAX_CRASHES } from '../intake/imports.ts';
 import { formatDuration, timesInARow } from '../platform/text.ts';
 import { type SourceSummary, SUMMARY_COLUMNS } from '../sources/find-source.ts';
-import { countRunning, type ProcessSeen } from './heartbeat.ts';
+import { countRunning } from './servers.ts';
 import type { Figures } from './state/figures.ts';
-import { type Trouble, troubleOf } from './trouble.ts';
+import { othersOf, type Trouble, troubleOf } from './trouble.ts';
 import { endSentence } from './webhooks.ts';
 
 /** What is wrong with imports, sources and books. */
@@ -52,8 +53,7 @@ export async function findImportTroubles(
         page: { text: `Import ${it.id}`, href: `/ops/imports/${it.id}` },
       }),
     );
-    const rest = count - troubles.length;
-    return rest > 0 ? [...troubles, troubleOf(kind, { count: rest, page: FAILED_IMPORTS })] : troubles;
+    return [...troubles, ...othersOf(kind, count - troubles.length, FAILED_IMPORTS)];
   };
   const oldest = oldestImport === 0 ? null : new Date(Date.now() - oldestImport * 1_000);
   return [
@@ -92,10 +92,8 @@ export async function findSourceTroubles(
   most: number,
 ): Promise<Trouble[]> {
   const named = sources.failing + sources.withWrongFile === 0 ? [] : await nameSourceTroubles(sql, most);
-  const more = (kind: 'source_failing' | 'source_wrong_file', count: number) => {
-    const rest = count - named.filter((it) => it.kind === kind).length;
-    return rest > 0 ? [troubleOf(kind, { count: rest, page: SOURCE_LIST })] : [];
-  };
+  const more = (kind: 'source_failing' | 'source_wrong_file', count: number) =>
+    othersOf(kind, count - named.filter((it) => it.kind === kind).length, SOURCE_LIST);
   return [
     ...named,
     ...more('source_failing', sources.failing),

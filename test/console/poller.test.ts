@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createPoller } from '../../src/console/now/now-reader.ts';
+import { createPoller } from '../../src/platform/poller.ts';
 import { until } from '../support/until.ts';
 
 /** Counts how often it is read, and answers with the count. */

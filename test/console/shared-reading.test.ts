@@ -1,6 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { shareReading } from '../../src/console/metrics/metrics-page.ts';
 import { connectFailFast } from '../../src/platform/redis.ts';
+import { shareReading } from '../../src/platform/shared-reading.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { useOwnService } from '../support/service.ts';
 import { until } from '../support/until.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ProcessSeen } from '../../src/verdict/heartbeat.ts';
+import type { ProcessSeen } from '../../src/database/heartbeat.ts';
 import {
   findProcessTroubles,
   findServerTroubles,

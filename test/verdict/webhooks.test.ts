@@ -164,7 +164,7 @@ describe('a webhook whose endpoint fails', () => {
     );
     expect(failing.filter(({ subject }) => subject !== null)).toHaveLength(10);
     expect(failing.reduce((sum, { count }) => sum + count, 0)).toBe(Number(all));
-    expect(failing.at(-1)?.sentence).toBe(`${Number(all) - 10} more webhooks are failing.`);
+    expect(failing.at(-1)?.sentence).toBe(`Beside these, ${Number(all) - 10} endpoints are failing.`);
     expect((await nameWebhookTroubles(database, 3)).troubles).toHaveLength(3);
   });
 });

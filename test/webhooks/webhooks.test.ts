@@ -43,6 +43,7 @@ describe('webhooks', () => {
         last_error: null,
       },
       deliveries: { pending: 0, delivered: 0, failed: 0, to_come: 0 },
+      standing: [],
       created_at: expect.stringMatching(/^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d\.\d{3}Z$/),
     });
     const { secret, ...shown } = made;

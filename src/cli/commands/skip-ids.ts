@@ -8,7 +8,7 @@ import { currentOperator } from '../owner.ts';
 export const defineSkipIds = (command: Command, context: CommandContext) =>
   command.option('--json', 'print { "next_ids": { table: id } }').action(({ json }: { json?: boolean }) =>
     withInstallation(context, async ({ database }) => {
-      const { skipIds } = await import('../skip-ids.ts');
+      const { skipIds } = await import('../../database/skip-ids.ts');
       const tables = await skipIds(database);
       await recordChange(database, byOperator(currentOperator(), null), {
         action: 'skip ids',

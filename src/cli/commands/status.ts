@@ -14,7 +14,7 @@ export const defineStatus = (command: Command, context: CommandContext) =>
     .action(async ({ json }: { json?: boolean }) => {
       const { readStatus } = await import('../status-report.ts');
       const { headlineOf, problemsOf } = await import('../../verdict/trouble.ts');
-      const { countRoles } = await import('../../verdict/heartbeat.ts');
+      const { countRoles } = await import('../../verdict/servers.ts');
       const report = await readStatus(context);
       const { work, troubles, servers } = report.verdict;
       const problems = problemsOf(troubles);

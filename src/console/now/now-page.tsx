@@ -1,13 +1,14 @@
 import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { predicateOf, type ServerState } from '../../database/health.ts';
+import type { ProcessSeen } from '../../database/heartbeat.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { ApiEnv } from '../../http/app.ts';
-import type { ProcessSeen } from '../../verdict/heartbeat.ts';
+import { createPoller, type Poller } from '../../platform/poller.ts';
 import { headlineOf } from '../../verdict/trouble.ts';
 import { type Column, formatCount, formatDuration, Moment, Table, Tag, Troubles } from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';
-import { createNowReader, createPoller, type Now, type Poller } from './now-reader.ts';
+import { createNowReader, type Now } from './now-reader.ts';
 
 /** The charts: their id in the page, title, and unit. public/ops/now.js draws them. */
 const CHARTS = [

@@ -1,5 +1,6 @@
 import { createBirpc } from 'birpc';
 import { createProcessMetrics } from '../../console/process-metrics.ts';
+import { startHeartbeat } from '../../database/heartbeat.ts';
 import { openRuntime } from '../../database/runtime.ts';
 import { PortTakenError } from '../../http/listener.ts';
 import { loadProfiles } from '../../intake/load-profiles.ts';
@@ -9,7 +10,6 @@ import { type Stop, stopOnce } from '../../platform/stopping.ts';
 import { withoutValues } from '../../platform/text.ts';
 import { startTracing } from '../../platform/tracing.ts';
 import { type RunningRoles, startRoles } from '../../service.ts';
-import { startHeartbeat } from '../../verdict/heartbeat.ts';
 import { collectGarbageEarlier, compileEarlier } from '../v8-settings.ts';
 import type { Assignment, RoleProcessFunctions, StartOutcome, SupervisorFunctions } from './role-process.ts';
 

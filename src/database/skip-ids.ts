@@ -1,7 +1,7 @@
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
-import { onConnection } from '../database/connection.ts';
-import { isRetryableLockError } from '../database/errors.ts';
+import { onConnection } from './connection.ts';
+import { isRetryableLockError } from './errors.ts';
 
 /**
  * Keeps ids from being given out twice after rows were lost, in a failover to a replica that lacked the newest transactions or in a

@@ -1,7 +1,8 @@
 import { hostname } from 'node:os';
 import { expect, it, onTestFinished } from 'vitest';
+import { readProcesses, startHeartbeat } from '../../src/database/heartbeat.ts';
 import { VERSION } from '../../src/platform/config.ts';
-import { countRunning, readProcesses, startHeartbeat } from '../../src/verdict/heartbeat.ts';
+import { countRunning } from '../../src/verdict/servers.ts';
 import { useService } from '../support/service.ts';
 
 const service = useService({ roles: ['api', 'importer'] });
