@@ -1,28 +1,14 @@
-import * as v from 'valibot';
+import type * as v from 'valibot';
 import type { Completeness, Period } from '../../packages/reconcile/src/periods.ts';
 import { showAmount } from '../../packages/statements/src/amounts.ts';
 import { addDays } from '../../packages/statements/src/values.ts';
 import type { Sql } from '../database/transaction.ts';
-import { IdView } from '../platform/validation.ts';
+import type { MissingView, SurplusView } from './books-view.ts';
 
 /**
  * Compares the stored movements with the entries of the statements that follow each other, as multisets of direction and amount. See
  * docs/trust.md, "How a movement is recognised".
  */
-
-const Direction = v.picklist(['Debit', 'Credit']);
-
-export const MissingView = v.object({
-  dc: Direction,
-  amount: v.string(),
-  import_id: v.pipe(IdView, v.description('The import that took the entry for another movement.')),
-});
-
-export const SurplusView = v.object({
-  dc: Direction,
-  amount: v.string(),
-  transaction_id: v.pipe(IdView, v.description('A movement that none of the statements has.')),
-});
 
 /** Missing entries and surplus movements of a period. Both are empty if the stored movements are the same as the bank's. */
 export interface Differences {

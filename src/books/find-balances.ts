@@ -1,25 +1,10 @@
-import * as v from 'valibot';
+import type * as v from 'valibot';
 import { formatAmount, parseThousandths } from '../../packages/statements/src/amounts.ts';
 import { addDays } from '../../packages/statements/src/values.ts';
 import type { Sql } from '../database/transaction.ts';
-import { IdView } from '../platform/validation.ts';
+import type { BalanceView } from './books-view.ts';
 
 /** The balances of an account at the end of its days. */
-
-export const BalanceView = v.object({
-  date: v.pipe(v.string(), v.description('The day at whose end the account had this balance.')),
-  balance: v.string(),
-  currency: v.string(),
-  source: v.pipe(
-    v.picklist(['statement', 'movement']),
-    v.description(
-      'statement: the closing balance of a statement; a final one is preferred to an interim one. movement: the balance after the last movement of the day.',
-    ),
-  ),
-  statement_id: v.nullable(IdView),
-  transaction_id: v.nullable(IdView),
-  import_id: IdView,
-});
 
 /** The balance at the end of a day. */
 interface DayBalance extends BalanceStep {

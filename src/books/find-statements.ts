@@ -1,5 +1,5 @@
 import { setImmediate as nextPass } from 'node:timers/promises';
-import * as v from 'valibot';
+import type * as v from 'valibot';
 import {
   type ChainStatement,
   type Completeness,
@@ -17,42 +17,10 @@ import { inParts } from '../platform/batcher.ts';
 import { Problem } from '../platform/problem.ts';
 import { formatCount } from '../platform/text.ts';
 import { exchange, isOutOfMemory, startThread } from '../platform/thread.ts';
-import { Count, IdView, Timestamp } from '../platform/validation.ts';
-import { MissingView, SurplusView } from './book-differences.ts';
+import type { StatementView } from './books-view.ts';
 import type { FromChainThread, ToChainThread } from './periods/chain-thread.ts';
 
 /** The statements of an account, and whether they are complete. */
-
-const Money = v.nullable(v.string());
-const Day = v.nullable(v.string());
-
-export const StatementView = v.object({
-  id: IdView,
-  number: v.pipe(
-    v.nullable(v.string()),
-    v.description('How the bank calls it; null: the file does not say.'),
-  ),
-  sequence: v.pipe(v.nullable(v.string()), v.description('The page of a statement that comes in several.')),
-  from: v.pipe(Day, v.description('As the file says, or else the day of the first entry.')),
-  to: v.pipe(
-    Day,
-    v.description('As the file says, or else the day of the closing balance or the last entry.'),
-  ),
-  opening_balance: Money,
-  closing_balance: Money,
-  opening_balance_date: v.pipe(Day, v.description('Of the opening balance; null: the file does not say.')),
-  closing_balance_date: v.pipe(Day, v.description('Of the closing balance; null: the file does not say.')),
-  currency: v.string(),
-  difference: v.pipe(
-    Money,
-    v.description('By how much its entries miss its closing balance; null: not at all.'),
-  ),
-  entries: Count,
-  kind: v.pipe(v.picklist(['final', 'interim']), v.description('interim: a report of a day so far.')),
-  import_id: IdView,
-  line: Count,
-  received_at: Timestamp,
-});
 
 const COLUMNS = `
   id, import_id, line, kind, number, sequence, from_date, to_date, opening_balance, closing_balance, opening_balance_date, closing_balance_date, difference,
@@ -91,43 +59,6 @@ export const viewStatement = (
   import_id: Number(row.import_id),
   line: row.line,
   received_at: row.received_at.toISOString(),
-});
-
-const ComparedPeriod = v.object({
-  from: v.string(),
-  to: v.string(),
-  status: v.picklist(['complete', 'gap', 'overlap', 'contradiction']),
-  opening_balance: v.string(),
-  closing_balance: v.string(),
-  difference: v.pipe(
-    v.string(),
-    v.description(
-      'gap: what was booked in it, which is what is missing between the two balances. contradiction: by how much the balances differ.',
-    ),
-  ),
-});
-
-const PeriodView = v.object({
-  ...ComparedPeriod.entries,
-  missing: v.pipe(
-    v.array(MissingView),
-    v.description('Entries of the statements that are not stored. Send a file with them again.'),
-  ),
-  surplus: v.pipe(v.array(SurplusView), v.description('Stored movements that the statements do not have.')),
-});
-
-export const CompletenessView = v.object({
-  status: v.pipe(
-    v.picklist(['complete', 'incomplete', 'contradictory', 'unknown']),
-    v.description('unknown: there is no final statement with an opening and a closing balance.'),
-  ),
-  periods: v.array(PeriodView),
-  late_at: v.pipe(
-    v.nullable(Timestamp),
-    v.description(
-      'When the next statement is late, as late_after_days of the account says, or as the statements that have come tell; null: too few have come.',
-    ),
-  ),
 });
 
 export const viewPeriod = ({ from, to, status, opening, closing, difference }: Period, currency: string) => ({

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Params, SingleBar } from 'cli-progress';
 import pRetry from 'p-retry';
 import * as v from 'valibot';
+import { GapView } from '../books/books-view.ts';
 import { countOf, formatCount, formatDuration } from '../platform/text.ts';
 import { type Api, RefusedError, UnreachableError } from './api-client.ts';
 import { Failure } from './context.ts';
@@ -101,6 +102,7 @@ export const ImportAnswer = v.object({
     conflicts: v.number(),
     deliveries: v.number(),
     error: v.nullable(v.string()),
+    gaps: v.optional(v.array(v.looseObject(GapView.entries)), []),
   }),
 });
 export type ImportState = v.InferOutput<typeof ImportAnswer>['import'];

@@ -43,7 +43,10 @@ it('a change by the command line is recorded with the name of the user', async (
 
 /** Commands that change no customer's data, or whose change is recorded in another way. */
 const NO_CHANGES = [
+  'accounts balances',
+  'accounts completeness',
   'accounts list',
+  'accounts statements',
   'banks list',
   'conflicts list',
   'completion',

@@ -157,9 +157,10 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
   });
 
   it('an import is listed, shown, and retried only after it has failed', async () => {
-    const { id, ...rest } = await importMovements(2);
+    const { id, gaps, ...rest } = await importMovements(2);
     expect((await answer('imports', 'list')).imports[0]).toEqual({ id, ...rest });
-    expect((await answer('imports', 'show', String(id))).import).toEqual({ id, ...rest });
+    expect((await answer('imports', 'show', String(id))).import).toEqual({ id, ...rest, gaps });
+    expect(gaps).toEqual([]);
     expect(await answer('imports', 'errors', String(id))).toMatchObject({ errors: [] });
     expect(reasonOf(await run('imports', 'retry', String(id)))).toBe(
       'error: Only a failed import can be retried, but this import is done.',

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { ACCOUNT_IBAN, dayReport, dayStatement } from '../support/day-statement.ts';
 import { until } from '../support/until.ts';
-import { documentOf } from './command.ts';
+import { documentOf, runCli } from './command.ts';
 import { answering, useRunningService } from './running-service.ts';
 
 const running = useRunningService();
@@ -31,7 +31,8 @@ it('verify says whether statements, movements and deliveries agree, and names wh
     code: 0,
     lines: [
       `Account ${account}, Ana: no statements with balances, so nothing to compare its movements with`,
-      'The books are right: statements, movements and deliveries agree.',
+      'The books are right: statements and movements agree.',
+      'All deliveries are done.',
     ],
   });
 
@@ -44,12 +45,16 @@ it('verify says whether statements, movements and deliveries agree, and names wh
       `Account ${account}, Ana: statements are missing`,
       '  gap, 2026-03-03 to 2026-03-03: -30.00 TRY between 150.00 and 120.00',
       'The books are not right.',
+      'All deliveries are done.',
     ],
   });
   expect((await verify('--to', '2026-03-02')).code).toBe(0);
   await send(dayStatement(2, 3, 150, [-10, -20]));
   const complete = `Account ${account}, Ana: its statements are complete, and its movements give their balances`;
-  expect(await verify()).toMatchObject({ code: 0, lines: [complete, expect.any(String)] });
+  expect(await verify()).toMatchObject({
+    code: 0,
+    lines: [complete, expect.any(String), expect.any(String)],
+  });
 
   const { database } = running;
   await database.query('UPDATE transactions SET amount = 49 WHERE amount = 50');
@@ -58,6 +63,7 @@ it('verify says whether statements, movements and deliveries agree, and names wh
     lines: [
       `Account ${account}, Ana: its movements do not give the balances of its statements`,
       '  2026-03-02 to 2026-03-04: the statements say 21.00 TRY, the movements give 20.00: -1.00',
+      expect.any(String),
       expect.any(String),
     ],
   });
@@ -76,10 +82,48 @@ it('verify says whether statements, movements and deliveries agree, and names wh
   await send(dayReport(5, [7, 99]));
   const report = await asOperator('verify', '--customer', customer, '--json');
   expect(JSON.parse(report.stdout)).toMatchObject({
-    status: 'wrong',
+    status: 'right',
+    deliveries: 'pending',
     accounts: [
       { id: Number(account), completeness: 'complete', periods: [], wrong_sums: [], open_conflicts: 0 },
     ],
     pending: [{ webhook_id: Number(webhook), title: '/verify', pending: 2 }],
   });
+  expect(report.code).toBe(0);
+  const other = await verify('--account', account);
+  expect(other.lines.slice(1)).toEqual([
+    'The books are right: statements and movements agree.',
+    `Webhook ${webhook}, /verify: 2 deliveries pending`,
+    'Not all deliveries are done.',
+  ]);
+  expect((await verify('--account', '999')).code).not.toBe(0);
+});
+
+it('what is missing before a statement is told with its import, and the books are listed', async () => {
+  const { id, key, account } = await running.createCustomer();
+  await asOperator('accounts', 'change', account, '--iban', ACCOUNT_IBAN);
+  const importFile = async (day: number, opening: number, amounts: number[]) => {
+    const args = ['import', '-', '--format', 'mt940'];
+    const env = { LEDGERBELL_API_KEY: key, LEDGERBELL_URL: running.url };
+    return (await runCli(args, env, { input: dayStatement(day, day, opening, amounts) })).stdout;
+  };
+  expect(await importFile(2, 100, [50])).not.toContain('missing');
+  expect(await importFile(5, 330, [1])).toContain(
+    `A statement is missing before this one: 180.00 TRY of account ${account}, 2026-03-03 to 2026-03-04\n`,
+  );
+  const list = async (...args: string[]) => (await asOperator('accounts', ...args, account)).stdout;
+  expect(await list('completeness')).toMatch(
+    /^incomplete\n\n[\s\S]*2026-03-03 +2026-03-04 +gap +150\.00 +330\.00 +180\.00/,
+  );
+  expect(await list('statements')).toMatch(/2026-03-05 +330\.00 +331\.00 +TRY +1 +final/);
+  expect(await list('balances')).toMatch(
+    /^day +balance +currency +from\n2026-03-05 +331\.00 +TRY +statement \d+\n/,
+  );
+  // The missing file comes.
+  expect(await importFile(4, 150, [180])).not.toContain('missing');
+  const [newest] = documentOf(await asOperator('imports', 'list', '--customer', id, '--json')).imports;
+  expect(
+    documentOf(await asOperator('imports', 'show', String(newest.id - 1), '--json')).import.gaps,
+  ).toEqual([]);
+  expect(await list('completeness')).toMatch(/^complete\n/);
 });

@@ -1,8 +1,7 @@
 import type { Hono } from 'hono';
 import { generateSpecs, resolver } from 'hono-openapi';
 import type * as v from 'valibot';
-import { BalanceView } from '../../books/find-balances.ts';
-import { CompletenessView, StatementView } from '../../books/find-statements.ts';
+import { BalanceView, CompletenessView, StatementView } from '../../books/books-view.ts';
 import { AccountChange, AccountView, BankView, NewAccount } from '../../customers/account-view.ts';
 import { NewApiKey } from '../../customers/customers.ts';
 import { KeyView } from '../../customers/key-view.ts';

@@ -1,13 +1,12 @@
 import * as v from 'valibot';
 import { addDays } from '../../../packages/statements/src/values.ts';
 import { findDifferences, summariseDifferences } from '../../books/book-differences.ts';
-import { BalanceView, EVER, readBalances, viewBalance } from '../../books/find-balances.ts';
+import { BalanceView, CompletenessView, StatementView } from '../../books/books-view.ts';
+import { EVER, readBalances, viewBalance } from '../../books/find-balances.ts';
 import {
-  CompletenessView,
   findStatements,
   readCompleteness,
   readLateAt,
-  StatementView,
   viewPeriod,
   viewStatement,
 } from '../../books/find-statements.ts';

@@ -1,5 +1,7 @@
 import * as v from 'valibot';
 import type { StatementFormats } from '../../../packages/statements/src/formats.ts';
+import { GapView } from '../../books/books-view.ts';
+import { findGapsBefore } from '../../books/import-gaps.ts';
 import { hasAccount } from '../../customers/accounts.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { readId, readJson, readQuery } from '../../http/input.ts';
@@ -30,6 +32,17 @@ import type { AddRoute } from './route.ts';
 const PER_PAGE = 100;
 
 const Query = v.strictObject(paging('i1', PER_PAGE));
+
+/** An import with what only the route of a single one shows. */
+const FollowedImport = v.object({
+  ...ImportView.entries,
+  gaps: v.pipe(
+    v.array(GapView),
+    v.description(
+      'Statements that are missing before those of this import, once it is done. A gap is gone when the missing file has come.',
+    ),
+  ),
+});
 
 /** Adds the routes of imports. */
 export function addImportRoutes(route: AddRoute, runtime: Runtime, formats: StatementFormats): void {
@@ -63,9 +76,12 @@ export function addImportRoutes(route: AddRoute, runtime: Runtime, formats: Stat
     operationId: 'getImport',
     summary: 'Get an import',
     path: { id: idParameter('import') },
-    answer: { schema: v.object({ import: ImportView }), description: 'The import.' },
-    handle: async (c) =>
-      c.json({ import: viewImport(await findImport(database, c.get('caller'), readId(c, 'import'))) }),
+    answer: { schema: v.object({ import: FollowedImport }), description: 'The import.' },
+    handle: async (c) => {
+      const found = await findImport(database, c.get('caller'), readId(c, 'import'));
+      const gaps = found.status === 'done' ? await findGapsBefore(database, found.id) : [];
+      return c.json({ import: { ...viewImport(found), gaps } });
+    },
   });
 
   route('GET /v1/imports/:id/errors', {

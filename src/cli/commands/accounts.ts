@@ -1,9 +1,22 @@
 import { Command, Option } from 'commander';
 import * as v from 'valibot';
+import { BalanceView, CompletenessView, StatementView } from '../../books/books-view.ts';
 import { AccountChange, AccountView, BankView, NewAccount } from '../../customers/account-view.ts';
-import { type CreateCommand, fieldsOf, listCommand, printAnswer, subjectCommand } from '../api-command.ts';
+import type { ZoneOffset } from '../../platform/moment.ts';
+import { formatCount } from '../../platform/text.ts';
+import {
+  addListOptions,
+  type CreateCommand,
+  fieldsOf,
+  type ListOptions,
+  listCommand,
+  printAnswer,
+  printList,
+  subjectCommand,
+} from '../api-command.ts';
 import { type AccessOptions, addAccessOptions } from '../command-access.ts';
 import { type CommandContext, Failure } from '../context.ts';
+import { type Column, formatTime, renderColumns } from '../output.ts';
 import { parseId, readOptions } from '../values.ts';
 
 /** An account as the API shows it. */
@@ -120,6 +133,32 @@ const changeAccountCommand = (context: CommandContext) =>
     );
   });
 
+/** Creates a command that lists what belongs to an account. */
+const ofAccountCommand =
+  <S extends v.GenericSchema>({
+    name,
+    description,
+    row,
+    columns,
+  }: {
+    name: 'statements' | 'balances';
+    description: string;
+    row: S;
+    columns: (zone: ZoneOffset) => readonly Column<v.InferOutput<S>>[];
+  }): CreateCommand =>
+  (context) =>
+    addListOptions(new Command(name).description(description))
+      .argument('<id>', 'of the account', parseId)
+      .action((id: string, options: ListOptions) =>
+        printList(context, options, {
+          path: `/v1/accounts/${id}/${name}`,
+          name,
+          row,
+          columns: columns(context.readConfig().zone),
+          subject: { kind: 'account', id },
+        }),
+      );
+
 /** `ledgerbell accounts` */
 export const accounts: readonly CreateCommand[] = [
   createAccountCommand,
@@ -138,6 +177,61 @@ export const accounts: readonly CreateCommand[] = [
       ['currency', ({ currency }) => currency],
       ['status', ({ status }) => status],
     ],
+  }),
+  ofAccountCommand({
+    name: 'statements',
+    description: 'show the statements that files have brought, the last received first',
+    row: StatementView,
+    columns: (zone) => [
+      ['id', ({ id }) => id, 'right'],
+      ['number', ({ number, sequence }) => [number, sequence].filter(Boolean).join('/')],
+      ['from', ({ from }) => from],
+      ['to', ({ to }) => to],
+      ['opening', ({ opening_balance }) => opening_balance, 'right'],
+      ['closing', ({ closing_balance }) => closing_balance, 'right'],
+      ['currency', ({ currency }) => currency],
+      ['entries', ({ entries }) => formatCount(entries), 'right'],
+      ['kind', ({ kind }) => kind],
+      ['received', ({ received_at }) => formatTime(received_at, zone)],
+    ],
+  }),
+  ofAccountCommand({
+    name: 'balances',
+    description: 'show the balance at the end of each day, the last day first',
+    row: BalanceView,
+    columns: () => [
+      ['day', ({ date }) => date],
+      ['balance', ({ balance }) => balance, 'right'],
+      ['currency', ({ currency }) => currency],
+      ['from', ({ source, statement_id, transaction_id }) => `${source} ${statement_id ?? transaction_id}`],
+    ],
+  }),
+  subjectCommand('account', {
+    name: 'completeness',
+    description: 'show whether the statements are complete, and what is missing between them',
+    request: (api, id) =>
+      api.get(`/v1/accounts/${id}/completeness`, v.object({ completeness: CompletenessView })),
+    text: ({ completeness: { status, periods } }) =>
+      [
+        status === 'unknown' ? 'unknown: there is no final statement with both balances.' : status,
+        ...(periods.length === 0
+          ? []
+          : [
+              renderColumns(
+                [
+                  ['from', ({ from }) => from],
+                  ['to', ({ to }) => to],
+                  ['status', (it) => it.status],
+                  ['before', (it) => it.opening_balance, 'right'],
+                  ['after', (it) => it.closing_balance, 'right'],
+                  ['difference', (it) => (it.status === 'complete' ? null : it.difference), 'right'],
+                  ['missing', ({ missing }) => missing.length || null, 'right'],
+                  ['too much', ({ surplus }) => surplus.length || null, 'right'],
+                ],
+                periods,
+              ),
+            ]),
+      ].join('\n\n'),
   }),
   subjectCommand('account', {
     name: 'delete',

@@ -21,6 +21,7 @@ import {
 import { type Column, renderColumns } from '../output.ts';
 import { withApi } from '../service-access.ts';
 import { parseHttpUrl, parseId } from '../values.ts';
+import { describeGaps } from './imports.ts';
 
 const LINE_FEED = 0x0a;
 
@@ -281,6 +282,7 @@ function describe(state: ImportState): string {
   const { id, rejected, assumed_duplicates: assumed, assumed_new: assumedNew, conflicts } = state;
   return [
     summary,
+    ...describeGaps(state.gaps),
     ...(rejected === 0 ? [] : [`Why rows were rejected: ledgerbell imports errors ${id}`]),
     ...(assumed === 0
       ? []

@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import type { GapView } from '../../books/books-view.ts';
 import { ImportView } from '../../intake/import-view.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
 import { countOf, formatCount } from '../../platform/text.ts';
@@ -28,7 +29,16 @@ export const importColumns = (zone: ZoneOffset): readonly Column<Import>[] => [
   ['error', ({ error }) => error],
 ];
 
-const describeImport = (it: Import, zone: ZoneOffset): string =>
+type Gap = v.InferOutput<typeof GapView>;
+
+/** A sentence for each gap before the statements of an import. */
+export const describeGaps = (gaps: readonly Gap[]): string[] =>
+  gaps.map(
+    ({ account_id, from, to, difference, currency }) =>
+      `A statement is missing before this one: ${difference} ${currency} of account ${account_id}, ${from === to ? from : `${from} to ${to}`}`,
+  );
+
+const describeImport = (it: Import & { gaps?: Gap[] }, zone: ZoneOffset): string =>
   renderFacts([
     ['import', it.id],
     ['status', it.status],
@@ -46,6 +56,7 @@ const describeImport = (it: Import, zone: ZoneOffset): string =>
     ['started', formatTime(it.started_at, zone)],
     ['finished', formatTime(it.finished_at, zone)],
     ['error', it.error],
+    ...describeGaps(it.gaps ?? []).map((gap) => ['gap', gap] as const),
   ]);
 
 const ErrorsAnswer = v.looseObject({

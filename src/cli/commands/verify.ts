@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { AccountReport, BooksReport } from '../../books/verify-books.ts';
 import { countOf } from '../../platform/text.ts';
 import { CalendarDate } from '../../platform/validation.ts';
-import { type CommandContext, NegativeAnswer } from '../context.ts';
+import { type CommandContext, Failure, NegativeAnswer } from '../context.ts';
 import { withInstallation } from '../open-service.ts';
 import { requireCustomer } from '../owner.ts';
 import { parseId, readOptions } from '../values.ts';
@@ -12,6 +12,7 @@ const Between = v.object({ from: v.optional(CalendarDate), to: v.optional(Calend
 
 interface Options {
   customer: string;
+  account?: string;
   from?: string;
   to?: string;
   json?: boolean;
@@ -21,17 +22,21 @@ interface Options {
 export const defineVerify = (command: Command, context: CommandContext) =>
   command
     .requiredOption('--customer <id>', 'whose books', parseId)
+    .option('--account <id>', 'only this account', parseId)
     .option('--from <date>', 'only statements that end on this day or later, YYYY-MM-DD')
     .option('--to <date>', 'only statements that begin on this day or earlier')
-    .option('--json', 'print { "status", "accounts", "pending" }')
+    .option('--json', 'print { "status", "deliveries", "accounts", "pending" }')
     .action((options: Options) => {
       const { from = null, to = null } = readOptions(Between, { from: options.from, to: options.to });
       return withInstallation(context, async ({ database }) => {
         const { areBooksRight, verifyBooks } = await import('../../books/verify-books.ts');
         await requireCustomer(database, options.customer);
-        const report = await verifyBooks(database, options.customer, { from, to });
+        const report = await verifyBooks(database, options.customer, { from, to }, options.account);
+        if (options.account !== undefined && report.accounts.length === 0)
+          throw new Failure(`Customer ${options.customer} has no account ${options.account}.`);
         const isRight = areBooksRight(report);
-        const answer = { status: isRight ? 'right' : 'wrong', ...report };
+        const deliveries = report.pending.length === 0 ? 'done' : 'pending';
+        const answer = { status: isRight ? 'right' : 'wrong', deliveries, ...report };
         context.terminal.answer(options.json, answer, describeBooks(report, isRight));
         if (!isRight) throw new NegativeAnswer();
       });
@@ -42,10 +47,9 @@ export function describeBooks({ accounts, pending }: BooksReport, isRight: boole
   const waiting = pending.map(
     (it) => `Webhook ${it.webhook_id}, ${it.title}: ${countOf(it.pending, 'delivery', 'deliveries')} pending`,
   );
-  const verdict = isRight
-    ? 'The books are right: statements, movements and deliveries agree.'
-    : 'The books are not right.';
-  return [...accounts.flatMap(describeAccount), ...waiting, verdict].join('\n');
+  const books = isRight ? 'The books are right: statements and movements agree.' : 'The books are not right.';
+  const deliveries = pending.length === 0 ? 'All deliveries are done.' : 'Not all deliveries are done.';
+  return [...accounts.flatMap(describeAccount), books, ...waiting, deliveries].join('\n');
 }
 
 const COMPLETENESS = {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import * as v from 'valibot';
-import { CompletenessView } from '../../books/find-statements.ts';
+import { CompletenessView } from '../../books/books-view.ts';
 import { createCustomer } from '../../customers/customers.ts';
 import type { Service } from '../../service.ts';
 import { type Api, createApi } from '../api-client.ts';

@@ -44,6 +44,8 @@ export interface BookedAccount {
   newest_number: string | null;
   /** The result of the last check. null: nothing was checked. */
   completeness: Completeness | null;
+  /** Its statements are looked at ten minutes after the last file has come. MySQL gives it as a string. */
+  is_due: number | string | null;
   late_since: Date | null;
   open_conflicts: number | string;
 }
@@ -51,7 +53,7 @@ export interface BookedAccount {
 /** Indexes: the primary keys; statements_time, read backwards; movement_conflicts_account_status. */
 const ACCOUNTS = `
   SELECT a.id, u.name AS customer, b.name AS bank, a.title, a.currency, s.to_date AS newest_day, s.number AS newest_number,
-    k.completeness, k.late_since,
+    k.completeness, k.completeness = 'unknown' AND k.due_at IS NOT NULL AS is_due, k.late_since,
     (SELECT COUNT(*) FROM movement_conflicts c FORCE INDEX (movement_conflicts_account_status)
       WHERE c.account_id = a.id AND c.status = 'open') AS open_conflicts
   FROM accounts a FORCE INDEX (PRIMARY) STRAIGHT_JOIN customers u ON u.id = a.customer_id STRAIGHT_JOIN banks b ON b.id = a.bank_id
@@ -342,9 +344,15 @@ const accountColumns = (now: Date): Column<BookedAccount>[] => [
   },
   {
     label: 'Statements are',
-    cell: ({ completeness, late_since }) => (
+    cell: ({ completeness, is_due, late_since }) => (
       <>
-        {completeness === null ? '–' : <Tag tone={TONES[completeness]}>{completeness}</Tag>}
+        {completeness === null ? (
+          '–'
+        ) : Number(is_due) === 1 ? (
+          <Tag tone="calm">not looked at yet</Tag>
+        ) : (
+          <Tag tone={TONES[completeness]}>{completeness}</Tag>
+        )}
         {late_since === null ? null : (
           <>
             {' '}

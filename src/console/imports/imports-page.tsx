@@ -1,6 +1,7 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { showAmount } from '../../../packages/statements/src/amounts.ts';
+import { findGapsBefore } from '../../books/import-gaps.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
@@ -195,7 +196,8 @@ export const importRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   return new Hono<ApiEnv>()
     .get('/:id', async (c) => {
       const it = await requireImport(database, c);
-      const [files, issues, assumed, movements] = await Promise.all([
+      const [gaps, files, issues, assumed, movements] = await Promise.all([
+        it.status === 'done' ? findGapsBefore(database, it.id) : [],
         findImportFiles(database, it.id),
         readIssues(database, it.id, MOST_ISSUES),
         it.assumed_duplicates + it.assumed_new === 0 ? [] : readAssumed(database, it.id, MOST_ISSUES),
@@ -206,6 +208,7 @@ export const importRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
         { title: `Import ${it.id}`, section: 'Imports' },
         <ImportPage
           it={it}
+          gaps={gaps}
           files={files}
           issues={issues}
           assumed={assumed}
@@ -240,6 +243,7 @@ const requireImport = (sql: Sql, c: Context<ApiEnv>): Promise<ImportRow> =>
 
 interface ImportPageProps {
   it: ImportRow;
+  gaps: Awaited<ReturnType<typeof findGapsBefore>>;
   /** Of a zip. */
   files: readonly ImportFile[];
   issues: readonly ImportIssue[];
@@ -248,7 +252,7 @@ interface ImportPageProps {
   done: string | undefined;
 }
 
-function ImportPage({ it, files, issues, assumed, movements, done }: ImportPageProps) {
+function ImportPage({ it, gaps, files, issues, assumed, movements, done }: ImportPageProps) {
   const now = new Date();
   const took =
     it.finished_at === null || it.started_at === null
@@ -261,6 +265,12 @@ function ImportPage({ it, files, issues, assumed, movements, done }: ImportPageP
         Import {it.id} of {it.customer} <ImportStatusTag status={it.status} />
       </h1>
       {it.error === null ? null : <p class="lead">{it.error}</p>}
+      {gaps.map(({ account_id, from, to, difference, currency }) => (
+        <p class="lead">
+          A statement is missing before this one: {difference} {currency} of{' '}
+          <a href={`/ops/books/accounts/${account_id}`}>account {account_id}</a>, {from} to {to}.
+        </p>
+      ))}
       <nav class="actions" aria-label="What you can do">
         {it.status === 'failed' ? (
           <LinkButton primary href={`/ops/imports/${it.id}/retry`} text="Retry" />

@@ -5475,7 +5475,65 @@ export type GetImportResponses = {
      * The import.
      */
     200: {
-        import: Import;
+        import: {
+            id: number;
+            /**
+             * The source that has collected it; null: it was sent with an API key.
+             */
+            source_id: number | null;
+            status: 'queued' | 'running' | 'done' | 'failed';
+            /**
+             * What was sent. auto: the content of a statement file decides, and detected_format says how.
+             */
+            format: string;
+            /**
+             * The format of the first statement in a statement file. null: no statement was read yet, or the import is JSON or NDJSON.
+             */
+            detected_format: string | null;
+            received: number | null;
+            inserted: number;
+            duplicates: number;
+            /**
+             * Of the duplicates, those with another text or balance than what is stored.
+             */
+            changed: number;
+            /**
+             * Of the duplicates, those without an id. They equal a stored movement, but nothing proves that they are the same.
+             */
+            assumed_duplicates: number;
+            /**
+             * Inserted rows that may be a stored movement, because nothing proves the opposite.
+             */
+            assumed_new: number;
+            /**
+             * Rows with the unique_id of a stored movement and another direction, amount or date. They are no duplicates: GET /v1/conflicts lists them.
+             */
+            conflicts: number;
+            rejected: number;
+            deliveries: number;
+            statements: number;
+            warnings: number;
+            received_at: string;
+            started_at: string | null;
+            finished_at: string | null;
+            error: string | null;
+            /**
+             * Statements that are missing before those of this import, once it is done. A gap is gone when the missing file has come.
+             */
+            gaps: Array<{
+                account_id: number;
+                /**
+                 * The first day without a statement.
+                 */
+                from: string;
+                to: string;
+                /**
+                 * What was booked in the gap.
+                 */
+                difference: string;
+                currency: string;
+            }>;
+        };
     };
 };
 

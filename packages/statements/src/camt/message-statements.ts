@@ -182,7 +182,7 @@ function emitStatement(
   const identity = {
     number: fields.statementNumber ?? fields.legalNumber ?? fields.statementId ?? null,
     sequence: fields.statementPage ?? null,
-    from: readDate(fields.fromDate ?? ''),
+    from: readDate(fields.fromDate ?? '') ?? balances.firstDay,
     to: readDate(fields.toDate ?? ''),
   };
   emit({ type: 'statement', line, account, kind, opening: balances.opening, identity });
@@ -209,6 +209,8 @@ export interface Balances {
   add(fields: Fields): string | null;
   readonly opening: Balance | null;
   readonly closing: Balance | null;
+  /** The day of the opening balance (OPBD), which is the first day of the statement; null: there is none. */
+  readonly firstDay: string | null;
   /** The currency of the balances, if there are any. */
   readonly currency: string | null;
 }
@@ -266,6 +268,9 @@ function createBalances(kind: 'final' | 'interim', accountCurrency: () => string
     get closing() {
       if (closing !== null) return closing;
       return interim.length > 1 || opening !== null ? (interim.at(-1) ?? null) : null;
+    },
+    get firstDay() {
+      return opening?.type === 'OPBD' ? opening.date : null;
     },
     get currency() {
       return currency;

@@ -179,6 +179,7 @@ export const MOVEMENT_TABLES = [
     UNIQUE KEY statements_same (account_id, fingerprint),
     KEY statements_page (account_id, id),
     KEY statements_time (account_id, kind, to_date),
+    KEY statements_import (import_id, account_id),
     CONSTRAINT statements_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE
   ) ${TABLE}`,
 

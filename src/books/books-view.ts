@@ -1,0 +1,110 @@
+import * as v from 'valibot';
+import { Count, IdView, Timestamp } from '../platform/validation.ts';
+
+/** What the API shows of the books of an account: statements, balances, and whether something is missing. */
+
+const Money = v.nullable(v.string());
+const Day = v.nullable(v.string());
+
+export const StatementView = v.object({
+  id: IdView,
+  number: v.pipe(
+    v.nullable(v.string()),
+    v.description('How the bank calls it; null: the file does not say.'),
+  ),
+  sequence: v.pipe(v.nullable(v.string()), v.description('The page of a statement that comes in several.')),
+  from: v.pipe(Day, v.description('As the file says, or else the day of the first entry.')),
+  to: v.pipe(
+    Day,
+    v.description('As the file says, or else the day of the closing balance or the last entry.'),
+  ),
+  opening_balance: Money,
+  closing_balance: Money,
+  opening_balance_date: v.pipe(Day, v.description('Of the opening balance; null: the file does not say.')),
+  closing_balance_date: v.pipe(Day, v.description('Of the closing balance; null: the file does not say.')),
+  currency: v.string(),
+  difference: v.pipe(
+    Money,
+    v.description('By how much its entries miss its closing balance; null: not at all.'),
+  ),
+  entries: Count,
+  kind: v.pipe(v.picklist(['final', 'interim']), v.description('interim: a report of a day so far.')),
+  import_id: IdView,
+  line: Count,
+  received_at: Timestamp,
+});
+
+const Direction = v.picklist(['Debit', 'Credit']);
+
+export const MissingView = v.object({
+  dc: Direction,
+  amount: v.string(),
+  import_id: v.pipe(IdView, v.description('The import that took the entry for another movement.')),
+});
+
+export const SurplusView = v.object({
+  dc: Direction,
+  amount: v.string(),
+  transaction_id: v.pipe(IdView, v.description('A movement that none of the statements has.')),
+});
+
+const ComparedPeriod = v.object({
+  from: v.string(),
+  to: v.string(),
+  status: v.picklist(['complete', 'gap', 'overlap', 'contradiction']),
+  opening_balance: v.string(),
+  closing_balance: v.string(),
+  difference: v.pipe(
+    v.string(),
+    v.description(
+      'gap: what was booked in it, which is what is missing between the two balances. contradiction: by how much the balances differ.',
+    ),
+  ),
+});
+
+const PeriodView = v.object({
+  ...ComparedPeriod.entries,
+  missing: v.pipe(
+    v.array(MissingView),
+    v.description('Entries of the statements that are not stored. Send a file with them again.'),
+  ),
+  surplus: v.pipe(v.array(SurplusView), v.description('Stored movements that the statements do not have.')),
+});
+
+export const CompletenessView = v.object({
+  status: v.pipe(
+    v.picklist(['complete', 'incomplete', 'contradictory', 'unknown']),
+    v.description('unknown: there is no final statement with an opening and a closing balance.'),
+  ),
+  periods: v.array(PeriodView),
+  late_at: v.pipe(
+    v.nullable(Timestamp),
+    v.description(
+      'When the next statement is late, as late_after_days of the account says, or as the statements that have come tell; null: too few have come.',
+    ),
+  ),
+});
+
+export const BalanceView = v.object({
+  date: v.pipe(v.string(), v.description('The day at whose end the account had this balance.')),
+  balance: v.string(),
+  currency: v.string(),
+  source: v.pipe(
+    v.picklist(['statement', 'movement']),
+    v.description(
+      'statement: the closing balance of a statement; a final one is preferred to an interim one. movement: the balance after the last movement of the day.',
+    ),
+  ),
+  statement_id: v.nullable(IdView),
+  transaction_id: v.nullable(IdView),
+  import_id: IdView,
+});
+
+/** A gap before a statement. */
+export const GapView = v.object({
+  account_id: IdView,
+  from: v.pipe(v.string(), v.description('The first day without a statement.')),
+  to: v.string(),
+  difference: v.pipe(v.string(), v.description('What was booked in the gap.')),
+  currency: v.string(),
+});
