@@ -1,4 +1,5 @@
 import { once } from 'node:events';
+import { requireFreePort } from './http/listener.ts';
 import {
   type Config,
   ConfigError,
@@ -86,6 +87,8 @@ async function start(
 ): Promise<Service | SupervisedService> {
   const read = readConfig(undefined, { separateRoles: roles !== undefined, processes });
   const config = { ...read, admin: read.admin ?? createOneTimeAdmin() };
+  if (roles === undefined || roles.includes('api'))
+    await requireFreePort({ host: config.host, port: config.port, variable: 'PORT' });
   if (roles !== undefined) {
     const { startService } = await import('./service.ts');
     compileEarlier();

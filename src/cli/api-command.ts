@@ -123,14 +123,38 @@ interface List<S extends v.GenericSchema> {
   row: S;
   columns: readonly Column<v.InferOutput<S>>[];
   subject?: Subject;
+  /** Whether an operator who names no customer gets the rows of all customers. */
+  ofAll?: boolean;
 }
 
 /** Prints a list of the API: as a table, or as one document with --json. */
 export async function printList<S extends v.GenericSchema>(
   context: CommandContext,
   options: ListOptions,
-  { path, name, row, columns, subject }: List<S>,
+  { path, name, row, columns, subject, ofAll = false }: List<S>,
 ): Promise<void> {
+  const isOperator =
+    options.customer === undefined &&
+    options.key === undefined &&
+    options.url === undefined &&
+    context.readClientConfig().apiKey === undefined;
+  if (ofAll && isOperator) {
+    const { withEachCustomer } = await import('./operator-api.ts');
+    const rows = await withEachCustomer(context, async (customers) => {
+      const found: (v.InferOutput<S> & { customer: string })[] = [];
+      for (const { name: customer, api } of customers)
+        for (const it of (await api.list(path, name, row, options.limit)).rows)
+          found.push(Object.assign({}, it, { customer }));
+      return found;
+    });
+    const columnsOfAll: readonly Column<(typeof rows)[number]>[] = [
+      ...columns.slice(0, 1),
+      ['customer', (it) => it.customer],
+      ...columns.slice(1),
+    ];
+    printRows(context, options, { name, rows, columns: columnsOfAll });
+    return;
+  }
   const { rows, more } = await withAccess(context, options, subject === undefined ? {} : { subject }, (api) =>
     api.list(path, name, row, options.limit),
   );

@@ -1,3 +1,4 @@
+import { basename } from 'node:path';
 import { mysqlProblem } from '../database/errors.ts';
 import { inWordsOf } from '../intake/advice.ts';
 import type { ClientConfig, Config } from '../platform/config.ts';
@@ -50,13 +51,30 @@ export interface Terminal {
 
 type Sink = Pick<NodeJS.WritableStream, 'write'>;
 
-export function createTerminal(output: Sink, errors: Sink): Terminal {
+/** How this program was called. Hints to other commands begin with it. */
+export function calledAs(
+  { npm_lifecycle_event: script, npm_command: command }: NodeJS.ProcessEnv,
+  [, file = '']: readonly string[],
+): string {
+  if (script === 'cli') return 'npm run cli --';
+  return command === 'exec' && basename(file) === 'ledgerbell' ? 'npx ledgerbell' : 'ledgerbell';
+}
+
+/** A command in a text, such as `ledgerbell imports list`. */
+const COMMAND = /\bledgerbell (?=[a-z])/g;
+
+export function createTerminal(
+  output: Sink,
+  errors: Sink,
+  called = calledAs(process.env, process.argv),
+): Terminal {
+  const inWords = (text: string) => inWordsOf('command line', text).replace(COMMAND, `${called} `);
   return {
     answer(json, document, text) {
-      output.write(`${json === true ? JSON.stringify(document) : inWordsOf('command line', text)}\n`);
+      output.write(`${json === true ? JSON.stringify(document) : inWords(text)}\n`);
     },
     note(line) {
-      errors.write(`${inWordsOf('command line', line)}\n`);
+      errors.write(`${inWords(line)}\n`);
     },
   };
 }

@@ -1,11 +1,14 @@
 import { createOperatorApi } from '../api/within-process.ts';
+import { listCustomers } from '../customers/customers.ts';
 import { watchHealth } from '../database/health.ts';
 import { DEFAULT_PREFIX, type Runtime } from '../database/runtime.ts';
 import { createLog } from '../platform/log.ts';
 import { createMetrics } from '../platform/metrics.ts';
+import type { Queues } from '../platform/queues.ts';
+import type { RedisClient } from '../platform/redis.ts';
 import { type Api, createClient, headersOf, type Transport } from './api-client.ts';
 import type { CommandContext } from './context.ts';
-import { withInstallation } from './open-service.ts';
+import { type Installation, withInstallation } from './open-service.ts';
 import { currentOperator, findCustomerId, type Subject } from './owner.ts';
 import { connectToService, withoutRedis, withQueues } from './service-redis.ts';
 
@@ -29,29 +32,52 @@ export function withOperatorApi<T>(
   work: (api: Api) => Promise<T>,
 ): Promise<T> {
   return withInstallation(context, async (installation) => {
-    const { database, secrets } = installation;
-    const owner = await findCustomerId(database, customerId, subject);
+    const owner = await findCustomerId(installation.database, customerId, subject);
     const redis = wakes
       ? await connectToService(installation.redisUrl, context.terminal.note)
       : withoutRedis();
-    return withQueues(redis, installation, (queues) => {
-      const log = createLog('silent');
-      const runtime = {
-        config: context.readConfig(),
-        database,
-        secrets,
-        queues,
-        redis,
-        connectWorker: withoutRedis,
-        prefix: DEFAULT_PREFIX,
-        health: watchHealth({ database, queues, log }),
-        log,
-        metrics: createMetrics(),
-        tracing: undefined,
-      };
-      return work(createClient('', withinProcess(runtime, owner)));
-    });
+    return withQueues(redis, installation, (queues) =>
+      work(createClient('', withinProcess(createRuntime(context, installation, queues, redis), owner))),
+    );
   });
+}
+
+function createRuntime(
+  context: CommandContext,
+  { database, secrets }: Installation,
+  queues: Queues,
+  redis: RedisClient,
+): Runtime {
+  const log = createLog('silent');
+  return {
+    config: context.readConfig(),
+    database,
+    secrets,
+    queues,
+    redis,
+    connectWorker: withoutRedis,
+    prefix: DEFAULT_PREFIX,
+    health: watchHealth({ database, queues, log }),
+    log,
+    metrics: createMetrics(),
+    tracing: undefined,
+  };
+}
+
+/** Like `withOperatorApi`, but with a client for each customer, the oldest first. Nothing may be changed. */
+export function withEachCustomer<T>(
+  context: CommandContext,
+  work: (customers: readonly { id: string; name: string; api: Api }[]) => Promise<T>,
+): Promise<T> {
+  return withInstallation(context, async (installation) =>
+    withQueues(withoutRedis(), installation, async (queues) => {
+      const runtime = createRuntime(context, installation, queues, withoutRedis());
+      const customers = await listCustomers(installation.database);
+      return work(
+        customers.map(({ id, name }) => ({ id, name, api: createClient('', withinProcess(runtime, id)) })),
+      );
+    }),
+  );
 }
 
 /** Sends requests to the API's routes within this process. */

@@ -1,4 +1,4 @@
-import { Command, CommanderError } from 'commander';
+import { Command, CommanderError, Help, type Option } from 'commander';
 import { VERSION } from '../platform/config.ts';
 import { type CommandContext, explain, NegativeAnswer, type Terminal } from './context.ts';
 
@@ -129,10 +129,15 @@ export async function createProgram(context: CommandContext, args?: readonly str
   return program;
 }
 
+/** Marks the options that a command needs. */
+const describeOption = (option: Option): string =>
+  `${option.mandatory ? '(required) ' : ''}${new Help().optionDescription(option)}`;
+
 /** Configures each command, because separately created commands inherit nothing from the program. */
 function configure(command: Command, terminal: Terminal): void {
   command
     .exitOverride()
+    .configureHelp({ optionDescription: describeOption })
     .showSuggestionAfterError(false)
     .configureOutput({
       writeOut: (text) => terminal.answer(false, null, text.trimEnd()),

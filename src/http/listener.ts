@@ -46,6 +46,36 @@ interface ServerOptions {
   variable: 'PORT' | 'OPS_PORT';
 }
 
+/** @throws {PortTakenError} when the port is taken. The message says what to do. */
+async function listen(
+  server: Server,
+  { host, port, variable }: Pick<ServerOptions, 'host' | 'port' | 'variable'>,
+): Promise<void> {
+  server.listen(port, host);
+  try {
+    await once(server, 'listening');
+  } catch (error) {
+    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
+      throw new PortTakenError(
+        `${variable} ${port} on ${host} is taken: set ${variable} to another port, or to 0 for any free port.`,
+      );
+    }
+    throw error;
+  }
+}
+
+/** Makes sure that a port is free, before anything else is started or made. @throws {PortTakenError} when it is taken. */
+export async function requireFreePort(
+  options: Pick<ServerOptions, 'host' | 'port' | 'variable'>,
+): Promise<void> {
+  if (options.port === 0) return;
+  const server = createServer();
+  await listen(server, options);
+  const closed = once(server, 'close');
+  server.close();
+  await closed;
+}
+
 /**
  * Starts an HTTP server with the limits and timeouts that all listeners of the service share.
  * @param fetch answers a request: the `fetch` of a Hono app.
@@ -84,17 +114,7 @@ export async function startServer(
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1). Node's own 417 would have no body either.
   server.on('checkExpectation', receive);
   answerBrokenRequests(server);
-  server.listen(port, host);
-  try {
-    await once(server, 'listening');
-  } catch (error) {
-    if (error instanceof Error && 'code' in error && error.code === 'EADDRINUSE') {
-      throw new PortTakenError(
-        `${variable} ${port} on ${host} is taken: set ${variable} to another port, or to 0 for any free port.`,
-      );
-    }
-    throw error;
-  }
+  await listen(server, { host, port, variable });
   return {
     name,
     url: urlOf(host, server.address() as AddressInfo),

@@ -170,7 +170,7 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
 
 describe('a command', () => {
   it.each([
-    [['webhooks', 'list'], 'Say for which customer: give --customer <id> as the operator, or an API key'],
+    [['sources', 'list'], 'Say for which customer: give --customer <id> as the operator, or an API key'],
     [['webhooks', 'list', '--customer', '999999'], 'There is no customer of that id.'],
     [['webhooks', 'list', '--customer', '1', '--key', 'k'], 'cannot be used with'],
     [['webhooks', 'list', '--url', 'http://127.0.0.1:1'], '--url needs an API key'],

@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import { Command } from 'commander';
 import * as v from 'valibot';
 import { byOperator, recordChange } from '../../customers/audit.ts';
@@ -47,7 +48,14 @@ const listCustomersCommand = (context: CommandContext) =>
     .option('--json', 'print { "customers": [{ "id", "name", "created_at" }] }')
     .action(({ json }: { json?: boolean }) =>
       withInstallation(context, async ({ database }) => {
-        const { zone } = context.readConfig();
+        const { zone, databaseUrl, dataDir } = context.readConfig();
+        // Several installations may be on this machine, such as that of the demo.
+        if (json !== true)
+          context.terminal.note(
+            databaseUrl === undefined
+              ? `The installation in ${resolve(dataDir)}:`
+              : `The installation on ${new URL(databaseUrl).host}:`,
+          );
         const customers = (await listCustomers(database)).map(({ id, name, created_at }) => ({
           id: Number(id),
           name,

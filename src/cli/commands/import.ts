@@ -120,10 +120,17 @@ type Statement = DryRun['statements'][number];
 
 const ACCOUNT: Column<Row> = ['account', ({ account }) => account];
 
+/** What an import would make of a row, if that is more than known or new. */
+const LABELS: Partial<Record<NonNullable<Row['reason']>, string>> = {
+  conflict: 'conflict',
+  assumed: 'assumed known',
+  assumed_new: 'assumed new',
+};
+
 /** Shows the account only if there are several. */
 const columnsOf = (rows: readonly Row[]): readonly Column<Row>[] => [
   ['line', ({ line }) => line, 'right'],
-  ['', ({ known }) => (known ? 'known' : 'new')],
+  ['', ({ known, reason }) => LABELS[reason ?? 'same'] ?? (known ? 'known' : 'new')],
   ['date', ({ date_issue }) => date_issue],
   ['', ({ dc }) => dc],
   ['amount', ({ amount }) => amount, 'right'],

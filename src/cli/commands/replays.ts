@@ -137,8 +137,13 @@ export const defineReplay = (command: Command, context: CommandContext) =>
       const what = `${found} of webhook ${id}`;
       const when = webhook.status === 'paused' ? ' They are sent when the webhook is active again.' : '';
       const follow = replay.matched === 0 ? '' : ` Follow it with: ledgerbell replays show ${replay.id}`;
+      const { pending } = webhook.deliveries;
+      const help =
+        replay.matched !== 0 || pending === 0
+          ? ''
+          : ` ${countOf(pending, 'delivery is', 'deliveries are')} pending, and sent without a replay. Why they wait: ledgerbell webhooks show ${id}`;
       const text = dryRun
-        ? `${what} would be sent again. Nothing was sent.`
-        : `${what} ${replay.matched === 1 ? 'is' : 'are'} sent again.${when}${follow}`;
+        ? `${what} would be sent again. Nothing was sent.${help}`
+        : `${what} ${replay.matched === 1 ? 'is' : 'are'} sent again.${when}${follow}${help}`;
       context.terminal.answer(options.json, { replay }, text);
     });

@@ -169,6 +169,7 @@ export const webhooks: readonly CreateCommand[] = [
     path: '/v1/webhooks',
     name: 'webhooks',
     row: Webhook,
+    ofAll: true,
     columns: () => [
       ['id', ({ id }) => id, 'right'],
       ['title', ({ title }) => title],
