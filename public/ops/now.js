@@ -52,7 +52,14 @@ function createPlot(chart) {
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
-    scales: { y: { range: (_plot, _least, most) => [0, chart.most ?? Math.max(most ?? 0, 1) * 1.1] } },
+    // Without samples, the axis would begin anywhere.
+    scales: {
+      x: {
+        range: (_plot, least, most) =>
+          samples.length === 0 ? [Date.now() / 1000 - 60, Date.now() / 1000] : [least, most],
+      },
+      y: { range: (_plot, _least, most) => [0, chart.most ?? Math.max(most ?? 0, 1) * 1.1] },
+    },
     axes: [
       { ...axis, size: 22, space: 70 },
       { ...axis, size: 52, space: 30, values: (_plot, ticks) => ticks.map(chart.write) },

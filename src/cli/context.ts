@@ -1,7 +1,6 @@
-import { basename } from 'node:path';
 import { mysqlProblem } from '../database/errors.ts';
 import { inWordsOf } from '../intake/advice.ts';
-import type { ClientConfig, Config } from '../platform/config.ts';
+import { type ClientConfig, type Config, calledAs } from '../platform/config.ts';
 import { withoutValues } from '../platform/text.ts';
 
 /** An error for the user. Its message is shown unchanged, and says what went wrong or what to do next. */
@@ -51,23 +50,10 @@ export interface Terminal {
 
 type Sink = Pick<NodeJS.WritableStream, 'write'>;
 
-/** How this program was called. Hints to other commands begin with it. */
-export function calledAs(
-  { npm_lifecycle_event: script, npm_command: command }: NodeJS.ProcessEnv,
-  [, file = '']: readonly string[],
-): string {
-  if (script === 'cli') return 'npm run cli --';
-  return command === 'exec' && basename(file) === 'ledgerbell' ? 'npx ledgerbell' : 'ledgerbell';
-}
-
 /** A command in a text, such as `ledgerbell imports list`. */
 const COMMAND = /\bledgerbell (?=[a-z])/g;
 
-export function createTerminal(
-  output: Sink,
-  errors: Sink,
-  called = calledAs(process.env, process.argv),
-): Terminal {
+export function createTerminal(output: Sink, errors: Sink, called = calledAs()): Terminal {
   const inWords = (text: string) => inWordsOf('command line', text).replace(COMMAND, `${called} `);
   return {
     answer(json, document, text) {

@@ -1,4 +1,5 @@
 import { randomBytes } from 'node:crypto';
+import { basename } from 'node:path';
 import * as v from 'valibot';
 import {
   ConfigError,
@@ -273,6 +274,15 @@ export function readClientConfig(env: NodeJS.ProcessEnv = process.env): ClientCo
     apiSecret: e.LEDGERBELL_API_SECRET,
     webhookSecret: e.LEDGERBELL_WEBHOOK_SECRET,
   };
+}
+
+/** How this program was called. Hints to other commands begin with it. */
+export function calledAs(
+  { npm_lifecycle_event: script, npm_command: command }: NodeJS.ProcessEnv = process.env,
+  [, file = '']: readonly string[] = process.argv,
+): string {
+  if (script === 'cli') return 'npm run cli --';
+  return command === 'exec' && basename(file) === 'ledgerbell' ? 'npx ledgerbell' : 'ledgerbell';
 }
 
 /** The roles of a process. */

@@ -1,7 +1,8 @@
 import { Help } from 'commander';
 import { expect, it } from 'vitest';
-import { type CommandContext, calledAs, createTerminal } from '../../src/cli/context.ts';
+import { type CommandContext, createTerminal } from '../../src/cli/context.ts';
 import { createProgram } from '../../src/cli/program.ts';
+import { calledAs } from '../../src/platform/config.ts';
 
 it('--help shows the options and arguments of each command', async () => {
   const program = await createProgram({} as CommandContext);
@@ -32,7 +33,12 @@ it('hints name other commands as this one was called', () => {
   expect(calledAs({ npm_command: 'exec' }, bin)).toBe('npx ledgerbell');
   expect(calledAs({ npm_command: 'exec' }, ['node', 'vitest'])).toBe('ledgerbell');
   let written = '';
-  const sink = { write: (text: string) => Boolean((written += text)) };
+  const sink = {
+    write(text: string) {
+      written += text;
+      return true;
+    },
+  };
   const terminal = createTerminal(sink as never, sink as never, 'npx ledgerbell');
   terminal.note('Start the service (ledgerbell start). See ledgerbell.com');
   terminal.answer(true, { hint: 'ledgerbell start' }, '');

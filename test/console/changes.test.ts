@@ -176,7 +176,7 @@ describe('a change in the console', () => {
     expect(page).not.toContain('<td data-label="Where">api');
     const subject = `webhook ${trouble.webhooks.healthy}`;
     const own = await get(`/ops/audit?subject=${encodeURIComponent(subject)}&customer=${trouble.customerId}`);
-    const actions = [...own.matchAll(/data-label="Did">([^<]*)</g)].map(([, action]) => action);
+    const actions = [...own.matchAll(/data-label="Action">([^<]*)</g)].map(([, action]) => action);
     expect(actions).toEqual(['replay', 'rotate secret', 'change', 'change', 'create']);
   });
 });

@@ -47,7 +47,7 @@ export const conflicts: readonly CreateCommand[] = [
             text: ({ conflict: { transaction_id, stored } }) =>
               transaction_id === null
                 ? `Conflict ${id} is ignored. Movement ${stored.id} stays as it is.`
-                : `Conflict ${id} is stored as movement ${transaction_id}, and sent.`,
+                : `Conflict ${id} is stored as movement ${transaction_id}, and goes to the webhooks that match it.`,
           },
         );
       }),

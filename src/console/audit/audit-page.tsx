@@ -163,9 +163,9 @@ const columns = (now: Date): Column<AuditEvent>[] => [
   { label: 'When', cell: ({ at }) => <Moment at={at} now={now} /> },
   { label: 'Who', kind: 'wide', cell: ({ actor }) => actor },
   { label: 'Where', cell: ({ source }) => source },
-  { label: 'Did', cell: ({ action }) => action },
+  { label: 'Action', cell: ({ action }) => action },
   {
-    label: 'To',
+    label: 'Subject',
     cell: ({ subject }) => {
       const href = linkOf(subject);
       return href === null ? subject : <a href={href}>{subject}</a>;
@@ -181,5 +181,5 @@ const columns = (now: Date): Column<AuditEvent>[] => [
         <a href={`/ops/audit?customer=${customer_id}`}>{customer ?? `customer ${customer_id}`}</a>
       ),
   },
-  { label: 'How', kind: 'wide', cell: ({ detail }) => detail },
+  { label: 'Details', kind: 'wide', cell: ({ detail }) => detail },
 ];

@@ -181,7 +181,10 @@ const DECISIONS = {
 } as const;
 
 /** The messages after a decision. */
-const DONE = { store: 'The row is stored as a movement, and sent.', ignore: 'The row is ignored.' };
+const DONE = {
+  store: 'The row is stored as a movement, and goes to the webhooks that match it.',
+  ignore: 'The row is ignored.',
+};
 
 type DecisionName = keyof typeof DECISIONS;
 

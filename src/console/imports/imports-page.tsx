@@ -15,6 +15,7 @@ import {
   type ImportRow,
   type ImportStatus,
   listImports,
+  MAX_CRASHES,
 } from '../../intake/imports.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
 import { Id } from '../../platform/validation.ts';
@@ -273,7 +274,12 @@ function ImportPage({ it, gaps, files, issues, assumed, movements, done }: Impor
       ))}
       <nav class="actions" aria-label="What you can do">
         {it.status === 'failed' ? (
-          <LinkButton primary href={`/ops/imports/${it.id}/retry`} text="Retry" />
+          // A file that cannot be read fails again.
+          <LinkButton
+            primary={it.crash_count >= MAX_CRASHES}
+            href={`/ops/imports/${it.id}/retry`}
+            text="Retry"
+          />
         ) : null}
         {it.status === 'queued' || it.status === 'running' ? (
           <LinkButton href={`${DASHBOARD_PATH}/queue/imports`} text="Queue of imports" />

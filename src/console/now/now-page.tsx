@@ -27,6 +27,9 @@ export const NowPage = ({ now }: { now: Now }) => (
     <div id="now-headline">
       <Headline now={now} />
     </div>
+    <div id="now-rest">
+      <Rest now={now} />
+    </div>
     <section class="charts" aria-label="The last minutes">
       {CHARTS.map(([id, title, unit]) => (
         <figure class="chart">
@@ -38,9 +41,6 @@ export const NowPage = ({ now }: { now: Now }) => (
         </figure>
       ))}
     </section>
-    <div id="now-rest">
-      <Rest now={now} />
-    </div>
   </>
 );
 
@@ -55,7 +55,7 @@ export function Headline({ now: { verdict } }: { now: Now }) {
   );
 }
 
-/** Everything below the charts. */
+/** What is between the verdict and the charts. */
 export const Rest = ({ now: { health, verdict } }: { now: Now }) => (
   <>
     {verdict.work === null || verdict.work.figures.toCome === 0 ? null : (

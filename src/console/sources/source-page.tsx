@@ -217,7 +217,7 @@ function explain(it: SourceSummary, trouble: Trouble | null, now: Date): string 
       const next =
         it.next_run_at === null || it.next_run_at <= now
           ? 'It runs again in a moment.'
-          : `It runs again in ${formatDuration(it.next_run_at.getTime() - now.getTime())}.`;
+          : `It runs again in ${formatDuration(it.next_run_at.getTime() - now.getTime())}${it.consecutive_failures > 0 ? ': after each failure it waits longer than its schedule says, up to 6 h' : ''}.`;
       const state =
         trouble === null
           ? it.last_run_at === null
