@@ -28,6 +28,7 @@ import { nowRoutes, watchInstallation } from './now/now-page.tsx';
 import { type Now, READ_LIMIT } from './now/now-reader.ts';
 import { answerErrorPage, consoleAssets } from './page/layout.tsx';
 import { createConsoleContext } from './page/operator.ts';
+import { inChosenZone, zoneRoute } from './page/zone.ts';
 import type { OtherProcesses } from './process-metrics.ts';
 import { DASHBOARD_PATH, queueDashboard } from './queues/dashboard.ts';
 import { sourceRoutes } from './sources/source-page.tsx';
@@ -170,7 +171,9 @@ export function opsConsole(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv>
       }),
     )
     .use(endSlowReads)
+    .use(inChosenZone(runtime.config.zone))
     .route('/assets', consoleAssets())
+    .route('/zone', zoneRoute())
     .route('/', nowRoutes(watched))
     .route('/webhooks', webhooksPage(runtime))
     .route('/webhooks', webhookRoutes(context))

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { predicateOf, type ServerState } from '../../database/health.ts';
@@ -8,6 +9,7 @@ import { createPoller, type Poller } from '../../platform/poller.ts';
 import { headlineOf } from '../../verdict/trouble.ts';
 import { type Column, formatCount, formatDuration, Moment, Table, Tag, Troubles } from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';
+import { shownZone } from '../page/zone.ts';
 import { createNowReader, type Now } from './now-reader.ts';
 
 /** The charts: their id in the page, title, and unit. public/ops/now.js draws them. */
@@ -152,7 +154,9 @@ export const nowRoutes = (watched: Poller<Now>): Hono<ApiEnv> =>
         const first = await watched.current();
         await send(eventOf(first, { history: watched.history.map(({ sample }) => sample) }));
         if (watched.closed.aborted) return;
-        const unsubscribe = watched.subscribe((now) => void send(eventOf(now, { sample: now.sample })));
+        // A reading is told outside of the request that chose the zone.
+        const tell = AsyncLocalStorage.bind((now: Now) => void send(eventOf(now, { sample: now.sample })));
+        const unsubscribe = watched.subscribe(tell);
         await new Promise<void>((resolve) => {
           stream.onAbort(resolve);
           watched.closed.addEventListener('abort', () => resolve(), { once: true });
@@ -161,12 +165,15 @@ export const nowRoutes = (watched: Poller<Now>): Hono<ApiEnv> =>
       }),
     );
 
-const rendered = new WeakMap<Now, ReturnType<typeof renderParts>>();
+const rendered = new WeakMap<Now, Map<string, ReturnType<typeof renderParts>>>();
 
-/** The parts of the page that change, rendered once for all viewers. */
+/** The parts of the page that change, rendered once for all viewers with the same zone. */
 function render(now: Now) {
-  const known = rendered.get(now) ?? renderParts(now);
-  rendered.set(now, known);
+  const zone = shownZone().text;
+  const zones = rendered.get(now) ?? new Map<string, ReturnType<typeof renderParts>>();
+  rendered.set(now, zones);
+  const known = zones.get(zone) ?? renderParts(now);
+  zones.set(zone, known);
   return known;
 }
 

@@ -8,6 +8,7 @@ import { countOf, formatCount, formatDuration, timesInARow } from '../../platfor
 import { check } from '../../platform/validation.ts';
 
 import type { Trouble } from '../../verdict/trouble.ts';
+import { formatExact } from './zone.ts';
 
 /**
  * Reads the filters of a list from the query string. Drops spaces around a value, because ids are often pasted. Leaves out empty fields.
@@ -86,7 +87,7 @@ export const Moment = ({ at, now = new Date() }: { at: Date | null; now?: Date }
   at === null ? (
     <span class="calm">–</span>
   ) : (
-    <time datetime={at.toISOString()} title={formatUtc(at)}>
+    <time datetime={at.toISOString()} title={formatExact(at)}>
       {formatDistance(at, now)}
     </time>
   );
@@ -285,10 +286,6 @@ export { countOf, formatCount, formatDuration, timesInARow };
 
 const SECOND = 1_000;
 
-/** UTC, as in the logs: `2026-01-31 12:00:00 UTC`. */
-export const formatUtc = (moment: Date): string =>
-  `${moment.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
-
 /** `3 min ago`, or `in 20 s` for a moment in the future. */
 function formatDistance(moment: Date, now: Date): string {
   const ago = now.getTime() - moment.getTime();
@@ -340,11 +337,11 @@ function AttemptBars({ attempts }: { attempts: readonly AttemptRow[] }) {
         })}
       </svg>
       <figcaption>
-        <span>{formatUtc(new Date(first))}</span>
+        <span>{formatExact(new Date(first))}</span>
         <span>
           up to {formatDuration(longest)}, <Tag tone="good">delivered</Tag> <Tag tone="bad">failed</Tag>
         </span>
-        <span>{formatUtc(new Date(last))}</span>
+        <span>{formatExact(new Date(last))}</span>
       </figcaption>
     </figure>
   );

@@ -10,9 +10,11 @@ import { mysqlProblem } from '../../database/errors.ts';
 import { type ApiEnv, answerError } from '../../http/app.ts';
 import { VERSION } from '../../platform/config.ts';
 import type { Log } from '../../platform/log.ts';
+import type { ZoneOffset } from '../../platform/moment.ts';
 import { notFound, Problem } from '../../platform/problem.ts';
 import { DASHBOARD_PATH } from '../queues/dashboard.ts';
 import { LinkButton } from './elements.tsx';
+import { otherZone, shownZone } from './zone.ts';
 
 /** Where the files of the console are served. */
 export const ASSETS_PATH = '/ops/assets';
@@ -80,6 +82,18 @@ export interface PageOptions {
   status?: ContentfulStatusCode;
 }
 
+/** Leads to the same page in the other zone. */
+function ZoneSwitch({ c }: { c: Context }) {
+  const own: ZoneOffset | undefined = c.get('ownZone');
+  const other = own && otherZone(own, c.req.path + new URL(c.req.url).search);
+  return other ? (
+    <>
+      {' '}
+      · <a href={other.href}>show them in {other.name}</a>
+    </>
+  ) : null;
+}
+
 /** Answers with a page of the console. */
 export function sendPage(
   c: Context,
@@ -143,7 +157,8 @@ export function sendPage(
           {content}
         </main>
         <footer>
-          Ledgerbell {VERSION} · <a href="/readyz">Readiness</a> · all times are UTC
+          Ledgerbell {VERSION} · <a href="/readyz">Readiness</a> · times are {shownZone().text.trim()}
+          <ZoneSwitch c={c} />
         </footer>
         {[...scripts, 'live.js'].map((file) => (
           <script src={`${ASSETS_PATH}/${file}`} defer />
