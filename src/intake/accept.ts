@@ -61,6 +61,8 @@ interface AccountCheck {
    * decimals than its currency.
    */
   check(caller: Caller, movements: readonly Movement[]): Promise<CheckedMovements>;
+  /** Returns the ids that are not of an account that the caller can see. */
+  findUnknown(caller: Caller, accountIds: readonly string[]): Promise<Set<string>>;
   /** Reads the customer's accounts again at its next import. */
   forget(customerId: string): void;
 }
@@ -102,13 +104,24 @@ export function createAccountCheck(
     return known;
   }
 
-  async function check(caller: Caller, movements: readonly Movement[]): Promise<CheckedMovements> {
+  /** Returns the customer's accounts, not from the cache if one of these is not among them. */
+  async function know(caller: Caller, accountIds: readonly string[]): Promise<Known> {
     const cached = cache.get(caller.customerId);
     const isCurrent =
-      cached !== undefined &&
-      cached.until > clock() &&
-      movements.every(({ account_id }) => cached.accounts.has(account_id));
-    const known = isCurrent ? cached : await read(caller.customerId);
+      cached !== undefined && cached.until > clock() && accountIds.every((id) => cached.accounts.has(id));
+    return isCurrent ? cached : read(caller.customerId);
+  }
+
+  async function findUnknown(caller: Caller, accountIds: readonly string[]): Promise<Set<string>> {
+    const { accounts } = await know(caller, accountIds);
+    return new Set(accountIds.filter((id) => !accounts.has(id) || !maySee(caller, id)));
+  }
+
+  async function check(caller: Caller, movements: readonly Movement[]): Promise<CheckedMovements> {
+    const known = await know(
+      caller,
+      movements.map(({ account_id }) => account_id),
+    );
     const issueOf = (movement: Movement): ValidationIssue | null => {
       const { account_id } = movement;
       const currency = known.accounts.get(account_id);
@@ -130,7 +143,7 @@ export function createAccountCheck(
     return { issues, removals: known.removals, needImporter };
   }
 
-  return { check, forget: (customerId) => void cache.delete(customerId) };
+  return { check, findUnknown, forget: (customerId) => void cache.delete(customerId) };
 }
 
 /** Accepts imports. A few movements are stored at once, by group commit. Everything else is staged and queued for an importer. */
@@ -138,9 +151,7 @@ export function createAccountCheck(
 /** The outcome of an upload: stored, staged, known from an earlier request, or not accepted. */
 export type Accepted = ({ outcome: 'stored' } & GroupImport) | EarlierUpload | Staged;
 
-interface ImportAcceptance {
-  /** Checks the accounts and times of movements. */
-  check(caller: Caller, movements: readonly Movement[]): Promise<CheckedMovements>;
+interface ImportAcceptance extends Pick<AccountCheck, 'check' | 'findUnknown'> {
   /** Accepts movements that were checked, with the body that they came in. */
   acceptMovements(
     upload: Omit<Upload, 'received' | 'body'>,
@@ -171,7 +182,8 @@ export function createAcceptance(runtime: Runtime): ImportAcceptance {
   }
 
   return {
-    check: (caller, movements) => accounts.check(caller, movements),
+    check: accounts.check,
+    findUnknown: accounts.findUnknown,
     acceptBody,
     async acceptMovements(upload, { body, movements, removals, needImporter }) {
       const whole = { ...upload, received: movements.length, body };

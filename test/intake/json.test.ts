@@ -49,10 +49,12 @@ describe('a JSON import', () => {
     const done = await importDone(service, key, body.import.id);
     expect(done).toMatchObject({ received: 2, inserted: 2, duplicates: 0, rejected: 0, error: null });
     expect(Date.parse(done.finished_at)).toBeGreaterThanOrEqual(Date.parse(done.received_at));
+    const { gaps, ...listed } = done;
+    expect(gaps).toEqual([]);
     const list = await service.call('GET', '/v1/imports', { key });
-    expect(list.body).toEqual({ imports: [done] });
+    expect(list.body).toEqual({ imports: [listed] });
     expect((await service.call('GET', `/v1/imports/${done.id}/errors`, { key })).body).toEqual({
-      import: done,
+      import: listed,
       errors: [],
       warnings: [],
     });
@@ -210,6 +212,31 @@ describe('a JSON import', () => {
     expect(JSON.stringify(answer.body)).not.toContain('MARKER');
     expect(await countRows(service)).toEqual(before);
   });
+});
+
+it('a wrong account is named together with the other errors of the body', async () => {
+  const { key, account } = await customerWithAccount();
+  const { account: foreign } = await customerWithAccount();
+  const answer = await service.call('POST', '/v1/imports', {
+    key,
+    body: {
+      transactions: [
+        movement(account, { amount: 'a lot' }),
+        movement(foreign, { date_issue: 'yesterday' }),
+        movement('999999999'),
+        movement('none'),
+        'no movement',
+      ],
+    },
+  });
+  expect(expectProblem(answer, 422).toSorted()).toEqual([
+    'transactions.0.amount',
+    'transactions.1.account_id',
+    'transactions.1.date_issue',
+    'transactions.2.account_id',
+    'transactions.3.account_id',
+    'transactions.4',
+  ]);
 });
 
 it('a JSON import refuses a query parameter that it would ignore', async () => {

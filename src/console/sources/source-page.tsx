@@ -158,7 +158,7 @@ const settingFacts = (it: SourceView, now: Date) =>
     ['Credentials', it.credentials.join(', ') || 'none'],
     ['Schedule', describeSchedule(it.schedule)],
     ['Account', it.account_id === null ? 'named in each statement' : String(it.account_id)],
-    ['Format', it.profile === null ? it.format : `${it.format}, profile ${it.profile}`],
+    ['Format of the files', it.profile === null ? it.format : `${it.format}, profile ${it.profile}`],
     ['Statements of other accounts', it.force_account ? 'are stored for its account' : 'are rejected'],
     ['Accounts that do not exist', it.create_accounts ? 'are created' : 'are rejected'],
     ['Created', <Moment at={new Date(it.created_at)} now={now} />],

@@ -28,9 +28,9 @@ import { DryRunView } from '../../../intake/dry-run-view.ts';
 import { createDryRuns } from '../../../intake/dry-runs.ts';
 import { ImportView, viewImport } from '../../../intake/import-view.ts';
 import { isFormatName, JSON_IMPORT_BYTES, NDJSON_IMPORT_BYTES, type Upload } from '../../../intake/stage.ts';
-import { Movement } from '../../../ledger/movement.ts';
-import { Problem } from '../../../platform/problem.ts';
-import { check, invalidIssues } from '../../../platform/validation.ts';
+import { Movement, UNKNOWN_ACCOUNT } from '../../../ledger/movement.ts';
+import { Problem, type ValidationIssue } from '../../../platform/problem.ts';
+import { Id, invalidIssues, toValidationIssue } from '../../../platform/validation.ts';
 import type { AddRoute } from '../route.ts';
 import {
   DryRunParameter,
@@ -49,6 +49,21 @@ const NDJSON_TYPE = 'application/x-ndjson';
 
 /** The body of an import as JSON. */
 export const NewImport = v.strictObject({ transactions: v.array(Movement, 'must be an array of movements') });
+
+/** The account of a movement in which something else may be wrong. null: there is none to look up. */
+const AccountOnly = v.object({
+  transactions: v.array(
+    v.fallback(
+      v.nullable(
+        v.pipe(
+          v.object({ account_id: Id }),
+          v.transform((it) => it.account_id),
+        ),
+      ),
+      null,
+    ),
+  ),
+});
 
 /** Refuses other parameters, because a client would think that they had an effect. */
 const query = (format: 'json' | 'ndjson') =>
@@ -89,10 +104,31 @@ export function addUploadRoute(route: AddRoute, runtime: Runtime, formats: State
     const bytes = await readBytes(c, JSON_IMPORT_BYTES);
     // The API key may have been deleted while the body was received.
     await c.get('requireKey')();
-    const { transactions } = check(NewImport, parseJson(bytes));
+    const body = parseJson(bytes);
+    const result = v.safeParse(NewImport, body, { abortPipeEarly: true });
+    if (!result.success) {
+      const issues = result.issues.map(toValidationIssue);
+      throw invalidIssues([...issues, ...(await findUnknownAccounts(c, body))]);
+    }
+    const { transactions } = result.output;
     const { issues, ...checked } = await acceptance.check(c.get('caller'), transactions);
     if (issues.length > 0) throw invalidIssues(issues);
     return { ...checked, bytes, movements: transactions };
+  }
+
+  /** Returns an issue for each unknown account of a body that is refused anyway, so that one answer names all that is wrong. */
+  async function findUnknownAccounts(c: Context<ApiEnv>, body: unknown): Promise<ValidationIssue[]> {
+    const accounts = v.safeParse(AccountOnly, body);
+    const ids = accounts.success ? accounts.output.transactions : [];
+    const unknown = await acceptance.findUnknown(
+      c.get('caller'),
+      ids.filter((id) => id !== null),
+    );
+    return ids.flatMap((id, index) =>
+      id !== null && unknown.has(id)
+        ? [{ ...UNKNOWN_ACCOUNT, path: `transactions.${index}.account_id` }]
+        : [],
+    );
   }
 
   /** Calls `use` with the body as it arrives. @throws {Problem} when the beginning of a file shows that the file cannot be read. */
