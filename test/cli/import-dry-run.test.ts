@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { mt940 } from '../intake/statement-files.ts';
-import { createAccount, movement } from '../support/movements.ts';
+import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { countRows } from '../support/rows.ts';
 import { useOwnService } from '../support/service.ts';
 import { documentOf, reasonOf, runCli, runHere } from './command.ts';
@@ -24,11 +24,14 @@ const entries = [
   { day: 3, amount: -10, text: 'FEE' },
 ];
 
-async function dryRun(name: string, content: string, ...args: string[]) {
+async function importFile(name: string, content: string, ...args: string[]) {
   const path = join(folder, name);
   await writeFile(path, content);
-  return runHere(['import', path, '--key', key, '--url', service.url, '--dry-run', ...args]);
+  return runHere(['import', path, '--key', key, '--url', service.url, ...args]);
 }
+
+const dryRun = (name: string, content: string, ...args: string[]) =>
+  importFile(name, content, '--dry-run', ...args);
 
 describe('ledgerbell import --dry-run', () => {
   it('shows the rows, the statement and a summary, and stores nothing', async () => {
@@ -65,6 +68,18 @@ describe('ledgerbell import --dry-run', () => {
     const created = await dryRun('other.sta', other, '--create-accounts');
     expect(created.code).toBe(0);
     expect(created.stdout).toContain('A new account would be created: DE89370400440532013000 at ');
+  });
+
+  it('labels a conflict and a row that is assumed to be known', async () => {
+    const stored = movement(accountId, { unique_id: 'seven', amount: '7.00' });
+    await importMovements(service, key, [stored]);
+    const conflict = await dryRun('conflict.ndjson', `${JSON.stringify({ ...stored, amount: '8.00' })}\n`);
+    expect(conflict.stdout).toMatch(/^ +1 +conflict +/m);
+    expect(conflict.stdout).toContain('0 known already');
+    const withoutId = movement(accountId);
+    await importMovements(service, key, [withoutId]);
+    const assumed = await dryRun('assumed.ndjson', `${JSON.stringify(withoutId)}\n`);
+    expect(assumed.stdout).toMatch(/^ +1 +assumed known +/m);
   });
 
   it('says in one line why a file is refused', async () => {
