@@ -5,7 +5,7 @@ import type { ValidationIssue } from '../platform/problem.ts';
 import { CalendarDate, Id, maxCharacters, wellFormed } from '../platform/validation.ts';
 
 const MONEY_RULE =
-  'must be a string such as "1250.00": at most 18 digits, and after a decimal point as many as the currency has, without an exponent';
+  'must be a string such as "1250.00": at most 18 digits, and after a decimal point at most two, or three in a currency that has three, without an exponent';
 
 /** A string, because a float is not exact. Fits DECIMAL(21,3). Zeros at the end are no digits. */
 const Money = v.pipe(v.string(MONEY_RULE), v.regex(/^-?[0-9]{1,18}(\.[0-9]{1,3}0{0,15})?$/, MONEY_RULE));

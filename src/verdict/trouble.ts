@@ -100,7 +100,7 @@ const KINDS = {
     scope: 'endpoint',
     severity: 'failing',
     words: counted('endpoint is failing', 'endpoints are failing'),
-    help: 'Tell its owner. Once the endpoint answers, everything is sent.',
+    help: 'Tell its owner. Once the endpoint answers, everything is sent, each delivery at its next attempt.',
   },
   webhook_flapping: {
     scope: 'endpoint',
@@ -130,7 +130,7 @@ const KINDS = {
     scope: 'endpoint',
     severity: 'attention',
     words: counted('conflict waits for a decision', 'conflicts wait for a decision'),
-    help: 'Ask the bank or the sender, and store or ignore each row.',
+    help: 'Ask the bank or the sender, and store or ignore each row, on the page Books or with: ledgerbell conflicts',
   },
   statements_wrong: {
     scope: 'endpoint',
@@ -178,7 +178,12 @@ export interface Trouble extends AtRisk {
   /** How many objects are in this trouble. More than one, if they are not named one by one. */
   count: number;
   /** The object that is in trouble; null: the installation, or several objects. */
-  subject: { type: 'webhook' | 'source' | 'import'; id: string; title: string; customer: string } | null;
+  subject: {
+    type: 'webhook' | 'source' | 'import' | 'account';
+    id: string;
+    title: string;
+    customer: string;
+  } | null;
   since: Date | null;
   /** What is wrong, for a person. */
   sentence: string;

@@ -39,7 +39,7 @@ export async function readVerdict(
     findWebhookTroubles(sql, figures, NAMED),
     findImportTroubles(sql, figures, processes, NAMED),
     findSourceTroubles(sql, figures, NAMED),
-    findBookTroubles(sql, figures),
+    findBookTroubles(sql, figures, NAMED),
   ]);
   const troubles = [
     ...findServerTroubles(servers, true),

@@ -138,12 +138,52 @@ const CONFLICTS = `
 
 const BOOKS = { text: 'Books', href: '/ops/books' };
 
-/** Conflicts that wait for a decision, and accounts whose statements are missing or late. */
+interface WrongAccount {
+  id: string;
+  title: string;
+  customer: string;
+  completeness: 'incomplete' | 'contradictory';
+  late_since: Date | null;
+}
+
+const accountsWhere = (condition: string) => `
+  SELECT k.account_id AS id, a.title, c.name AS customer, k.completeness, k.late_since
+  FROM statement_checks k JOIN accounts a ON a.id = k.account_id JOIN customers c ON c.id = k.customer_id
+  WHERE ${condition} ORDER BY k.account_id LIMIT ?`;
+
+/** Index: statement_checks_result. */
+const WRONG_STATEMENTS = accountsWhere("k.completeness IN ('incomplete', 'contradictory')");
+
+/** Index: statement_checks_late. */
+const LATE_STATEMENTS = accountsWhere('k.late_since IS NOT NULL');
+
+function accountTroubleOf(kind: 'statements_wrong' | 'statements_late', it: WrongAccount): Trouble {
+  const { id, title, customer } = it;
+  const isLate = kind === 'statements_late';
+  const wrong =
+    it.completeness === 'incomplete' ? 'lacks a statement' : 'has statements that contradict each other';
+  return troubleOf(kind, {
+    subject: { type: 'account', id, title, customer },
+    since: isLate ? it.late_since : null,
+    sentence: `${customer}: account ${id} “${title}” ${isLate ? 'waits for a late statement' : wrong}.`,
+    ...(isLate ? {} : { help: `Ask the bank for it. Which days: ledgerbell verify --account ${id}` }),
+    page: { text: `Books of account ${id}`, href: `/ops/books/accounts/${id}` },
+  });
+}
+
+/** Conflicts that wait for a decision, and accounts whose statements are missing or late. @param most how many accounts of each kind are named. */
 export async function findBookTroubles(
   sql: Sql,
   { openConflicts, statements }: Pick<Figures, 'openConflicts' | 'statements'>,
+  most: number,
 ): Promise<Trouble[]> {
-  const wrong = statements.incomplete + statements.contradictory;
+  const named = async (kind: 'statements_wrong' | 'statements_late', count: number): Promise<Trouble[]> => {
+    if (count === 0) return [];
+    const statement = kind === 'statements_wrong' ? WRONG_STATEMENTS : LATE_STATEMENTS;
+    const accounts = await sql.query<WrongAccount[]>(statement, [most]);
+    const troubles = accounts.map((it) => accountTroubleOf(kind, it));
+    return [...troubles, ...othersOf(kind, count - troubles.length, BOOKS)];
+  };
   const conflicts =
     openConflicts === 0
       ? []
@@ -162,7 +202,7 @@ export async function findBookTroubles(
             page: BOOKS,
           }),
         ]),
-    ...(wrong === 0 ? [] : [troubleOf('statements_wrong', { count: wrong, page: BOOKS })]),
-    ...(statements.late === 0 ? [] : [troubleOf('statements_late', { count: statements.late, page: BOOKS })]),
+    ...(await named('statements_wrong', statements.incomplete + statements.contradictory)),
+    ...(await named('statements_late', statements.late)),
   ];
 }

@@ -75,6 +75,9 @@ describe('ledgerbell import --dry-run', () => {
     await importMovements(service, key, [stored]);
     const conflict = await dryRun('conflict.ndjson', `${JSON.stringify({ ...stored, amount: '8.00' })}\n`);
     expect(conflict.stdout).toMatch(/^ +1 +conflict +/m);
+    expect(conflict.stdout).toMatch(
+      /^line 1, conflict: movement \d+ of the same id is stored as Credit 7\.00 of 2026-01-15$/m,
+    );
     expect(conflict.stdout).toContain('0 known already');
     const withoutId = movement(accountId);
     await importMovements(service, key, [withoutId]);

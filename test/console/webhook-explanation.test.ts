@@ -49,7 +49,7 @@ it.each([
       cursor: `failing_since = NOW(6) - INTERVAL 1 HOUR, consecutive_failures = 7, last_error = 'answered 500',
         circuit_open_until = NOW(6) + INTERVAL 1 HOUR`,
     },
-    /webhook \d+ .* has been failing for 1 h, 7 times in a row, 3 deliveries pending\. The next attempt is in .*\. Last error: answered 500\. Tell its owner\. Once the endpoint answers, everything is sent\.$/,
+    /webhook \d+ .* has been failing for 1 h, 7 times in a row, 3 deliveries pending\. The next attempt is in .*\. Last error: answered 500\. Tell its owner\. Once the endpoint answers, everything is sent, each delivery at its next attempt\.$/,
   ],
   ['it is paused', { change: { status: 'paused' } }, /^Its owner has paused it\. 3 deliveries are pending/],
   [

@@ -34,3 +34,23 @@ it('a webhook that is behind is told in the same words on all ways that somebody
   await asOperator('webhooks', 'pause', id);
   await compare([]);
 }, 120_000);
+
+it('an account that lacks a statement is named, with the command that lists the gaps', async () => {
+  const { id } = running.customer;
+  await database.query(
+    "INSERT INTO statement_checks (account_id, customer_id, completeness) SELECT id, customer_id, 'incomplete' FROM accounts WHERE customer_id = ? LIMIT 1",
+    [id],
+  );
+  const [trouble] = await compare(['statements_wrong']);
+  expect(trouble).toMatchObject({ scope: 'endpoint', count: 1, subject: { type: 'account' } });
+  const account = trouble?.subject?.id;
+  expect((await runHere(['status'], environment)).stdout).toMatch(
+    new RegExp(
+      `: account ${account} “.*” lacks a statement\\.\n  Ask the bank for it\\. Which days: .*verify --account ${account}$`,
+      'm',
+    ),
+  );
+  expect((await asOperator('verify', '--account', String(account))).stdout).toMatch(/^Account /);
+  await database.query('DELETE FROM statement_checks');
+  await compare([]);
+}, 60_000);

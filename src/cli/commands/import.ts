@@ -150,6 +150,13 @@ const STATEMENTS: readonly Column<Statement>[] = [
   ['', ({ currency }) => currency],
 ];
 
+const describeConflict = ({ line, reason, stored }: Row): string[] =>
+  reason === 'conflict' && stored !== null
+    ? [
+        `line ${line}, conflict: movement ${stored.id} of the same id is stored as ${stored.dc} ${stored.amount} of ${stored.date_issue}`,
+      ]
+    : [];
+
 /**
  * Prints what an import would store: tables and a summary, or the API's answer with --json.
  * @throws {NegativeAnswer} after printing, when the import would fail or all of its rows would be rejected.
@@ -159,6 +166,7 @@ export function printDryRun(terminal: Terminal, { json }: { json?: boolean | und
   const sections = [
     transactions.length === 0 ? [] : [renderColumns(columnsOf(transactions), transactions), ...moreRows(run)],
     statements.length === 0 ? [] : [renderColumns(STATEMENTS, statements)],
+    transactions.flatMap(describeConflict),
     errors.map(({ line, path, message }) => oneLine(`line ${line}, rejected: ${path} ${message}`)),
     warnings.map(({ line, message }) => oneLine(`line ${line}, warning: ${message}`)),
     summarise(run),
@@ -301,6 +309,6 @@ function describe(state: ImportState): string {
       : [
           `${countOf(assumedNew, 'row')} stored, although nothing proves that they are new: see ledgerbell imports duplicates ${id}`,
         ]),
-    ...(conflicts === 0 ? [] : ['Conflicts: ledgerbell conflicts list']),
+    ...(conflicts === 0 ? [] : ['Conflicts, with the same API key: ledgerbell conflicts list']),
   ].join('\n');
 }

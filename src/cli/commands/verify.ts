@@ -5,13 +5,13 @@ import { countOf } from '../../platform/text.ts';
 import { CalendarDate } from '../../platform/validation.ts';
 import { type CommandContext, Failure, NegativeAnswer } from '../context.ts';
 import { withInstallation } from '../open-service.ts';
-import { requireCustomer } from '../owner.ts';
+import { findCustomerId } from '../owner.ts';
 import { parseId, readOptions } from '../values.ts';
 
 const Between = v.object({ from: v.optional(CalendarDate), to: v.optional(CalendarDate) });
 
 interface Options {
-  customer: string;
+  customer?: string;
   account?: string;
   from?: string;
   to?: string;
@@ -21,19 +21,21 @@ interface Options {
 /** `ledgerbell verify` */
 export const defineVerify = (command: Command, context: CommandContext) =>
   command
-    .requiredOption('--customer <id>', 'whose books', parseId)
+    .option('--customer <id>', 'whose books; not needed with --account', parseId)
     .option('--account <id>', 'only this account', parseId)
     .option('--from <date>', 'only statements that end on this day or later, YYYY-MM-DD')
     .option('--to <date>', 'only statements that begin on this day or earlier')
     .option('--json', 'print { "status", "deliveries", "accounts", "pending" }')
     .action((options: Options) => {
+      if (options.customer === undefined && options.account === undefined)
+        throw new Failure('Say whose books: give --customer <id> or --account <id>.');
       const { from = null, to = null } = readOptions(Between, { from: options.from, to: options.to });
       return withInstallation(context, async ({ database }) => {
         const { areBooksRight, verifyBooks } = await import('../../books/verify-books.ts');
-        await requireCustomer(database, options.customer);
-        const report = await verifyBooks(database, options.customer, { from, to }, options.account);
-        if (options.account !== undefined && report.accounts.length === 0)
-          throw new Failure(`Customer ${options.customer} has no account ${options.account}.`);
+        const { customer, account } = options;
+        const subject = account === undefined ? undefined : ({ kind: 'account', id: account } as const);
+        const customerId = await findCustomerId(database, customer, subject);
+        const report = await verifyBooks(database, customerId, { from, to }, account);
         const isRight = areBooksRight(report);
         const deliveries = report.pending.length === 0 ? 'done' : 'pending';
         const answer = { status: isRight ? 'right' : 'wrong', deliveries, ...report };

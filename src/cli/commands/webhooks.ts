@@ -23,8 +23,13 @@ export const Webhook = v.looseObject(StandingWebhookView.entries);
 export type Webhook = v.InferOutput<typeof Webhook>;
 export const WebhookAnswer = v.object({ webhook: Webhook });
 
-const describeStatus = ({ status, standing }: Webhook): string =>
-  [status, ...standing.map(({ kind }) => kind).filter((kind) => kind !== status)].join(', ');
+const describeStatus = ({ status, standing, health }: Webhook): string => {
+  const kinds = standing.map(({ kind }) => kind).filter((kind) => kind !== status);
+  return [
+    status,
+    ...kinds.map((kind) => (kind === 'failing' && health.circuit === 'open' ? 'circuit open' : kind)),
+  ].join(', ');
+};
 
 function describePending({ pending, to_come }: Webhook['deliveries']): string {
   if (to_come === null) return `${formatCount(pending)}, and those of a replay still to come`;
