@@ -27,6 +27,8 @@ export interface WebhookRow {
   /** Why the service has paused or disabled the webhook. null if its owner has paused it. */
   status_reason: string | null;
   failing_since: Date | null;
+  /** When a delivery last ended. */
+  progressed_at: Date | null;
   consecutive_failures: number;
   circuit_openings: number;
   /** null when the circuit is not open. */
@@ -42,7 +44,7 @@ export interface WebhookRow {
 /** Indexes: the primary keys. */
 const ROWS = `
   SELECT w.id, w.title, w.endpoint, w.event, w.customer_id, u.name AS customer, w.status, w.status_reason, c.failing_since,
-    c.consecutive_failures, c.circuit_openings, ${circuitOpenUntil('c')} AS open_until,
+    c.progressed_at, c.consecutive_failures, c.circuit_openings, ${circuitOpenUntil('c')} AS open_until,
     c.last_error, c.delivered_count AS delivered, c.failed_count AS failed, ${PENDING} AS pending,
     ${TO_COME} AS to_come
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
@@ -66,9 +68,12 @@ export function andToCome({ to_come }: Pick<WebhookRow, 'to_come'>): string {
 /** A limit that holds back the deliveries of a webhook whose endpoint answers. */
 export type Limit = 'rate_limit' | 'max_in_flight' | 'ordered' | 'recovery' | 'processes';
 
-/** The limit at which the pending deliveries of an active webhook are sent. */
-export function limitOf({ settings, leasedFor }: WebhookState): Limit {
-  if (leasedFor === null) return 'processes';
+/** A webhook of which nothing was sent for this long, in milliseconds, waits for a delivery process. Between two runs is less than that. */
+const WAITS_AFTER = 30_000;
+
+/** The limit at which the pending deliveries of an active webhook are sent. @param idleFor milliseconds since its last delivery. */
+function limitOf({ settings, leasedFor }: WebhookState, idleFor: number): Limit {
+  if (leasedFor === null && idleFor > WAITS_AFTER) return 'processes';
   if (settings.rate_limit !== null) return 'rate_limit';
   if (settings.ordered === 1) return 'ordered';
   return settings.recovery_successes === null ? 'max_in_flight' : 'recovery';
@@ -194,7 +199,7 @@ function troublesOf({ row, state, behindSince, standing, now }: Seen): WebhookTr
       ),
     );
   if (behindSince !== undefined && failingSince === null && state !== null) {
-    const limit = limitOf(state);
+    const limit = limitOf(state, now.getTime() - (row.progressed_at?.getTime() ?? 0));
     const finished = Number(row.delivered) + Number(row.failed);
     const pace =
       standing === undefined

@@ -70,7 +70,10 @@ describe('a webhook whose endpoint answers, with an old backlog', () => {
   });
 
   it('is a trouble of the installation while it waits for a delivery process', async () => {
-    await setCursor(service, id, 'lease_until = NULL');
+    await setCursor(service, id, 'lease_until = NULL, progressed_at = NOW(6)');
+    // Between two runs.
+    expect(await troublesOf(id)).toMatchObject([{ kind: 'webhook_behind', scope: 'endpoint' }]);
+    await setCursor(service, id, 'progressed_at = NOW(6) - INTERVAL 1 MINUTE');
     expect(await troublesOf(id)).toMatchObject([
       { kind: 'webhook_behind', scope: 'installation', help: expect.stringContaining('delivery processes') },
     ]);
