@@ -1,4 +1,4 @@
-/* global uPlot */
+/* global uPlot, replaceWithin */
 // Draws the charts of the page Now, and shows each verdict that live.js receives.
 
 const charts = document.querySelector('.charts');
@@ -94,17 +94,12 @@ function update() {
   }
 }
 
-/** Replaces a part of the page, unless the reader is selecting a text there. The focus stays on its link or, without it, on the part. */
+/** Replaces a part of the page, unless the reader is selecting a text there. */
 function replace(id, html) {
   const part = document.getElementById(id);
   const selection = getSelection();
   if (selection !== null && !selection.isCollapsed && part.contains(selection.anchorNode)) return;
-  const focused = part.contains(document.activeElement) ? document.activeElement : null;
-  part.innerHTML = html;
-  if (focused === null) return;
-  part.tabIndex = -1;
-  const target = [...part.querySelectorAll('a')].find(({ href }) => href === focused.href) ?? part;
-  target.focus({ preventScroll: true });
+  replaceWithin(part, html);
 }
 
 let announced = document.title;

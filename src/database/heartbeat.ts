@@ -106,6 +106,7 @@ export const HEARTBEATS_SETTLE = BEAT_EVERY + SECOND;
 /** The heartbeat of a process. */
 interface Heartbeat {
   id: string;
+  /** Empty if the process has no supervisor. */
   name: string;
   roles: readonly string[];
   version: string;
@@ -118,16 +119,7 @@ interface Heartbeat {
   memoryMib: number;
 }
 
-export interface ProcessSeen {
-  /** Empty if the process has no supervisor. */
-  name: string;
-  roles: string[];
-  version: string;
-  host: string;
-  pid: number;
-  cpuPercent: number;
-  loopDelayMs: number;
-  memoryMib: number;
+export interface ProcessSeen extends Omit<Heartbeat, 'id'> {
   startedAt: Date;
   seenSecondsAgo: number;
   running: boolean;

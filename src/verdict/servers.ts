@@ -103,7 +103,7 @@ export function areHeartbeatsSettled(processes: readonly ProcessSeen[]): boolean
  * What running processes see of MySQL and Redis and their own clocks, in one sentence for each problem.
  * @param seen the states that the caller sees itself. It has said those that are not ok.
  */
-export function findProcessProblems(
+function findProcessProblems(
   processes: readonly ProcessSeen[],
   seen: Pick<Health, 'mysql' | 'redis'>,
 ): string[] {

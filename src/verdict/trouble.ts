@@ -3,8 +3,8 @@ import { countOf } from '../platform/text.ts';
 /** The troubles of an installation, and the sentences that sum them up. */
 
 /** The worst comes first. stopped: nothing works until somebody acts. failing: something does not work. attention: somebody should look. */
-export const SEVERITIES = ['stopped', 'failing', 'attention'] as const;
-export type Severity = (typeof SEVERITIES)[number];
+const SEVERITIES = ['stopped', 'failing', 'attention'] as const;
+type Severity = (typeof SEVERITIES)[number];
 
 /** installation: the operator's own. endpoint: of a subscriber, a sender or a bank, and the service itself works. */
 export const SCOPES = ['installation', 'endpoint'] as const;
@@ -153,7 +153,7 @@ const KINDS = {
 >;
 
 export type TroubleKind = keyof typeof KINDS;
-export const TROUBLE_KINDS = Object.keys(KINDS) as TroubleKind[];
+const TROUBLE_KINDS = Object.keys(KINDS) as TroubleKind[];
 
 /** Money of open questions, in one currency. */
 export interface Money {
@@ -207,9 +207,12 @@ export function troubleOf(
 
 /** The objects in trouble beside those that are named one by one. */
 export const othersOf = (kind: TroubleKind, count: number, page: Trouble['page']): Trouble[] =>
-  count > 0 ? [troubleOf(kind, { count, page, sentence: `Beside these, ${KINDS[kind].words(count)}.` })] : [];
+  count > 0 ? [troubleOf(kind, { count, page, sentence: `Beside these, ${wordsOf(kind, count)}.` })] : [];
 
-const sentenceOf = (kind: TroubleKind, count: number): string => toSentence(KINDS[kind].words(count));
+/** How many objects are in a trouble, in words that a sentence can end with: `3 imports are queued`. */
+export const wordsOf = (kind: TroubleKind, count: number): string => KINDS[kind].words(count);
+
+const sentenceOf = (kind: TroubleKind, count: number): string => toSentence(wordsOf(kind, count));
 
 const toSentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 
@@ -255,7 +258,7 @@ const KINDS_BY_NAME: ReadonlySet<TroubleKind> = new Set(
 export function headlineOf(troubles: readonly Trouble[]): string {
   const problems = problemsOf(troubles);
   const others = countTroubles(troubles.filter(({ scope }) => scope === 'endpoint'))
-    .map(({ kind, count }) => KINDS[kind].words(count))
+    .map(({ kind, count }) => wordsOf(kind, count))
     .join(', ');
   if (problems.length > 0)
     return `Not well: ${problems.join(' ')}${others === '' ? '' : ` Beside that, ${others}.`}`;

@@ -9,11 +9,11 @@ import { type Change, type Look, look, type Standing, UNREMARKABLE } from './sta
 /** More failing webhooks are not looked at: then their endpoints are not the cause. */
 const MOST = 10_000;
 
-/** Index: webhook_cursors_failing. */
-const FAILING = `
+/** Active webhooks whose last attempts failed, the longest failing first. Index: webhook_cursors_failing. */
+export const FAILING_WEBHOOKS = `
   SELECT c.webhook_id AS id FROM webhook_cursors c FORCE INDEX (webhook_cursors_failing)
     STRAIGHT_JOIN webhooks w ON w.id = c.webhook_id AND w.status = 'active'
-  WHERE c.failing_since IS NOT NULL ORDER BY c.failing_since LIMIT ${MOST}`;
+  WHERE c.failing_since IS NOT NULL ORDER BY c.failing_since LIMIT ?`;
 
 /** Reads the whole table, which has a row only for webhooks that have failed or been behind within the last hour. */
 const STANDINGS = 'SELECT * FROM webhook_standings';
@@ -82,7 +82,7 @@ interface Counters {
 /** Looks at all webhooks that fail or are behind, and at those that have done so within the last hour. */
 export async function watchWebhooks(database: DataSource): Promise<void> {
   const [failing, waiting, rows] = await Promise.all([
-    database.query<{ id: string }[]>(FAILING),
+    database.query<{ id: string }[]>(FAILING_WEBHOOKS, [MOST]),
     readWaitingWebhooks(database, { failing: false }),
     database.query<StandingRow[]>(STANDINGS),
   ]);
@@ -107,8 +107,8 @@ export async function watchWebhooks(database: DataSource): Promise<void> {
     const { standing, changes } = look(before ?? UNREMARKABLE, seen);
     if (standing === null) {
       if (before !== undefined) forgotten.push(it.id);
-    } else if (JSON.stringify(standing) !== JSON.stringify(before)) {
-      if (changes.length === 0) kept.push(toValues(it, standing));
+    } else if (changes.length === 0 && JSON.stringify(standing) !== JSON.stringify(before)) {
+      kept.push(toValues(it, standing));
     }
     if (changes.length > 0)
       await inTransaction(database, async (sql) => {

@@ -11,7 +11,7 @@ import { PENDING, TO_COME } from '../webhooks/webhook-view.ts';
 import type { Figures } from './state/figures.ts';
 import { BEHIND_AFTER, isFlapping, type Pace, paceOf, type Standing } from './state/standing.ts';
 import { othersOf, type Trouble, type TroubleKind, troubleOf } from './trouble.ts';
-import { type StandingRow, toStanding } from './watch-webhooks.ts';
+import { FAILING_WEBHOOKS, type StandingRow, toStanding } from './watch-webhooks.ts';
 
 /** Webhooks that fail, flap, are behind, or were stopped by the service. */
 
@@ -39,6 +39,8 @@ export interface WebhookRow {
   pending: string;
   /** How many deliveries of replays have still to become pending. null: not counted yet. */
   to_come: string | null;
+  /** When the row was read, by MySQL's clock. */
+  now: Date;
 }
 
 /** Indexes: the primary keys. */
@@ -46,7 +48,7 @@ const ROWS = `
   SELECT w.id, w.title, w.endpoint, w.event, w.customer_id, u.name AS customer, w.status, w.status_reason, c.failing_since,
     c.progressed_at, c.consecutive_failures, c.circuit_openings, ${circuitOpenUntil('c')} AS open_until,
     c.last_error, c.delivered_count AS delivered, c.failed_count AS failed, ${PENDING} AS pending,
-    ${TO_COME} AS to_come
+    ${TO_COME} AS to_come, NOW(6) AS now
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
     JOIN customers u ON u.id = w.customer_id
   WHERE w.id IN (?)`;
@@ -109,7 +111,6 @@ interface Seen {
   /** Since when its oldest unsent movement has waited. undefined: it is not behind. */
   behindSince: Date | undefined;
   standing: Standing | undefined;
-  now: Date;
 }
 
 /** Index: the primary key. */
@@ -121,12 +122,11 @@ export async function readWebhookTroubles(
   ids: readonly string[],
 ): Promise<Map<string, WebhookTrouble[]>> {
   if (ids.length === 0) return new Map();
-  const [rows, states, waiting, standings, [clock]] = await Promise.all([
+  const [rows, states, waiting, standings] = await Promise.all([
     readWebhookRows(sql, ids),
     readStates(sql, ids),
     readWaitingWebhooks(sql, { failing: false, ids }),
     sql.query<StandingRow[]>(STANDINGS, [ids]),
-    sql.query<{ now: Date }[]>('SELECT NOW(6) AS now'),
   ]);
   const stateOf = new Map(ids.map((id, index) => [id, states[index] ?? null]));
   const behind = new Map(
@@ -141,7 +141,6 @@ export async function readWebhookTroubles(
         state: stateOf.get(row.id) ?? null,
         behindSince: behind.get(row.id),
         standing: standingOf.get(row.id),
-        now: clock?.now ?? new Date(),
       }),
     ]),
   );
@@ -150,7 +149,8 @@ export async function readWebhookTroubles(
 /** An endpoint that has failed for longer than this does not flap any more. Milliseconds. */
 const FAILING_FOR_GOOD = 10 * 60_000;
 
-function troublesOf({ row, state, behindSince, standing, now }: Seen): WebhookTrouble[] {
+function troublesOf({ row, state, behindSince, standing }: Seen): WebhookTrouble[] {
+  const { now } = row;
   const name = `${row.customer}: webhook ${row.id} “${row.title}”`;
   const pending = `${countOf(Number(row.pending), 'delivery', 'deliveries')} pending${andToCome(row)}`;
   const error = row.last_error === null ? '' : ` Last error: ${endSentence(row.last_error)}`;
@@ -232,7 +232,7 @@ export function describeNextAttempt(state: WebhookState | null): string {
   return wait === 0 ? ' The next attempt is due now.' : ` The next attempt is in ${formatDuration(wait)}.`;
 }
 
-export function describePace(pace: Pace | null): string {
+function describePace(pace: Pace | null): string {
   if (pace === null) return '';
   const { inPerMinute, outPerMinute, caughtUpInSeconds } = pace;
   const rates = ` In the last minutes, ${formatCount(Math.round(inPerMinute))} came and ${formatCount(Math.round(outPerMinute))} were sent per minute`;
@@ -240,12 +240,6 @@ export function describePace(pace: Pace | null): string {
     ? `${rates}: it does not catch up.`
     : `${rates}: it has caught up in about ${formatDuration(caughtUpInSeconds * 1_000)}.`;
 }
-
-/** Active webhooks whose last attempts failed, the longest failing first. Index: webhook_cursors_failing. */
-const FAILING = `
-  SELECT c.webhook_id AS id FROM webhook_cursors c FORCE INDEX (webhook_cursors_failing)
-    STRAIGHT_JOIN webhooks w ON w.id = c.webhook_id AND w.status = 'active'
-  WHERE c.failing_since IS NOT NULL ORDER BY c.failing_since LIMIT ?`;
 
 /** Webhooks that the service has disabled, or paused because their runs kept crashing. Index: webhooks_status. */
 const STOPPED = `
@@ -286,7 +280,7 @@ export async function nameWebhookTroubles(sql: Sql, most: number) {
   const idsOf = async (statement: string, ...values: unknown[]) =>
     (await sql.query<{ id: string }[]>(statement, values)).map(({ id }) => id);
   const [failing, quarantined, disabled, waiting, flapping] = await Promise.all([
-    idsOf(FAILING, most),
+    idsOf(FAILING_WEBHOOKS, most),
     idsOf(STOPPED, 'paused', most),
     idsOf(STOPPED, 'disabled', most),
     readWaitingWebhooks(sql, { failing: false }),

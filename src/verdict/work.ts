@@ -6,7 +6,7 @@ import { formatDuration, timesInARow } from '../platform/text.ts';
 import { type SourceSummary, SUMMARY_COLUMNS } from '../sources/find-source.ts';
 import { countRunning } from './servers.ts';
 import type { Figures } from './state/figures.ts';
-import { othersOf, type Trouble, troubleOf } from './trouble.ts';
+import { othersOf, type Trouble, troubleOf, wordsOf } from './trouble.ts';
 import { endSentence } from './webhooks.ts';
 
 /** What is wrong with imports, sources and books. */
@@ -70,7 +70,7 @@ export async function findImportTroubles(
             count: imports.queued,
             since: oldest,
             oldest,
-            sentence: `${imports.queued.toLocaleString('en-US')} imports are queued. The oldest was received ${formatDuration(oldestImport * 1_000)} ago.`,
+            sentence: `${wordsOf('imports_queued', imports.queued)}. The oldest was received ${formatDuration(oldestImport * 1_000)} ago.`,
             page: IMPORTS,
           }),
         ]),
@@ -198,7 +198,7 @@ export async function findBookTroubles(
             count: openConflicts,
             since: oldest[0] ?? null,
             money,
-            sentence: `${openConflicts === 1 ? '1 conflict waits' : `${openConflicts.toLocaleString('en-US')} conflicts wait`} for a decision: a known movement came with another amount, direction or date. Not stored: ${money.map((it) => `${it.amount} ${it.currency}`).join(', ')}.`,
+            sentence: `${wordsOf('conflicts_open', openConflicts)}: a known movement came with another amount, direction or date. Not stored: ${money.map((it) => `${it.amount} ${it.currency}`).join(', ')}.`,
             page: BOOKS,
           }),
         ]),
