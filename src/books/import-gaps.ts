@@ -4,7 +4,7 @@ import type { Sql } from '../database/transaction.ts';
 import type { GapView } from './books-view.ts';
 import { readCompleteness, TooManyStatementsError } from './find-statements.ts';
 
-/** What is missing before the statements of an import. */
+/** Finds the gaps before the statements of an import. */
 
 /** An import may bring statements of any number of accounts. The gaps of these are looked for. */
 const MOST_ACCOUNTS = 10;

@@ -5,12 +5,12 @@ import { countOf } from '../platform/text.ts';
 import type { Figures } from './state/figures.ts';
 import { type Trouble, troubleOf } from './trouble.ts';
 
-/** What is wrong with MySQL, Redis and the processes. */
+/** The troubles of MySQL, Redis and the processes. */
 
 const PROCESSES = { text: 'Processes', href: '/ops#processes' };
 const SERVERS = { text: 'Servers', href: '/ops#processes' };
 
-/** What the one who asks sees of MySQL and Redis. */
+/** MySQL and Redis, as the process that asks sees them. */
 export interface SeenServers extends Pick<Health, 'mysql' | 'redis'> {
   /** Problems with the hosts of DATABASE_URL, in one sentence each. */
   hostProblems: readonly string[];
@@ -54,7 +54,7 @@ export function findServerTroubles(
   ];
 }
 
-/** What happens while no process has a role. */
+/** For each role, the consequence when no process has it. */
 const WITHOUT_ROLE: Record<RoleName, (figures: Figures) => string> = {
   api: () => 'No request is answered.',
   importer: ({ imports }) => `${countOf(imports.queued + imports.running, 'import')} waiting.`,

@@ -15,7 +15,7 @@ import { FAILING_WEBHOOKS, type StandingRow, toStanding } from './watch-webhooks
 
 /** Webhooks that fail, flap, are behind, or were stopped by the service. */
 
-/** What the verdict needs of a webhook. */
+/** The columns of a webhook that the verdict needs. */
 export interface WebhookRow {
   id: string;
   title: string;

@@ -120,7 +120,7 @@ type Statement = DryRun['statements'][number];
 
 const ACCOUNT: Column<Row> = ['account', ({ account }) => account];
 
-/** What an import would make of a row, if that is more than known or new. */
+/** Labels of the rows that are more than known or new. */
 const LABELS: Partial<Record<NonNullable<Row['reason']>, string>> = {
   conflict: 'conflict',
   assumed: 'assumed known',

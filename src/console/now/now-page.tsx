@@ -57,7 +57,7 @@ export function Headline({ now: { verdict } }: { now: Now }) {
   );
 }
 
-/** What is between the verdict and the charts. */
+/** The part of the page between the verdict and the charts. */
 export const Rest = ({ now: { health, verdict } }: { now: Now }) => (
   <>
     {verdict.work === null || verdict.work.figures.toCome === 0 ? null : (

@@ -24,7 +24,7 @@ const SAMPLED_WEBHOOKS = 20;
 const SAMPLED_ATTEMPTS = 100;
 const SAMPLED_SECONDS = 60;
 
-/** What MySQL does not answer within this time is left out. Milliseconds. */
+/** The page leaves out a reading that MySQL does not answer within this time. Milliseconds. */
 export const READ_LIMIT = 3_000;
 
 /** A rate over a longer time would hide what happens now. Milliseconds. */

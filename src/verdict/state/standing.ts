@@ -52,7 +52,7 @@ export const UNREMARKABLE: Standing = {
   sampledNext: null,
 };
 
-/** What a look at an active webhook shows. */
+/** The measurements of one look at an active webhook. */
 export interface Look {
   now: Date;
   failing: boolean;
