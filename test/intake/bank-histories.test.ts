@@ -398,7 +398,7 @@ async function checkChain(
   );
   const gaps = periods.filter(({ status }) => status === 'gap');
   expect(gaps.reduce((sum, { difference }) => sum + Number(difference), 0)).toBe(
-    missing.flat().reduce((sum, it) => sum + Math.round(100 * Number(signed(it))), 0),
+    missing.flat().reduce((sum, it) => sum + Math.round(1000 * Number(signed(it))), 0),
   );
 }
 
