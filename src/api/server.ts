@@ -1,5 +1,6 @@
 import type { StatementFormats } from '../../packages/statements/src/formats.ts';
 import type { Role, Runtime } from '../database/runtime.ts';
+import { openFeeds } from '../delivery/feed.ts';
 import { startServer } from '../http/listener.ts';
 import { createAddressGuard } from '../platform/address-guard.ts';
 import { createApp } from './routes/app.ts';
@@ -13,6 +14,20 @@ export async function startApi(
   formats: StatementFormats,
 ): Promise<Role & { url: string; handOver(): Promise<void> }> {
   const { host, port, allowPrivateEndpoints } = runtime.config;
-  const app = createApp(runtime, createAddressGuard({ allow: allowPrivateEndpoints }), { formats });
-  return startServer(app.fetch, { name: 'api', variable: 'PORT', host, port });
+  const feeds = openFeeds(runtime);
+  const guard = createAddressGuard({ allow: allowPrivateEndpoints });
+  const app = createApp(runtime, guard, { formats, feeds });
+  const server = await startServer(app.fetch, { name: 'api', variable: 'PORT', host, port });
+  // Readers that wait are answered immediately, and come again, to another process.
+  return {
+    ...server,
+    handOver() {
+      feeds.stop();
+      return server.handOver();
+    },
+    stop() {
+      feeds.stop();
+      return server.stop();
+    },
+  };
 }

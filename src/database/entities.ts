@@ -1,5 +1,5 @@
 import { Column, CreateDateColumn, Entity, JoinColumn, ManyToOne, PrimaryGeneratedColumn } from 'typeorm';
-import { BODIES, ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from './webhook-enums.ts';
+import { BODIES, DELIVERY_WAYS, ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from './webhook-enums.ts';
 
 @Entity({ name: 'accounts', synchronize: false })
 export class Account {
@@ -104,8 +104,13 @@ export class Webhook {
   @Column({ type: 'varchar', length: 500, nullable: true })
   description!: string | null;
 
-  @Column({ type: 'varchar', length: 2048 })
-  endpoint!: string;
+  /** push: POSTs to the endpoint. pull: the subscriber reads the feed. */
+  @Column({ type: 'enum', enum: DELIVERY_WAYS, default: 'push' })
+  delivery!: (typeof DELIVERY_WAYS)[number];
+
+  /** null: there is none, because the delivery is pull. */
+  @Column({ type: 'varchar', length: 2048, nullable: true })
+  endpoint!: string | null;
 
   @Column({ type: 'enum', enum: WEBHOOK_EVENTS })
   event!: (typeof WEBHOOK_EVENTS)[number];

@@ -1,4 +1,4 @@
-import { createCipheriv, createDecipheriv, createHmac, randomBytes } from 'node:crypto';
+import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEqual } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from './transaction.ts';
 
@@ -38,6 +38,10 @@ export interface SecretBox {
    * @throws {SecretBoxError} when the value was sealed with another key or for another location, or was changed.
    */
   open(sealed: string, location: SecretLocation): string;
+  /** Authenticates a text that is not secret, such as a cursor: 22 characters of base64url, the first 128 bits of an HMAC-SHA256. */
+  authenticate(text: string): string;
+  /** Whether `authenticate` has made the code for this text, with SECRET_KEY or a key in SECRET_KEY_PREVIOUS. */
+  isAuthentic(text: string, code: string): boolean;
 }
 
 export class SecretBoxError extends Error {
@@ -54,6 +58,10 @@ const TAG_BYTES = 16;
 export function createSecretBox(secretKey: string, previousKeys: readonly string[] = []): SecretBox {
   const own = readKey(secretKey);
   const keys = new Map([...previousKeys.map(readKey), own].map(({ id, bytes }) => [id, bytes]));
+  // A key of its own for each purpose (NIST SP 800-57 part 1, section 5.2).
+  const codeKeys = [own.bytes, ...[...keys.values()].filter((it) => it !== own.bytes)].map((key) =>
+    createHmac('sha256', key).update('key of the codes of texts').digest(),
+  );
   return {
     keyId: own.id,
     seal(plaintext, location) {
@@ -84,8 +92,18 @@ export function createSecretBox(secretKey: string, previousKeys: readonly string
         );
       }
     },
+    authenticate: (text) => codeOf(codeKeys[0] as Buffer, text).toString('base64url'),
+    isAuthentic(text, code) {
+      const bytes = Buffer.from(code, 'base64url');
+      return bytes.length === CODE_BYTES && codeKeys.some((key) => timingSafeEqual(codeOf(key, text), bytes));
+    },
   };
 }
+
+const CODE_BYTES = 16;
+
+const codeOf = (key: Buffer, text: string): Buffer =>
+  createHmac('sha256', key).update(text).digest().subarray(0, CODE_BYTES);
 
 /** No two locations have the same bytes, because columns have no spaces. */
 const toBytes = ({ column, row }: SecretLocation): Buffer => Buffer.from(`${column} ${row}`);

@@ -17,6 +17,10 @@ export const isOfEvents = (event: string | undefined): event is (typeof WITHOUT_
 
 /** The same events as an SQL list: `event IN ${EVENTS_WITHOUT_MOVEMENTS}`. */
 export const EVENTS_WITHOUT_MOVEMENTS = `(${WITHOUT_MOVEMENTS.map((it) => `'${it}'`).join(', ')})`;
+
+/** How events reach the subscriber: as POSTs to an endpoint, or from a feed that the subscriber reads. */
+export const DELIVERY_WAYS = ['push', 'pull'] as const;
+
 export const ENCODINGS = ['json', 'form'] as const;
 export const BODIES = ['standard', 'extended'] as const;
 export const HASH_ENCODINGS = ['hex', 'raw'] as const;

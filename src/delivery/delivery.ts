@@ -63,10 +63,11 @@ export const EVENTS_AS_MOVEMENTS = `(
   SELECT id, customer_id, account_id, NULL AS dc, created_at AS date_readed FROM operational_events) t`;
 
 /**
- * The columns that `viewDelivery` needs from `webhooks w`, `transactions t`, `deliveries d` and `retries r`. A delivery of a movement
- * that was never attempted has no row in the last two tables.
+ * The columns that `viewDelivery` needs from `webhooks w`, `webhook_cursors c`, `transactions t`, `deliveries d` and `retries r`. A
+ * delivery of a movement that was never attempted has no row in the last two tables. Neither has one of a feed, which its position tells.
  */
-export const DELIVERY_COLUMNS = `w.event IN ${EVENTS_WITHOUT_MOVEMENTS} AS is_event, t.id AS transaction_id, t.date_readed AS created_at, d.status, d.attempts, d.outcome,
+export const DELIVERY_COLUMNS = `w.event IN ${EVENTS_WITHOUT_MOVEMENTS} AS is_event, t.id AS transaction_id, t.date_readed AS created_at,
+  IF(w.delivery = 'pull', IF(t.id <= c.sent_through, 'delivered', NULL), d.status) AS status, d.attempts, d.outcome,
   d.status_code, d.started_at, d.duration_ms, d.error, r.due_at`;
 
 export interface DeliveryRow {
@@ -189,11 +190,12 @@ export interface FoundDelivery extends DeliveryRow {
   dc: 'Debit' | 'Credit';
   webhook_account: string | null;
   webhook_status: 'active' | 'paused' | 'disabled' | 'deleted';
+  webhook_delivery: 'push' | 'pull';
   sent_through: string;
 }
 
 const FOUND_COLUMNS = `w.id AS webhook_id, ${DELIVERY_COLUMNS}, t.account_id, t.dc, w.account_id AS webhook_account,
-  w.status AS webhook_status, c.sent_through`;
+  w.status AS webhook_status, w.delivery AS webhook_delivery, c.sent_through`;
 
 const MOVEMENT = 'transactions t ON t.id = ? AND t.customer_id = w.customer_id';
 /** Not limited to the customer, because the operator is sent the events of all customers. The delivery's rows show whether it exists. */
@@ -263,14 +265,18 @@ export async function findDeliveriesOf(
   );
 }
 
-/** Leaves out webhooks that have no row for the movement and for which the movement is not pending. */
+/**
+ * Leaves out webhooks that have no row for the movement and for which the movement is not pending, and feeds that did not match the
+ * movement.
+ */
 async function withoutUnmatched(
   sql: Sql,
   transactionId: string,
   rows: readonly FoundDelivery[],
 ): Promise<FoundDelivery[]> {
   const undecided = rows.filter(
-    ({ status, sent_through }) => status === null && BigInt(transactionId) > BigInt(sent_through),
+    ({ status, sent_through, webhook_delivery }) =>
+      webhook_delivery === 'pull' || (status === null && BigInt(transactionId) > BigInt(sent_through)),
   );
   const filters = await readFiltersAt(
     sql,
@@ -279,7 +285,7 @@ async function withoutUnmatched(
   );
   return rows.filter((row) => {
     // An event that was not attempted yet has a row in `retries`.
-    if (row.status !== null || row.due_at !== null) return true;
+    if (row.webhook_delivery === 'push' && (row.status !== null || row.due_at !== null)) return true;
     const { account_id, dc } = row;
     const filter = undecided.includes(row) ? filters.get(row.webhook_id) : undefined;
     return filter !== undefined && account_id !== null && matchesFilter(filter, { account_id, dc });

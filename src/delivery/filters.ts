@@ -11,7 +11,8 @@ const ADD_FILTER = `
   ON DUPLICATE KEY UPDATE event = VALUES(event), account_id = VALUES(account_id)`;
 
 const ADD_BACKLOG = `
-  INSERT INTO webhook_backlogs (webhook_id, customer_id, matched_through) VALUES (?, ?, ?)`;
+  INSERT INTO webhook_backlogs (webhook_id, customer_id, matched_through, due_at)
+  SELECT id, customer_id, ?, IF(delivery = 'push', NOW(6), NULL) FROM webhooks WHERE id = ?`;
 
 const ADD_CURSOR = `
   INSERT INTO webhook_cursors (webhook_id, customer_id, sent_through, highest_recorded_id) VALUES (?, ?, ?, ?)`;
@@ -50,7 +51,7 @@ export async function createProgress(
 ): Promise<void> {
   const newest = await lockImports(sql, webhook.customerId);
   const { id, customerId } = webhook;
-  await sql.query(ADD_BACKLOG, [id, customerId, newest]);
+  await sql.query(ADD_BACKLOG, [newest, id]);
   await sql.query(ADD_CURSOR, [id, customerId, newest, newest]);
   await setFilter(sql, webhook, filter);
 }

@@ -19,7 +19,7 @@ export interface DeliveryPage {
 
 /**
  * Reads a page of a webhook's deliveries, newest movement first. Deliveries that had an attempt have a row in `deliveries`. The others
- * are matching movements beyond the webhook's cursor, or events that only have a row in `retries`. Each source is read in the order of
+ * are matching movements beyond the webhook's cursor, or events that only have a row in `retries`. Those of a feed are all in the log. Each source is read in the order of
  * an index, and the sources are merged.
  * @param range the movements that the page is taken from, beginning with the newest.
  */
@@ -31,7 +31,7 @@ export async function readPage(
 ): Promise<DeliveryPage> {
   const found: Found[] = [];
   // The log is read first. If a delivery's first attempt ends between the two reads, the second read finds its row.
-  if (status === null || status === 'pending') found.push(await findUnattempted(sql, caller, range));
+  if (status !== 'failed') found.push(await findInLog(sql, caller, range, status));
   if (status === null && range.ofEvents)
     found.push(await findAttempted(sql, caller, { ...range, status: 'pending' }));
   found.push(await findAttempted(sql, caller, { ...range, status }));
@@ -53,7 +53,7 @@ export async function readPage(
 
 /** Indexes: the primary keys. */
 const ROWS = (content: string) => `
-  SELECT w.id AS webhook_id, ${DELIVERY_COLUMNS} FROM webhooks w JOIN ${content}
+  SELECT w.id AS webhook_id, ${DELIVERY_COLUMNS} FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN ${content}
   LEFT JOIN deliveries d ON d.webhook_id = w.id AND d.transaction_id = t.id
   LEFT JOIN retries r ON r.webhook_id = w.id AND r.transaction_id = t.id
   WHERE w.id = ? AND t.id IN (?) ORDER BY t.id DESC`;
@@ -133,6 +133,7 @@ function sourceOf(status: ListedStatus | null): [statement: string, values: unkn
 
 interface Cursor {
   customer_id: string;
+  delivery: 'push' | 'pull';
   sent_through: string;
   highest_recorded_id: string;
   matched_through: string;
@@ -140,8 +141,9 @@ interface Cursor {
 
 /** Indexes: the primary keys. */
 const CURSOR = `
-  SELECT c.customer_id, c.sent_through, c.highest_recorded_id, b.matched_through
-  FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id WHERE c.webhook_id = ?`;
+  SELECT c.customer_id, w.delivery, c.sent_through, c.highest_recorded_id, b.matched_through
+  FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id JOIN webhooks w ON w.id = c.webhook_id
+  WHERE c.webhook_id = ?`;
 
 /** The log of a customer, or of one of its accounts. Both indexes cover all columns that are read. */
 const LOG_OF = {
@@ -157,18 +159,25 @@ const LOG_OF = {
 const HAVE_ROWS =
   'SELECT transaction_id AS id FROM deliveries WHERE webhook_id = ? AND transaction_id IN (?)';
 
-/** Finds deliveries without an attempt: matching movements beyond the webhook's cursor that have no row in `deliveries`. */
-async function findUnattempted(
+/**
+ * Finds deliveries without an attempt: matching movements beyond the webhook's cursor that have no row in `deliveries`. Of a feed, those
+ * up to its position are delivered.
+ */
+async function findInLog(
   sql: Sql,
   caller: Caller,
   { webhookId, after, before, perPage }: DeliveryRange,
+  status: Exclude<ListedStatus, 'failed'> | null,
 ): Promise<Found> {
   const [cursor] = await sql.query<Cursor[]>(CURSOR, [webhookId]);
   if (cursor === undefined) return { ids: [], reached: 0n };
   const { customer_id, sent_through, highest_recorded_id, matched_through } = cursor;
-  const last = BigInt(before) - 1n;
-  const through = last < BigInt(matched_through) ? last : BigInt(matched_through);
-  const start = BigInt(after) > BigInt(sent_through) ? after : sent_through;
+  const isFeed = cursor.delivery === 'pull';
+  if (!isFeed && status === 'delivered') return { ids: [], reached: 0n };
+  const end = BigInt(status === 'delivered' ? sent_through : matched_through);
+  const through = BigInt(before) <= end ? BigInt(before) - 1n : end;
+  const isDeliveredToo = isFeed && status !== 'pending';
+  const start = isDeliveredToo || BigInt(after) > BigInt(sent_through) ? after : sent_through;
   if (through <= BigInt(start)) return { ids: [], reached: 0n };
   const ranges = await readFilterRanges(sql, webhookId, { after: start, through: String(through) });
 
@@ -182,7 +191,7 @@ async function findUnattempted(
         : sql.query<LogEntry[]>(LOG_OF.account, [filter.accountId, fromId, from, limit]);
     const keep = async (entries: LogEntry[]) => {
       const matching = entries.filter((it) => matchesFilter(filter, it) && maySee(caller, it.account_id));
-      return withoutRows(sql, webhookId, highest_recorded_id, matching);
+      return isFeed ? matching : withoutRows(sql, webhookId, highest_recorded_id, matching);
     };
     const found = await scan({ before: String(BigInt(throughId) + 1n), perPage, budget }, read, keep);
     ids.push(...found.ids);

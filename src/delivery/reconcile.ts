@@ -40,7 +40,9 @@ const POSTPONE = (webhooks: number) => `
   UPDATE webhook_backlogs b JOIN (${derivedRows(['webhook_id', 'microseconds'], webhooks)}) r ON r.webhook_id = b.webhook_id
   SET b.due_at = NOW(6) + INTERVAL r.microseconds MICROSECOND`;
 
-const MARK_DUE = 'UPDATE webhook_backlogs SET due_at = NOW(6) WHERE webhook_id = ?';
+const MARK_DUE = `
+  UPDATE webhook_backlogs b JOIN webhooks w ON w.id = b.webhook_id SET b.due_at = NOW(6)
+  WHERE b.webhook_id = ? AND w.delivery = 'push'`;
 
 export interface Due {
   webhook_id: string;

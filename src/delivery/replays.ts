@@ -7,11 +7,12 @@ import { EVENTS_WITHOUT_MOVEMENTS, isOfEvents } from '../database/webhook-enums.
 import { notFound, Problem } from '../platform/problem.ts';
 import { type FoundDelivery, findDelivery, REPLAYABLE, type Replayable } from './delivery.ts';
 import { makePendingAgain } from './engine/make-pending.ts';
+import { countBack, moveBack, requireOwnAccounts } from './feed/position.ts';
 import { lockCursor } from './filters.ts';
 import { type Contents, newestBefore } from './list-deliveries.ts';
 import { markDue } from './reconcile.ts';
 import { wakeChangedWebhook } from './wake.ts';
-import { type DeliveryKey, formatDeliveryId } from './webhook-state.ts';
+import { type DeliveryKey, formatDeliveryId, readAllFilters } from './webhook-state.ts';
 
 /** Sends deliveries again: one (a redelivery), or many (a replay). */
 
@@ -59,6 +60,7 @@ export async function redeliver(
   await inTransaction(database, async (sql) => {
     const sendable = await lockSendable(sql, webhookId);
     if (sendable !== 'accepted') throw notSendable(sendable);
+    if (await isPulled(sql, webhookId)) throw pulled();
     const deleting = await sql.query<unknown[]>(IS_DELETING, [webhookId, subjectId]);
     if (deleting.length > 0) throw notSendable('account deleting');
     await lockCursor(sql, webhookId);
@@ -71,6 +73,18 @@ export async function redeliver(
   await wakeChangedWebhook(runtime, webhookId);
   return delivery;
 }
+
+/** Index: the primary key. */
+const IS_PULLED = "SELECT 1 FROM webhooks WHERE id = ? AND delivery = 'pull'";
+
+const isPulled = async (sql: Sql, webhookId: string): Promise<boolean> =>
+  (await sql.query<unknown[]>(IS_PULLED, [webhookId])).length > 0;
+
+const pulled = (): Problem =>
+  new Problem(
+    'pulled-webhook',
+    'The events of this webhook are pulled, so nothing is sent. POST /v1/webhooks/{id}/replay moves its feed back.',
+  );
 
 /** The 409 for a webhook whose deliveries cannot be requested again. */
 export function notSendable(status: Exclude<Sendable, 'accepted'> | 'account deleting'): Problem {
@@ -141,7 +155,7 @@ const OF_ACCOUNTS =
   ' AND EXISTS (SELECT 1 FROM transactions t WHERE t.id = it.transaction_id AND t.account_id IN (?))';
 
 export interface ReplayRequest {
-  webhook: { id: string; customerId: string; event?: string };
+  webhook: { id: string; customerId: string; event?: string; delivery?: 'push' | 'pull' };
   /** `since` and `until` are inclusive. They refer to when the movement was stored (date_readed). A string is UTC: `2026-01-31 12:00:00`. */
   since: Date | string;
   until?: Date | string | undefined;
@@ -162,7 +176,7 @@ export interface Replay {
 
 /**
  * Stores the replay that a caller requests, and wakes the webhook.
- * @throws {Problem} 409 for a webhook that sends nothing.
+ * @throws {Problem} 409 for a webhook that sends nothing; 403 for a feed that would hand out events of accounts that the caller cannot see.
  */
 export async function requestReplay(
   runtime: Pick<Runtime, 'database' | 'queues' | 'redis' | 'prefix' | 'log'>,
@@ -171,7 +185,8 @@ export async function requestReplay(
 ): Promise<Replay> {
   const { id } = request.webhook;
   const replay = await inTransaction(runtime.database, async (sql) => {
-    const stored = await storeReplay(sql, request);
+    const store = request.webhook.delivery === 'pull' ? replayFeed : storeReplay;
+    const stored = await store(sql, request);
     const detail = `${stored.statuses.join(' and ')}, stored since ${request.since} UTC`;
     await recordChange(sql, caller, { action: 'replay', subject: `webhook ${id}`, detail });
     return stored;
@@ -206,6 +221,43 @@ export async function storeReplay(sql: Sql, request: ReplayRequest): Promise<Rep
   return { id: String(insertId), webhookId: webhook.id, statuses, matched, createdAt };
 }
 
+/** A replay of a feed is done when it is stored. */
+const INSERT_DONE = `
+  INSERT INTO replays (customer_id, webhook_id, statuses, position, until_id, replayed, to_come, created_at, started_at, finished_at)
+  VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`;
+
+/** Moves a feed back to before a moment. @param sql a transaction. */
+async function replayFeed(sql: Sql, request: ReplayRequest): Promise<Replay> {
+  const { range, createdAt, statuses } = await findFeedRange(sql, request);
+  const { webhook } = request;
+  const matched = await moveBack(sql, webhook.id, range.position);
+  const { insertId } = await sql.query<WriteResult>(INSERT_DONE, [
+    webhook.customerId,
+    webhook.id,
+    statuses.join(','),
+    range.position,
+    range.untilId,
+    matched,
+    createdAt,
+    createdAt,
+    createdAt,
+  ]);
+  return { id: String(insertId), webhookId: webhook.id, statuses, matched, createdAt };
+}
+
+/** Finds what a replay of a feed covers. Locks the webhook's status until the transaction ends. */
+async function findFeedRange(sql: Sql, { webhook, since, accountIds = 'all' }: ReplayRequest) {
+  const sendable = await lockSendable(sql, webhook.id);
+  if (sendable !== 'accepted') throw notSendable(sendable);
+  const range = await findRange(sql, { customerId: webhook.customerId, ofEvents: false }, since, undefined);
+  requireOwnAccounts(accountIds, await readAllFilters(sql, webhook.id), {
+    after: Number(range.position),
+    through: Number(range.untilId),
+  });
+  const [clock] = await sql.query<{ now: Date }[]>(NOW);
+  return { range, createdAt: clock?.now ?? new Date(), statuses: [...REPLAYABLE] };
+}
+
 /**
  * Counts the deliveries that a replay would send again, and stores nothing. It counts further than `storeReplay`: null means more
  * than 100,000, or more than can be counted quickly.
@@ -215,6 +267,12 @@ export async function countReplay(
   database: DataSource,
   request: ReplayRequest,
 ): Promise<Pick<Replay, 'webhookId' | 'statuses' | 'matched'>> {
+  if (request.webhook.delivery === 'pull')
+    return inTransaction(database, async (sql) => {
+      const { range, statuses } = await findFeedRange(sql, request);
+      const matched = await countBack(sql, request.webhook.id, range.position);
+      return { webhookId: request.webhook.id, statuses, matched };
+    });
   const { statuses, matched } = await inTransaction(database, (sql) => measure(sql, request, DRY_RUN));
   return { webhookId: request.webhook.id, statuses, matched };
 }

@@ -14,6 +14,7 @@ import { openSettings } from './posting/request.ts';
 import { buildSample } from './posting/sample.ts';
 import type { Answer } from './posting/types.ts';
 import type { NotifiedEvent, NotifiedMovement } from './run/types.ts';
+import { wakeChangedWebhook } from './wake.ts';
 import { type DeliveryKey, formatDeliveryId, readStates } from './webhook-state.ts';
 
 /** Rebuilds the POST of a delivery, to show it to an operator. */
@@ -58,7 +59,8 @@ export async function rebuildRequest(
   sentAt: Date,
 ): Promise<SentRequest | null> {
   const [state] = await readStates(sql, [key.webhookId]);
-  if (state == null) return null;
+  // The events of a feed have no POST.
+  if (state == null || state.settings.delivery === 'pull') return null;
   const content = isOfEvents(state.settings.event) ? EVENT : MOVEMENT;
   const [found] = await sql.query<(NotifiedMovement | NotifiedEvent)[]>(content, [key.subjectId]);
   if (found === undefined) return null;
@@ -80,7 +82,12 @@ export async function rebuildRequest(
 
 /** The result of a test notification. */
 export const TestView = v.object({
-  status_code: v.pipe(v.nullable(Count), v.description('The status that the endpoint answered with.')),
+  status_code: v.pipe(
+    v.nullable(Count),
+    v.description(
+      'The status that the endpoint answered with. null, beside an error of null: the feed has the sample.',
+    ),
+  ),
   error: v.pipe(
     v.nullable(v.picklist(['address not allowed', 'no answer', 'incomplete answer'])),
     v.description(
@@ -100,17 +107,26 @@ function viewAnswer({ status, error, refused }: Answer, isOperator: boolean): Te
   return { status_code: status, error: status === null ? 'no answer' : 'incomplete answer', ...reason };
 }
 
+/** Index: the primary key. */
+const REQUEST_SAMPLE = 'UPDATE webhook_cursors SET feed_sample_at = NOW(6) WHERE webhook_id = ?';
+
 /**
- * Sends a test notification, and waits for the answer.
+ * Sends a test notification, and waits for the answer. Puts it into the next answer of a feed.
  * @param asking `isOperator`: whether an operator asks, who also gets the reason of a failure. `traceparent`: of the request.
  * @throws {Problem} 404 when the webhook does not exist any more.
  */
 export async function sendTestNotification(
-  { database, secrets, tracing }: Pick<Runtime, 'database' | 'secrets' | 'tracing'>,
+  runtime: Pick<Runtime, 'database' | 'secrets' | 'tracing' | 'queues' | 'redis' | 'prefix' | 'log'>,
   guard: AddressGuard,
-  { id, event }: Pick<Webhook, 'id' | 'event'>,
+  { id, event, delivery }: Pick<Webhook, 'id' | 'event' | 'delivery'>,
   { isOperator, traceparent }: { isOperator: boolean; traceparent: string | undefined },
 ): Promise<TestResult> {
+  const { database, secrets, tracing } = runtime;
+  if (delivery === 'pull') {
+    await database.query(REQUEST_SAMPLE, [id]);
+    await wakeChangedWebhook(runtime, id);
+    return { status_code: null, error: null };
+  }
   const request = await buildSample(database, secrets, { webhookId: id, event, now: new Date() });
   if (request === null) throw notFound('webhook');
   // A poster for this POST alone, because its connection is not used again.

@@ -1,9 +1,12 @@
 import type { DataSource } from 'typeorm';
 import type { Sql } from '../database/transaction.ts';
 import { recordResults } from './engine/result-writer.ts';
+import { failInFeeds, type RemovedMovement } from './feed/position.ts';
 import { failedWithoutMovement } from './run/attempt.ts';
 import type { Delivery } from './run/types.ts';
 import { LEASE_IS_FREE, matchesFilter, readStates, takeLeases, type WebhookState } from './webhook-state.ts';
+
+export { failInFeeds, type RemovedMovement };
 
 /** Stops sending for an account or a customer that is to be deleted. Index of these statements: webhooks_customer. */
 
@@ -81,7 +84,9 @@ export async function endPending(
     let refusals = 0;
     const isWhole = await steps.repeat(async () => {
       const [state] = await readStates(database, [webhookId]);
-      if (state == null || state.status === 'deleted' || after === null) return false;
+      // A feed has no deliveries to end. Its movements fail when they are deleted.
+      const isFeed = state?.settings.delivery === 'pull';
+      if (state == null || state.status === 'deleted' || isFeed || after === null) return false;
       const { pending, next } = await readPage(database, state, accountId, after);
       if (pending.length > 0 && !(await failAll(database, state, pending))) {
         refusals += 1;

@@ -11,7 +11,7 @@ import {
 import type { RedisClient } from '../platform/redis.ts';
 import { circuitOpenUntil, LEASE_IS_FREE } from './webhook-state.ts';
 
-/** Wakes webhooks: notifies active runs through Redis, and adds a job for each webhook without a run. */
+/** Wakes webhooks: notifies active runs and readers of feeds through Redis, and adds a job for each webhook without a run. */
 
 /** Needed to wake. Every `Runtime` has it. */
 export interface WakeContext {
@@ -23,7 +23,7 @@ export interface WakeContext {
 
 /** How `wake` reaches MySQL, Redis and the queue. The model test implements it too. */
 export interface WakePort {
-  /** Tells all delivery processes. `reread`: the webhooks themselves have changed. */
+  /** Tells all delivery processes, and all api processes with readers of feeds. `reread`: the webhooks themselves have changed. */
   publish(webhookIds: readonly string[], reread: boolean): Promise<unknown>;
   /** Reads whether the webhooks have a run or could have one. */
   readLeases(webhookIds: readonly string[]): Promise<WokenWebhook[]>;
@@ -34,6 +34,8 @@ export interface WakePort {
 interface WokenWebhook {
   id: string;
   isActive: boolean;
+  /** Its events are pulled, so it has no runs. */
+  isPull: boolean;
   /** A run has its lease. */
   isLeased: boolean;
   /** Its circuit is open. */
@@ -47,12 +49,12 @@ interface WokenWebhook {
  * Indexes: the primary keys.
  */
 const READ = `
-  SELECT k.webhook_id, w.status, IF(${LEASE_IS_FREE}, 0, 1) AS leased,
+  SELECT k.webhook_id, w.status, w.delivery, IF(${LEASE_IS_FREE}, 0, 1) AS leased,
     IF(${circuitOpenUntil('k')} IS NULL, 0, 1) AS is_open
   FROM webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id
   WHERE k.webhook_id IN (?)`;
 
-/** The Redis channel that delivery processes listen to. Each delivery queue has one, in the same slot of a Redis Cluster. */
+/** The Redis channel that delivery processes, and api processes with readers of feeds, listen to. Each delivery queue has one, in the same slot of a Redis Cluster. */
 const channelOf = (prefix: string, queue: string): string => `${prefixOf(prefix, queue)}:wake-ups`;
 
 /**
@@ -76,16 +78,16 @@ export async function wake(port: WakePort, webhookIds: readonly string[], reread
   // A run that misses the message reads the log after it has taken its lease, and finds the movements there.
   const published = reread ? undefined : port.publish(webhookIds, false);
   published?.catch(() => {});
-  const running: string[] = [];
+  const listening: string[] = [];
   const withoutRun: string[] = [];
-  for (const { id, isActive, isLeased, isOpen } of await port.readLeases(webhookIds)) {
-    // Also for a webhook that was paused or deleted, so that its run ends.
-    if (isLeased) running.push(id);
+  for (const { id, isActive, isPull, isLeased, isOpen } of await port.readLeases(webhookIds)) {
+    // Also for a webhook that was paused or deleted, so that its run ends, or the readers of its feed learn of it.
+    if (isPull || isLeased) listening.push(id);
     else if (isActive && !isOpen) withoutRun.push(id);
   }
   await Promise.all([
     published,
-    reread && running.length > 0 ? port.publish(running, true) : undefined,
+    reread && listening.length > 0 ? port.publish(listening, true) : undefined,
     withoutRun.length === 0 ? undefined : port.addJobs(withoutRun),
   ]);
 }
@@ -114,10 +116,17 @@ const createWakePort = ({ database, queues, redis, prefix }: WakeContext): WakeP
   },
   async readLeases(ids) {
     const rows = await database.query<
-      { webhook_id: string; status: string; leased: string | number; is_open: string | number }[]
+      {
+        webhook_id: string;
+        status: string;
+        delivery: string;
+        leased: string | number;
+        is_open: string | number;
+      }[]
     >(READ, [ids]);
-    return rows.map(({ webhook_id: id, status, leased, is_open }) => ({
+    return rows.map(({ webhook_id: id, status, delivery, leased, is_open }) => ({
       id,
+      isPull: delivery === 'pull',
       isActive: status === 'active',
       isLeased: Number(leased) === 1,
       isOpen: Number(is_open) === 1,

@@ -161,6 +161,8 @@ export interface WebhookState {
   /** Time until the next retry is due (for an ordered webhook: the retry with the lowest transaction id). null: no retry is waiting. */
   retryIn: number | null;
   replaying: boolean;
+  /** Only for the delivery pull; see `webhook_cursors`. */
+  feed: { epoch: number; hasSample: boolean; removedThrough: number };
 }
 
 /**
@@ -184,7 +186,7 @@ const NEXT_RETRY_AT = `IF(w.ordered,
 
 /** Indexes: the primary key of each table, one retry by its index, and one index entry each for the replays, the filters and the deletions. */
 const READ_WEBHOOK_STATES = `
-  /* READ_WEBHOOK_STATES */ SELECT w.id, w.customer_id, w.status, w.event, w.account_id, w.endpoint, w.revision, w.secret,
+  /* READ_WEBHOOK_STATES */ SELECT w.id, w.customer_id, w.status, w.event, w.account_id, w.delivery, w.endpoint, w.revision, w.secret,
     IF(w.previous_secret_until > NOW(6), w.previous_secret, NULL) AS previous_secret,
     w.encoding, w.body, w.hash_encoding, w.ordered, w.rate_limit, w.max_in_flight, w.headers, c.api_secret,
     k.sent_through, k.highest_recorded_id, k.lease_token, k.lease_writes, k.crash_count,
@@ -195,7 +197,7 @@ const READ_WEBHOOK_STATES = `
     EXISTS (SELECT 1 FROM replays p WHERE p.webhook_id = w.id AND p.finished_at IS NULL) AS replaying,
     EXISTS (SELECT 1 FROM webhook_filters f WHERE f.webhook_id = w.id AND f.from_id > k.sent_through) AS refiltered,
     l.removals > 0 AND EXISTS (SELECT 1 FROM deletions x WHERE x.customer_id = w.customer_id) AS deleting,
-    b.matched_through, l.filters_version
+    b.matched_through, l.filters_version, l.removed_through, k.feed_epoch, k.feed_sample_at IS NOT NULL AS has_sample
   FROM webhooks w
   JOIN customers c ON c.id = w.customer_id
   JOIN webhook_cursors k ON k.webhook_id = w.id
@@ -228,6 +230,9 @@ type Row = SealedSettings & {
   deleting: string | number;
   matched_through: string;
   filters_version: number;
+  removed_through: string;
+  feed_epoch: number;
+  has_sample: string | number;
 };
 
 interface FilterRow {
@@ -264,6 +269,11 @@ export async function readStates(sql: Sql, webhookIds: readonly string[]): Promi
   return webhookIds.map((id) => states.get(id) ?? null);
 }
 
+/** Reads all filters that a webhook has had. For a reader that begins before the webhook's cursor. */
+export async function readAllFilters(sql: Sql, webhookId: string): Promise<LogFilter[]> {
+  return toLogFilters(await sql.query<FilterRow[]>(READ_LATEST_FILTERS, [[webhookId]]));
+}
+
 /** MySQL gives computed integers as strings, MariaDB as numbers. */
 const toNumber = (value: string | number | null): number | null => (value === null ? null : Number(value));
 
@@ -286,6 +296,11 @@ function toState(row: Row, filters: readonly FilterRow[], deletions: readonly De
     rateWait: Math.max(0, toNumber(row.rate_wait) ?? 0),
     retryIn: toNumber(row.retry_in),
     replaying: Number(row.replaying) === 1,
+    feed: {
+      epoch: row.feed_epoch,
+      hasSample: Number(row.has_sample) === 1,
+      removedThrough: Number(row.removed_through),
+    },
   };
 }
 
@@ -293,12 +308,15 @@ function toState(row: Row, filters: readonly FilterRow[], deletions: readonly De
 function toRanges({ event, account_id }: Row, filters: readonly FilterRow[]): LogFilter[] {
   if (isOfEvents(event)) return [{ from: 0, through: null, filter: null }];
   if (filters.length === 0) return [{ from: 0, through: null, filter: { event, accountId: account_id } }];
-  return filters.map((row, index) => ({
+  return toLogFilters(filters);
+}
+
+const toLogFilters = (filters: readonly FilterRow[]): LogFilter[] =>
+  filters.map((row, index) => ({
     from: Number(row.from_id),
     through: toNumber(filters[index + 1]?.from_id ?? null),
     filter: row.event === null ? null : { event: row.event, accountId: row.account_id },
   }));
-}
 
 /** Says whether the log holds matching movements beyond the webhook's cursor. */
 export const hasBacklog = ({ matchedThrough, sentThrough }: WebhookState): boolean =>
@@ -306,11 +324,11 @@ export const hasBacklog = ({ matchedThrough, sentThrough }: WebhookState): boole
 
 /**
  * How long a webhook has to wait until a run may send something.
- * @returns milliseconds (0: now); null when there is nothing to send, or the webhook is not active.
+ * @returns milliseconds (0: now); null when there is nothing to send, the webhook is not active, or its events are pulled.
  */
 export function waitBeforeSending(state: WebhookState): number | null {
   const { status, settings, retryIn, replaying, openFor, rateWait, leasedFor } = state;
-  if (status !== 'active') return null;
+  if (status !== 'active' || settings.delivery === 'pull') return null;
   const isBlocked = settings.ordered === 1 && retryIn !== null;
   const due = (hasBacklog(state) || replaying) && !isBlocked ? 0 : retryIn;
   if (due === null) return null;

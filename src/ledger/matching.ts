@@ -17,14 +17,15 @@ export interface MovementCount {
 
 interface WebhookFilter extends Filter {
   webhookId: string;
+  delivery: 'push' | 'pull';
 }
 
 /** The deliveries and webhooks that counted movements match. */
 export interface Matches {
   /** Number of deliveries by import. */
   deliveries: ReadonlyMap<string, number>;
-  /** Number of matched movements by webhook, with the webhook's customer. */
-  webhooks: ReadonlyMap<string, { customerId: string; movements: number }>;
+  /** Number of matched movements by webhook, with the webhook's customer. isPull: the reconciler need not look at the webhook. */
+  webhooks: ReadonlyMap<string, { customerId: string; isPull: boolean; movements: number }>;
 }
 
 /** Finds the webhooks that new movements match. */
@@ -42,7 +43,7 @@ export interface Matcher {
  * Index: webhooks_customer.
  */
 const READ_MATCHING_FILTERS = `
-  /* READ_MATCHING_FILTERS */ SELECT id AS webhookId, customer_id, event, account_id AS accountId FROM webhooks
+  /* READ_MATCHING_FILTERS */ SELECT id AS webhookId, customer_id, event, account_id AS accountId, delivery FROM webhooks
   WHERE customer_id IN (?) AND status IN ('active', 'paused') AND event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY id`;
 
 /**
@@ -50,10 +51,11 @@ const READ_MATCHING_FILTERS = `
  * is updated before. STRAIGHT_JOIN: see UPDATE_ACCOUNTS.
  */
 const ADVANCE_BACKLOGS = (webhooks: number) => `
-  /* ADVANCE_BACKLOGS */ UPDATE (${derivedRows(['webhook_id', 'matched'], webhooks)}) r
+  /* ADVANCE_BACKLOGS */ UPDATE (${derivedRows(['webhook_id', 'matched', 'is_pull'], webhooks)}) r
   STRAIGHT_JOIN webhook_backlogs b FORCE INDEX (PRIMARY) ON b.webhook_id = r.webhook_id
   STRAIGHT_JOIN import_locks l FORCE INDEX (PRIMARY) ON l.customer_id = b.customer_id
-  SET b.matched_through = l.last_transaction_id, b.matched_count = b.matched_count + r.matched, b.due_at = LEAST(COALESCE(b.due_at, NOW(6)), NOW(6))`;
+  SET b.matched_through = l.last_transaction_id, b.matched_count = b.matched_count + r.matched, 
+    b.due_at = IF(r.is_pull, NULL, LEAST(COALESCE(b.due_at, NOW(6)), NOW(6)))`;
 
 const BACKLOGS_PER_STATEMENT = 500;
 
@@ -84,13 +86,17 @@ export function createMatcher(cachedCustomers = CACHED_CUSTOMERS): Matcher {
     async match(sql, locks, counts) {
       const found = await readFilters(sql, locks);
       const deliveries = new Map<string, number>();
-      const webhooks = new Map<string, { customerId: string; movements: number }>();
+      const webhooks = new Map<string, { customerId: string; isPull: boolean; movements: number }>();
       for (const { customerId, importId, accountId, dc, movements } of counts) {
         for (const filter of found.get(customerId)?.filters ?? []) {
           if (!matchesFilter(filter, { account_id: accountId, dc })) continue;
           deliveries.set(importId, (deliveries.get(importId) ?? 0) + movements);
           const matched = webhooks.get(filter.webhookId)?.movements ?? 0;
-          webhooks.set(filter.webhookId, { customerId, movements: matched + movements });
+          webhooks.set(filter.webhookId, {
+            customerId,
+            isPull: filter.delivery === 'pull',
+            movements: matched + movements,
+          });
         }
       }
       return { deliveries, webhooks };
@@ -102,7 +108,7 @@ export function createMatcher(cachedCustomers = CACHED_CUSTOMERS): Matcher {
 export async function advanceBacklogs(sql: Sql, { webhooks }: Matches): Promise<void> {
   // In primary key order, like every statement that locks these rows.
   const rows = [...webhooks]
-    .map(([webhookId, { movements }]) => [webhookId, movements])
+    .map(([webhookId, { movements, isPull }]) => [webhookId, movements, isPull ? 1 : 0])
     .sort(([one], [other]) => Number(one) - Number(other));
   for (let start = 0; start < rows.length; start += BACKLOGS_PER_STATEMENT) {
     const part = rows.slice(start, start + BACKLOGS_PER_STATEMENT);

@@ -180,6 +180,33 @@ function createReconcilerMetrics(registry: Registry): ReconcilerMetrics {
   };
 }
 
+export interface FeedMetrics {
+  /** Counts events in answers of feeds. An event that is read again counts again. */
+  handedOut(events: number): void;
+  /** Adds a function that counts readers that wait now. */
+  countReaders(count: () => number): void;
+}
+
+function createFeedMetrics(registry: Registry): FeedMetrics {
+  const counts: (() => number)[] = [];
+  new Gauge({
+    name: 'ledgerbell_feed_readers',
+    help: 'Readers of feeds that are connected now, in answers with wait and in streams.',
+    registers: [registry],
+    collect() {
+      this.set(counts.reduce((sum, count) => sum + count(), 0));
+    },
+  });
+  const events = metricsOf(registry).counter(
+    'feed_events_total',
+    'Events in answers of feeds. An event that is read again counts again.',
+  );
+  return {
+    handedOut: (count) => events.inc(count),
+    countReaders: (count) => void counts.push(count),
+  };
+}
+
 const KINDS = [
   'deliveries',
   'attempts',
@@ -240,6 +267,7 @@ export interface Metrics {
   deliveries: DeliveryMetrics;
   imports: ImportMetrics;
   reconciler: ReconcilerMetrics;
+  feeds: FeedMetrics;
   retention: RetentionMetrics;
   /** Sets the roles of this process. */
   setRoles(roles: readonly string[]): void;
@@ -260,6 +288,7 @@ export function createMetrics(): Metrics {
     deliveries: createDeliveryMetrics(registry),
     imports: createImportMetrics(registry),
     reconciler: createReconcilerMetrics(registry),
+    feeds: createFeedMetrics(registry),
     retention: createRetentionMetrics(registry),
     setRoles(roles) {
       for (const name of roles) role.set({ role: name }, 1);

@@ -109,7 +109,7 @@ const TEXTS = {
     status: 403,
     title: 'Deliveries of other accounts are pending',
     cause:
-      'The webhook may have pending deliveries of accounts that the API key cannot see. A new endpoint or new headers would send them elsewhere.',
+      'The webhook has matched accounts that the API key cannot see. A new endpoint or new headers could send their pending deliveries elsewhere, and a feed would hand them out.',
     remedy: 'Wait until they are delivered or failed, or use an API key for all accounts.',
     retry: 'Yes, when the webhook has fewer pending deliveries.',
   },
@@ -238,6 +238,25 @@ const TEXTS = {
     cause: 'Nothing is sent to a deleted webhook.',
     remedy: 'Create a new webhook, and read past movements with GET /v1/transactions.',
   },
+  'not-a-feed': {
+    status: 409,
+    title: 'Not a feed',
+    cause: 'The webhook sends its events to an endpoint, and has no feed.',
+    remedy: 'Create a webhook with the delivery "pull".',
+  },
+  'pulled-webhook': {
+    status: 409,
+    title: 'Events are pulled',
+    cause: 'The webhook sends nothing, because its subscriber reads its feed.',
+    remedy: 'Replay the feed: POST /v1/webhooks/{id}/replay.',
+  },
+  'cursor-gone': {
+    status: 410,
+    title: 'Cursor gone',
+    cause:
+      'The feed was replayed since the cursor was handed out, or movements after the cursor have been removed.',
+    remedy: 'Leave cursor out. The answer then begins after the last acknowledged event.',
+  },
   'replay-done': {
     status: 409,
     title: 'Replay done',
@@ -301,6 +320,12 @@ const TEXTS = {
     title: 'Too many wrong passwords',
     cause: "Too many wrong passwords for operators' pages came from your address.",
     remedy: 'Wait, then use ADMIN_USER and ADMIN_PASSWORD.',
+  },
+  'too-many-readers': {
+    status: 429,
+    title: 'Too many readers',
+    cause: 'As many readers as allowed are waiting for this feed, or for all feeds of the customer.',
+    remedy: 'Read with wait=0, or end readers that are no longer needed.',
   },
   'too-many-tests': {
     status: 429,

@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import type { Runtime } from '../database/runtime.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { lockImports } from '../delivery/filters.ts';
-import { endPending, stopWebhooks } from '../delivery/stop-sending.ts';
+import { endPending, failInFeeds, type RemovedMovement, stopWebhooks } from '../delivery/stop-sending.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
 import { countMovements } from '../movements/listing.ts';
 import { stopSources } from '../sources/sources.ts';
@@ -209,6 +209,9 @@ const READ_MOVEMENTS = `
   SELECT id FROM transactions FORCE INDEX (transactions_account_page)
   WHERE account_id = ? AND id > ? ORDER BY account_id, id LIMIT ?`;
 
+/** Index: the primary key. */
+const READ_BY_ID = 'SELECT id, account_id, dc FROM transactions WHERE id IN (?) ORDER BY id';
+
 /** A redelivery may have come just when the deletion was requested. Index: the primary key. */
 const PENDING = `
   SELECT 1 FROM deliveries FORCE INDEX (PRIMARY) WHERE webhook_id IN (?) AND transaction_id IN (?) AND status = 'pending' LIMIT 1`;
@@ -265,7 +268,13 @@ async function deleteSome(
 ): Promise<string | null> {
   const pending = live.length === 0 ? [] : await sql.query<unknown[]>(PENDING, [live, ids]);
   if (pending.length > 0) return null;
+  const movements = live.length === 0 ? [] : await sql.query<RemovedMovement[]>(READ_BY_ID, [ids]);
   const { deleted, through } = await deleteMovements(sql, customerId, ids);
+  await failInFeeds(
+    sql,
+    live,
+    movements.filter(({ id }) => BigInt(id) <= BigInt(through)),
+  );
   const part = ids.filter((id) => BigInt(id) <= BigInt(through));
   for (const webhookId of [...live, ...gone]) await deleteDeliveries(sql, webhookId, part);
   await sql.query(COUNT_DELETED, [deleted, customerId, countedIn]);

@@ -1,5 +1,11 @@
 import * as v from 'valibot';
-import { BODIES, ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../database/webhook-enums.ts';
+import {
+  BODIES,
+  DELIVERY_WAYS,
+  ENCODINGS,
+  HASH_ENCODINGS,
+  WEBHOOK_EVENTS,
+} from '../database/webhook-enums.ts';
 import { documented, HttpUrl, Id, maxCharacters, Title, wellFormed } from '../platform/validation.ts';
 
 /** The highest rate limit and the most POSTs at a time that a webhook may have. */
@@ -104,7 +110,17 @@ const Description = v.nullable(
 const fields = {
   title: Title,
   description: Description,
-  endpoint: v.pipe(HttpUrl, documented({ examples: ['https://example.com/ledgerbell'] })),
+  delivery: v.pipe(
+    v.picklist(DELIVERY_WAYS, 'must be "push" or "pull"'),
+    v.description(
+      'push: POSTs to the endpoint. pull: GET /v1/webhooks/{id}/feed has the events. Cannot be changed.',
+    ),
+  ),
+  endpoint: v.pipe(
+    HttpUrl,
+    documented({ examples: ['https://example.com/ledgerbell'] }),
+    v.description('Required, unless the delivery is pull.'),
+  ),
   event: v.picklist(WEBHOOK_EVENTS, `must be one of ${WEBHOOK_EVENTS.join(', ')}`),
   account: v.union([v.literal('all'), Id], 'must be "all", or the id of one of your accounts'),
   encoding: v.picklist(ENCODINGS, 'must be "json" or "form"'),
@@ -116,10 +132,12 @@ const fields = {
   headers: Headers,
 };
 
-/** The body of POST /v1/webhooks. The endpoint's address is checked separately, because this may need DNS. */
+/** The body of POST /v1/webhooks. The endpoint's address is checked separately, because this may need DNS, and so is what fits together. */
 export const NewWebhook = v.strictObject({
   ...fields,
   description: v.optional(fields.description, null),
+  delivery: v.optional(fields.delivery, 'push'),
+  endpoint: v.optional(fields.endpoint),
   encoding: v.optional(fields.encoding),
   body: v.optional(fields.body, 'standard'),
   hash_encoding: v.optional(fields.hash_encoding, 'hex'),

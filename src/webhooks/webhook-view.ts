@@ -3,7 +3,13 @@ import type { Webhook } from '../database/entities.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import type { Sql } from '../database/transaction.ts';
-import { BODIES, ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../database/webhook-enums.ts';
+import {
+  BODIES,
+  DELIVERY_WAYS,
+  ENCODINGS,
+  HASH_ENCODINGS,
+  WEBHOOK_EVENTS,
+} from '../database/webhook-enums.ts';
 import { circuitOpenUntil } from '../delivery/webhook-state.ts';
 import { Count, HTTP_URL, IdView, Timestamp } from '../platform/validation.ts';
 
@@ -42,7 +48,14 @@ export const WebhookView = v.object({
   id: IdView,
   title: v.string(),
   description: v.pipe(v.nullable(v.string()), v.description('What its owner has noted about it.')),
-  endpoint: v.pipe(v.string(), v.regex(HTTP_URL)),
+  delivery: v.pipe(
+    v.picklist(DELIVERY_WAYS),
+    v.description('push: POSTs to the endpoint. pull: the feed has the events.'),
+  ),
+  endpoint: v.pipe(
+    v.nullable(v.pipe(v.string(), v.regex(HTTP_URL))),
+    v.description('null: the delivery is pull.'),
+  ),
   event: v.picklist(WEBHOOK_EVENTS),
   account: v.pipe(v.union([v.literal('all'), IdView]), v.description('"all", or the id of an account')),
   status: v.picklist(['active', 'paused', 'disabled']),
@@ -67,6 +80,17 @@ export const WebhookView = v.object({
     v.description('The names of the custom headers. Their values are not shown.'),
   ),
   health: Health,
+  feed: v.pipe(
+    v.nullable(
+      v.object({
+        acknowledged_at: v.pipe(
+          v.nullable(Timestamp),
+          v.description('When its reader last acknowledged events. null: never.'),
+        ),
+      }),
+    ),
+    v.description('null: the delivery is push.'),
+  ),
   deliveries: v.object({
     pending: Count,
     delivered: Count,
@@ -114,6 +138,7 @@ const view = (webhook: Webhook, details: WebhookDetails): WebhookView => ({
   id: Number(webhook.id),
   title: webhook.title,
   description: webhook.description,
+  delivery: webhook.delivery,
   endpoint: webhook.endpoint,
   event: webhook.event,
   account: webhook.accountId === null ? 'all' : Number(webhook.accountId),
@@ -131,11 +156,11 @@ const view = (webhook: Webhook, details: WebhookDetails): WebhookView => ({
 });
 
 /** What other tables and sealed columns say about a webhook. */
-type WebhookDetails = Pick<WebhookView, 'header_names' | 'health' | 'deliveries'>;
+type WebhookDetails = Pick<WebhookView, 'header_names' | 'health' | 'feed' | 'deliveries'>;
 
 /** Indexes: the primary keys. */
 const READ = `
-  SELECT w.id, w.headers, c.consecutive_failures, c.failing_since, c.last_error, c.circuit_openings,
+  SELECT w.id, w.delivery, w.headers, c.progressed_at, c.consecutive_failures, c.failing_since, c.last_error, c.circuit_openings,
     ${circuitOpenUntil('c')} AS open_until, c.delivered_count, c.failed_count,
     ${PENDING} AS pending, ${TO_COME} AS to_come
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
@@ -143,7 +168,9 @@ const READ = `
 
 interface Row {
   id: string;
+  delivery: WebhookView['delivery'];
   headers: string | null;
+  progressed_at: Date | null;
   consecutive_failures: number;
   failing_since: Date | null;
   last_error: string | null;
@@ -178,6 +205,7 @@ const toDetails = (row: Row, secrets: SecretBox): WebhookDetails => ({
     failing_since: row.failing_since?.toISOString() ?? null,
     last_error: row.last_error,
   },
+  feed: row.delivery === 'push' ? null : { acknowledged_at: row.progressed_at?.toISOString() ?? null },
   deliveries: {
     pending: Number(row.pending),
     delivered: Number(row.delivered_count),

@@ -28,7 +28,8 @@ const readWebhook = (database: DataSource, id: string): Promise<Webhook> =>
 /**
  * Creates a webhook.
  * @returns the webhook, with its secret.
- * @throws {Problem} 422 or 403 for an endpoint or account that is not allowed; 409 when the customer has reached its limit of webhooks.
+ * @throws {Problem} 422 or 403 for an endpoint, an account or a combination that is not allowed; 409 when the customer has reached its
+ * limit of webhooks.
  */
 export async function createWebhook(
   { config, database, secrets }: Runtime,
@@ -37,10 +38,12 @@ export async function createWebhook(
   { event, account, headers, ...plain }: v.InferOutput<typeof NewWebhook>,
 ): Promise<{ webhook: Webhook; secret: string }> {
   const { customerId } = caller;
-  const { encoding = isOfEvents(event) ? 'json' : config.notificationEncoding } = plain;
+  const isPull = plain.delivery === 'pull';
+  const { encoding = isOfEvents(event) || isPull ? 'json' : config.notificationEncoding } = plain;
   requireFitting({ event, account, encoding, body: plain.body });
+  if (isPull) requirePullable({ ...plain, event, encoding, headers });
   const accountId = await requireAccount(database, caller, account);
-  const endpoint = await requireEndpoint(guard, plain.endpoint);
+  const endpoint = isPull ? null : await requireEndpoint(guard, plain.endpoint);
   const secret = createWebhookSecret();
   const webhookId = await inTransaction(database, (sql) =>
     addWebhook(sql, {
@@ -57,7 +60,7 @@ export async function createWebhook(
         recordChange(own, caller, {
           action: 'create',
           subject: `webhook ${id}`,
-          detail: `${event} to ${new URL(endpoint).host}`,
+          detail: `${event} ${endpoint === null ? 'to be pulled' : `to ${new URL(endpoint).host}`}`,
         }),
     }),
   );
@@ -145,6 +148,8 @@ function requireSameKind(before: Webhook, change: WebhookChange): void {
     throw invalid([
       { path: 'event', message: `cannot be changed to or from ${kind}: create another webhook` },
     ]);
+  if (change.delivery !== undefined && change.delivery !== before.delivery)
+    throw invalid([{ path: 'delivery', message: 'cannot be changed: create another webhook' }]);
   const own = before.accountId ?? 'all';
   // After a change of account, a key limited to the new account could see, and send elsewhere, earlier balances of other accounts.
   if (event === 'BALANCE_UPDATED' && (change.account ?? own) !== own)
@@ -156,6 +161,7 @@ function requireSameKind(before: Webhook, change: WebhookChange): void {
     ]);
   const { account = own, encoding = before.encoding, body = before.body } = change;
   requireFitting({ event, account, encoding, body });
+  if (before.delivery === 'pull') requirePullable({ ...change, event, encoding });
 }
 
 /**
@@ -211,8 +217,13 @@ async function refuseForeignBacklog(sql: Sql, { accountIds }: Caller, webhookId:
   }
 }
 
-/** Checks an endpoint. @returns the endpoint as it is stored. @throws {Problem} 422 when the guard refuses it. */
-async function requireEndpoint(guard: AddressGuard, endpoint: string): Promise<string> {
+/**
+ * Checks an endpoint.
+ * @returns the endpoint as it is stored.
+ * @throws {Problem} 422 when it is missing, or the guard refuses it.
+ */
+async function requireEndpoint(guard: AddressGuard, endpoint: string | undefined): Promise<string> {
+  if (endpoint === undefined) throw invalid([{ path: 'endpoint', message: 'is required' }]);
   const url = new URL(endpoint);
   const refusal = await guard.checkEndpoint(url);
   if (refusal !== null) {
@@ -244,6 +255,35 @@ function requireFitting({
   if (encoding === 'form')
     throw refuse('body', 'must be "standard" if the encoding is "form": a form has no objects');
   if (isOfEvents(event)) throw refuse('body', `must be "standard" if the event is ${event}`);
+}
+
+/**
+ * Checks the settings of a webhook whose events are pulled. A setting that only a POST has would have no effect.
+ * @throws {Problem} 422 that lists each of them.
+ */
+function requirePullable(
+  webhook: Partial<{
+    endpoint: string | undefined;
+    ordered: boolean | undefined;
+    rate_limit: number | null | undefined;
+    headers: Record<string, string> | undefined;
+  }> &
+    Pick<Webhook, 'event' | 'encoding'>,
+): void {
+  const { endpoint, event, encoding, ordered = false, rate_limit = null, headers = {} } = webhook;
+  const pulled = 'if the delivery is pull';
+  const refused: [isRefused: boolean, path: string, message: string][] = [
+    [endpoint != null, 'endpoint', `must be left out ${pulled}`],
+    [isOfEvents(event), 'event', `must be NEW_TRANSACTION, NEW_DEBIT or NEW_CREDIT ${pulled}`],
+    [encoding !== 'json', 'encoding', `must be "json" ${pulled}`],
+    [ordered, 'ordered', `must be left out ${pulled}: a feed is always in order`],
+    [rate_limit !== null, 'rate_limit', `must be left out ${pulled}: the reader decides how fast it reads`],
+    [Object.keys(headers).length > 0, 'headers', `must be left out ${pulled}`],
+  ];
+  const [first, ...others] = refused.flatMap(([isRefused, path, message]) =>
+    isRefused ? [{ path, message }] : [],
+  );
+  if (first !== undefined) throw invalid([first, ...others]);
 }
 
 /** A webhook's custom headers as they are stored; null: none. */

@@ -40,6 +40,7 @@ describe('how long a webhook waits', () => {
     rateWait: 0,
     retryIn: null,
     replaying: false,
+    feed: { epoch: 0, hasSample: false, removedThrough: 0 },
   };
   const backlog = { matchedThrough: 11 };
   const ordered = { settings: { ordered: 1 } as WebhookState['settings'] };

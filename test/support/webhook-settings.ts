@@ -31,6 +31,7 @@ export function openWebhookSettings({
     {
       id,
       customer_id: customerId,
+      delivery: 'push',
       endpoint,
       event,
       revision: 1,

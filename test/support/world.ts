@@ -14,7 +14,7 @@ export interface WorldPlan {
   movements: number;
   /** Rows of a file that are rejected. */
   issues: number;
-  /** In addition to one for all accounts, one for each account, and one that was for all accounts and then for the first. */
+  /** In addition to one for all accounts, one for each account, one that is pulled, and one that was for all accounts and then for the first. */
   webhooks: { event: string; status: string; encoding: string }[];
   /** The status of the deliveries, repeated for all of them; pending ones were never attempted. */
   outcomes: ('pending' | 'delivered' | 'failed')[];
@@ -71,6 +71,8 @@ export interface World {
   /** All objects, and those that the limited key sees. */
   all: Objects;
   limited: Objects;
+  /** The webhook that is pulled. Nothing of it is acknowledged. */
+  feed: string;
   /** Texts that no other customer may ever read: keys, secrets and the mark. */
   secrets: string[];
 }
@@ -111,17 +113,17 @@ export async function createWorld(service: TestService, plan: WorldPlan): Promis
 
   const secrets = [mark, key, api_secret, limited.apikey];
   const subscribe = async (fields: object) => {
-    const body = webhook({
-      title: mark,
-      endpoint: `http://127.0.0.1:9/${mark}`,
-      headers: { 'x-mark': mark },
+    const pushed = { endpoint: `http://127.0.0.1:9/${mark}`, headers: { 'x-mark': mark } };
+    const body = {
+      ...webhook({ title: mark, ...('delivery' in fields ? { endpoint: undefined } : pushed) }),
       ...fields,
-    });
+    };
     const answer = await service.call('POST', '/v1/webhooks', { key, body });
     secrets.push(answer.body.webhook.secret);
     return String(answer.body.webhook.id);
   };
   for (const account of ['all', ...accounts]) await subscribe({ account });
+  const feed = await subscribe({ account: 'all', delivery: 'pull' });
   const extra: string[] = [];
   for (const { event, encoding } of plan.webhooks) extra.push(await subscribe({ event, encoding }));
   const narrowed = await subscribe({ account: 'all' });
@@ -173,8 +175,8 @@ export async function createWorld(service: TestService, plan: WorldPlan): Promis
   await database.query(ADD_REPLAYS, [customer.id, narrowed]);
   const all = await findObjects(service, customer.id, accounts);
   const own = { ...(await findObjects(service, customer.id, [first])), apikeys: [limited.id] };
-  await leaveTraces(service, customer.id, plan, { all, extra });
-  return { customer, key, limitedKey: limited.apikey, all, limited: own, secrets };
+  await leaveTraces(service, customer.id, plan, { all, extra, feed });
+  return { customer, key, limitedKey: limited.apikey, all, limited: own, feed, secrets };
 }
 
 /** Writes what delivery runs, operators and time would have left in these tables. */
@@ -182,12 +184,12 @@ async function leaveTraces(
   service: TestService,
   customerId: string,
   plan: WorldPlan,
-  { all, extra }: { all: Objects; extra: string[] },
+  { all, extra, feed }: { all: Objects; extra: string[]; feed: string },
 ): Promise<void> {
   const { mark, outcomes } = plan;
   const { database } = service.runtime;
   let index = 0;
-  for (const webhook of all.webhooks) {
+  for (const webhook of all.webhooks.filter((id) => id !== feed)) {
     const deliveries = (await deliveriesOf(service, webhook)).map(({ transaction_id }) => {
       const status = outcomes[index++ % outcomes.length] ?? 'pending';
       return { transactionId: transaction_id, status, error: mark, response: mark };

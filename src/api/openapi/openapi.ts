@@ -61,6 +61,10 @@ export interface RouteDescription {
     schema: v.GenericSchema;
     description: string;
     secret?: string;
+    /** No cache may store the answer, although it has no secret: the request changes something. */
+    isUncached?: true;
+    /** The answer is a stream of server-sent events, for a client that accepts them. */
+    isStream?: true;
     /** Other statuses with their meanings, and with the body if it differs. */
     statuses?: Record<number, string | { description: string; schema: v.GenericSchema }>;
     /** Headers that only this answer has. */
@@ -69,6 +73,7 @@ export interface RouteDescription {
   body?: Record<string, v.GenericSchema | null>;
   path?: Record<string, Parameter>;
   query?: Record<string, Parameter>;
+  headers?: Record<string, Parameter>;
   /**
    * The errors that only this route has. The errors that come from a scope, an id in the path, a body and an Idempotency-Key are added.
    */
@@ -77,14 +82,15 @@ export interface RouteDescription {
 
 /** Describes one route in /openapi.json. */
 export function describe(route: RouteDescription) {
-  const { answer, body, path, query = {}, scope } = route;
+  const { answer, body, path, query = {}, headers = {}, scope } = route;
   const idempotent = route.idempotent !== undefined;
   const open = scope === undefined;
-  const traits = { open, secret: idempotent || answer.secret !== undefined };
+  const uncached = idempotent || answer.secret !== undefined || answer.isUncached === true;
+  const traits = { open, uncached };
   const status = answer.status ?? 200;
   const ofAnswer = [
     ...headersOf(status, traits),
-    ...('cursor' in query ? (['Link'] as const) : []),
+    ...('per_page' in query ? (['Link'] as const) : []),
     ...(answer.headers ?? []),
   ];
   return describeRoute({
@@ -96,14 +102,19 @@ export function describe(route: RouteDescription) {
     parameters: [
       ...parametersOf('path', path),
       ...parametersOf('query', query),
-      ...parametersOf('header', idempotent ? IDEMPOTENCY_KEY_PARAMETER : {}),
+      ...parametersOf('header', idempotent ? IDEMPOTENCY_KEY_PARAMETER : headers),
     ],
     ...(body === undefined ? {} : { requestBody: { required: true, content: contentOf(body) } }),
     responses: {
       [status]: {
         description: answer.description,
         headers: refer(ofAnswer),
-        content: contentOf({ 'application/json': answer.schema }),
+        content: {
+          ...contentOf({ 'application/json': answer.schema }),
+          ...(answer.isStream === true
+            ? { 'text/event-stream': { schema: { type: 'string' as const } } }
+            : {}),
+        },
       },
       ...Object.fromEntries(
         Object.entries(answer.statuses ?? {}).map(([other, it]) => {
@@ -300,7 +311,10 @@ export const HEADERS = {
     '</v1/transactions?starts=2026-01-01&cursor=dDE6MTAwMA>; rel="next"',
   ),
   Location: text('The path of what was created.', '/v1/imports/17', true),
-  'Cache-Control': text('no-store where an answer may hold a secret, which must not be cached.', 'no-store'),
+  'Cache-Control': text(
+    'no-store where an answer may hold a secret, or the request changes something, so that it must not be cached.',
+    'no-store',
+  ),
 };
 
 export type HeaderName = keyof typeof HEADERS;
@@ -314,13 +328,13 @@ const RETRIABLE = new Set([409, 429, 503]);
 interface Traits {
   /** No API key is needed. */
   open: boolean;
-  /** An answer may hold a secret: the route's own answer, or an answer that is stored for an Idempotency-Key. */
-  secret: boolean;
+  /** An answer may hold a secret, the route's own or one stored for an Idempotency-Key; or the request changes something. */
+  uncached: boolean;
 }
 
 /** The headers of an answer with this status. */
-export const headersOf = (status: number, { open, secret }: Traits): HeaderName[] => [
-  ...(secret ? (['Cache-Control'] as const) : []),
+export const headersOf = (status: number, { open, uncached }: Traits): HeaderName[] => [
+  ...(uncached ? (['Cache-Control'] as const) : []),
   'X-Request-Id',
   ...(open ? [] : (['RateLimit-Policy', 'RateLimit'] as const)),
   ...(status === 401 ? (['WWW-Authenticate'] as const) : []),

@@ -1,6 +1,7 @@
 import type { Hono, MiddlewareHandler } from 'hono';
 import type { StatementFormats } from '../../../packages/statements/src/formats.ts';
 import type { Runtime } from '../../database/runtime.ts';
+import { type Feeds, openFeeds } from '../../delivery/feed.ts';
 import { admit, createCallerCache } from '../../http/admission.ts';
 import { type ApiEnv, answerUnrouted, createBaseApp } from '../../http/app.ts';
 import { type AddressGuard, createAddressGuard } from '../../platform/address-guard.ts';
@@ -9,6 +10,7 @@ import { getHealthRoute, getReadinessRoute } from '../health.ts';
 import { createDocument } from '../openapi/document.ts';
 import { addAccountRoutes } from './accounts.ts';
 import { addApiKeyRoutes } from './api-keys.ts';
+import { addFeedRoutes } from './feed.ts';
 import { limitImportMemory } from './imports/create.ts';
 import { addConflictRoutes, addImportRoutes } from './imports.ts';
 import { routesOf } from './route.ts';
@@ -19,12 +21,17 @@ import { addWebhookRoutes } from './webhooks.ts';
 /**
  * Creates the app with all its routes: the API, health checks and docs.
  * @param options.formats of statement files.
+ * @param options.feeds stopped by the caller, so that waiting readers do not delay a shutdown. By default, the app opens its own.
  * @param options.identify sets the caller of a request. By default, an API key is required. The command line sets it for operators.
  */
 export function createApp(
   runtime: Runtime,
   guard: AddressGuard,
-  { formats, identify }: { formats: StatementFormats; identify?: MiddlewareHandler<ApiEnv> },
+  {
+    formats,
+    identify,
+    feeds = openFeeds(runtime),
+  }: { formats: StatementFormats; identify?: MiddlewareHandler<ApiEnv>; feeds?: Feeds },
 ): Hono<ApiEnv> {
   const app = createBaseApp(runtime);
 
@@ -36,6 +43,7 @@ export function createApp(
   app.post('/v1/imports', limitImportMemory());
   const route = routesOf(app);
   addWebhookRoutes(route, runtime, guard);
+  addFeedRoutes(route, runtime, feeds);
   addDeliveryRoutes(route, runtime);
   addMovementRoutes(route, runtime);
   addAccountRoutes(route, runtime);

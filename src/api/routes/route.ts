@@ -50,8 +50,8 @@ const admit = (description: RouteDescription) => {
           },
         ]);
     }
-    // No cache may store a response with a secret.
-    if (answer.secret !== undefined) c.header('Cache-Control', 'no-store');
+    // No cache may store a response with a secret, or answer in place of a request that changes something.
+    if (answer.secret !== undefined || answer.isUncached === true) c.header('Cache-Control', 'no-store');
     if (idempotent === true) return c.get('carryOutOnce')(c, next, answer.secret);
     return void (await next());
   });

@@ -51,12 +51,14 @@ function limitTests({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>) {
   const byHost = quota('host');
 
   /** @throws {Problem} 429 when the customer or the host has had too many tests. */
-  return function countTest(customerId: string, host: string): void {
+  return function countTest(customerId: string, endpoint: string | null): void {
     const refuseAbove = (quota: ReturnType<typeof byHost.take>, detail: string) => {
       if (quota.exhausted) throw tooManyRequests('too-many-tests', quota, detail);
     };
     const most = `${TESTS_PER_MINUTE} test notifications per minute`;
     refuseAbove(byCustomer.take(customerId), `Your webhooks may send ${most}, and have sent them.`);
+    if (endpoint === null) return;
+    const { host } = new URL(endpoint);
     refuseAbove(byHost.take(host), `This endpoint may get ${most}, and has had them.`);
   };
 }
@@ -74,11 +76,21 @@ const Range = (zone: ZoneOffset) =>
   v.strictObject({
     since: Moment(zone),
     until: v.optional(Moment(zone)),
-    status: v.optional(
-      v.union([ReplayStatus, v.pipe(v.array(ReplayStatus), v.minLength(1, STATUS_RULE))], STATUS_RULE),
-      'failed',
+    status: v.pipe(
+      v.optional(
+        v.union([ReplayStatus, v.pipe(v.array(ReplayStatus), v.minLength(1, STATUS_RULE))], STATUS_RULE),
+      ),
+      v.description('Default: failed.'),
     ),
   });
+
+/** @throws {Problem} 422: the position of a feed can only move back, before all that came later. */
+function requireSinceAlone(range: { until?: unknown; status?: unknown }): void {
+  const [first, ...others] = (['until', 'status'] as const).filter((name) => range[name] !== undefined);
+  const message = 'must be left out: a feed is read again from since on';
+  if (first !== undefined)
+    throw invalid([{ path: first, message }, ...others.map((path) => ({ path, message }))]);
+}
 
 const PER_PAGE = 100;
 
@@ -148,7 +160,7 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
     operationId: 'createWebhook',
     summary: 'Create a webhook',
     description:
-      'Every matching movement that is stored from now on is sent to the endpoint as a signed POST, and retried for about three days. With the event OPERATIONAL, the endpoint is sent operational events in place of movements: what fails at your webhooks, imports and sources. Its account must be all, and its encoding json. With the event BALANCE_UPDATED, the endpoint is sent newer closing balances of the account, in JSON. The secret is shown only in this answer.',
+      'Every matching movement that is stored from now on is sent to the endpoint as a signed POST, and retried for about three days. With the delivery pull, there is no endpoint, and the events are read from GET /v1/webhooks/{id}/feed. With the event OPERATIONAL, the endpoint is sent operational events in place of movements: what fails at your webhooks, imports and sources. Its account must be all, and its encoding json. With the event BALANCE_UPDATED, the endpoint is sent newer closing balances of the account, in JSON. The secret is shown only in this answer.',
     body: { 'application/json': NewWebhook },
     answer: {
       schema: v.object({ webhook: StandingWebhookView }),
@@ -208,7 +220,7 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
     idempotent: true,
     operationId: 'testWebhook',
     summary: 'Send a test notification',
-    description: `Sends one POST immediately, whatever the status of the webhook, with the header webhook-test: true and made-up values. It is not retried or logged, and does not change the webhook. You get the answer when the endpoint has answered, at most 15 seconds later. At most ${TESTS_PER_MINUTE} tests per minute are sent for a customer, and as many to the host and port of an endpoint.`,
+    description: `Sends one POST immediately, whatever the status of the webhook, with the header webhook-test: true and made-up values. It is not retried or logged, and does not change the webhook. You get the answer when the endpoint has answered, at most 15 seconds later. If the delivery is pull, the sample comes with the next answer of the feed, and its id begins with msg_test_. At most ${TESTS_PER_MINUTE} tests per minute are sent for a customer, and as many to the host and port of an endpoint.`,
     path: { id: idParameter('webhook') },
     answer: {
       status: 202,
@@ -219,7 +231,7 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
     handle: async (c) => {
       const caller = c.get('caller');
       const webhook = await findWebhook(runtime.database, caller, readId(c, 'webhook'));
-      countTest(caller.customerId, new URL(webhook.endpoint).host);
+      countTest(caller.customerId, webhook.endpoint);
       const isOperator = caller.operator !== undefined;
       const { traceparent } = c.get('span') ?? {};
       const test = await sendTestNotification(runtime, guard, webhook, { isOperator, traceparent });
@@ -257,7 +269,7 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
     operationId: 'replayWebhook',
     summary: 'Replay notifications of a webhook',
     description:
-      'Sends the deliveries of movements that were stored from since to until, both inclusive, again: the failed ones, or those with the statuses in status. The request is answered immediately, however many there are. They become pending one after the other, with the same webhook-id and a new retry schedule. If the webhook is paused, they are sent when it is active again. If it is disabled or deleted, the answer is 409. With dry_run=true nothing is sent: the answer says how many deliveries match.',
+      'Sends the deliveries of movements that were stored from since to until, both inclusive, again: the failed ones, or those with the statuses in status. The request is answered immediately, however many there are. They become pending one after the other, with the same webhook-id and a new retry schedule. If the webhook is paused, they are sent when it is active again. If it is disabled or deleted, the answer is 409. With dry_run=true nothing is sent: the answer says how many deliveries match. A feed has only since: its acknowledged position moves back, and cursors that were handed out before are answered 410.',
     query: {
       dry_run: {
         description: 'true: only count. Nothing is sent again.',
@@ -271,18 +283,20 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
       schema: v.object({ replay: ReplayView }),
       description: 'The accepted replay, or, with dry_run=true, what it would send.',
     },
-    problems: ['webhook-disabled', 'webhook-deleted'],
+    problems: ['webhook-disabled', 'webhook-deleted', 'pending-for-other-accounts'],
     handle: async (c) => {
       const caller = c.get('caller');
       const { customerId, accountIds } = caller;
-      const { id, event } = await findWebhook(database, caller, readId(c, 'webhook'));
+      const { id, event, delivery } = await findWebhook(database, caller, readId(c, 'webhook'));
       const { dry_run } = readQuery(c, ReplayQuery);
-      const { since, until, status } = await readJson(c, ReplayRange);
+      const range = await readJson(c, ReplayRange);
+      if (delivery === 'pull') requireSinceAlone(range);
+      const { since, until, status = delivery === 'pull' ? REPLAYABLE : 'failed' } = range;
       if (until !== undefined && since > until) {
         throw invalid([{ path: 'since', message: 'must not be later than until' }]);
       }
-      const statuses = typeof status === 'string' ? [status] : status;
-      const request = { webhook: { id, customerId, event }, since, until, statuses, accountIds };
+      const statuses = typeof status === 'string' ? [status] : [...status];
+      const request = { webhook: { id, customerId, event, delivery }, since, until, statuses, accountIds };
       const replay =
         dry_run === 'true'
           ? await countReplay(database, request)

@@ -13,7 +13,9 @@ import type { PostRequest } from './types.ts';
 export interface SealedSettings {
   id: string;
   customer_id: string;
-  endpoint: string;
+  delivery: Webhook['delivery'];
+  /** null: the delivery is pull. */
+  endpoint: string | null;
   event: Webhook['event'];
   revision: number;
   secret: string;
@@ -56,6 +58,7 @@ export interface Settings {
 /**
  * Opens a webhook's settings.
  * @throws {SecretBoxError} when SECRET_KEY is not the one that its secrets were sealed with.
+ * @throws {Error} when its events are pulled, because there is no endpoint then.
  */
 export function openSettings(row: SealedSettings, secrets: SecretBox): Settings {
   const open = (sealed: string) => secrets.open(sealed, SEALED.webhookSecret(row.id));
@@ -67,6 +70,7 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
   const custom: Record<string, string> =
     row.headers === null ? {} : JSON.parse(secrets.open(row.headers, SEALED.webhookHeaders(row.id)));
   const format: BodyFormat = { encoding: row.encoding, hashEncoding: row.hash_encoding };
+  if (row.endpoint === null) throw new Error(`webhook ${row.id} has no endpoint`);
   const endpoint = new URL(row.endpoint);
   const path = endpoint.pathname + endpoint.search;
   const credentials = credentialsOf(custom);

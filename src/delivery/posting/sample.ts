@@ -50,12 +50,18 @@ export async function buildSample(
   const request = settings.request(
     isOfEvents(event)
       ? sampleEvent(now)
-      : sampleMovement(await readAccount(sql, webhookId), { event, now, body: state.settings.body }),
+      : await readSampleMovement(sql, { webhookId, event, now, body: state.settings.body }),
     id,
     Math.floor(now.getTime() / 1_000),
   );
   return { ...request, headers: { ...request.headers, 'webhook-test': 'true' } };
 }
+
+/** Makes up a movement that the webhook could match, of one of the customer's accounts. */
+export const readSampleMovement = async (
+  sql: Sql,
+  { webhookId, ...like }: { webhookId: string; event: string; now: Date; body: Webhook['body'] },
+): Promise<NotifiedMovement> => sampleMovement(await readAccount(sql, webhookId), like);
 
 const readAccount = async (sql: Sql, webhookId: string): Promise<SampleAccount> =>
   (await sql.query<SampleAccount[]>(ACCOUNT, [webhookId]))[0] ?? INVENTED;

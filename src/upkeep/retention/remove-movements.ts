@@ -31,6 +31,10 @@ const REFUSE_BEFORE = `
   UPDATE import_locks SET removals = removals + 1, removed_before = ?
   WHERE customer_id = ? AND (removed_before IS NULL OR removed_before < ?)`;
 
+/** Cursors of feeds before this id are refused, because they may have missed movements. */
+const SET_REMOVED_THROUGH = `
+  UPDATE import_locks SET removed_through = ? WHERE customer_id = ? AND removed_through < ?`;
+
 /** Old movements of a customer: up to an id, and issued before a day (YYYY-MM-DD). */
 interface OldMovements {
   customerId: string;
@@ -55,7 +59,7 @@ export async function removeMovements(
     const last = found.length === rows ? (found.at(-1)?.id ?? null) : null;
     const old = found.filter(({ date_issue }) => date_issue < issuedBefore).map(({ id }) => id);
     if (old.length === 0) return { count: 0, last };
-    if (!refusing) await refuseBefore(database, customerId, issuedBefore);
+    if (!refusing) await refuseBefore(database, { customerId, through: end, issuedBefore });
     refusing = true;
     const { deleted, through: deletedThrough } = await inTransaction(database, (sql) =>
       deleteMovements(sql, customerId, old),
@@ -64,8 +68,14 @@ export async function removeMovements(
   });
 }
 
-const refuseBefore = (database: DataSource, customerId: string, day: string): Promise<unknown> =>
-  inTransaction(database, (sql) => sql.query(REFUSE_BEFORE, [day, customerId, day]));
+const refuseBefore = (
+  database: DataSource,
+  { customerId, through, issuedBefore }: { customerId: string; through: string; issuedBefore: string },
+): Promise<unknown> =>
+  inTransaction(database, async (sql) => {
+    await sql.query(REFUSE_BEFORE, [issuedBefore, customerId, issuedBefore]);
+    await sql.query(SET_REMOVED_THROUGH, [through, customerId, through]);
+  });
 
 async function lastRemovable(sql: Sql, customerId: string, through: bigint): Promise<bigint> {
   const [pending] = await sql.query<{ id: string | null }[]>(PENDING_AFTER, [customerId]);

@@ -71,7 +71,7 @@ export interface StoredWebhook {
   account_id: string | null;
   status: 'active' | 'paused' | 'disabled';
   revision: number;
-  endpoint: string;
+  endpoint: string | null;
   /** Sealed; null: none. */
   headers: string | null;
 }

@@ -40,13 +40,16 @@ const GOOD: Record<string, unknown> = {
   schedule: { cron: '0 0 1 1 *' },
 };
 
-/** Or bank_id. The schema cannot say that one of the two is required. */
-const ALSO_REQUIRED = 'bank';
+/** Members that are required unless there is another one, which the schema cannot say: `bank` or `bank_id`, `endpoint` or `delivery`. */
+const alsoRequired = ({ properties = {}, required = [] }: JsonSchema, more: object): string[] => [
+  ...('bank' in properties && !('bank_id' in more) ? ['bank'] : []),
+  ...('endpoint' in properties && required.includes('event') ? ['endpoint'] : []),
+];
 
 /** The least body that an operation accepts, with `more` in it. */
 export function leastBody(schema: JsonSchema, more: object = {}): object {
   const { properties = {}, required = [] } = schema;
-  const names = ALSO_REQUIRED in properties && !('bank_id' in more) ? [...required, ALSO_REQUIRED] : required;
+  const names = [...required, ...alsoRequired(schema, more)];
   const least = names.map((name) => [name, leastValue(properties[name] ?? {}, name)]);
   return { ...Object.fromEntries(least), ...more };
 }

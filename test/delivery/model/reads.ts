@@ -50,6 +50,7 @@ export function readWebhook(tables: Tables, now: number): { state: WebhookState;
       openFor: openFor !== null && openFor > 0 ? openFor : null,
       rateWait: Math.max(0, rateUntil - now),
       retryIn: retryAt === null ? null : retryAt - now,
+      feed: { epoch: 0, hasSample: false, removedThrough: 0 },
       replaying: replays.some(({ isFinished }) => !isFinished),
     },
   };
@@ -77,6 +78,7 @@ function nextRetryAt(retries: Tables['retries'], ordered: boolean): number | nul
 const toSettings = ({ webhook, cursor: { health } }: Tables): SealedSettings => ({
   id: '1',
   customer_id: '1',
+  delivery: 'push',
   endpoint: '',
   event: 'NEW_TRANSACTION',
   revision: webhook.revision,

@@ -38,6 +38,7 @@ function createWakePort(world: World): WakePort {
             {
               id,
               isActive: tables.webhook.status === 'active',
+              isPull: false,
               isLeased: !isLeaseFree(tables, now),
               isOpen: openUntil !== null && openUntil > now,
             },

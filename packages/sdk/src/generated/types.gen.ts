@@ -635,7 +635,14 @@ export type Webhook = {
      * What its owner has noted about it.
      */
     description: string | null;
-    endpoint: string;
+    /**
+     * push: POSTs to the endpoint. pull: the feed has the events.
+     */
+    delivery: 'push' | 'pull';
+    /**
+     * null: the delivery is pull.
+     */
+    endpoint: string | null;
     event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'OPERATIONAL' | 'BALANCE_UPDATED';
     /**
      * "all", or the id of an account
@@ -673,6 +680,15 @@ export type Webhook = {
          */
         last_error: string | null;
     };
+    /**
+     * null: the delivery is push.
+     */
+    feed: {
+        /**
+         * When its reader last acknowledged events. null: never.
+         */
+        acknowledged_at: string | null;
+    } | null;
     deliveries: {
         pending: number;
         delivered: number;
@@ -722,7 +738,14 @@ export type Webhook = {
 export type NewWebhook = {
     title: string;
     description?: string | null;
-    endpoint: string;
+    /**
+     * push: POSTs to the endpoint. pull: GET /v1/webhooks/{id}/feed has the events. Cannot be changed.
+     */
+    delivery?: 'push' | 'pull';
+    /**
+     * Required, unless the delivery is pull.
+     */
+    endpoint?: string;
     event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'OPERATIONAL' | 'BALANCE_UPDATED';
     account: 'all' | number | string;
     encoding?: 'json' | 'form';
@@ -741,6 +764,13 @@ export type NewWebhook = {
 export type WebhookChange = {
     title?: string;
     description?: string | null;
+    /**
+     * push: POSTs to the endpoint. pull: GET /v1/webhooks/{id}/feed has the events. Cannot be changed.
+     */
+    delivery?: 'push' | 'pull';
+    /**
+     * Required, unless the delivery is pull.
+     */
     endpoint?: string;
     event?: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'OPERATIONAL' | 'BALANCE_UPDATED';
     account?: 'all' | number | string;
@@ -760,7 +790,7 @@ export type WebhookChange = {
 
 export type TestNotification = {
     /**
-     * The status that the endpoint answered with.
+     * The status that the endpoint answered with. null, beside an error of null: the feed has the sample.
      */
     status_code: number | null;
     /**
@@ -2061,6 +2091,9 @@ export type ReplayWebhookData = {
     body: {
         since: string;
         until?: string;
+        /**
+         * Default: failed.
+         */
         status?: ReplayStatus | Array<ReplayStatus>;
     };
     headers?: {
@@ -2100,10 +2133,10 @@ export type ReplayWebhookErrors = {
         status?: 401;
     };
     /**
-     * Missing scope
+     * Missing scope; Deliveries of other accounts are pending
      */
     403: Problem & {
-        type?: '/problems/missing-scope';
+        type?: '/problems/missing-scope' | '/problems/pending-for-other-accounts';
         status?: 403;
     };
     /**
@@ -2566,6 +2599,173 @@ export type CancelReplayResponses = {
 
 export type CancelReplayResponse = CancelReplayResponses[keyof CancelReplayResponses];
 
+export type ReadFeedData = {
+    body?: never;
+    headers?: {
+        /**
+         * The cursor of the last event of the stream before. Only for a stream.
+         */
+        'Last-Event-ID'?: string;
+    };
+    path: {
+        /**
+         * The id of the webhook.
+         */
+        id: number;
+    };
+    query?: {
+        /**
+         * The cursor of the answer before.
+         */
+        cursor?: string;
+        /**
+         * The most events of the answer. A stream has no limit.
+         */
+        limit?: number;
+        /**
+         * How long to wait for an event if there is none, in seconds.
+         */
+        wait?: number;
+    };
+    url: '/v1/webhooks/{id}/feed';
+};
+
+export type ReadFeedErrors = {
+    /**
+     * Malformed request
+     */
+    400: Problem & {
+        type?: '/problems/malformed';
+        status?: 400;
+    };
+    /**
+     * Missing API key; Unknown API key
+     */
+    401: Problem & {
+        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
+        status?: 401;
+    };
+    /**
+     * Missing scope; Deliveries of other accounts are pending
+     */
+    403: Problem & {
+        type?: '/problems/missing-scope' | '/problems/pending-for-other-accounts';
+        status?: 403;
+    };
+    /**
+     * Not found
+     */
+    404: Problem & {
+        type?: '/problems/not-found';
+        status?: 404;
+    };
+    /**
+     * Request timeout
+     */
+    408: Problem & {
+        type?: '/problems/request-timeout';
+        status?: 408;
+    };
+    /**
+     * Not a feed
+     */
+    409: Problem & {
+        type?: '/problems/not-a-feed';
+        status?: 409;
+    };
+    /**
+     * Cursor gone
+     */
+    410: Problem & {
+        type?: '/problems/cursor-gone';
+        status?: 410;
+    };
+    /**
+     * Invalid request
+     */
+    422: Problem & {
+        type?: '/problems/invalid';
+        status?: 422;
+        /**
+         * Each value that is not allowed.
+         */
+        errors: Array<{
+            /**
+             * The parameter, header, or path in the body.
+             */
+            path: string;
+            /**
+             * What is allowed.
+             */
+            message: string;
+        }>;
+    };
+    /**
+     * Rate limit exceeded; Too many unknown API keys; Too many readers
+     */
+    429: Problem & {
+        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys' | '/problems/too-many-readers';
+        status?: 429;
+    };
+    /**
+     * Headers too large
+     */
+    431: Problem & {
+        type?: '/problems/headers-too-large';
+        status?: 431;
+    };
+    /**
+     * Internal error
+     */
+    500: Problem & {
+        type?: '/problems/internal';
+        status?: 500;
+    };
+    /**
+     * Database unavailable; Too many requests at once
+     */
+    503: Problem & {
+        type?: '/problems/database-unavailable' | '/problems/busy';
+        status?: 503;
+    };
+};
+
+export type ReadFeedError = ReadFeedErrors[keyof ReadFeedErrors];
+
+export type ReadFeedResponses = {
+    /**
+     * The next events; none if nothing has come.
+     */
+    200: {
+        events: Array<{
+            /**
+             * Stays the same however often the event is read. A POST would have it as webhook-id. That of a test begins with msg_test_.
+             */
+            id: string;
+            /**
+             * When the movement was stored, in seconds since 1970.
+             */
+            timestamp: number;
+            /**
+             * The notification, as a POST would have it in JSON, with its hash.
+             */
+            body: {
+                [key: string]: unknown;
+            };
+        }>;
+        /**
+         * Acknowledges these events, and continues after them, with the next request.
+         */
+        cursor: string;
+        /**
+         * Whether more events are there already.
+         */
+        more: boolean;
+    };
+};
+
+export type ReadFeedResponse = ReadFeedResponses[keyof ReadFeedResponses];
+
 export type ListWebhookDeliveriesData = {
     body?: never;
     path: {
@@ -2896,10 +3096,10 @@ export type RedeliverErrors = {
         status?: 408;
     };
     /**
-     * Request in progress; Idempotency key reused; Webhook disabled; Webhook deleted; Account being deleted
+     * Request in progress; Idempotency key reused; Webhook disabled; Webhook deleted; Account being deleted; Events are pulled
      */
     409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/webhook-disabled' | '/problems/webhook-deleted' | '/problems/account-deleting';
+        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/webhook-disabled' | '/problems/webhook-deleted' | '/problems/account-deleting' | '/problems/pulled-webhook';
         status?: 409;
     };
     /**

@@ -2,13 +2,15 @@ import { TABLE } from './table-options.ts';
 
 /** Webhooks, their progress, and deliveries. */
 export const WEBHOOK_TABLES = [
-  // A deleted webhook keeps its row, so that its deliveries stay readable.
+  // A deleted webhook keeps its row, so that its deliveries stay readable. delivery: push sends POSTs to endpoint; the events of pull are
+  // read from its feed, and endpoint is NULL.
   `CREATE TABLE webhooks (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
     title VARCHAR(200) NOT NULL,
     description VARCHAR(500) NULL,
-    endpoint VARCHAR(2048) NOT NULL,
+    delivery ENUM('push','pull') NOT NULL DEFAULT 'push',
+    endpoint VARCHAR(2048) NULL,
     event ENUM('NEW_TRANSACTION','NEW_DEBIT','NEW_CREDIT','OPERATIONAL','BALANCE_UPDATED') NOT NULL,
     account_id BIGINT UNSIGNED NULL,
     status ENUM('active','paused','disabled','deleted') NOT NULL DEFAULT 'active',
@@ -44,7 +46,7 @@ export const WEBHOOK_TABLES = [
   ) ${TABLE}`,
 
   // Updated when movements are stored. No movement beyond matched_through matches. due_at: when the reconciler next checks the
-  // webhook. NULL: nothing is pending.
+  // webhook. NULL: nothing is pending, or the events are pulled.
   `CREATE TABLE webhook_backlogs (
     webhook_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -59,7 +61,10 @@ export const WEBHOOK_TABLES = [
   // that runs, the importer and the API never wait for each other's rows. Every matching movement up to sent_through has a row in
   // deliveries. No movement beyond highest_recorded_id has such a row. Between the two, some movements have it. lease_until NULL:
   // no run holds the lease. unreported_failures: deliveries that failed for good since the last operational event about them
-  // (failures_reported_at). progressed_at: when a delivery last ended, or the endpoint health was reset.
+  // (failures_reported_at). progressed_at: when a delivery last ended, or the endpoint health was reset. A webhook with the delivery pull
+  // uses only sent_through, up to which its reader has acknowledged, the two counts, progressed_at and the columns of the feed.
+  // feed_epoch grows with each replay, after which earlier cursors are refused. feed_sample_at: a test was requested, and its sample
+  // comes with the next answer.
   `CREATE TABLE webhook_cursors (
     webhook_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -84,6 +89,8 @@ export const WEBHOOK_TABLES = [
     unreported_failures BIGINT UNSIGNED NOT NULL DEFAULT 0,
     failures_reported_at DATETIME(6) NULL,
     progressed_at DATETIME(6) NULL,
+    feed_epoch INT UNSIGNED NOT NULL DEFAULT 0,
+    feed_sample_at DATETIME(6) NULL,
     KEY webhook_cursors_failing (failing_since),
     KEY webhook_cursors_unreported (unreported_failures),
     CONSTRAINT webhook_cursors_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)

@@ -1,0 +1,137 @@
+import type { Context } from 'hono';
+import * as v from 'valibot';
+import type { Runtime } from '../../database/runtime.ts';
+import { type FeedPage, type Feeds, LONGEST_WAIT, MOST_EVENTS, STREAM_SECONDS } from '../../delivery/feed.ts';
+import type { ApiEnv } from '../../http/app.ts';
+import { readId, readQuery } from '../../http/input.ts';
+import { maxCharacters } from '../../platform/validation.ts';
+import { findWebhook } from '../../webhooks/find-webhook.ts';
+import { idParameter } from '../openapi/openapi.ts';
+import type { AddRoute } from './route.ts';
+
+const wholeNumber = (least: number, most: number) => {
+  const rule = `must be a whole number from ${least} to ${most}`;
+  return v.pipe(
+    v.string(),
+    v.regex(/^[0-9]{1,4}$/, rule),
+    v.transform(Number),
+    v.minValue(least, rule),
+    v.maxValue(most, rule),
+  );
+};
+
+const Cursor = v.pipe(v.string(), ...maxCharacters(200));
+
+const Query = v.strictObject({
+  cursor: v.optional(Cursor),
+  limit: v.optional(wholeNumber(1, MOST_EVENTS), '100'),
+  wait: v.optional(wholeNumber(0, LONGEST_WAIT), '0'),
+});
+
+const EventView = v.object({
+  id: v.pipe(
+    v.string(),
+    v.description(
+      'Stays the same however often the event is read. A POST would have it as webhook-id. That of a test begins with msg_test_.',
+    ),
+  ),
+  timestamp: v.pipe(
+    v.number(),
+    v.integer(),
+    v.minValue(0),
+    v.description('When the movement was stored, in seconds since 1970.'),
+  ),
+  body: v.pipe(
+    v.looseObject({}),
+    v.description('The notification, as a POST would have it in JSON, with its hash.'),
+  ),
+});
+
+const FeedView = v.object({
+  events: v.array(EventView),
+  cursor: v.pipe(
+    v.string(),
+    v.description('Acknowledges these events, and continues after them, with the next request.'),
+  ),
+  more: v.pipe(v.boolean(), v.description('Whether more events are there already.')),
+});
+
+/** Adds the route of feeds. */
+export function addFeedRoutes(route: AddRoute, { database }: Runtime, feeds: Feeds): void {
+  route('GET /v1/webhooks/:id/feed', {
+    tag: 'Webhooks',
+    scope: 'read',
+    operationId: 'readFeed',
+    summary: 'Read the feed of a webhook',
+    description: `Answers the next events of a webhook with the delivery pull, the oldest first. cursor is that of the answer before, and acknowledges all events before it, durably, before the answer. Without cursor, the answer begins after the last acknowledged event. An earlier cursor only reads again. With Accept: text/event-stream, the answer is a stream of server-sent events: data is an event, and id its cursor, which the header Last-Event-ID gives back. A stream ends after ${STREAM_SECONDS} seconds or ${MOST_EVENTS} events; connect again then.`,
+    path: { id: idParameter('webhook') },
+    query: {
+      cursor: { description: 'The cursor of the answer before.' },
+      limit: {
+        description: 'The most events of the answer. A stream has no limit.',
+        schema: { type: 'integer', minimum: 1, maximum: MOST_EVENTS, default: 100 },
+      },
+      wait: {
+        description: 'How long to wait for an event if there is none, in seconds.',
+        schema: { type: 'integer', minimum: 0, maximum: LONGEST_WAIT, default: 0 },
+      },
+    },
+    headers: {
+      'Last-Event-ID': {
+        description: 'The cursor of the last event of the stream before. Only for a stream.',
+      },
+    },
+    answer: {
+      schema: FeedView,
+      description: 'The next events; none if nothing has come.',
+      isUncached: true,
+      isStream: true,
+    },
+    problems: ['not-a-feed', 'cursor-gone', 'pending-for-other-accounts', 'too-many-readers'],
+    handle: async (c) => {
+      const caller = c.get('caller');
+      const { cursor, limit, wait } = readQuery(c, Query);
+      const webhook = await findWebhook(database, caller, readId(c, 'webhook'));
+      const { signal } = c.req.raw;
+      if (!c.req.header('accept')?.includes('text/event-stream')) {
+        const whileWaiting = c.get('whileWaiting') ?? ((waitForEvents) => waitForEvents());
+        const page = await feeds.read(webhook, caller, { cursor, limit, wait, signal, whileWaiting });
+        return c.body(toJson(page), { headers: { 'Content-Type': 'application/json' } });
+      }
+      // A client that connects again by itself keeps the URL, with its old cursor.
+      const resumed = c.req.header('last-event-id') || cursor;
+      const pages = await feeds.follow(webhook, caller, { cursor: resumed, signal });
+      return answerStream(c, pages);
+    },
+  });
+}
+
+const toJson = ({ events, cursor, more }: FeedPage): string =>
+  `{"events":[${events.map(({ json }) => json).join(',')}],"cursor":"${cursor}","more":${more}}`;
+
+/** Milliseconds after which a client connects again by itself. */
+const RETRY = 1_000;
+
+/**
+ * Answers with server-sent events (WHATWG HTML, section 9.2). The next page is read when the client has taken the one before.
+ * X-Accel-Buffering keeps nginx from holding events back.
+ */
+function answerStream(c: Context<ApiEnv>, pages: AsyncGenerator<FeedPage | null>): Response {
+  const encoder = new TextEncoder();
+  const stream = new ReadableStream<Uint8Array>({
+    start: (controller) => controller.enqueue(encoder.encode(`retry: ${RETRY}\n\n`)),
+    async pull(controller) {
+      // After a failure the stream only ends. The next request of the client is told what is wrong.
+      const next = await pages.next().catch(() => ({ done: true as const, value: undefined }));
+      if (next.done === true) return controller.close();
+      controller.enqueue(encoder.encode(next.value === null ? ': waiting\n\n' : toEventStream(next.value)));
+    },
+    cancel: () => void pages.return(undefined),
+  });
+  c.header('Content-Type', 'text/event-stream');
+  c.header('X-Accel-Buffering', 'no');
+  return c.body(stream);
+}
+
+const toEventStream = ({ events }: FeedPage): string =>
+  events.map(({ json, cursor }) => `id: ${cursor}\ndata: ${json}\n\n`).join('');

@@ -1,0 +1,228 @@
+import type { Caller } from '../customers/caller.ts';
+import type { Webhook } from '../database/entities.ts';
+import type { Runtime } from '../database/runtime.ts';
+import { createBatcher } from '../platform/batcher.ts';
+import { invalid, notFound, Problem } from '../platform/problem.ts';
+import { decodeCursor, type Position } from './feed/cursor.ts';
+import { createPageReader, type FeedPage } from './feed/page.ts';
+import { acknowledge, replayed, requireOwnAccounts } from './feed/position.ts';
+import { createReaders, type Reader, versionOf } from './feed/readers.ts';
+import { listenForWakeUps } from './wake.ts';
+import { readAllFilters, readStates, type WebhookState } from './webhook-state.ts';
+
+/**
+ * Feeds: the events of webhooks with the delivery pull. A feed is a position in the movement log, like the cursor of a webhook that is
+ * sent POSTs. Its reader moves the position, and no delivery process takes part.
+ */
+
+const SECOND = 1_000;
+
+/** The most seconds that a reader can wait. Shorter than the 60 s after which nginx and others give up on an answer. */
+export const LONGEST_WAIT = 55;
+/** The most events in a page. */
+export const MOST_EVENTS = 1_000;
+
+/** A stream ends after this time or this many events, so that its reader comes again and so acknowledges. */
+export const STREAM_SECONDS = 30;
+const STREAM_EVENTS = 1_000;
+/** A stream without events has a comment this often, so that no proxy takes the connection for dead. Seconds. */
+const COMMENT_EVERY = 15;
+/** Events per read of a stream. */
+const STREAM_PAGE = 100;
+
+type PulledWebhook = Pick<Webhook, 'id' | 'customerId' | 'delivery'>;
+
+interface ReadOptions {
+  /** Acknowledges all events before it. undefined: begins after the last acknowledged event. */
+  cursor: string | undefined;
+  /** Ends the waiting when the client is gone. */
+  signal: AbortSignal;
+}
+
+export type { FeedPage };
+
+/** Runs a function during which the request does not count as one in progress. */
+type WhileWaiting = (wait: () => Promise<void>) => Promise<void>;
+
+export interface Feeds {
+  /**
+   * Reads a page, and waits for its first event if there is none.
+   * @param options.wait the longest time in seconds.
+   * @throws {Problem} 404, 403, 409, 410, 422; 429 or 503 when too many readers wait.
+   */
+  read(
+    webhook: PulledWebhook,
+    caller: Caller,
+    options: ReadOptions & { limit: number; wait: number; whileWaiting: WhileWaiting },
+  ): Promise<FeedPage>;
+  /**
+   * Reads pages as they come, for half a minute or a thousand events.
+   * @returns the pages; null: nothing has come for 15 s.
+   * @throws {Problem} as `read`, before the first page.
+   */
+  follow(
+    webhook: PulledWebhook,
+    caller: Caller,
+    options: ReadOptions,
+  ): Promise<AsyncGenerator<FeedPage | null>>;
+  /** Answers all readers that wait. None waits from then on. */
+  stop(): void;
+}
+
+/** Opens the feeds for the readers of this process. */
+export function openFeeds(
+  runtime: Pick<Runtime, 'config' | 'database' | 'secrets' | 'connectWorker' | 'prefix' | 'metrics'>,
+): Feeds {
+  const { config, database, secrets, prefix, metrics } = runtime;
+  const readPage = createPageReader(runtime);
+  const readState = createBatcher((ids: readonly string[]) => readStates(database, ids), {
+    workers: 2,
+    maxItems: 500,
+  });
+  const { deliveryQueues } = config;
+  const readers = createReaders(database, {
+    onFirst: () =>
+      listenForWakeUps({ connection: runtime.connectWorker(), prefix, deliveryQueues }, readers.wake),
+  });
+  metrics.feeds.countReaders(readers.count);
+
+  async function readFeed(id: string): Promise<WebhookState> {
+    const state = await readState(id);
+    if (state === null || state.status === 'deleted') throw notFound('webhook');
+    return state;
+  }
+
+  /** Where a reader begins. Acknowledges all events before its cursor. */
+  async function begin(state: WebhookState, cursor: string | undefined): Promise<Position> {
+    const { feed, sentThrough, matchedThrough, settings } = state;
+    if (cursor === undefined) return { epoch: feed.epoch, through: sentThrough };
+    const position = decodeCursor(secrets, settings.id, cursor);
+    // A cursor beyond what was matched is one of before a backup was restored.
+    if (
+      position === null ||
+      position.epoch > feed.epoch ||
+      position.through > Math.max(matchedThrough, sentThrough)
+    )
+      throw invalid([
+        {
+          path: 'cursor',
+          message:
+            'must be copied unchanged from an answer of this feed. Leave it out to begin after the last acknowledged event',
+        },
+      ]);
+    if (position.epoch < feed.epoch) throw replayed();
+    if (position.through > sentThrough) await acknowledge(database, settings.id, position);
+    else if (position.through < sentThrough && position.through < feed.removedThrough) throw removed();
+    return position;
+  }
+
+  /** Reads the page after a position. */
+  async function readAfter(
+    state: WebhookState,
+    caller: Caller,
+    after: Position,
+    limit: number,
+  ): Promise<FeedPage> {
+    const filters =
+      after.through < state.sentThrough ? await readAllFilters(database, state.settings.id) : state.filters;
+    requireOwnAccounts(caller.accountIds, filters, { after: after.through, through: state.matchedThrough });
+    const page = await readPage({ state, filters, after, limit });
+    if (page.events.length > 0) metrics.feeds.handedOut(page.events.length);
+    return page;
+  }
+
+  /** The state after the position in it was acknowledged, and the position itself. */
+  async function open(webhook: PulledWebhook, { cursor }: ReadOptions, reader: Reader | null) {
+    const state = await readFeed(webhook.id);
+    if (reader !== null) reader.seen = versionOf(state);
+    return { state, position: await begin(state, cursor) };
+  }
+
+  return {
+    async read(webhook, caller, { limit, wait, whileWaiting, ...options }) {
+      requirePull(webhook);
+      // The reader enters before the state is read, so that no wake-up is missed between the two.
+      const reader =
+        wait > 0 ? readers.enter({ webhookId: webhook.id, customerId: webhook.customerId }) : null;
+      try {
+        const until = performance.now() + wait * SECOND;
+        const begun = await open(webhook, options, reader);
+        let page = await readAfter(begun.state, caller, begun.position, limit);
+        while (reader !== null && page.events.length === 0 && !options.signal.aborted) {
+          const left = until - performance.now();
+          if (left <= 0 || readers.isStopped()) break;
+          await whileWaiting(() => reader.wait(left, options.signal));
+          const state = await readFeed(webhook.id);
+          reader.seen = versionOf(state);
+          if (state.feed.epoch !== page.position.epoch) throw replayed();
+          page = await readAfter(state, caller, page.position, limit);
+        }
+        return page;
+      } finally {
+        reader?.leave();
+      }
+    },
+
+    async follow(webhook, caller, options) {
+      requirePull(webhook);
+      const reader = readers.enter({ webhookId: webhook.id, customerId: webhook.customerId });
+      try {
+        const begun = await open(webhook, options, reader);
+        const first = await readAfter(begun.state, caller, begun.position, STREAM_PAGE);
+        return followFrom(reader, webhook.id, caller, first, options.signal);
+      } catch (error) {
+        reader.leave();
+        throw error;
+      }
+    },
+    stop: readers.stop,
+  };
+
+  async function* followFrom(
+    reader: Reader,
+    webhookId: string,
+    caller: Caller,
+    first: FeedPage,
+    signal: AbortSignal,
+  ): AsyncGenerator<FeedPage | null> {
+    try {
+      const until = performance.now() + STREAM_SECONDS * SECOND;
+      let page = first;
+      for (let sent = 0; ; ) {
+        sent += page.events.length;
+        if (page.events.length > 0) yield page;
+        const left = until - performance.now();
+        if (sent >= STREAM_EVENTS || left <= 0 || readers.isStopped() || signal.aborted) return;
+        if (!page.more) {
+          const began = performance.now();
+          await reader.wait(Math.min(left, COMMENT_EVERY * SECOND), signal);
+          if (signal.aborted) return;
+          if (performance.now() - began >= COMMENT_EVERY * SECOND) yield null;
+        }
+        const state = await readFeed(webhookId);
+        reader.seen = versionOf(state);
+        // The next request of the reader learns of the replay.
+        if (state.feed.epoch !== page.position.epoch) return;
+        page = await readAfter(state, caller, page.position, Math.min(STREAM_PAGE, STREAM_EVENTS - sent));
+      }
+    } finally {
+      reader.leave();
+    }
+  }
+}
+
+/** @throws {Problem} 409. */
+function requirePull({ delivery }: PulledWebhook): void {
+  if (delivery !== 'pull')
+    throw new Problem(
+      'not-a-feed',
+      'This webhook sends its events to an endpoint. Only a webhook with the delivery "pull" has a feed.',
+    );
+}
+
+/** The 410 for a cursor from before movements that were removed because they were old. */
+const removed = () =>
+  new Problem(
+    'cursor-gone',
+    'Movements after this cursor have been removed, because they are older than the operator keeps them. Leave cursor out: the answer then begins after the last acknowledged event.',
+  );

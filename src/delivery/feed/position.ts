@@ -1,0 +1,228 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql } from '../../database/transaction.ts';
+import { Problem } from '../../platform/problem.ts';
+import { MOST_RANGES, readFilterRanges } from '../filters.ts';
+import {
+  dcOf,
+  type Filter,
+  indexOf,
+  type LogFilter,
+  matchesFilter,
+  ownerIdOf,
+  ownerOf,
+} from '../webhook-state.ts';
+import type { Position } from './cursor.ts';
+
+/**
+ * Moves the position up to which a feed is acknowledged, with its counters. What was matched up to the position is delivered or failed.
+ * What was matched beyond it is pending. A movement fails if its account is deleted before the movement is acknowledged.
+ */
+
+/** Every change of a feed's position or counters locks this row first. Index: the primary key. */
+const LOCK = `
+  SELECT customer_id, sent_through, feed_epoch, failed_count FROM webhook_cursors WHERE webhook_id = ? FOR UPDATE`;
+
+interface Locked {
+  customer_id: string;
+  sent_through: string;
+  feed_epoch: number;
+  failed_count: string;
+}
+
+const ADVANCE = `
+  UPDATE webhook_cursors SET sent_through = ?, delivered_count = delivered_count + ?, failed_count = failed_count + ?,
+    progressed_at = NOW(6)
+  WHERE webhook_id = ?`;
+
+/**
+ * Acknowledges all events up to a position. A position that is acknowledged already stays as it is.
+ * @throws {Problem} 410 when the feed was replayed since the position was handed out.
+ */
+export async function acknowledge(
+  database: DataSource,
+  webhookId: string,
+  { epoch, through }: Position,
+): Promise<void> {
+  await inTransaction(database, async (sql) => {
+    const [feed] = await sql.query<Locked[]>(LOCK, [webhookId]);
+    if (feed === undefined) return;
+    if (feed.feed_epoch !== epoch) throw replayed();
+    if (Number(feed.sent_through) >= through) return;
+    const range = { after: feed.sent_through, through: String(through) };
+    const { live, deleting } = await countMatches(sql, { webhookId, customerId: feed.customer_id, ...range });
+    await sql.query(ADVANCE, [through, live, deleting, webhookId]);
+  });
+}
+
+/** The 410 for a cursor from before a replay. */
+export const replayed = (): Problem =>
+  new Problem(
+    'cursor-gone',
+    'The feed was replayed after this cursor was handed out. Leave cursor out: the answer then begins where the replay begins.',
+  );
+
+const MOVE_BACK = `
+  UPDATE webhook_cursors SET sent_through = ?, delivered_count = delivered_count - ?, failed_count = failed_count - ?,
+    feed_epoch = feed_epoch + 1
+  WHERE webhook_id = ?`;
+
+/** Nothing was matched before this id. Index: the primary key. */
+const FIRST_FILTER = 'SELECT MIN(from_id) AS id FROM webhook_filters WHERE webhook_id = ?';
+
+/**
+ * Moves the position of a feed back. Cursors that were handed out before are refused from then on.
+ * @param sql a transaction.
+ * @param through the new position. A later one than the present changes nothing.
+ * @returns how many events are pending again.
+ */
+export async function moveBack(sql: Sql, webhookId: string, through: string): Promise<number> {
+  const back = await measureBack(sql, webhookId, through);
+  if (back === null) return 0;
+  const { feed, to, live, deleting } = back;
+  const failed = Math.min(deleting, Number(feed.failed_count));
+  await sql.query(MOVE_BACK, [to, live + deleting - failed, failed, webhookId]);
+  return live + deleting;
+}
+
+/** Counts what `moveBack` would make pending. @param sql a transaction. */
+export async function countBack(sql: Sql, webhookId: string, through: string): Promise<number> {
+  const { live = 0, deleting = 0 } = (await measureBack(sql, webhookId, through)) ?? {};
+  return live + deleting;
+}
+
+/** @returns null if the position would not move back. */
+async function measureBack(sql: Sql, webhookId: string, through: string) {
+  const [feed] = await sql.query<Locked[]>(LOCK, [webhookId]);
+  const [created] = await sql.query<{ id: string | null }[]>(FIRST_FILTER, [webhookId]);
+  const first = BigInt(created?.id ?? 0);
+  const to = BigInt(through) < first ? first : BigInt(through);
+  if (feed === undefined || to >= BigInt(feed.sent_through)) return null;
+  const range = { after: String(to), through: feed.sent_through };
+  const counts = await countMatches(sql, { webhookId, customerId: feed.customer_id, ...range });
+  return { feed, to: String(to), ...counts };
+}
+
+/**
+ * A webhook may have matched other accounts before. A reader that cannot see them must not read them, nor acknowledge them unread.
+ * @param filters of the webhook, at least from `after` on.
+ * @throws {Problem} 403.
+ */
+export function requireOwnAccounts(
+  accountIds: 'all' | readonly string[],
+  filters: readonly LogFilter[],
+  { after, through }: { after: number; through: number },
+): void {
+  if (accountIds === 'all' || after >= through) return;
+  const isForeign = filters.some(
+    ({ from, through: end, filter }) =>
+      from < through &&
+      (end === null || end > after) &&
+      filter !== null &&
+      (filter.accountId === null || !accountIds.includes(filter.accountId)),
+  );
+  if (isForeign)
+    throw new Problem(
+      'pending-for-other-accounts',
+      'This feed would have events of accounts that this API key cannot see. Read it with a key for all accounts.',
+    );
+}
+
+/** A movement that is deleted with its account. */
+export interface RemovedMovement {
+  id: string;
+  account_id: string;
+  dc: 'Debit' | 'Credit';
+}
+
+/** Index: the primary key. */
+const FEEDS = "SELECT id FROM webhooks WHERE id IN (?) AND delivery = 'pull' ORDER BY id";
+
+const FAIL = 'UPDATE webhook_cursors SET failed_count = failed_count + ? WHERE webhook_id = ?';
+
+/**
+ * Counts the events of feeds that can never be handed out, because their movements are deleted with their account.
+ * @param sql the transaction that deletes the movements.
+ * @param webhookIds of any webhooks.
+ * @param movements in the order of their ids.
+ */
+export async function failInFeeds(
+  sql: Sql,
+  webhookIds: readonly string[],
+  movements: readonly RemovedMovement[],
+): Promise<void> {
+  const last = movements.at(-1)?.id;
+  if (last === undefined || webhookIds.length === 0) return;
+  for (const { id: webhookId } of await sql.query<{ id: string }[]>(FEEDS, [webhookIds])) {
+    const [feed] = await sql.query<Locked[]>(LOCK, [webhookId]);
+    if (feed === undefined) continue;
+    const pending = movements.filter(({ id }) => BigInt(id) > BigInt(feed.sent_through));
+    const first = pending[0]?.id;
+    if (first === undefined) continue;
+    let failed = 0;
+    await eachRange(sql, webhookId, { after: String(BigInt(first) - 1n), through: last }, async (range) => {
+      failed += pending.filter(
+        (it) =>
+          BigInt(it.id) > BigInt(range.fromId) &&
+          BigInt(it.id) <= BigInt(range.throughId) &&
+          matchesFilter(range.filter, it),
+      ).length;
+    });
+    if (failed > 0) await sql.query(FAIL, [failed, webhookId]);
+  }
+}
+
+/** Index: the primary key. */
+const DELETING = 'SELECT account_id FROM deletions WHERE customer_id = ?';
+
+/** Index: the one of the filter. */
+const COUNT = (range: { customerId: string; filter: Filter }, condition: string) => `
+  SELECT COUNT(*) AS number FROM transactions t FORCE INDEX (${indexOf(range, 't').name})
+  WHERE t.${ownerOf(range)} = ? AND t.id > ? AND t.id <= ?${condition}`;
+
+/**
+ * Counts the stored movements in a range of ids that a webhook matched when they were stored.
+ * @returns live: of accounts that stay. deleting: of accounts that are being deleted.
+ */
+export async function countMatches(
+  sql: Sql,
+  { webhookId, customerId, after, through }: { webhookId: string; customerId: string } & IdRange,
+): Promise<{ live: number; deleting: number }> {
+  const deletions = await sql.query<{ account_id: string }[]>(DELETING, [customerId]);
+  const accounts = deletions.map(({ account_id }) => account_id);
+  let matched = 0;
+  let deleting = 0;
+  await eachRange(sql, webhookId, { after, through }, async ({ fromId, throughId, filter }) => {
+    const range = { customerId, filter };
+    const dc = dcOf(filter);
+    const count = async (condition: string, values: unknown[]) => {
+      const ofFilter = dc === null ? [] : [dc];
+      const [row] = await sql.query<{ number: string | number }[]>(
+        COUNT(range, `${dc === null ? '' : ' AND t.dc = ?'}${condition}`),
+        [ownerIdOf(range), fromId, throughId, ...ofFilter, ...values],
+      );
+      return Number(row?.number);
+    };
+    matched += await count('', []);
+    if (accounts.length > 0) deleting += await count(' AND t.account_id IN (?)', [accounts]);
+  });
+  return { live: matched - deleting, deleting };
+}
+
+interface IdRange {
+  after: string;
+  through: string;
+}
+
+/** Calls `use` for each part of a range of ids in which one filter of a webhook matches something, the newest part first. */
+async function eachRange(
+  sql: Sql,
+  webhookId: string,
+  { after, through }: IdRange,
+  use: (range: { fromId: string; throughId: string; filter: Filter }) => Promise<void>,
+): Promise<void> {
+  for (let end = through; BigInt(end) > BigInt(after); ) {
+    const ranges = await readFilterRanges(sql, webhookId, { after, through: end });
+    for (const { filter, ...ids } of ranges) if (filter !== null) await use({ ...ids, filter });
+    end = ranges.length < MOST_RANGES ? after : (ranges.at(-1)?.fromId ?? after);
+  }
+}
