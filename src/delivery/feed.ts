@@ -188,16 +188,20 @@ export function openFeeds(
     try {
       const until = performance.now() + STREAM_SECONDS * SECOND;
       let page = first;
+      let nextComment = performance.now() + COMMENT_EVERY * SECOND;
       for (let sent = 0; ; ) {
         sent += page.events.length;
-        if (page.events.length > 0) yield page;
+        const isSilent = page.events.length === 0;
+        if (!isSilent || performance.now() >= nextComment) {
+          yield isSilent ? null : page;
+          nextComment = performance.now() + COMMENT_EVERY * SECOND;
+        }
         const left = until - performance.now();
         if (sent >= STREAM_EVENTS || left <= 0 || readers.isStopped() || signal.aborted) return;
         if (!page.more) {
-          const began = performance.now();
-          await reader.wait(Math.min(left, COMMENT_EVERY * SECOND), signal);
+          // A timer may be a little early.
+          await reader.wait(Math.min(left, nextComment - performance.now() + 1), signal);
           if (signal.aborted) return;
-          if (performance.now() - began >= COMMENT_EVERY * SECOND) yield null;
         }
         const state = await readFeed(webhookId);
         reader.seen = versionOf(state);
