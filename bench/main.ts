@@ -4,6 +4,7 @@ import { backlog } from './figures/backlog.ts';
 import { cores } from './figures/cores.ts';
 import { deliveries } from './figures/deliveries.ts';
 import { deliveryQueues } from './figures/delivery-queues.ts';
+import { feed } from './figures/feed.ts';
 import { fileMemory } from './figures/file-memory.ts';
 import { firstMovements } from './figures/first-movements.ts';
 import { formats } from './figures/formats.ts';
@@ -39,6 +40,7 @@ const FIGURES: Record<string, Figure> = {
   hanging,
   backlog,
   latency,
+  feed,
   listing,
   memory,
   'file-memory': fileMemory,

@@ -41,19 +41,17 @@ interface ReadOptions {
 
 export type { FeedPage };
 
-/** Runs a function during which the request does not count as one in progress. */
-type WhileWaiting = (wait: () => Promise<void>) => Promise<void>;
-
 export interface Feeds {
   /**
    * Reads a page, and waits for its first event if there is none.
    * @param options.wait the longest time in seconds.
+   * @param options.onWait is called before the reader waits.
    * @throws {Problem} 404, 403, 409, 410, 422; 429 or 503 when too many readers wait.
    */
   read(
     webhook: PulledWebhook,
     caller: Caller,
-    options: ReadOptions & { limit: number; wait: number; whileWaiting: WhileWaiting },
+    options: ReadOptions & { limit: number; wait: number; onWait: (() => void) | undefined },
   ): Promise<FeedPage>;
   /**
    * Reads pages as they come, for half a minute or a thousand events.
@@ -92,10 +90,16 @@ export function openFeeds(
     return state;
   }
 
-  /** Where a reader begins. Acknowledges all events before its cursor. */
-  async function begin(state: WebhookState, cursor: string | undefined): Promise<Position> {
+  /**
+   * Where a reader begins. Begins to acknowledge all events before its cursor. Nothing may be answered before `acknowledged` is resolved.
+   */
+  function begin(
+    state: WebhookState,
+    cursor: string | undefined,
+  ): { position: Position; acknowledged: Promise<void> } {
     const { feed, sentThrough, matchedThrough, settings } = state;
-    if (cursor === undefined) return { epoch: feed.epoch, through: sentThrough };
+    const acknowledged = Promise.resolve();
+    if (cursor === undefined) return { position: { epoch: feed.epoch, through: sentThrough }, acknowledged };
     const position = decodeCursor(secrets, settings.id, cursor);
     // A cursor beyond what was matched is one of before a backup was restored.
     if (
@@ -111,9 +115,10 @@ export function openFeeds(
         },
       ]);
     if (position.epoch < feed.epoch) throw replayed();
-    if (position.through > sentThrough) await acknowledge(database, settings.id, position);
-    else if (position.through < sentThrough && position.through < feed.removedThrough) throw removed();
-    return position;
+    if (position.through > sentThrough)
+      return { position, acknowledged: acknowledge(database, settings.id, position) };
+    if (position.through < sentThrough && position.through < feed.removedThrough) throw removed();
+    return { position, acknowledged };
   }
 
   /** Reads the page after a position. */
@@ -131,27 +136,34 @@ export function openFeeds(
     return page;
   }
 
-  /** The state after the position in it was acknowledged, and the position itself. */
-  async function open(webhook: PulledWebhook, { cursor }: ReadOptions, reader: Reader | null) {
+  /** Reads the first page of a reader while the events before it are acknowledged. */
+  async function readFirst(
+    webhook: PulledWebhook,
+    caller: Caller,
+    { cursor, limit, reader }: { cursor: string | undefined; limit: number; reader: Reader | null },
+  ): Promise<FeedPage> {
     const state = await readFeed(webhook.id);
     if (reader !== null) reader.seen = versionOf(state);
-    return { state, position: await begin(state, cursor) };
+    const { position, acknowledged } = begin(state, cursor);
+    const [page] = await Promise.all([readAfter(state, caller, position, limit), acknowledged]);
+    return page;
   }
 
   return {
-    async read(webhook, caller, { limit, wait, whileWaiting, ...options }) {
+    async read(webhook, caller, { cursor, limit, wait, onWait, signal }) {
       requirePull(webhook);
       // The reader enters before the state is read, so that no wake-up is missed between the two.
       const reader =
         wait > 0 ? readers.enter({ webhookId: webhook.id, customerId: webhook.customerId }) : null;
       try {
         const until = performance.now() + wait * SECOND;
-        const begun = await open(webhook, options, reader);
-        let page = await readAfter(begun.state, caller, begun.position, limit);
-        while (reader !== null && page.events.length === 0 && !options.signal.aborted) {
+        let page = await readFirst(webhook, caller, { cursor, limit, reader });
+        while (reader !== null && page.events.length === 0) {
           const left = until - performance.now();
           if (left <= 0 || readers.isStopped()) break;
-          await whileWaiting(() => reader.wait(left, options.signal));
+          onWait?.();
+          await reader.wait(left, signal);
+          if (signal.aborted) break;
           const state = await readFeed(webhook.id);
           reader.seen = versionOf(state);
           if (state.feed.epoch !== page.position.epoch) throw replayed();
@@ -163,13 +175,12 @@ export function openFeeds(
       }
     },
 
-    async follow(webhook, caller, options) {
+    async follow(webhook, caller, { cursor, signal }) {
       requirePull(webhook);
       const reader = readers.enter({ webhookId: webhook.id, customerId: webhook.customerId });
       try {
-        const begun = await open(webhook, options, reader);
-        const first = await readAfter(begun.state, caller, begun.position, STREAM_PAGE);
-        return followFrom(reader, webhook.id, caller, first, options.signal);
+        const first = await readFirst(webhook, caller, { cursor, limit: STREAM_PAGE, reader });
+        return followFrom(reader, webhook.id, caller, first, signal);
       } catch (error) {
         reader.leave();
         throw error;

@@ -44,7 +44,7 @@ export const MOST_OF_CUSTOMER = 500;
 /**
  * Limits how many requests with the same name a process works on at a time. While MySQL is slow, each request takes up to 30 s, and
  * waiting requests would fill the memory. Beyond the limit, the answer is immediately 503 with `Retry-After`. A request that waits for
- * events does not count meanwhile; see `whileWaiting`.
+ * events does not count any more; see `leaveFlight`.
  * @param nameOf requests with the same name are counted together.
  */
 export function limitInFlight(most: number, nameOf: (c: Context<ApiEnv>) => string) {
@@ -56,18 +56,20 @@ export function limitInFlight(most: number, nameOf: (c: Context<ApiEnv>) => stri
       const detail = 'The service is working on as many requests as it can. Send this one again later.';
       throw new Problem('busy', detail, { headers: { 'Retry-After': '1' } });
     }
-    const enter = () => inFlight.set(name, (inFlight.get(name) ?? 0) + 1);
+    let counts = true;
     const leave = () => {
+      if (!counts) return;
+      counts = false;
       const left = (inFlight.get(name) ?? 1) - 1;
       if (left === 0) inFlight.delete(name);
       else inFlight.set(name, left);
     };
-    const outer = c.get('whileWaiting') ?? ((wait) => wait());
-    c.set('whileWaiting', async (wait) => {
+    const leaveOuter = c.get('leaveFlight');
+    c.set('leaveFlight', () => {
       leave();
-      await outer(wait).finally(enter);
+      leaveOuter?.();
     });
-    enter();
+    inFlight.set(name, before + 1);
     await next().finally(leave);
   });
 }

@@ -38,8 +38,8 @@ export interface ApiEnv {
     /** @throws {Problem} 401 when the caller's API key has been deleted since the request began. */
     requireKey: () => Promise<void>;
     carryOutOnce: CarryOutOnce;
-    /** Runs a function during which the request does not count as one in flight. `undefined`: no limit counts it. */
-    whileWaiting?: (wait: () => Promise<void>) => Promise<void>;
+    /** Ends the counting of the request as one in flight, because it now waits for events. `undefined`: no limit counts it. */
+    leaveFlight?: () => void;
     /** The request's span; `undefined` while traces are off. */
     span?: Span;
   };

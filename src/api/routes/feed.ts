@@ -94,8 +94,8 @@ export function addFeedRoutes(route: AddRoute, { database }: Runtime, feeds: Fee
       const webhook = await findWebhook(database, caller, readId(c, 'webhook'));
       const { signal } = c.req.raw;
       if (!c.req.header('accept')?.includes('text/event-stream')) {
-        const whileWaiting = c.get('whileWaiting') ?? ((waitForEvents) => waitForEvents());
-        const page = await feeds.read(webhook, caller, { cursor, limit, wait, signal, whileWaiting });
+        const onWait = c.get('leaveFlight');
+        const page = await feeds.read(webhook, caller, { cursor, limit, wait, signal, onWait });
         return c.body(toJson(page), { headers: { 'Content-Type': 'application/json' } });
       }
       // A client that connects again by itself keeps the URL, with its old cursor.
@@ -134,4 +134,4 @@ function answerStream(c: Context<ApiEnv>, pages: AsyncGenerator<FeedPage | null>
 }
 
 const toEventStream = ({ events }: FeedPage): string =>
-  events.map(({ json, cursor }) => `id: ${cursor}\ndata: ${json}\n\n`).join('');
+  events.map(({ json, cursor }) => `id: ${cursor()}\ndata: ${json}\n\n`).join('');
