@@ -34,8 +34,9 @@ const isIn = (paths: readonly string[]) => (test: string) => paths.some((path) =
 /** What is built from the product, and the programs of other languages that use it (`npm run test:release`). */
 const isOfRelease = isIn(['test/release/', 'test/docs/receivers/', 'test/sdk/generat', 'test/sdk/package.']);
 
-/** Clusters, and whole runs of faults (`npm run test:faults`). Clusters expel a member that gets no processor time for seconds. */
+/** Clusters, whole runs of faults, and readers that are killed (`npm run test:faults`). Clusters expel a member that gets no processor time for seconds. */
 const isOfFaults = isIn([
+  'test/delivery/feed/killed.',
   'test/database-cluster.',
   'test/durability/cluster.',
   'test/durability/short.',

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { checkEvidence, type Evidence, type Finding } from './checker.ts';
 import type { InjectedFault } from './faults/inject.ts';
+import { newFeedRecord } from './load/feed-reader.ts';
 import type { Receipt } from './receipts.ts';
 import type { ChaosWebhook } from './webhooks.ts';
 
@@ -74,6 +75,9 @@ const evidence = () => ({
       pages: 1,
     },
   ],
+  feeds: [{ ...webhook('3', { event: 'NEW_DEBIT' }) }],
+  feedRecords: [{ ...newFeedRecord('3'), seen: new Map([['2', 'u2']]), acknowledged: new Set(['2']) }],
+  feedCounts: [{ webhookId: '3', delivered: '1', failed: '0' }],
   faults: [] as InjectedFault[],
   affected: () => true,
 });
@@ -132,6 +136,12 @@ describe('the checker of a fault run', () => {
     ['out of order', ({ receipts }) => receipts.reverse()],
     ['missed by pollers', ({ pollers: [poller] }) => poller?.seen.delete('2')],
     ['shown to pollers out of order', ({ pollers: [poller] }) => poller?.disorder.push('2 after 3')],
+    ['missed by readers of feeds', ({ feedRecords: [it] }) => it?.seen.delete('2')],
+    ['missed by readers of feeds', ({ feedRecords: [it] }) => it?.seen.set('2', 'u1')],
+    ['in a feed and not matched', ({ feedRecords: [it] }) => it?.seen.set('1', 'u1')],
+    ['repeated by feeds after it was acknowledged', ({ feedRecords: [it] }) => it?.repeatedAfter.push('2')],
+    ['in feeds out of order, or with another hash', ({ feedRecords: [it] }) => it?.spoiled.push('1 after 2')],
+    ['counted otherwise by feeds', ({ feedCounts: [it] }) => Object.assign(it ?? {}, { delivered: '2' })],
   ])('finds %s', (finding, tamper) => {
     const given = evidence();
     tamper(given);

@@ -1,10 +1,11 @@
 import { causeOf } from './causes.ts';
 import type { InjectedFault } from './faults/inject.ts';
+import type { FeedRecord } from './load/feed-reader.ts';
 import type { PollerRecord } from './load/poller.ts';
 import type { Sent } from './load/upload.ts';
 import type { Receipt } from './receipts.ts';
 import { ANSWERS_HALF } from './receiver-modes.ts';
-import { type ChaosWebhook, matches } from './webhooks.ts';
+import { type ChaosFeed, type ChaosWebhook, matches } from './webhooks.ts';
 
 export interface StoredMovement {
   id: string;
@@ -23,6 +24,13 @@ export interface RecordedDelivery {
   status: string;
 }
 
+/** The counters of a feed. */
+export interface FeedCount {
+  webhookId: string;
+  delivered: number | string;
+  failed: number | string;
+}
+
 /** Everything a run leaves behind, to be compared with each other. */
 export interface Evidence {
   sent: ReadonlyMap<string, Sent>;
@@ -34,6 +42,9 @@ export interface Evidence {
   /** In order of arrival. */
   receipts: readonly Receipt[];
   pollers: readonly PollerRecord[];
+  feeds: readonly ChaosFeed[];
+  feedRecords: readonly FeedRecord[];
+  feedCounts: readonly FeedCount[];
   faults: readonly InjectedFault[];
   /** Whether a fault of receivers affected this webhook. */
   affected: (fault: InjectedFault, webhookId: string) => boolean;
@@ -64,6 +75,11 @@ export const FINDINGS = [
   'out of order',
   'missed by pollers',
   'shown to pollers out of order',
+  'missed by readers of feeds',
+  'in a feed and not matched',
+  'repeated by feeds after it was acknowledged',
+  'in feeds out of order, or with another hash',
+  'counted otherwise by feeds',
 ] as const;
 export type Finding = (typeof FINDINGS)[number];
 
@@ -76,6 +92,7 @@ export function checkEvidence(evidence: Evidence): Verdict {
   const expected = checkMatches(evidence, findings);
   const { delivered, explained } = checkReceipts(evidence, expected, findings);
   checkPollers(evidence, findings);
+  checkFeeds(evidence, findings);
   const acknowledged = [...evidence.sent.values()].filter((it) => it.acknowledged).length;
   return {
     sent: evidence.sent.size,
@@ -207,6 +224,24 @@ function checkPollers({ stored, pollers }: Evidence, findings: Findings): void {
       if (owner === customerId && seen.get(id) !== uniqueId) findings['missed by pollers'].push(id);
     }
     findings['shown to pollers out of order'].push(...disorder);
+  }
+}
+
+function checkFeeds({ stored, feeds, feedRecords, feedCounts }: Evidence, findings: Findings): void {
+  for (const feed of feeds) {
+    const matched = new Map(stored.filter((it) => matches(feed, it)).map(({ id, name }) => [id, name]));
+    const record = feedRecords.find(({ webhookId }) => webhookId === feed.id);
+    const missed = [...matched].filter(([id, name]) => record?.seen.get(id) !== name);
+    findings['missed by readers of feeds'].push(...missed.map(([id]) => `${id} by feed ${feed.id}`));
+    const other = [...(record?.seen.keys() ?? [])].filter((id) => !matched.has(id));
+    findings['in a feed and not matched'].push(...other.map((id) => `${id} in feed ${feed.id}`));
+    findings['repeated by feeds after it was acknowledged'].push(...(record?.repeatedAfter ?? []));
+    findings['in feeds out of order, or with another hash'].push(...(record?.spoiled ?? []));
+    const count = feedCounts.find(({ webhookId }) => webhookId === feed.id);
+    if (Number(count?.delivered) !== matched.size || Number(count?.failed) !== 0)
+      findings['counted otherwise by feeds'].push(
+        `feed ${feed.id} counts ${count?.delivered} and ${count?.failed} failed instead of ${matched.size}`,
+      );
   }
 }
 

@@ -1,5 +1,5 @@
 import type { RowDataPacket } from 'mysql2/promise';
-import type { RecordedDelivery, StoredMovement } from './checker.ts';
+import type { FeedCount, RecordedDelivery, StoredMovement } from './checker.ts';
 import type { Installation } from './service.ts';
 
 /** Imports that count other movements than are stored for them, and movements of an import that does not exist. */
@@ -16,6 +16,7 @@ export async function readTables({ sql }: Pick<Installation, 'sql'>): Promise<{
   stored: StoredMovement[];
   recorded: RecordedDelivery[];
   miscounted: string[];
+  feedCounts: FeedCount[];
 }> {
   const [stored] = await sql.query<(RowDataPacket & StoredMovement)[]>(
     `SELECT CAST(id AS CHAR) AS id, CAST(customer_id AS CHAR) AS customerId, CAST(account_id AS CHAR) AS accountId, dc,
@@ -25,5 +26,9 @@ export async function readTables({ sql }: Pick<Installation, 'sql'>): Promise<{
     `SELECT CAST(webhook_id AS CHAR) AS webhookId, CAST(transaction_id AS CHAR) AS transactionId, status FROM deliveries`,
   );
   const [miscounted] = await sql.query<RowDataPacket[]>(MISCOUNTED);
-  return { stored, recorded, miscounted: miscounted.map((row) => JSON.stringify(row)) };
+  const [feedCounts] = await sql.query<(RowDataPacket & FeedCount)[]>(
+    `SELECT CAST(k.webhook_id AS CHAR) AS webhookId, k.delivered_count AS delivered, k.failed_count AS failed
+     FROM webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id WHERE w.delivery = 'pull'`,
+  );
+  return { stored, recorded, feedCounts, miscounted: miscounted.map((row) => JSON.stringify(row)) };
 }

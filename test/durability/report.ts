@@ -1,6 +1,7 @@
 import { FINDINGS, type Verdict } from './checker.ts';
 import type { Left } from './completion.ts';
 import type { InjectedFault } from './faults/inject.ts';
+import type { FeedRecord } from './load/feed-reader.ts';
 import type { PollerRecord } from './load/poller.ts';
 import type { ClientRecord } from './load/upload.ts';
 
@@ -13,6 +14,7 @@ export interface RunResult {
   faults: readonly InjectedFault[];
   clientRecord: ClientRecord;
   pollerRecords: readonly PollerRecord[];
+  feedRecords: readonly FeedRecord[];
   left: Left;
   /** The findings of `ledgerbell verify` at the end. */
   wrongBooks: readonly string[];
@@ -40,12 +42,25 @@ export interface Outcome {
 
 /** Renders the table of a run, and checks that every count is 0 that must be. */
 export function outcomeOf(result: RunResult): Outcome {
-  const { verdict, clientRecord, pollerRecords, left, wrongBooks, wrongStatements, leaks, ownEnds, badEnds } =
-    result;
+  const {
+    verdict,
+    clientRecord,
+    pollerRecords,
+    feedRecords,
+    left,
+    wrongBooks,
+    wrongStatements,
+    leaks,
+    ownEnds,
+    badEnds,
+  } = result;
   const explained = [...verdict.explained.values()].reduce((sum, count) => sum + count, 0);
   const mustBeEmpty: [string, readonly string[]][] = [
     ...FINDINGS.map((name): [string, string[]] => [name, verdict.findings[name]]),
-    ['correct requests refused', [...clientRecord.wrong, ...pollerRecords.flatMap(({ wrong }) => wrong)]],
+    [
+      'correct requests refused',
+      [...clientRecord.wrong, ...[...pollerRecords, ...feedRecords].flatMap(({ wrong }) => wrong)],
+    ],
     ['idempotency keys stuck at 409', clientRecord.stuckKeys],
     ['still undone at the end', describeLeft(left)],
     ['books that are not right', wrongBooks],
@@ -66,6 +81,11 @@ export function outcomeOf(result: RunResult): Outcome {
     ['POSTs received', verdict.posts],
     ['duplicates explained by a fault', `${explained} (${describeCounts(verdict.explained)})`],
     ['pages read by pollers', pollerRecords.reduce((sum, { pages }) => sum + pages, 0)],
+    ['events read from feeds', feedRecords.reduce((sum, { seen }) => sum + seen.size, 0)],
+    [
+      'read again before they were acknowledged',
+      feedRecords.reduce((sum, { repeated }) => sum + repeated, 0),
+    ],
     ...mustBeEmpty.map(([name, cases]): [string, string] => [name, `**${cases.length}**`]),
   ];
   const findings = mustBeEmpty.flatMap(([name, cases]) => [

@@ -8,6 +8,7 @@ import { readTables } from './evidence.ts';
 import { type InjectedFault, inject, thirdOf } from './faults/inject.ts';
 import { findLeaks } from './leaks.ts';
 import { runClient } from './load/client.ts';
+import { newFeedRecord, runFeedReader } from './load/feed-reader.ts';
 import { newPollerRecord, runPoller } from './load/poller.ts';
 import { runStatementClient } from './load/statement-client.ts';
 import { dropStatements, uploadStatements } from './load/statement-senders.ts';
@@ -67,7 +68,7 @@ export async function run(options: RunOptions): Promise<Outcome> {
 
 async function stress(installation: Installation, options: RunOptions): Promise<Outcome> {
   const { seed, minutes, kinds, gap, rate, waitLimit, announce, signal } = options;
-  const { customers, clock, webhooks } = installation;
+  const { customers, clock, webhooks, feeds } = installation;
   const target = {
     get url() {
       return installation.url;
@@ -123,6 +124,16 @@ async function stress(installation: Installation, options: RunOptions): Promise<
     return runPoller({ target, apiKey, every: 250 }, record, pollersOver.signal);
   });
 
+  const feedRecords = feeds.map(({ id }) => newFeedRecord(id));
+  const feedReaders = feeds.map(({ id, customer: { apiKey, apiSecret } }, n) => {
+    const dice = createDice(seed * 1_000 + 500 + Number(id));
+    return runFeedReader(
+      { target, apiKey, apiSecret, dice },
+      feedRecords[n] ?? newFeedRecord(id),
+      pollersOver.signal,
+    );
+  });
+
   setMaxListeners(0, loadOver.signal); // Each client and each wait adds one.
   const watching = watch(installation, loadOver.signal);
   const faults = await injectAll(installation, plan, options);
@@ -134,7 +145,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
   await Promise.race([Promise.all([...clients, ...statementClients]), sleep(waitLimit * SECOND)]);
   const left = await waitForCompletion(installation, waitLimit, signal);
   pollersOver.abort();
-  await Promise.race([Promise.all(pollers), sleep(60 * SECOND)]);
+  await Promise.race([Promise.all([...pollers, ...feedReaders]), sleep(60 * SECOND)]);
   const wrongBooks = await installation.verifyBooks();
 
   const roles = [...new Set(installation.roles.values())];
@@ -148,6 +159,8 @@ async function stress(installation: Installation, options: RunOptions): Promise<
     webhooks,
     receipts,
     pollers: pollerRecords,
+    feeds,
+    feedRecords,
     faults: (options.processes ?? '') === '' ? faults : faults.map(asSupervised),
     affected: ({ kind, which }, webhookId) =>
       !isReceiverFault(kind) || (thirds[which]?.has(webhookId) ?? false),
@@ -158,6 +171,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
     faults,
     clientRecord,
     pollerRecords,
+    feedRecords,
     left,
     wrongBooks,
     wrongStatements,

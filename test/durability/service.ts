@@ -18,7 +18,7 @@ import type { ReceiverSpec } from './receivers.process.ts';
 import { type Receivers, startReceivers } from './receivers.ts';
 import type { ChaosServer } from './servers.ts';
 import { processOf, type Supervised, supervise } from './supervisor.ts';
-import { type ChaosWebhook, createWebhooks } from './webhooks.ts';
+import { type ChaosFeed, type ChaosWebhook, createFeeds, createWebhooks } from './webhooks.ts';
 
 /** The processes of the product, two of each role, by the names the plan gives them. */
 const ROLES = [
@@ -56,6 +56,7 @@ export interface Installation {
   receiptsFile: string;
   customers: Customer[];
   webhooks: ChaosWebhook[];
+  feeds: ChaosFeed[];
   /** For faults, completion.ts and the checker. Reconnects after MySQL was unreachable. */
   sql: Pool;
   /** Texts that may be nowhere but in MySQL, with their names. */
@@ -147,6 +148,7 @@ export async function startInstallation({
 
     const customers = await createCustomers({ cli, url, sourcesDirectory, count });
     const webhooks = await createWebhooks(url, customers, reservePort);
+    const feeds = await createFeeds(url, customers);
     const receiptsFile = join(directory, 'receipts.tsv');
     const specs = webhooks.map(
       ({ id, port, secret, customer }): ReceiverSpec => ({
@@ -183,6 +185,7 @@ export async function startInstallation({
       receiptsFile,
       customers,
       webhooks,
+      feeds,
       sql,
       secrets,
       readStatus: () => cli(['status']),

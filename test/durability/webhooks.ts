@@ -61,6 +61,26 @@ export async function createWebhooks(
   return webhooks;
 }
 
+/** A webhook whose events are pulled. */
+export type ChaosFeed = Pick<ChaosWebhook, 'id' | 'customer' | 'event' | 'accountId'>;
+
+/** Each customer has a feed of all movements, and one of its debits. */
+export async function createFeeds(url: string, customers: readonly Customer[]): Promise<ChaosFeed[]> {
+  const feeds: ChaosFeed[] = [];
+  for (const customer of customers) {
+    for (const event of ['NEW_TRANSACTION', 'NEW_DEBIT'] as const) {
+      const response = await fetch(`${url}/v1/webhooks`, {
+        method: 'POST',
+        headers: { Authentication: customer.apiKey, 'Content-Type': 'application/json' },
+        body: JSON.stringify({ title: 'feed', event, account: 'all', delivery: 'pull' }),
+      });
+      const { webhook } = (await response.json()) as { webhook: { id: number } };
+      feeds.push({ id: String(webhook.id), customer, event, accountId: null });
+    }
+  }
+  return feeds;
+}
+
 /** Whether a movement matches this webhook. Follows the specification and uses none of the product's code. */
 export function matches(
   webhook: Pick<ChaosWebhook, 'event' | 'accountId'> & { customer: { id: string } },

@@ -1,0 +1,121 @@
+import { createHash } from 'node:crypto';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Dice } from '../dice.ts';
+import type { Uploader } from './upload.ts';
+
+const REQUEST_TIMEOUT = 20_000;
+const WAIT = 5;
+const LIMIT = 50;
+
+/** How often a reader forgets its cursor, as if it was killed after it had read and before it had acknowledged. */
+const FORGETS = 0.1;
+
+/** What the reader of one feed has read. */
+export interface FeedRecord {
+  webhookId: string;
+  /** The first word of the description of every movement read, by id. */
+  seen: Map<string, string>;
+  /** Movements of pages that were acknowledged, and movements that came again in spite of it. */
+  acknowledged: Set<string>;
+  repeatedAfter: string[];
+  /** Movements that came again before they were acknowledged, which is allowed. */
+  repeated: number;
+  /** Pages that are not in order, and bodies whose hash is wrong. */
+  spoiled: string[];
+  /** Answers that a correct request must never get. */
+  wrong: string[];
+  pages: number;
+}
+
+export const newFeedRecord = (webhookId: string): FeedRecord => ({
+  ...{ webhookId, seen: new Map(), acknowledged: new Set(), repeatedAfter: [], repeated: 0 },
+  ...{ spoiled: [], wrong: [], pages: 0 },
+});
+
+interface Body {
+  dc: string;
+  code: string;
+  amount: string;
+  balance: string;
+  currency: string;
+  description: string;
+  hash: string;
+}
+
+interface Page {
+  events: { id: string; body: Body }[];
+  cursor: string;
+}
+
+/** Follows docs/receiving/hash.md and uses none of the product's code. */
+const hashOf = ({ dc, code, amount, balance, currency, description }: Body, apiSecret: string): string => {
+  const text = `${dc}${code}${amount}${balance}${currency}${description}${apiSecret}`;
+  return Buffer.from(createHash('sha256').update(text).digest('hex')).toString('base64');
+};
+
+/**
+ * Reads a feed, and now and then begins again without a cursor.
+ * @param stopping when it is aborted, the feed is read until nothing more comes.
+ */
+export async function runFeedReader(
+  {
+    target,
+    apiKey,
+    apiSecret,
+    dice,
+  }: Pick<Uploader, 'target' | 'apiKey'> & { apiSecret: string; dice: Dice },
+  record: FeedRecord,
+  stopping: AbortSignal,
+): Promise<void> {
+  let cursor: string | null = null;
+  /** The movements up to the cursor, which the next answer acknowledges. */
+  let unacknowledged: string[] = [];
+  for (;;) {
+    const isLast = stopping.aborted;
+    const page = await readPage(target.url, apiKey, cursor, record);
+    if (page === null) {
+      if (isLast) return;
+      await sleep(300);
+      continue;
+    }
+    record.pages += 1;
+    if (cursor !== null) for (const id of unacknowledged) record.acknowledged.add(id);
+    let last = 0n;
+    unacknowledged = [];
+    for (const { id: message, body } of page.events) {
+      const [, id = ''] = /^msg_\d+-(\d+)$/.exec(message) ?? [];
+      if (record.acknowledged.has(id)) record.repeatedAfter.push(id);
+      else if (record.seen.has(id)) record.repeated += 1;
+      if (BigInt(id) <= last) record.spoiled.push(`${id} after ${last}`);
+      if (hashOf(body, apiSecret) !== body.hash) record.spoiled.push(`${id} has another hash`);
+      last = BigInt(id);
+      record.seen.set(id, body.description.split(' ', 1)[0] ?? '');
+      unacknowledged.push(id);
+    }
+    if (isLast && page.events.length === 0) return;
+    cursor = dice.next() < FORGETS ? null : page.cursor;
+  }
+}
+
+/** @returns null when the page could not be read and must be requested again. */
+async function readPage(
+  url: string,
+  apiKey: string,
+  cursor: string | null,
+  record: FeedRecord,
+): Promise<Page | null> {
+  const query = `limit=${LIMIT}&wait=${WAIT}${cursor === null ? '' : `&cursor=${cursor}`}`;
+  try {
+    const response = await fetch(`${url}/v1/webhooks/${record.webhookId}/feed?${query}`, {
+      headers: { Authentication: apiKey },
+      signal: AbortSignal.timeout(REQUEST_TIMEOUT),
+    });
+    const text = await response.text();
+    if (response.status === 200) return JSON.parse(text) as Page;
+    if (response.status < 500 && response.status !== 429)
+      record.wrong.push(`${response.status} for a feed: ${text}`);
+    return null;
+  } catch {
+    return null;
+  }
+}
