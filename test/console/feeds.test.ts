@@ -107,7 +107,7 @@ it('the page of a feed explains what it waits for', async () => {
   const { cursor } = (await other.read({ limit: 1 })).body;
   await other.read({ cursor, limit: 1 });
   expect(await lead()).toBe(
-    'Its events are pulled. 1 delivery waits for its reader, which has acknowledged others within 5 min.',
+    'Its events are pulled. 1 delivery waits for its reader, which has acknowledged others within the last 5 min.',
   );
   await service.runtime.database.query(
     'UPDATE webhook_cursors SET progressed_at = NOW(6) - INTERVAL 2 HOUR WHERE webhook_id = ?',

@@ -52,7 +52,7 @@ function explainFeed({ status, pending, progressed_at, now }: WebhookRow, paused
   if (Number(pending) === 0) return 'Its events are pulled. Nothing waits for its reader.';
   const age = progressed_at === null ? null : now.getTime() - progressed_at.getTime();
   if (age !== null && age < RECENTLY)
-    return `Its events are pulled. ${waiting} for its reader, which has acknowledged others within ${formatDuration(RECENTLY)}.`;
+    return `Its events are pulled. ${waiting} for its reader, which has acknowledged others within the last ${formatDuration(RECENTLY)}.`;
   const since =
     age === null ? 'has never acknowledged an event' : `last acknowledged events ${formatDuration(age)} ago`;
   return `Its events are pulled. ${waiting} for its reader, which ${since}. If nobody reads the feed, tell its owner.`;

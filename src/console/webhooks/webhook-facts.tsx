@@ -61,7 +61,7 @@ export const FeedFacts = ({ webhook, settings, now }: Pick<FactsProps, 'webhook'
       ...(settings === null
         ? []
         : ([
-            ['Has', describeFilter(settings)],
+            ['Events', describeFilter(settings)],
             ['Body', settings.body],
             ...originOf(settings, now),
           ] as const)),
