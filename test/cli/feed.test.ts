@@ -91,6 +91,22 @@ describe('ledgerbell feed', () => {
     expect(await countsOf(id)).toMatchObject({ pending: 3, delivered: 0 });
   });
 
+  it('does not run ahead of a reader that has stopped reading', async () => {
+    const id = await createFeed();
+    for (let count = 0; count < 4; count += 1) await importMovements(900);
+    const { child, lines } = startFeed([id, '--once'], clientEnvironment());
+    child.stdout?.pause();
+    const seen: number[] = [];
+    await until('it stands still', async () => {
+      seen.push((await countsOf(id)).delivered);
+      return seen.length > 20 && new Set(seen.slice(-20)).size === 1 && seen.at(-1) !== 0;
+    });
+    expect(seen.at(-1)).toBeLessThan(2_600);
+    child.stdout?.resume();
+    await until('all are printed', () => lines.length === 3_600);
+    await until('all are acknowledged', async () => (await countsOf(id)).delivered === 3_600);
+  });
+
   it('goes back with a replay', async () => {
     const id = await createFeed();
     const { child, ended, lines } = startFeed([id], clientEnvironment());
