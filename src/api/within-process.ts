@@ -17,6 +17,8 @@ interface OperatorRequest {
   path: string;
   headers?: Record<string, string>;
   body?: Readable | Buffer;
+  /** Ends the waiting of a request when it is aborted. */
+  signal?: AbortSignal;
 }
 
 /** The rights of an operator for a customer: those of an API key for all accounts with every scope. No key has the id 0. */
@@ -46,12 +48,12 @@ export function createOperatorApi(runtime: Runtime): (request: OperatorRequest) 
   // An import needs an API key, so no files are read here.
   const formats = createStatementFormats([], READ_SETTINGS);
   const app = createApp({ ...runtime, config: { ...config, rateLimit: 0 } }, guard, { formats, identify });
-  return async function request({ customerId, operator, method, path, headers = {}, body }) {
+  return async function request({ customerId, operator, method, path, headers = {}, body, ...init }) {
     // Routes read the body from Node's request, so a stand-in is passed to them.
     const parts = body === undefined ? [] : Buffer.isBuffer(body) ? [body] : body;
     const incoming = Object.assign(Readable.from(parts), { socket: {}, headers: {} });
     callers.set(incoming, actFor(customerId, operator));
     const bindings = { incoming, outgoing: {} } as unknown as ApiEnv['Bindings'];
-    return app.request(path, { method, headers }, bindings);
+    return app.request(path, { method, headers, ...init }, bindings);
   };
 }

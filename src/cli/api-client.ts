@@ -40,6 +40,8 @@ interface ApiRequest {
   /** The path below the service's URL, with the query string. */
   path: string;
   upload?: Upload | undefined;
+  /** Ends the request when it is aborted. */
+  signal?: AbortSignal | undefined;
 }
 
 interface ApiResponse {
@@ -53,7 +55,8 @@ export type Transport = (request: ApiRequest) => Promise<ApiResponse>;
 
 /** A client of the API. Each answer is validated against its schema. */
 export interface Api {
-  get<S extends v.GenericSchema>(path: string, answer: S): Promise<v.InferOutput<S>>;
+  /** @param signal ends the request when it is aborted. */
+  get<S extends v.GenericSchema>(path: string, answer: S, signal?: AbortSignal): Promise<v.InferOutput<S>>;
   /**
    * Reads a list page by page, up to `limit` rows.
    * @param path without `per_page` and `cursor`.
@@ -92,10 +95,15 @@ export function createApi(url: string, key: string): Api {
 }
 
 /** Sends a request with Node's own client, because loading undici would take longer than most commands. */
-async function send(base: string, { method, path, upload }: ApiRequest, key: string): Promise<ApiResponse> {
+async function send(
+  base: string,
+  { method, path, upload, signal }: ApiRequest,
+  key: string,
+): Promise<ApiResponse> {
   const url = new URL(`${base}${path}`);
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
-  const sent = request(url, { method, headers: { authentication: key, ...headersOf(upload) } });
+  const headers = { authentication: key, ...headersOf(upload) };
+  const sent = request(url, { method, headers, ...(signal === undefined ? {} : { signal }) });
   // Without a listener, an error after the answer would end the process.
   sent.on('error', () => {});
   sent.once('finish', () => sent.setTimeout(ANSWER_TIMEOUT, () => sent.destroy(NO_ANSWER)));
@@ -103,8 +111,8 @@ async function send(base: string, { method, path, upload }: ApiRequest, key: str
   stream.once('error', (error) => sent.destroy(error)).pipe(sent);
   try {
     const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    const { statusCode = 0, headers } = response;
-    return { status: statusCode, text: await text(response), link: headers.link?.toString() };
+    const { statusCode = 0 } = response;
+    return { status: statusCode, text: await text(response), link: response.headers.link?.toString() };
   } finally {
     // The service may answer before the end of the upload, for example when the file is too large.
     if (!sent.writableFinished) sent.destroy();
@@ -140,7 +148,7 @@ export function createClient(base: string, send: Transport): Api {
     (await ask(request, answer)).body;
 
   return {
-    get: (path, answer) => askFor({ method: 'GET', path }, answer),
+    get: (path, answer, signal) => askFor({ method: 'GET', path, signal }, answer),
     async list(path, name, row, limit) {
       const rows: v.InferOutput<typeof row>[] = [];
       const page = v.pipe(

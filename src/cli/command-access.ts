@@ -14,10 +14,7 @@ export interface AccessOptions {
 }
 
 /** Adds the options that say for whom a command acts. */
-export const addAccessOptions = (
-  command: Command,
-  json = 'print the answer of the API as one JSON document',
-) =>
+export const addCallerOptions = (command: Command) =>
   command
     .addOption(
       new Option('--customer <id>', 'as the operator, for this customer, directly on the database')
@@ -29,8 +26,13 @@ export const addAccessOptions = (
       '--url <url>',
       'where the service is (default: LEDGERBELL_URL, else HOST and PORT of this configuration)',
       parseHttpUrl,
-    )
-    .option('--json', json);
+    );
+
+/** The same, with --json. */
+export const addAccessOptions = (
+  command: Command,
+  json = 'print the answer of the API as one JSON document',
+) => addCallerOptions(command).option('--json', json);
 
 /**
  * Runs `work` with a client of the API. With an API key it sends requests over HTTP. Without one, or with --customer, it acts as the

@@ -44,6 +44,11 @@ export const oneLine = (text: string): string => text.replace(/\p{Cc}+/gu, ' ').
 export interface Terminal {
   /** With --json, prints the document on one line. Otherwise prints the text. */
   answer(json: boolean | undefined, document: unknown, text: string): void;
+  /**
+   * Prints a line as it is, and waits until it is written.
+   * @returns false: it was not, because the reader of the output has closed it.
+   */
+  line(text: string): Promise<boolean>;
   /** Prints progress or advice to standard error. */
   note(line: string): void;
 }
@@ -59,6 +64,10 @@ export function createTerminal(output: Sink, errors: Sink, called = calledAs()):
     answer(json, document, text) {
       output.write(`${json === true ? JSON.stringify(document) : inWords(text)}\n`);
     },
+    line: (text) =>
+      new Promise((resolve) => {
+        output.write(`${text}\n`, (error) => resolve(error == null));
+      }),
     note(line) {
       errors.write(`${inWords(line)}\n`);
     },

@@ -84,13 +84,14 @@ export function withEachCustomer<T>(
 function withinProcess(runtime: Runtime, customerId: string): Transport {
   const request = createOperatorApi(runtime);
   const operator = currentOperator();
-  return async ({ method, path, upload }) => {
+  return async ({ method, path, upload, signal }) => {
     const response = await request({
       customerId,
       operator,
       method,
       path,
       headers: headersOf(upload),
+      ...(signal === undefined ? {} : { signal }),
       ...(upload === undefined ? {} : { body: upload.body }),
     });
     return {

@@ -59,6 +59,11 @@ const COMMANDS: readonly [term: string, description: string, load: () => Promise
     async () => (await import('./commands/listen.ts')).defineListen,
   ],
   [
+    'feed [options] <webhook>',
+    'print the events of a webhook that is pulled, as JSON, until Ctrl-C',
+    async () => (await import('./commands/feed.ts')).defineFeed,
+  ],
+  [
     'replay [options]',
     'send failed or delivered notifications of a webhook again',
     async () => (await import('./commands/replays.ts')).defineReplay,

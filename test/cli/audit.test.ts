@@ -55,6 +55,8 @@ const NO_CHANGES = [
   'deliveries show',
   // It has a database of its own.
   'demo',
+  // An acknowledgement is no change of what the customer has. The webhook says when the last one was.
+  'feed',
   'formats',
   // The import itself says who has sent what, and when.
   'import',

@@ -46,12 +46,17 @@ export async function runCli(
 export async function runHere(
   args: readonly string[],
   env: Record<string, string> = {},
-  { ask }: { ask?: (question: string) => Promise<boolean> } = {},
+  {
+    ask,
+    signal = new AbortController().signal,
+  }: { ask?: (question: string) => Promise<boolean>; signal?: AbortSignal } = {},
 ): Promise<Finished> {
   const said = { stdout: '', stderr: '' };
   const sink = (name: keyof typeof said) => ({
-    write(text: string | Uint8Array) {
+    write(text: string | Uint8Array, ...rest: unknown[]) {
       said[name] += text;
+      const written = rest.at(-1);
+      if (typeof written === 'function') written();
       return true;
     },
   });
@@ -60,7 +65,7 @@ export async function runHere(
     readClientConfig: () => readClientConfig(env),
     ask,
     terminal: createTerminal(sink('stdout'), sink('stderr')),
-    signal: new AbortController().signal,
+    signal,
   });
   return { code, ...said };
 }

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest';
+import { createFeed } from '../support/feeds.ts';
 import { useService } from '../support/service.ts';
 import { createWebhook } from './stored-webhook.ts';
 
@@ -61,4 +62,10 @@ describe('the health of an endpoint', () => {
       expect(await revisionOf(id)).toBe(2);
     },
   );
+});
+
+it('a feed that becomes active again was not acknowledged by that', async () => {
+  const feed = await createFeed(service);
+  for (const status of ['paused', 'active']) await feed.change({ status });
+  expect((await feed.get()).body.webhook.feed).toEqual({ acknowledged_at: null });
 });

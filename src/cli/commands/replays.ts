@@ -97,7 +97,7 @@ interface ReplayOptions extends AccessOptions {
   webhook: string;
   since: string;
   until?: string;
-  status: Replayable;
+  status?: Replayable;
   dryRun?: boolean;
 }
 
@@ -108,18 +108,18 @@ export const defineReplay = (command: Command, context: CommandContext) =>
     .requiredOption('--since <moment>', 'only movements stored since then: "YYYY-MM-DD HH:mm:ss", or a date')
     .option('--until <moment>', 'the last moment, inclusive; default: now')
     .addOption(
-      new Option('--status <status>', 'which deliveries to send again')
-        .choices([...REPLAYABLE])
-        .default('failed'),
+      new Option('--status <status>', 'which deliveries to send again; default: failed').choices([
+        ...REPLAYABLE,
+      ]),
     )
     .option('--dry-run', 'only count them')
     .action(async (options: ReplayOptions) => {
-      const { webhook: id, status, dryRun = false } = options;
+      const { webhook: id, dryRun = false } = options;
       const { zone } = context.readConfig();
       const body = {
         since: readMomentUtc('--since', options.since, zone),
         until: options.until === undefined ? undefined : readMomentUtc('--until', options.until, zone),
-        status,
+        status: options.status,
       };
       const about = { subject: { kind: 'webhook', id }, wakes: !dryRun } as const;
       const answer = await withAccess(context, options, about, async (api) => {
@@ -129,6 +129,15 @@ export const defineReplay = (command: Command, context: CommandContext) =>
         return { webhook, replay };
       });
       const { replay, webhook } = answer;
+      if (webhook.feed !== null) {
+        const count = replay.matched ?? 0;
+        const events = `${countOf(count, 'event')} of webhook ${id}`;
+        const text = dryRun
+          ? `${events} would be in its feed again. Nothing was changed.`
+          : `${events} ${count === 1 ? 'is' : 'are'} in its feed again.`;
+        return context.terminal.answer(options.json, { replay }, text);
+      }
+      const { status = 'failed' } = options;
       const many = dryRun ? 'More than 100,000' : 'More than a thousand';
       const found =
         replay.matched === null

@@ -1,6 +1,12 @@
 import { Command, Option } from 'commander';
 import * as v from 'valibot';
-import { BODIES, ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from '../../database/webhook-enums.ts';
+import {
+  BODIES,
+  DELIVERY_WAYS,
+  ENCODINGS,
+  HASH_ENCODINGS,
+  WEBHOOK_EVENTS,
+} from '../../database/webhook-enums.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
 import { formatCount } from '../../platform/text.ts';
 import { StandingWebhookView } from '../../verdict/standing-view.ts';
@@ -37,18 +43,31 @@ function describePending({ pending, to_come }: Webhook['deliveries']): string {
 }
 
 function describeWebhook(it: Webhook, zone: ZoneOffset): string {
-  const { health, deliveries } = it;
+  const { deliveries } = it;
   return renderFacts([
     ['webhook', it.id],
     ['title', it.title],
     ['description', it.description],
-    ['endpoint', it.endpoint],
+    it.feed === null ? ['endpoint', it.endpoint] : ['delivery', it.delivery],
     ['event', it.event],
     ['account', it.account],
     ['status', it.status_reason === null ? it.status : `${it.status}: ${it.status_reason}`],
     ...it.standing.map(({ kind, message }) => [kind, message] as const),
     ...(it.secret === undefined ? [] : [['secret', `${it.secret}  (shown only now)`] as const]),
     ['body', `${it.body}, ${it.encoding}, hash in ${it.hash_encoding}`],
+    ...(it.feed === null
+      ? factsOfPosts(it, zone)
+      : [['acknowledged', formatTime(it.feed.acknowledged_at, zone) ?? 'never'] as const]),
+    ['pending', describePending(deliveries)],
+    ['delivered', formatCount(deliveries.delivered)],
+    ['failed', formatCount(deliveries.failed)],
+    ['created', formatTime(it.created_at, zone)],
+  ]);
+}
+
+/** What only a webhook that is sent POSTs has. */
+const factsOfPosts = ({ health, ...it }: Webhook, zone: ZoneOffset) =>
+  [
     ['ordered', it.ordered ? 'yes' : 'no'],
     ['rate limit', it.rate_limit === null ? null : `${it.rate_limit} per second`],
     ['in flight', `${it.max_in_flight} at most`],
@@ -57,12 +76,7 @@ function describeWebhook(it: Webhook, zone: ZoneOffset): string {
     ['open until', formatTime(health.open_until, zone)],
     ['failing since', formatTime(health.failing_since, zone)],
     ['last error', health.last_error],
-    ['pending', describePending(deliveries)],
-    ['delivered', formatCount(deliveries.delivered)],
-    ['failed', formatCount(deliveries.failed)],
-    ['created', formatTime(it.created_at, zone)],
-  ]);
-}
+  ] as const;
 
 const bodyOption = () =>
   new Option('--body <body>', 'extended: with what the bank says beyond the twelve fields').choices([
@@ -74,10 +88,15 @@ const ORDERED = 'send one notification at a time, in order';
 
 /** `ledgerbell webhooks create` */
 const createWebhookCommand = (context: CommandContext) =>
-  addAccessOptions(new Command('create').description('subscribe an endpoint to new movements'))
+  addAccessOptions(new Command('create').description('subscribe an endpoint, or a reader, to new movements'))
     .requiredOption('--title <title>', 'what the webhook is called')
     .option('--description <text>', 'what you want to note about it, at most 500 characters')
-    .requiredOption('--endpoint <url>', 'where notifications are sent')
+    .addOption(
+      new Option('--delivery <way>', 'pull: no endpoint, its reader gets the events').choices([
+        ...DELIVERY_WAYS,
+      ]),
+    )
+    .option('--endpoint <url>', 'where notifications are sent; required, unless the delivery is pull')
     .addOption(
       new Option('--event <event>', 'which movements')
         .choices([...WEBHOOK_EVENTS])
@@ -147,9 +166,15 @@ const TestAnswer = v.object({
   }),
 });
 
-function describe({ status_code: status, error, reason }: v.InferOutput<typeof TestAnswer>['test']): string {
+type Test = v.InferOutput<typeof TestAnswer>['test'];
+
+/** A feed has the sample. Nothing was sent. */
+const isInFeed = ({ status_code, error }: Test) => status_code === null && error === null;
+
+function describe({ status_code: status, error, reason }: Test): string {
   const problem = error === null ? '' : oneLine(error);
   const because = reason === undefined ? '' : oneLine(reason);
+  if (isInFeed({ status_code: status, error })) return 'The sample is the next event of the feed.';
   if (status !== null) return problem === '' ? `Answered ${status}.` : `Answered ${status}: ${problem}.`;
   if (problem !== '' && problem !== 'no answer') return `Not sent: ${problem}.`;
   return because === '' ? 'No answer.' : `No answer: ${because}.`;
@@ -183,21 +208,23 @@ export const webhooks: readonly CreateCommand[] = [
       ['status', describeStatus],
       ['pending', ({ deliveries }) => formatCount(deliveries.pending), 'right'],
       ['failed', ({ deliveries }) => formatCount(deliveries.failed), 'right'],
-      ['endpoint', ({ endpoint }) => endpoint],
+      ['endpoint', ({ endpoint }) => endpoint ?? 'pull'],
     ],
   }),
   subjectCommand('webhook', {
     name: 'show',
-    description: 'show a webhook, its health and its deliveries by number',
+    description: 'show a webhook, its health or feed, and its deliveries by number',
     request: (api, id) => api.get(`/v1/webhooks/${id}`, WebhookAnswer),
     text: ({ webhook }, _, zone) => describeWebhook(webhook, zone),
   }),
   subjectCommand('webhook', {
     name: 'test',
-    description: 'send a sample notification now, and show the answer',
+    description: 'send a sample notification now, and show the answer; or put it into the feed',
     request: (api, id) => api.post(`/v1/webhooks/${id}/test`, {}, TestAnswer),
     text: ({ test }) => describe(test),
-    judge({ test: { status_code: status } }) {
+    judge({ test }) {
+      const { status_code: status } = test;
+      if (isInFeed(test)) return;
       if (status === null || status < 200 || status > 299) throw new NegativeAnswer();
     },
   }),

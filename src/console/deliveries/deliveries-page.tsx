@@ -25,6 +25,7 @@ import {
   attemptColumns,
   Choice,
   type Column,
+  countOf,
   DeliveryLink,
   Facts,
   Field,
@@ -43,6 +44,8 @@ import {
 } from '../page/elements.tsx';
 import { sendConfirmation, sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, callerFor, findOwner, operatorOf } from '../page/operator.ts';
+import { isPulled } from '../webhooks/explain-webhook.ts';
+import { pulled } from '../webhooks/feed-actions.ts';
 import { requireWebhook } from '../webhooks/webhook-page.tsx';
 import {
   chooseWebhooks,
@@ -141,7 +144,11 @@ const columns = (now: Date): Column<ListedDelivery>[] => [
   },
   { label: 'Customer', kind: 'wide', cell: ({ webhook }) => webhook.customer },
   { label: 'Stored', cell: ({ row }) => <Moment at={row.created_at} now={now} /> },
-  { label: 'Attempts', kind: 'number', cell: ({ row }) => row.attempts ?? 0 },
+  {
+    label: 'Attempts',
+    kind: 'number',
+    cell: ({ webhook, row }) => (isPulled(webhook) ? '' : (row.attempts ?? 0)),
+  },
   { label: 'Last attempt', cell: ({ row }) => <Moment at={row.started_at} now={now} /> },
   {
     label: 'Due',
@@ -175,6 +182,7 @@ export const deliveryRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
     })
     .get('/:id/redeliver', async (c) => {
       const { key, webhook, delivery } = await requireDelivery(c, context.runtime);
+      if (isPulled(webhook)) throw pulled();
       const id = formatDeliveryId(key);
       return sendConfirmation(c, 'Deliveries', {
         question: `Send delivery ${id} of ${webhook.customer} again?`,
@@ -228,6 +236,7 @@ function DeliveryPage({ found: { key, delivery, webhook }, attempts, sent, done 
   const now = new Date();
   const id = formatDeliveryId(key);
   const view = viewDelivery(delivery, webhook.status);
+  const isFeed = isPulled(webhook);
   return (
     <>
       {done === 'redeliver' ? <Notice tone="good">{explainRedelivery(webhook, now)}</Notice> : null}
@@ -235,7 +244,7 @@ function DeliveryPage({ found: { key, delivery, webhook }, attempts, sent, done 
         Delivery {id} <DeliveryStatus status={view.status} />
       </h1>
       <nav class="actions" aria-label="What you can do">
-        {webhook.status === 'active' || webhook.status === 'paused' ? (
+        {!isFeed && (webhook.status === 'active' || webhook.status === 'paused') ? (
           <LinkButton primary href={`/ops/deliveries/${id}/redeliver`} text="Redeliver" />
         ) : null}
         {view.event_id === null ? (
@@ -250,23 +259,37 @@ function DeliveryPage({ found: { key, delivery, webhook }, attempts, sent, done 
             view.event_id === null ? 'Movement stored' : 'Event recorded',
             <Moment at={delivery.created_at} now={now} />,
           ],
-          ['Attempts', String(view.attempts)],
-          ['Due', <Moment at={view.due_at === null ? null : new Date(view.due_at)} now={now} />],
-          [
-            'Finished',
-            <Moment at={view.finished_at === null ? null : new Date(view.finished_at)} now={now} />,
-          ],
+          ...(isFeed
+            ? []
+            : ([
+                ['Attempts', String(view.attempts)],
+                ['Due', <Moment at={view.due_at === null ? null : new Date(view.due_at)} now={now} />],
+                [
+                  'Finished',
+                  <Moment at={view.finished_at === null ? null : new Date(view.finished_at)} now={now} />,
+                ],
+              ] as const)),
         ]}
       />
-      <h2>Attempts</h2>
-      <Table
-        caption="Attempts"
-        columns={attemptColumns(now)}
-        rows={attempts.toReversed()}
-        empty="It has not been sent yet."
-      />
-      <h2>What is sent</h2>
-      <Sent sent={sent} isEvent={view.event_id !== null} attempted={attempts.length > 0} />
+      {isFeed ? (
+        <p>
+          {view.status === 'delivered'
+            ? 'The reader of the feed has acknowledged it.'
+            : 'It is not sent. It waits in the feed until its reader acknowledges it.'}
+        </p>
+      ) : (
+        <>
+          <h2>Attempts</h2>
+          <Table
+            caption="Attempts"
+            columns={attemptColumns(now)}
+            rows={attempts.toReversed()}
+            empty="It has not been sent yet."
+          />
+          <h2>What is sent</h2>
+          <Sent sent={sent} isEvent={view.event_id !== null} attempted={attempts.length > 0} />
+        </>
+      )}
     </>
   );
 }
@@ -333,27 +356,35 @@ export const replayRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
 /** By default, the range begins when the endpoint began to fail, or a day ago. */
 function askForRange(c: Context<ApiEnv>, webhook: WebhookRow) {
   const since = webhook.failing_since ?? new Date(Date.now() - DAY);
+  const isFeed = isPulled(webhook);
   return sendPage(
     c,
     { title: 'Replay', section: 'Webhooks' },
     <section class="confirm">
       <h1>
-        Which deliveries of webhook {webhook.id} “{webhook.title}” are sent again?
+        Which deliveries of webhook {webhook.id} “{webhook.title}” are {isFeed ? 'read' : 'sent'} again?
       </h1>
-      <p>Choose by the time at which the movements were stored. Nothing is sent before the next page.</p>
+      <p>
+        Choose by the time at which the movements were stored. Nothing {isFeed ? 'changes' : 'is sent'} before
+        the next page.
+      </p>
       <form class="filters">
         <Field
           label="Since (UTC)"
           name="since"
           value={`${since.toISOString().slice(0, 19).replace('T', ' ')}Z`}
         />
-        <Field label="Until (UTC)" name="until" value="" hint="now" />
-        <Choice
-          label="Status"
-          name="status"
-          value="failed"
-          choices={[['failed', 'failed for good'], 'delivered', 'both']}
-        />
+        {isFeed ? null : (
+          <>
+            <Field label="Until (UTC)" name="until" value="" hint="now" />
+            <Choice
+              label="Status"
+              name="status"
+              value="failed"
+              choices={[['failed', 'failed for good'], 'delivered', 'both']}
+            />
+          </>
+        )}
         <button type="submit" class="primary">
           Count them
         </button>
@@ -366,6 +397,7 @@ function askForRange(c: Context<ApiEnv>, webhook: WebhookRow) {
 async function confirm(c: Context<ApiEnv>, context: ConsoleContext, webhook: WebhookRow, range: Range) {
   const { matched } = await replay(c, context, webhook, range, { dryRun: true });
   if (matched === 0) return sayNone(c, webhook);
+  if (isPulled(webhook)) return confirmFeed(c, webhook, range, matched ?? 0);
   const count = matched === null ? 'More than 100,000' : formatCount(matched);
   return sendConfirmation(c, 'Webhooks', {
     question: `Send ${count} deliveries of webhook ${webhook.id} “${webhook.title}” of ${webhook.customer} again?`,
@@ -382,6 +414,25 @@ async function confirm(c: Context<ApiEnv>, context: ConsoleContext, webhook: Web
     back: `/ops/webhooks/${webhook.id}/replay`,
   });
 }
+
+const confirmFeed = (
+  c: Context<ApiEnv>,
+  { id, title, customer, status }: WebhookRow,
+  range: Range,
+  matched: number,
+) =>
+  sendConfirmation(c, 'Webhooks', {
+    question: `Move the feed of webhook ${id} “${title}” of ${customer} back by ${countOf(matched, 'delivery', 'deliveries')}?`,
+    consequences: [
+      'Its reader gets these events again, with the same ids.',
+      'Cursors from before are refused. Its reader must begin again without one.',
+      ...(status === 'paused' ? ['The webhook is paused: its reader gets them when it is enabled.'] : []),
+    ],
+    button: 'Move the feed back',
+    dangerous: true,
+    fields: range,
+    back: `/ops/webhooks/${id}/replay`,
+  });
 
 const pathOfReplay = (c: Context<ApiEnv>): string => `/v1/replays/${readId(c, 'replay', 'replay_id')}`;
 
@@ -418,18 +469,21 @@ const sayNone = (c: Context<ApiEnv>, { id, title }: WebhookRow) =>
 async function replay(
   c: Context<ApiEnv>,
   context: ConsoleContext,
-  { id, customer_id: customerId }: WebhookRow,
+  webhook: WebhookRow,
   { since, until, status }: Range,
   { dryRun }: { dryRun: boolean },
 ) {
-  const answer = await callApiFor(c, context, customerId, {
+  // A feed can only move back to a moment.
+  const which = isPulled(webhook)
+    ? {}
+    : {
+        ...(until === '' ? {} : { until }),
+        status: status === 'both' ? ['failed', 'delivered'] : status,
+      };
+  const answer = await callApiFor(c, context, webhook.customer_id, {
     method: 'POST',
-    path: `/v1/webhooks/${id}/replay?dry_run=${dryRun}`,
-    body: {
-      since,
-      ...(until === '' ? {} : { until }),
-      status: status === 'both' ? ['failed', 'delivered'] : status,
-    },
+    path: `/v1/webhooks/${webhook.id}/replay?dry_run=${dryRun}`,
+    body: { since, ...which },
   });
   return v.parse(Answer, answer).replay;
 }

@@ -283,7 +283,11 @@ const deliveryColumns = (now: Date, titles: ReadonlyMap<string, string>): Column
     cell: (it) => <DeliveryLink id={viewDelivery(it).id} />,
   },
   { label: 'Status', cell: (it) => <DeliveryStatus status={viewDelivery(it, it.webhook_status).status} /> },
-  { label: 'Attempts', kind: 'number', cell: ({ attempts }) => attempts ?? 0 },
+  {
+    label: 'Attempts',
+    kind: 'number',
+    cell: ({ webhook_delivery, attempts }) => (webhook_delivery === 'pull' ? '' : (attempts ?? 0)),
+  },
   {
     label: 'Finished',
     cell: (it) => {

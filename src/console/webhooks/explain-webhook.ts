@@ -8,6 +8,9 @@ import {
   type WebhookTrouble,
 } from '../../verdict/webhooks.ts';
 
+/** Says whether a webhook has a feed. Only a webhook that is sent POSTs has an endpoint. */
+export const isPulled = ({ endpoint }: { endpoint: string | null }): boolean => endpoint === null;
+
 /**
  * Explains a webhook's state on its page: its troubles with what helps, or else what happens next.
  * @param run null: it is not known whether a run is sending.
@@ -20,6 +23,7 @@ export function explainWebhook(
   pausedBy: string | null,
 ): string {
   if (troubles.length > 0) return troubles.map(({ sentence, help }) => `${sentence} ${help}`).join(' ');
+  if (isPulled(it)) return explainFeed(it, pausedBy);
   const pending = countOf(Number(it.pending), 'delivery is', 'deliveries are');
   switch (it.status) {
     case 'deleted':
@@ -34,6 +38,24 @@ export function explainWebhook(
         .join(' ');
     }
   }
+}
+
+/** A reader that has acknowledged something within this time is at work. Milliseconds. */
+const RECENTLY = 5 * 60_000;
+
+/** Explains what a feed waits for: always its reader, because nothing is sent. */
+function explainFeed({ status, pending, progressed_at, now }: WebhookRow, pausedBy: string | null): string {
+  const waiting = countOf(Number(pending), 'delivery waits', 'deliveries wait');
+  if (status === 'deleted') return 'It was deleted. Its feed cannot be read any more.';
+  if (status === 'paused')
+    return `${pausedBy ?? 'Its owner'} has paused it. Its feed is empty until it is enabled, and ${waiting}.`;
+  if (Number(pending) === 0) return 'Its events are pulled. Nothing waits for its reader.';
+  const age = progressed_at === null ? null : now.getTime() - progressed_at.getTime();
+  if (age !== null && age < RECENTLY)
+    return `Its events are pulled. ${waiting} for its reader, which has acknowledged others within the last ${formatDuration(RECENTLY)}.`;
+  const since =
+    age === null ? 'has never acknowledged an event' : `last acknowledged events ${formatDuration(age)} ago`;
+  return `Its events are pulled. ${waiting} for its reader, which ${since}. If nobody reads the feed, tell its owner.`;
 }
 
 /** Explains why pending deliveries of a healthy webhook have not been sent yet. "": nothing waits. */

@@ -3,66 +3,46 @@ import * as v from 'valibot';
 import { recordChange } from '../../customers/audit.ts';
 import { Webhook } from '../../database/entities.ts';
 import type { Sql } from '../../database/transaction.ts';
-import type { AttemptRow } from '../../delivery/delivery.ts';
 import { probeNow } from '../../delivery/reconcile.ts';
 import { type ReplayProgress, readReplays } from '../../delivery/replay-view.ts';
 import { wakeChangedWebhook } from '../../delivery/wake.ts';
-import { type WebhookState as RunState, readStates } from '../../delivery/webhook-state.ts';
+import { readStates } from '../../delivery/webhook-state.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
 import { notFound } from '../../platform/problem.ts';
 import { findDeliveryJob, type Queues } from '../../platform/queues.ts';
 import {
-  andToCome,
   readWebhookRows,
   readWebhookTroubles,
   type WebhookRow,
   type WebhookTrouble,
 } from '../../verdict/webhooks.ts';
 import { MOST_IN_FLIGHT, MOST_PER_SECOND } from '../../webhooks/webhook-input.ts';
-import { viewWebhook, type WebhookView } from '../../webhooks/webhook-view.ts';
+import { viewWebhook } from '../../webhooks/webhook-view.ts';
 import { findPauser } from '../audit/audit-page.tsx';
-import { readNewestAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';
-import {
-  countOf,
-  Done,
-  Facts,
-  formatCount,
-  formatDuration,
-  formatShare,
-  LinkButton,
-  Moment,
-  Timeline,
-} from '../page/elements.tsx';
+import { readNewestAttempts } from '../deliveries/delivery-rows.ts';
+import { countOf, Done, formatCount, formatDuration, LinkButton, Timeline } from '../page/elements.tsx';
 import { type Confirmation, sendConfirmation, sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, callerFor } from '../page/operator.ts';
 import { DASHBOARD_PATH } from '../queues/dashboard.ts';
-import { explainWebhook } from './explain-webhook.ts';
+import { explainWebhook, isPulled } from './explain-webhook.ts';
+import { actionsForFeed, confirmFeedAction, DONE_OF_FEED, requireFeedAction } from './feed-actions.ts';
+import { type FactsProps, FeedFacts, WebhookFacts } from './webhook-facts.tsx';
 import { WebhookState } from './webhooks-page.tsx';
 
-interface WebhookPageProps {
-  webhook: WebhookRow;
+interface WebhookPageProps extends FactsProps {
   troubles: readonly WebhookTrouble[];
   /** The operator who has paused the webhook, from the audit log. null: no operator has. */
   pausedBy: string | null;
-  /** null for a deleted webhook. */
-  settings: WebhookView | null;
-  attempts: readonly AttemptRow[];
-  run: RunState | null;
-  /** The path of the webhook's job on the dashboard of the queues. null: it has no job now. */
-  job: string | null;
   /** The replays that are not over, the oldest first. */
   replays: readonly ReplayProgress[];
   done: string | undefined;
-  now: Date;
 }
-
-type FactsProps = Omit<WebhookPageProps, 'done' | 'pausedBy' | 'replays' | 'troubles'>;
 
 /** The page of one webhook: its problems, the possible actions, and its attempts. */
 export const WebhookPage = ({ webhook, ...props }: WebhookPageProps) => (
   <>
-    <Done done={props.done} messages={DONE} />
+    <Done done={props.done} messages={isPulled(webhook) ? DONE_OF_FEED : DONE} />
     <p class="crumbs">
       <a href="/ops/webhooks">Webhooks</a> ›{' '}
       <a href={`/ops/webhooks?customer=${webhook.customer_id}`}>{webhook.customer}</a>
@@ -82,9 +62,15 @@ export const WebhookPage = ({ webhook, ...props }: WebhookPageProps) => (
       <LinkButton href={`/ops/deliveries?webhook=${webhook.id}`} text="Deliveries" />
     </nav>
     <RunningReplays webhook={webhook} replays={props.replays} />
-    <WebhookFacts webhook={webhook} {...props} />
-    <h2>Newest attempts</h2>
-    <Timeline webhookId={webhook.id} attempts={props.attempts} now={props.now} />
+    {isPulled(webhook) ? (
+      <FeedFacts webhook={webhook} {...props} />
+    ) : (
+      <>
+        <WebhookFacts webhook={webhook} {...props} />
+        <h2>Newest attempts</h2>
+        <Timeline webhookId={webhook.id} attempts={props.attempts} now={props.now} />
+      </>
+    )}
   </>
 );
 
@@ -116,51 +102,6 @@ function describeReplay({ id, total, sent, left, perSecond }: ReplayProgress): s
   return `Replay ${id} has sent ${formatCount(sent)}${of}${rest}${pace}${time}.`;
 }
 
-function WebhookFacts({ webhook, settings, attempts, run, job, now }: FactsProps) {
-  const { p95, successShare } = summarizeAttempts(attempts.map((it) => ({ ...it, webhook_id: webhook.id })));
-  const of = (status: string, count: string) => (
-    <a href={`/ops/deliveries?webhook=${webhook.id}&status=${status}`}>{formatCount(Number(count))}</a>
-  );
-  return (
-    <Facts
-      facts={[
-        ['Endpoint', <code>{webhook.endpoint}</code>],
-        [
-          'Pending',
-          <>
-            {of('pending', webhook.pending)}
-            {andToCome(webhook)}
-          </>,
-        ],
-        ['Failed', of('failed', webhook.failed)],
-        ['Delivered', of('delivered', webhook.delivered)],
-        ['Failing since', <Moment at={webhook.failing_since} now={now} />],
-        ['p95 of these attempts', p95 === null ? '–' : formatDuration(p95)],
-        ['Success of these attempts', formatShare(successShare)],
-        ...(settings === null
-          ? []
-          : ([
-              [
-                'Sends',
-                `${settings.event}, ${settings.account === 'all' ? 'all accounts' : `account ${settings.account}`}`,
-              ],
-              [
-                'How',
-                `${settings.encoding}${settings.body === 'extended' ? ', extended body' : ''}, ${settings.ordered ? 'in order, one at a time' : `up to ${settings.max_in_flight} at a time`}${
-                  settings.rate_limit === null ? '' : `, ${settings.rate_limit} per second`
-                }`,
-              ],
-              ['Custom headers', settings.header_names.join(', ') || 'none'],
-              ['Created', <Moment at={new Date(settings.created_at)} now={now} />],
-              ...(settings.description === null ? [] : [['Description', settings.description] as const]),
-            ] as const)),
-        ['Delivery run', run?.leasedFor == null ? 'none' : 'sending or listening now'],
-        ['Job', job === null ? 'none' : <a href={job}>in the queue</a>],
-      ]}
-    />
-  );
-}
-
 /** The actions for a webhook in the console. A replay is separate, because it asks for a range first. */
 export const WEBHOOK_ACTIONS = ['pause', 'enable', 'probe', 'raise-limit', 'test', 'rotate-secret'] as const;
 export type WebhookAction = (typeof WEBHOOK_ACTIONS)[number];
@@ -177,10 +118,9 @@ const ACTION_LABELS: Readonly<Record<WebhookAction | 'replay', string>> = {
 };
 
 /** The actions that make sense in a webhook's state, the most likely first. */
-function actionsFor(
-  { status, failing_since, open_until }: WebhookRow,
-  troubles: readonly WebhookTrouble[],
-): (WebhookAction | 'replay')[] {
+function actionsFor(webhook: WebhookRow, troubles: readonly WebhookTrouble[]): (WebhookAction | 'replay')[] {
+  const { status, failing_since, open_until } = webhook;
+  if (isPulled(webhook)) return actionsForFeed(status);
   switch (status) {
     case 'deleted':
       return [];
@@ -203,6 +143,7 @@ function actionsFor(
 
 /** Asks for confirmation of an action, and explains its effect. */
 export function confirmAction(action: WebhookAction, it: WebhookRow): Omit<Confirmation, 'back'> {
+  if (isPulled(it)) return confirmFeedAction(requireFeedAction(action), it);
   const name = `webhook ${it.id} “${it.title}” of ${it.customer}`;
   const pending = countOf(Number(it.pending), 'pending delivery', 'pending deliveries');
   const pendingAre = `Its ${countOf(Number(it.pending), 'pending delivery is', 'pending deliveries are')}`;
@@ -327,6 +268,7 @@ export const webhookRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
     });
     routes.post(`/:id/${action}`, async (c) => {
       const webhook = await requireWebhook(database, c);
+      if (isPulled(webhook)) requireFeedAction(action);
       return perform(c, context, action, webhook);
     });
   }
@@ -386,7 +328,12 @@ async function perform(
       return done();
     case 'test': {
       const { test } = v.parse(Test, await ask('POST', `${path}/test`));
-      const answer = test.status_code === null ? 'No answer' : `The endpoint answered ${test.status_code}`;
+      const isInFeed = test.status_code === null && test.error === null;
+      const answer = isInFeed
+        ? 'The sample is the next event of the feed'
+        : test.status_code === null
+          ? 'No answer'
+          : `The endpoint answered ${test.status_code}`;
       const problem = test.error === 'no answer' ? (test.reason ?? null) : test.error;
       return sendPage(
         c,

@@ -33,6 +33,7 @@ import {
 } from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';
 import { callerFor } from '../page/operator.ts';
+import { isPulled } from './explain-webhook.ts';
 
 /** How the console describes webhooks in tables. */
 
@@ -80,7 +81,15 @@ const webhookColumns = (
 ): Column<WebhookRow>[] => [
   { label: 'Webhook', kind: 'wide', cell: ({ id, title }) => <WebhookLink id={id} title={title} /> },
   customerColumn('/ops/webhooks'),
-  { label: 'State', cell: (it) => <WebhookState webhook={it} troubles={troubles.get(it.id) ?? []} /> },
+  {
+    label: 'State',
+    cell: (it) => (
+      <>
+        <WebhookState webhook={it} troubles={troubles.get(it.id) ?? []} />
+        {isPulled(it) ? <span class="calm"> pulled</span> : null}
+      </>
+    ),
+  },
   { label: 'Failing since', cell: ({ failing_since }) => <Moment at={failing_since} now={now} /> },
   { label: 'Pending', kind: 'number', cell: (it) => `${formatCount(Number(it.pending))}${andToCome(it)}` },
   {

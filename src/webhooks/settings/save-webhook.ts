@@ -67,6 +67,7 @@ async function requireRoom(sql: Sql, customerId: string, most: number): Promise<
 
 /** A webhook before its change. */
 export interface StoredWebhook {
+  delivery: Webhook['delivery'];
   event: Webhook['event'];
   account_id: string | null;
   status: 'active' | 'paused' | 'disabled';
@@ -77,7 +78,7 @@ export interface StoredWebhook {
 }
 
 const READ = `
-  SELECT event, account_id, status, revision, endpoint, headers FROM webhooks WHERE id = ? AND status <> 'deleted' FOR UPDATE`;
+  SELECT delivery, event, account_id, status, revision, endpoint, headers FROM webhooks WHERE id = ? AND status <> 'deleted' FOR UPDATE`;
 
 /** An active delivery run ends when it sees another revision, and the settings are read again. */
 const UPDATE = (columns: readonly string[]) => `
@@ -116,8 +117,9 @@ export async function changeColumns(
   if (!sameFilter(filterOf(webhook), filterOf(changed)))
     await setFilter(sql, { id, customerId }, filterOf(changed));
   await sql.query(UPDATE(names), [...Object.values(columns), changed.revision, id]);
-  if (columns.status === 'active' || names.some((name) => REDIRECTING.includes(name)))
-    await resetHealth(sql, id, changed.revision);
+  const isReset = columns.status === 'active' || names.some((name) => REDIRECTING.includes(name));
+  // A feed has no health, and its progressed_at says when its reader acknowledged events.
+  if (isReset && webhook.delivery === 'push') await resetHealth(sql, id, changed.revision);
   await markDue(sql, id);
   return true;
 }

@@ -1,0 +1,96 @@
+import type { AttemptRow } from '../../delivery/delivery.ts';
+import type { WebhookState as RunState } from '../../delivery/webhook-state.ts';
+import { andToCome, type WebhookRow } from '../../verdict/webhooks.ts';
+import type { WebhookView } from '../../webhooks/webhook-view.ts';
+import { summarizeAttempts } from '../deliveries/delivery-rows.ts';
+import { Facts, formatCount, formatDuration, formatShare, Moment } from '../page/elements.tsx';
+
+/** The settings and numbers on the page of a webhook. */
+
+export interface FactsProps {
+  webhook: WebhookRow;
+  /** null for a deleted webhook. */
+  settings: WebhookView | null;
+  attempts: readonly AttemptRow[];
+  run: RunState | null;
+  /** The path of the webhook's job on the dashboard of the queues. null: it has no job now. */
+  job: string | null;
+  now: Date;
+}
+
+export function WebhookFacts({ webhook, settings, attempts, run, job, now }: FactsProps) {
+  const { p95, successShare } = summarizeAttempts(attempts.map((it) => ({ ...it, webhook_id: webhook.id })));
+  return (
+    <Facts
+      facts={[
+        ['Endpoint', <code>{webhook.endpoint}</code>],
+        ...countsOf(webhook),
+        ['Failing since', <Moment at={webhook.failing_since} now={now} />],
+        ['p95 of these attempts', p95 === null ? '–' : formatDuration(p95)],
+        ['Success of these attempts', formatShare(successShare)],
+        ...(settings === null
+          ? []
+          : ([
+              ['Sends', describeFilter(settings)],
+              [
+                'How',
+                `${settings.encoding}${settings.body === 'extended' ? ', extended body' : ''}, ${settings.ordered ? 'in order, one at a time' : `up to ${settings.max_in_flight} at a time`}${
+                  settings.rate_limit === null ? '' : `, ${settings.rate_limit} per second`
+                }`,
+              ],
+              ['Custom headers', settings.header_names.join(', ') || 'none'],
+              ...originOf(settings, now),
+            ] as const)),
+        ['Delivery run', run?.leasedFor == null ? 'none' : 'sending or listening now'],
+        ['Job', job === null ? 'none' : <a href={job}>in the queue</a>],
+      ]}
+    />
+  );
+}
+
+/** Nothing is sent, so that there is no endpoint, no attempt and no run. */
+export const FeedFacts = ({ webhook, settings, now }: Pick<FactsProps, 'webhook' | 'settings' | 'now'>) => (
+  <Facts
+    facts={[
+      ['Delivery', 'pull'],
+      [
+        'Last acknowledged',
+        webhook.progressed_at === null ? 'never' : <Moment at={webhook.progressed_at} now={now} />,
+      ],
+      ...countsOf(webhook),
+      ...(settings === null
+        ? []
+        : ([
+            ['Events', describeFilter(settings)],
+            ['Body', settings.body],
+            ...originOf(settings, now),
+          ] as const)),
+    ]}
+  />
+);
+
+function countsOf(webhook: WebhookRow) {
+  const of = (status: string, count: string) => (
+    <a href={`/ops/deliveries?webhook=${webhook.id}&status=${status}`}>{formatCount(Number(count))}</a>
+  );
+  return [
+    [
+      'Pending',
+      <>
+        {of('pending', webhook.pending)}
+        {andToCome(webhook)}
+      </>,
+    ],
+    ['Failed', of('failed', webhook.failed)],
+    ['Delivered', of('delivered', webhook.delivered)],
+  ] as const;
+}
+
+const describeFilter = ({ event, account }: WebhookView): string =>
+  `${event}, ${account === 'all' ? 'all accounts' : `account ${account}`}`;
+
+const originOf = ({ created_at, description }: WebhookView, now: Date) =>
+  [
+    ['Created', <Moment at={new Date(created_at)} now={now} />],
+    ...(description === null ? [] : [['Description', description] as const]),
+  ] as const;
