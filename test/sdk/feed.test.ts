@@ -17,6 +17,8 @@ import {
 import { countsOf, createFeed, type Feed, idsOf } from '../support/feeds.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { createFeedVectors } from './feed-vectors.ts';
+import { toFile } from './vectors.ts';
 
 const service = useService();
 
@@ -190,6 +192,44 @@ describe('feed', () => {
     await expect(read(feed.id + 1_000_000)).rejects.toBeInstanceOf(ApiError);
     await expect(read(feed.id + 1_000_000)).rejects.toMatchObject({ type: '/problems/not-found' });
     await expect(read(feed.id, { limit: 1_001 })).rejects.toMatchObject({ errors: [{ path: 'limit' }] });
+  });
+});
+
+describe('the vectors feed', () => {
+  const vectors = createFeedVectors();
+
+  it("equal those that the service's code makes", async () => {
+    const file = new URL('../../packages/vectors/feed.json', import.meta.url);
+    expect(await readFile(file, 'utf8')).toBe(toFile(vectors));
+  });
+
+  it.each(vectors.map((vector) => [vector.name, vector] as const))('%s', async (_, vector) => {
+    const { apiSecret, exchanges, expected } = vector;
+    const ending = new AbortController();
+    const cursors: (string | null)[] = [];
+    const ledgerbell = new Ledgerbell({
+      url: 'http://127.0.0.1:9',
+      apiKey: 'key',
+      fetch: async (input) => {
+        cursors.push(new URL((input as Request).url).searchParams.get('cursor'));
+        const { status, headers, body } = exchanges[cursors.length - 1]?.response ?? {};
+        if (expected.ok && cursors.length === exchanges.length) setTimeout(() => ending.abort());
+        return new Response(body ?? null, {
+          ...(status === undefined ? {} : { status }),
+          ...(headers === undefined ? {} : { headers }),
+        });
+      },
+    });
+    const stored = new Set<string>();
+    const read = async () => {
+      const options = { signal: ending.signal, ...(apiSecret === undefined ? {} : { apiSecret }) };
+      for await (const { id } of ledgerbell.feed(17, options))
+        if (!id.startsWith('msg_test_')) stored.add(id);
+    };
+    if (expected.ok) await read();
+    else await expect(read()).rejects.toMatchObject({ reason: expected.reason });
+    expect([...stored]).toEqual(expected.stored);
+    expect(cursors).toEqual(exchanges.map(({ request }) => request.cursor));
   });
 });
 
