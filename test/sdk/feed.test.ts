@@ -100,9 +100,9 @@ describe('feed', () => {
     ending.abort();
     await reading;
     expect(performance.now() - began).toBeLessThan(1_000);
-    await until('no reader is left', async () => {
-      const { status } = await feed.read({ wait: 0 });
-      return status === 200;
+    await until('the service has no reader left', async () => {
+      const { body } = await service.callOps('GET', '/metrics');
+      return /^ledgerbell_feed_readers(?:{.*})? 0$/m.test(body);
     });
     for await (const _ of ledgerbell.feed(feed.id, { signal: AbortSignal.abort() })) throw new Error('read');
   });
@@ -182,6 +182,21 @@ describe('feed', () => {
     expect(cursors).toHaveLength(5);
     expect(cursors.slice(0, 2)).toEqual([null, null]);
     expect(new Set(cursors.slice(2)).size).toBe(1);
+  });
+
+  it('sends about one request per second to a service that does not wait, as one that shuts down', async () => {
+    let requests = 0;
+    const ledgerbell = new Ledgerbell({
+      url: 'http://127.0.0.1:9',
+      apiKey: 'key',
+      fetch: async () => {
+        requests += 1;
+        return Response.json({ events: [], cursor: 'c', more: false });
+      },
+    });
+    for await (const _ of ledgerbell.feed(1, { signal: AbortSignal.timeout(2_500) }))
+      throw new Error('an event');
+    expect(requests).toBe(3);
   });
 
   it('throws what the API refuses', async () => {
