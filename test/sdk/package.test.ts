@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { countsOf, createFeed } from '../support/feeds.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
 
@@ -55,12 +56,16 @@ describe('the TypeScript package', () => {
   ])('has types that compile with strict, module %s and resolution %s', async (module, resolution) => {
     await writeFile(
       join(project, 'use.ts'),
-      `import { Ledgerbell, type Position, type Transaction } from '@ledgerbell/sdk';
+      `import { type FeedEvent, type FeedOptions, Ledgerbell, type Position, type Transaction } from '@ledgerbell/sdk';
 import { createReceiver } from '@ledgerbell/sdk/receiver';
 const ledgerbell = new Ledgerbell({ url: 'http://127.0.0.1:3000', apiKey: 'key' });
 export async function read(position: Position | null): Promise<Transaction[]> {
   for await (const batch of ledgerbell.poll({ position })) return batch.movements;
   return [];
+}
+export async function pull(options: FeedOptions): Promise<FeedEvent | null> {
+  for await (const event of ledgerbell.feed(1, options)) return event;
+  return null;
 }
 export const receiver = createReceiver({ secret: 'whsec_AAAA', async onMovement({ movement }) { const amount: string = movement.amount; void amount; } });
 `,
@@ -82,6 +87,24 @@ describe('the programs of the README', () => {
     expect(await runSnippet('import.mjs')).toBe('0 new, 1 known already');
     expect(await runSnippet('list.mjs')).toContain('2026-01-15 Credit 1250.00');
     expect(await runSnippet('error.mjs')).toBe('422 /problems/invalid endpoint');
+  });
+
+  it('read a feed', async () => {
+    const feed = await createFeed(service);
+    await feed.post('/test');
+    await feed.store(2);
+    const child = spawn(process.execPath, ['feed.mjs'], {
+      cwd: project,
+      env: { ...env, LEDGERBELL_KEY: feed.key, WEBHOOK_ID: String(feed.id) },
+      stdio: ['ignore', 'pipe', 'inherit'],
+    });
+    onTestFinished(() => void child.kill());
+    let said = '';
+    child.stdout.setEncoding('utf8').on('data', (text: string) => {
+      said += text;
+    });
+    await until('both are acknowledged', async () => (await countsOf(feed)).delivered === 2, 30_000);
+    expect(said).toMatch(/^(msg_\d+-\d+ Credit 1250.00 TRY\n){2}$/);
   });
 
   it('poll from the stored position', async () => {

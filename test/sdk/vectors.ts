@@ -8,6 +8,8 @@ import type { PostRequest } from '../../src/delivery/posting/types.ts';
 import type { NotifiedEvent, NotifiedMovement } from '../../src/delivery/run/types.ts';
 import { nothingSaid } from '../../src/movements/extended.ts';
 import { openWebhookSettings } from '../support/webhook-settings.ts';
+import { createFeedVectors } from './feed-vectors.ts';
+import { API_SECRET, DINARS, EMPTY, MOVEMENT, TURKISH, YEN } from './vector-movements.ts';
 
 /**
  * Makes the test vectors that receivers in every language are tested with, by the code that sends notifications. Run it after a change:
@@ -39,47 +41,6 @@ const inventSecret = (name: string) =>
   `whsec_${createHash('sha256').update(`Ledgerbell test vectors: ${name}`).digest('base64')}`;
 
 const FORMER = inventSecret('former');
-const API_SECRET = 'api-secret-of-the-vectors-ğ';
-
-const MOVEMENT: NotifiedMovement = {
-  transaction_id: '1',
-  dc: 'Credit',
-  code: 'EFT',
-  amount: '1250.00',
-  balance: '5000.50',
-  currency: 'TRY',
-  description: 'FATURA 5137',
-  account_id: '1',
-  account: 'Ana Hesap',
-  bank: 'Garanti BBVA',
-  opponent_id: '12345678901',
-  opponent_iban: 'TR330006100519786457841326',
-  date_issue: '2026-02-01',
-};
-
-/** Text that a receiver gets wrong when it reads the body in another encoding, or writes it again. */
-const TURKISH: NotifiedMovement = {
-  ...MOVEMENT,
-  account: 'Şube İĞÜÖÇ ığüşöç',
-  description: 'ÇİĞDEM ŞEN + %10 & EFT=1 "iade" 🎂 a/b\\c\t<x>',
-  opponent_id: ' 0012',
-};
-
-const EMPTY: NotifiedMovement = {
-  ...MOVEMENT,
-  dc: 'Debit',
-  amount: '-0.01',
-  code: null,
-  balance: null,
-  description: null,
-  opponent_id: null,
-  opponent_iban: null,
-};
-
-/** As the database has them, with three decimals. */
-const DINARS: NotifiedMovement = { ...MOVEMENT, amount: '0.500', balance: '1234.567', currency: 'KWD' };
-const YEN: NotifiedMovement = { ...MOVEMENT, amount: '1200.000', balance: '98765.000', currency: 'JPY' };
-
 const WEBHOOK = { id: 17, title: 'ERP', event: 'NEW_TRANSACTION', origin: 'https://erp.example' };
 const IMPORT = { id: 4, format: 'camt.053', source_id: null, rows_stored: 12 };
 const PERIOD = {
@@ -360,10 +321,10 @@ export function createVectors({
 }
 
 /** @returns the text of a file with these vectors. */
-export const toFile = (vectors: readonly Vector[]): string => `${JSON.stringify(vectors, null, 2)}\n`;
+export const toFile = (vectors: readonly object[]): string => `${JSON.stringify(vectors, null, 2)}\n`;
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const folder = new URL('../../packages/vectors/', import.meta.url);
-  for (const [name, vectors] of Object.entries(createVectors()))
+  for (const [name, vectors] of Object.entries({ ...createVectors(), feed: createFeedVectors() }))
     await writeFile(new URL(`${name}.json`, folder), toFile(vectors));
 }

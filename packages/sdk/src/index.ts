@@ -1,4 +1,5 @@
 export { ApiError } from './api-error.ts';
+export type { FeedEvent, FeedOptions } from './feed.ts';
 export type * from './generated/types.gen.ts';
 export {
   Ledgerbell,
@@ -7,5 +8,6 @@ export {
   type Position,
   type UploadOptions,
 } from './ledgerbell.ts';
+export { type RefusalReason, VerificationError } from './receiver/verification-error.ts';
 export { RedirectError } from './redirect-error.ts';
 export { UnexpectedAnswerError } from './unexpected-answer-error.ts';

@@ -1,4 +1,5 @@
 import { ApiError } from './api-error.ts';
+import { type FeedEvent, type FeedOptions, readEvents } from './feed.ts';
 import { createClient } from './generated/client/index.ts';
 import { Api } from './generated/sdk.gen.ts';
 import type {
@@ -121,6 +122,21 @@ export class Ledgerbell extends Api {
       }
       if (!found) await pause(every, signal).catch(() => {});
     }
+  }
+
+  /**
+   * Reads the feed of a webhook with the delivery `pull`, one event at a time, the oldest first. It waits for new events, and ends when the signal
+   * is aborted. Store each event in the body of your loop, under its unique `id`. When the loop has had all events of a page, the next request
+   * acknowledges them. If the loop ends earlier, all events of that page come again the next time.
+   * @throws {ApiError} @throws {RedirectError} @throws {VerificationError} when the hash of an event is wrong.
+   */
+  feed(webhookId: number, options: FeedOptions = {}): AsyncGenerator<FeedEvent> {
+    const readPage: Parameters<typeof readEvents>[0] = async (query, signal) => {
+      const path = { id: webhookId };
+      const { data } = await this.readFeed({ path, query, ...(signal === undefined ? {} : { signal }) });
+      return data;
+    };
+    return readEvents(readPage, options);
   }
 
   async *#pages(query: Range, signal: AbortSignal | undefined): AsyncGenerator<Transaction[]> {

@@ -96,7 +96,7 @@ export function addFeedRoutes(route: AddRoute, { database }: Runtime, feeds: Fee
       if (!c.req.header('accept')?.includes('text/event-stream')) {
         const onWait = c.get('leaveFlight');
         const page = await feeds.read(webhook, caller, { cursor, limit, wait, signal, onWait });
-        return c.body(toJson(page), { headers: { 'Content-Type': 'application/json' } });
+        return c.body(renderPage(page), { headers: { 'Content-Type': 'application/json' } });
       }
       // A client that connects again by itself keeps the URL, with its old cursor.
       const resumed = c.req.header('last-event-id') || cursor;
@@ -106,7 +106,8 @@ export function addFeedRoutes(route: AddRoute, { database }: Runtime, feeds: Fee
   });
 }
 
-const toJson = ({ events, cursor, more }: FeedPage): string =>
+/** Renders an answer. */
+export const renderPage = ({ events, cursor, more }: Omit<FeedPage, 'position'>): string =>
   `{"events":[${events.map(({ json }) => json).join(',')}],"cursor":"${cursor}","more":${more}}`;
 
 /** Milliseconds after which a client connects again by itself. */

@@ -54,7 +54,7 @@ export function createPageReader({ database, secrets }: Pick<Runtime, 'database'
       movement: NotifiedMovement,
       { id, storedAt, through }: { id: string; storedAt: number; through: number },
     ): FeedEvent => ({
-      json: `{"id":"msg_${id}","timestamp":${Math.floor(storedAt / 1_000)},"body":${buildSharedBody(movement, format, apiSecret)}}`,
+      json: renderEvent({ id, storedAt, body: buildSharedBody(movement, format, apiSecret) }),
       cursor: () => cursorAt(through),
     });
 
@@ -89,6 +89,13 @@ export function createPageReader({ database, secrets }: Pick<Runtime, 'database'
     return { events, position: { epoch: after.epoch, through }, cursor: cursorAt(through), more };
   };
 }
+
+/**
+ * Renders an event.
+ * @param storedAt milliseconds since 1970.
+ */
+export const renderEvent = ({ id, storedAt, body }: { id: string; storedAt: number; body: string }): string =>
+  `{"id":"msg_${id}","timestamp":${Math.floor(storedAt / 1_000)},"body":${body}}`;
 
 /** Reads the movements that the webhook matched. Those of accounts that are being deleted are left out. */
 async function readMatches(

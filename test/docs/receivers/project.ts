@@ -24,6 +24,8 @@ export interface Project {
   run(program: string, args: readonly string[], env?: Environment): Promise<string>;
   /** Starts a server, waits until it accepts connections. */
   start(program: string, args: readonly string[], env?: Environment): Promise<Started>;
+  /** Starts a program that is no server. */
+  launch(program: string, args: readonly string[], env?: Environment): Launched;
   /** Stops what was started, and deletes the folder. */
   remove(): Promise<void>;
 }
@@ -35,6 +37,15 @@ export interface Started {
   origin: string;
   /** Its output to stdout and stderr so far. */
   readonly said: string;
+}
+
+export interface Launched {
+  /** Its output to stdout and stderr so far. */
+  readonly said: string;
+  /** Kills it, and the processes that it has started. */
+  stop(): Promise<void>;
+  /** @throws when the program has ended. */
+  failure(): undefined;
 }
 
 /** Writes the files of a page into a new folder; with `form`, after the changes for form encoding. */
@@ -70,6 +81,11 @@ export async function createProject(page: string, { form }: { form: boolean }): 
           return running.said;
         },
       };
+    },
+    launch(program, args, env) {
+      const running = spawnIn(directory, program, args, env);
+      stops.push(running.stop);
+      return running;
     },
     async remove() {
       await Promise.all(stops.map((stop) => stop()));

@@ -1,0 +1,71 @@
+import { ApiError } from './api-error.ts';
+import type { ReadFeedData, ReadFeedResponse, ReceiveMovementWebhookPayload } from './generated/types.gen.ts';
+import { hasRightHash } from './receiver/hash.ts';
+import { VerificationError } from './receiver/verification-error.ts';
+import { pause } from './repeat.ts';
+
+/** An event of a feed (docs/receiving/pull.md). */
+export interface FeedEvent {
+  /** The same however often the event comes, as `webhook-id` of a POST. That of a test begins with `msg_test_`. */
+  id: string;
+  /** When the movement was stored: seconds since 1970. */
+  timestamp: number;
+  body: ReceiveMovementWebhookPayload;
+}
+
+export interface FeedOptions {
+  /** The most events of a page, from 1 to 1,000. Pages are acknowledged as a whole. Default: 100. */
+  limit?: number;
+  /**
+   * How many seconds a request waits for an event, from 0 to 55. Default: 55. With 0, the loop ends when there is nothing more to read, and has
+   * then acknowledged everything.
+   */
+  wait?: number;
+  /** The customer's API secret. With it, the field `hash` of each event is verified. */
+  apiSecret?: string;
+  /** Ends the loop. */
+  signal?: AbortSignal;
+}
+
+/** The shortest time between two requests without an event. A service that shuts down does not wait. Milliseconds. */
+const SHORTEST_WAIT = 1_000;
+
+type ReadPage = (
+  query: NonNullable<ReadFeedData['query']>,
+  signal: AbortSignal | undefined,
+) => Promise<ReadFeedResponse>;
+
+/** Yields the events of a feed. The request for a page acknowledges the page before. */
+export async function* readEvents(
+  readPage: ReadPage,
+  { limit = 100, wait = 55, apiSecret, signal }: FeedOptions,
+): AsyncGenerator<FeedEvent> {
+  const isOver = () => signal?.aborted === true;
+  let cursor: string | undefined;
+  while (!isOver()) {
+    const began = performance.now();
+    const query = { limit, wait, ...(cursor === undefined ? {} : { cursor }) };
+    const page = await readPage(query, signal).catch((error: unknown) => {
+      if (isOver() || isCursorGone(error)) return null;
+      throw error;
+    });
+    cursor = page?.cursor;
+    for (const event of (page?.events ?? []) as unknown as FeedEvent[]) {
+      if (apiSecret !== undefined && !(await hasRightHash(event.body, apiSecret)))
+        throw new VerificationError(
+          'wrong-hash',
+          `The hash of the event ${event.id} is not that of its fields and the API secret.`,
+        );
+      // The signal may be aborted while the caller works on an event.
+      if (isOver()) return;
+      yield event;
+    }
+    if (page?.events.length !== 0) continue;
+    if (wait === 0) return;
+    await pause(Math.max(0, began + SHORTEST_WAIT - performance.now()), signal).catch(() => {});
+  }
+}
+
+/** The feed was replayed, or retention has removed movements after the cursor. */
+const isCursorGone = (error: unknown): boolean =>
+  error instanceof ApiError && error.type === '/problems/cursor-gone';
