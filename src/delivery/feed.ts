@@ -4,7 +4,7 @@ import type { Runtime } from '../database/runtime.ts';
 import { createBatcher } from '../platform/batcher.ts';
 import { invalid, notFound, Problem } from '../platform/problem.ts';
 import { decodeCursor, type Position } from './feed/cursor.ts';
-import { createPageReader, type FeedPage } from './feed/page.ts';
+import { createPageReader, type FeedEvent, type FeedPage } from './feed/page.ts';
 import { acknowledge, replayed, requireOwnAccounts } from './feed/position.ts';
 import { createReaders, type Reader, versionOf } from './feed/readers.ts';
 import { listenForWakeUps } from './wake.ts';
@@ -39,7 +39,7 @@ interface ReadOptions {
   signal: AbortSignal;
 }
 
-export type { FeedPage };
+export type { FeedEvent, FeedPage };
 
 export interface Feeds {
   /**

@@ -43,7 +43,6 @@ const event = (id: string, movement: NotifiedMovement, hashEncoding: 'hex' | 'ra
     storedAt: STORED_AT,
     body: buildBody(movement, { encoding: 'json', hashEncoding }, API_SECRET),
   }),
-  cursor: '',
 });
 
 const at = (id: number, movement = MOVEMENT, hashEncoding?: 'hex' | 'raw') =>

@@ -1,7 +1,14 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
 import type { Runtime } from '../../database/runtime.ts';
-import { type FeedPage, type Feeds, LONGEST_WAIT, MOST_EVENTS, STREAM_SECONDS } from '../../delivery/feed.ts';
+import {
+  type FeedEvent,
+  type FeedPage,
+  type Feeds,
+  LONGEST_WAIT,
+  MOST_EVENTS,
+  STREAM_SECONDS,
+} from '../../delivery/feed.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId, readQuery } from '../../http/input.ts';
 import { maxCharacters } from '../../platform/validation.ts';
@@ -107,7 +114,11 @@ export function addFeedRoutes(route: AddRoute, { database }: Runtime, feeds: Fee
 }
 
 /** Renders an answer. */
-export const renderPage = ({ events, cursor, more }: Omit<FeedPage, 'position'>): string =>
+export const renderPage = ({
+  events,
+  cursor,
+  more,
+}: { events: readonly Pick<FeedEvent, 'json'>[] } & Pick<FeedPage, 'cursor' | 'more'>): string =>
   `{"events":[${events.map(({ json }) => json).join(',')}],"cursor":"${cursor}","more":${more}}`;
 
 /** Milliseconds after which a client connects again by itself. */
