@@ -194,6 +194,28 @@ function firstNotSent(backlog: Backlog): { sql: string; values: unknown[] } {
   };
 }
 
+/** A feed whose oldest event has waited for longer, while its reader has acknowledged nothing, is not read. */
+export const UNREAD_AFTER_HOURS = 24;
+
+/**
+ * Active feeds of which nothing was acknowledged for long, and of which something is pending. Indexes: webhooks_delivery unless there are
+ * ids, and the primary keys.
+ */
+const UNREAD = (isOfIds: boolean) => `
+  SELECT w.id AS webhook_id, w.customer_id, w.account_id, w.event, b.matched_through, c.sent_through AS after_id
+  FROM webhooks w FORCE INDEX (${isOfIds ? 'PRIMARY' : 'webhooks_delivery'}) JOIN webhook_cursors c ON c.webhook_id = w.id
+    JOIN webhook_backlogs b ON b.webhook_id = w.id
+  WHERE w.delivery = 'pull' AND w.status = 'active' AND b.matched_through > c.sent_through
+    AND COALESCE(c.progressed_at, w.created_at) < NOW(6) - INTERVAL ${UNREAD_AFTER_HOURS} HOUR ${isOfIds ? 'AND w.id IN (?)' : ''}
+  ORDER BY after_id LIMIT ${LOOKED_AT}`;
+
+/** Reads the feeds that are not read, the longest waiting first. @param ids only these webhooks, which must not be empty. Default: all. */
+export async function readUnreadFeeds(sql: Sql, ids?: readonly string[]): Promise<WaitingWebhook[]> {
+  const backlogs = await sql.query<Backlog[]>(UNREAD(ids !== undefined), ids === undefined ? [] : [ids]);
+  const waiting = await readFirstNotSent(sql, backlogs);
+  return waiting.filter(({ seconds }) => seconds >= UNREAD_AFTER_HOURS * 3_600);
+}
+
 export interface WaitingWebhook {
   id: string;
   /** When the oldest unsent movement was stored, and how many seconds ago that was by MySQL's clock. */
@@ -207,6 +229,10 @@ export interface WaitingWebhook {
  */
 export async function readWaitingWebhooks(sql: Sql, filter: WaitingFilter): Promise<WaitingWebhook[]> {
   const backlogs = await sql.query<Backlog[]>(BACKLOGS(filter), filter.ids === undefined ? [] : [filter.ids]);
+  return readFirstNotSent(sql, backlogs);
+}
+
+async function readFirstNotSent(sql: Sql, backlogs: readonly Backlog[]): Promise<WaitingWebhook[]> {
   if (backlogs.length === 0) return [];
   const statements = backlogs.map(firstNotSent);
   const rows = await sql.query<{ webhook_id: string; since: Date; seconds: string }[]>(

@@ -7,13 +7,13 @@ import { readWebhookTroubles, type WebhookTrouble } from './webhooks.ts';
 
 /** What the API shows of a webhook: its settings and counts, and what is wrong with it. */
 
-const KINDS = ['failing', 'flapping', 'behind', 'disabled', 'quarantined'] as const;
+const KINDS = ['failing', 'flapping', 'behind', 'unread', 'disabled', 'quarantined'] as const;
 
 const StandingView = v.object({
   kind: v.pipe(
     v.picklist(KINDS),
     v.description(
-      'failing: its last attempts failed. flapping: it has failed and recovered several times within an hour. behind: its endpoint answers, but a movement has been waiting for more than 5 minutes. quarantined: the service has paused it, because its delivery runs kept crashing.',
+      'failing: its last attempts failed. flapping: it has failed and recovered several times within an hour. behind: its endpoint answers, but a movement has been waiting for more than 5 minutes. unread: an event has been waiting in its feed for more than a day, and its reader has acknowledged nothing since. quarantined: the service has paused it, because its delivery runs kept crashing.',
     ),
   ),
   since: v.nullable(Timestamp),

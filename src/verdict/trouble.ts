@@ -114,6 +114,12 @@ const KINDS = {
     words: counted('webhook is behind', 'webhooks are behind'),
     help: 'Raise the limit that holds it, if its endpoint can take more.',
   },
+  webhook_unread: {
+    scope: 'endpoint',
+    severity: 'attention',
+    words: counted('feed is not read', 'feeds are not read'),
+    help: 'Tell its owner: what a feed has not acknowledged is kept, whatever its age. Delete the webhook if nobody needs it.',
+  },
   webhook_disabled: {
     scope: 'endpoint',
     severity: 'attention',

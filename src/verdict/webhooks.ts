@@ -1,5 +1,5 @@
 import type { Sql } from '../database/transaction.ts';
-import { readWaitingWebhooks } from '../delivery/reconcile.ts';
+import { readUnreadFeeds, readWaitingWebhooks } from '../delivery/reconcile.ts';
 import {
   circuitOpenUntil,
   readStates,
@@ -19,7 +19,9 @@ import { FAILING_WEBHOOKS, type StandingRow, toStanding } from './watch-webhooks
 export interface WebhookRow {
   id: string;
   title: string;
-  endpoint: string;
+  delivery: 'push' | 'pull';
+  /** null: the delivery is pull. */
+  endpoint: string | null;
   event: string;
   customer_id: string;
   customer: string;
@@ -45,7 +47,7 @@ export interface WebhookRow {
 
 /** Indexes: the primary keys. */
 const ROWS = `
-  SELECT w.id, w.title, w.endpoint, w.event, w.customer_id, u.name AS customer, w.status, w.status_reason, c.failing_since,
+  SELECT w.id, w.title, w.delivery, w.endpoint, w.event, w.customer_id, u.name AS customer, w.status, w.status_reason, c.failing_since,
     c.progressed_at, c.consecutive_failures, c.circuit_openings, ${circuitOpenUntil('c')} AS open_until,
     c.last_error, c.delivered_count AS delivered, c.failed_count AS failed, ${PENDING} AS pending,
     ${TO_COME} AS to_come, NOW(6) AS now
@@ -110,6 +112,8 @@ interface Seen {
   state: WebhookState | null;
   /** Since when its oldest unsent movement has waited. undefined: it is not behind. */
   behindSince: Date | undefined;
+  /** Since when its oldest event has waited in a feed that is not read. undefined: it is read. */
+  unreadSince: Date | undefined;
   standing: Standing | undefined;
 }
 
@@ -122,10 +126,11 @@ export async function readWebhookTroubles(
   ids: readonly string[],
 ): Promise<Map<string, WebhookTrouble[]>> {
   if (ids.length === 0) return new Map();
-  const [rows, states, waiting, standings] = await Promise.all([
+  const [rows, states, waiting, unread, standings] = await Promise.all([
     readWebhookRows(sql, ids),
     readStates(sql, ids),
     readWaitingWebhooks(sql, { failing: false, ids }),
+    readUnreadFeeds(sql, ids),
     sql.query<StandingRow[]>(STANDINGS, [ids]),
   ]);
   const stateOf = new Map(ids.map((id, index) => [id, states[index] ?? null]));
@@ -140,6 +145,7 @@ export async function readWebhookTroubles(
         row,
         state: stateOf.get(row.id) ?? null,
         behindSince: behind.get(row.id),
+        unreadSince: unread.find(({ id }) => id === row.id)?.since,
         standing: standingOf.get(row.id),
       }),
     ]),
@@ -149,7 +155,7 @@ export async function readWebhookTroubles(
 /** An endpoint that has failed for longer than this does not flap any more. Milliseconds. */
 const FAILING_FOR_GOOD = 10 * 60_000;
 
-function troublesOf({ row, state, behindSince, standing }: Seen): WebhookTrouble[] {
+function troublesOf({ row, state, behindSince, unreadSince, standing }: Seen): WebhookTrouble[] {
   const { now } = row;
   const name = `${row.customer}: webhook ${row.id} “${row.title}”`;
   const pending = `${countOf(Number(row.pending), 'delivery', 'deliveries')} pending${andToCome(row)}`;
@@ -176,6 +182,15 @@ function troublesOf({ row, state, behindSince, standing }: Seen): WebhookTrouble
   if (row.status === 'paused' && row.status_reason !== null)
     return [of('webhook_quarantined', null, `is paused: ${endSentence(row.status_reason)} ${pending}.`)];
   if (row.status !== 'active') return [];
+  if (unreadSince !== undefined)
+    return [
+      of(
+        'webhook_unread',
+        unreadSince,
+        `is not read: its oldest event has been waiting for ${formatDuration(now.getTime() - unreadSince.getTime())}, ${pending}.`,
+        { oldest: unreadSince },
+      ),
+    ];
   const troubles: WebhookTrouble[] = [];
   const { failing_since: failingSince } = row;
   const nextAttemptIn = state === null ? null : waitBeforeSending(state);
@@ -261,13 +276,14 @@ const LIST = { text: 'Webhooks', href: '/ops/webhooks' };
  * @param most how many of each kind are named.
  */
 export async function findWebhookTroubles(sql: Sql, figures: Figures, most: number): Promise<Trouble[]> {
-  const { troubles, behind, unstable } = await nameWebhookTroubles(sql, most);
+  const { troubles, behind, unread, unstable } = await nameWebhookTroubles(sql, most);
   const all: [TroubleKind, number][] = [
     ['webhook_failing', figures.failing - unstable.filter((it) => Number(it.is_failing) === 1).length],
     ['webhook_flapping', unstable.length],
     ['webhook_quarantined', figures.webhooks.quarantined],
     ['webhook_disabled', figures.webhooks.disabled],
     ['webhook_behind', behind],
+    ['webhook_unread', unread],
   ];
   const others = all.flatMap(([kind, count]) =>
     othersOf(kind, count - troubles.filter((it) => it.kind === kind).length, LIST),
@@ -275,15 +291,16 @@ export async function findWebhookTroubles(sql: Sql, figures: Figures, most: numb
   return [...troubles, ...others];
 }
 
-/** Reads the troubles of the first webhooks of each kind, and how many are behind and unstable in all. */
+/** Reads the troubles of the first webhooks of each kind, and how many are behind, unread and unstable in all. */
 export async function nameWebhookTroubles(sql: Sql, most: number) {
   const idsOf = async (statement: string, ...values: unknown[]) =>
     (await sql.query<{ id: string }[]>(statement, values)).map(({ id }) => id);
-  const [failing, quarantined, disabled, waiting, flapping] = await Promise.all([
+  const [failing, quarantined, disabled, waiting, unread, flapping] = await Promise.all([
     idsOf(FAILING_WEBHOOKS, most),
     idsOf(STOPPED, 'paused', most),
     idsOf(STOPPED, 'disabled', most),
     readWaitingWebhooks(sql, { failing: false }),
+    readUnreadFeeds(sql),
     sql.query<{ id: string; fails_for_good: number | string | null; is_failing: number | string }[]>(
       FLAPPING,
     ),
@@ -296,7 +313,8 @@ export async function nameWebhookTroubles(sql: Sql, most: number) {
     ...quarantined,
     ...disabled,
     ...behind.slice(0, most).map(({ id }) => id),
+    ...unread.slice(0, most).map(({ id }) => id),
   ];
   const troubles = [...(await readWebhookTroubles(sql, [...new Set(named)])).values()].flat();
-  return { troubles, behind: behind.length, unstable };
+  return { troubles, behind: behind.length, unread: unread.length, unstable };
 }

@@ -54,3 +54,22 @@ it('an account that lacks a statement is named, with the command that lists the 
   await database.query('DELETE FROM statement_checks');
   await compare([]);
 }, 60_000);
+
+it('a feed that nobody reads is told in the same words, and holds up retention until it is read', async () => {
+  const created = await asOperator(
+    ...['webhooks', 'create', '--customer', String(running.customer.id), '--title', 'Kasa'],
+    ...['--delivery', 'pull', '--json'],
+  );
+  const { webhook } = documentOf(created) as { webhook: { id: number } };
+  await importMovements(3);
+  await compare([]);
+  await database.query('UPDATE transactions SET date_readed = NOW(6) - INTERVAL 3 DAY');
+  await database.query('UPDATE webhooks SET created_at = NOW(6) - INTERVAL 4 DAY WHERE id = ?', [webhook.id]);
+  const [trouble] = await compare(['webhook_unread']);
+  expect(trouble).toMatchObject({ scope: 'endpoint', subject: { id: webhook.id } });
+  expect((await runHere(['status'], environment)).stdout).toMatch(
+    /^The service is well; 1 feed is not read\.\n/,
+  );
+  await asOperator('feed', String(webhook.id), '--once');
+  await compare([]);
+});

@@ -31,7 +31,7 @@ describe('the state of an installation', () => {
       webhooks: { active: 0, paused: 0, quarantined: 0, disabled: 0 },
       circuits: { closed: 0, half_open: 0, open: 0 },
       failing: 0,
-      pending: { healthy: 0, failing: 0, held: 0 },
+      pending: { healthy: 0, failing: 0, held: 0, pulled: 0 },
       toCome: 0,
       oldestPending: null,
       oldestPendingSeconds: 0,
@@ -89,7 +89,7 @@ describe('the state of an installation', () => {
       webhooks: { active: 4, paused: 1, quarantined: 1, disabled: 1 },
       circuits: { closed: 2, half_open: 1, open: 1 },
       failing: 2,
-      pending: { healthy: 2, failing: 6, held: 9 },
+      pending: { healthy: 2, failing: 6, held: 9, pulled: 0 },
       toCome: 0,
       oldestPending: expect.any(Date),
       // The credit is older, and the webhook of that customer does not match it.

@@ -8,8 +8,8 @@ import {
   type WebhookTrouble,
 } from '../../verdict/webhooks.ts';
 
-/** Says whether a webhook has a feed. Only a webhook that is sent POSTs has an endpoint. */
-export const isPulled = ({ endpoint }: { endpoint: string | null }): boolean => endpoint === null;
+/** Says whether a webhook has a feed. */
+export const isPulled = ({ delivery }: Pick<WebhookRow, 'delivery'>): boolean => delivery === 'pull';
 
 /**
  * Explains a webhook's state on its page: its troubles with what helps, or else what happens next.

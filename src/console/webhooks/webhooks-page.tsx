@@ -41,6 +41,7 @@ const LABELS: Partial<Record<TroubleKind, string>> = {
   webhook_failing: 'failing',
   webhook_flapping: 'flapping',
   webhook_behind: 'behind',
+  webhook_unread: 'not read',
   webhook_disabled: 'disabled',
   webhook_quarantined: 'quarantined',
 };

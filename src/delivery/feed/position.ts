@@ -135,7 +135,8 @@ export interface RemovedMovement {
 }
 
 /** Index: the primary key. */
-const FEEDS = "SELECT id FROM webhooks WHERE id IN (?) AND delivery = 'pull' ORDER BY id";
+const FEEDS =
+  "SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN (?) AND delivery = 'pull' ORDER BY id";
 
 const FAIL = 'UPDATE webhook_cursors SET failed_count = failed_count + ? WHERE webhook_id = ?';
 

@@ -13,8 +13,11 @@ export interface Figures {
   failing: number;
   /** Circuits of active webhooks. */
   circuits: { closed: number; half_open: number; open: number };
-  /** `failing`: of active webhooks whose last attempt failed. `held`: of webhooks that are paused or disabled, so that nothing is sent. */
-  pending: { healthy: number; failing: number; held: number };
+  /**
+   * `failing`: of active webhooks whose last attempt failed. `held`: of webhooks that are paused or disabled, so
+   * that nothing is sent. `pulled`: of active feeds, which wait for their readers.
+   */
+  pending: { healthy: number; failing: number; held: number; pulled: number };
   /** Deliveries of replays that have still to become pending; at least, because a replay that waits may not be counted yet. */
   toCome: number;
   /** When the oldest pending movement of an active webhook was stored; null: nothing is pending. */
@@ -44,16 +47,17 @@ export interface Figures {
 /** Reads each webhook once: its counters, not its deliveries. Indexes: the primary keys. */
 const WEBHOOKS = `
   SELECT IF(w.status = 'paused' AND w.status_reason IS NOT NULL, 'quarantined', w.status) AS status_now,
-    IF(${circuitOpenUntil('c')} IS NOT NULL, 'open', IF(c.recovery_successes IS NULL, 'closed', 'half_open')) AS circuit,
+    IF(${circuitOpenUntil('c')} IS NOT NULL, 'open', IF(c.recovery_successes IS NULL, 'closed', 'half_open')) AS circuit, w.delivery,
     c.failing_since IS NOT NULL AS failing, COUNT(*) AS webhooks, SUM(${PENDING}) AS pending,
     TIMESTAMPDIFF(SECOND, MIN(c.failing_since), NOW(6)) AS failing_for
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
-  WHERE w.status <> 'deleted' GROUP BY status_now, circuit, failing`;
+  WHERE w.status <> 'deleted' GROUP BY status_now, circuit, w.delivery, failing`;
 
 /** MySQL gives computed integers as strings, MariaDB as numbers. */
 interface WebhookGroup {
   status_now: keyof Figures['webhooks'];
   circuit: keyof Figures['circuits'];
+  delivery: 'push' | 'pull';
   failing: string | number;
   webhooks: string | number;
   pending: string | number;
@@ -130,7 +134,7 @@ export async function readFigures(sql: Sql): Promise<Figures> {
     webhooks: { active: 0, paused: 0, quarantined: 0, disabled: 0 },
     failing: 0,
     circuits: { closed: 0, half_open: 0, open: 0 },
-    pending: { healthy: 0, failing: 0, held: 0 },
+    pending: { healthy: 0, failing: 0, held: 0, pulled: 0 },
     toCome: Number(toCome.number),
     oldestPending:
       pendingSince.length === 0 ? null : new Date(Math.min(...pendingSince.map((it) => it.getTime()))),
@@ -157,8 +161,11 @@ export async function readFigures(sql: Sql): Promise<Figures> {
     const isActive = it.status_now === 'active';
     const isFailing = Number(it.failing) === 1;
     figures.webhooks[it.status_now] += Number(it.webhooks);
-    figures.pending[isActive ? (isFailing ? 'failing' : 'healthy') : 'held'] += Number(it.pending);
-    if (!isActive) continue;
+    const isPulled = it.delivery === 'pull';
+    const kind = !isActive ? 'held' : isPulled ? 'pulled' : isFailing ? 'failing' : 'healthy';
+    figures.pending[kind] += Number(it.pending);
+    // A feed has no endpoint.
+    if (!isActive || isPulled) continue;
     if (isFailing) figures.failing += Number(it.webhooks);
     figures.circuits[it.circuit] += Number(it.webhooks);
     figures.longestFailing = Math.max(figures.longestFailing, Number(it.failing_for ?? 0));

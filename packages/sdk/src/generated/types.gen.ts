@@ -704,9 +704,9 @@ export type Webhook = {
      */
     standing: Array<{
         /**
-         * failing: its last attempts failed. flapping: it has failed and recovered several times within an hour. behind: its endpoint answers, but a movement has been waiting for more than 5 minutes. quarantined: the service has paused it, because its delivery runs kept crashing.
+         * failing: its last attempts failed. flapping: it has failed and recovered several times within an hour. behind: its endpoint answers, but a movement has been waiting for more than 5 minutes. unread: an event has been waiting in its feed for more than a day, and its reader has acknowledged nothing since. quarantined: the service has paused it, because its delivery runs kept crashing.
          */
-        kind: 'failing' | 'flapping' | 'behind' | 'disabled' | 'quarantined';
+        kind: 'failing' | 'flapping' | 'behind' | 'unread' | 'disabled' | 'quarantined';
         since: string | null;
         /**
          * The same in a sentence.

@@ -29,6 +29,7 @@ export const WEBHOOK_TABLES = [
     created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     KEY webhooks_customer (customer_id, status),
     KEY webhooks_status (status, id),
+    KEY webhooks_delivery (delivery, status, id),
     CONSTRAINT webhooks_owner FOREIGN KEY (customer_id) REFERENCES customers (id),
     CONSTRAINT webhooks_account FOREIGN KEY (account_id) REFERENCES accounts (id)
   ) ${TABLE}`,
