@@ -153,6 +153,14 @@ export class Webhook {
   @Column({ name: 'max_in_flight', type: 'smallint', unsigned: true })
   maxInFlight!: number;
 
+  /** The most events of a batch. null: each event is a POST of its own. */
+  @Column({ name: 'batch_max', type: 'smallint', unsigned: true, nullable: true })
+  batchMax!: number | null;
+
+  /** How long a batch that is not full waits for more, in milliseconds. */
+  @Column({ name: 'batch_wait_ms', type: 'int', unsigned: true, default: 0 })
+  batchWaitMs!: number;
+
   /** The subscriber's own headers as a JSON object. Sealed, because they may contain a token. */
   @Column({ type: 'text', nullable: true, select: false })
   headers!: string | null;

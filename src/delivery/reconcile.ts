@@ -2,12 +2,11 @@ import type { DataSource } from 'typeorm';
 import { derivedRows, inTransaction, type Sql } from '../database/transaction.ts';
 import { lockCursor } from './filters.ts';
 import {
+  type Backlog,
   circuitOpenUntil,
-  dcOf,
-  indexOf,
-  ownerIdOf,
-  ownerOf,
+  readFirstNotSent,
   readStates,
+  type WaitingWebhook,
   type WebhookState,
   waitBeforeSending,
 } from './webhook-state.ts';
@@ -139,15 +138,6 @@ const toMicroseconds = (wait: number | null | undefined): number | null =>
 /** How many webhooks are looked at: those with the lowest cursors. Ids grow with time, so they have the oldest movements. */
 const LOOKED_AT = 100;
 
-interface Backlog {
-  webhook_id: string;
-  customer_id: string;
-  account_id: string | null;
-  event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT';
-  after_id: string;
-  matched_through: string;
-}
-
 export const STALLED_AFTER_MINUTES = 10;
 
 /** The circuit is not open, but no delivery of the webhook has ended for ten minutes. */
@@ -175,25 +165,6 @@ const BACKLOGS = ({ failing, stalled = false, ids }: WaitingFilter) => `
     ${stalled ? IS_STALLED : ''} ${ids === undefined ? '' : 'AND b.webhook_id IN (?)'}
   ORDER BY after_id LIMIT ${LOOKED_AT}`;
 
-/**
- * The first matching movement in the log that was not sent to a webhook. Uses a join, because for NOT EXISTS, MariaDB would first read
- * all deliveries of the webhook. Indexes: the webhook's index of the log, and the primary key of deliveries.
- */
-function firstNotSent(backlog: Backlog): { sql: string; values: unknown[] } {
-  const { webhook_id: id, customer_id, account_id, event, after_id, matched_through } = backlog;
-  const range = { customerId: customer_id, filter: { event, accountId: account_id } };
-  const dc = dcOf(range.filter);
-  const { name, columns } = indexOf(range, 'l');
-  return {
-    sql: `
-  (SELECT ? AS webhook_id, l.date_readed AS since, TIMESTAMPDIFF(MICROSECOND, l.date_readed, NOW(6)) / 1000000 AS seconds
-   FROM transactions l FORCE INDEX (${name}) LEFT JOIN deliveries d ON d.webhook_id = ? AND d.transaction_id = l.id
-   WHERE d.webhook_id IS NULL AND l.${ownerOf(range)} = ? ${dc === null ? '' : 'AND l.dc = ?'} AND l.id > ? AND l.id <= ?
-   ORDER BY ${columns} LIMIT 1)`,
-    values: [id, id, ownerIdOf(range), ...(dc === null ? [] : [dc]), after_id, matched_through],
-  };
-}
-
 /** A feed whose oldest event has waited for longer, while its reader has acknowledged nothing, is not read. */
 export const UNREAD_AFTER_HOURS = 24;
 
@@ -216,13 +187,6 @@ export async function readUnreadFeeds(sql: Sql, ids?: readonly string[]): Promis
   return waiting.filter(({ seconds }) => seconds >= UNREAD_AFTER_HOURS * 3_600);
 }
 
-export interface WaitingWebhook {
-  id: string;
-  /** When the oldest unsent movement was stored, and how many seconds ago that was by MySQL's clock. */
-  since: Date;
-  seconds: number;
-}
-
 /**
  * Reads the webhooks with movements that were never attempted, the longest waiting first. Ignores deliveries that wait for a retry,
  * because they wait for their endpoint or their schedule.
@@ -230,18 +194,6 @@ export interface WaitingWebhook {
 export async function readWaitingWebhooks(sql: Sql, filter: WaitingFilter): Promise<WaitingWebhook[]> {
   const backlogs = await sql.query<Backlog[]>(BACKLOGS(filter), filter.ids === undefined ? [] : [filter.ids]);
   return readFirstNotSent(sql, backlogs);
-}
-
-async function readFirstNotSent(sql: Sql, backlogs: readonly Backlog[]): Promise<WaitingWebhook[]> {
-  if (backlogs.length === 0) return [];
-  const statements = backlogs.map(firstNotSent);
-  const rows = await sql.query<{ webhook_id: string; since: Date; seconds: string }[]>(
-    statements.map(({ sql: statement }) => statement).join(' UNION ALL '),
-    statements.flatMap(({ values }) => values),
-  );
-  return rows
-    .map(({ webhook_id, since, seconds }) => ({ id: String(webhook_id), since, seconds: Number(seconds) }))
-    .sort((a, b) => a.since.getTime() - b.since.getTime());
 }
 
 /** Indexes: the primary key here, and retries_due in BRING_FORWARD. */

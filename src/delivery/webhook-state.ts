@@ -16,6 +16,20 @@ export interface DeliveryKey {
 export const formatDeliveryId = ({ webhookId, subjectId }: DeliveryKey): string =>
   `${webhookId}-${subjectId}`;
 
+/**
+ * The id of a batch: another one for each POST, because a delivery is in one POST at a time.
+ * @param batch.first the first delivery. @param batch.startedAt milliseconds since 1970.
+ */
+export const formatBatchId = ({
+  webhookId,
+  first,
+  startedAt,
+}: {
+  webhookId: string;
+  first: number | string;
+  startedAt: number;
+}): string => `batch_${webhookId}-${first}-${startedAt.toString(36)}`;
+
 /** Only the holder of the lease can record results, so the results of two runs never mix. */
 export interface Lease {
   webhookId: string;
@@ -160,6 +174,8 @@ export interface WebhookState {
   rateWait: number;
   /** Time until the next retry is due (for an ordered webhook: the retry with the lowest transaction id). null: no retry is waiting. */
   retryIn: number | null;
+  /** Time until a batch of movements that were never attempted is due, because it waits for more. 0: now, or nothing waits. */
+  batchIn: number;
   replaying: boolean;
   /** Only for the delivery pull; see `webhook_cursors`. */
   feed: { epoch: number; hasSample: boolean; removedThrough: number };
@@ -188,7 +204,8 @@ const NEXT_RETRY_AT = `IF(w.ordered,
 const READ_WEBHOOK_STATES = `
   /* READ_WEBHOOK_STATES */ SELECT w.id, w.customer_id, w.status, w.event, w.account_id, w.delivery, w.endpoint, w.revision, w.secret,
     IF(w.previous_secret_until > NOW(6), w.previous_secret, NULL) AS previous_secret,
-    w.encoding, w.body, w.hash_encoding, w.ordered, w.rate_limit, w.max_in_flight, w.headers, c.api_secret,
+    w.encoding, w.body, w.hash_encoding, w.ordered, w.rate_limit, w.max_in_flight, w.batch_max, w.batch_wait_ms, w.headers,
+    c.api_secret, CAST(b.matched_count AS SIGNED) - k.delivered_count - k.failed_count AS pending,
     k.sent_through, k.highest_recorded_id, k.lease_token, k.lease_writes, k.crash_count,
     k.consecutive_failures, k.failing_since, k.failing_days, k.circuit_openings, k.recovery_successes, k.consecutive_rejections, k.last_error,
     IF(${LEASE_IS_FREE}, NULL, ${millisecondsUntil('k.lease_until')}) AS leased_for,
@@ -229,6 +246,7 @@ type Row = SealedSettings & {
   refiltered: string | number;
   deleting: string | number;
   matched_through: string;
+  pending: string | number;
   filters_version: number;
   removed_through: string;
   feed_epoch: number;
@@ -256,11 +274,13 @@ export async function readStates(sql: Sql, webhookIds: readonly string[]): Promi
   const deleting = rows.filter((row) => Number(row.deleting) === 1).map(({ customer_id }) => customer_id);
   const deletions =
     deleting.length === 0 ? [] : await sql.query<DeletionRow[]>(READ_ACCOUNT_DELETIONS, [deleting]);
+  const batches = await readBatches(sql, rows);
   const states = new Map(
     rows.map((row) => [
       row.id,
       toState(
         row,
+        batches.get(row.id) ?? 0,
         filters.filter(({ webhook_id }) => webhook_id === row.id),
         deletions.filter(({ customer_id }) => customer_id === row.customer_id),
       ),
@@ -277,7 +297,12 @@ export async function readAllFilters(sql: Sql, webhookId: string): Promise<LogFi
 /** MySQL gives computed integers as strings, MariaDB as numbers. */
 const toNumber = (value: string | number | null): number | null => (value === null ? null : Number(value));
 
-function toState(row: Row, filters: readonly FilterRow[], deletions: readonly DeletionRow[]): WebhookState {
+function toState(
+  row: Row,
+  batchIn: number,
+  filters: readonly FilterRow[],
+  deletions: readonly DeletionRow[],
+): WebhookState {
   return {
     settings: row,
     status: row.status,
@@ -295,6 +320,7 @@ function toState(row: Row, filters: readonly FilterRow[], deletions: readonly De
     openFor: toNumber(row.open_for),
     rateWait: Math.max(0, toNumber(row.rate_wait) ?? 0),
     retryIn: toNumber(row.retry_in),
+    batchIn,
     replaying: Number(row.replaying) === 1,
     feed: {
       epoch: row.feed_epoch,
@@ -302,6 +328,32 @@ function toState(row: Row, filters: readonly FilterRow[], deletions: readonly De
       removedThrough: Number(row.removed_through),
     },
   };
+}
+
+/** Reads for how many milliseconds the batches that are not full still wait, by webhook. */
+async function readBatches(sql: Sql, rows: readonly Row[]): Promise<Map<string, number>> {
+  const waiting = rows.filter(
+    (row) =>
+      row.batch_max !== null &&
+      row.batch_wait_ms > 0 &&
+      row.status === 'active' &&
+      Number(row.pending) < row.batch_max &&
+      BigInt(row.matched_through) > BigInt(row.sent_through) &&
+      !isOfEvents(row.event),
+  );
+  const waitOf = new Map(waiting.map(({ id, batch_wait_ms }) => [id, batch_wait_ms]));
+  const found = await readFirstNotSent(
+    sql,
+    waiting.map((row) => ({
+      webhook_id: row.id,
+      customer_id: row.customer_id,
+      account_id: row.account_id,
+      event: row.event as Filter['event'],
+      after_id: row.sent_through,
+      matched_through: row.matched_through,
+    })),
+  );
+  return new Map(found.map(({ id, seconds }) => [id, Math.max(0, (waitOf.get(id) ?? 0) - seconds * 1_000)]));
 }
 
 /** If the filter has not changed beyond the cursor, the webhook's own row gives the filter. The log holds no events. */
@@ -327,10 +379,11 @@ export const hasBacklog = ({ matchedThrough, sentThrough }: WebhookState): boole
  * @returns milliseconds (0: now); null when there is nothing to send, the webhook is not active, or its events are pulled.
  */
 export function waitBeforeSending(state: WebhookState): number | null {
-  const { status, settings, retryIn, replaying, openFor, rateWait, leasedFor } = state;
+  const { status, settings, retryIn, batchIn, replaying, openFor, rateWait, leasedFor } = state;
   if (status !== 'active' || settings.delivery === 'pull') return null;
   const isBlocked = settings.ordered === 1 && retryIn !== null;
-  const due = (hasBacklog(state) || replaying) && !isBlocked ? 0 : retryIn;
+  const newIn = isBlocked ? null : replaying ? 0 : hasBacklog(state) ? batchIn : null;
+  const due = newIn === null || retryIn === null ? (newIn ?? retryIn) : Math.min(newIn, retryIn);
   if (due === null) return null;
   return Math.ceil(Math.max(0, due, openFor ?? 0, rateWait, leasedFor ?? 0));
 }
@@ -374,4 +427,54 @@ export function indexOf(matching: Matching, alias: string): { name: string; colu
   return dcOf(matching.filter) === null
     ? { name: `transactions_${of}_page`, columns: `${alias}.${owner}, ${alias}.id` }
     : { name: `transactions_${of}_dc`, columns: `${alias}.${owner}, ${alias}.dc, ${alias}.id` };
+}
+
+/** Finds since when the deliveries of a webhook have waited for their first attempt. */
+
+export interface Backlog {
+  webhook_id: string;
+  customer_id: string;
+  account_id: string | null;
+  event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT';
+  after_id: string;
+  matched_through: string;
+}
+
+/**
+ * The first matching movement in the log that was not sent to a webhook. Uses a join, because for NOT EXISTS, MariaDB would first read
+ * all deliveries of the webhook. Indexes: the webhook's index of the log, and the primary key of deliveries.
+ */
+function firstNotSent(backlog: Backlog): { sql: string; values: unknown[] } {
+  const { webhook_id: id, customer_id, account_id, event, after_id, matched_through } = backlog;
+  const range = { customerId: customer_id, filter: { event, accountId: account_id } };
+  const dc = dcOf(range.filter);
+  const { name, columns } = indexOf(range, 'l');
+  return {
+    sql: `
+  (SELECT ? AS webhook_id, l.date_readed AS since, TIMESTAMPDIFF(MICROSECOND, l.date_readed, NOW(6)) / 1000000 AS seconds
+   FROM transactions l FORCE INDEX (${name}) LEFT JOIN deliveries d ON d.webhook_id = ? AND d.transaction_id = l.id
+   WHERE d.webhook_id IS NULL AND l.${ownerOf(range)} = ? ${dc === null ? '' : 'AND l.dc = ?'} AND l.id > ? AND l.id <= ?
+   ORDER BY ${columns} LIMIT 1)`,
+    values: [id, id, ownerIdOf(range), ...(dc === null ? [] : [dc]), after_id, matched_through],
+  };
+}
+
+export interface WaitingWebhook {
+  id: string;
+  /** When the oldest unsent movement was stored, and how many seconds ago that was by MySQL's clock. */
+  since: Date;
+  seconds: number;
+}
+
+/** Reads the first movement of each backlog that was never attempted, the longest waiting first. Backlogs in which nothing waits are left out. */
+export async function readFirstNotSent(sql: Sql, backlogs: readonly Backlog[]): Promise<WaitingWebhook[]> {
+  if (backlogs.length === 0) return [];
+  const statements = backlogs.map(firstNotSent);
+  const rows = await sql.query<{ webhook_id: string; since: Date; seconds: string }[]>(
+    statements.map(({ sql: statement }) => statement).join(' UNION ALL '),
+    statements.flatMap(({ values }) => values),
+  );
+  return rows
+    .map(({ webhook_id, since, seconds }) => ({ id: String(webhook_id), since, seconds: Number(seconds) }))
+    .sort((a, b) => a.since.getTime() - b.since.getTime());
 }

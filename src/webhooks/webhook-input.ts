@@ -12,6 +12,10 @@ import { documented, HttpUrl, Id, maxCharacters, Title, wellFormed } from '../pl
 export const MOST_PER_SECOND = 10_000;
 export const MOST_IN_FLIGHT = 64;
 
+/** The most events of a batch, and the longest time in milliseconds for which it waits for more. */
+export const MOST_IN_BATCH = 1_000;
+export const LONGEST_BATCH_WAIT = 60_000;
+
 const MAX_HEADERS = 10;
 
 /**
@@ -129,6 +133,20 @@ const fields = {
   ordered: v.boolean('must be true or false'),
   rate_limit: v.nullable(wholeNumber(1, MOST_PER_SECOND)),
   max_in_flight: wholeNumber(1, MOST_IN_FLIGHT),
+  batch: v.pipe(
+    v.nullable(
+      v.strictObject(
+        {
+          max: wholeNumber(2, MOST_IN_BATCH),
+          wait_ms: v.optional(wholeNumber(0, LONGEST_BATCH_WAIT), 0),
+        },
+        'must be null, or an object with max and wait_ms',
+      ),
+    ),
+    v.description(
+      'Events are sent together: up to max of them in one POST. A batch that is not full waits for up to wait_ms milliseconds. null: each event is a POST of its own.',
+    ),
+  ),
   headers: Headers,
 };
 
@@ -144,6 +162,7 @@ export const NewWebhook = v.strictObject({
   ordered: v.optional(fields.ordered, false),
   rate_limit: v.optional(fields.rate_limit, null),
   max_in_flight: v.optional(fields.max_in_flight, 16),
+  batch: v.optional(fields.batch, null),
   headers: v.optional(fields.headers, {}),
 });
 

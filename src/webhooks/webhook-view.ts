@@ -75,6 +75,10 @@ export const WebhookView = v.object({
   ordered: v.boolean(),
   rate_limit: v.nullable(Count),
   max_in_flight: Count,
+  batch: v.pipe(
+    v.nullable(v.object({ max: Count, wait_ms: Count })),
+    v.description('null: each event is a POST of its own.'),
+  ),
   header_names: v.pipe(
     v.array(v.string()),
     v.description('The names of the custom headers. Their values are not shown.'),
@@ -151,6 +155,7 @@ const view = (webhook: Webhook, details: WebhookDetails): WebhookView => ({
   ordered: webhook.ordered,
   rate_limit: webhook.rateLimit,
   max_in_flight: webhook.maxInFlight,
+  batch: webhook.batchMax === null ? null : { max: webhook.batchMax, wait_ms: webhook.batchWaitMs },
   ...details,
   created_at: webhook.createdAt.toISOString(),
 });

@@ -35,13 +35,13 @@ export async function createWebhook(
   { config, database, secrets }: Runtime,
   guard: AddressGuard,
   caller: Caller,
-  { event, account, headers, ...plain }: v.InferOutput<typeof NewWebhook>,
+  { event, account, headers, batch, ...plain }: v.InferOutput<typeof NewWebhook>,
 ): Promise<{ webhook: Webhook; secret: string }> {
   const { customerId } = caller;
   const isPull = plain.delivery === 'pull';
   const { encoding = isOfEvents(event) || isPull ? 'json' : config.notificationEncoding } = plain;
-  requireFitting({ event, account, encoding, body: plain.body });
-  if (isPull) requirePullable({ ...plain, event, encoding, headers });
+  requireFitting({ event, account, encoding, body: plain.body, isBatch: batch !== null });
+  if (isPull) requirePullable({ ...plain, event, encoding, headers, batch });
   const accountId = await requireAccount(database, caller, account);
   const endpoint = isPull ? null : await requireEndpoint(guard, plain.endpoint);
   const secret = createWebhookSecret();
@@ -50,7 +50,7 @@ export async function createWebhook(
       customerId,
       event,
       accountId,
-      columns: { ...plain, endpoint, encoding },
+      columns: { ...plain, ...batchColumns(batch), endpoint, encoding },
       most: config.webhooksPerCustomer,
       seal: (id) => ({
         secret: secrets.seal(secret, SEALED.webhookSecret(id)),
@@ -160,7 +160,8 @@ function requireSameKind(before: Webhook, change: WebhookChange): void {
       },
     ]);
   const { account = own, encoding = before.encoding, body = before.body } = change;
-  requireFitting({ event, account, encoding, body });
+  const isBatch = change.batch === undefined ? before.batchMax !== null : change.batch !== null;
+  requireFitting({ event, account, encoding, body, isBatch });
   if (before.delivery === 'pull') requirePullable({ ...change, event, encoding });
 }
 
@@ -172,16 +173,23 @@ async function toColumns(
   change: WebhookChange,
   context: { id: string; database: DataSource; secrets: SecretBox; guard: AddressGuard; caller: Caller },
 ): Promise<Record<string, unknown>> {
-  const { account, endpoint, headers, status, ...plain } = change;
+  const { account, endpoint, headers, status, batch, ...plain } = change;
   const { id, database, secrets, guard, caller } = context;
   return {
     ...plain,
+    ...(batch === undefined ? {} : batchColumns(batch)),
     ...(account === undefined ? {} : { account_id: await requireAccount(database, caller, account) }),
     ...(endpoint === undefined ? {} : { endpoint: await requireEndpoint(guard, endpoint) }),
     ...(headers === undefined ? {} : { headers: sealHeaders(secrets, id, headers) }),
     ...(status === undefined ? {} : { status, status_reason: null }),
   };
 }
+
+/** The columns of `webhooks` for how events are put together. */
+const batchColumns = (batch: WebhookChange['batch'] | null) => ({
+  batch_max: batch?.max ?? null,
+  batch_wait_ms: batch?.wait_ms ?? 0,
+});
 
 /**
  * Custom headers are often credentials. Headers that were given for one endpoint must not be sent to another.
@@ -245,12 +253,15 @@ function requireFitting({
   account,
   encoding,
   body,
-}: Pick<Webhook, 'event' | 'encoding' | 'body'> & { account: string }): void {
+  isBatch,
+}: Pick<Webhook, 'event' | 'encoding' | 'body'> & { account: string; isBatch: boolean }): void {
   const refuse = (path: string, message: string) => invalid([{ path, message }]);
   if (event === 'OPERATIONAL' && account !== 'all')
     throw refuse('account', 'must be "all" if the event is OPERATIONAL');
   if (isOfEvents(event) && encoding !== 'json')
     throw refuse('encoding', `must be "json" if the event is ${event}`);
+  if (isBatch && encoding === 'form')
+    throw refuse('batch', 'must be null if the encoding is "form": a form has no objects');
   if (body !== 'extended') return;
   if (encoding === 'form')
     throw refuse('body', 'must be "standard" if the encoding is "form": a form has no objects');
@@ -266,11 +277,20 @@ function requirePullable(
     endpoint: string | undefined;
     ordered: boolean | undefined;
     rate_limit: number | null | undefined;
+    batch: WebhookChange['batch'];
     headers: Record<string, string> | undefined;
   }> &
     Pick<Webhook, 'event' | 'encoding'>,
 ): void {
-  const { endpoint, event, encoding, ordered = false, rate_limit = null, headers = {} } = webhook;
+  const {
+    endpoint,
+    event,
+    encoding,
+    ordered = false,
+    rate_limit = null,
+    batch = null,
+    headers = {},
+  } = webhook;
   const pulled = 'if the delivery is pull';
   const refused: [isRefused: boolean, path: string, message: string][] = [
     [endpoint != null, 'endpoint', `must be left out ${pulled}`],
@@ -278,6 +298,7 @@ function requirePullable(
     [encoding !== 'json', 'encoding', `must be "json" ${pulled}`],
     [ordered, 'ordered', `must be left out ${pulled}: a feed is always in order`],
     [rate_limit !== null, 'rate_limit', `must be left out ${pulled}: the reader decides how fast it reads`],
+    [batch !== null, 'batch', `must be left out ${pulled}: limit says how many events an answer has`],
     [Object.keys(headers).length > 0, 'headers', `must be left out ${pulled}`],
   ];
   const [first, ...others] = refused.flatMap(([isRefused, path, message]) =>

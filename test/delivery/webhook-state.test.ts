@@ -40,6 +40,7 @@ describe('how long a webhook waits', () => {
     rateWait: 0,
     retryIn: null,
     replaying: false,
+    batchIn: 0,
     feed: { epoch: 0, hasSample: false, removedThrough: 0 },
   };
   const backlog = { matchedThrough: 11 };

@@ -37,6 +37,7 @@ export const success = (subjectId: number, fields: Partial<AttemptResult> = {}):
   posts: 1,
   storedAt: Date.UTC(2026, 0, 15, 8, 59, 58),
   error: null,
+  batchFirst: null,
   response: '',
   failures: 0,
   retryIn: null,

@@ -43,6 +43,8 @@ export function openWebhookSettings({
       ordered: 0,
       rate_limit: null,
       max_in_flight: 16,
+      batch_max: null,
+      batch_wait_ms: 0,
       headers: null,
       api_secret: box.seal(apiSecret, SEALED.apiSecret(customerId)),
       consecutive_failures: 0,

@@ -35,6 +35,7 @@ describe('webhooks', () => {
       ordered: false,
       rate_limit: null,
       max_in_flight: 16,
+      batch: null,
       header_names: [],
       health: {
         circuit: 'closed',

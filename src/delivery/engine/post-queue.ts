@@ -11,6 +11,7 @@ import type { ClockPort } from './ports.ts';
  *    pending deliveries would fill each pass with milliseconds of work.
  * 3. The host. A customer has at most 128 POSTs in flight to one host. Without this limit, a customer could direct many webhooks at
  *    somebody else's host. A webhook may always have one POST in flight, so that other webhooks whose POSTs hang do not hold it up.
+ * 4. The memory. A process has at most 64 batches in flight, each of which has up to a megabyte. A webhook may always have one.
  */
 export interface PostQueue {
   /** Makes the queue of one run of a webhook. */
@@ -20,8 +21,12 @@ export interface PostQueue {
 export interface RunPosts {
   /** Begins a POST now, or when its turn has come. */
   add(begin: () => void): void;
+  /** Begins a POST with a batch now, or when its turn has come. */
+  addBatch(begin: () => void): void;
   /** Called when a POST that was begun has ended. */
   ended(): void;
+  /** The same for a POST with a batch. */
+  batchEnded(): void;
   /** The run has sent everything. Its next POSTs leave immediately again. */
   caughtUp(): void;
 }
@@ -32,6 +37,7 @@ export const SMALL_BACKLOG = 10;
 const PER_PASS = 8;
 const PER_WEBHOOK = 2;
 const MOST_PER_HOST = 128;
+const MOST_BATCHES = 64;
 
 interface Run {
   inFlight: number;
@@ -52,15 +58,20 @@ export function createPostQueue({
   perPass = PER_PASS,
   perWebhook = PER_WEBHOOK,
   mostPerHost = MOST_PER_HOST,
+  mostBatches = MOST_BATCHES,
 }: Pick<ClockPort, 'nextPass'> & {
   perPass?: number;
   perWebhook?: number;
   mostPerHost?: number;
+  mostBatches?: number;
 }): PostQueue {
   const hosts = new Map<string, Host>();
   /** The runs with POSTs that wait for a pass, in the order in which they are served. */
   const waiting = new Set<Run>();
   let isPassScheduled = false;
+  let batchesInFlight = 0;
+  /** Batches that begin when others have ended. */
+  const waitingBatches: (() => void)[] = [];
 
   function schedulePass(): void {
     if (isPassScheduled) return;
@@ -99,6 +110,7 @@ export function createPostQueue({
       const key = `${customerId} ${origin}`;
       const run: Run = { inFlight: 0, waitingForPass: [], waitingForHost: [] };
       let sent = 0;
+      let batches = 0;
 
       function enterHost(post: () => void): void {
         const host = hosts.get(key) ?? { inFlight: 0, waiting: new Set() };
@@ -111,28 +123,53 @@ export function createPostQueue({
         host.waiting.add(run);
       }
 
+      function beginBatch(post: () => void): void {
+        batchesInFlight += 1;
+        batches += 1;
+        post();
+      }
+
       return {
-        add(post) {
-          sent += 1;
-          if (sent <= SMALL_BACKLOG) return enterHost(post);
-          run.waitingForPass.push(() => enterHost(post));
-          waiting.add(run);
-          schedulePass();
+        add,
+        addBatch(post) {
+          add(() => {
+            if (batches === 0 || batchesInFlight < mostBatches) beginBatch(post);
+            else waitingBatches.push(() => beginBatch(post));
+          });
         },
-        ended() {
-          const host = hosts.get(key);
-          if (host === undefined) return;
-          host.inFlight -= 1;
-          run.inFlight -= 1;
-          if (run.inFlight === 0 && run.waitingForHost.length > 0) return beginNext(host, run);
-          const [next] = host.waiting;
-          if (next !== undefined && host.inFlight < mostPerHost) return beginNext(host, next);
-          if (host.inFlight === 0) hosts.delete(key);
+        batchEnded() {
+          batchesInFlight -= 1;
+          batches -= 1;
+          ended();
+          if (batchesInFlight < mostBatches) waitingBatches.shift()?.();
         },
+        ended,
         caughtUp() {
           sent = 0;
         },
       };
+
+      function add(post: () => void): void {
+        sent += 1;
+        if (sent <= SMALL_BACKLOG) {
+          enterHost(post);
+          return;
+        }
+        run.waitingForPass.push(() => enterHost(post));
+        waiting.add(run);
+        schedulePass();
+      }
+
+      function ended(): void {
+        const host = hosts.get(key);
+        if (host === undefined) return;
+        host.inFlight -= 1;
+        run.inFlight -= 1;
+        const [next] = host.waiting;
+        if (run.inFlight === 0 && run.waitingForHost.length > 0) beginNext(host, run);
+        else if (next !== undefined && host.inFlight < mostPerHost) beginNext(host, next);
+        else if (host.inFlight === 0) hosts.delete(key);
+      }
     },
   };
 }

@@ -237,19 +237,23 @@ const WRITE_ENDPOINT_HEALTH = (webhooks: number) => `
 
 const WRITE_DELIVERIES = `
   /* WRITE_DELIVERIES */ INSERT INTO deliveries
-    (webhook_id, transaction_id, customer_id, status, attempts, outcome, status_code, started_at, duration_ms, posts, error, response)
+    (webhook_id, transaction_id, customer_id, status, attempts, outcome, status_code, started_at, duration_ms, posts, error, response,
+      batch_first)
   VALUES ?
   ON DUPLICATE KEY UPDATE status = VALUES(status), attempts = VALUES(attempts), outcome = VALUES(outcome),
     status_code = VALUES(status_code), started_at = VALUES(started_at), duration_ms = VALUES(duration_ms), posts = VALUES(posts),
-    error = VALUES(error), response = VALUES(response)`;
+    error = VALUES(error), response = VALUES(response), batch_first = VALUES(batch_first)`;
 
 /** Adds only failed attempts. A success is the last attempt, which is in the row in `deliveries`. */
 const ADD_ATTEMPTS = `
   /* ADD_ATTEMPTS */ INSERT INTO attempts
-    (webhook_id, transaction_id, customer_id, number, outcome, status_code, started_at, duration_ms, posts, error, response)
+    (webhook_id, transaction_id, customer_id, number, outcome, status_code, started_at, duration_ms, posts, error, response, batch_first)
   VALUES ? ON DUPLICATE KEY UPDATE number = VALUES(number)`;
 
 const RETRY_COLUMNS = ['webhook_id', 'transaction_id', 'customer_id', 'retry_in', 'attempts', 'failures'];
+
+/** A batch may have a thousand. A derived table with so many rows would be slow. */
+const RETRIES_PER_STATEMENT = 300;
 
 /** due_at NULL: the delivery has failed for good. */
 const SCHEDULE_RETRIES = (rows: number) => `
@@ -406,7 +410,10 @@ async function addResults(sql: Sql, all: readonly OwnedResult[]): Promise<void> 
   const unsuccessful = all.filter(({ result }) => result.status !== 'delivered');
   if (unsuccessful.length > 0) {
     await sql.query(ADD_ATTEMPTS, [unsuccessful.map(attemptRow)]);
-    await sql.query(SCHEDULE_RETRIES(unsuccessful.length), unsuccessful.flatMap(retryRow));
+    for (let start = 0; start < unsuccessful.length; start += RETRIES_PER_STATEMENT) {
+      const part = unsuccessful.slice(start, start + RETRIES_PER_STATEMENT);
+      await sql.query(SCHEDULE_RETRIES(part.length), part.flatMap(retryRow));
+    }
   }
   const ended = all.filter(({ result }) => result.status === 'delivered' && result.source === 'retries');
   for (const webhookId of new Set(ended.map((it) => it.webhookId))) {
@@ -423,6 +430,7 @@ const attemptValues = (result: AttemptResult) => [
   result.posts,
   result.error,
   result.response === '' ? null : result.response,
+  result.batchFirst,
 ];
 
 const deliveryRow = ({ webhookId, customerId, result }: OwnedResult) => [

@@ -1,7 +1,8 @@
 import { isOfEvents } from '../../database/webhook-enums.ts';
 import { createBatcher } from '../../platform/batcher.ts';
 import { NOT_SENT } from '../posting/post.ts';
-import type { Answer } from '../posting/types.ts';
+import { BATCH_OVERHEAD, eventIdOf } from '../posting/request.ts';
+import type { Answer, PostRequest } from '../posting/types.ts';
 import { createRun, type Run } from '../run/run.ts';
 import { RETRY_DELAYS } from '../run/schedule.ts';
 import type {
@@ -14,6 +15,7 @@ import type {
   RunStart,
 } from '../run/types.ts';
 import {
+  formatBatchId,
   formatDeliveryId,
   hasBacklog,
   LEASE_SECONDS,
@@ -55,6 +57,9 @@ const MAX_LINGERING = 4_000;
 
 /** How often leases are renewed. Recording results also renews a lease, but a run whose endpoint hangs has no results to record. */
 const RENEW_EVERY = 4 * SECOND;
+
+/** The most bytes of a batch with more than one event. */
+export const MAX_BATCH_BYTES = 1024 * 1024;
 
 /** Two reads of the same due time give slightly different waits. Smaller differences than this are ignored. Milliseconds. */
 const WAIT_TOLERANCE = 100;
@@ -253,7 +258,7 @@ function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveR
   const ofEvents = isOfEvents(state.settings.event);
   const isExtended = state.settings.body === 'extended';
   const { sentThrough, highestRecordedId, filtersVersion, rateWait, retryIn, replaying } = state;
-  const { ordered, maxInFlight, rateLimit, health } = settings;
+  const { ordered, maxInFlight, rateLimit, health, batch } = settings;
   const start: RunStart = {
     ...timing,
     revision,
@@ -268,6 +273,15 @@ function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveR
     filtersVersion,
     retryIn,
     replaying,
+    batch:
+      batch === null
+        ? null
+        : {
+            ...batch,
+            dueIn: state.batchIn,
+            maxBytes: MAX_BATCH_BYTES - BATCH_OVERHEAD,
+            bytesOf: ({ content }) => (content === null ? 0 : settings.bytesOf(content) + BATCH_OVERHEAD),
+          },
   };
   const posts = tools.posts.open(customerId, settings.origin);
   const readLog = (after: number, highestRecordedId: number) =>
@@ -332,6 +346,9 @@ function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveR
       case 'send':
         posts.add(() => post(command.delivery));
         return;
+      case 'send batch':
+        posts.addBatch(() => postBatch(command.deliveries));
+        return;
       case 'flush soon':
         writer.flushSoon(() => report({ type: 'flush due' }));
         return;
@@ -372,26 +389,68 @@ function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveR
   }
 
   function post(delivery: Delivery): void {
-    const { content } = delivery;
-    if (content === null) throw new Error('a delivery without its content cannot be sent');
-    const id = formatDeliveryId({ webhookId, subjectId: String(delivery.subjectId) });
+    const id = deliveryIdOf(delivery);
     const startedAt = clock.wallTime();
+    exchange(delivery, (timestamp) => settings.request(contentOf(delivery), id, timestamp), {
+      startedAt,
+      answered: (end) => {
+        posts.ended();
+        report({ type: 'answered', delivery, startedAt, ...end });
+      },
+    });
+  }
+
+  function postBatch(deliveries: readonly Delivery[]): void {
+    const [first] = deliveries;
+    if (first === undefined) throw new Error('a batch without deliveries cannot be sent');
+    const events = deliveries.map((it) => ({ id: deliveryIdOf(it), content: contentOf(it) }));
+    const startedAt = clock.wallTime();
+    const batchId = formatBatchId({ webhookId, first: first.subjectId, startedAt });
+    exchange(first, (timestamp) => settings.batchRequest(events, batchId, timestamp), {
+      startedAt,
+      answered: (end) => {
+        posts.batchEnded();
+        const ids = events.map(({ id }) => eventIdOf(id));
+        report({ type: 'batch answered', deliveries, ids, startedAt, ...end });
+      },
+    });
+  }
+
+  const deliveryIdOf = ({ subjectId }: Delivery) =>
+    formatDeliveryId({ webhookId, subjectId: String(subjectId) });
+
+  function contentOf({ content }: Delivery): NonNullable<Delivery['content']> {
+    if (content === null) throw new Error('a delivery without its content cannot be sent');
+    return content;
+  }
+
+  /** Sends one POST. @param traced the delivery whose trace the POST belongs to. */
+  function exchange(
+    traced: Delivery,
+    build: (timestamp: number) => PostRequest,
+    {
+      startedAt,
+      answered,
+    }: {
+      startedAt: number;
+      answered(end: { answer: Answer; durationMs: number; bytes: number }): void;
+    },
+  ): void {
     const began = clock.now();
-    const answered = (answer: Answer, bytes: number) => {
-      posts.ended();
-      report({ type: 'answered', delivery, answer, startedAt, durationMs: clock.now() - began, bytes });
-    };
+    const end = (answer: Answer, bytes: number) =>
+      answered({ answer, durationMs: clock.now() - began, bytes });
     // The lease may have been lost while the delivery waited. Then another run sends it.
     if (isStopped || isLost || began > heldUntil) {
       report({ type: 'stop' });
       // Deferred, because many POSTs may wait for this slot and each of them would recurse here.
-      queueMicrotask(() => answered(NOT_SENT, 0));
+      queueMicrotask(() => end(NOT_SENT, 0));
       return;
     }
-    const request = settings.request(content, id, Math.floor(startedAt / 1_000));
-    const answering = traces?.post(request, { webhookId, customerId, delivery }) ?? poster.post(request);
+    const request = build(Math.floor(startedAt / 1_000));
+    const answering =
+      traces?.post(request, { webhookId, customerId, delivery: traced }) ?? poster.post(request);
     const bytes = Buffer.byteLength(request.body);
-    void answering.then((answer) => answered({ ...answer, body: settings.redact(answer.body) }, bytes));
+    void answering.then((answer) => end({ ...answer, body: settings.redact(answer.body) }, bytes));
   }
 
   async function record(it: RunRecord): Promise<RunEvent> {

@@ -19,15 +19,15 @@ const DECODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
  * Reads the beginning of an answer's body as text. Ledgerbell asks for no coding, but some servers compress all the same.
  * @param encoding of the header Content-Encoding.
  * @param limit the longest text, in bytes.
- * @returns the text. Words in brackets if the content cannot be read.
+ * @returns the text. null: the content cannot be read.
  */
-export function decodeBody(bytes: Buffer, encoding: string, limit: number): string {
+export function decodeBody(bytes: Buffer, encoding: string, limit: number): string | null {
   if (encoding === 'identity' || bytes.length === 0) return bytes.toString('utf8');
   const decode = DECODERS[encoding.trim().toLowerCase()];
   try {
     if (decode !== undefined) return decode(bytes).subarray(0, limit).toString('utf8');
   } catch {
-    // The words below.
+    // It cannot be read.
   }
-  return `(an answer in the coding ${encoding.slice(0, 40)}, which cannot be shown)`;
+  return null;
 }

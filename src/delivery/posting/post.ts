@@ -99,7 +99,7 @@ export function createPoster({
 
   const send = (request: PostRequest) =>
     new Promise<Answer>((resolve) => {
-      const exchange = new Exchange(performance.now() + totalTimeout, {
+      const exchange = new Exchange(performance.now() + totalTimeout, request.isBatch === true, {
         end(answer) {
           inFlight.delete(exchange);
           resolve(answer);
@@ -173,6 +173,8 @@ subscribe('undici:client:sendHeaders', (message) => {
  */
 class Exchange implements Dispatcher.DispatchHandler, PostHandler {
   readonly deadline: number;
+  /** How much of the answer's body is kept. */
+  readonly #keptBytes: number;
   readonly #next: { end(answer: Answer): void; repeat(cause: RepeatCause): void };
   #controller: { abort(reason: Error): void } | null = null;
   #cancelReason: Error | null = null;
@@ -184,11 +186,17 @@ class Exchange implements Dispatcher.DispatchHandler, PostHandler {
   #status: number | null = null;
   #retryAfter: string | undefined;
   #encoding: string | undefined;
+  #contentType: string | undefined;
   #parts: Buffer[] = [];
   #bytes = 0;
 
-  constructor(deadline: number, next: { end(answer: Answer): void; repeat(cause: RepeatCause): void }) {
+  constructor(
+    deadline: number,
+    isBatch: boolean,
+    next: { end(answer: Answer): void; repeat(cause: RepeatCause): void },
+  ) {
     this.deadline = deadline;
+    this.#keptBytes = isBatch ? READ_BYTES : KEPT_BYTES;
     this.#next = next;
   }
 
@@ -224,11 +232,12 @@ class Exchange implements Dispatcher.DispatchHandler, PostHandler {
     this.#status = status;
     this.#retryAfter = firstOf(headers['retry-after']);
     this.#encoding = firstOf(headers['content-encoding']);
+    this.#contentType = firstOf(headers['content-type']);
     if (this.#socket !== null) answeredSockets.add(this.#socket);
   }
 
   onResponseData(controller: { abort(reason: Error): void }, chunk: Buffer): void {
-    if (this.#bytes < KEPT_BYTES) this.#parts.push(chunk.subarray(0, KEPT_BYTES - this.#bytes));
+    if (this.#bytes < this.#keptBytes) this.#parts.push(chunk.subarray(0, this.#keptBytes - this.#bytes));
     this.#bytes += chunk.length;
     if (this.#bytes > READ_BYTES) controller.abort(new BodyLimitError());
   }
@@ -263,12 +272,18 @@ class Exchange implements Dispatcher.DispatchHandler, PostHandler {
   #end(error: Error | null): void {
     const isEmpty = this.#status === 204 && error !== null && isWrongLength(error);
     const enough = error === null || error instanceof BodyLimitError || isEmpty;
-    const body = Buffer.concat(this.#parts);
+    const bytes = Buffer.concat(this.#parts);
+    const body =
+      this.#encoding === undefined
+        ? bytes.toString('utf8')
+        : decodeBody(bytes, this.#encoding, this.#keptBytes);
     this.#next.end({
       status: this.#status,
       retryAfter: this.#retryAfter,
-      body:
-        this.#encoding === undefined ? body.toString('utf8') : decodeBody(body, this.#encoding, KEPT_BYTES),
+      body: body ?? `(an answer in the coding ${this.#encoding?.slice(0, 40)}, which cannot be shown)`,
+      contentType: this.#contentType,
+      isCut: this.#bytes > READ_BYTES,
+      isUnreadable: body === null,
       error: enough ? null : explainPostError(error, this.#isBegun),
       refused: error instanceof RefusedAddressError,
       aborted: error instanceof AbortedError && this.#status === null,

@@ -26,6 +26,9 @@ export interface SealedSettings {
   ordered: number;
   rate_limit: number | null;
   max_in_flight: number;
+  /** The most events of a batch. null: each event is a POST of its own. */
+  batch_max: number | null;
+  batch_wait_ms: number;
   headers: string | null;
   api_secret: string;
   consecutive_failures: number;
@@ -51,6 +54,20 @@ export interface Settings {
    * @param id of the delivery.
    */
   request(content: NotifiedMovement | NotifiedEvent, id: string, timestamp: number): PostRequest;
+  /** How deliveries are put together; null: each is a POST of its own. */
+  batch: { max: number; waitMs: number } | null;
+  /** The bytes of the body of one movement or event. */
+  bytesOf(content: NotifiedMovement | NotifiedEvent): number;
+  /**
+   * Builds the whole POST for a batch.
+   * @param events with the ids of their deliveries.
+   * @param batchId another one for each POST.
+   */
+  batchRequest(
+    events: readonly { id: string; content: NotifiedMovement | NotifiedEvent }[],
+    batchId: string,
+    timestamp: number,
+  ): PostRequest;
   /** Hides the values of the custom headers in a text, so that they do not get into the log if an endpoint echoes them. */
   redact(text: string): string;
 }
@@ -72,6 +89,7 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
   const format: BodyFormat = { encoding: row.encoding, hashEncoding: row.hash_encoding };
   if (row.endpoint === null) throw new Error(`webhook ${row.id} has no endpoint`);
   const endpoint = new URL(row.endpoint);
+  const { origin } = endpoint;
   const path = endpoint.pathname + endpoint.search;
   const credentials = credentialsOf(custom);
   const ordered = row.ordered === 1;
@@ -80,10 +98,11 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
     : (content: unknown) => describeMovement(content as NotifiedMovement, format, apiSecret);
 
   return {
-    origin: endpoint.origin,
+    origin,
     ordered,
     maxInFlight: ordered ? 1 : row.max_in_flight,
     rateLimit: row.rate_limit,
+    batch: row.batch_max === null ? null : { max: row.batch_max, waitMs: row.batch_wait_ms },
     health: {
       consecutiveFailures: row.consecutive_failures,
       failingSince: row.failing_since?.getTime() ?? null,
@@ -95,25 +114,40 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
       consecutiveRejections: row.consecutive_rejections,
     },
     redact: (text) => credentials.reduce((rest, credential) => rest.replaceAll(credential, '…'), text),
-    request(content, deliveryId, timestamp) {
-      const id = `msg_${deliveryId}`;
-      const { body, headers } = describe(content);
-      return {
-        origin: endpoint.origin,
-        path,
-        body,
-        headers: {
-          ...custom,
-          'user-agent': `Ledgerbell/${VERSION}`,
-          'webhook-id': id,
-          'webhook-timestamp': String(timestamp),
-          'webhook-signature': sign(id, timestamp, body),
-          ...headers,
-        },
-      };
+    bytesOf: (content) => Buffer.byteLength(describe(content).body),
+    request: (content, deliveryId, timestamp) => toPost(eventIdOf(deliveryId), timestamp, describe(content)),
+    batchRequest(events, batchId, timestamp) {
+      const bodies = events.map(
+        ({ id, content }) => `{"id":"${eventIdOf(id)}","body":${describe(content).body}}`,
+      );
+      const body = `{"batch":"${batchId}","events":[${bodies.join(',')}]}`;
+      const headers = { 'content-type': CONTENT_TYPES.json };
+      return { ...toPost(batchId, timestamp, { body, headers }), isBatch: true };
     },
   };
+
+  function toPost(id: string, timestamp: number, { body, headers }: Description): PostRequest {
+    return {
+      origin,
+      path,
+      body,
+      headers: {
+        ...custom,
+        'user-agent': `Ledgerbell/${VERSION}`,
+        'webhook-id': id,
+        'webhook-timestamp': String(timestamp),
+        'webhook-signature': sign(id, timestamp, body),
+        ...headers,
+      },
+    };
+  }
 }
+
+/** The id of an event: the header `webhook-id` of its POST, or its id in a batch. @param deliveryId as `17-4711`. */
+export const eventIdOf = (deliveryId: string): string => `msg_${deliveryId}`;
+
+/** The bytes of a batch beside the bodies of its events: about as many for each event, and for the batch itself. */
+export const BATCH_OVERHEAD = 100;
 
 /** The body of a notification, and the headers that depend on its movement or event. */
 interface Description {

@@ -47,13 +47,14 @@ export async function buildSample(
   if (state == null || state.status === 'deleted') return null;
   const settings = openSettings(state.settings, secrets);
   const id = `test_${randomBytes(12).toString('base64url')}`;
-  const request = settings.request(
-    isOfEvents(event)
-      ? sampleEvent(now)
-      : await readSampleMovement(sql, { webhookId, event, now, body: state.settings.body }),
-    id,
-    Math.floor(now.getTime() / 1_000),
-  );
+  const content = isOfEvents(event)
+    ? sampleEvent(now)
+    : await readSampleMovement(sql, { webhookId, event, now, body: state.settings.body });
+  const timestamp = Math.floor(now.getTime() / 1_000);
+  const request =
+    settings.batch === null
+      ? settings.request(content, id, timestamp)
+      : settings.batchRequest([{ id, content }], `batch_${id}`, timestamp);
   return { ...request, headers: { ...request.headers, 'webhook-test': 'true' } };
 }
 

@@ -6,6 +6,8 @@ export interface PostRequest {
   path: string;
   headers: Record<string, string>;
   body: string;
+  /** The answer is read as a whole, up to 64 KiB, because it may name events that failed. */
+  isBatch?: true;
 }
 
 /** How one POST ended. `post` never rejects, so a missing answer is reported here too. */
@@ -13,8 +15,13 @@ export interface Answer {
   /** The status code, even if the rest of the answer broke off. null: no status arrived. */
   status: number | null;
   retryAfter: string | undefined;
-  /** The beginning of the answer's body as text, at most 4 KiB. */
+  /** The beginning of the answer's body as text, at most 4 KiB; 64 KiB for a batch. */
   body: string;
+  contentType?: string | undefined;
+  /** The body is longer than was read. */
+  isCut?: boolean;
+  /** The body has a coding that cannot be read. */
+  isUnreadable?: boolean;
   /** The error for people to read. null: the answer is complete, or was only cut off for its length. */
   error: string | null;
   /** The address guard refused the connection. */

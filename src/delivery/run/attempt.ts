@@ -22,44 +22,73 @@ interface AttemptEnd {
  * @param health of the endpoint before this attempt.
  */
 export function endAttempt(
-  { delivery, answer, startedAt, durationMs, bytes }: AnsweredAttempt,
+  attempt: AnsweredAttempt,
   health: EndpointHealth,
-  context: { now: number; random: () => number; maxInFlight: number; retryDelays: readonly number[] },
+  context: AttemptContext,
 ): AttemptEnd {
-  const { now, random, maxInFlight, retryDelays } = context;
+  const { answer, startedAt, durationMs } = attempt;
   const outcome = toOutcome(answer, startedAt + durationMs);
+  const after = afterAnswer(outcome, answer, health, context);
+  return { ...after, result: toResult(attempt, outcome, { before: health, after: after.health }, context) };
+}
+
+/** Time, randomness and the settings of the webhook. */
+export interface AttemptContext {
+  now: number;
+  random: () => number;
+  maxInFlight: number;
+  retryDelays: readonly number[];
+}
+
+/** What one POST means for the endpoint and the webhook. */
+export function afterAnswer(
+  outcome: Outcome,
+  answer: Answer,
+  health: EndpointHealth,
+  { now, random, maxInFlight }: AttemptContext,
+): Omit<AttemptEnd, 'result'> {
+  const healthAfter = afterOutcome(health, outcome, { now, random: random(), maxInFlight });
+  return {
+    health: healthAfter,
+    lastError: outcome.kind === 'delivered' ? null : (answer.error ?? `answered ${answer.status}`),
+    disable: reasonToDisable(outcome.kind === 'gone', healthAfter, now),
+  };
+}
+
+/** The result of one delivery. @param health of the endpoint, before and after its POST. */
+export function toResult(
+  { delivery, answer, startedAt, durationMs, bytes }: AnsweredAttempt,
+  outcome: Outcome,
+  { before, after }: { before: EndpointHealth; after: EndpointHealth },
+  { random, retryDelays }: Pick<AttemptContext, 'random' | 'retryDelays'>,
+): AttemptResult {
   const delivered = outcome.kind === 'delivered';
   const failures = delivered ? delivery.failures : delivery.failures + 1;
   const retryAfter = outcome.kind === 'throttled' ? (outcome.retryAfter ?? 0) : 0;
-  const healthAfter = afterOutcome(health, outcome, { now, random: random(), maxInFlight });
   const retryIn = delivered
     ? null
     : retryDelay(failures, { retryAfter, random: random(), delays: retryDelays });
   return {
-    health: healthAfter,
-    lastError: delivered ? null : (answer.error ?? `answered ${answer.status}`),
-    disable: reasonToDisable(outcome.kind === 'gone', healthAfter, now),
-    result: {
-      subjectId: delivery.subjectId,
-      source: delivery.source,
-      number: delivery.attempts + 1,
-      status: delivered ? 'delivered' : retryIn === null ? 'failed' : 'pending',
-      outcome: outcome.kind,
-      statusCode: answer.status,
-      startedAt,
-      durationMs: Math.round(durationMs),
-      posts: answer.posts,
-      storedAt: delivery.content === null ? null : Number(delivery.content.stored_at) / 1_000,
-      error: answer.error,
-      response: answer.body,
-      failures,
-      retryIn,
-      logged: {
-        bytes,
-        traceId: answer.traceId,
-        isFirstFailure: health.failingSince === null && healthAfter.failingSince !== null,
-        circuit: changeOfCircuit(health, healthAfter),
-      },
+    subjectId: delivery.subjectId,
+    source: delivery.source,
+    number: delivery.attempts + 1,
+    status: delivered ? 'delivered' : retryIn === null ? 'failed' : 'pending',
+    outcome: outcome.kind,
+    statusCode: answer.status,
+    startedAt,
+    durationMs: Math.round(durationMs),
+    posts: answer.posts,
+    storedAt: delivery.content === null ? null : Number(delivery.content.stored_at) / 1_000,
+    error: answer.error,
+    response: answer.body,
+    batchFirst: null,
+    failures,
+    retryIn,
+    logged: {
+      bytes,
+      traceId: answer.traceId,
+      isFirstFailure: before.failingSince === null && after.failingSince !== null,
+      circuit: changeOfCircuit(before, after),
     },
   };
 }
@@ -88,6 +117,7 @@ export const failedWithoutMovement = (delivery: Delivery, now: number): AttemptR
   storedAt: null,
   error: 'The movement is not stored any more.',
   response: '',
+  batchFirst: null,
   failures: delivery.failures + 1,
   retryIn: null,
   logged: { bytes: 0, traceId: undefined, isFirstFailure: false, circuit: undefined },

@@ -1,4 +1,4 @@
-import type { AttemptResult, Delivery, RunCommand, RunStart } from './types.ts';
+import type { AttemptResult, BatchLimits, Delivery, RunCommand, RunStart } from './types.ts';
 
 /** Decides which delivery a run sends next: a new movement from the log, or a retry. Replays become retries, a batch at a time. */
 
@@ -12,13 +12,20 @@ export const RETRIES_PER_READ = 100;
 const RETRY_SHARE = 4;
 
 export interface Sources {
-  addMovements(read: { deliveries: Delivery[]; through: number; complete: boolean }): void;
+  addMovements(read: { deliveries: Delivery[]; through: number; complete: boolean }, now: number): void;
   addRetries(read: { deliveries: Delivery[]; nextIn: number | null }, now: number): void;
   replayExpanded(expanded: { added: number; replaying: boolean }, now: number): void;
   /** There may be new movements. */
   expectMore(): void;
   /** Takes the delivery to send next. undefined: none is ready. */
   next(): Delivery | undefined;
+  /**
+   * Takes the deliveries to send next in one batch. New ones wait until the batch is full, or its time is over.
+   * @returns an empty list: none is ready.
+   */
+  nextBatch(now: number): Delivery[];
+  /** When the new deliveries in hand, which do not fill a batch, are to be sent. null: none waits. */
+  batchDueAt(): number | null;
   hasReady(): boolean;
   /** When the next unread retry is due, in milliseconds since 1970. null: none is known. */
   nextRetryAt(): number | null;
@@ -34,7 +41,9 @@ export interface Sources {
 }
 
 export function createSources(start: RunStart, now: number): Sources {
-  const { ordered } = start;
+  const { ordered, batch } = start;
+  const readAhead = Math.max(READ_AHEAD, batch?.max ?? 0);
+  const retriesPerRead = Math.max(RETRIES_PER_READ, batch?.max ?? 0);
   const window = createLogWindow(start.cursor.sentThrough);
   const fresh: Delivery[] = [];
   const due: Delivery[] = [];
@@ -43,7 +52,7 @@ export function createSources(start: RunStart, now: number): Sources {
   const state = {
     reading: { log: false, retries: false, replay: false },
     logComplete: false,
-    readAhead: READ_AHEAD,
+    readAhead,
     /** The first read began before the lease was taken. Nothing wakes the run for movements stored in between, so it reads again. */
     readBeforeLease: start.hasBacklog,
     replaying: start.replaying,
@@ -52,6 +61,10 @@ export function createSources(start: RunStart, now: number): Sources {
     /** Ids recorded while the retries were being read. The read may have returned an older state of their retries. */
     recordedMeanwhile: [] as number[],
     sends: 0,
+    /** When a batch of new deliveries that is not full is due. */
+    batchDueAt: now + (batch?.dueIn ?? 0),
+    /** Everything that was there was taken, so that what comes next begins a batch. */
+    wasEmptied: false,
   };
 
   const expectRetry = (at: number) => {
@@ -61,15 +74,42 @@ export function createSources(start: RunStart, now: number): Sources {
   function mayReadRetries(at: number): boolean {
     if (state.reading.retries || state.retryAt === null || state.retryAt > at) return false;
     // An ordered webhook reads its retries one at a time, each after the previous result is recorded.
-    return ordered ? inHand.size === fresh.length : due.length < RETRIES_PER_READ / 2;
+    return ordered ? inHand.size === fresh.length : due.length < retriesPerRead / 2;
   }
 
+  /** Takes deliveries from the beginning of a list until a batch is full. */
+  function take(from: Delivery[], { max, maxBytes, bytesOf }: BatchLimits): Delivery[] {
+    let bytes = 0;
+    let count = 0;
+    for (const delivery of from) {
+      // A delivery without its content is not sent.
+      bytes += delivery.content === null ? 0 : bytesOf(delivery);
+      if (count === max || (count > 0 && bytes > maxBytes)) break;
+      count += 1;
+    }
+    return from.splice(0, count);
+  }
+
+  /** Whether the log has no more new deliveries for now. */
+  const isLogRead = () => state.logComplete && !state.reading.log;
+
+  /** Says whether retries come before new deliveries. */
+  const isRetryFirst = () => ordered || fresh.length === 0 || state.sends % RETRY_SHARE === 0;
+  /** In an ordered webhook, nothing new overtakes a retry. */
+  const isBlocked = () => ordered && (state.retryAt !== null || state.reading.retries);
+
   return {
-    addMovements({ deliveries, through, complete }) {
+    addMovements({ deliveries, through, complete }, at) {
       state.reading.log = false;
+      if (batch !== null && state.wasEmptied && deliveries.length > 0) {
+        state.batchDueAt = at + batch.waitMs;
+        state.wasEmptied = false;
+      }
       if (!complete || state.readBeforeLease) state.logComplete = false;
       state.readBeforeLease = false;
-      if (!complete) state.readAhead = Math.max(1, Math.min(READ_AHEAD, deliveries.length / 2));
+      if (!complete)
+        state.readAhead =
+          batch !== null ? readAhead : Math.max(1, Math.min(READ_AHEAD, deliveries.length / 2));
       window.read(
         deliveries.map(({ subjectId }) => subjectId),
         through,
@@ -99,16 +139,29 @@ export function createSources(start: RunStart, now: number): Sources {
       state.logComplete = false;
     },
     next() {
-      const retryFirst = ordered || fresh.length === 0 || state.sends % RETRY_SHARE === 0;
-      if (due.length > 0 && retryFirst) {
+      if (due.length > 0 && isRetryFirst()) {
         state.sends += 1;
         return due.shift();
       }
-      // In an ordered webhook, nothing new overtakes a retry.
-      if (ordered && (state.retryAt !== null || state.reading.retries)) return undefined;
+      if (isBlocked()) return undefined;
       state.sends += 1;
       return fresh.shift();
     },
+    nextBatch(at) {
+      if (batch === null) return [];
+      if (due.length > 0 && isRetryFirst()) {
+        state.sends += 1;
+        return take(due, batch);
+      }
+      const isDue = isLogRead() && at >= state.batchDueAt;
+      if (isBlocked() || fresh.length === 0 || (fresh.length < batch.max && !isDue)) return [];
+      state.sends += 1;
+      const taken = take(fresh, batch);
+      if (fresh.length === 0 && isLogRead()) state.wasEmptied = true;
+      return taken;
+    },
+    batchDueAt: () =>
+      batch === null || fresh.length === 0 || fresh.length >= batch.max ? null : state.batchDueAt,
     hasReady: () => fresh.length > 0 || due.length > 0,
     nextRetryAt: () => state.retryAt,
     read(at) {
@@ -123,7 +176,7 @@ export function createSources(start: RunStart, now: number): Sources {
       if (mayReadRetries(at)) {
         state.reading.retries = true;
         state.retryAt = null;
-        commands.push({ type: 'read retries', limit: ordered ? 1 : RETRIES_PER_READ + inHand.size });
+        commands.push({ type: 'read retries', limit: ordered ? 1 : retriesPerRead + inHand.size });
       }
       const nothingDue = due.length === 0 && !state.reading.retries && (state.retryAt ?? at + 1) > at;
       if (state.replaying && !state.reading.replay && nothingDue) {

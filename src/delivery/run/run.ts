@@ -1,6 +1,15 @@
 import { type AnsweredAttempt, endAttempt, failedWithoutMovement, inFlightLimit } from './attempt.ts';
+import { endBatch } from './batch.ts';
 import { createSources } from './next-delivery.ts';
-import type { AttemptResult, Delivery, RunCommand, RunEnd, RunEvent, RunStart } from './types.ts';
+import type {
+  AttemptResult,
+  BatchAnswered,
+  Delivery,
+  RunCommand,
+  RunEnd,
+  RunEvent,
+  RunStart,
+} from './types.ts';
 
 /**
  * The state machine of a delivery run: it decides what to send next, what to record and when to end. It has no I/O.
@@ -22,8 +31,8 @@ type Phase =
   | { name: 'releasing'; reason: RunEnd }
   | { name: 'over' };
 
-/** If the rate limit requires a longer wait, the run ends and a delayed job follows, which occupies no slot of the worker. */
-const LONGEST_RATE_WAIT = 500;
+/** If the rate limit or a batch requires a longer wait, the run ends and a delayed job follows, which occupies no slot of the worker. */
+const LONGEST_WAIT = 500;
 
 /** Time and randomness come in as arguments. `now` is milliseconds since 1970 and never goes back; `random` is in [0, 1). */
 interface RunContext {
@@ -59,6 +68,8 @@ export function createRun(start: RunStart, now: number): Run {
   let recordedHealth = health;
   /** Why the webhook is to be disabled; null: it is not. */
   let disable: string | null = null;
+  /** Parts of batches that the receiver has rejected, in the order in which they are sent. */
+  const halves: (readonly Delivery[])[] = [];
 
   /** Ends the run. Only the first reason counts. */
   const end = (reason: RunEnd) => {
@@ -78,7 +89,7 @@ export function createRun(start: RunStart, now: number): Run {
         // The filters have changed since this run began. The read may lack movements that only the new filters match, and the cursor
         // would pass them.
         if (event.filtersVersion > start.filtersVersion) end('changed');
-        else sources.addMovements(event);
+        else sources.addMovements(event, now);
         return;
       case 'retries read':
         sources.addRetries(event, now);
@@ -90,6 +101,10 @@ export function createRun(start: RunStart, now: number): Run {
         inFlight -= 1;
         // If our own shutdown cut the POST short, it says nothing about the endpoint and does not count as an attempt.
         if (!event.answer.aborted) applyAnswer(event, context);
+        return;
+      case 'batch answered':
+        inFlight -= 1;
+        if (!event.answer.aborted) applyBatchAnswer(event, context);
         return;
       case 'flush due':
         recording.flush();
@@ -123,16 +138,32 @@ export function createRun(start: RunStart, now: number): Run {
     addResult(attempt.delivery, ended.result);
   }
 
+  function applyBatchAnswer(attempt: BatchAnswered, { now, random }: RunContext): void {
+    const ended = endBatch(attempt, health, { now, random, maxInFlight, retryDelays, ordered });
+    health = ended.health;
+    lastError = ended.lastError;
+    disable ??= ended.disable;
+    if (disable !== null) end('changed');
+    // The next POST has the first events that are not accepted yet, so that each rejection leads sooner to a single event.
+    halves.unshift(...ended.halves);
+    for (const [index, result] of ended.results.entries()) {
+      if (ordered && result.retryIn !== null) end('blocked');
+      addResult(attempt.deliveries[index] as Delivery, result);
+    }
+  }
+
   function addResult(delivery: Delivery, result: AttemptResult): void {
     recording.add(result);
     sources.ended(delivery);
   }
 
+  const hasReady = () => sources.hasReady() || halves.length > 0;
+
   /** Why this run may send nothing more; null: it may. */
   function reasonToEnd(now: number): RunEnd | null {
     if (health.openUntil !== null && health.openUntil > now) return 'circuit open';
-    if (sources.hasReady()) {
-      if (pace.wait(now) > LONGEST_RATE_WAIT) return 'rate limited';
+    if (hasReady()) {
+      if (pace.wait(now) > LONGEST_WAIT) return 'rate limited';
       if (phase.name === 'sending' && now >= phase.sliceEnd) return 'slice over';
     }
     const retryAt = sources.nextRetryAt();
@@ -145,21 +176,45 @@ export function createRun(start: RunStart, now: number): Run {
       const reason = reasonToEnd(now);
       if (reason !== null) end(reason);
       if (reason !== null || pace.wait(now) > 0) return;
-      const delivery = sources.next();
-      if (delivery === undefined) return;
-      if (delivery.content === null) {
-        addResult(delivery, failedWithoutMovement(delivery, now));
-        continue;
-      }
+      const deliveries = takeNext(now);
+      if (deliveries.length === 0) return;
+      const sent = withContent(deliveries, now);
+      const [first] = sent;
+      if (first === undefined) continue;
       inFlight += 1;
       pace.spend(now);
-      commands.push({ type: 'send', delivery });
+      commands.push(
+        start.batch === null ? { type: 'send', delivery: first } : { type: 'send batch', deliveries: sent },
+      );
     }
+  }
+
+  /** Takes the deliveries of the next POST. An empty list: none is ready. */
+  function takeNext(now: number): readonly Delivery[] {
+    if (start.batch !== null) return halves.shift() ?? sources.nextBatch(now);
+    const delivery = sources.next();
+    return delivery === undefined ? [] : [delivery];
+  }
+
+  /** Ends deliveries whose content is gone. @returns the others. */
+  function withContent(deliveries: readonly Delivery[], now: number): readonly Delivery[] {
+    if (deliveries.every(({ content }) => content !== null)) return deliveries;
+    return deliveries.filter((it) => {
+      if (it.content === null) addResult(it, failedWithoutMovement(it, now));
+      return it.content !== null;
+    });
+  }
+
+  /** How long the new deliveries in hand wait for more, if nothing else is to be done. null: they do not wait. */
+  function batchWait(now: number): number | null {
+    const dueAt = inFlight === 0 && halves.length === 0 && !sources.isReading() ? sources.batchDueAt() : null;
+    return dueAt !== null && dueAt > now ? dueAt - now : null;
   }
 
   /** Waits for new movements when everything is sent and recorded. The run ends when none has come for too long. */
   function updateIdle(now: number, commands: RunCommand[]): void {
-    const isIdle = inFlight === 0 && recording.isDone() && !sources.hasReady() && !sources.isReading();
+    if (recording.isDone() && (batchWait(now) ?? 0) > LONGEST_WAIT) end('idle');
+    const isIdle = inFlight === 0 && recording.isDone() && !hasReady() && !sources.isReading();
     if (isIdle && phase.name === 'sending') {
       phase = { name: 'idle', since: now };
       commands.push({ type: 'idle', isIdle });
@@ -201,7 +256,8 @@ export function createRun(start: RunStart, now: number): Run {
     const moments = [
       phase.name === 'idle' ? idleEnd(phase.since) : null,
       sources.nextRetryAt(),
-      sources.hasReady() && pace.wait(now) > 0 ? now + pace.wait(now) : null,
+      hasReady() && pace.wait(now) > 0 ? now + pace.wait(now) : null,
+      sources.batchDueAt(),
     ].filter((at) => at !== null && at > now) as number[];
     return moments.length === 0 ? null : Math.min(...moments);
   }

@@ -99,6 +99,8 @@ export interface AttemptResult {
   storedAt: number | null;
   error: string | null;
   response: string;
+  /** The first delivery of the batch that it was sent in, whose result has the answer. null: it was sent alone. */
+  batchFirst: number | null;
   failures: number;
   /** Milliseconds until the next attempt. null: the delivery is not pending. */
   retryIn: number | null;
@@ -153,6 +155,22 @@ export interface RunStart {
   longestRun: number;
   /** How long an idle run waits for new movements. Milliseconds. */
   linger: number;
+  /** null: each delivery is a POST of its own. */
+  batch: BatchLimits | null;
+}
+
+/** How deliveries are put together. */
+export interface BatchLimits {
+  /** The most deliveries of a batch. */
+  max: number;
+  /** How long a batch that is not full waits for more, in milliseconds. */
+  waitMs: number;
+  /** For how long the batch still waits that had begun before the run, in milliseconds. */
+  dueIn: number;
+  /** The most bytes of a batch with more than one delivery. */
+  maxBytes: number;
+  /** The bytes that a delivery adds to its batch. */
+  bytesOf(delivery: Delivery): number;
 }
 
 /** Why a run ends (all reasons: docs/states.md). `idle`: nothing is left to send now. `changed`: the webhook must be read again. */
@@ -166,6 +184,18 @@ export type RunEnd =
   | 'failed'
   | 'lost'
   | 'stopped';
+
+/** The end of a POST with a batch. */
+export interface BatchAnswered {
+  deliveries: readonly Delivery[];
+  /** The ids of their events, in the same order. */
+  ids: readonly string[];
+  answer: Answer;
+  startedAt: number;
+  durationMs: number;
+  /** Bytes of the body that was sent. */
+  bytes: number;
+}
 
 /** The input of the state machine: something has happened. */
 export type RunEvent =
@@ -199,6 +229,7 @@ export type RunEvent =
       /** Bytes of the body that was sent. */
       bytes: number;
     }
+  | ({ type: 'batch answered' } & BatchAnswered)
   /** Results have waited long enough and must be recorded now. */
   | { type: 'flush due' }
   | { type: 'recorded'; revision: number }
@@ -216,6 +247,8 @@ export type RunCommand =
   | { type: 'read retries'; limit: number }
   | { type: 'expand replay' }
   | { type: 'send'; delivery: Delivery }
+  /** One POST with these deliveries, in this order. At least one, each with its content. */
+  | { type: 'send batch'; deliveries: readonly Delivery[] }
   /** Results have come in. Send `flush due` soon. */
   | { type: 'flush soon' }
   | { type: 'record'; record: RunRecord }

@@ -158,6 +158,9 @@ export function samples({ all }: World, endpoint: string): Record<string, readon
     account: all.accounts,
     account_id: [...all.accounts, ...all.accounts.map(Number)],
     bank_id: ['1'],
+    // What fits every other setting.
+    delivery: ['push'],
+    batch: [null],
     kind: ['folder'],
     settings: Array.from({ length: 50 }, (_, i) => ({ path: `inbox/${i}` })),
     credentials: [null],

@@ -165,6 +165,9 @@ const openSettings = (row: SealedSettings): Settings => ({
     recoverySuccesses: row.recovery_successes,
     consecutiveRejections: row.consecutive_rejections,
   },
+  batch: null,
+  bytesOf: () => 0,
+  batchRequest: () => ({ origin: '', path: '', body: '', headers: {} }),
   redact: (text) => text,
   request: (_, id) => ({ origin: '', path: '', body: id, headers: {} }),
 });

@@ -30,6 +30,7 @@ const START: RunStart = {
   retryDelays: [5_000, 300_000],
   sliceLength: 3_000,
   longestRun: 60_000,
+  batch: null,
   linger: 1_000,
 };
 

@@ -8,6 +8,7 @@ const start = (fields: Partial<RunStart> = {}): RunStart => ({
   revision: 1,
   ordered: false,
   maxInFlight: 16,
+  batch: null,
   rateLimit: null,
   rateWait: 0,
   health: healthy,
@@ -97,7 +98,7 @@ describe('the retries of a run', () => {
   it('share the POSTs with new movements: one in four is a retry', () => {
     const { sources, kinds, takeAll } = makeSources({ retryIn: 0 });
     kinds(0);
-    sources.addMovements({ deliveries: fresh(11, 12, 13, 14, 15, 16), through: 16, complete: true });
+    sources.addMovements({ deliveries: fresh(11, 12, 13, 14, 15, 16), through: 16, complete: true }, 0);
     sources.addRetries({ deliveries: retries(1, 2, 3), nextIn: null }, 0);
     expect(idsOf(takeAll())).toEqual([1, 11, 12, 13, 2, 14, 15, 16, 3]);
   });
@@ -105,7 +106,7 @@ describe('the retries of a run', () => {
   it('of an ordered webhook go before new movements, one by one', () => {
     const { sources, kinds, takeAll, end, record } = makeSources({ retryIn: 0, ordered: true });
     kinds(0);
-    sources.addMovements({ deliveries: fresh(11, 12), through: 12, complete: true });
+    sources.addMovements({ deliveries: fresh(11, 12), through: 12, complete: true }, 0);
     expect(sources.next()).toBeUndefined();
     sources.addRetries({ deliveries: retries(1), nextIn: 0 }, 0);
     const first = sources.next();

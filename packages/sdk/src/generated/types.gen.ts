@@ -664,6 +664,13 @@ export type Webhook = {
     rate_limit: number | null;
     max_in_flight: number;
     /**
+     * null: each event is a POST of its own.
+     */
+    batch: {
+        max: number;
+        wait_ms: number;
+    } | null;
+    /**
      * The names of the custom headers. Their values are not shown.
      */
     header_names: Array<string>;
@@ -754,6 +761,13 @@ export type NewWebhook = {
     ordered?: boolean;
     rate_limit?: number | null;
     max_in_flight?: number;
+    /**
+     * Events are sent together: up to max of them in one POST. A batch that is not full waits for up to wait_ms milliseconds. null: each event is a POST of its own.
+     */
+    batch?: {
+        max: number;
+        wait_ms?: number;
+    } | null;
     headers?: {
         [key: string]: string;
     } & {
@@ -780,6 +794,13 @@ export type WebhookChange = {
     ordered?: boolean;
     rate_limit?: number | null;
     max_in_flight?: number;
+    /**
+     * Events are sent together: up to max of them in one POST. A batch that is not full waits for up to wait_ms milliseconds. null: each event is a POST of its own.
+     */
+    batch?: {
+        max: number;
+        wait_ms?: number;
+    } | null;
     headers?: {
         [key: string]: string;
     } & {

@@ -3,7 +3,7 @@ import { TABLE } from './table-options.ts';
 /** Webhooks, their progress, and deliveries. */
 export const WEBHOOK_TABLES = [
   // A deleted webhook keeps its row, so that its deliveries stay readable. delivery: push sends POSTs to endpoint; the events of pull are
-  // read from its feed, and endpoint is NULL.
+  // read from its feed, and endpoint is NULL. batch_max NULL: each event is a POST of its own.
   `CREATE TABLE webhooks (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -24,6 +24,8 @@ export const WEBHOOK_TABLES = [
     ordered TINYINT NOT NULL DEFAULT 0,
     rate_limit INT UNSIGNED NULL,
     max_in_flight SMALLINT UNSIGNED NOT NULL,
+    batch_max SMALLINT UNSIGNED NULL,
+    batch_wait_ms INT UNSIGNED NOT NULL DEFAULT 0,
     headers TEXT CHARACTER SET ascii COLLATE ascii_bin NULL,
     revision INT UNSIGNED NOT NULL DEFAULT 1,
     created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
@@ -121,7 +123,8 @@ export const WEBHOOK_TABLES = [
   // One row per delivery, written when its first attempt has ended. transaction_id, here and in the following tables, is the id of
   // a movement. If the event of the webhook is OPERATIONAL or BALANCE_UPDATED, it is the id of a row of operational_events.
   // (Whether a webhook has one of these events never changes.) The columns from outcome on describe the last attempt. posts: how often the
-  // attempt sent its POST.
+  // attempt sent its POST. batch_first: the transaction_id of the first delivery of the POST, which has its response; NULL: the POST
+  // was for this delivery alone.
   `CREATE TABLE deliveries (
     webhook_id BIGINT UNSIGNED NOT NULL,
     transaction_id BIGINT UNSIGNED NOT NULL,
@@ -135,6 +138,7 @@ export const WEBHOOK_TABLES = [
     posts TINYINT UNSIGNED NOT NULL DEFAULT 1,
     error VARCHAR(255) NULL,
     response TEXT NULL,
+    batch_first BIGINT UNSIGNED NULL,
     PRIMARY KEY (webhook_id, transaction_id)
   ) ${TABLE}`,
 
@@ -166,6 +170,7 @@ export const WEBHOOK_TABLES = [
     posts TINYINT UNSIGNED NOT NULL DEFAULT 1,
     error VARCHAR(255) NULL,
     response TEXT NULL,
+    batch_first BIGINT UNSIGNED NULL,
     PRIMARY KEY (webhook_id, transaction_id, number)
   ) ${TABLE}`,
 

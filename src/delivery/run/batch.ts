@@ -1,0 +1,115 @@
+import type { Answer } from '../posting/types.ts';
+import { type AttemptContext, afterAnswer, toOutcome, toResult } from './attempt.ts';
+import type { Outcome } from './schedule.ts';
+import type { AttemptResult, BatchAnswered, Delivery, EndpointHealth } from './types.ts';
+
+/** Decides what the answer to a POST with a batch means for each of its deliveries. */
+
+/** The consequences of a POST with a batch. */
+interface BatchEnd {
+  results: AttemptResult[];
+  /** Parts that are to be sent next, in this order, because the receiver has rejected the whole. Nothing is recorded of them. */
+  halves: Delivery[][];
+  health: EndpointHealth;
+  /** The error for people to read. null: no error. */
+  lastError: string | null;
+  /** Why the webhook is to be disabled; null: it is not. */
+  disable: string | null;
+}
+
+/** Answers that one bad event can cause: a batch with fewer events may be accepted (RFC 9110, sections 15.5.1, 15.5.14 and 15.5.21). */
+const REJECTIONS: readonly (number | null)[] = [400, 413, 422];
+
+/** Which events of a batch a 2xx accepts. `error`: it accepts none, for this reason. */
+type Acceptance = { failed: ReadonlySet<string> } | { error: string };
+
+const ALL: Acceptance = { failed: new Set() };
+
+/**
+ * Reads what a 2xx says of the events of a batch. Losing an event is worse than sending it twice, so an answer that may have named failed
+ * events, but cannot be read, accepts nothing.
+ * @param ids of the events.
+ */
+export function readAcceptance(answer: Answer, ids: readonly string[]): Acceptance {
+  if (answer.error !== null) return { error: answer.error };
+  if (answer.isCut === true) return { error: 'the answer is longer than 64 KiB' };
+  if (answer.isUnreadable === true) return { error: 'the coding of the answer cannot be read' };
+  const text = answer.body.replace(/^\uFEFF/, '').trim();
+  const saysJson = /[/+]json\b/i.test(answer.contentType ?? '');
+  if (text === '' || (!saysJson && !/^[{[]/.test(text))) return ALL;
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    return { error: 'the answer is JSON that cannot be read' };
+  }
+  if (typeof value !== 'object' || value === null || !('failed' in value)) return ALL;
+  const { failed } = value;
+  if (!Array.isArray(failed) || !failed.every((id) => typeof id === 'string'))
+    return { error: 'failed, in the answer, is no list of ids' };
+  const known = new Set(ids);
+  const isUnknown = failed.some((id: string) => !known.has(id));
+  return isUnknown
+    ? { error: 'failed, in the answer, names an id that is not in the batch' }
+    : { failed: new Set(failed) };
+}
+
+/** The answer for an event that the receiver has named in `failed`. */
+const NAMED = 'the receiver named it in failed';
+
+/**
+ * Turns the answer to a batch into the results of its deliveries. The endpoint's health counts it as one POST.
+ *
+ * A rejected batch comes back as halves, which use up no attempts. In an ordered webhook, only the first delivery that was not accepted gets
+ * a result: what follows it stays unsent, and so is sent after it.
+ */
+export function endBatch(
+  attempt: BatchAnswered,
+  health: EndpointHealth,
+  context: AttemptContext & { ordered: boolean },
+): BatchEnd {
+  const { deliveries, ids, answer, startedAt, durationMs } = attempt;
+  const outcome = toOutcome(answer, startedAt + durationMs);
+  if (deliveries.length > 1 && REJECTIONS.includes(answer.status)) {
+    const middle = Math.ceil(deliveries.length / 2);
+    return {
+      results: [],
+      halves: [deliveries.slice(0, middle), deliveries.slice(middle)],
+      health,
+      lastError: `answered ${answer.status}`,
+      disable: null,
+    };
+  }
+  const acceptance = outcome.kind === 'delivered' ? readAcceptance(answer, ids) : null;
+  const error = acceptance !== null && 'error' in acceptance ? acceptance.error : null;
+  const ofPost: Outcome = error === null ? outcome : { kind: 'failed', cause: 'endpoint' };
+  const seen = error === null ? answer : { ...answer, error };
+  const after = afterAnswer(ofPost, seen, health, context);
+  const results: AttemptResult[] = [];
+  const batchFirst = deliveries[0]?.subjectId ?? null;
+  // Deliveries that failed together come back together.
+  const random = context.random();
+  for (const [index, delivery] of deliveries.entries()) {
+    const isNamed = acceptance !== null && 'failed' in acceptance && acceptance.failed.has(ids[index] ?? '');
+    const isAccepted = ofPost.kind === 'delivered' && !isNamed;
+    const own: Outcome = isNamed ? { kind: 'failed', cause: 'body' } : ofPost;
+    const result = toResult(
+      { ...attempt, delivery, answer: isNamed ? { ...seen, error: NAMED } : seen },
+      own,
+      { before: health, after: after.health },
+      { ...context, random: () => random },
+    );
+    const isFirst = results.length === 0;
+    results.push({
+      ...result,
+      batchFirst,
+      // The answer, and what it says of the endpoint, is kept once.
+      response: isFirst ? answer.body : '',
+      logged: isFirst
+        ? result.logged
+        : { ...result.logged, bytes: 0, isFirstFailure: false, circuit: undefined },
+    });
+    if (!isAccepted && context.ordered) break;
+  }
+  return { results, halves: [], ...after };
+}

@@ -1,0 +1,250 @@
+import type { ServerResponse } from 'node:http';
+import { beforeAll, describe, expect, it } from 'vitest';
+import { createSigner, movementHash } from '../../src/delivery/posting/request.ts';
+import { createAccount, importMovements, movement } from '../support/movements.ts';
+import { type Received, useReceiver } from '../support/receiver.ts';
+import { useService } from '../support/service.ts';
+import { until } from '../support/until.ts';
+import { attemptsOf, deliveriesOf, subscribe, useDeliveryWorkers } from '../support/webhooks.ts';
+
+const service = useService({ roles: ['api', 'importer'] });
+const receiver = useReceiver();
+const workers = useDeliveryWorkers(service);
+beforeAll(() => void workers.start({ delays: [20, 20, 20, 20] }));
+
+interface Batch {
+  batch: string;
+  events: { id: string; body: { unique?: string; description: string; hash: string } }[];
+}
+const batchOf = ({ body }: Received): Batch => JSON.parse(body);
+
+/** A customer with a webhook that is sent batches. */
+async function createBatched(path: string, batch: object, fields: object = {}) {
+  const { api_key: key, api_secret: apiSecret } = await service.customer();
+  const { id: accountId } = await createAccount(service, key);
+  const { id, secret } = await subscribe(service, key, receiver.url + path, { batch, ...fields });
+  const change = (body: object) => service.call('PATCH', `/v1/webhooks/${id}`, { key, body });
+  return {
+    ...{ id, key, secret, apiSecret, change },
+    store: (count: number, from = 0) =>
+      importMovements(
+        service,
+        key,
+        Array.from({ length: count }, (_, i) =>
+          movement(accountId, { unique_id: `${path} ${from + i}`, description: `n${from + i}` }),
+        ),
+      ),
+    batches: () => receiver.at(path).map(batchOf),
+    /** The number of each event, by POST. */
+    numbers: () =>
+      receiver.at(path).map((it) => batchOf(it).events.map(({ body }) => Number(body.description.slice(1)))),
+    delivered: (count: number) =>
+      until(`${count} delivered`, async () => {
+        const rows = await deliveriesOf(service, id);
+        return rows.filter(({ status }) => status === 'delivered').length === count;
+      }),
+  };
+}
+
+/** Answers a batch by what the function says of its numbers. */
+const answering =
+  (answer: (numbers: number[], response: ServerResponse, ids: string[]) => void) =>
+  (received: Received, response: ServerResponse) => {
+    const { events } = batchOf(received);
+    answer(
+      events.map(({ body }) => Number(body.description.slice(1))),
+      response,
+      events.map(({ id }) => id),
+    );
+  };
+
+const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
+
+describe('a webhook with batches', () => {
+  it('is sent a backlog in full batches, each signed as a whole, with the hash of each event', async () => {
+    const webhook = await createBatched('/full', { max: 40 });
+    await webhook.change({ status: 'paused' });
+    await webhook.store(100);
+    await webhook.change({ status: 'active' });
+    await webhook.delivered(100);
+    expect(
+      webhook
+        .numbers()
+        .map(({ length }) => length)
+        .toSorted(),
+    ).toEqual([20, 40, 40]);
+    expect(
+      webhook
+        .numbers()
+        .flat()
+        .toSorted((a, b) => a - b),
+    ).toEqual(range(0, 99));
+    const sign = createSigner([webhook.secret]);
+    for (const { headers, body } of receiver.at('/full')) {
+      const { batch, events } = JSON.parse(body) as Batch;
+      expect(headers['webhook-id']).toBe(batch);
+      expect(batch).toMatch(new RegExp(`^batch_${webhook.id}-\\d+-\\w+$`));
+      expect(headers['webhook-signature']).toBe(sign(batch, Number(headers['webhook-timestamp']), body));
+      expect(headers['content-type']).toBe('application/json');
+      for (const { id, body: own } of events) {
+        expect(id).toMatch(new RegExp(`^msg_${webhook.id}-\\d+$`));
+        expect(own.hash).toBe(movementHash(own as never, webhook.apiSecret, 'hex'));
+      }
+    }
+    const rows = await service.runtime.database.query<{ responses: string }[]>(
+      'SELECT COUNT(batch_first) AS batched, COUNT(DISTINCT batch_first) AS batches FROM deliveries WHERE webhook_id = ?',
+      [webhook.id],
+    );
+    expect(rows).toEqual([
+      {
+        batched: expect.toSatisfy((it) => Number(it) === 100),
+        batches: expect.toSatisfy((it) => Number(it) === 3),
+      },
+    ]);
+  });
+
+  it('is sent again only what the answer names, and the answer is stored once', async () => {
+    const webhook = await createBatched('/named', { max: 10 });
+    const seen = new Set<number>();
+    receiver.answer(
+      '/named',
+      answering((numbers, response, ids) => {
+        const failed = ids.filter((_, i) => (numbers[i] ?? 0) % 4 === 1 && !seen.has(numbers[i] ?? 0));
+        for (const number of numbers) seen.add(number);
+        response.setHeader('Content-Type', 'application/json').end(JSON.stringify({ failed }));
+      }),
+    );
+    await webhook.store(10);
+    await webhook.delivered(10);
+    const times = new Map<number, number>();
+    for (const number of webhook.numbers().flat()) times.set(number, (times.get(number) ?? 0) + 1);
+    expect(
+      [...times]
+        .filter(([, count]) => count > 1)
+        .map(([number]) => number)
+        .toSorted(),
+    ).toEqual([1, 5, 9]);
+    const attempts = await attemptsOf(service, webhook.id);
+    expect(attempts.filter(({ response }) => response !== null).length).toBeLessThanOrEqual(
+      webhook.batches().length,
+    );
+  });
+
+  it('is sent the halves of what it rejects, and one bad event takes no other along', async () => {
+    const webhook = await createBatched('/bad', { max: 64 });
+    receiver.answer(
+      '/bad',
+      answering((numbers, response) => {
+        response.statusCode = numbers.includes(37) ? 422 : 200;
+        response.end();
+      }),
+    );
+    await webhook.change({ status: 'paused' });
+    await webhook.store(64);
+    await webhook.change({ status: 'active' });
+    await webhook.delivered(63);
+    const [failed] = await until('the bad one has failed', async () => {
+      const rows = (await deliveriesOf(service, webhook.id)).filter(({ status }) => status === 'failed');
+      return rows.length === 1 && rows;
+    });
+    const singles = webhook.numbers().filter((numbers) => numbers.length === 1 && numbers[0] === 37);
+    expect(singles).toHaveLength(5);
+    expect(failed).toMatchObject({ attempts: 5 });
+    for (const row of await deliveriesOf(service, webhook.id))
+      if (row.status === 'delivered') expect(row.attempts).toBe(1);
+  });
+
+  it('sends all again after an answer that cannot be trusted', async () => {
+    const webhook = await createBatched('/cut', { max: 5 });
+    const answers = [
+      '{"failed":["msg_',
+      '{"failed":["msg_1-999999999"]}',
+      `{"failed":[]}${' '.repeat(70_000)}`,
+      'ok',
+    ];
+    receiver.answer(
+      '/cut',
+      (_received, response) => void response.end(answers[receiver.at('/cut').length - 1] ?? 'ok'),
+    );
+    await webhook.store(3);
+    await webhook.delivered(3);
+    expect(
+      webhook
+        .numbers()
+        .flat()
+        .filter((number) => number === 0),
+    ).toHaveLength(4);
+  });
+
+  it('keeps the order, and sends from the first failed one on again before anything newer', async () => {
+    const webhook = await createBatched('/ordered', { max: 8 }, { ordered: true });
+    let failures = 0;
+    const accepted: number[] = [];
+    receiver.answer(
+      '/ordered',
+      answering((numbers, response, ids) => {
+        // Now and then the handler stops in the middle, and names the rest.
+        const stop = failures < 6 && numbers.some((number) => number % 5 === 3) && Math.random() < 0.6;
+        const at = stop ? numbers.findIndex((number) => number % 5 === 3) : numbers.length;
+        if (stop) failures += 1;
+        accepted.push(...numbers.slice(0, at));
+        response.end(JSON.stringify({ failed: ids.slice(at) }));
+      }),
+    );
+    for (let from = 0; from < 60; from += 12) await webhook.store(12, from);
+    await webhook.delivered(60);
+    expect(accepted).toEqual(range(0, 59));
+  });
+
+  it('waits for more until the batch is full or its time is over, without a lease', async () => {
+    const webhook = await createBatched('/waits', { max: 5, wait_ms: 60_000 });
+    await webhook.store(3);
+    await new Promise((resolve) => setTimeout(resolve, 1_500));
+    expect(webhook.batches()).toEqual([]);
+    const [row] = await service.runtime.database.query<{ lease_until: Date | null }[]>(
+      'SELECT lease_until FROM webhook_cursors WHERE webhook_id = ?',
+      [webhook.id],
+    );
+    expect(row?.lease_until).toBeNull();
+    await webhook.store(2, 3);
+    await webhook.delivered(5);
+    expect(webhook.numbers().map(({ length }) => length)).toEqual([5]);
+
+    const soon = await createBatched('/soon', { max: 500, wait_ms: 1_500 });
+    const began = performance.now();
+    await soon.store(2);
+    await soon.store(2, 2);
+    await soon.delivered(4);
+    expect(performance.now() - began).toBeGreaterThan(1_400);
+    expect(soon.numbers().map(({ length }) => length)).toEqual([4]);
+  });
+
+  it('has a test of one event, and refuses settings that do not fit', async () => {
+    const webhook = await createBatched('/test', { max: 2 });
+    const { body } = await service.call('POST', `/v1/webhooks/${webhook.id}/test`, { key: webhook.key });
+    expect(body.test).toEqual({ status_code: 200, error: null });
+    const [received] = receiver.at('/test');
+    expect(received?.headers['webhook-test']).toBe('true');
+    expect(webhook.batches()).toEqual([
+      {
+        batch: received?.headers['webhook-id'],
+        events: [
+          { id: expect.stringMatching(/^msg_test_/), body: expect.objectContaining({ code: 'TEST' }) },
+        ],
+      },
+    ]);
+    for (const batch of [
+      { max: 1 },
+      { max: 1_001 },
+      { max: 5, wait_ms: 60_001 },
+      { wait_ms: 5 },
+      5,
+      { max: 5, more: 1 },
+    ])
+      expect((await webhook.change({ batch })).status, JSON.stringify(batch)).toBe(422);
+    expect((await webhook.change({ encoding: 'form' })).body.errors[0].path).toBe('batch');
+    const { body: changed } = await webhook.change({ batch: { max: 9, wait_ms: 5 } });
+    expect(changed.webhook.batch).toEqual({ max: 9, wait_ms: 5 });
+    expect((await webhook.change({ batch: null, encoding: 'form' })).body.webhook.batch).toBeNull();
+  });
+});

@@ -1,0 +1,245 @@
+import { describe, expect, it } from 'vitest';
+import type { Answer } from '../../../src/delivery/posting/types.ts';
+import { endBatch, readAcceptance } from '../../../src/delivery/run/batch.ts';
+import { createRun } from '../../../src/delivery/run/run.ts';
+import type { Delivery, RunCommand, RunEvent, RunStart } from '../../../src/delivery/run/types.ts';
+import { healthy } from '../../support/endpoint-health.ts';
+
+const answer = (fields: Partial<Answer> = {}): Answer => ({
+  ...{ status: 200, retryAfter: undefined, body: '', error: null, refused: false, aborted: false, posts: 1 },
+  ...fields,
+});
+
+const delivery = (subjectId: number, fields: Partial<Delivery> = {}): Delivery => ({
+  ...{ subjectId, source: 'log', attempts: 0, failures: 0 },
+  content: { stored_at: '0' } as Delivery['content'],
+  ...fields,
+});
+
+const idOf = (subjectId: number) => `msg_1-${subjectId}`;
+const IDS = [1, 2, 3].map(idOf);
+const JSON_TYPE = 'application/json; charset=utf-8';
+
+describe('what a 2xx says of the events of a batch', () => {
+  it.each([
+    ['nothing', {}],
+    ['a word', { body: 'ok' }],
+    ['HTML', { body: '<html>{"failed":["x"]}</html>', contentType: 'text/html' }],
+    ['other JSON', { body: '{"status":"ok"}', contentType: JSON_TYPE }],
+    ['a list', { body: '["msg_9-9"]' }],
+    ['an empty list of failed ones', { body: '{"failed":[]}' }],
+    ['a number', { body: '1', contentType: JSON_TYPE }],
+  ])('%s accepts all', (_, fields) => {
+    expect(readAcceptance(answer(fields), IDS)).toEqual({ failed: new Set() });
+  });
+
+  it('failed accepts the others', () => {
+    for (const body of ['{"failed":["msg_1-2"]}', '\uFEFF {"a":1,"failed":["msg_1-2","msg_1-2"]}\n'])
+      expect(readAcceptance(answer({ body }), IDS)).toEqual({ failed: new Set(['msg_1-2']) });
+  });
+
+  it.each([
+    ['JSON that is cut', { body: '{"failed":["msg_1-2"' }],
+    ['JSON that is too long', { body: '{"failed":[', isCut: true }],
+    ['any text that is too long', { body: 'ok', isCut: true }],
+    ['a coding that cannot be read', { body: '(…)', isUnreadable: true }],
+    ['a broken connection', { body: 'ok', error: 'closed' }],
+    ['text that says it is JSON', { body: 'ok', contentType: JSON_TYPE }],
+    ['an unknown id', { body: '{"failed":["msg_1-4"]}' }],
+    ['ids that are no list', { body: '{"failed":"msg_1-2"}' }],
+    ['ids that are no texts', { body: '{"failed":[2]}' }],
+    ['null', { body: '{"failed":null}' }],
+  ])('%s accepts nothing', (_, fields) => {
+    expect(readAcceptance(answer(fields), IDS)).toEqual({ error: expect.any(String) });
+  });
+});
+
+const CONTEXT = { now: 0, random: () => 0.5, maxInFlight: 4, retryDelays: [5_000, 30_000], ordered: false };
+const end = (ids: readonly number[], fields: Partial<Answer>, context: Partial<typeof CONTEXT> = {}) =>
+  endBatch(
+    {
+      deliveries: ids.map((id) => delivery(id)),
+      ids: ids.map(idOf),
+      ...{ answer: answer(fields), startedAt: 0, durationMs: 5, bytes: 100 },
+    },
+    healthy,
+    { ...CONTEXT, ...context },
+  );
+const statuses = (ended: ReturnType<typeof endBatch>) =>
+  ended.results.map(({ subjectId, status, number }) => `${subjectId} ${status} ${number}`);
+
+describe('the end of a batch', () => {
+  it('is the end of each delivery, and its answer is kept once', () => {
+    const ended = end([1, 2, 3], { body: 'thanks' });
+    expect(statuses(ended)).toEqual(['1 delivered 1', '2 delivered 1', '3 delivered 1']);
+    expect(ended.results.map(({ response, batchFirst }) => [response, batchFirst])).toEqual([
+      ['thanks', 1],
+      ['', 1],
+      ['', 1],
+    ]);
+    expect(ended).toMatchObject({ lastError: null, disable: null, halves: [] });
+  });
+
+  it('leaves those that were named to the schedule, and the endpoint is well', () => {
+    const ended = end([1, 2, 3], { body: '{"failed":["msg_1-2"]}' });
+    expect(statuses(ended)).toEqual(['1 delivered 1', '2 pending 1', '3 delivered 1']);
+    expect(ended.results[1]).toMatchObject({ retryIn: 5_000, error: expect.stringContaining('failed') });
+    expect(ended.health.consecutiveFailures).toBe(0);
+  });
+
+  it('is one failure of the endpoint if nothing is accepted, and all come back together', () => {
+    for (const fields of [{ status: 500 }, { body: '{"failed":' }, { body: '{"failed":["x"]}' }]) {
+      const ended = end([1, 2, 3], fields);
+      expect(statuses(ended)).toEqual(['1 pending 1', '2 pending 1', '3 pending 1']);
+      expect(new Set(ended.results.map(({ retryIn }) => retryIn)).size).toBe(1);
+      expect(ended.health.consecutiveFailures).toBe(1);
+      expect(ended.lastError).not.toBeNull();
+    }
+  });
+
+  it.each([400, 413, 422])('comes in halves after %s, without an attempt', (status) => {
+    const ended = end([1, 2, 3], { status });
+    expect(ended.results).toEqual([]);
+    expect(ended.halves.map((half) => half.map(({ subjectId }) => subjectId))).toEqual([[1, 2], [3]]);
+    expect(ended.health).toEqual(healthy);
+    expect(statuses(end([3], { status }))).toEqual(['3 pending 1']);
+  });
+
+  it('of an ordered webhook says nothing of what follows the first failed one', () => {
+    const named = end([1, 2, 3], { body: '{"failed":["msg_1-2"]}' }, { ordered: true });
+    expect(statuses(named)).toEqual(['1 delivered 1', '2 pending 1']);
+    expect(statuses(end([1, 2, 3], { status: 500 }, { ordered: true }))).toEqual(['1 pending 1']);
+  });
+});
+
+const start = (fields: Partial<RunStart>): RunStart => ({
+  ...{ revision: 1, ordered: false, maxInFlight: 2, rateLimit: null, rateWait: 0, health: healthy },
+  ...{
+    lastError: null,
+    cursor: { sentThrough: 0, highestRecordedId: 0 },
+    hasBacklog: true,
+    filtersVersion: 1,
+  },
+  ...{
+    retryIn: null,
+    replaying: false,
+    retryDelays: [5_000],
+    sliceLength: 3_000,
+    longestRun: 60_000,
+    linger: 3_000,
+  },
+  batch: { max: 3, waitMs: 0, dueIn: 0, maxBytes: 1_000, bytesOf: () => 100 },
+  ...fields,
+});
+
+/** A run whose first read of the log has these movements. */
+function createBatchRun(fields: Partial<RunStart>, ids: readonly number[], complete = true) {
+  const run = createRun(start(fields), 0);
+  const handle = (event: RunEvent, now = 0) =>
+    run.handle(event, { now, random: () => 0.5, mostInFlight: 100 });
+  const read = (more: readonly number[], now = 0, isComplete = true) =>
+    handle(
+      {
+        type: 'log read',
+        deliveries: more.map((id) => delivery(id)),
+        ...{ through: more.at(-1) ?? 0, complete: isComplete, filtersVersion: 1 },
+      },
+      now,
+    );
+  handle({ type: 'started' });
+  const commands = read(ids, 0, complete);
+  return { handle, read, commands };
+}
+
+const sent = (commands: readonly RunCommand[]): number[][] =>
+  commands.flatMap((it) =>
+    it.type === 'send batch' ? [it.deliveries.map(({ subjectId }) => subjectId)] : [],
+  );
+
+const answered = (ids: readonly number[], fields: Partial<Answer> = {}): RunEvent => ({
+  type: 'batch answered',
+  deliveries: ids.map((id) => delivery(id)),
+  ids: ids.map(idOf),
+  ...{ answer: answer(fields), startedAt: 0, durationMs: 1, bytes: 1 },
+});
+
+describe('a run that sends batches', () => {
+  it('fills them, and sends the rest when the log is read', () => {
+    const { commands, read } = createBatchRun({ maxInFlight: 8 }, [1, 2, 3, 4, 5, 6, 7]);
+    // The first read began before the lease, so the log is read once more.
+    expect(sent(commands)).toEqual([
+      [1, 2, 3],
+      [4, 5, 6],
+    ]);
+    expect(sent(read([]))).toEqual([[7]]);
+  });
+
+  it('has as many in flight as the webhook allows', () => {
+    const { commands, read, handle } = createBatchRun({}, [1, 2, 3, 4, 5, 6, 7, 8, 9]);
+    read([]);
+    expect(sent(commands)).toHaveLength(2);
+    expect(sent(handle(answered([1, 2, 3])))).toEqual([[7, 8, 9]]);
+  });
+
+  it('cuts them by their bytes', () => {
+    const batch = { max: 10, waitMs: 0, dueIn: 0, maxBytes: 250, bytesOf: () => 100 };
+    const { read } = createBatchRun({ batch, maxInFlight: 8 }, [1, 2, 3, 4, 5]);
+    expect(sent(read([]))).toEqual([[1, 2], [3, 4], [5]]);
+  });
+
+  it('sends the halves of a rejected one before anything else, the first part first', () => {
+    const { read, handle } = createBatchRun({ maxInFlight: 1 }, [1, 2, 3, 4, 5, 6]);
+    read([]);
+    expect(sent(handle(answered([1, 2, 3], { status: 413 })))).toEqual([[1, 2]]);
+    expect(sent(handle(answered([1, 2], { status: 413 })))).toEqual([[1]]);
+    expect(sent(handle(answered([1], { status: 413 })))).toEqual([[2]]);
+    expect(sent(handle(answered([2])))).toEqual([[3]]);
+    expect(sent(handle(answered([3])))).toEqual([[4, 5, 6]]);
+  });
+
+  it('ends when a batch waits for longer, and sends nothing of it', () => {
+    const batch = { max: 3, waitMs: 10_000, dueIn: 8_000, maxBytes: 1_000, bytesOf: () => 100 };
+    const { commands, read } = createBatchRun({ batch }, [1, 2]);
+    const later = read([]);
+    expect(sent([...commands, ...later])).toEqual([]);
+    expect(later).toContainEqual(
+      expect.objectContaining({
+        type: 'record',
+        record: expect.objectContaining({ release: true, results: [] }),
+      }),
+    );
+  });
+
+  it('waits itself for a short time', () => {
+    const batch = { max: 3, waitMs: 300, dueIn: 300, maxBytes: 1_000, bytesOf: () => 100 };
+    const { commands, read, handle } = createBatchRun({ batch }, [1, 2]);
+    expect([...commands, ...read([])]).toContainEqual({ type: 'set timer', at: 300 });
+    expect(sent(handle({ type: 'timer' }, 300))).toEqual([[1, 2]]);
+  });
+
+  it('begins a new wait for what comes after everything was sent', () => {
+    const batch = { max: 3, waitMs: 400, dueIn: 0, maxBytes: 1_000, bytesOf: () => 100 };
+    const { read, handle } = createBatchRun({ batch }, [1]);
+    expect(sent(read([]))).toEqual([[1]]);
+    handle(answered([1]), 10);
+    handle({ type: 'woken', reread: false }, 20);
+    expect(sent(read([2], 30))).toEqual([]);
+    expect(sent(handle({ type: 'timer' }, 430))).toEqual([[2]]);
+  });
+
+  it('of an ordered webhook is blocked by the first failed one', () => {
+    const { read, handle } = createBatchRun({ ordered: true, maxInFlight: 1 }, [1, 2, 3, 4]);
+    read([]);
+    const commands = handle(answered([1, 2, 3], { body: '{"failed":["msg_1-2"]}' }));
+    expect(sent(commands)).toEqual([]);
+    const record = commands.find((it) => it.type === 'record');
+    expect(record?.type === 'record' && record.record).toMatchObject({
+      cursor: { sentThrough: 2 },
+      results: [
+        { subjectId: 1, status: 'delivered' },
+        { subjectId: 2, status: 'pending' },
+      ],
+      release: true,
+    });
+  });
+});
