@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { encodeCursor } from '../../../src/http/paging.ts';
 import { disagreements, type JsonSchema } from '../../support/json-schema.ts';
 import type { World } from '../../support/world.ts';
+import { alsoRequired } from '../tenants/requests.ts';
 import { literal, type Node } from './json-text.ts';
 
 /** Stands in every invented text; no error may repeat it. */
@@ -230,7 +231,7 @@ function objectsOf(schema: JsonSchema, known: Record<string, readonly unknown[]>
   const members = Object.entries(properties).map(
     ([name, member]) => [name, valuesOf(member, name, known)] as const,
   );
-  return fc.record(Object.fromEntries(members), { requiredKeys: required });
+  return fc.record(Object.fromEntries(members), { requiredKeys: [...required, ...alsoRequired(schema)] });
 }
 
 /** The values on both sides of each bound that the schema itself states. */

@@ -41,7 +41,7 @@ const GOOD: Record<string, unknown> = {
 };
 
 /** Members that are required unless there is another one, which the schema cannot say: `bank` or `bank_id`, `endpoint` or `delivery`. */
-const alsoRequired = ({ properties = {}, required = [] }: JsonSchema, more: object): string[] => [
+export const alsoRequired = ({ properties = {}, required = [] }: JsonSchema, more: object = {}): string[] => [
   ...('bank' in properties && !('bank_id' in more) ? ['bank'] : []),
   ...('endpoint' in properties && required.includes('event') ? ['endpoint'] : []),
 ];
