@@ -1,6 +1,7 @@
 import { parseArgs } from 'node:util';
 import type { Figure, Scale, Start } from './figure.ts';
 import { backlog } from './figures/backlog.ts';
+import { batches } from './figures/batches.ts';
 import { cores } from './figures/cores.ts';
 import { deliveries } from './figures/deliveries.ts';
 import { deliveryQueues } from './figures/delivery-queues.ts';
@@ -32,6 +33,7 @@ const FIGURES: Record<string, Figure> = {
   imports,
   formats,
   deliveries,
+  batches,
   'single-movements': singleMovements,
   processes,
   cores,
