@@ -26,7 +26,7 @@ export function createTestReceiver(options: Partial<ReceiverOptions> = {}) {
   const receiver = createReceiver({
     secrets: MOVEMENT.secrets,
     now: () => MOVEMENT.now,
-    onMovement: note,
+    ...(options.onBatch === undefined ? { onMovement: note } : {}),
     log: (entry) => logged.push(entry),
     ...options,
   });
