@@ -16,43 +16,27 @@ import {
   toFetchHandler,
   toNodeHandler,
 } from '../../packages/sdk/src/receiver/index.ts';
-import { buildBody, createSigner } from '../../src/delivery/posting/request.ts';
-import { type BatchVector, batchBody } from './batch-vectors.ts';
-import { createTestReceiver, find, MOVEMENT, requestOf } from './test-receiver.ts';
+import { buildBody } from '../../src/delivery/posting/request.ts';
+import type { BatchVector } from './batch-vectors.ts';
+import {
+  batchOf,
+  createTestReceiver,
+  failedIn,
+  find,
+  idOf,
+  idsOf,
+  MOVEMENT,
+  requestOf,
+  signed,
+} from './test-receiver.ts';
 import { API_SECRET, MOVEMENT as CONTENT } from './vector-movements.ts';
 import { batchVectors, toFile } from './vectors.ts';
 
 const VECTORS = batchVectors();
 
-const idOf = (number: number) => `msg_17-${number}`;
-const idsOf = (...numbers: number[]) => numbers.map(idOf);
-const sign = createSigner(MOVEMENT.secrets);
-let last = 0;
-
-/** A signed batch of movements. Each has another id. */
-function batchOf(numbers: number[], { description = 'FATURA' } = {}) {
-  const id = `batch_${++last}`;
-  const events = numbers.map((number) => ({
-    id: idOf(number),
-    body: buildBody({ ...CONTENT, description }, { encoding: 'json', hashEncoding: 'hex' }, API_SECRET),
-  }));
-  return signed(id, batchBody(id, events));
-}
-
-const signed = (id: string, body: string) => ({
-  headers: {
-    'webhook-id': id,
-    'webhook-timestamp': String(MOVEMENT.now),
-    'webhook-signature': sign(id, MOVEMENT.now, body),
-  },
-  body,
-});
-
 /** A single POST of a movement. */
 const singleOf = (number: number) =>
   signed(idOf(number), buildBody(CONTENT, { encoding: 'json', hashEncoding: 'hex' }, API_SECRET));
-
-const failedIn = ({ body }: Answer): string[] => JSON.parse(body ?? '{}').failed;
 
 /** A receiver with onBatch, and the ids of each call. */
 function createBatchReceiver(
@@ -67,7 +51,6 @@ function createBatchReceiver(
   return { ...createTestReceiver({ onBatch, ...options }), calls };
 }
 
-const never = () => new Promise<void>(() => {});
 const fail = () => {
   throw new Error('no');
 };
@@ -191,22 +174,31 @@ describe('a receiver without onBatch', () => {
       store: { claim: () => Promise.reject(new Error('down')) },
     });
     expect(await unreachable.handle(batchOf([1]))).toEqual({ status: 500 });
+    const { receiver: verifying, logged } = createTestReceiver({ apiSecret: 'another' });
+    expect(await verifying.handle(batchOf([1, 2]))).toEqual({ status: 500 });
+    expect(logged).toMatchObject(idsOf(1, 2).map((id) => ({ id, reason: 'wrong-hash' })));
   });
 
-  it('names the events that it has not reached when the time is over', async () => {
+  it('names the events that it has not reached when the time is over, and does not begin them', async () => {
     const handled: string[] = [];
+    let finish = (): void => {};
+    const store = memoryStore();
     const { receiver, logged } = createTestReceiver({
+      store,
       handlerSeconds: 0.1,
       onMovement({ id }) {
         handled.push(id);
-        return id === idOf(2) ? never() : undefined;
+        return id === idOf(2) ? new Promise<void>((resolve) => (finish = resolve)) : undefined;
       },
     });
     expect(failedIn(await receiver.handle(batchOf([1, 2, 3])))).toEqual(idsOf(2, 3));
     expect(handled).toEqual(idsOf(1, 2));
     expect(logged).toMatchObject([{ message: 'The handler has not returned within 0.1 s.' }]);
-    // The second is still being processed.
-    expect(failedIn(await receiver.handle(batchOf([1, 2, 3])))).toEqual(idsOf(2));
+    expect(failedIn(await receiver.handle(batchOf([1, 2])))).toEqual(idsOf(2));
+    finish();
+    await expect.poll(() => store.claim(idOf(2))).toBe('done');
+    expect(handled).toEqual(idsOf(1, 2));
+    expect(await receiver.handle(batchOf([1, 2, 3]))).toEqual({ status: 204 });
     expect(handled).toEqual(idsOf(1, 2, 3));
   });
 });
@@ -260,6 +252,12 @@ describe('onBatch', () => {
     expect(await receiver.handle(batchOf([1, 2, 3]))).toEqual({ status: 204 });
     expect(calls).toEqual([idsOf(1, 2, 3), idsOf(2)]);
     expect(logged).toEqual([]);
+  });
+
+  it('gets an id once that a batch has twice, and the answer names it once', async () => {
+    const { receiver, calls } = createBatchReceiver(() => ({ failed: idsOf(2) }), { ordered: true });
+    expect(failedIn(await receiver.handle(batchOf([1, 2, 2, 3])))).toEqual(idsOf(2));
+    expect(calls).toEqual([idsOf(1, 2, 3)]);
   });
 
   it.each<[string, () => unknown, RegExp]>([

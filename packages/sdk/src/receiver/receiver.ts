@@ -86,7 +86,7 @@ export interface Receiver {
    * | 409 | another process is processing the notification now |
    * | 500 | the handler or the store has thrown, or the handler took too long; there is no handler for this kind; the body is not as it came |
    *
-   * A batch is answered with 500 only when none of its events is accepted. Ledgerbell sends the notification again after each answer but
+   * A batch is answered with 500 only when none of its events is accepted, and with 200 if another process has them all. Ledgerbell sends the notification again after each answer but
    * 200 and 204. Requests with the same `webhook-id` at the same time, in this process, get the answer of the first.
    */
   handle(request: ReceivedRequest): Promise<Answer>;
@@ -185,7 +185,11 @@ export function createReceiver(options: ReceiverOptions): Receiver {
         outcomes.set(event.id, result ?? 'failed');
         isStopped ||= ordered && result !== 'done';
       } else if (event.kind === 'refused' || isStopped) await release(event.id, result);
-      else claimed.push({ event, claim: result });
+      else {
+        claimed.push({ event, claim: result });
+        // Until it is done.
+        outcomes.set(event.id, 'failed');
+      }
     }
     if (claimed.length === 0) return;
     const id = claimed.length === 1 ? (claimed[0]?.event.id ?? postId) : postId;
@@ -197,7 +201,6 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       claimed.map(async ({ event, claim }) => {
         if (failed.has(event.id)) {
           await release(event.id, claim);
-          outcomes.set(event.id, 'failed');
           return;
         }
         // The work is done. With 500 it would be done again.
@@ -284,9 +287,10 @@ const NO_CLAIM: Claim = { async complete() {}, async release() {} };
 function answerBatch(events: readonly ReceivedEvent[], outcomes: Outcomes): Answer {
   const failed = events.map(({ id }) => id).filter((id) => outcomes.get(id) !== 'done');
   if (failed.length === 0) return DONE;
-  // Nothing is accepted, because of the program and not of the events: an endpoint failure, as for a single POST.
-  if (failed.length === events.length && failed.some((id) => (outcomes.get(id) ?? 'failed') === 'failed'))
-    return FAILED;
+  const reached = [...outcomes.values()];
+  const isBusy = reached.length > 0 && reached.every((outcome) => outcome === 'busy');
+  // An endpoint failure, as for a single POST: the circuit breaker then protects the events from losing all their attempts.
+  if (failed.length === events.length && !isBusy) return FAILED;
   return {
     status: 200,
     headers: { 'content-type': 'application/json' },
