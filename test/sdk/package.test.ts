@@ -68,6 +68,7 @@ export async function pull(options: FeedOptions): Promise<FeedEvent | null> {
   return null;
 }
 export const receiver = createReceiver({ secret: 'whsec_AAAA', async onMovement({ movement }) { const amount: string = movement.amount; void amount; } });
+export const batches = createReceiver({ secret: 'whsec_AAAA', async onBatch(events) { return { failed: events.map(({ id }) => id) }; } });
 `,
     );
     const options = ['--strict', '--noEmit', '--target', 'es2022', '--lib', 'es2022,dom', '--types', ''];

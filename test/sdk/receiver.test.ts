@@ -15,6 +15,7 @@ import {
   movementHash,
   type Notification,
   type Receiver,
+  type ReceiverOptions,
   redisStore,
   sqlStore,
   sqlStoreTable,
@@ -24,7 +25,16 @@ import {
 } from '../../packages/sdk/src/receiver/index.ts';
 import { redisOptions } from '../../src/platform/redis.ts';
 import { useDatabase } from '../support/database.ts';
-import { createTestReceiver, FILES, find, MOVEMENT, requestOf, TAMPERED } from './test-receiver.ts';
+import {
+  batchOf,
+  createTestReceiver,
+  FILES,
+  find,
+  idsOf,
+  MOVEMENT,
+  requestOf,
+  TAMPERED,
+} from './test-receiver.ts';
 import { toFile, type Vector } from './vectors.ts';
 
 const VECTORS = new URL('../../packages/vectors/', import.meta.url);
@@ -251,6 +261,24 @@ describe('the store of a receiver', () => {
       expect(handled).toHaveLength(1);
       expect(await receivers[5]?.receiver.handle(requestOf(MOVEMENT))).toEqual({ status: 204 });
       expect(handled).toHaveLength(1);
+    });
+
+    it('lets overlapping batches at the same time hand each event over once, and accepts all in the end', async () => {
+      const store = open(60);
+      const handled: string[] = [];
+      const onBatch: ReceiverOptions['onBatch'] = async (events) => {
+        await new Promise((resolve) => setTimeout(resolve, 20));
+        handled.push(...events.map(({ id }) => id));
+      };
+      const receivers = Array.from({ length: 4 }, () => createTestReceiver({ store, onBatch }).receiver);
+      const send = async (receiver: Receiver, begin: number) => {
+        const batch = () => batchOf(Array.from({ length: 100 }, (_, index) => begin + index));
+        await expect.poll(async () => (await receiver.handle(batch())).status, { timeout: 10_000 }).toBe(204);
+      };
+      await Promise.all(receivers.map((receiver, index) => send(receiver, 1 + 50 * index)));
+      expect(handled.toSorted()).toEqual(
+        idsOf(...Array.from({ length: 250 }, (_, index) => index + 1)).toSorted(),
+      );
     });
 
     it.runIf(shared)(

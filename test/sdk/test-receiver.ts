@@ -1,9 +1,13 @@
 import {
+  type Answer,
   createReceiver,
   type LogEntry,
   type Notification,
   type ReceiverOptions,
 } from '../../packages/sdk/src/receiver/index.ts';
+import { buildBody, createSigner } from '../../src/delivery/posting/request.ts';
+import { batchBody } from './batch-vectors.ts';
+import { API_SECRET, MOVEMENT as CONTENT } from './vector-movements.ts';
 import { createVectors, type Vector } from './vectors.ts';
 
 export const FILES = createVectors();
@@ -26,9 +30,42 @@ export function createTestReceiver(options: Partial<ReceiverOptions> = {}) {
   const receiver = createReceiver({
     secrets: MOVEMENT.secrets,
     now: () => MOVEMENT.now,
-    onMovement: note,
+    ...(options.onBatch === undefined ? { onMovement: note } : {}),
     log: (entry) => logged.push(entry),
     ...options,
   });
   return { receiver, logged, handled, note };
 }
+
+export const idOf = (number: number) => `msg_17-${number}`;
+export const idsOf = (...numbers: number[]) => numbers.map(idOf);
+
+const sign = createSigner(MOVEMENT.secrets);
+
+export const signed = (id: string, body: string) => ({
+  headers: {
+    'webhook-id': id,
+    'webhook-timestamp': String(MOVEMENT.now),
+    'webhook-signature': sign(id, MOVEMENT.now, body),
+  },
+  body,
+});
+
+let lastBatch = 0;
+
+/** A signed batch of movements. Each has another id. */
+export function batchOf(numbers: readonly number[], { description = 'FATURA' } = {}) {
+  const id = `batch_${++lastBatch}`;
+  const format = { encoding: 'json', hashEncoding: 'hex' } as const;
+  const body = buildBody({ ...CONTENT, description }, format, API_SECRET);
+  return signed(
+    id,
+    batchBody(
+      id,
+      numbers.map((number) => ({ id: idOf(number), body })),
+    ),
+  );
+}
+
+/** The ids that an answer names. */
+export const failedIn = ({ body }: Answer): string[] => JSON.parse(body ?? '{}').failed;

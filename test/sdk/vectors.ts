@@ -8,6 +8,7 @@ import type { PostRequest } from '../../src/delivery/posting/types.ts';
 import type { NotifiedEvent, NotifiedMovement } from '../../src/delivery/run/types.ts';
 import { nothingSaid } from '../../src/movements/extended.ts';
 import { openWebhookSettings } from '../support/webhook-settings.ts';
+import { createBatchVectors } from './batch-vectors.ts';
 import { createFeedVectors } from './feed-vectors.ts';
 import { API_SECRET, DINARS, EMPTY, MOVEMENT, TURKISH, YEN } from './vector-movements.ts';
 
@@ -41,6 +42,11 @@ const inventSecret = (name: string) =>
   `whsec_${createHash('sha256').update(`Ledgerbell test vectors: ${name}`).digest('base64')}`;
 
 const FORMER = inventSecret('former');
+
+/** The vectors of `batches.json`. */
+export const batchVectors = ({ now = NOW, secret = inventSecret('current') } = {}) =>
+  createBatchVectors({ now, secret, former: FORMER });
+
 const WEBHOOK = { id: 17, title: 'ERP', event: 'NEW_TRANSACTION', origin: 'https://erp.example' };
 const IMPORT = { id: 4, format: 'camt.053', source_id: null, rows_stored: 12 };
 const PERIOD = {
@@ -325,6 +331,7 @@ export const toFile = (vectors: readonly object[]): string => `${JSON.stringify(
 
 if (process.argv[1] === fileURLToPath(import.meta.url)) {
   const folder = new URL('../../packages/vectors/', import.meta.url);
-  for (const [name, vectors] of Object.entries({ ...createVectors(), feed: createFeedVectors() }))
+  const files = { ...createVectors(), batches: batchVectors(), feed: createFeedVectors() };
+  for (const [name, vectors] of Object.entries(files))
     await writeFile(new URL(`${name}.json`, folder), toFile(vectors));
 }

@@ -124,6 +124,37 @@ function checkReceiver(
     }
   });
 
+  // Forms are never sent in batches.
+  if (encoding === 'json') {
+    it('processes each event of a batch once, also when a retry is grouped otherwise, and beside single POSTs', async () => {
+      expect(await send(webhook.request('3-20'))).toBe(204);
+      for (const ids of [
+        ['3-20', '3-21', '3-22'],
+        ['3-22', '3-23'],
+        ['3-21', '3-22', '3-23'],
+      ])
+        expect(await send(webhook.batch(ids))).toBe(204);
+      expect(await send(webhook.request('3-23'))).toBe(204);
+      expect(await send(webhook.batch(['3-24']))).toBe(204);
+      await processAll('3-25');
+      for (const id of ['3-20', '3-21', '3-22', '3-23', '3-24']) expect(processed(id), id).toBe(1);
+    });
+
+    it('accepts a batch of 1 MiB', async () => {
+      const ids = Array.from({ length: 20 }, (_, index) => `3-1${String(index).padStart(2, '0')}`);
+      const room = 1_048_576 - webhook.batch(ids, '').body.length;
+      expect(await send(webhook.batch(ids, 'x'.repeat(Math.floor(room / ids.length))))).toBe(204);
+      await processAll('3-26');
+      for (const id of ids) expect(processed(id), id).toBe(1);
+    });
+
+    it('answers 401 to a batch that is not genuine, and processes none of it', async () => {
+      expect(await send(replaceInBody(webhook.batch(['3-68', '3-69']), '1250', '9250'))).toBe(401);
+      await processAll('3-27');
+      expect(receiver.said).not.toMatch(/msg_3-6[89] Credit/);
+    });
+  }
+
   if (breakInbox !== undefined) {
     it('answers 500 when it cannot store, and goes on afterwards', async () => {
       const repair = await breakInbox();

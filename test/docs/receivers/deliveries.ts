@@ -1,8 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { BodyFormat } from '../../../src/delivery/posting/request.ts';
+import { type BodyFormat, buildBody, createSigner } from '../../../src/delivery/posting/request.ts';
 import type { PostRequest } from '../../../src/delivery/posting/types.ts';
 import type { NotifiedMovement } from '../../../src/delivery/run/types.ts';
 import { createWebhookSecret } from '../../../src/webhooks/webhooks.ts';
+import { batchBody } from '../../sdk/batch-vectors.ts';
 import { openWebhookSettings } from '../../support/webhook-settings.ts';
 
 /** Deliveries as the service builds and signs them. */
@@ -29,6 +30,8 @@ export interface SigningWebhook {
   apiSecret: string;
   /** Builds the whole POST of a delivery, as it was `age` seconds ago. Its origin has no port. */
   request(id: string, age?: number): PostRequest;
+  /** Builds a signed batch of deliveries, each with this description. */
+  batch(ids: readonly string[], description?: string): PostRequest;
 }
 
 /** A webhook with new secrets. With `previous`, its secret was rotated and both sign. */
@@ -53,5 +56,26 @@ export function createSigningWebhook({
     secret,
     apiSecret,
     request: (id, age = 0) => settings.request(MOVEMENT, id, Math.floor(Date.now() / 1_000) - age),
+    batch(ids, description = MOVEMENT.description ?? '') {
+      const batch = `batch_${randomBytes(10).toString('hex')}`;
+      const [timestamp, movement] = [Math.floor(Date.now() / 1_000), { ...MOVEMENT, description }];
+      const body = batchBody(
+        batch,
+        ids.map((id) => ({
+          id: `msg_${id}`,
+          body: buildBody(movement, { encoding, hashEncoding }, apiSecret),
+        })),
+      );
+      return {
+        ...settings.request(MOVEMENT, '', timestamp),
+        body,
+        headers: {
+          'content-type': 'application/json',
+          'webhook-id': batch,
+          'webhook-timestamp': String(timestamp),
+          'webhook-signature': createSigner([secret])(batch, timestamp, body),
+        },
+      };
+    },
   };
 }

@@ -1,11 +1,13 @@
 /** Receives the webhooks of Ledgerbell: verifies, reads and deduplicates notifications. */
 
+export type { BatchResult } from './batch.ts';
 export { toFetchHandler } from './fetch-handler.ts';
 export { type HashedFields, movementHash } from './hash.ts';
 export { toNodeHandler } from './node-handler.ts';
 export type * from './notification.ts';
 export {
   type Answer,
+  type BatchEvent,
   createReceiver,
   type LogEntry,
   type Receiver,

@@ -26,7 +26,7 @@ interface NodeResponse {
 
 /**
  * Makes a handler for a server of node:http, and a route of Express. In Express, the route comes before `express.json()`, or has
- * `express.raw({ type: () => true })` before it.
+ * `express.raw({ type: () => true, limit: '1mb' })` before it.
  * @param limit the largest body, in bytes. A larger one is answered with 413.
  * @returns a function that answers a POST, and any other method with 405. Its promise does not reject.
  */

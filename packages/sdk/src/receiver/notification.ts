@@ -1,4 +1,5 @@
 import type { ReceiveMovementWebhookPayload } from '../generated/types.gen.ts';
+import type { RefusalReason } from './verification-error.ts';
 
 /** Notifications, with the names of the fields as in docs/receiving-webhooks.md. */
 
@@ -130,7 +131,7 @@ export type UnknownEvent = EventOf<string, Readonly<Record<string, unknown>>>;
 
 /** What each notification has. */
 export interface Sent {
-  /** `webhook-id`. It is the same on every attempt. */
+  /** `webhook-id`, or in a batch the `id` of the event. It is the same on every attempt, alone or in any batch. */
   id: string;
   /** The name that the receiver gives the sender in `installations`; null without one. */
   installation: string | null;
@@ -175,3 +176,16 @@ export type Notification =
   | EventNotification
   | UnknownNotification
   | TestNotification;
+
+/** An event of a genuine batch that is not processed: its hash is wrong, or its body is not a notification. */
+export interface RefusedEvent extends Sent {
+  kind: 'refused';
+  reason: RefusalReason;
+  message: string;
+}
+
+/** Several notifications in one POST, in their order. Its id is another one in each POST, also in a retry. */
+export interface Batch extends Sent {
+  kind: 'batch';
+  events: readonly (Notification | RefusedEvent)[];
+}

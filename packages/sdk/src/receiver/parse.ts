@@ -43,13 +43,27 @@ const TEXTS = [
 
 type Content = Movement | UnknownEvent;
 
+/** The body of a batch. What the events hold is not checked yet. */
+export interface BatchContent {
+  batch: string;
+  events: { id: string; body: unknown }[];
+}
+
 /**
- * Reads the body of a notification: JSON if it begins with `{`, otherwise a form. The header content-type is not signed, and not read.
+ * Reads a body: JSON if it begins with `{`, otherwise a form. The header content-type is not signed, and not read.
  * @throws {VerificationError} `malformed-body`
  */
-export function parseBody(body: string): Content {
+export function parseBody(body: string): Content | BatchContent {
   const value = body.startsWith('{') ? parseJson(body) : parseForm(body);
-  if (isMovement(value) || isEvent(value)) return value;
+  return isBatchContent(value) ? value : toContent(value);
+}
+
+/**
+ * Checks that a value is the body of a notification.
+ * @throws {VerificationError} `malformed-body`
+ */
+export function toContent(value: unknown): Content {
+  if (isObject(value) && (isMovement(value) || isEvent(value))) return value;
   throw new VerificationError('malformed-body', 'The body is neither a movement nor an event.');
 }
 
@@ -89,6 +103,18 @@ function parseForm(body: string): Record<string, unknown> {
   const fields = Object.fromEntries(new URLSearchParams(body));
   return { ...fields, account_id: /^\d+$/.test(fields.account_id ?? '') ? Number(fields.account_id) : null };
 }
+
+const isObject = (value: unknown): value is object => typeof value === 'object' && value !== null;
+
+/** Whether the content is a batch, and each of its events has an id. */
+export const isBatchContent = (value: object): value is BatchContent => {
+  const { batch, events } = value as Readonly<Record<string, unknown>>;
+  return (
+    typeof batch === 'string' &&
+    Array.isArray(events) &&
+    events.every((event: unknown) => isObject(event) && 'id' in event && typeof event.id === 'string')
+  );
+};
 
 const isMovement = (value: object): value is Movement => {
   const fields = value as Readonly<Record<string, unknown>>;

@@ -1,6 +1,6 @@
 import { toBytes } from './request.ts';
 
-/** The largest body that an adapter reads, in bytes: 1 MiB. A notification has a few kilobytes. */
+/** The largest body that an adapter reads, in bytes: 1 MiB, as large as a batch can be. */
 export const BODY_LIMIT = 1_048_576;
 
 /**

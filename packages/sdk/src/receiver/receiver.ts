@@ -1,8 +1,18 @@
+import {
+  type BatchResult,
+  type Outcome,
+  type Outcomes,
+  type ReceivedEvent,
+  readFailed,
+  uniqueEvents,
+} from './batch.ts';
 import type {
   BalanceNotification,
+  Batch,
   EventNotification,
   MovementNotification,
   Notification,
+  Sent,
   TestNotification,
   UnknownNotification,
 } from './notification.ts';
@@ -25,19 +35,31 @@ export interface LogEntry {
 
 type Handler<Kind> = (notification: Kind) => unknown;
 
+/** What `onBatch` gets: everything but test notifications. */
+export type BatchEvent = Exclude<Notification, TestNotification>;
+
 export interface ReceiverOptions extends VerifierOptions {
   /** Remembers what is processed. Default: `memoryStore()`, which is enough for a single process that may repeat work after a restart. */
   store?: DeduplicationStore;
   /**
-   * How many seconds a handler has until the answer is 500. Default: 14, because Ledgerbell waits 15. A handler that is slower keeps its
-   * claim: until it ends, or until the claim's lease ends.
+   * How many seconds the handlers have until a POST is answered: with 500, or of a batch with the events that are not done. Default: 14,
+   * because Ledgerbell waits 15. A handler that is slower keeps its claim: until it ends, or until the claim's lease ends.
    */
   handlerSeconds?: number;
+  /** For `ordered` webhooks: the events of a batch after the first that fails are not processed, and come again. Default: false. */
+  ordered?: boolean;
   onMovement?: Handler<MovementNotification>;
   onBalance?: Handler<BalanceNotification>;
   onEvent?: Handler<EventNotification>;
   /** For types of events that this version does not know. Default: they are ignored, with 204. */
   onUnknown?: Handler<UnknownNotification>;
+  /**
+   * Gets the new events of a batch at once, in place of the four handlers above, which get them one after the other. A single POST is a
+   * batch of one. It may return `{ failed: [ids] }`. If it throws, all have failed.
+   */
+  onBatch?: (
+    events: readonly BatchEvent[],
+  ) => BatchResult | void | Promise<BatchResult | undefined> | Promise<void>;
   /** Default: a test notification is answered with 204, and nothing else happens. */
   onTest?: Handler<TestNotification>;
   /** Default: `console.error`. */
@@ -57,14 +79,15 @@ export interface Receiver {
    *
    * | status | when |
    * |---|---|
+   * | 200 | a batch of which some events come again: the body names them in `failed` |
    * | 204 | the handler has returned; a duplicate; a test notification |
    * | 400 | signed, but the body is not a notification |
    * | 401 | not genuine |
    * | 409 | another process is processing the notification now |
    * | 500 | the handler or the store has thrown, or the handler took too long; there is no handler for this kind; the body is not as it came |
    *
-   * Ledgerbell sends the notification again after each answer but 204. Requests with the same id at the same time, in this process, get
-   * the answer of the first.
+   * A batch is answered with 500 only when none of its events is accepted, and with 200 if another process has them all. Ledgerbell sends the notification again after each answer but
+   * 200 and 204. Requests with the same `webhook-id` at the same time, in this process, get the answer of the first.
    */
   handle(request: ReceivedRequest): Promise<Answer>;
 }
@@ -81,12 +104,16 @@ const MOST_HANDLER_SECONDS = 86_400;
  * Each notification is processed at least once: a handler that throws is called again at the next attempt, and so is one whose process
  * ends before it is recorded as done. To make that exactly once, store `notification.id` under a unique key in the transaction of
  * your work; with several installations, `notification.installation` beside it.
- * @throws {Error} when there is no secret, or a malformed one, or `handlerSeconds` is not positive. The message does not contain a secret.
+ * @throws {Error} when there is no secret or a malformed one, `handlerSeconds` is not positive, or `onBatch` is
+ * given beside a handler that it replaces. The message does not contain a secret.
  */
 export function createReceiver(options: ReceiverOptions): Receiver {
-  const { store = memoryStore(), handlerSeconds = HANDLER_SECONDS } = options;
+  const { store = memoryStore(), handlerSeconds = HANDLER_SECONDS, ordered = false, onBatch } = options;
   if (!(handlerSeconds > 0 && handlerSeconds <= MOST_HANDLER_SECONDS))
     throw new Error(`handlerSeconds is above 0 and at most ${MOST_HANDLER_SECONDS}.`);
+  const { onMovement, onBalance, onEvent, onUnknown } = options;
+  if (onBatch && (onMovement ?? onBalance ?? onEvent ?? onUnknown))
+    throw new Error('onBatch replaces onMovement, onBalance, onEvent and onUnknown. Give it or them.');
   const verify = createVerifier(options);
   const running = new Map<string, Promise<Answer>>();
 
@@ -110,55 +137,120 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     }
   }
 
-  /** Waits for the handler. @returns FAILED, and logs it, when the time is over. What is begun goes on. */
-  async function withinTime(id: string, work: Promise<Answer>): Promise<Answer> {
+  /** Works on the events of one POST for at most `handlerSeconds`. What is begun by then goes on. */
+  async function process(received: Notification | Batch): Promise<Answer> {
+    const { id } = received;
+    const outcomes: Outcomes = new Map();
+    let isOver = false;
     let timer: ReturnType<typeof setTimeout> | undefined;
-    const isOver = new Promise<Answer>((resolve) => {
+    const timeIsOver = new Promise<void>((resolve) => {
       timer = setTimeout(() => {
+        isOver = true;
         log({ message: `The handler has not returned within ${handlerSeconds} s.`, id });
-        resolve(FAILED);
+        resolve();
       }, handlerSeconds * 1_000);
     });
-    return Promise.race([work, isOver]).finally(() => clearTimeout(timer));
+    const events = received.kind === 'batch' ? uniqueEvents(received) : [received];
+    const working = async () => {
+      for (const group of groupEvents(events)) {
+        if (isOver || (ordered && [...outcomes.values()].some((outcome) => outcome !== 'done'))) return;
+        await work(id, group, outcomes);
+      }
+    };
+    await Promise.race([working(), timeIsOver]).finally(() => clearTimeout(timer));
+    if (received.kind === 'batch') return answerBatch(events, outcomes);
+    const outcome = outcomes.get(id);
+    return outcome === 'done' ? DONE : outcome === 'busy' ? { status: 409 } : FAILED;
   }
 
-  async function process(notification: Notification): Promise<Answer> {
-    const { id, kind } = notification;
-    const handler = handlerOf(options, notification);
-    if (handler === null) {
-      log({ message: `There is no handler for the kind ${kind}.`, id });
-      return FAILED;
-    }
-    if (kind === 'test') {
-      const answered = attempt(id, 'onTest failed.', handler);
-      return withinTime(
-        id,
-        answered.then((isDone) => (isDone ? DONE : FAILED)),
-      );
-    }
-    let claim: unknown;
-    const isReached = await attempt(id, 'The store failed. The handler was not called.', async () => {
-      claim = await store.claim(keyOf(notification));
-    });
-    if (!isReached) return FAILED;
-    if (claim === 'done') return DONE;
-    if (claim === 'busy') return { status: 409 };
-    if (isClaim(claim)) return withinTime(id, work(id, claim, handler));
-    log({ message: 'The store returned no claim, "done" or "busy". The handler was not called.', id });
-    return FAILED;
+  /** The events that a handler gets in one call. */
+  function groupEvents(events: readonly ReceivedEvent[]): (readonly ReceivedEvent[])[] {
+    if (onBatch === undefined) return events.map((event) => [event]);
+    const tests = events.filter(({ kind }) => kind === 'test');
+    return [events.filter(({ kind }) => kind !== 'test'), ...tests.map((event) => [event])];
   }
 
-  /** Calls the handler, then completes or releases the claim: never while the handler may still be at work. */
-  async function work(id: string, claim: Claim, handler: () => unknown): Promise<Answer> {
-    if (!(await attempt(id, 'The handler failed.', handler))) {
-      await attempt(id, 'The store failed to release the id.', () => claim.release());
-      return FAILED;
+  /**
+   * Claims the events, calls the handler for those that are new, and completes or releases their claims: never while the handler may still be
+   * at work.
+   * @param postId `webhook-id`, for the log.
+   */
+  async function work(postId: string, events: readonly ReceivedEvent[], outcomes: Outcomes): Promise<void> {
+    const claims = await Promise.all(events.map(claim));
+    const claimed: { event: Notification; claim: Claim }[] = [];
+    let isStopped = false;
+    for (const [at, event] of events.entries()) {
+      const result = claims[at];
+      if (typeof result !== 'object') {
+        outcomes.set(event.id, result ?? 'failed');
+        isStopped ||= ordered && result !== 'done';
+      } else if (event.kind === 'refused' || isStopped) await release(event.id, result);
+      else {
+        claimed.push({ event, claim: result });
+        // Until it is done.
+        outcomes.set(event.id, 'failed');
+      }
     }
-    // The work is done. With 500 it would be done again.
-    await attempt(id, 'The store failed to keep the id. A duplicate would be processed.', () =>
-      claim.complete(),
+    if (claimed.length === 0) return;
+    const id = claimed.length === 1 ? (claimed[0]?.event.id ?? postId) : postId;
+    const failed = await call(
+      id,
+      claimed.map(({ event }) => event),
     );
-    return DONE;
+    await Promise.all(
+      claimed.map(async ({ event, claim }) => {
+        if (failed.has(event.id)) {
+          await release(event.id, claim);
+          return;
+        }
+        // The work is done. With 500 it would be done again.
+        await attempt(event.id, 'The store failed to keep the id. A duplicate would be processed.', () =>
+          claim.complete(),
+        );
+        outcomes.set(event.id, 'done');
+      }),
+    );
+  }
+
+  const release = (id: string, claim: Claim) =>
+    attempt(id, 'The store failed to release the id.', () => claim.release());
+
+  /** @returns the claim of an event that a handler is to be called for, or what becomes of it otherwise. */
+  async function claim(event: ReceivedEvent): Promise<Claim | Outcome> {
+    const { id, kind } = event;
+    if (kind === 'refused') {
+      log({ message: event.message, id, reason: event.reason });
+      return 'refused';
+    }
+    if (kind === 'test') return NO_CLAIM;
+    if (onBatch === undefined && handlerOf(options, event) === null) {
+      log({ message: `There is no handler for the kind ${kind}.`, id });
+      return 'failed';
+    }
+    let result: unknown;
+    const isReached = await attempt(id, 'The store failed. The handler was not called.', async () => {
+      result = await store.claim(keyOf(event));
+    });
+    if (!isReached) return 'failed';
+    if (result === 'done' || result === 'busy' || isClaim(result)) return result;
+    log({ message: 'The store returned no claim, "done" or "busy". The handler was not called.', id });
+    return 'failed';
+  }
+
+  /** Calls the handler for one event, or onBatch. @returns the ids of the events that have failed. */
+  async function call(id: string, events: readonly Notification[]): Promise<ReadonlySet<string>> {
+    const ids = new Set(events.map((event) => event.id));
+    let failed: ReadonlySet<string> = ids;
+    await attempt(id, 'The handler failed.', async () => {
+      const [first] = events;
+      if (onBatch !== undefined && first?.kind !== 'test')
+        failed = readFailed(await onBatch(events as readonly BatchEvent[]), ids);
+      else {
+        if (first !== undefined) await handlerOf(options, first)?.();
+        failed = new Set();
+      }
+    });
+    return failed;
   }
 
   return {
@@ -167,9 +259,9 @@ export function createReceiver(options: ReceiverOptions): Receiver {
       try {
         const sentId = findHeader(request.headers, 'webhook-id') ?? '';
         if (/^[\w.-]{1,100}$/.test(sentId)) loggedId = sentId;
-        const notification = await verify(request);
-        const key = keyOf(notification);
-        const answer = running.get(key) ?? process(notification).finally(() => running.delete(key));
+        const received = await verify(request);
+        const key = keyOf(received);
+        const answer = running.get(key) ?? process(received).finally(() => running.delete(key));
         running.set(key, answer);
         return await answer;
       } catch (error) {
@@ -189,8 +281,25 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   };
 }
 
-/** The key of a notification in the store: `webhook-id`, after the installation's name if it has one. */
-const keyOf = ({ id, installation }: Notification) => (installation === null ? id : `${installation}:${id}`);
+/** A test notification is never remembered. */
+const NO_CLAIM: Claim = { async complete() {}, async release() {} };
+
+function answerBatch(events: readonly ReceivedEvent[], outcomes: Outcomes): Answer {
+  const failed = events.map(({ id }) => id).filter((id) => outcomes.get(id) !== 'done');
+  if (failed.length === 0) return DONE;
+  const reached = [...outcomes.values()];
+  const isBusy = reached.length > 0 && reached.every((outcome) => outcome === 'busy');
+  // An endpoint failure, as for a single POST: the circuit breaker then protects the events from losing all their attempts.
+  if (failed.length === events.length && !isBusy) return FAILED;
+  return {
+    status: 200,
+    headers: { 'content-type': 'application/json' },
+    body: JSON.stringify({ failed }),
+  };
+}
+
+/** The key in the store: the id, after the installation's name if it has one. */
+const keyOf = ({ id, installation }: Sent) => (installation === null ? id : `${installation}:${id}`);
 
 const refuse = (status: number, body: string): Answer => ({
   status,

@@ -1,8 +1,8 @@
 import { Webhook } from 'standardwebhooks';
 import { equals } from './equals.ts';
 import { hasRightHash } from './hash.ts';
-import type { Notification } from './notification.ts';
-import { isMovementContent, parseBody, toNotification } from './parse.ts';
+import type { Batch, Notification, RefusedEvent, Sent } from './notification.ts';
+import { isBatchContent, isMovementContent, parseBody, toContent, toNotification } from './parse.ts';
 import { bytesOf, findHeader, type ReceivedRequest, type RequestHeaders } from './request.ts';
 import { VerificationError } from './verification-error.ts';
 
@@ -30,11 +30,11 @@ export interface VerifierOptions extends InstallationSecrets {
 }
 
 /**
- * Verifies a request, and reads its body.
+ * Verifies a request, and reads its body. In a batch, an event whose hash or body is wrong is `refused`, and the others are read.
  * @throws {VerificationError} when it is not a genuine notification.
  * @throws {UnreadableRequestError} when the request is not as it came, so that nothing can be verified.
  */
-export type Verify = (request: ReceivedRequest) => Promise<Notification>;
+export type Verify = (request: ReceivedRequest) => Promise<Notification | Batch>;
 
 const SECRET = /^whsec_[A-Za-z0-9+/]{32,}={0,2}$/;
 const INSTALLATION = /^[\w-]{1,32}$/;
@@ -69,13 +69,31 @@ export function createVerifier(options: VerifierOptions): Verify {
       );
     const { name, apiSecret } = sender;
     const content = parseBody(body);
-    if (apiSecret !== undefined && isMovementContent(content) && !(await hasRightHash(content, apiSecret)))
-      throw new VerificationError(
-        'wrong-hash',
-        'The hash in the body is not that of its fields and the API secret.',
-      );
-    return toNotification({ id, sentAt, installation: name }, content);
+    const common = { sentAt, installation: name };
+    if (!isBatchContent(content)) return read({ id, ...common }, content, apiSecret);
+    const events = content.events.map((event) =>
+      read({ id: event.id, ...common }, event.body, apiSecret).catch((error: unknown) =>
+        toRefused({ id: event.id, ...common }, error),
+      ),
+    );
+    return { kind: 'batch', id, ...common, events: await Promise.all(events) };
   };
+}
+
+/** @throws {VerificationError} `malformed-body`, `wrong-hash` */
+async function read(sent: Sent, body: unknown, apiSecret: string | undefined): Promise<Notification> {
+  const content = toContent(body);
+  if (apiSecret !== undefined && isMovementContent(content) && !(await hasRightHash(content, apiSecret)))
+    throw new VerificationError(
+      'wrong-hash',
+      'The hash in the body is not that of its fields and the API secret.',
+    );
+  return toNotification(sent, content);
+}
+
+function toRefused(sent: Sent, error: unknown): RefusedEvent {
+  if (!(error instanceof VerificationError)) throw error;
+  return { kind: 'refused', ...sent, reason: error.reason, message: error.message };
 }
 
 /** One installation: null is the name of the one whose secrets stand at the top. */
