@@ -1,7 +1,9 @@
 import { openSync, writeSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { Webhook } from 'standardwebhooks';
 import { checkNotification } from '../../src/cli/verification.ts';
+import { hashOf, type NotifiedBody } from './notified-body.ts';
 import { answerLine, arrivalLine } from './receipts.ts';
 import type { ReceiverMode } from './receiver-modes.ts';
 
@@ -76,10 +78,12 @@ async function receive(
   const body = Buffer.concat(parts);
   const { spec, mode } = receiver;
   const { headers } = request;
-  const signedAt = Number(headers['webhook-timestamp']) * 1_000;
-  const { id, fields, problem, hash } = checkNotification(headers, body, spec, signedAt);
   posts += 1;
   const number = `${process.pid}-${posts}`;
+  const batch = readBatch(body);
+  if (batch !== null) return receiveBatch(receiver, { request, body, batch, number }, response);
+  const signedAt = Number(headers['webhook-timestamp']) * 1_000;
+  const { id, fields, problem, hash } = checkNotification(headers, body, spec, signedAt);
   const { description = '' } = fields;
   writeSync(
     output,
@@ -93,15 +97,108 @@ async function receive(
       problem: problem ?? (hash === 'verified' ? '' : `hash ${hash}`),
     }),
   );
-  answer(mode, response, number);
+  answer(mode, response, () => acceptAll(response, [number]));
 }
 
-function answer(mode: Receiver['mode'], response: ServerResponse, number: string): void {
+interface Batch {
+  batch: string;
+  events: { id: string; body: NotifiedBody }[];
+}
+
+function readBatch(body: Buffer): Batch | null {
+  if (!body.subarray(0, 10).toString().startsWith('{"batch"')) return null;
+  return JSON.parse(body.toString()) as Batch;
+}
+
+/** Writes a line for each event of a batch. */
+function receiveBatch(
+  { spec, mode }: Receiver,
+  { request, body, batch, number }: { request: IncomingMessage; body: Buffer; batch: Batch; number: string },
+  response: ServerResponse,
+): void {
+  const problem = findProblem(spec, request, body, batch);
+  const numbers = batch.events.map(({ id, body: own }, index) => {
+    writeSync(
+      output,
+      arrivalLine(`${number}.${index}`, {
+        ...{
+          webhookId: spec.webhookId,
+          message: id,
+          transactionId: id.replace(/^.*-/, ''),
+          at: Date.now(),
+          mode,
+        },
+        name: own.description.slice(0, own.description.indexOf(' ')),
+        problem: problem || (own.hash === hashOf(own, spec.apiSecret) ? '' : 'hash wrong'),
+      }),
+    );
+    return `${number}.${index}`;
+  });
+  const isOrdered = request.url?.startsWith('/ordered') === true;
+  answer(mode, response, () => answerBatch(response, batch, { numbers, isOrdered }));
+}
+
+function findProblem(spec: ReceiverSpec, { headers }: IncomingMessage, body: Buffer, batch: Batch): string {
+  if (headers['webhook-id'] !== batch.batch) return 'webhook-id is not the id of the batch';
+  if (body.length > MEGABYTE.length && batch.events.length > 1) return 'longer than 1 MiB';
+  try {
+    // The clocks of the run may be days apart, and the library allows five minutes.
+    const timestamp = new Date(Number(headers['webhook-timestamp']) * 1_000);
+    const signature = new Webhook(spec.secret).sign(batch.batch, timestamp, body.toString());
+    return String(headers['webhook-signature']).split(' ').includes(signature) ? '' : 'signature wrong';
+  } catch (error) {
+    return String(error);
+  }
+}
+
+/** Accepts some events, or none, or all. What is accepted is written down when the answer is sent. */
+function answerBatch(
+  response: ServerResponse,
+  { events }: Batch,
+  { numbers, isOrdered }: { numbers: readonly string[]; isOrdered: boolean },
+): void {
+  const dice = Math.random();
+  const end = (status: number, text: string) =>
+    setTimeout(
+      () => response.writeHead(status, { 'content-type': 'application/json' }).end(text),
+      (posts * 7) % WORK,
+    );
+  if (dice < 0.15) {
+    // From one on, as the handler of an ordered webhook does, which stops at the first failure; or here and there.
+    const from = Math.floor(Math.random() * events.length);
+    const isFailed = (index: number) => (isOrdered || dice < 0.08 ? index >= from : index % 3 === from % 3);
+    const failed = events.filter((_, index) => isFailed(index)).map(({ id }) => id);
+    acceptOnFinish(
+      response,
+      numbers.filter((_, index) => !isFailed(index)),
+    );
+    end(200, JSON.stringify({ failed }));
+  } else if (dice < 0.19) end(200, '{"failed":["msg_');
+  else if (dice < 0.22) {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
+    response.write('{"failed":[');
+    setTimeout(() => response.socket?.resetAndDestroy(), 20);
+  } else if (dice < 0.24) end(200, '{"failed":["msg_0-0"]}');
+  else if (dice < 0.28 && events.length > 1) end(dice < 0.26 ? 413 : 422, '{}');
+  else acceptAll(response, numbers);
+}
+
+const acceptOnFinish = (response: ServerResponse, numbers: readonly string[]) =>
+  response.on('finish', () => {
+    for (const number of numbers) writeSync(output, answerLine(number, Date.now()));
+  });
+
+function acceptAll(response: ServerResponse, numbers: readonly string[]): void {
+  acceptOnFinish(response, numbers);
+  setTimeout(() => response.end('ok'), (posts * 7) % WORK);
+}
+
+/** @param answerWell answers as a receiver without a fault. */
+function answer(mode: Receiver['mode'], response: ServerResponse, answerWell: () => void): void {
   const { socket } = response;
   switch (mode) {
     case 'normal':
-      response.on('finish', () => writeSync(output, answerLine(number, Date.now())));
-      setTimeout(() => response.end('ok'), (posts * 7) % WORK);
+      answerWell();
       return;
     case 'fails':
       response.writeHead(500).end('no');
@@ -127,7 +224,7 @@ function answer(mode: Receiver['mode'], response: ServerResponse, number: string
       flood(response);
       return;
     case 'flaps':
-      if (Math.floor(Date.now() / FLAP_EVERY) % 2 === 0) answer('normal', response, number);
+      if (Math.floor(Date.now() / FLAP_EVERY) % 2 === 0) answerWell();
       else response.writeHead(503).end();
   }
 }

@@ -13,13 +13,18 @@ export interface ChaosWebhook {
   accountId: string | null;
 }
 
-/** Each customer has one webhook of every sort. The rate limit is above the rate of the load, so that a backlog shrinks. */
+/**
+ * Each customer has one webhook of every sort. The rate limit is above the rate of the load, so that a backlog shrinks. The receivers of
+ * batches name failed events and cut answers off, also while no fault is injected.
+ */
 const SORTS = [
   { sort: 'all', event: 'NEW_TRANSACTION', fields: {} },
   { sort: 'debit', event: 'NEW_DEBIT', fields: {} },
   { sort: 'account', event: 'NEW_TRANSACTION', fields: {} },
   { sort: 'ordered', event: 'NEW_TRANSACTION', fields: { ordered: true } },
   { sort: 'limited', event: 'NEW_CREDIT', fields: { rate_limit: 60 } },
+  { sort: 'batch', event: 'NEW_TRANSACTION', fields: { batch: { max: 40, wait_ms: 700 } } },
+  { sort: 'ordered batch', event: 'NEW_DEBIT', fields: { ordered: true, batch: { max: 20 } } },
   { sort: 'form', event: 'NEW_CREDIT', fields: { encoding: 'form', hash_encoding: 'raw' } },
 ] as const;
 
@@ -38,7 +43,7 @@ export async function createWebhooks(
         headers: { Authentication: customer.apiKey, 'Content-Type': 'application/json' },
         body: JSON.stringify({
           title: sort,
-          endpoint: `http://127.0.0.1:${port}/${sort}`,
+          endpoint: `http://127.0.0.1:${port}/${sort.replace(' ', '-')}`,
           event,
           account: accountId ?? 'all',
           ...fields,
@@ -52,7 +57,7 @@ export async function createWebhooks(
         sort,
         customer,
         port,
-        ordered: sort === 'ordered',
+        ordered: sort.startsWith('ordered'),
         event,
         accountId,
       });

@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dice } from '../dice.ts';
+import { hashOf, type NotifiedBody } from '../notified-body.ts';
 import type { Uploader } from './upload.ts';
 
 const REQUEST_TIMEOUT = 20_000;
@@ -32,26 +32,10 @@ export const newFeedRecord = (webhookId: string): FeedRecord => ({
   ...{ spoiled: [], wrong: [], pages: 0 },
 });
 
-interface Body {
-  dc: string;
-  code: string;
-  amount: string;
-  balance: string;
-  currency: string;
-  description: string;
-  hash: string;
-}
-
 interface Page {
-  events: { id: string; body: Body }[];
+  events: { id: string; body: NotifiedBody }[];
   cursor: string;
 }
-
-/** Follows docs/receiving/hash.md and uses none of the product's code. */
-const hashOf = ({ dc, code, amount, balance, currency, description }: Body, apiSecret: string): string => {
-  const text = `${dc}${code}${amount}${balance}${currency}${description}${apiSecret}`;
-  return Buffer.from(createHash('sha256').update(text).digest('hex')).toString('base64');
-};
 
 /**
  * Reads a feed, and now and then begins again without a cursor.
