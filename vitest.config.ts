@@ -36,7 +36,7 @@ const isOfRelease = isIn(['test/release/', 'test/docs/receivers/', 'test/sdk/gen
 
 /** Clusters, whole runs of faults, and readers that are killed (`npm run test:faults`). Clusters expel a member that gets no processor time for seconds. */
 const isOfFaults = isIn([
-  'test/delivery/feed/killed.',
+  'test/delivery/killed.',
   'test/database-cluster.',
   'test/durability/cluster.',
   'test/durability/short.',
