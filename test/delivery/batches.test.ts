@@ -1,6 +1,8 @@
 import type { ServerResponse } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createSigner, movementHash } from '../../src/delivery/posting/request.ts';
+import { reconcileDeliveries } from '../../src/delivery/reconcile.ts';
+import { addDeliveryJobs } from '../../src/platform/queues.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { type Received, useReceiver } from '../support/receiver.ts';
 import { useService } from '../support/service.ts';
@@ -217,6 +219,32 @@ describe('a webhook with batches', () => {
     await soon.delivered(4);
     expect(performance.now() - began).toBeGreaterThan(1_400);
     expect(soon.numbers().map(({ length }) => length)).toEqual([4]);
+  });
+
+  it('is due at the same time after Redis has lost everything', async () => {
+    const { database, queues } = service.runtime;
+    const webhook = await createBatched('/lost', { max: 100, wait_ms: 3_000 });
+    const began = performance.now();
+    await webhook.store(4);
+    const [queue] = queues.deliveries;
+    const job = await until('its job is delayed', async () => {
+      const delayed = await queue.getDelayed();
+      return delayed.find(({ data }) => data.webhookId === webhook.id);
+    });
+    // As after a FLUSHALL.
+    await job.remove();
+    const added: string[] = [];
+    const reconcile = () => reconcileDeliveries(database, async (ids) => void added.push(...ids));
+    await reconcile();
+    expect(added).not.toContain(webhook.id);
+    await until('the reconciler finds it', async () => {
+      await reconcile();
+      return added.includes(webhook.id);
+    });
+    expect(performance.now() - began).toBeGreaterThan(2_900);
+    await addDeliveryJobs(queues, [webhook.id]);
+    await webhook.delivered(4);
+    expect(webhook.numbers().map(({ length }) => length)).toEqual([4]);
   });
 
   it('has a test of one event, and refuses settings that do not fit', async () => {
