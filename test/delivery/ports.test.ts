@@ -54,6 +54,7 @@ async function openModel({ ordered = false } = {}): Promise<Place> {
     filter: ALL,
     ordered,
     rateLimit: null,
+    batch: null,
     maxInFlight: 10,
   } as const;
   const tables = createTables({ ...settings }, 100);
@@ -68,7 +69,8 @@ async function openModel({ ordered = false } = {}): Promise<Place> {
     webhook: { id: '1', customerId: '1' },
     async store(count) {
       const ids = Array.from({ length: count }, (_, at) => tables.lock.newest + 1 + at);
-      for (const id of ids) tables.movements.push({ id, accountId: '1', dc: 'Credit', isGone: false });
+      for (const id of ids)
+        tables.movements.push({ id, accountId: '1', dc: 'Credit', storedAt: now, isGone: false });
       tables.lock.newest = ids.at(-1) ?? tables.lock.newest;
       tables.backlog.matchedThrough = tables.lock.newest;
       return ids;

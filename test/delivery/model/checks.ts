@@ -2,7 +2,7 @@ import type { Answer } from '../../../src/delivery/posting/types.ts';
 import type { RunCommand, RunEvent, RunRecord } from '../../../src/delivery/run/types.ts';
 import type { ObservedRun, Post } from './observed-run.ts';
 import { createOrderCheck } from './order-check.ts';
-import { createRunCheck, type RunCheck } from './run-check.ts';
+import { type BatchEnd, createRunCheck, type RunCheck } from './run-check.ts';
 import { indexAfter, type Tables } from './tables.ts';
 import type { Timeline } from './timeline.ts';
 import { violation } from './violation.ts';
@@ -24,6 +24,7 @@ export interface Checks {
   commanded(run: ObservedRun, command: RunCommand): void;
   posted(post: Post): void;
   answered(post: Post, answer: Answer): void;
+  answeredBatch(batch: readonly Post[], ended: BatchEnd): void;
   recorded(run: ObservedRun, record: RunRecord, wroteHealth: boolean): void;
   /** Whether nothing is pending. */
   isDone(): boolean;
@@ -151,12 +152,16 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
         const { openUntil } = tables.cursor.health;
         if (openUntil !== null && openUntil > timeline.now)
           violation(`${id} is sent while the circuit is open`);
-        if (run.start.ordered) order.check(post, checkOf(run).ended);
+        if (run.start.ordered) order.check(post, new Set([...checkOf(run).ended, ...post.before]));
       }
       if (!run.start.ordered) order.sentOutOfOrder(id);
     },
     answered(post, answer) {
       checkOf(post.run).answered(post, answer, timeline.now);
+    },
+    answeredBatch(batch, ended) {
+      const [first] = batch;
+      if (first !== undefined) checkOf(first.run).answeredBatch(batch, ended, timeline.now);
     },
     recorded(run, record, wroteHealth) {
       for (const { subjectId: id, status, number, failures, retryIn } of record.results) {

@@ -34,6 +34,7 @@ export function importMovements(world: World, count: number): void {
       id: lock.newest,
       accountId: pick(random, accounts),
       dc: random() < 0.5 ? 'Debit' : 'Credit',
+      storedAt: world.timeline.now,
       isGone: false,
     };
     tables.movements.push(movement);

@@ -8,7 +8,7 @@ import { observeNextRun } from './observed-run.ts';
 import type { Process } from './process.ts';
 import { between } from './random.ts';
 import { readFilters, readLog, readRetries, readWebhook } from './reads.ts';
-import { sendPost } from './send-post.ts';
+import { sendBatch, sendPost } from './send-post.ts';
 import { violation } from './violation.ts';
 import { addJob, ask, happens, latency, note, type World } from './world.ts';
 import { disableWebhook, expandReplay, quarantine, recordResults, renewLease, takeLease } from './writes.ts';
@@ -120,13 +120,18 @@ export function createEnginePorts(world: World, process: Process): EnginePorts {
   }
 
   function post(request: PostRequest): Promise<Answer> {
-    const id = Number(parseDeliveryId(request.body)?.subjectId);
     const { run } = process;
-    const delivery = run?.sent.get(id);
     return new Promise((resolve) => {
       world.watch(() => {
-        if (run == null || delivery === undefined) violation(`${id} is sent by no run`);
-        sendPost(world, { run, id, delivery, sentAt: timeline.now }, resolve);
+        const sent = request.body.split(' ').map((text) => {
+          const id = Number(parseDeliveryId(text)?.subjectId);
+          const delivery = run?.sent.get(id);
+          if (run == null || delivery === undefined) violation(`${id} is sent by no run`);
+          return { run, id, delivery, sentAt: timeline.now };
+        });
+        const [only] = sent;
+        if (request.isBatch === true) sendBatch(world, sent, resolve);
+        else if (only !== undefined) sendPost(world, only, resolve);
       });
     });
   }
@@ -165,9 +170,12 @@ const openSettings = (row: SealedSettings): Settings => ({
     recoverySuccesses: row.recovery_successes,
     consecutiveRejections: row.consecutive_rejections,
   },
-  batch: null,
-  bytesOf: () => 0,
-  batchRequest: () => ({ origin: '', path: '', body: '', headers: {} }),
+  batch: row.batch_max === null ? null : { max: row.batch_max, waitMs: row.batch_wait_ms },
+  bytesOf: () => 1,
+  batchRequest: (events) => ({
+    ...{ origin: '', path: '', headers: {}, isBatch: true },
+    body: events.map(({ id }) => id).join(' '),
+  }),
   redact: (text) => text,
   request: (_, id) => ({ origin: '', path: '', body: id, headers: {} }),
 });

@@ -11,6 +11,9 @@ export interface Post {
   id: number;
   delivery: Delivery;
   sentAt: number;
+  /** The deliveries before it in its batch. */
+  before: readonly number[];
+  /** aborted: it says nothing, because it was cut short, or is to be sent again without a result. */
   state: 'in flight' | 'answered' | 'aborted';
   /** The endpoint has answered it with a 2xx. */
   isSuccess: boolean;
@@ -66,7 +69,7 @@ export function observe(machine: Run, start: RunStart): Run {
   return {
     handle(event, context) {
       if (run.isOver) return machine.handle(event, context);
-      if (event.type === 'answered') run.inFlight -= 1;
+      if (event.type === 'answered' || event.type === 'batch answered') run.inFlight -= 1;
       if (event.type === 'failed') run.hasFailed = true;
       watch(() => checks.happens(run, event));
       const commands = machine.handle(event, context);
@@ -79,9 +82,10 @@ export function observe(machine: Run, start: RunStart): Run {
       for (const command of commands) {
         watch(() => checks.commanded(run, command));
         if (command.type === 'end') run.isOver = true;
-        if (command.type !== 'send') continue;
+        if (command.type !== 'send' && command.type !== 'send batch') continue;
         run.inFlight += 1;
-        run.sent.set(command.delivery.subjectId, command.delivery);
+        const deliveries = command.type === 'send' ? [command.delivery] : command.deliveries;
+        for (const delivery of deliveries) run.sent.set(delivery.subjectId, delivery);
       }
       return commands;
     },

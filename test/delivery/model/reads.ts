@@ -50,7 +50,7 @@ export function readWebhook(tables: Tables, now: number): { state: WebhookState;
       openFor: openFor !== null && openFor > 0 ? openFor : null,
       rateWait: Math.max(0, rateUntil - now),
       retryIn: retryAt === null ? null : retryAt - now,
-      batchIn: 0,
+      batchIn: readBatch(tables, now),
       feed: { epoch: 0, hasSample: false, removedThrough: 0 },
       replaying: replays.some(({ isFinished }) => !isFinished),
     },
@@ -64,6 +64,22 @@ export const readFilters = ({ filters }: Tables): LogFilter[] =>
     through: filters[index + 1]?.fromId ?? null,
     filter,
   }));
+
+/** readBatches of webhook-state.ts: for how long a batch that is not full still waits. */
+function readBatch({ webhook, backlog, cursor, movements, deliveries }: Tables, now: number): number {
+  const { batch, filter } = webhook;
+  const pending = backlog.matchedCount - cursor.deliveredCount - cursor.failedCount;
+  if (batch === null || pending >= batch.max || webhook.status !== 'active') return 0;
+  const first = movements
+    .slice(indexAfter(movements, cursor.sentThrough))
+    .find(
+      (it) =>
+        it.id <= backlog.matchedThrough &&
+        matchesFilter(filter, { account_id: it.accountId, dc: it.dc }) &&
+        !deliveries.has(it.id),
+    );
+  return first === undefined ? 0 : Math.max(0, first.storedAt + batch.waitMs - now);
+}
 
 function nextRetryAt(retries: Tables['retries'], ordered: boolean): number | null {
   let first = Number.POSITIVE_INFINITY;
@@ -90,8 +106,8 @@ const toSettings = ({ webhook, cursor: { health } }: Tables): SealedSettings => 
   hash_encoding: 'hex',
   ordered: webhook.ordered ? 1 : 0,
   rate_limit: webhook.rateLimit,
-  batch_max: null,
-  batch_wait_ms: 0,
+  batch_max: webhook.batch?.max ?? null,
+  batch_wait_ms: webhook.batch?.waitMs ?? 0,
   max_in_flight: webhook.maxInFlight,
   headers: null,
   api_secret: '',

@@ -5,6 +5,15 @@ import type { AttemptResult, RunCommand, RunEvent } from '../../../src/delivery/
 import type { ObservedRun, Post } from './observed-run.ts';
 import { violation } from './violation.ts';
 
+/** How a POST with a batch has ended. */
+export interface BatchEnd {
+  answer: Answer;
+  /** The endpoint has answered a 2xx that can be read. */
+  isWell: boolean;
+  /** It comes again in halves, and says nothing of the endpoint. */
+  isRejected: boolean;
+}
+
 /** The rules for one run, whatever its tables contain. */
 export interface RunCheck {
   /** Deliveries that the run has finished and not recorded yet. */
@@ -14,6 +23,7 @@ export interface RunCheck {
   happens(event: RunEvent, now: number): void;
   commanded(command: RunCommand, now: number): void;
   answered(post: Post, answer: Answer, now: number): void;
+  answeredBatch(batch: readonly Post[], ended: BatchEnd, now: number): void;
 }
 
 /** The most events in a row that may bring nothing new. */
@@ -109,34 +119,46 @@ export function createRunCheck(run: ObservedRun, delays: readonly number[]): Run
         for (const { subjectId } of recording) dueAgain.delete(subjectId);
       }
       if (command.type === 'end' && command.reason === 'idle') mustNotOverlook(atRelease);
-      if (command.type !== 'send') return;
-      dueAgain.delete(command.delivery.subjectId);
-      mustBeAllowed(command.delivery.subjectId, now);
+      if (command.type !== 'send' && command.type !== 'send batch') return;
+      const deliveries = command.type === 'send' ? [command.delivery] : command.deliveries;
+      for (const { subjectId } of deliveries) dueAgain.delete(subjectId);
+      mustBeAllowed(deliveries[0]?.subjectId ?? 0, now);
+      if (deliveries.length > (run.start.batch?.max ?? 1)) violation(`${run.name} sends too large a batch`);
       lastSend = now;
     },
     answered({ id, delivery, isSuccess }, answer, now) {
       if (isSuccess || delivery.failures >= delays.length) ended.add(id);
-      if (isSuccess) {
-        successes += 1;
-        failuresInRow = 0;
-        return;
-      }
-      const { status, retryAfter } = answer;
-      const isThrottled = status === 429 || (status === 503 && retryAfter !== undefined);
-      if (!isThrottled && status !== null && status >= 400 && status < 500 && status !== 404) return;
-      if (!isThrottled) failuresInRow += 1;
-      const isHalfOpen = health.circuitOpenings > 0 && successes === 0;
-      if (openUntil !== null || !(isThrottled || isHalfOpen || failuresInRow >= FAILURES_TO_OPEN)) return;
-      const asked = isThrottled ? Math.min(3_600, Number(retryAfter ?? 0)) * 1_000 : 0;
-      openUntil = now + Math.max(SHORTEST_OPENING, asked);
+      endpointAnswered(isSuccess, answer, now);
+    },
+    answeredBatch(batch, { answer, isWell, isRejected }, now) {
+      for (const { id, delivery, isSuccess, state } of batch)
+        if (state === 'answered' && (isSuccess || delivery.failures >= delays.length)) ended.add(id);
+      if (!isRejected) endpointAnswered(isWell, answer, now);
     },
   };
+
+  function endpointAnswered(isWell: boolean, answer: Answer, now: number): void {
+    if (isWell) {
+      successes += 1;
+      failuresInRow = 0;
+      return;
+    }
+    const { status, retryAfter } = answer;
+    const isThrottled = status === 429 || (status === 503 && retryAfter !== undefined);
+    if (!isThrottled && status !== null && status >= 400 && status < 500 && status !== 404) return;
+    if (!isThrottled) failuresInRow += 1;
+    const isHalfOpen = health.circuitOpenings > 0 && successes === 0;
+    if (openUntil !== null || !(isThrottled || isHalfOpen || failuresInRow >= FAILURES_TO_OPEN)) return;
+    const asked = isThrottled ? Math.min(3_600, Number(retryAfter ?? 0)) * 1_000 : 0;
+    openUntil = now + Math.max(SHORTEST_OPENING, asked);
+  }
 }
 
 /** @param lastDue the retries found by the read before. They are replaced by those that this one finds. */
 function isProgress(event: RunEvent, lastDue: Set<number>): boolean {
   switch (event.type) {
     case 'answered':
+    case 'batch answered':
     case 'woken':
       return true;
     case 'log read':

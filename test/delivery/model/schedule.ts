@@ -26,7 +26,7 @@ export type Step = (
 export interface Schedule {
   /** For the world's random choices: latencies, answers, faults. */
   seed: number;
-  webhook: Pick<WebhookRow, 'ordered' | 'rateLimit' | 'maxInFlight' | 'filter'>;
+  webhook: Pick<WebhookRow, 'ordered' | 'rateLimit' | 'maxInFlight' | 'filter' | 'batch'>;
   tuning: Tuning;
   processes: number;
   steps: Step[];
@@ -48,6 +48,13 @@ const wait = fc.oneof(
 
 const rateLimit = fc.constantFrom(null, null, null, 2, 20, 200);
 const maxInFlight = fc.constantFrom(1, 2, 4, 4, 20);
+const batch = fc.constantFrom(
+  null,
+  null,
+  { max: 3, waitMs: 0 },
+  { max: 8, waitMs: 300 },
+  { max: 20, waitMs: 4_000 },
+);
 const filter = fc.constantFrom(...FILTERS);
 
 const change: fc.Arbitrary<Change> = fc.oneof(
@@ -128,7 +135,7 @@ const tuning: fc.Arbitrary<Tuning> = fc.record({
 
 export const schedules: fc.Arbitrary<Schedule> = fc.record({
   seed: fc.nat(2 ** 31 - 1),
-  webhook: fc.record({ ordered: fc.boolean(), rateLimit, maxInFlight, filter }),
+  webhook: fc.record({ ordered: fc.boolean(), rateLimit, maxInFlight, filter, batch }),
   tuning,
   processes: fc.constantFrom(1, 2, 3),
   steps: fc.array(step, { minLength: 1, maxLength: 24, size: 'max' }),

@@ -44,9 +44,9 @@ const RECONCILED = 12;
 export async function simulate(schedule: Schedule, trace: string[] | null = null): Promise<void> {
   const timeline = createTimeline(START);
   const random = createRandom(schedule.seed);
-  const { ordered, maxInFlight, rateLimit, filter } = schedule.webhook;
+  const { ordered, maxInFlight, rateLimit, filter, batch } = schedule.webhook;
   const tables = createTables(
-    { status: 'active', revision: 1, filter, ordered, rateLimit, maxInFlight },
+    { status: 'active', revision: 1, filter, ordered, rateLimit, maxInFlight, batch },
     between(random, 0, 100),
   );
   const processes: Process[] = [];

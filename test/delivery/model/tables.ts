@@ -24,6 +24,7 @@ export interface WebhookRow {
   ordered: boolean;
   rateLimit: number | null;
   maxInFlight: number;
+  batch: { max: number; waitMs: number } | null;
 }
 
 export interface FilterRow {
@@ -50,6 +51,8 @@ export interface MovementRow {
   id: number;
   accountId: string;
   dc: 'Debit' | 'Credit';
+  /** When it was stored, in milliseconds since 1970. */
+  storedAt: number;
   /** Whether its row was deleted. */
   isGone: boolean;
 }
