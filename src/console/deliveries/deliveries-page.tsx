@@ -172,7 +172,12 @@ export const deliveryRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
       const { key, delivery } = found;
       const [attempts, sent] = await Promise.all([
         readAttempts(database, { webhookIds: [key.webhookId], subjectIds: [key.subjectId] }),
-        rebuildRequest(database, secrets, key, delivery.started_at ?? new Date()),
+        rebuildRequest(
+          database,
+          secrets,
+          key,
+          delivery.started_at && { startedAt: delivery.started_at, batchFirst: delivery.batch_first },
+        ),
       ]);
       return sendPage(
         c,
