@@ -103,6 +103,27 @@ it('the page of a delivery names its batch, with the answer to it and the event 
   }
 });
 
+it('a batch of more events than the page has attempts is one line with all of them', async () => {
+  const { api_key: key } = await service.customer();
+  const { id: accountId } = await createAccount(service, key);
+  const { id } = await subscribe(service, key, `${receiver.url}/large`, { batch: { max: 500 } });
+  const change = (status: string) => service.call('PATCH', `/v1/webhooks/${id}`, { key, body: { status } });
+  await change('paused');
+  await importMovements(
+    service,
+    key,
+    Array.from({ length: 120 }, (_, i) => movement(accountId, { unique_id: `l${i}` })),
+  );
+  await change('active');
+  await until('all are delivered', async () => {
+    const rows = await deliveriesOf(service, id);
+    return rows.filter(({ status }) => status === 'delivered').length === 120;
+  });
+  const lines = linesOf(await mainOf(`/ops/webhooks/${id}`));
+  expect(lines).toHaveLength(receiver.at('/large').length);
+  expect(lines.join()).toContain('<summary>120 events of a batch</summary>');
+});
+
 it('the page of a webhook explains that its deliveries wait for more', async () => {
   const other = await createSubscriber(service, NOWHERE, { batch: { max: 500, wait_ms: 60_000 } });
   // The job that wakes it is far away.
