@@ -103,6 +103,11 @@ it('the page of a delivery names its batch, with the answer to it and the event 
   }
 });
 
+it('the trace of a movement names the batch of each attempt', async () => {
+  const [, movementId] = (ids[0] ?? '').split('-');
+  expect(await textOf(`/ops/trace?movement=${movementId}`)).toContain(batch);
+});
+
 it('a batch of more events than the page has attempts is one line with all of them', async () => {
   const { api_key: key } = await service.customer();
   const { id: accountId } = await createAccount(service, key);
