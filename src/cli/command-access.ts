@@ -62,7 +62,7 @@ export async function withAccess<T>(
 }
 
 /** Options whose names differ from the fields of the API. */
-const OPTION_OF: Readonly<Record<string, string>> = { account_id: 'account' };
+const OPTION_OF: Readonly<Record<string, string>> = { account_id: 'account', batch: 'batch-max' };
 
 /**
  * Returns an error that names the command's option instead of the API's field, such as `account.0`.

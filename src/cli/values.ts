@@ -83,5 +83,5 @@ export function readOptions<S extends v.GenericSchema>(schema: S, options: unkno
   const result = v.safeParse(schema, options, { abortPipeEarly: true });
   if (result.success) return result.output;
   const { path, message } = toValidationIssue(result.issues[0]);
-  throw new Failure(`--${path.replaceAll('_', '-')} ${message}.`);
+  throw new Failure(`--${path.replaceAll(/[_.]/g, '-')} ${message}.`);
 }

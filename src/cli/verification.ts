@@ -24,7 +24,7 @@ interface OperationalNotification {
 
 /** The result of checking a notification. */
 export interface Checked {
-  /** `webhook-id`: the same on every attempt. */
+  /** `webhook-id`, or in a batch the id of the event: the same on every attempt. */
   id: string;
   /** The fields of the body. Empty if the body could not be read, or belongs to an operational event. */
   fields: Readonly<Record<string, string>>;
@@ -49,11 +49,48 @@ export function checkNotification(
   const id = single(headers, 'webhook-id');
   const fields = readFields(single(headers, 'content-type'), body);
   const event = fields === null ? readEvent(body) : null;
-  const signatureProblem = verifySignature(headers, body, secret, now);
-  if (signatureProblem !== null || fields === null) {
-    const unreadable = event === null ? 'The body is neither JSON nor a form.' : null;
-    const problem = signatureProblem ?? unreadable;
-    return { id, fields: fields ?? {}, event, problem, hash: 'not checked' };
+  const problem = verifySignature(headers, body, secret, now);
+  if (problem !== null) return { id, fields: fields ?? {}, event, problem, hash: 'not checked' };
+  return checkContent(id, { fields, event, apiSecret });
+}
+
+/**
+ * Checks a POST as a subscriber would. @returns the result for each event of a batch, with the id of the event; one result for a POST of one
+ * event, and for a batch whose signature is wrong.
+ */
+export function checkPost(headers: Headers, body: Buffer, secrets: Secrets, now: number): Checked[] {
+  const events = readBatch(body);
+  if (events === null) return [checkNotification(headers, body, secrets, now)];
+  const problem = verifySignature(headers, body, secrets.secret, now);
+  if (problem !== null) {
+    const id = single(headers, 'webhook-id');
+    return [{ id, fields: {}, event: null, problem, hash: 'not checked' }];
+  }
+  return events.map(({ id, body: content }) => {
+    const fields = toFields(content);
+    const event = fields === null && isEvent(content) ? content : null;
+    return checkContent(id, { fields, event, apiSecret: secrets.apiSecret });
+  });
+}
+
+/** The id of the movement of a notification: in a header, and in a batch the last part of the event's id. null: it has none. */
+export function transactionIdOf(headers: Headers, { id, event }: Checked): string | null {
+  const ofHeader = single(headers, 'ledgerbell-transaction-id');
+  if (ofHeader !== '') return ofHeader;
+  return (event === null && /^msg_\d+-(\d+)$/.exec(id)?.[1]) || null;
+}
+
+interface Content {
+  fields: Record<string, string> | null;
+  event: OperationalNotification | null;
+  apiSecret: string | undefined;
+}
+
+/** Checks the content of an event whose signature is genuine. */
+function checkContent(id: string, { fields, event, apiSecret }: Content): Checked {
+  if (fields === null) {
+    const problem = event === null ? 'The body is neither JSON nor a form.' : null;
+    return { id, fields: {}, event, problem, hash: 'not checked' };
   }
   if (apiSecret === undefined) return { id, fields, event, problem: null, hash: 'not checked' };
   return verifyHash(fields, apiSecret)
@@ -113,13 +150,46 @@ export function readFields(contentType: string, body: Buffer): Record<string, st
     if (contentType.startsWith('application/x-www-form-urlencoded')) {
       return Object.fromEntries(new URLSearchParams(text));
     }
-    const value: unknown = JSON.parse(text);
-    if (!isFields(value)) return null;
-    return Object.fromEntries(Object.entries(value).map(([name, field]) => [name, String(field)]));
+    return toFields(JSON.parse(text));
   } catch {
     return null;
   }
 }
+
+function toFields(value: unknown): Record<string, string> | null {
+  if (!isFields(value)) return null;
+  // The hash does not cover what else the bank says.
+  return Object.fromEntries(
+    Object.entries(value)
+      .filter(([name]) => name !== 'extended')
+      .map(([name, field]) => [name, String(field)]),
+  );
+}
+
+interface BatchedEvent {
+  id: string;
+  body: unknown;
+}
+
+/** The events of a batch; null when the body is something else. */
+function readBatch(body: Buffer): BatchedEvent[] | null {
+  try {
+    const value: unknown = JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(body));
+    if (typeof value !== 'object' || value === null || !('batch' in value) || !('events' in value))
+      return null;
+    const { events } = value;
+    return Array.isArray(events) && events.every(isBatchedEvent) ? events : null;
+  } catch {
+    return null;
+  }
+}
+
+const isBatchedEvent = (value: unknown): value is BatchedEvent =>
+  typeof value === 'object' &&
+  value !== null &&
+  'id' in value &&
+  typeof value.id === 'string' &&
+  'body' in value;
 
 /** The body of an operational event; null when it is something else. It has no `hash`, because the signature covers the whole body. */
 function readEvent(body: Buffer): OperationalNotification | null {
@@ -142,7 +212,10 @@ function isEvent(value: unknown): value is OperationalNotification {
 function isFields(value: unknown): value is Record<string, string | number> {
   if (typeof value !== 'object' || value === null || Array.isArray(value)) return false;
   return Object.entries(value).every(
-    ([name, field]) => typeof field === 'string' || (name === 'account_id' && Number.isInteger(field)),
+    ([name, field]) =>
+      typeof field === 'string' ||
+      (name === 'account_id' && Number.isInteger(field)) ||
+      (name === 'extended' && typeof field === 'object' && field !== null),
   );
 }
 

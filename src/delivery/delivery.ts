@@ -5,7 +5,7 @@ import { EVENTS_WITHOUT_MOVEMENTS, isOfEvents } from '../database/webhook-enums.
 import { notFound } from '../platform/problem.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import { readFiltersAt } from './filters.ts';
-import { type DeliveryKey, formatDeliveryId, matchesFilter } from './webhook-state.ts';
+import { type DeliveryKey, formatBatchId, formatDeliveryId, matchesFilter } from './webhook-state.ts';
 
 /** @returns null when the text is not a delivery's id. */
 export function parseDeliveryId(text: string): DeliveryKey | null {
@@ -68,7 +68,7 @@ export const EVENTS_AS_MOVEMENTS = `(
  */
 export const DELIVERY_COLUMNS = `w.event IN ${EVENTS_WITHOUT_MOVEMENTS} AS is_event, t.id AS transaction_id, t.date_readed AS created_at,
   IF(w.delivery = 'pull', IF(t.id <= c.sent_through, 'delivered', NULL), d.status) AS status, d.attempts, d.outcome,
-  d.status_code, d.started_at, d.duration_ms, d.error, r.due_at`;
+  d.status_code, d.started_at, d.duration_ms, d.error, d.batch_first, r.due_at`;
 
 export interface DeliveryRow {
   webhook_id: string;
@@ -85,6 +85,8 @@ export interface DeliveryRow {
   started_at: Date | null;
   duration_ms: number | null;
   error: string | null;
+  /** The first delivery of the batch of the last attempt. null: it was sent alone, or never. */
+  batch_first: string | null;
   due_at: Date | null;
 }
 
@@ -132,9 +134,11 @@ export interface AttemptRow {
   posts: number;
   error: string | null;
   response: string | null;
+  /** The first delivery of the batch. null: the delivery was sent alone. */
+  batch_first: string | null;
 }
 
-const COLUMNS = 'outcome, status_code, started_at, duration_ms, posts, error, response';
+const COLUMNS = 'outcome, status_code, started_at, duration_ms, posts, error, response, batch_first';
 
 /** Index of both parts: the primary key. */
 const ATTEMPTS = `
@@ -142,11 +146,34 @@ const ATTEMPTS = `
   UNION ALL
   SELECT webhook_id, transaction_id, attempts, ${COLUMNS} FROM deliveries WHERE webhook_id IN (?) AND transaction_id IN (?)`;
 
-/** Reads all attempts of these webhooks to deliver these movements or events. The attempts of each delivery come in order. */
-export async function readAttempts(
-  sql: Sql,
-  { webhookIds, subjectIds }: { webhookIds: readonly string[]; subjectIds: readonly string[] },
-): Promise<AttemptRow[]> {
+interface AttemptsOf {
+  webhookIds: readonly string[];
+  subjectIds: readonly string[];
+}
+
+/**
+ * Reads all attempts of these webhooks to deliver these movements or events. The attempts of each delivery come in order. Each attempt in a
+ * batch has the response to the batch.
+ */
+export async function readAttempts(sql: Sql, deliveries: AttemptsOf): Promise<AttemptRow[]> {
+  const attempts = await readRows(sql, deliveries);
+  const others = attempts.filter(
+    ({ batch_first, transaction_id }) => batch_first !== null && batch_first !== transaction_id,
+  );
+  const firsts = await readRows(sql, {
+    webhookIds: [...new Set(others.map(({ webhook_id }) => webhook_id))],
+    subjectIds: [...new Set(others.flatMap(({ batch_first }) => batch_first ?? []))],
+  });
+  const responses = new Map(firsts.map((it) => [postOf(it), it.response]));
+  return attempts.map((it) => ({ ...it, response: it.response ?? responses.get(postOf(it)) ?? null }));
+}
+
+/** Names the POST of an attempt. The attempts in one batch have the same name. */
+export const postOf = (
+  it: Pick<AttemptRow, 'webhook_id' | 'transaction_id' | 'batch_first' | 'started_at'>,
+) => `${it.webhook_id}-${it.batch_first ?? it.transaction_id} ${it.started_at.getTime()}`;
+
+async function readRows(sql: Sql, { webhookIds, subjectIds }: AttemptsOf): Promise<AttemptRow[]> {
   if (webhookIds.length === 0 || subjectIds.length === 0) return [];
   const rows = await sql.query<AttemptRow[]>(ATTEMPTS, [webhookIds, subjectIds, webhookIds, subjectIds]);
   const attempts = new Map(rows.map((it) => [`${it.webhook_id}-${it.transaction_id} ${it.number}`, it]));
@@ -171,7 +198,23 @@ export const AttemptView = v.object({
   ),
   error: v.nullable(v.string()),
   response: v.nullable(v.string()),
+  batch: v.pipe(
+    v.nullable(v.string()),
+    v.description(
+      'The webhook-id of the batch that the event was sent in. response is then the answer to the batch. null: the event was sent alone.',
+    ),
+  ),
 });
+
+/** The id of the batch of an attempt. null: the delivery was sent alone. */
+export const batchOf = ({
+  webhook_id,
+  batch_first,
+  started_at,
+}: Pick<AttemptRow, 'webhook_id' | 'batch_first' | 'started_at'>): string | null =>
+  batch_first === null
+    ? null
+    : formatBatchId({ webhookId: webhook_id, first: batch_first, startedAt: started_at.getTime() });
 
 export const viewAttempt = ({ number, outcome, status_code, started_at, ...row }: AttemptRow) => ({
   number,
@@ -182,6 +225,7 @@ export const viewAttempt = ({ number, outcome, status_code, started_at, ...row }
   posts: row.posts,
   error: row.error,
   response: row.response,
+  batch: batchOf({ ...row, started_at }),
 });
 
 export interface FoundDelivery extends DeliveryRow {

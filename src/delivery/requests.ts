@@ -15,7 +15,7 @@ import { buildSample } from './posting/sample.ts';
 import type { Answer } from './posting/types.ts';
 import type { NotifiedEvent, NotifiedMovement } from './run/types.ts';
 import { wakeChangedWebhook } from './wake.ts';
-import { type DeliveryKey, formatDeliveryId, readStates } from './webhook-state.ts';
+import { type DeliveryKey, formatBatchId, formatDeliveryId, readStates } from './webhook-state.ts';
 
 /** Rebuilds the POST of a delivery, to show it to an operator. */
 
@@ -44,19 +44,28 @@ export interface SentRequest {
   url: string;
   headers: [name: string, value: string][];
   body: string;
+  /** Whether it is a batch. The body then has only the event of the delivery, without those beside it. */
+  isBatch: boolean;
+}
+
+/** The last attempt of a delivery. */
+interface LastAttempt {
+  startedAt: Date;
+  /** The first delivery of its batch. null: it was sent alone. */
+  batchFirst: string | null;
 }
 
 /**
  * Rebuilds the POST of a delivery from the movement or event and the webhook's settings. Masks the values of custom headers, the
  * signature and the hash.
- * @param sentAt when the attempt began.
+ * @param last null: the delivery was never attempted. The request is then one that is sent now.
  * @returns null when the movement, the event or the webhook does not exist any more.
  */
 export async function rebuildRequest(
   sql: Sql,
   secrets: SecretBox,
   key: DeliveryKey,
-  sentAt: Date,
+  last: LastAttempt | null,
 ): Promise<SentRequest | null> {
   const [state] = await readStates(sql, [key.webhookId]);
   // The events of a feed have no POST.
@@ -67,9 +76,22 @@ export async function rebuildRequest(
   const [sent = found] =
     state.settings.body === 'extended' && 'transaction_id' in found ? await extend(sql, [found]) : [];
   const settings = openSettings(state.settings, secrets);
-  const timestamp = Math.floor(sentAt.getTime() / 1_000);
-  const { origin, path, headers, body } = settings.request(sent, formatDeliveryId(key), timestamp);
+  const startedAt = (last?.startedAt ?? new Date()).getTime();
+  const timestamp = Math.floor(startedAt / 1_000);
+  const wasBatch = last === null ? settings.batch !== null : last.batchFirst !== null;
+  // A form fits into no batch. The webhook has been changed then.
+  const isBatch = wasBatch && state.settings.encoding === 'json';
+  const first = last?.batchFirst ?? key.subjectId;
+  const id = formatDeliveryId(key);
+  const { origin, path, headers, body } = isBatch
+    ? settings.batchRequest(
+        [{ id, content: sent }],
+        formatBatchId({ webhookId: key.webhookId, first, startedAt }),
+        timestamp,
+      )
+    : settings.request(sent, id, timestamp);
   return {
+    isBatch,
     url: `${origin}${path}`,
     headers: Object.entries(headers).map(([name, value]) => [
       name,

@@ -28,6 +28,9 @@ const LATENCY_SECONDS = [
 
 /** The part of an attempt that is counted. Every `AttemptResult` has it. */
 interface CountedAttempt {
+  subjectId: number;
+  /** The first delivery of the batch that it was sent in. null: it was sent alone. */
+  batchFirst: number | null;
   outcome: (typeof ATTEMPT_OUTCOMES)[number];
   /** The delivery's status after the attempt. */
   status: 'pending' | 'delivered' | 'failed';
@@ -70,6 +73,8 @@ export function createDeliveryMetrics(registry: Registry): DeliveryMetrics {
     buckets: LATENCY_SECONDS,
     registers,
   });
+  const batches = counter('batches_total', 'POSTs with a batch whose results are recorded.');
+  const batchEvents = counter('batch_events_total', 'Attempts in batches whose results are recorded.');
   const lost = counter('leases_lost_total', 'Delivery runs that another run has taken over.');
   for (const outcome of ['delivered', 'failed']) deliveries.inc({ outcome }, 0);
   for (const outcome of ATTEMPT_OUTCOMES) attempts.inc({ outcome }, 0);
@@ -78,11 +83,16 @@ export function createDeliveryMetrics(registry: Registry): DeliveryMetrics {
     recorded(all) {
       const outcomes = { delivered: 0, failed: 0, throttled: 0, gone: 0, refused: 0 };
       const ended = { delivered: 0, failed: 0, pending: 0 };
-      for (const { outcome, status, storedAt, startedAt, durationMs, number, failures } of all) {
+      for (const attempt of all) {
+        const { outcome, status, storedAt, startedAt, durationMs, number, failures } = attempt;
         ended[status] += 1;
         if (storedAt === null) continue;
         outcomes[outcome] += 1;
-        duration.observe(durationMs / 1_000);
+        const isOfBatch = attempt.batchFirst !== null;
+        const isPost = !isOfBatch || attempt.batchFirst === attempt.subjectId;
+        if (isOfBatch) batchEvents.inc();
+        if (isOfBatch && isPost) batches.inc();
+        if (isPost) duration.observe(durationMs / 1_000);
         // With more attempts than the current schedule counts, the delivery was sent again on request, perhaps months later.
         const isFirstSchedule = number === failures + 1;
         const waited = startedAt + durationMs - storedAt;

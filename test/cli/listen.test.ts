@@ -73,6 +73,38 @@ describe('ledgerbell listen', () => {
     expect(await receiver.send(JSON.stringify(event), { signedAs: 'another' })).toBe(401);
   });
 
+  it('prints a line, or a document, for each event of a batch', async () => {
+    const { hash, ...changed } = JSON.parse(body.replace('11747', '21747'));
+    const batchOf = (second: object) =>
+      JSON.stringify({
+        batch: 'msg_17',
+        events: [
+          { id: 'msg_3-7', body: JSON.parse(body) },
+          { id: 'msg_3-8', body: second },
+        ],
+      });
+    const secrets = ['--secret', secret, '--api-secret', apiSecret];
+    const person = await listen(secrets);
+    expect(await person.send(batchOf(JSON.parse(body)))).toBe(204);
+    for (const id of ['msg_3-7', 'msg_3-8'])
+      expect(await person.nextLine()).toBe(
+        `✔ ${id}  Credit 11747.59 TRY  Garanti BBVA, Ana Hesap  FAST Doğum günü hediyesi  (signature and hash verified, in msg_17)`,
+      );
+    const program = await listen([...secrets, '--json']);
+    expect(await program.send(batchOf({ ...changed, hash }))).toBe(401);
+    const documents = [JSON.parse(await program.nextLine()), JSON.parse(await program.nextLine())];
+    expect(documents).toMatchObject([
+      { id: 'msg_3-7', batch: 'msg_17', verified: true, hash: 'verified' },
+      { id: 'msg_3-8', batch: 'msg_17', verified: false, hash: 'wrong' },
+    ]);
+    expect(await program.send(batchOf({}), { signedAs: body })).toBe(401);
+    expect(JSON.parse(await program.nextLine())).toMatchObject({
+      id: 'msg_17',
+      batch: null,
+      verified: false,
+    });
+  });
+
   it('prints one JSON document per notification, and exits with 0 when it is stopped', async () => {
     const { child, ended, send, nextLine } = await listen([
       '--secret',
@@ -84,6 +116,7 @@ describe('ledgerbell listen', () => {
     expect(await send(body)).toBe(204);
     expect(JSON.parse(await nextLine())).toEqual({
       id: 'msg_17',
+      batch: null,
       verified: true,
       problem: null,
       hash: 'verified',

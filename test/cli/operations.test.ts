@@ -64,6 +64,26 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
     expect(reasonOf(await run('webhooks', 'change', id, '--max-in-flight', '65'))).toBe(
       'error: --max-in-flight must be a whole number from 1 to 64.',
     );
+    const batch = (...args: string[]) => ['webhooks', 'change', id, ...args] as const;
+    expect((await answer(...batch('--batch-max', '500', '--batch-wait-ms', '2000'))).webhook.batch).toEqual({
+      max: 500,
+      wait_ms: 2_000,
+    });
+    expect((await run('webhooks', 'show', id)).stdout).toMatch(
+      /^batches +up to 500 events in a POST, after at most 2 s$/m,
+    );
+    expect((await answer(...batch('--batch-max', '50'))).webhook.batch).toEqual({ max: 50, wait_ms: 0 });
+    expect((await run('webhooks', 'show', id)).stdout).toMatch(/^batches +up to 50 events in a POST$/m);
+    for (const [args, reason] of [
+      [['--batch-max', '1'], '--batch-max must be a whole number from 2 to 1000.'],
+      [
+        ['--batch-max', '5', '--batch-wait-ms', '60001'],
+        '--batch-wait-ms must be a whole number from 0 to 60000.',
+      ],
+      [['--batch-wait-ms', '5'], '--batch-wait-ms needs --batch-max.'],
+    ] as const)
+      expect(reasonOf(await run(...batch(...args)))).toBe(`error: ${reason}`);
+    expect((await answer(...batch('--batch-max', 'none'))).webhook.batch).toBeNull();
     expect(reasonOf(await run('webhooks', 'change', id))).toBe(
       'error: Say what to change, such as --max-in-flight 16. --help lists the options.',
     );
@@ -75,6 +95,24 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
     expect(reasonOf(await run('webhooks', 'show', id))).toMatch(
       /^error: (There is no webhook of that id|This webhook does not exist), /,
     );
+  });
+
+  it('a delivery names the batch of each attempt', async () => {
+    const path = http ? '/batched-key' : '/batched-operator';
+    const id = await createWebhook(path);
+    await run('webhooks', 'change', id, '--batch-max', '5');
+    await importMovements(1);
+    await until('it is delivered', async () => {
+      const { webhook } = await answer('webhooks', 'show', id);
+      return webhook.deliveries.delivered === 1;
+    });
+    const [sent] = receiver.at(path).map((it) => JSON.parse(it.body));
+    const shown = await run('deliveries', 'show', sent.events[0].id);
+    expect(shown.stdout).toMatch(/^attempt .* batch +error or response$/m);
+    expect(shown.stdout).toContain(sent.batch);
+    const { delivery } = await answer('deliveries', 'show', sent.events[0].id);
+    expect(delivery.log).toMatchObject([{ batch: sent.batch, outcome: 'delivered' }]);
+    await run('webhooks', 'pause', id);
   });
 
   it('an account gets an IBAN and a number, and loses them again', async () => {

@@ -1,7 +1,13 @@
 import { createHash } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { checkNotification, isSecret, readFields, verifySignature } from '../../src/cli/verification.ts';
+import {
+  checkNotification,
+  checkPost,
+  isSecret,
+  readFields,
+  verifySignature,
+} from '../../src/cli/verification.ts';
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const otherSecret = `whsec_${Buffer.alloc(32, 8).toString('base64')}`;
@@ -41,6 +47,43 @@ function signed(body: string, { age = 0, by = [secret], type = 'application/json
 const check = (body: string, headers = signed(body), secrets: { apiSecret?: string } = { apiSecret }) =>
   checkNotification(headers, Buffer.from(body), { secret, ...secrets }, now);
 
+describe('a batch', () => {
+  const checkBatch = (value: unknown, headers?: ReturnType<typeof signed>) => {
+    const body = JSON.stringify(value);
+    return checkPost(headers ?? signed(body), Buffer.from(body), { secret, apiSecret }, now);
+  };
+  const own = JSON.parse(json);
+
+  it('has a result for each event, with its id, fields and hash', () => {
+    const event = { type: 'webhook.disabled', timestamp: '2026-11-22T10:31:04.120482Z', data: { id: 1 } };
+    const batch = {
+      batch: 'msg_17',
+      events: [
+        { id: 'msg_3-7', body: own },
+        { id: 'msg_3-8', body: { ...own, amount: '1.00' } },
+        { id: 'msg_3-9', body: event },
+        { id: 'msg_3-10', body: [] },
+      ],
+    };
+    expect(checkBatch(batch)).toEqual([
+      { id: 'msg_3-7', fields: hashed, event: null, problem: null, hash: 'verified' },
+      expect.objectContaining({ id: 'msg_3-8', hash: 'wrong', problem: expect.stringContaining('hash') }),
+      { id: 'msg_3-9', fields: {}, event, problem: null, hash: 'not checked' },
+      expect.objectContaining({ id: 'msg_3-10', problem: 'The body is neither JSON nor a form.' }),
+    ]);
+    expect(checkBatch(batch, signed('another'))).toEqual([
+      expect.objectContaining({ id: 'msg_17', problem: expect.stringContaining('No signature matches') }),
+    ]);
+  });
+
+  it('is otherwise a notification of one event', () => {
+    expect(checkBatch(own)).toEqual([check(json)]);
+    expect(checkBatch({ batch: 'b', events: [{ body: own }] })).toMatchObject([
+      { problem: 'The body is neither JSON nor a form.' },
+    ]);
+  });
+});
+
 describe('a notification', () => {
   it('is genuine when an independent signer signed it and the hash is that of its fields', () => {
     expect(check(json)).toEqual({
@@ -50,6 +93,11 @@ describe('a notification', () => {
       problem: null,
       hash: 'verified',
     });
+  });
+
+  it('is also read with an extended body', () => {
+    const body = JSON.stringify({ ...hashed, extended: { currency: 'TRY', value_date: null } });
+    expect(check(body)).toMatchObject({ fields: hashed, problem: null, hash: 'verified' });
   });
 
   it('is also read and verified as a form, with Turkish letters and a leading space', () => {

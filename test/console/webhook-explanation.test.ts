@@ -83,6 +83,11 @@ it.each([
     { fields: { max_in_flight: 4 }, cursor: `${CLOSED}, ${SENDING}` },
     /They are being sent now, up to 4 at a time\.$/,
   ],
+  [
+    'it is sent batches',
+    { fields: { max_in_flight: 4, batch: { max: 500 } }, cursor: `${CLOSED}, ${SENDING}` },
+    /They are being sent now, in batches of up to 500, up to 4 at a time\.$/,
+  ],
 ])('the page of a webhook explains why its deliveries are pending: %s', async (_, webhook, expected) => {
   expect(await explanation(webhook)).toMatch(expected);
 });

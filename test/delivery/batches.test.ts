@@ -2,6 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createSigner, movementHash } from '../../src/delivery/posting/request.ts';
 import { reconcileDeliveries } from '../../src/delivery/reconcile.ts';
+import { rebuildRequest } from '../../src/delivery/requests.ts';
 import { addDeliveryJobs } from '../../src/platform/queues.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { type Received, useReceiver } from '../support/receiver.ts';
@@ -247,6 +248,23 @@ describe('a webhook with batches', () => {
     expect(webhook.numbers().map(({ length }) => length)).toEqual([4]);
   });
 
+  it('keeps what each attempt was sent in when a delivery is sent again', async () => {
+    const webhook = await createBatched('/again', { max: 5 });
+    receiver.answer('/again', (_received, response) => void response.end('thanks'));
+    await webhook.change({ status: 'paused' });
+    await webhook.store(2);
+    await webhook.change({ status: 'active' });
+    await webhook.delivered(2);
+    const [, second] = webhook.batches()[0]?.events ?? [];
+    const path = `/v1/deliveries/${second?.id.replace('msg_', '')}`;
+    await service.call('POST', `${path}/redeliver`, { key: webhook.key, body: {} });
+    await until('it came again', () => webhook.batches().length === 2);
+    await webhook.delivered(2);
+    const { body } = await service.call('GET', path, { key: webhook.key });
+    const ids = webhook.batches().map(({ batch }) => batch);
+    expect(body.delivery.log).toMatchObject(ids.map((batch) => ({ batch, response: 'thanks' })));
+  });
+
   it('has a test of one event, and refuses settings that do not fit', async () => {
     const webhook = await createBatched('/test', { max: 2 });
     const { body } = await service.call('POST', `/v1/webhooks/${webhook.id}/test`, { key: webhook.key });
@@ -275,4 +293,95 @@ describe('a webhook with batches', () => {
     expect(changed.webhook.batch).toEqual({ max: 9, wait_ms: 5 });
     expect((await webhook.change({ batch: null, encoding: 'form' })).body.webhook.batch).toBeNull();
   });
+});
+
+describe('the attempts of a batch', () => {
+  /** The log of each delivery of a webhook, in the order of the movements. */
+  async function logsOf({ id, key }: { id: string; key: string }) {
+    const { body } = await service.call('GET', `/v1/webhooks/${id}/deliveries`, { key });
+    const found = await Promise.all(
+      (body.deliveries as { id: string }[])
+        .toReversed()
+        .map((it) => service.call('GET', `/v1/deliveries/${it.id}`, { key })),
+    );
+    return found.map((it) => it.body.delivery.log as { batch: string | null; response: string | null }[]);
+  }
+
+  it('name the batch, and each shows the answer to it', async () => {
+    const webhook = await createBatched('/log', { max: 3 });
+    const answers = [JSON.stringify({ failed: [] }), 'thanks'];
+    let named: string[] = [];
+    receiver.answer(
+      '/log',
+      answering((_numbers, response, ids) => {
+        if (named.length > 0) return void response.end(answers[1]);
+        // The first event is attempted again, and its answer is read from its earlier attempt then.
+        named = ids.slice(0, 1);
+        response.end(JSON.stringify({ failed: named }));
+      }),
+    );
+    await webhook.change({ status: 'paused' });
+    await webhook.store(3);
+    await webhook.change({ status: 'active' });
+    await webhook.delivered(3);
+    const [first, second] = webhook.batches();
+    const answer = JSON.stringify({ failed: named });
+    const logs = await logsOf(webhook);
+    expect(logs).toMatchObject([
+      [
+        {
+          outcome: 'failed',
+          batch: first?.batch,
+          response: answer,
+          error: 'the receiver named it in failed',
+        },
+        { outcome: 'delivered', batch: second?.batch, response: 'thanks' },
+      ],
+      [{ outcome: 'delivered', batch: first?.batch, response: answer, error: null }],
+      [{ outcome: 'delivered', batch: first?.batch, response: answer, error: null }],
+    ]);
+  });
+
+  it('are those of single POSTs without the setting', async () => {
+    const webhook = await createBatched('/single', { max: 3 });
+    await webhook.change({ batch: null });
+    await webhook.store(1);
+    await webhook.delivered(1);
+    expect(await logsOf(webhook)).toMatchObject([[{ batch: null, outcome: 'delivered' }]]);
+  });
+
+  it('show the event within its batch to an operator', async () => {
+    const webhook = await createBatched('/shown', { max: 3 });
+    await webhook.change({ status: 'paused' });
+    await webhook.store(2);
+    await webhook.change({ status: 'active' });
+    await webhook.delivered(2);
+    const [sent] = webhook.batches();
+    const { database, secrets } = service.runtime;
+    const [, second] = await findRows(webhook.id);
+    const key = { webhookId: webhook.id, subjectId: second?.transaction_id ?? '' };
+    const last = { startedAt: second?.started_at ?? new Date(), batchFirst: second?.batch_first ?? null };
+    const shown = await rebuildRequest(database, secrets, key, last);
+    expect(shown?.isBatch).toBe(true);
+    expect(Object.fromEntries(shown?.headers ?? [])).toMatchObject({ 'webhook-id': sent?.batch });
+    expect(JSON.parse(shown?.body ?? '')).toEqual({
+      batch: sent?.batch,
+      events: [{ ...sent?.events[1], body: { ...sent?.events[1]?.body, hash: '•••' } }],
+    });
+    // A form has no objects. What is shown then is one that is sent now.
+    await webhook.change({ batch: null, encoding: 'form' });
+    const single = await rebuildRequest(database, secrets, key, last);
+    expect(single?.isBatch).toBe(false);
+    expect(Object.fromEntries(single?.headers ?? [])['webhook-id']).toBe(
+      `msg_${webhook.id}-${second?.transaction_id}`,
+    );
+  });
+
+  const findRows = (webhookId: string) =>
+    service.runtime.database.query<
+      { transaction_id: string; started_at: Date; batch_first: string | null }[]
+    >(
+      'SELECT transaction_id, started_at, batch_first FROM deliveries WHERE webhook_id = ? ORDER BY transaction_id',
+      [webhookId],
+    );
 });

@@ -58,6 +58,7 @@ describe('a delivery', () => {
           posts: 1,
           error: null,
           response: 'no such book',
+          batch: null,
         },
       ],
     });

@@ -286,7 +286,7 @@ describe('a webhook with an extended body', () => {
         .find(({ headers }) => headers['ledgerbell-transaction-id'] === String(it.id));
       expect(body).toBe(`${standard?.body.slice(0, -1)},"extended":${JSON.stringify(it.extended)}}`);
       const key = { webhookId: extended.id, subjectId: String(it.id) };
-      const shown = await rebuildRequest(service.runtime.database, service.runtime.secrets, key, new Date());
+      const shown = await rebuildRequest(service.runtime.database, service.runtime.secrets, key, null);
       expect(shown?.body).toBe(body.replace(/"hash":"[^"]+"/, '"hash":"•••"'));
     }
   });

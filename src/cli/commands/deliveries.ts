@@ -92,13 +92,16 @@ const Attempt = v.looseObject(AttemptView.entries);
 type Attempt = v.InferOutput<typeof Attempt>;
 const DeliveryAnswer = v.object({ delivery: v.looseObject({ ...Delivery.entries, log: v.array(Attempt) }) });
 
-const attemptColumns = (zone: ZoneOffset): readonly Column<Attempt>[] => [
+const attemptColumns = (zone: ZoneOffset, attempts: readonly Attempt[]): readonly Column<Attempt>[] => [
   ['attempt', ({ number }) => number, 'right'],
   ['outcome', ({ outcome }) => outcome],
   ['answer', ({ status_code }) => status_code, 'right'],
   ['started', ({ started_at }) => formatTime(started_at, zone)],
   ['ms', ({ duration_ms }) => duration_ms, 'right'],
   ['POSTs', ({ posts }) => posts, 'right'],
+  ...(attempts.every(({ batch }) => batch === null)
+    ? []
+    : [['batch', ({ batch }) => batch] satisfies Column<Attempt>]),
   ['error or response', ({ error, response }) => error ?? response, 'whole'],
 ];
 
@@ -113,7 +116,7 @@ function describeDelivery(it: v.InferOutput<typeof DeliveryAnswer>['delivery'], 
     ['finished', formatTime(it.finished_at, zone)],
     ['last error', it.last_error],
   ]);
-  return it.log.length === 0 ? facts : `${facts}\n\n${renderColumns(attemptColumns(zone), it.log)}`;
+  return it.log.length === 0 ? facts : `${facts}\n\n${renderColumns(attemptColumns(zone, it.log), it.log)}`;
 }
 
 /** `ledgerbell deliveries` */

@@ -3,7 +3,7 @@ import type { Command } from 'commander';
 import { type CommandContext, Failure, oneLine } from '../context.ts';
 import { type Received, startReceiver } from '../receiver.ts';
 import { parsePort } from '../values.ts';
-import { type Checked, checkNotification, isSecret } from '../verification.ts';
+import { type Checked, checkPost, isSecret, transactionIdOf } from '../verification.ts';
 
 const ACCEPTED = 204;
 const NOT_GENUINE = 401;
@@ -38,31 +38,44 @@ export const defineListen = (command: Command, { terminal, signal, readClientCon
         throw new Failure(`${name} must be "whsec_" followed by base64, as it was shown.`);
       }
       const receiver = await startReceiver({ port, host }, (received) => {
-        const checked = checkNotification(received.headers, received.body, { secret, apiSecret }, Date.now());
-        terminal.answer(json, documentOf(received, checked), describe(checked));
-        return checked.problem === null ? ACCEPTED : NOT_GENUINE;
+        const all = checkPost(received.headers, received.body, { secret, apiSecret }, Date.now());
+        for (const checked of all)
+          terminal.answer(json, documentOf(received, checked), describe(checked, batchOf(received, checked)));
+        return all.every(({ problem }) => problem === null) ? ACCEPTED : NOT_GENUINE;
       });
       terminal.note(`Listening on ${receiver.url} (any path). Ctrl-C ends it.`);
       if (!signal.aborted) await once(signal, 'abort');
       await receiver.close();
     });
 
-const documentOf = ({ path, headers }: Received, { id, fields, event, problem, hash }: Checked) => ({
-  id,
-  verified: problem === null,
-  problem,
-  hash,
-  path,
-  test: headers['webhook-test'] === 'true',
-  transaction_id: headers['ledgerbell-transaction-id'] ?? null,
-  date_issue: headers['ledgerbell-date-issue'] ?? null,
-  body: event ?? fields,
-});
+/** The id of the batch that an event came in. null: it came alone. */
+function batchOf({ headers }: Received, { id }: Checked): string | null {
+  const sent = headers['webhook-id'];
+  return typeof sent === 'string' && sent !== id ? sent : null;
+}
 
-function describe({ id, fields, event, problem, hash }: Checked): string {
+const documentOf = (received: Received, checked: Checked) => {
+  const { path, headers } = received;
+  const { id, fields, event, problem, hash } = checked;
+  return {
+    id,
+    batch: batchOf(received, checked),
+    verified: problem === null,
+    problem,
+    hash,
+    path,
+    test: headers['webhook-test'] === 'true',
+    transaction_id: transactionIdOf(headers, checked),
+    date_issue: headers['ledgerbell-date-issue'] ?? null,
+    body: event ?? fields,
+  };
+};
+
+function describe({ id, fields, event, problem, hash }: Checked, batch: string | null): string {
+  const together = batch === null ? '' : `, in ${oneLine(batch)}`;
   if (problem !== null) return `✘ ${oneLine(id) || '(no id)'}  ${problem}`;
   if (event !== null)
-    return `✔ ${id}  ${oneLine(event.type)}  ${oneLine(JSON.stringify(event.data))}  (signature verified)`;
+    return `✔ ${oneLine(id)}  ${oneLine(event.type)}  ${oneLine(JSON.stringify(event.data))}  (signature verified${together})`;
   const {
     dc = '',
     amount = '',
@@ -74,5 +87,5 @@ function describe({ id, fields, event, problem, hash }: Checked): string {
   } = fields;
   const checks = hash === 'verified' ? 'signature and hash verified' : 'signature verified';
   const what = [`${dc} ${amount} ${currency}`, `${bank}, ${account}`, `${code} ${description}`].map(oneLine);
-  return `✔ ${id}  ${what.join('  ')}  (${checks})`;
+  return `✔ ${oneLine(id)}  ${what.join('  ')}  (${checks}${together})`;
 }

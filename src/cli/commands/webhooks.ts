@@ -8,9 +8,9 @@ import {
   WEBHOOK_EVENTS,
 } from '../../database/webhook-enums.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
-import { formatCount } from '../../platform/text.ts';
+import { formatCount, formatDuration } from '../../platform/text.ts';
 import { StandingWebhookView } from '../../verdict/standing-view.ts';
-import { WebhookChange } from '../../webhooks/webhook-input.ts';
+import { NewWebhook, WebhookChange } from '../../webhooks/webhook-input.ts';
 import {
   type CreateCommand,
   Deleted,
@@ -65,12 +65,19 @@ function describeWebhook(it: Webhook, zone: ZoneOffset): string {
   ]);
 }
 
+function describeBatch({ batch }: Pick<Webhook, 'batch'>): string | null {
+  if (batch === null) return null;
+  const wait = batch.wait_ms === 0 ? '' : `, after at most ${formatDuration(batch.wait_ms)}`;
+  return `up to ${formatCount(batch.max)} events in a POST${wait}`;
+}
+
 /** What only a webhook that is sent POSTs has. */
 const factsOfPosts = ({ health, ...it }: Webhook, zone: ZoneOffset) =>
   [
     ['ordered', it.ordered ? 'yes' : 'no'],
     ['rate limit', it.rate_limit === null ? null : `${it.rate_limit} per second`],
     ['in flight', `${it.max_in_flight} at most`],
+    ['batches', describeBatch(it)],
     ['headers', it.header_names.join(', ')],
     ['circuit', health.circuit.replace('_', '-')],
     ['open until', formatTime(health.open_until, zone)],
@@ -84,7 +91,30 @@ const bodyOption = () =>
   ]);
 const hashEncodingOption = () =>
   new Option('--hash-encoding <encoding>', 'of the field hash').choices([...HASH_ENCODINGS]);
+const BATCH_WAIT = 'how long a batch that is not full waits for more events, in milliseconds';
+
+interface BatchOptions {
+  batchMax?: number | 'none' | undefined;
+  batchWaitMs?: number | undefined;
+}
+
+/** The API's field `batch`; nothing if it is not given. @throws {Failure} naming the option that is wrong. */
+function readBatch({ batchMax, batchWaitMs }: BatchOptions): {
+  batch?: v.InferOutput<typeof Batch>['batch'];
+} {
+  if (batchMax === undefined && batchWaitMs !== undefined)
+    throw new Failure('--batch-wait-ms needs --batch-max.');
+  if (batchMax === undefined) return {};
+  if (batchMax === 'none') return { batch: null };
+  const wait = batchWaitMs === undefined ? {} : { wait_ms: batchWaitMs };
+  return readOptions(Batch, { batch: { max: batchMax, ...wait } });
+}
+
+const Batch = v.object({ batch: NewWebhook.entries.batch });
+
 const ORDERED = 'send one notification at a time, in order';
+
+type CreateOptions = AccessOptions & BatchOptions & { header?: Record<string, string> };
 
 /** `ledgerbell webhooks create` */
 const createWebhookCommand = (context: CommandContext) =>
@@ -109,9 +139,11 @@ const createWebhookCommand = (context: CommandContext) =>
     .option('--ordered', ORDERED)
     .option('--rate-limit <number>', 'how many notifications per second at most', parseWholeNumber)
     .option('--max-in-flight <number>', 'how many notifications at the same time at most', parseWholeNumber)
+    .option('--batch-max <number>', 'send up to so many events in one POST', parseWholeNumber)
+    .option('--batch-wait-ms <number>', BATCH_WAIT, parseWholeNumber)
     .option('--header <header>', 'a header of its own, "Name: value"; may be repeated', parseHeader)
-    .action(async ({ header: headers, ...options }: AccessOptions & { header?: Record<string, string> }) => {
-      const body = { ...fieldsOf(options), headers };
+    .action(async ({ header: headers, batchMax, batchWaitMs, ...options }: CreateOptions) => {
+      const body = { ...fieldsOf(options), ...readBatch({ batchMax, batchWaitMs }), headers };
       await printAnswer(
         context,
         options,
@@ -123,7 +155,8 @@ const createWebhookCommand = (context: CommandContext) =>
       );
     });
 
-const parseRateLimit = (text: string): number | 'none' => (text === 'none' ? text : parseWholeNumber(text));
+const parseNumberOrNone = (text: string): number | 'none' =>
+  text === 'none' ? text : parseWholeNumber(text);
 
 /** `ledgerbell webhooks change` */
 const changeWebhookCommand = (context: CommandContext) =>
@@ -136,16 +169,26 @@ const changeWebhookCommand = (context: CommandContext) =>
     .addOption(hashEncodingOption())
     .option('--ordered', ORDERED)
     .option('--no-ordered', 'send several at the same time')
-    .option('--rate-limit <number>', 'how many notifications per second at most; "none": any', parseRateLimit)
+    .option(
+      '--rate-limit <number>',
+      'how many notifications per second at most; "none": any',
+      parseNumberOrNone,
+    )
     .option('--max-in-flight <number>', 'how many notifications at the same time at most', parseWholeNumber)
-    .action(async (id: string, options: AccessOptions) => {
-      const given = fieldsOf(options);
+    .option(
+      '--batch-max <number>',
+      'send up to so many events in one POST; "none": a POST for each',
+      parseNumberOrNone,
+    )
+    .option('--batch-wait-ms <number>', BATCH_WAIT, parseWholeNumber)
+    .action(async (id: string, { batchMax, batchWaitMs, ...options }: AccessOptions & BatchOptions) => {
+      const given = { ...fieldsOf(options), ...readBatch({ batchMax, batchWaitMs }) };
       if (Object.keys(given).length === 0)
         throw new Failure('Say what to change, such as --max-in-flight 16. --help lists the options.');
       // Checked before anything is connected to or started.
       const change = readOptions(WebhookChange, {
         ...given,
-        ...(given.rate_limit === 'none' ? { rate_limit: null } : {}),
+        ...('rate_limit' in given && given.rate_limit === 'none' ? { rate_limit: null } : {}),
       });
       await printAnswer(
         context,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { type Receiver, type Reply, startReceiver } from '../receiver.ts';
-import { checkNotification, type Secrets } from '../verification.ts';
+import { checkPost, type Secrets, transactionIdOf } from '../verification.ts';
 
 /** One webhook of the demo. */
 export interface Subscription {
@@ -44,12 +44,13 @@ export async function startSubscriber(subscription: Subscription): Promise<Subsc
     const call = { number: calls, elapsed: performance.now() - started };
     const reply = (await subscription.behaviour?.(call)) ?? null;
     if (reply !== null) return reply;
-    const { problem, hash } = checkNotification(headers, body, secrets, Date.now());
-    if (problem !== null || hash !== 'verified') {
-      problems.push(problem ?? 'The hash was not checked.');
+    const checked = checkPost(headers, body, secrets, Date.now());
+    const wrong = checked.find(({ problem, hash }) => problem !== null || hash !== 'verified');
+    if (wrong !== undefined) {
+      problems.push(wrong.problem ?? 'The hash was not checked.');
       return NOT_GENUINE;
     }
-    verified.add(String(headers['ledgerbell-transaction-id']));
+    for (const it of checked) verified.add(String(transactionIdOf(headers, it)));
     return ACCEPTED;
   });
   return {

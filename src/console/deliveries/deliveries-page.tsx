@@ -5,9 +5,11 @@ import type { Runtime } from '../../database/runtime.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
 import {
   type AttemptRow,
+  batchOf,
   type FoundDelivery,
   findDelivery,
   LISTED_STATUSES,
+  postOf,
   readAttempts,
   requireDeliveryId,
   viewDelivery,
@@ -23,20 +25,25 @@ import { Id } from '../../platform/validation.ts';
 import { readWebhookRows, type WebhookRow } from '../../verdict/webhooks.ts';
 import {
   attemptColumns,
+  batchColumn,
   Choice,
   type Column,
+  countEach,
   countOf,
   DeliveryLink,
+  Events,
   Facts,
   Field,
   FilterForm,
   formatCount,
   formatDuration,
+  groupByPost,
   LinkButton,
   Moment,
   More,
   Notice,
   PeriodFields,
+  type Post,
   readFilters,
   Table,
   Tag,
@@ -106,7 +113,7 @@ export const deliveriesPage = (runtime: Pick<Runtime, 'database' | 'config'>): H
         <Table
           caption="Deliveries"
           columns={columns(new Date())}
-          rows={deliveries}
+          rows={groupByPost(deliveries, nameOfBatch)}
           empty={next === null ? 'There are none.' : 'None among the newest. There may be older ones.'}
         />
         <More label="Older deliveries" path="/ops/deliveries" filters={query} next={{ before: next }} />
@@ -129,32 +136,72 @@ export const DeliveryStatus = ({ status }: { status: keyof typeof TONES }) => (
   <Tag tone={TONES[status]}>{status}</Tag>
 );
 
-const columns = (now: Date): Column<ListedDelivery>[] => [
+/** Names the batch of the last attempt of a delivery. null: there was none, or it was sent alone. */
+const nameOfBatch = ({ row }: ListedDelivery): string | null => {
+  const { batch_first, started_at } = row;
+  return batch_first === null || started_at === null ? null : postOf({ ...row, batch_first, started_at });
+};
+
+/** Each kind once. */
+const distinct = (texts: readonly (string | number)[]): string => [...new Set(texts)].join(', ');
+
+/** The columns of a list in which the deliveries of a batch have one line. */
+const columns = (now: Date): Column<Post<ListedDelivery>>[] => [
   {
     label: 'Delivery',
-    cell: ({ webhook, row }) => (
-      <DeliveryLink id={formatDeliveryId({ webhookId: webhook.id, subjectId: row.transaction_id })} />
+    cell: ({ events }) => (
+      <Events
+        events={events}
+        show={(it) => (
+          <>
+            <DeliveryLink
+              id={formatDeliveryId({ webhookId: it.webhook.id, subjectId: it.row.transaction_id })}
+            />
+            {events.length === 1 ? null : ` ${shownStatus(it)}`}
+          </>
+        )}
+      />
     ),
   },
-  { label: 'Status', cell: (it) => <DeliveryStatus status={shownStatus(it)} /> },
+  {
+    label: 'Status',
+    cell: ({ first, events }) =>
+      events.length === 1 ? (
+        <DeliveryStatus status={shownStatus(first)} />
+      ) : (
+        countEach(events.map(shownStatus)).map(([status, count]) => (
+          <Tag tone={TONES[status as keyof typeof TONES]}>
+            {formatCount(count)} {status}
+          </Tag>
+        ))
+      ),
+  },
   {
     label: 'Webhook',
     kind: 'wide',
-    cell: ({ webhook }) => <WebhookLink id={webhook.id} title={webhook.title} />,
+    cell: ({ first: { webhook } }) => <WebhookLink id={webhook.id} title={webhook.title} />,
   },
-  { label: 'Customer', kind: 'wide', cell: ({ webhook }) => webhook.customer },
-  { label: 'Stored', cell: ({ row }) => <Moment at={row.created_at} now={now} /> },
+  { label: 'Customer', kind: 'wide', cell: ({ first }) => first.webhook.customer },
+  { label: 'Stored', cell: ({ first: { row } }) => <Moment at={row.created_at} now={now} /> },
   {
     label: 'Attempts',
     kind: 'number',
-    cell: ({ webhook, row }) => (isPulled(webhook) ? '' : (row.attempts ?? 0)),
+    cell: ({ first: { webhook }, events }) =>
+      isPulled(webhook) ? '' : distinct(events.map(({ row }) => row.attempts ?? 0)),
   },
-  { label: 'Last attempt', cell: ({ row }) => <Moment at={row.started_at} now={now} /> },
+  { label: 'Last attempt', cell: ({ first: { row } }) => <Moment at={row.started_at} now={now} /> },
   {
     label: 'Due',
-    cell: (it) => (shownStatus(it) === 'pending' ? <Moment at={it.row.due_at} now={now} /> : ''),
+    cell({ events }) {
+      const pending = events.find((it) => shownStatus(it) === 'pending');
+      return pending === undefined ? '' : <Moment at={pending.row.due_at} now={now} />;
+    },
   },
-  { label: 'Answer', kind: 'wide', cell: ({ row }) => row.error ?? row.status_code ?? '' },
+  {
+    label: 'Answer',
+    kind: 'wide',
+    cell: ({ events }) => distinct(events.map(({ row }) => row.error ?? row.status_code ?? '')),
+  },
 ];
 
 interface Found {
@@ -172,7 +219,12 @@ export const deliveryRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
       const { key, delivery } = found;
       const [attempts, sent] = await Promise.all([
         readAttempts(database, { webhookIds: [key.webhookId], subjectIds: [key.subjectId] }),
-        rebuildRequest(database, secrets, key, delivery.started_at ?? new Date()),
+        rebuildRequest(
+          database,
+          secrets,
+          key,
+          delivery.started_at && { startedAt: delivery.started_at, batchFirst: delivery.batch_first },
+        ),
       ]);
       return sendPage(
         c,
@@ -237,6 +289,8 @@ function DeliveryPage({ found: { key, delivery, webhook }, attempts, sent, done 
   const id = formatDeliveryId(key);
   const view = viewDelivery(delivery, webhook.status);
   const isFeed = isPulled(webhook);
+  const { started_at, batch_first } = delivery;
+  const lastBatch = started_at === null ? null : batchOf({ ...delivery, started_at });
   return (
     <>
       {done === 'redeliver' ? <Notice tone="good">{explainRedelivery(webhook, now)}</Notice> : null}
@@ -263,6 +317,7 @@ function DeliveryPage({ found: { key, delivery, webhook }, attempts, sent, done 
             ? []
             : ([
                 ['Attempts', String(view.attempts)],
+                ...(lastBatch === null ? [] : [['Batch', <code>{lastBatch}</code>] as const]),
                 ['Due', <Moment at={view.due_at === null ? null : new Date(view.due_at)} now={now} />],
                 [
                   'Finished',
@@ -282,19 +337,24 @@ function DeliveryPage({ found: { key, delivery, webhook }, attempts, sent, done 
           <h2>Attempts</h2>
           <Table
             caption="Attempts"
-            columns={attemptColumns(now)}
+            columns={[...attemptColumns(now), ...batchColumn(attempts)]}
             rows={attempts.toReversed()}
             empty="It has not been sent yet."
           />
           <h2>What is sent</h2>
-          <Sent sent={sent} isEvent={view.event_id !== null} attempted={attempts.length > 0} />
+          <Sent
+            sent={sent}
+            isEvent={view.event_id !== null}
+            isLastAttempt={started_at !== null && sent?.isBatch === (batch_first !== null)}
+          />
         </>
       )}
     </>
   );
 }
 
-const Sent = (props: { sent: SentRequest | null; isEvent: boolean; attempted: boolean }) =>
+/** @param props.isLastAttempt whether it is the request of the last attempt, and not one that would be sent now. */
+const Sent = (props: { sent: SentRequest | null; isEvent: boolean; isLastAttempt: boolean }) =>
   props.sent === null ? (
     <p class="calm">
       The {props.isEvent ? 'operational event' : 'movement'} of this delivery has been deleted.
@@ -302,9 +362,10 @@ const Sent = (props: { sent: SentRequest | null; isEvent: boolean; attempted: bo
   ) : (
     <>
       <p class="calm">
-        {props.attempted
+        {props.isLastAttempt
           ? 'As at the last attempt, with the settings that the webhook has now.'
           : 'As it would be sent now.'}{' '}
+        {props.sent.isBatch ? 'It is a batch, shown without the events beside this one. ' : ''}
         The values of custom headers, the signature and the hash are masked.
       </p>
       <pre tabindex={0}>

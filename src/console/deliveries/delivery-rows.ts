@@ -136,9 +136,12 @@ const NEXT_RETRIES = `
   SELECT transaction_id AS id FROM retries FORCE INDEX (retries_due)
   WHERE webhook_id = ? AND due_at IS NOT NULL ORDER BY webhook_id, due_at LIMIT ?`;
 
+/** How many attempts are read of a webhook with batches, each of which is one line of its page. */
+const MOST_IN_BATCHES = 1_000;
+
 /**
- * Reads the newest attempts of a webhook, the newest first. Searches the newest deliveries and the next retries, because no index has the
- * attempts in the order of time.
+ * Reads the newest attempts of a webhook, the newest first: more than `limit` if it is sent batches. Searches the newest deliveries and the
+ * next retries, because no index has the attempts in the order of time.
  */
 export async function readNewestAttempts(sql: Sql, webhookId: string, limit: number): Promise<AttemptRow[]> {
   const [newest, retried] = await Promise.all([
@@ -147,6 +150,8 @@ export async function readNewestAttempts(sql: Sql, webhookId: string, limit: num
   ]);
   const subjectIds = [...new Set([...newest, ...retried].map(({ id }) => id))];
   const attempts = await readAttempts(sql, { webhookIds: [webhookId], subjectIds });
+  if (limit < MOST_IN_BATCHES && attempts.some(({ batch_first }) => batch_first !== null))
+    return readNewestAttempts(sql, webhookId, MOST_IN_BATCHES);
   return attempts.sort(byTime).reverse().slice(0, limit);
 }
 

@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { Child } from 'hono/jsx';
 import type * as v from 'valibot';
 import { hasThreeDecimals, showAmount } from '../../../packages/statements/src/amounts.ts';
-import type { AttemptRow } from '../../delivery/delivery.ts';
+import { type AttemptRow, batchOf, postOf } from '../../delivery/delivery.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { countOf, formatCount, formatDuration, timesInARow } from '../../platform/text.ts';
 import { check } from '../../platform/validation.ts';
@@ -306,6 +306,46 @@ const LEAST_BAR = 3;
 const toneOf = (outcome: string): Tone =>
   outcome === 'delivered' ? 'good' : outcome === 'throttled' ? 'warn' : 'bad';
 
+/** A POST with its events: one, or those of a batch. */
+export interface Post<Row> {
+  /** Its first event. */
+  first: Row;
+  events: Row[];
+}
+
+/** Puts the events of each batch together, at the place of the first. @param nameOf names the POST of an event; null: there was none. */
+export function groupByPost<Row>(rows: readonly Row[], nameOf: (row: Row) => string | null): Post<Row>[] {
+  const posts = new Map<unknown, Post<Row>>();
+  for (const row of rows) {
+    const name = nameOf(row) ?? row;
+    const post = posts.get(name);
+    if (post === undefined) posts.set(name, { first: row, events: [row] });
+    else post.events.push(row);
+  }
+  return [...posts.values()];
+}
+
+/** The events of a batch, to be opened. An event of its own has no frame. */
+export function Events<Row>({ events, show }: { events: readonly Row[]; show: (event: Row) => Child }) {
+  const shown = events.map(show);
+  if (events.length === 1) return <span>{shown}</span>;
+  return (
+    <details>
+      <summary>{countOf(events.length, 'event')} of a batch</summary>
+      <ul class="events">
+        {shown.map((event) => (
+          <li>{event}</li>
+        ))}
+      </ul>
+    </details>
+  );
+}
+
+/** How many of the events have each outcome or status, in the order in which they come. */
+export const countEach = (names: readonly string[]): [name: string, count: number][] => [
+  ...names.reduce((counts, name) => counts.set(name, (counts.get(name) ?? 0) + 1), new Map<string, number>()),
+];
+
 /** A bar for each attempt, placed at its time. Its height shows how long the attempt took. The table below shows the same. */
 function AttemptBars({ attempts }: { attempts: readonly AttemptRow[] }) {
   const times = attempts.map(({ started_at }) => started_at.getTime());
@@ -355,6 +395,12 @@ export const Answer = ({ response, error }: { response: string | null; error: st
   </>
 );
 
+/** The column with the batch of an attempt. Only for attempts of which one was in a batch. */
+export const batchColumn = (attempts: readonly AttemptRow[]): Column<AttemptRow>[] =>
+  attempts.every((it) => batchOf(it) === null)
+    ? []
+    : [{ label: 'Batch', kind: 'wide', cell: (it) => <code>{batchOf(it) ?? '–'}</code> }];
+
 /** The columns that describe an attempt. */
 export const attemptColumns = (now: Date): Column<AttemptRow>[] => [
   { label: 'Time', cell: ({ started_at }) => <Moment at={started_at} now={now} /> },
@@ -380,22 +426,48 @@ export const attemptColumns = (now: Date): Column<AttemptRow>[] => [
   },
 ];
 
-/** The attempts of a webhook, the newest first. */
+/** The attempts of a webhook, the newest first. Those in a batch have one line. */
 export function Timeline(props: { webhookId: string; attempts: readonly AttemptRow[]; now: Date }) {
-  const [time, ...others] = attemptColumns(props.now);
-  const delivery: Column<AttemptRow> = {
-    label: 'Delivery',
-    cell: ({ transaction_id }) => <DeliveryLink id={`${props.webhookId}-${transaction_id}`} />,
-  };
+  const posts = groupByPost(props.attempts, postOf);
+  const [time, outcome, ...others] = attemptColumns(props.now);
+  const ofFirst = ({ cell, ...column }: Column<AttemptRow>): Column<Post<AttemptRow>> => ({
+    ...column,
+    cell: ({ first }) => cell(first),
+  });
+  const columns: Column<Post<AttemptRow>>[] = [
+    ...(time === undefined ? [] : [ofFirst(time)]),
+    {
+      label: 'Delivery',
+      cell: ({ events }) => (
+        <Events
+          events={events}
+          show={(it) => (
+            <>
+              <DeliveryLink id={`${props.webhookId}-${it.transaction_id}`} />
+              {events.length === 1 || it.error === null ? null : ` ${it.error}`}
+            </>
+          )}
+        />
+      ),
+    },
+    {
+      label: 'Outcome',
+      cell: ({ first, events }) =>
+        events.length === 1
+          ? outcome?.cell(first)
+          : countEach(events.map((it) => it.outcome)).map(([name, count]) => (
+              <Tag tone={toneOf(name)}>
+                {formatCount(count)} {name}
+                {first.status_code === null ? '' : ` ${first.status_code}`}
+              </Tag>
+            )),
+    },
+    ...others.map(ofFirst),
+  ];
   return (
     <>
-      <AttemptBars attempts={props.attempts} />
-      <Table
-        caption="Attempts"
-        columns={[...(time === undefined ? [] : [time]), delivery, ...others]}
-        rows={props.attempts}
-        empty="Nothing has been sent yet."
-      />
+      <AttemptBars attempts={posts.map(({ first }) => first)} />
+      <Table caption="Attempts" columns={columns} rows={posts} empty="Nothing has been sent yet." />
     </>
   );
 }

@@ -19,6 +19,7 @@ import { readWebhookRows, type WebhookRow } from '../../verdict/webhooks.ts';
 import { DeliveryStatus } from '../deliveries/deliveries-page.tsx';
 import {
   attemptColumns,
+  batchColumn,
   type Column,
   countOf,
   DeliveryLink,
@@ -255,7 +256,7 @@ function Trace({ movement: it, deliveries, webhooks, attempts }: TraceProps) {
       <h2>When each was told, and what it answered</h2>
       <Table
         caption="Attempts"
-        columns={tracedColumns(now, titles)}
+        columns={[...tracedColumns(now, titles), ...batchColumn(attempts)]}
         rows={attempts}
         empty="Nothing has been sent yet."
       />

@@ -1,5 +1,5 @@
 import { hasBacklog, type WebhookState } from '../../delivery/webhook-state.ts';
-import { countOf, formatDuration } from '../../platform/text.ts';
+import { countOf, formatCount, formatDuration } from '../../platform/text.ts';
 import {
   andToCome,
   describeNextAttempt,
@@ -61,7 +61,7 @@ function explainFeed({ status, pending, progressed_at, now }: WebhookRow, paused
 /** Explains why pending deliveries of a healthy webhook have not been sent yet. "": nothing waits. */
 function explainWaiting({ pending }: WebhookRow, run: WebhookState | null): string {
   if (run === null || Number(pending) === 0) return '';
-  const { settings, retryIn, openFor, leasedFor, replaying } = run;
+  const { settings, retryIn, batchIn, openFor, leasedFor, replaying } = run;
   if (openFor !== null) return `Its circuit is open.${describeNextAttempt(run)}`;
   const isOne = Number(pending) === 1;
   const when = retryIn === null || retryIn <= 0 ? 'is due now' : `is due in ${formatDuration(retryIn)}`;
@@ -71,11 +71,15 @@ function explainWaiting({ pending }: WebhookRow, run: WebhookState | null): stri
     return isOne
       ? `The delivery waits for its retry, which ${when}.`
       : `They wait for retries. The next one ${when}.`;
+  if (leasedFor === null && batchIn > 0 && !replaying)
+    return `${isOne ? 'It waits' : 'They wait'} for more, to be sent in a batch: until there are ${formatCount(settings.batch_max ?? 0)}, but not longer than ${formatDuration(batchIn)} from now.`;
   if (leasedFor === null)
     return isOne
       ? 'It is due, and waits for its turn in a delivery process.'
       : 'They are due, and wait for their turn in a delivery process.';
-  return `${isOne ? 'It is' : 'They are'} being sent now, ${describeLimit(run)}.`;
+  const inBatches =
+    settings.batch_max === null ? '' : `in batches of up to ${formatCount(settings.batch_max)}, `;
+  return `${isOne ? 'It is' : 'They are'} being sent now, ${inBatches}${describeLimit(run)}.`;
 }
 
 function describeLimit({ settings }: WebhookState): string {

@@ -38,6 +38,7 @@ export function WebhookFacts({ webhook, settings, attempts, run, job, now }: Fac
                   settings.rate_limit === null ? '' : `, ${settings.rate_limit} per second`
                 }`,
               ],
+              ...(settings.batch === null ? [] : [['Batches', describeBatch(settings.batch)] as const]),
               ['Custom headers', settings.header_names.join(', ') || 'none'],
               ...originOf(settings, now),
             ] as const)),
@@ -46,6 +47,11 @@ export function WebhookFacts({ webhook, settings, attempts, run, job, now }: Fac
       ]}
     />
   );
+}
+
+function describeBatch({ max, wait_ms }: NonNullable<WebhookView['batch']>): string {
+  const wait = wait_ms === 0 ? 'not waiting for more' : `waits up to ${formatDuration(wait_ms)} for more`;
+  return `up to ${formatCount(max)} events together, ${wait}`;
 }
 
 /** Nothing is sent, so that there is no endpoint, no attempt and no run. */

@@ -13,9 +13,10 @@ const READ_ENDED = `
 /** A failed attempt already has a row, but the row may lack the body of the answer. */
 const KEEP_LAST_ATTEMPT = `
   INSERT INTO attempts
-    (webhook_id, transaction_id, number, customer_id, outcome, status_code, started_at, duration_ms, posts, error, response)
+    (webhook_id, transaction_id, number, customer_id, outcome, status_code, started_at, duration_ms, posts, error, response,
+      batch_first)
   SELECT d.webhook_id, d.transaction_id, d.attempts, d.customer_id, d.outcome, d.status_code, d.started_at, d.duration_ms,
-    d.posts, d.error, d.response
+    d.posts, d.error, d.response, d.batch_first
   FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id IN (?)
   ON DUPLICATE KEY UPDATE response = VALUES(response)`;
 

@@ -37,6 +37,17 @@ describe('recorded delivery results', () => {
     expect(samples.get('ledgerbell_attempt_duration_seconds_count')).toBe(7);
   });
 
+  it('count a batch and its duration once, and each of its events as an attempt', async () => {
+    const inBatch = { batchFirst: 1, durationMs: 40 };
+    metrics.recorded([success(1, inBatch), success(2, inBatch), failure(3, inBatch), success(4)]);
+    metrics.recorded([success(5, { batchFirst: 5 })]);
+    const samples = await read();
+    expect(samples.get('ledgerbell_batches_total')).toBe(2);
+    expect(samples.get('ledgerbell_batch_events_total')).toBe(4);
+    expect(samples.get('ledgerbell_attempts_total{outcome="delivered"}')).toBe(4);
+    expect(samples.get('ledgerbell_attempt_duration_seconds_count')).toBe(3);
+  });
+
   it('add the duration of each attempt in seconds, above 15 when the timeout ended it', async () => {
     metrics.recorded([success(1, { durationMs: 40 }), failure(2, { durationMs: 15_120 })]);
     const samples = await read();

@@ -832,6 +832,10 @@ export type Attempt = {
     posts: number;
     error: string | null;
     response: string | null;
+    /**
+     * The webhook-id of the batch that the event was sent in. response is then the answer to the batch. null: the event was sent alone.
+     */
+    batch: string | null;
 };
 
 export type Delivery = {
