@@ -20,11 +20,12 @@ export interface Sources {
   /** Takes the delivery to send next. undefined: none is ready. */
   next(): Delivery | undefined;
   /**
-   * Takes the deliveries to send next in one batch. New ones wait until the batch is full, or its time is over.
+   * Takes the deliveries to send next in one batch. New ones wait until the batch is full, or its time is over and the log is read.
+   * @param isLate the batch does not wait for the log, which is read too slowly.
    * @returns an empty list: none is ready.
    */
-  nextBatch(now: number): Delivery[];
-  /** When the new deliveries in hand, which do not fill a batch, are to be sent. null: none waits. */
+  nextBatch(now: number, isLate: boolean): Delivery[];
+  /** When the new deliveries in hand, which do not fill a batch, are to be sent, if nothing else is. null: none waits. */
   batchDueAt(): number | null;
   hasReady(): boolean;
   /** When the next unread retry is due, in milliseconds since 1970. null: none is known. */
@@ -147,21 +148,26 @@ export function createSources(start: RunStart, now: number): Sources {
       state.sends += 1;
       return fresh.shift();
     },
-    nextBatch(at) {
+    nextBatch(at, isLate) {
       if (batch === null) return [];
-      if (due.length > 0 && isRetryFirst()) {
+      const isDue = fresh.length >= batch.max || ((isLogRead() || isLate) && at >= state.batchDueAt);
+      const isFreshReady = fresh.length > 0 && isDue && !isBlocked();
+      if (due.length > 0 && (isRetryFirst() || !isFreshReady)) {
         state.sends += 1;
         return take(due, batch);
       }
-      const isDue = isLogRead() && at >= state.batchDueAt;
-      if (isBlocked() || fresh.length === 0 || (fresh.length < batch.max && !isDue)) return [];
+      if (!isFreshReady) return [];
       state.sends += 1;
       const taken = take(fresh, batch);
       if (fresh.length === 0 && isLogRead()) state.wasEmptied = true;
       return taken;
     },
-    batchDueAt: () =>
-      batch === null || fresh.length === 0 || fresh.length >= batch.max ? null : state.batchDueAt,
+    batchDueAt() {
+      const isAlone = due.length === 0 && !state.replaying;
+      return batch !== null && isAlone && fresh.length > 0 && fresh.length < batch.max
+        ? state.batchDueAt
+        : null;
+    },
     hasReady: () => fresh.length > 0 || due.length > 0,
     nextRetryAt: () => state.retryAt,
     read(at) {

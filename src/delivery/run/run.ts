@@ -70,6 +70,7 @@ export function createRun(start: RunStart, now: number): Run {
   let disable: string | null = null;
   /** Parts of batches that the receiver has rejected, in the order in which they are sent. */
   const halves: (readonly Delivery[])[] = [];
+  let hasSent = false;
 
   /** Ends the run. Only the first reason counts. */
   const end = (reason: RunEnd) => {
@@ -157,6 +158,7 @@ export function createRun(start: RunStart, now: number): Run {
     sources.ended(delivery);
   }
 
+  const isSliceOver = (now: number) => phase.name === 'sending' && now >= phase.sliceEnd;
   const hasReady = () => sources.hasReady() || halves.length > 0;
 
   /** Why this run may send nothing more; null: it may. */
@@ -164,7 +166,8 @@ export function createRun(start: RunStart, now: number): Run {
     if (health.openUntil !== null && health.openUntil > now) return 'circuit open';
     if (hasReady()) {
       if (pace.wait(now) > LONGEST_WAIT) return 'rate limited';
-      if (phase.name === 'sending' && now >= phase.sliceEnd) return 'slice over';
+      // A run that has sent nothing yet, because its batch was not full, would leave no progress.
+      if (isSliceOver(now) && (hasSent || start.batch === null)) return 'slice over';
     }
     const retryAt = sources.nextRetryAt();
     return ordered && retryAt !== null && retryAt > now ? 'blocked' : null;
@@ -182,6 +185,7 @@ export function createRun(start: RunStart, now: number): Run {
       const [first] = sent;
       if (first === undefined) continue;
       inFlight += 1;
+      hasSent = true;
       pace.spend(now);
       commands.push(
         start.batch === null ? { type: 'send', delivery: first } : { type: 'send batch', deliveries: sent },
@@ -191,7 +195,7 @@ export function createRun(start: RunStart, now: number): Run {
 
   /** Takes the deliveries of the next POST. An empty list: none is ready. */
   function takeNext(now: number): readonly Delivery[] {
-    if (start.batch !== null) return halves.shift() ?? sources.nextBatch(now);
+    if (start.batch !== null) return halves.shift() ?? sources.nextBatch(now, isSliceOver(now));
     const delivery = sources.next();
     return delivery === undefined ? [] : [delivery];
   }

@@ -227,6 +227,19 @@ describe('a run that sends batches', () => {
     expect(sent(handle({ type: 'timer' }, 430))).toEqual([[2]]);
   });
 
+  it('sends retries that are due while new deliveries wait', () => {
+    const batch = { max: 3, waitMs: 10_000, dueIn: 8_000, maxBytes: 1_000, bytesOf: () => 100 };
+    const { handle, read } = createBatchRun({ batch, retryIn: 0 }, [11]);
+    read([]);
+    const retried = [1, 2].map((id) => delivery(id, { source: 'retries', attempts: 1, failures: 1 }));
+    expect(sent(handle({ type: 'retries read', deliveries: retried, nextIn: null }))).toEqual([[1, 2]]);
+  });
+
+  it('sends what it has, if the log is read so slowly that its time is over before', () => {
+    const { read } = createBatchRun({}, [1], false);
+    expect(sent(read([2], 3_001, false))).toEqual([[1, 2]]);
+  });
+
   it('of an ordered webhook is blocked by the first failed one', () => {
     const { read, handle } = createBatchRun({ ordered: true, maxInFlight: 1 }, [1, 2, 3, 4]);
     read([]);
