@@ -393,9 +393,9 @@ function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveR
     const startedAt = clock.wallTime();
     exchange(delivery, (timestamp) => settings.request(contentOf(delivery), id, timestamp), {
       startedAt,
-      answered: (end) => {
+      answered(answer, durationMs, bytes) {
         posts.ended();
-        report({ type: 'answered', delivery, startedAt, ...end });
+        report({ type: 'answered', delivery, answer, startedAt, durationMs, bytes });
       },
     });
   }
@@ -408,10 +408,10 @@ function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveR
     const batchId = formatBatchId({ webhookId, first: first.subjectId, startedAt });
     exchange(first, (timestamp) => settings.batchRequest(events, batchId, timestamp), {
       startedAt,
-      answered: (end) => {
+      answered(answer, durationMs, bytes) {
         posts.batchEnded();
         const ids = events.map(({ id }) => eventIdOf(id));
-        report({ type: 'batch answered', deliveries, ids, startedAt, ...end });
+        report({ type: 'batch answered', deliveries, ids, answer, startedAt, durationMs, bytes });
       },
     });
   }
@@ -433,12 +433,11 @@ function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveR
       answered,
     }: {
       startedAt: number;
-      answered(end: { answer: Answer; durationMs: number; bytes: number }): void;
+      answered(answer: Answer, durationMs: number, bytes: number): void;
     },
   ): void {
     const began = clock.now();
-    const end = (answer: Answer, bytes: number) =>
-      answered({ answer, durationMs: clock.now() - began, bytes });
+    const end = (answer: Answer, bytes: number) => answered(answer, clock.now() - began, bytes);
     // The lease may have been lost while the delivery waited. Then another run sends it.
     if (isStopped || isLost || began > heldUntil) {
       report({ type: 'stop' });

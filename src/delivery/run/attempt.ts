@@ -28,8 +28,10 @@ export function endAttempt(
 ): AttemptEnd {
   const { answer, startedAt, durationMs } = attempt;
   const outcome = toOutcome(answer, startedAt + durationMs);
-  const after = afterAnswer(outcome, answer, health, context);
-  return { ...after, result: toResult(attempt, outcome, { before: health, after: after.health }, context) };
+  // Named one by one, because a spread costs a noticeable part of a delivery's processor time.
+  const { health: after, lastError, disable } = afterAnswer(outcome, answer, health, context);
+  const result = toResult(attempt, outcome, { before: health, after }, context);
+  return { health: after, lastError, disable, result };
 }
 
 /** Time, randomness and the settings of the webhook. */

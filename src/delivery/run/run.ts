@@ -179,25 +179,31 @@ export function createRun(start: RunStart, now: number): Run {
       const reason = reasonToEnd(now);
       if (reason !== null) end(reason);
       if (reason !== null || pace.wait(now) > 0) return;
-      const deliveries = takeNext(now);
-      if (deliveries.length === 0) return;
-      const sent = withContent(deliveries, now);
-      const [first] = sent;
-      if (first === undefined) continue;
+      const command = start.batch === null ? takeNext(now) : takeBatch(now);
+      if (command === null) return;
+      if (command === 'gone') continue;
       inFlight += 1;
       hasSent = true;
       pace.spend(now);
-      commands.push(
-        start.batch === null ? { type: 'send', delivery: first } : { type: 'send batch', deliveries: sent },
-      );
+      commands.push(command);
     }
   }
 
-  /** Takes the deliveries of the next POST. An empty list: none is ready. */
-  function takeNext(now: number): readonly Delivery[] {
-    if (start.batch !== null) return halves.shift() ?? sources.nextBatch(now, isSliceOver(now));
+  /** Takes the next delivery. gone: its content is not stored any more. null: none is ready. */
+  function takeNext(now: number): RunCommand | 'gone' | null {
     const delivery = sources.next();
-    return delivery === undefined ? [] : [delivery];
+    if (delivery === undefined) return null;
+    if (delivery.content !== null) return { type: 'send', delivery };
+    addResult(delivery, failedWithoutMovement(delivery, now));
+    return 'gone';
+  }
+
+  /** Takes the next batch, as `takeNext`. */
+  function takeBatch(now: number): RunCommand | 'gone' | null {
+    const taken = halves.shift() ?? sources.nextBatch(now, isSliceOver(now));
+    if (taken.length === 0) return null;
+    const deliveries = withContent(taken, now);
+    return deliveries.length === 0 ? 'gone' : { type: 'send batch', deliveries };
   }
 
   /** Ends deliveries whose content is gone. @returns the others. */
