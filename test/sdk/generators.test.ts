@@ -109,11 +109,12 @@ func main() {
 
 	var all NewWebhook_Account
 	check(all.UnmarshalJSON([]byte("\\"all\\"")))
-	books := NewWebhook{Title: "Books", Endpoint: "http://127.0.0.1:9/", Event: "NEW_TRANSACTION", Account: all}
+	endpoint := "http://127.0.0.1:9/"
+	books := NewWebhook{Title: "Books", Endpoint: &endpoint, Event: "NEW_TRANSACTION", Account: all}
 	webhook, err := client.CreateWebhookWithResponse(ctx, nil, books)
 	check(err)
 	fmt.Println("webhook", *webhook.JSON200.Webhook.Secret)
-	books.Endpoint = "not an address"
+	endpoint = "not an address"
 	refused, err := client.CreateWebhookWithResponse(ctx, nil, books)
 	check(err)
 	problem := refused.ApplicationproblemJSON422
