@@ -180,6 +180,8 @@ export function openFeeds(
       const reader = readers.enter({ webhookId: webhook.id, customerId: webhook.customerId });
       try {
         const first = await readFirst(webhook, caller, { cursor, limit: STREAM_PAGE, reader });
+        // A stream that nobody begins to read, such as that of a HEAD, would never leave.
+        setTimeout(reader.leave, STREAM_SECONDS * SECOND).unref();
         return followFrom(reader, webhook.id, caller, first, signal);
       } catch (error) {
         reader.leave();

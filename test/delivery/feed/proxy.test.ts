@@ -35,6 +35,8 @@ describe.skipIf(!isThere)('a feed behind nginx with its defaults', () => {
 
   it('streams events as they come, with a comment after 15 s of silence, for 30 s', async () => {
     const feed = await createFeed(service);
+    const unread = { method: 'HEAD', headers: { Accept: 'text/event-stream', Authentication: feed.key } };
+    expect((await fetch(`${service.url}/v1/webhooks/${feed.id}/feed`, unread)).status).toBe(200);
     const stream = await openStream(`${nginx.url}/v1/webhooks/${feed.id}/feed`, { Authentication: feed.key });
     await feed.store(1);
     // nginx would keep so few bytes until the end of the stream, if it buffered.
@@ -43,5 +45,8 @@ describe.skipIf(!isThere)('a feed behind nginx with its defaults', () => {
     expect(took).toBeGreaterThan(29_000);
     expect(stream.comments.length).toBeGreaterThanOrEqual(1);
     expect(stream.comments[0]?.at).toBeGreaterThan(14_900);
+    // Neither the stream nor the one that was never read is counted any more.
+    const metric = service.runtime.metrics.registry.getSingleMetric('ledgerbell_feed_readers');
+    await until('no reader is left', async () => (await metric?.get())?.values[0]?.value === 0);
   }, 60_000);
 });
