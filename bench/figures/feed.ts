@@ -22,9 +22,9 @@ const BETWEEN = 25;
 const IMPORTS = { connections: 10, smoke: 20, normal: 4_000 };
 
 /**
- * What a webhook costs whose events are pulled. Events per second of one reader that acknowledges a thousand at a time. Milliseconds
- * from the 202 of a movement to the reader that waits, and to the receiver of a POST, in one run. The memory of an api process with ten
- * thousand readers that wait, and single imports beside them.
+ * Measures feeds: how many events one reader gets per second if it acknowledges a thousand at a time; how long after the 202 a movement
+ * reaches a reader that waits, against the receiver of a POST in the same run; and what ten thousand readers that wait add to the memory of
+ * an api process and to the time of single imports.
  */
 export const feed: Figure = {
   about: 'events/s of a reader; ms to a reader that waits, against a POST; 10,000 readers that wait',

@@ -5,12 +5,12 @@ import type { ApiEnv } from './app.ts';
 export const MAX_PER_PAGE = 1_000;
 
 /** A whole number in a query string. */
-export const wholeNumber = (most: number, rule: string) =>
+export const wholeNumber = (most: number, rule: string, least = 1) =>
   v.pipe(
     v.string(),
     v.regex(/^[0-9]{1,12}$/, rule),
     v.transform(Number),
-    v.minValue(1, rule),
+    v.minValue(least, rule),
     v.maxValue(most, rule),
   );
 

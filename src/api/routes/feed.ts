@@ -11,28 +11,21 @@ import {
 } from '../../delivery/feed.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId, readQuery } from '../../http/input.ts';
+import { wholeNumber } from '../../http/paging.ts';
 import { maxCharacters } from '../../platform/validation.ts';
 import { findWebhook } from '../../webhooks/find-webhook.ts';
 import { idParameter } from '../openapi/openapi.ts';
 import type { AddRoute } from './route.ts';
 
-const wholeNumber = (least: number, most: number) => {
-  const rule = `must be a whole number from ${least} to ${most}`;
-  return v.pipe(
-    v.string(),
-    v.regex(/^[0-9]{1,4}$/, rule),
-    v.transform(Number),
-    v.minValue(least, rule),
-    v.maxValue(most, rule),
-  );
-};
+const numberFrom = (least: number, most: number) =>
+  wholeNumber(most, `must be a whole number from ${least} to ${most}`, least);
 
 const Cursor = v.pipe(v.string(), ...maxCharacters(200));
 
 const Query = v.strictObject({
   cursor: v.optional(Cursor),
-  limit: v.optional(wholeNumber(1, MOST_EVENTS), '100'),
-  wait: v.optional(wholeNumber(0, LONGEST_WAIT), '0'),
+  limit: v.optional(numberFrom(1, MOST_EVENTS), '100'),
+  wait: v.optional(numberFrom(0, LONGEST_WAIT), '0'),
 });
 
 const EventView = v.object({

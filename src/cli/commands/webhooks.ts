@@ -71,7 +71,7 @@ function describeBatch({ batch }: Pick<Webhook, 'batch'>): string | null {
   return `up to ${formatCount(batch.max)} events in a POST${wait}`;
 }
 
-/** What only a webhook that is sent POSTs has. */
+/** The facts that only a webhook with an endpoint has. */
 const factsOfPosts = ({ health, ...it }: Webhook, zone: ZoneOffset) =>
   [
     ['ordered', it.ordered ? 'yes' : 'no'],

@@ -3,7 +3,7 @@ import { countOf } from '../../platform/text.ts';
 import type { WebhookRow } from '../../verdict/webhooks.ts';
 import type { Confirmation } from '../page/layout.tsx';
 
-/** What an operator can do about a feed. */
+/** The actions that an operator has for a feed. */
 
 /** Nothing is sent or signed, so that there is nothing to probe, and no secret to replace. */
 const FEED_ACTIONS = ['pause', 'enable', 'test'] as const;

@@ -1,6 +1,6 @@
 import type { SecretBox } from '../../database/secret-box.ts';
 
-/** Cursors of feeds: opaque texts that only this installation can make, so that nobody can acknowledge what was not handed out. */
+/** Cursors of feeds: opaque texts that only this installation can make, so that nobody can acknowledge an event that was not handed out. */
 
 /** A place in a webhook's feed. */
 export interface Position {

@@ -14,8 +14,8 @@ import {
 import type { Position } from './cursor.ts';
 
 /**
- * Moves the position up to which a feed is acknowledged, with its counters. What was matched up to the position is delivered or failed.
- * What was matched beyond it is pending. A movement fails if its account is deleted before the movement is acknowledged.
+ * Moves the position up to which a feed is acknowledged, with its counters. Movements that were matched up to the position are delivered or
+ * failed. Movements that were matched beyond it are pending. A movement fails if its account is deleted before the movement is acknowledged.
  */
 
 /** Every change of a feed's position or counters locks this row first. Index: the primary key. */

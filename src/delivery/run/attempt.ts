@@ -42,7 +42,7 @@ export interface AttemptContext {
   retryDelays: readonly number[];
 }
 
-/** What one POST means for the endpoint and the webhook. */
+/** Works out what the answer to one POST means for the endpoint and the webhook. */
 export function afterAnswer(
   outcome: Outcome,
   answer: Answer,

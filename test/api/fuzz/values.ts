@@ -159,7 +159,7 @@ export function samples({ all }: World, endpoint: string): Record<string, readon
     account: all.accounts,
     account_id: [...all.accounts, ...all.accounts.map(Number)],
     bank_id: ['1'],
-    // What fits every other setting.
+    // These values fit every other setting.
     delivery: ['push'],
     batch: [null],
     kind: ['folder'],

@@ -86,8 +86,8 @@ export interface Receiver {
    * | 409 | another process is processing the notification now |
    * | 500 | the handler or the store has thrown, or the handler took too long; there is no handler for this kind; the body is not as it came |
    *
-   * A batch is answered with 500 only when none of its events is accepted, and with 200 if another process has them all. Ledgerbell sends the notification again after each answer but
-   * 200 and 204. Requests with the same `webhook-id` at the same time, in this process, get the answer of the first.
+   * A batch is answered with 500 only when none of its events is accepted, and with 200 if another process has them all. Ledgerbell sends
+   * the notification again after each answer but 200 and 204. Requests with the same `webhook-id` at the same time, in this process, get the answer of the first.
    */
   handle(request: ReceivedRequest): Promise<Answer>;
 }
