@@ -1,11 +1,11 @@
-import type { StatementFormats } from '../packages/statements/src/formats.ts';
+import type { Profile } from '../packages/statements/src/profile.ts';
 import { startApi } from './api/server.ts';
 import { startOps } from './console/server.ts';
 import { startHeartbeat } from './database/heartbeat.ts';
 import { openRuntime, type Role, type Runtime } from './database/runtime.ts';
 import { startDeliveryWorker } from './delivery/worker.ts';
 import { loadProfiles } from './intake/load-profiles.ts';
-import { createThreadedFormats } from './intake/parser-threads.ts';
+import { createThreadedReader } from './intake/parser-threads.ts';
 import { startImporterWorker } from './intake/worker.ts';
 import type { Config, RoleName } from './platform/config.ts';
 import type { Log } from './platform/log.ts';
@@ -58,7 +58,7 @@ export async function startService({
 
   try {
     // Loaded now, so that a wrong profile is an error now and not when a file first needs it.
-    const formats = createThreadedFormats(loadProfiles(config.profilesDir));
+    const profiles = loadProfiles(config.profilesDir);
     const servers = await findServers(config, announce, signal);
     started.push(() => servers.stop());
     const tracing = await startTracing(config.traces, { roles, log });
@@ -75,7 +75,7 @@ export async function startService({
     started.push(() => runtime.close());
     const running: Stop[] = [];
     started.push(() => stopTogether(running));
-    const { url, stop: stopRoles } = await startRoles(runtime, roles, formats);
+    const { url, stop: stopRoles } = await startRoles(runtime, roles, profiles);
     running.push(stopRoles);
     // Started after the API, so that it never takes the API's port.
     const ops = await startOps(runtime);
@@ -106,14 +106,21 @@ export interface RunningRoles {
 export async function startRoles(
   runtime: Runtime,
   roles: readonly RoleName[],
-  formats: StatementFormats,
+  profiles: readonly Profile[],
 ): Promise<RunningRoles> {
-  runtime.metrics.setRoles(roles);
+  const { log, metrics } = runtime;
+  metrics.setRoles(roles);
+  const reader = createThreadedReader(profiles, {
+    onDefect(err) {
+      metrics.imports.parserDefect();
+      log.error({ err }, 'a statement file met a defect of its parser, and cannot be read');
+    },
+  });
   const running: Role[] = [];
   const stop = () => stopTogether(running.map((role) => () => role.stop()));
   try {
     if (roles.includes('importer')) {
-      running.push(startImporterWorker(runtime, formats), startCollectorWorker(runtime));
+      running.push(startImporterWorker(runtime, reader), startCollectorWorker(runtime));
     }
     if (roles.includes('delivery')) running.push(startDeliveryWorker(runtime));
     if (roles.includes('maintenance')) {
@@ -121,7 +128,7 @@ export async function startRoles(
       running.push(startMaintenance(runtime));
     }
     if (!roles.includes('api')) return { url: '', handOver: async () => {}, stop };
-    const api = await startApi(runtime, formats);
+    const api = await startApi(runtime, reader);
     running.push(api);
     return { url: api.url, handOver: api.handOver, stop };
   } catch (error) {

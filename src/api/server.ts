@@ -1,7 +1,7 @@
-import type { StatementFormats } from '../../packages/statements/src/formats.ts';
 import type { Role, Runtime } from '../database/runtime.ts';
 import { openFeeds } from '../delivery/feed.ts';
 import { startServer } from '../http/listener.ts';
+import type { FileReader } from '../intake/parser-threads.ts';
 import { createAddressGuard } from '../platform/address-guard.ts';
 import { createApp } from './routes/app.ts';
 
@@ -11,12 +11,12 @@ import { createApp } from './routes/app.ts';
  */
 export async function startApi(
   runtime: Runtime,
-  formats: StatementFormats,
+  reader: FileReader,
 ): Promise<Role & { url: string; handOver(): Promise<void> }> {
   const { host, port, allowPrivateEndpoints } = runtime.config;
   const feeds = openFeeds(runtime);
   const guard = createAddressGuard({ allow: allowPrivateEndpoints });
-  const app = createApp(runtime, guard, { formats, feeds });
+  const app = createApp(runtime, guard, { reader, feeds });
   const server = await startServer(app.fetch, { name: 'api', variable: 'PORT', host, port });
   // Readers that wait are answered immediately, and come again, to another process.
   return {

@@ -174,9 +174,11 @@ export function parseJson(bytes: Buffer): unknown {
   try {
     return JSON.parse(new TextDecoder('utf-8', { fatal: true }).decode(bytes));
   } catch {
-    throw new Problem('malformed-json', 'The body is not valid JSON in UTF-8.');
+    throw malformedJson();
   }
 }
+
+export const malformedJson = () => new Problem('malformed-json', 'The body is not valid JSON in UTF-8.');
 
 /** Validates the query string. Each parameter may be given once. @throws {Problem} 422 with the parameter's name. */
 export function readQuery<S extends Schema>(c: Context<ApiEnv>, schema: S): v.InferOutput<S> {

@@ -4,7 +4,7 @@ import { type Caller, maySee } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
 import type { EarlierUpload } from '../ledger/earlier-uploads.ts';
-import { createGroupCommit, type GroupImport, MAX_GROUP_MOVEMENTS } from '../ledger/group-commit.ts';
+import { createGroupCommit, type GroupImport } from '../ledger/group-commit.ts';
 import {
   decimalsIssue,
   isOfRemovedTime,
@@ -55,12 +55,19 @@ export interface CheckedMovements {
   needImporter: boolean;
 }
 
+/** A movement, and its place in the body, from 0. */
+export interface PlacedMovement {
+  place: number;
+  movement: Movement;
+}
+
 interface AccountCheck {
   /**
    * Returns an issue for each movement of an account that the caller cannot see, of a time that retention has removed, or with more
    * decimals than its currency.
+   * @param movements with their places in the body, from 0.
    */
-  check(caller: Caller, movements: readonly Movement[]): Promise<CheckedMovements>;
+  check(caller: Caller, movements: readonly PlacedMovement[]): Promise<CheckedMovements>;
   /** Returns the ids that are not of an account that the caller can see. */
   findUnknown(caller: Caller, accountIds: readonly string[]): Promise<Set<string>>;
   /** Reads the customer's accounts again at its next import. */
@@ -117,10 +124,10 @@ export function createAccountCheck(
     return new Set(accountIds.filter((id) => !accounts.has(id) || !maySee(caller, id)));
   }
 
-  async function check(caller: Caller, movements: readonly Movement[]): Promise<CheckedMovements> {
+  async function check(caller: Caller, movements: readonly PlacedMovement[]): Promise<CheckedMovements> {
     const known = await know(
       caller,
-      movements.map(({ account_id }) => account_id),
+      movements.map(({ movement }) => movement.account_id),
     );
     const issueOf = (movement: Movement): ValidationIssue | null => {
       const { account_id } = movement;
@@ -129,14 +136,14 @@ export function createAccountCheck(
       if (isOfRemovedTime(movement, known)) return removedTimeIssue(known);
       return decimalsIssue(movement, currency);
     };
-    const issues = movements.flatMap((movement, index) => {
+    const issues = movements.flatMap(({ movement, place }) => {
       const issue = issueOf(movement);
-      return issue === null ? [] : [{ ...issue, path: `transactions.${index}.${issue.path}` }];
+      return issue === null ? [] : [{ ...issue, path: `transactions.${place}.${issue.path}` }];
     });
     const needImporter =
       known.balanced.size + known.withStatements.size > 0 &&
       movements.some(
-        (it) =>
+        ({ movement: it }) =>
           known.balanced.has(it.account_id) ||
           (known.withStatements.has(it.account_id) && isUnidentified(it)),
       );
@@ -152,12 +159,16 @@ export function createAccountCheck(
 export type Accepted = ({ outcome: 'stored' } & GroupImport) | EarlierUpload | Staged;
 
 interface ImportAcceptance extends Pick<AccountCheck, 'check' | 'findUnknown'> {
-  /** Accepts movements that were checked, with the body that they came in. */
+  /**
+   * Accepts movements that were checked, with the body that they came in.
+   * @param checked.movements null: there are more than the api stores itself.
+   */
   acceptMovements(
     upload: Omit<Upload, 'received' | 'body'>,
     checked: Omit<CheckedMovements, 'issues'> & {
       body: readonly Uint8Array[];
-      movements: readonly Movement[];
+      received: number;
+      movements: readonly Movement[] | null;
     },
   ): Promise<Accepted>;
   /** Accepts a body while it arrives. */
@@ -185,9 +196,9 @@ export function createAcceptance(runtime: Runtime): ImportAcceptance {
     check: accounts.check,
     findUnknown: accounts.findUnknown,
     acceptBody,
-    async acceptMovements(upload, { body, movements, removals, needImporter }) {
-      const whole = { ...upload, received: movements.length, body };
-      const isStaged = needImporter || movements.length > MAX_GROUP_MOVEMENTS;
+    async acceptMovements(upload, { body, received, movements, removals, needImporter }) {
+      const whole = { ...upload, received, body };
+      const isStaged = needImporter || movements === null;
       const stored = isStaged ? null : await storeInGroup({ ...whole, movements, removals });
       if (stored !== null) return stored;
       // The cached accounts may be out of date, for example because an account is being deleted.

@@ -2,7 +2,6 @@ import { Readable } from 'node:stream';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import type * as v from 'valibot';
-import type { StatementFormats } from '../../packages/statements/src/formats.ts';
 import { lookAhead } from '../../packages/statements/src/peek.ts';
 import type { Caller } from '../customers/caller.ts';
 import { Problem } from '../platform/problem.ts';
@@ -16,6 +15,7 @@ import { cutIntoParts } from './importer/parts.ts';
 import { readStatementFile } from './importer/read-file.ts';
 import { FORMATS } from './importer/rows.ts';
 import { TooMuchToCompareError } from './known/decide-safely.ts';
+import type { FileReader } from './parser-threads.ts';
 import { isFormatName, NO_OPTIONS, type Upload } from './stage.ts';
 
 const SECOND = 1_000;
@@ -47,7 +47,7 @@ async function readOn(bytes: AsyncIterable<Uint8Array>): Promise<void> {
 type DryUpload = Pick<Upload, 'format' | 'statement' | 'unidentified' | 'body'>;
 
 /** Creates a function that answers dry runs: it reads the body as an import does, and stores nothing. */
-export function createDryRuns(database: DataSource, formats: StatementFormats) {
+export function createDryRuns(database: DataSource, reader: FileReader) {
   // Here the budget counts dry runs, not bytes.
   const turns = createByteBudget(AT_ONCE);
 
@@ -73,7 +73,7 @@ export function createDryRuns(database: DataSource, formats: StatementFormats) {
           addAccount: accounts.add,
         });
         return readStatementFile(parts, {
-          formats,
+          reader,
           format,
           profile: statement.profile,
           encoding: fileEncoding(accounts.all(), { ofSource: null, accountId: statement.accountId }),

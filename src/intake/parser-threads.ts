@@ -1,53 +1,121 @@
 import { MessageChannel, type MessagePort, type Worker } from 'node:worker_threads';
-import { createStatementFormats, type StatementFormats } from '../../packages/statements/src/formats.ts';
+import { lookAhead } from '../../packages/statements/src/peek.ts';
 import type { Profile } from '../../packages/statements/src/profile.ts';
-import type { FileEvent, Recognition } from '../../packages/statements/src/read-files.ts';
+import { type FileEvent, MAX_BEGINNING, type Recognition } from '../../packages/statements/src/read-files.ts';
 import { UnreadableFileError } from '../../packages/statements/src/unreadable.ts';
+import { Problem } from '../platform/problem.ts';
 import { createThreadPool, isOutOfMemory, type ThreadPool } from '../platform/thread.ts';
-import { READ_SETTINGS } from './advice.ts';
+import { createByteBudget } from './byte-budget.ts';
 import type { FromThread, ReadOrder, ToThread } from './parser-thread/parser-thread.ts';
 
 /**
  * Parses files in worker threads, because strangers write the files. A file that fills the memory of a thread, or keeps it busy for
- * too long, ends only the thread. The import fails with a readable error, and the process goes on.
+ * too long, ends only the thread. The import fails with a readable error, and the process goes on. The process itself looks at no byte
+ * of a file.
  */
 
-/** Milliseconds within which a busy thread must send a result. It needs far less than a second for a part of 1 MiB. */
-const DEADLINE = 20_000;
+const SECOND = 1_000;
+const MIB = 1024 * 1024;
 
-interface ThreadLimits {
-  memoryLimit?: number;
-  deadline?: number;
+/** Milliseconds within which a busy thread must send a result. It needs far less than a second for a part of 1 MiB. */
+const DEADLINE = 20 * SECOND;
+
+/** Milliseconds that a thread may be busy with a whole file, and further ones for each MiB that it was sent. */
+const BUSY = 60 * SECOND;
+const BUSY_PER_MIB = 2 * SECOND;
+
+/** Beginnings of uploads that are checked at the same time, and how long one waits for its turn. */
+const CHECKS = { total: 4, perOwner: 1, patience: 10 * SECOND };
+
+/** Reads files of statements. */
+export interface FileReader {
+  /**
+   * Checks the beginning of a file, so that its sender learns at once that it cannot be read.
+   * @param owner the customer, who has one check at a time.
+   * @returns the whole stream, the beginning included.
+   * @throws {UnreadableFileError} when an import would fail before its first row, and the beginning shows it.
+   * @throws {Problem} 503 when other checks are busy for 10 s.
+   */
+  check(
+    sent: AsyncIterable<Uint8Array>,
+    recognition: Recognition,
+    owner: string,
+  ): Promise<AsyncIterable<Uint8Array>>;
+  /**
+   * Yields the events of each file; see `readFiles`.
+   * @throws {UnreadableFileError}
+   */
+  read(parts: AsyncIterable<Uint8Array>, recognition: Recognition): AsyncIterable<FileEvent>;
 }
 
-/** Creates formats that read in threads. The caller's thread still recognises the beginning of a file. */
-export function createThreadedFormats(
+interface ThreadOptions {
+  /** Megabytes of a thread's heap. */
+  memoryLimit?: number;
+  deadline?: number;
+  /** Is told of an unexpected error of a parser. Only the file ends as unreadable. */
+  onDefect?: (error: Error) => void;
+}
+
+/** Creates a reader that reads in threads. */
+export function createThreadedReader(
   profiles: readonly Profile[],
-  limits: ThreadLimits = {},
-): StatementFormats {
-  const { memoryLimit } = limits;
+  { memoryLimit, deadline = DEADLINE, onDefect = () => {} }: ThreadOptions = {},
+): FileReader {
   const threads = createThreadPool(new URL('./parser-thread/parser-thread', import.meta.url), {
     workerData: profiles,
     ...(memoryLimit === undefined ? {} : { memoryLimit }),
   });
+  const checks = createByteBudget(CHECKS);
+  const limits = { deadline, onDefect };
   return {
-    ...createStatementFormats(profiles, READ_SETTINGS),
-    read: (parts, recognition) => readInThread(threads, parts, recognition, limits),
+    async check(sent, recognition, owner) {
+      const beginning: Uint8Array[] = [];
+      // The bytes are awaited first, so that a slow client keeps no thread from others.
+      const whole = await lookAhead(sent, collectInto(beginning), MAX_BEGINNING);
+      const release = await checks.reserve(owner, 1);
+      if (release === null) throw tooManyChecks();
+      try {
+        const order = { recognition, isCheck: true };
+        for await (const _ of readInThread(threads, streamOf(beginning), order, limits));
+      } finally {
+        release();
+      }
+      return whole;
+    },
+    read: (parts, recognition) => readInThread(threads, parts, { recognition, isCheck: false }, limits),
   };
 }
 
-/** @throws {UnreadableFileError} also when the thread ends or does not answer. */
+const collectInto = (list: Uint8Array[]) => async (parts: AsyncIterable<Uint8Array>) => {
+  for await (const part of parts) list.push(part);
+};
+
+async function* streamOf(parts: readonly Uint8Array[]): AsyncGenerator<Uint8Array> {
+  yield* parts;
+}
+
+const tooManyChecks = () =>
+  new Problem(
+    'overloaded',
+    `Other statement files are being read, at most ${CHECKS.perOwner} per customer. Send this one again later.`,
+    { headers: { 'Retry-After': String(CHECKS.patience / SECOND) } },
+  );
+
+/** @throws {UnreadableFileError} also when the thread ends, does not answer or has a defect. */
 async function* readInThread(
   threads: ThreadPool,
   parts: AsyncIterable<Uint8Array>,
-  recognition: Recognition,
-  { deadline = DEADLINE }: ThreadLimits,
+  order: Omit<ReadOrder, 'port'>,
+  { deadline, onDefect }: { deadline: number; onDefect: (error: Error) => void },
 ): AsyncGenerator<FileEvent> {
   const thread = threads.take();
   const { port1: port, port2 } = new MessageChannel();
-  const messages = createInbox(thread, port, deadline);
-  const order: ReadOrder = { port: port2, recognition };
-  thread.postMessage(order, [port2]);
+  const toUnreadable = (error: Error): UnreadableFileError => {
+    onDefect(error);
+    return new UnreadableFileError(DEFECT);
+  };
+  const messages = createInbox(thread, port, { deadline, toUnreadable });
+  thread.postMessage({ ...order, port: port2 } satisfies ReadOrder, [port2]);
   const tell = (message: ToThread) => port.postMessage(message);
   const iterator = parts[Symbol.asyncIterator]();
   let isDone = false;
@@ -57,7 +125,10 @@ async function* readInThread(
       if (message === 'part wanted') {
         const { value, done } = await iterator.next();
         if (done) tell({ part: null });
-        else sendPart(port, value);
+        else {
+          messages.allow((value.length / MIB) * BUSY_PER_MIB);
+          sendPart(port, value);
+        }
       } else if (message === 'done') {
         isDone = true;
         return;
@@ -66,7 +137,7 @@ async function* readInThread(
         yield* message.batch;
       } else {
         isDone = true;
-        if ('defect' in message) throw message.defect;
+        if ('defect' in message) throw toUnreadable(message.defect);
         throw new UnreadableFileError(message.unreadable, message.hint);
       }
     }
@@ -92,16 +163,28 @@ const TOO_LARGE =
 const TOO_SLOW =
   'Reading the file takes too long. Check the program that made it, or send it in several files.';
 
-/** The messages of a thread about one file, in their order. Fails when the thread ends, or has said nothing for too long. */
-function createInbox(thread: Worker, port: MessagePort, deadline: number) {
+const DEFECT =
+  'This file cannot be read: it contains something that the reader of its format does not expect. The log of the service says where.';
+
+/**
+ * The messages of a thread about one file, in their order. Fails when the thread ends, has said nothing for `deadline`, or has been busy
+ * for too long altogether.
+ */
+function createInbox(
+  thread: Worker,
+  port: MessagePort,
+  { deadline, toUnreadable }: { deadline: number; toUnreadable: (error: Error) => UnreadableFileError },
+) {
   const messages: FromThread[] = [];
   let failure: Error | null = null;
+  let left = BUSY;
   let wake = () => {};
   const fail = (error: Error) => {
     failure ??= error;
     wake();
   };
-  const onError = (error: Error) => fail(isOutOfMemory(error) ? new UnreadableFileError(TOO_LARGE) : error);
+  const onError = (error: Error) =>
+    fail(isOutOfMemory(error) ? new UnreadableFileError(TOO_LARGE) : toUnreadable(error));
   const onExit = () => fail(new UnreadableFileError(TOO_LARGE));
   thread.on('error', onError).on('exit', onExit);
   port.on('message', (message: FromThread) => {
@@ -110,8 +193,13 @@ function createInbox(thread: Worker, port: MessagePort, deadline: number) {
   });
 
   return {
+    /** Lets the thread be busy for longer. Milliseconds. */
+    allow(more: number): void {
+      left += more;
+    },
     async next(): Promise<FromThread> {
       if (messages.length === 0 && failure === null) {
+        const began = performance.now();
         let timer: NodeJS.Timeout | undefined;
         let isWaiting = true;
         const giveUp = () => isWaiting && fail(new UnreadableFileError(TOO_SLOW));
@@ -119,10 +207,11 @@ function createInbox(thread: Worker, port: MessagePort, deadline: number) {
           wake = resolve;
           // If this process was busy itself, the message may have arrived. Timers run before it is read, so giving up waits for one
           // more pass.
-          timer = setTimeout(() => setImmediate(giveUp), deadline);
+          timer = setTimeout(() => setImmediate(giveUp), Math.min(deadline, Math.max(left, 0)));
         });
         isWaiting = false;
         clearTimeout(timer);
+        left -= performance.now() - began;
       }
       const message = messages.shift();
       if (message !== undefined) return message;

@@ -1,10 +1,11 @@
-import { STATEMENT_FORMATS, type StatementFormats } from '../../packages/statements/src/formats.ts';
+import { STATEMENT_FORMATS } from '../../packages/statements/src/formats.ts';
 import type { Role, Runtime } from '../database/runtime.ts';
 import type { Sql } from '../database/transaction.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
 import { CONCURRENCY, type ImportJob, QUEUES, queueImports, startWorker } from '../platform/queues.ts';
 import { createImporter } from './importer/importer.ts';
 import { FORMATS } from './importer/rows.ts';
+import type { FileReader } from './parser-threads.ts';
 
 /**
  * Runs the jobs of the queue `imports`: one for each customer with unfinished imports. Customers take turns.
@@ -12,14 +13,14 @@ import { FORMATS } from './importer/rows.ts';
  */
 export function startImporterWorker(
   runtime: Runtime,
-  formats: StatementFormats,
+  reader: FileReader,
   { timeSlice = TIME_SLICE, slots }: { timeSlice?: number; slots?: number } = {},
 ): Role {
   const { database, queues, log, metrics, tracing } = runtime;
   const shutdown = new AbortController();
   const importer = createImporter({
     database,
-    formats,
+    reader,
     wake: (webhookIds) => wakeWebhooks(runtime, webhookIds),
     log,
     metrics: metrics.imports,

@@ -133,6 +133,8 @@ export interface ImportMetrics {
   rows(rows: CountedRows): void;
   /** @param count how many imports of this format have ended. */
   ended(format: string, outcome: ImportOutcome, count?: number): void;
+  /** Counts a file at which a parser had an unexpected error. */
+  parserDefect(): void;
 }
 
 function createImportMetrics(registry: Registry): ImportMetrics {
@@ -147,6 +149,10 @@ function createImportMetrics(registry: Registry): ImportMetrics {
     'import_rows_total',
     'Rows of imports: stored, duplicates of stored movements, conflicts with them, and rejected.',
     'result',
+  );
+  const defects = counter(
+    'parser_defects_total',
+    'Statement files that cannot be read because their parser had an unexpected error.',
   );
   const RESULTS = {
     stored: 'inserted',
@@ -167,6 +173,7 @@ function createImportMetrics(registry: Registry): ImportMetrics {
       }
     },
     ended: (format, outcome, count = 1) => imports.inc({ format, outcome }, count),
+    parserDefect: () => defects.inc(),
   };
 }
 

@@ -55,7 +55,7 @@ describe('/openapi.json', () => {
 
   it('has every route under /v1, and no other', () => {
     const app = createApp(service.runtime, createAddressGuard({ allow: [] }), {
-      formats: createStatementFormats([], READ_SETTINGS),
+      reader: createStatementFormats([], READ_SETTINGS),
     });
     const routes = new Set(
       app.routes

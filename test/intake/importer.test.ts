@@ -44,7 +44,7 @@ const newImporter = () => {
   const woken: string[][] = [];
   const importer = createImporter({
     database: service.runtime.database,
-    formats: createStatementFormats([], READ_SETTINGS),
+    reader: createStatementFormats([], READ_SETTINGS),
     log: service.runtime.log,
     wake: async (ids) => void woken.push([...ids]),
   });
@@ -220,7 +220,7 @@ describe('an import', () => {
     const { database, log } = service.runtime;
     const importer = createImporter({
       database,
-      formats: createStatementFormats([], READ_SETTINGS),
+      reader: createStatementFormats([], READ_SETTINGS),
       log,
       wake: () => Promise.reject(new Error('Redis is unreachable')),
     });

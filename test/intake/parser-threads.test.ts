@@ -1,10 +1,10 @@
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
-import { createStatementFormats, type StatementFormats } from '../../packages/statements/src/formats.ts';
+import { createStatementFormats } from '../../packages/statements/src/formats.ts';
 import type { FileEvent, Recognition } from '../../packages/statements/src/read-files.ts';
 import { UnreadableFileError } from '../../packages/statements/src/unreadable.ts';
 import { READ_SETTINGS } from '../../src/intake/advice.ts';
-import { createThreadedFormats } from '../../src/intake/parser-threads.ts';
+import { createThreadedReader, type FileReader } from '../../src/intake/parser-threads.ts';
 import { mt940 } from './statement-files.ts';
 
 const AUTO: Recognition = { format: 'auto', profile: null };
@@ -18,9 +18,9 @@ async function* partsOf(text: string | Buffer): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < bytes.length; at += 4_000) yield bytes.subarray(at, at + 4_000);
 }
 
-async function readAll(formats: StatementFormats, text: string | Buffer, recognition = AUTO) {
+async function readAll(reader: Pick<FileReader, 'read'>, text: string | Buffer, recognition = AUTO) {
   const files: { name: string | null; format: string; events: unknown[] }[] = [];
-  for await (const it of formats.read(partsOf(text), recognition) as AsyncIterable<FileEvent>) {
+  for await (const it of reader.read(partsOf(text), recognition) as AsyncIterable<FileEvent>) {
     if ('format' in it) files.push({ name: it.file, format: it.format, events: [] });
     else if ('events' in it) files.at(-1)?.events.push(...it.events);
   }
@@ -28,7 +28,7 @@ async function readAll(formats: StatementFormats, text: string | Buffer, recogni
 }
 
 const inProcess = createStatementFormats([], READ_SETTINGS);
-const threaded = createThreadedFormats([]);
+const threaded = createThreadedReader([]);
 
 it('a parser thread reads the same events as the process itself, for one file at a time and for several at once', async () => {
   const expected = await readAll(inProcess, FILE);
@@ -55,7 +55,7 @@ it('a file that cannot be read fails with the same error in a parser thread as i
 });
 
 it('a file that fills the memory of its parser thread fails, and other files are still read', async () => {
-  const small = createThreadedFormats([], { memoryLimit: 4 });
+  const small = createThreadedReader([], { memoryLimit: 4 });
   const [failed, read] = await Promise.allSettled([readAll(small, FILE), readAll(threaded, FILE)]);
   expect(failed).toMatchObject({ status: 'rejected', reason: expect.any(UnreadableFileError) });
   expect(String((failed as PromiseRejectedResult).reason)).toMatch(/more memory/);
@@ -63,14 +63,14 @@ it('a file that fills the memory of its parser thread fails, and other files are
 });
 
 it('a file that keeps its parser thread busy for too long fails, and other files are still read', async () => {
-  const impatient = createThreadedFormats([], { deadline: 1 });
+  const impatient = createThreadedReader([], { deadline: 1 });
   const [failed, read] = await Promise.allSettled([readAll(impatient, FILE), readAll(threaded, FILE)]);
   expect(String((failed as PromiseRejectedResult).reason)).toMatch(/takes too long/);
   expect(read.status).toBe('fulfilled');
 });
 
 it('a file that keeps its parser thread busy after its first events fails, and the thread is not used again', async () => {
-  const formats = createThreadedFormats([], { deadline: 3_000 });
+  const formats = createThreadedReader([], { deadline: 3_000 });
   // A thread may need longer than the deadline to start.
   while ((await readAll(formats, FILE).catch(() => [])).length === 0);
   // Lines of an endless text, for which the thread returns no events.
@@ -102,7 +102,7 @@ it('a file that is not read to its end closes its source, and does not block the
 });
 
 it('a file is still read after the process itself was busy for longer than the deadline of a parser thread', async () => {
-  const formats = createThreadedFormats([], { deadline: 3_000 });
+  const formats = createThreadedReader([], { deadline: 3_000 });
   const stall = () => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 4_000);
   let parts = 0;
   async function* stalling() {

@@ -15,7 +15,7 @@ const never = new AbortController().signal;
 const run = (importId: string, signal = never) =>
   createImporter({
     database: service.runtime.database,
-    formats: createStatementFormats([], READ_SETTINGS),
+    reader: createStatementFormats([], READ_SETTINGS),
     log: service.runtime.log,
     wake: async () => {},
   }).run(importId, signal);

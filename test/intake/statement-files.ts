@@ -59,7 +59,7 @@ export async function createStatementCustomer(
   const { database, log } = service.runtime;
   const importer = createImporter({
     database,
-    formats,
+    reader: formats,
     log,
     wake: async () => {},
   });

@@ -195,7 +195,7 @@ it('a statement whose import is interrupted has one id, which all of its movemen
   ]);
   const importer = createImporter({
     database,
-    formats: createStatementFormats([], READ_SETTINGS),
+    reader: createStatementFormats([], READ_SETTINGS),
     log,
     wake: async () => {},
   });

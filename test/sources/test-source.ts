@@ -62,7 +62,7 @@ export async function createTestSource(
   const id = String(insertId);
   const importer = createImporter({
     database,
-    formats: createStatementFormats([], READ_SETTINGS),
+    reader: createStatementFormats([], READ_SETTINGS),
     log,
     wake: async () => {},
   });

@@ -6,6 +6,7 @@ import { encodingOf, looksLikeOfx, parseOfx } from './ofx/parse.ts';
 import type { Layout, Profile } from './profile.ts';
 import { explainHeadings } from './profiles/headings.ts';
 import {
+  checkBeginning,
   type FileEvent,
   type FileFormats,
   type Recognition,
@@ -28,6 +29,8 @@ export { isStatementFormat, STATEMENT_FORMATS, type StatementFormat } from './fo
 export interface StatementFormats extends FileFormats {
   /** Reads a file, which may be packed; see `readFiles`. */
   read(parts: AsyncIterable<Uint8Array>, recognition: Recognition): AsyncIterable<FileEvent>;
+  /** Checks the beginning of a file; see `checkBeginning`. */
+  check(sent: AsyncIterable<Uint8Array>, recognition: Recognition): Promise<AsyncIterable<Uint8Array>>;
 }
 
 /** Creates the formats. @param profiles of CSV and XLSX files. @param settings limits, and the words of advice. */
@@ -99,7 +102,11 @@ export function createStatementFormats(
       }
     },
   };
-  return { ...formats, read: (parts, recognition) => readFiles(formats, parts, recognition) };
+  return {
+    ...formats,
+    read: (parts, recognition) => readFiles(formats, parts, recognition),
+    check: (sent, recognition) => checkBeginning(formats, sent, recognition),
+  };
 }
 
 const explainDoubt = ({ encoding, alternatives }: DetectedEncoding, advice: Advice): string =>

@@ -157,10 +157,13 @@ function firstIssue(events: readonly StatementEvent[]): string | null {
 }
 
 /** Most bytes that are read to recognise a file. Unpacking its beginning takes far fewer. */
-const MAX_BEGINNING = 256 * 1024;
+export const MAX_BEGINNING = 64 * 1024;
+
+/** Most files of a zip that are looked at before the import itself reads them. */
+const MAX_CHECKED = 20;
 
 /**
- * Checks the beginning of a file, or of the files in a zip up to the first that can be read.
+ * Checks the beginning of a file, or of the first files in a zip up to the first that can be read.
  * @returns the whole stream, the beginning included.
  * @throws {UnreadableFileError} when an import would fail before its first row, and the beginning shows it.
  */
@@ -173,6 +176,7 @@ export function checkBeginning(
     sent,
     async (beginning) => {
       let reason: UnreadableFileError | null = null;
+      let checked = 0;
       for await (const file of unpack(beginning, formats.settings.limits)) {
         try {
           await openFile(formats, file, recognition);
@@ -181,6 +185,8 @@ export function checkBeginning(
           if (!(error instanceof UnreadableFileError) || error.kind === 'archive') throw error;
           reason ??= error;
         }
+        checked += 1;
+        if (checked === MAX_CHECKED) return;
       }
       if (reason !== null) throw reason;
     },

@@ -1,9 +1,9 @@
 import type { Hono, MiddlewareHandler } from 'hono';
-import type { StatementFormats } from '../../../packages/statements/src/formats.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { type Feeds, openFeeds } from '../../delivery/feed.ts';
 import { admit, createCallerCache } from '../../http/admission.ts';
 import { type ApiEnv, answerUnrouted, createBaseApp } from '../../http/app.ts';
+import type { FileReader } from '../../intake/parser-threads.ts';
 import { type AddressGuard, createAddressGuard } from '../../platform/address-guard.ts';
 import { docsPages, getProblem } from '../docs-pages.ts';
 import { getHealthRoute, getReadinessRoute } from '../health.ts';
@@ -20,7 +20,7 @@ import { addWebhookRoutes } from './webhooks.ts';
 
 /**
  * Creates the app with all its routes: the API, health checks and docs.
- * @param options.formats of statement files.
+ * @param options.reader of statement files.
  * @param options.feeds stopped by the caller, so that waiting readers do not delay a shutdown. By default, the app opens its own.
  * @param options.identify sets the caller of a request. By default, an API key is required. The command line sets it for operators.
  */
@@ -28,10 +28,10 @@ export function createApp(
   runtime: Runtime,
   guard: AddressGuard,
   {
-    formats,
+    reader,
     identify,
     feeds = openFeeds(runtime),
-  }: { formats: StatementFormats; identify?: MiddlewareHandler<ApiEnv>; feeds?: Feeds },
+  }: { reader: FileReader; identify?: MiddlewareHandler<ApiEnv>; feeds?: Feeds },
 ): Hono<ApiEnv> {
   const app = createBaseApp(runtime);
 
@@ -48,7 +48,7 @@ export function createApp(
   addMovementRoutes(route, runtime);
   addAccountRoutes(route, runtime);
   addApiKeyRoutes(route, runtime, callers);
-  addImportRoutes(route, runtime, formats);
+  addImportRoutes(route, runtime, reader);
   addConflictRoutes(route, runtime);
   const sourceGuard = createAddressGuard({ allow: runtime.config.allowPrivateEndpoints, subject: 'source' });
   addSourceRoutes(route, runtime, sourceGuard);

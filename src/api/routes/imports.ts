@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import type { StatementFormats } from '../../../packages/statements/src/formats.ts';
 import { GapView } from '../../books/books-view.ts';
 import { findGapsBefore } from '../../books/import-gaps.ts';
 import { hasAccount } from '../../customers/accounts.ts';
@@ -22,6 +21,7 @@ import {
   viewImport,
 } from '../../intake/import-view.ts';
 import { findImport, listImports, retryImport } from '../../intake/imports.ts';
+import type { FileReader } from '../../intake/parser-threads.ts';
 import { LISTED_REASONS } from '../../ledger/known-movements.ts';
 import { invalid } from '../../platform/problem.ts';
 import { Count, Id, IdView } from '../../platform/validation.ts';
@@ -45,7 +45,7 @@ const FollowedImport = v.object({
 });
 
 /** Adds the routes of imports. */
-export function addImportRoutes(route: AddRoute, runtime: Runtime, formats: StatementFormats): void {
+export function addImportRoutes(route: AddRoute, runtime: Runtime, reader: FileReader): void {
   const { database } = runtime;
   route('GET /v1/imports', {
     tag: 'Imports',
@@ -68,7 +68,7 @@ export function addImportRoutes(route: AddRoute, runtime: Runtime, formats: Stat
     },
   });
 
-  addUploadRoute(route, runtime, formats);
+  addUploadRoute(route, runtime, reader);
 
   route('GET /v1/imports/:id', {
     tag: 'Imports',

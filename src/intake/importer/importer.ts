@@ -1,5 +1,5 @@
 import type { DataSource } from 'typeorm';
-import { isStatementFormat, type StatementFormats } from '../../../packages/statements/src/formats.ts';
+import { isStatementFormat } from '../../../packages/statements/src/formats.ts';
 import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
 import { createAccount } from '../../customers/accounts.ts';
 import { isTransient } from '../../database/errors.ts';
@@ -17,6 +17,7 @@ import { KnownDaysError, OutdatedIdentitiesError } from '../known/entry.ts';
 import { createFileEntries } from '../known/file-entries.ts';
 import { createChunkIdentifier } from '../known/identify-chunk.ts';
 import { createFileIdentifier, type FileIdentifier } from '../known/identify-file.ts';
+import type { FileReader } from '../parser-threads.ts';
 import { isFormatName } from '../stage.ts';
 import { type ChunkSize, createChunkSize, cutIntoChunks } from './chunks.ts';
 import { fileEncoding } from './file-encoding.ts';
@@ -105,14 +106,14 @@ const withWarnings = (chunk: Chunk, warnings: readonly { line: number; message: 
 
 export function createImporter(options: {
   database: DataSource;
-  formats: StatementFormats;
+  reader: FileReader;
   /** Wakes matched webhooks. A failure is logged, and the reconciler wakes them later. */
   wake: (webhookIds: readonly string[]) => Promise<void>;
   log: Log;
   metrics?: ImportMetrics;
   tracing?: Tracing | undefined;
 }): Importer {
-  const { database, formats, wake, log, metrics, tracing } = options;
+  const { database, reader, wake, log, metrics, tracing } = options;
   const matcher = createMatcher();
 
   /** @throws {UnreadableFileError} when the file cannot be read. */
@@ -125,7 +126,7 @@ export function createImporter(options: {
     if (format !== 'auto' && !isStatementFormat(format)) {
       throw new Error(`import ${id} has the unknown format ${format}`);
     }
-    return readStatementFile(parts, { formats, format, profile, encoding, findAccount });
+    return readStatementFile(parts, { reader, format, profile, encoding, findAccount });
   }
 
   async function storeChunks(

@@ -1,13 +1,13 @@
-import type { StatementFormats } from '../../../packages/statements/src/formats.ts';
 import type { MemberOutcome, Recognition } from '../../../packages/statements/src/read-files.ts';
 import type { StatementEvent } from '../../../packages/statements/src/statement.ts';
 import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
+import type { FileReader } from '../parser-threads.ts';
 import type { Row } from './rows.ts';
 import { createRowReader, type FindAccount } from './statement-rows.ts';
 
 /** How a file is to be read. */
 interface ReadOptions extends Recognition {
-  formats: StatementFormats;
+  reader: FileReader;
   findAccount: FindAccount;
 }
 
@@ -17,7 +17,7 @@ interface ReadOptions extends Recognition {
  */
 export async function* readStatementFile(
   parts: AsyncIterable<Uint8Array>,
-  { formats, format, profile, encoding = null, findAccount }: ReadOptions,
+  { reader, format, profile, encoding = null, findAccount }: ReadOptions,
 ): AsyncGenerator<Row[]> {
   let name: string | null = null;
   let toRows: ReturnType<typeof createRowReader> | null = null;
@@ -29,7 +29,7 @@ export async function* readStatementFile(
     return file === null ? rows : rows.map((row) => nameFile(row, file));
   };
   try {
-    for await (const it of formats.read(parts, { format, profile, encoding })) {
+    for await (const it of reader.read(parts, { format, profile, encoding })) {
       if ('format' in it) {
         name = it.file;
         hasIssue = false;

@@ -7,6 +7,7 @@ import type {
   StatementIdentity,
 } from '../../../packages/statements/src/statement.ts';
 import type { Movement } from '../../ledger/movement.ts';
+import { readJsonBody } from '../json-body.ts';
 import type { FormatName } from '../stage.ts';
 
 /** The beginning of a statement, with the account that it names, and the account that was found or the reason why none was. */
@@ -165,10 +166,14 @@ function parseLine(line: number, bytes: Buffer): Row | null {
 export async function* readJson(parts: AsyncIterable<Buffer>): AsyncGenerator<Row[]> {
   const bytes: Buffer[] = [];
   for await (const part of parts) bytes.push(part);
-  // TextDecoder removes a byte order mark, as it did when the body was validated.
-  const text = new TextDecoder().decode(Buffer.concat(bytes));
-  const { transactions } = JSON.parse(text) as { transactions: unknown[] };
-  yield transactions.map((value, index) => ({ line: index + 1, value }));
+  const body = await readJsonBody(Buffer.concat(bytes), 'transactions');
+  let line = 0;
+  for await (const items of body.items()) {
+    yield items.map((value) => {
+      line += 1;
+      return { line, value };
+    });
+  }
 }
 
 /** The reader of each format. */

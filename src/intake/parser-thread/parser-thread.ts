@@ -1,7 +1,7 @@
 import { type MessagePort, parentPort, workerData } from 'node:worker_threads';
 import { createStatementFormats } from '../../../packages/statements/src/formats.ts';
 import type { Profile } from '../../../packages/statements/src/profile.ts';
-import { type FileEvent, type Recognition, readFiles } from '../../../packages/statements/src/read-files.ts';
+import type { FileEvent, Recognition } from '../../../packages/statements/src/read-files.ts';
 import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
 import { READ_SETTINGS } from '../advice.ts';
 
@@ -11,6 +11,8 @@ import { READ_SETTINGS } from '../advice.ts';
 export interface ReadOrder {
   port: MessagePort;
   recognition: Recognition;
+  /** Only the beginning is checked, and no events are sent. */
+  isCheck: boolean;
 }
 
 /** Messages to the thread about a file. `taken`: a batch was taken, so the thread may send another one. */
@@ -33,7 +35,7 @@ const BATCH_SIZE = 500;
 
 const formats = createStatementFormats(workerData as Profile[], READ_SETTINGS);
 
-async function read({ port, recognition }: ReadOrder): Promise<void> {
+async function read({ port, recognition, isCheck }: ReadOrder): Promise<void> {
   const tell = (message: FromThread) => port.postMessage(message);
   const parts: ((part: Uint8Array | null) => void)[] = [];
   let ahead = 0;
@@ -68,11 +70,13 @@ async function read({ port, recognition }: ReadOrder): Promise<void> {
     size = 0;
   };
   try {
-    for await (const it of readFiles(formats, sent(), recognition)) {
-      batch.push(it);
-      size += 'events' in it ? it.events.length : 1;
-      if (size >= BATCH_SIZE) await send();
-    }
+    if (isCheck) await formats.check(sent(), recognition);
+    else
+      for await (const it of formats.read(sent(), recognition)) {
+        batch.push(it);
+        size += 'events' in it ? it.events.length : 1;
+        if (size >= BATCH_SIZE) await send();
+      }
     if (size > 0) await send();
     tell('done');
   } catch (error) {

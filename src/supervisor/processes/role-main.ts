@@ -4,7 +4,6 @@ import { startHeartbeat } from '../../database/heartbeat.ts';
 import { openRuntime } from '../../database/runtime.ts';
 import { PortTakenError } from '../../http/listener.ts';
 import { loadProfiles } from '../../intake/load-profiles.ts';
-import { createThreadedFormats } from '../../intake/parser-threads.ts';
 import { createLog, type Log } from '../../platform/log.ts';
 import { type Stop, stopOnce } from '../../platform/stopping.ts';
 import { withoutValues } from '../../platform/text.ts';
@@ -67,13 +66,13 @@ async function start(assignment: Assignment): Promise<StartOutcome> {
 async function startAssigned({ name, roles: names, config, servers }: Assignment): Promise<string> {
   log = createLog(config.logLevel, name);
   const announce = (line: string) => process.stderr.write(`${name}: ${line}\n`);
-  const formats = createThreadedFormats(loadProfiles(config.profilesDir));
+  const profiles = loadProfiles(config.profilesDir);
   const tracing = await startTracing(config.traces, { roles: names, log });
   started.push(() => tracing?.stop());
   const runtime = await openRuntime(config, servers, { log, announce, migrations: 'expect', tracing });
   started.push(() => runtime.close());
   readMetrics = createProcessMetrics(runtime, name);
-  roles = await startRoles(runtime, names, formats);
+  roles = await startRoles(runtime, names, profiles);
   started.push(roles.stop);
   const heartbeat = await startHeartbeat(runtime, names, name);
   started.push(heartbeat.stop);

@@ -14,10 +14,13 @@ import { createLineSplitter, createRecordReader, type Dialect } from './records.
 
 const DELIMITERS = [';', ',', '\t', '|'];
 
+/** Most characters of a file in which a heading is sought. */
+const START_LENGTH = 8 * 1024;
+
 /** Creates a function that reads the start of a file as a table in some dialect. Each dialect is read once. */
 function createTableStart(start: string): (dialect: Dialect) => readonly Row[] {
   const lines = createLineSplitter();
-  const texts = [...lines.split(start), ...lines.end()];
+  const texts = [...lines.split(start.slice(0, START_LENGTH)), ...lines.end()];
   const tables = new Map<string, readonly Row[]>();
   return ({ delimiter, quote }) => {
     const key = `${delimiter} ${quote}`;

@@ -4,14 +4,41 @@ import { createAggregateReader } from './aggregates.ts';
 import { createStatementReader } from './statements.ts';
 import { createTokenizer } from './tokens.ts';
 
-const HEADER = /^[^<]{0,2000}?\bOFXHEADER\s*:\s*\d/i;
-const PROLOG = String.raw`[\s\uFEFF]*(?:(?:<\?xml\b[^>]*>|<!--[\s\S]{0,1000}?-->)\s*)*`;
-const INSTRUCTION = new RegExp(String.raw`^${PROLOG}<\?OFX\b`, 'i');
-const ROOT = new RegExp(String.raw`^${PROLOG}<(?:\w{1,20}:)?OFX[\s>]`, 'i');
+const HEADER = /OFXHEADER\s*:\s*\d/i;
+/** Most characters in which the header of OFX 1 is sought. */
+const HEADER_LENGTH = 2_000;
+const ROOT = /<(?:\?OFX\b|(?:\w{1,20}:)?OFX[\s>])/iy;
+const XML_DECLARATION = /<\?xml\b/iy;
+const BLANKS = /[\s\uFEFF]*/y;
 
 /** True if the first 4 KiB of a text are OFX 1 (SGML), OFX 2 (XML) or QFX. Some banks leave out the header. */
 export function looksLikeOfx(start: string): boolean {
-  return HEADER.test(start) || INSTRUCTION.test(start) || ROOT.test(start);
+  return hasHeader(start) || matchesAt(ROOT, start, skipProlog(start));
+}
+
+const hasHeader = (start: string): boolean => HEADER.test(beforeTags(start).slice(0, HEADER_LENGTH));
+
+function beforeTags(start: string): string {
+  const tag = start.indexOf('<');
+  return tag === -1 ? start : start.slice(0, tag);
+}
+
+function matchesAt(sticky: RegExp, text: string, at: number): boolean {
+  sticky.lastIndex = at;
+  return sticky.test(text);
+}
+
+/** Skips blanks, XML declarations and comments. @returns the place of what follows. */
+function skipProlog(text: string): number {
+  for (let at = 0; ; ) {
+    BLANKS.lastIndex = at;
+    at += BLANKS.exec(text)?.[0].length ?? 0;
+    const end = text.startsWith('<!--', at) ? '-->' : matchesAt(XML_DECLARATION, text, at) ? '>' : null;
+    // A comment may begin with the end of another: `<!-->` is not whole.
+    const found = end === null ? -1 : text.indexOf(end, at + '<!--'.length);
+    if (end === null || found === -1) return at;
+    at = found + end.length;
+  }
 }
 
 /**
@@ -22,7 +49,7 @@ export function looksLikeOfx(start: string): boolean {
  * declaration.
  */
 export function encodingOf(start: string): string | null {
-  if (!HEADER.test(start)) return null;
+  if (!hasHeader(start)) return null;
   const encoding = headerField(start, 'ENCODING');
   if (/^UTF-?8$/i.test(encoding)) return 'utf-8';
   if (/^UNICODE$/i.test(encoding)) return null; // UTF-8 or UTF-16; the header does not say which.
@@ -36,12 +63,11 @@ export function encodingOf(start: string): string | null {
 
 /** Some banks write the whole header on one line, without anything between the fields. */
 function headerField(start: string, name: string): string {
-  const header = start.slice(0, start.indexOf('<') === -1 ? undefined : start.indexOf('<'));
   const field = new RegExp(
     String.raw`${name}\s*:[ \t]*([\w-]*?)(?=CHARSET|COMPRESSION|OLDFILEUID|NEWFILEUID|[^\w-]|$)`,
     'i',
   );
-  return field.exec(header)?.[1] ?? '';
+  return field.exec(beforeTags(start))?.[1] ?? '';
 }
 
 /**

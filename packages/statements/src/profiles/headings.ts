@@ -46,8 +46,9 @@ export function explainHeadings(
   advice: Advice,
 ): string {
   const layouts = layoutsOf(profiles);
+  const folded = tables.map((table) => ({ ...table, rows: foldRows(table.rows) }));
   const fitting = layouts.filter((layout) =>
-    tables.some((table) => hasDelimiterOf(layout, table) && fits(foldRows(table.rows), layout)),
+    folded.some(({ delimiter, rows }) => hasDelimiter(layout, delimiter) && fits(rows, layout)),
   );
   const names = [...new Set(fitting.map(({ name }) => name))];
   if (names.length > 1) {
@@ -81,8 +82,8 @@ const widest = (rows: readonly (readonly Cell[])[]): readonly Cell[] | null =>
 const cellsOf = ({ rows }: ReadTable): (readonly Cell[])[] =>
   rows.flatMap((row) => ('cells' in row ? [row.cells] : []));
 
-const hasDelimiterOf = (profile: Layout, { delimiter }: ReadTable): boolean =>
-  delimiter === null || delimiter === profile.delimiter;
+const hasDelimiter = (layout: Layout, delimiter: string | null): boolean =>
+  delimiter === null || delimiter === layout.delimiter;
 
 /** The profiles of which the file has some headings, each once. Profiles that lack the fewest headings come first. */
 function findNearest(tables: readonly ReadTable[], layouts: readonly Layout[]): Near[] {
@@ -95,15 +96,15 @@ function findNearest(tables: readonly ReadTable[], layouts: readonly Layout[]): 
   );
   const nearest = layouts.flatMap((profile): Near[] => {
     const { heading = [] } = profile;
-    const near = rows.map(({ folded, ...row }) => ({
-      ...row,
-      profile,
-      missing: heading.filter((name) => !folded.has(foldHeading(name))),
-    }));
-    return near
-      .filter(({ missing }) => heading.length - missing.length >= LEAST_FOUND)
-      .toSorted(byMissing)
-      .slice(0, 1);
+    const names = foldNames(heading);
+    const countOf = (folded: ReadonlySet<string>) => names.filter((name) => folded.has(name)).length;
+    const counts = rows.map(({ folded }) => countOf(folded));
+    const most = Math.max(0, ...counts);
+    const row = rows[counts.indexOf(most)];
+    if (row === undefined || most < LEAST_FOUND) return [];
+    const { cells, delimiter, folded } = row;
+    const missing = heading.filter((_, at) => !folded.has(names[at] as string));
+    return [{ profile, cells, delimiter, missing }];
   });
   return firstOfEach(nearest.toSorted(byMissing), ({ profile }) => profile.name).slice(0, NAMED);
 }
@@ -158,9 +159,18 @@ export const foldRow = (cells: readonly Cell[]): ReadonlySet<string> =>
 export const foldRows = (rows: readonly Row[]): ReadonlySet<string>[] =>
   rows.flatMap((row) => ('cells' in row ? [foldRow(row.cells)] : []));
 
+const foldedNames = new WeakMap<readonly string[], readonly string[]>();
+
+/** The folded headings of a layout. They are compared with every row, so each layout's are folded once. */
+function foldNames(heading: readonly string[]): readonly string[] {
+  const known = foldedNames.get(heading) ?? heading.map(foldHeading);
+  foldedNames.set(heading, known);
+  return known;
+}
+
 /** Whether a row has all headings of the profile, in any order and perhaps with others. */
 export const isHeading = (row: ReadonlySet<string>, heading: readonly string[]): boolean =>
-  heading.every((name) => row.has(foldHeading(name)));
+  foldNames(heading).every((name) => row.has(name));
 
 /** The position of a column, from 0; -1 if the table does not have it. The first of several with the same heading counts. */
 export function findColumn(column: string | number | undefined, heading: readonly Cell[] | null): number {

@@ -105,34 +105,51 @@ interface Words {
   plainWeight: number;
 }
 
-const SPECIAL_WORD = /[A-Za-z\u0080-\u00ff]*[\u0080-\u00ff][A-Za-z\u0080-\u00ff]*/g;
-const PLAIN_WORD = /(?<![A-Za-z\u0080-\u00ff])[A-Za-z]{3,}(?![A-Za-z\u0080-\u00ff])/g;
+const WORD = /[A-Za-z\u0080-\u00ff]+/g;
 const NOT_ASCII = /[\u0080-\u00ff]/;
+/** Letters of the shortest word of ASCII that says something about the language. */
+const LEAST_PLAIN = 3;
 /** Characters of a text in which words of ASCII are sought. */
 const PLAIN_CHARACTERS = 16 * 1024;
 
 function collectWords(text: string): Words {
-  const special = countWords(text, SPECIAL_WORD);
-  const plain = countWords(text.slice(0, PLAIN_CHARACTERS), PLAIN_WORD);
+  const special = createCount();
+  const plain = createCount();
+  for (const { 0: word, index } of text.matchAll(WORD)) {
+    const at = word.search(NOT_ASCII);
+    if (at !== -1) special.add(cutWord(word, at));
+    else if (index < PLAIN_CHARACTERS && word.length >= LEAST_PLAIN) plain.add(cutWord(word, 0));
+    if (special.isFull() && (plain.isFull() || index >= PLAIN_CHARACTERS)) break;
+  }
   return {
     special: special.counts,
     plain: plain.counts,
-    plainWeight: Math.min(1, (2 * special.letters) / Math.max(1, plain.letters)),
+    plainWeight: Math.min(1, (2 * special.letters()) / Math.max(1, plain.letters())),
   };
 }
 
-function countWords(text: string, pattern: RegExp): { counts: Map<string, number>; letters: number } {
+function cutWord(word: string, special: number): string {
+  if (word.length <= LONGEST_WORD) return word;
+  const from = Math.max(0, special - LONGEST_WORD / 2);
+  return word.slice(from, from + LONGEST_WORD);
+}
+
+/** Counts words until they have many letters. */
+function createCount() {
   const counts = new Map<string, number>();
   let letters = 0;
-  for (const [whole] of text.matchAll(pattern)) {
-    const from = Math.max(0, whole.search(NOT_ASCII) - LONGEST_WORD / 2);
-    const word = whole.length > LONGEST_WORD ? whole.slice(from, from + LONGEST_WORD) : whole;
-    const count = counts.get(word) ?? 0;
-    if (count === 0) letters += word.length;
-    if (letters > MAX_LETTERS) break;
-    counts.set(word, Math.min(MAX_COUNT, count + 1));
-  }
-  return { counts, letters };
+  const isFull = () => letters > MAX_LETTERS;
+  return {
+    counts,
+    letters: () => letters,
+    isFull,
+    add(word: string): void {
+      if (isFull()) return;
+      const count = counts.get(word) ?? 0;
+      if (count === 0) letters += word.length;
+      if (!isFull()) counts.set(word, Math.min(MAX_COUNT, count + 1));
+    },
+  };
 }
 
 const IBAN = /(?<![A-Z0-9])[A-Z]{2}\d{2}[A-Z0-9]{11,30}(?![A-Z0-9])/g;
@@ -140,8 +157,7 @@ const CURRENCY = /(?<![A-Z])[A-Z]{3}(?![A-Z])/g;
 
 /** The region of the first IBAN, else of the first currency that has one. */
 function regionOf(text: string): Region | null {
-  const [iban] = [...text.matchAll(IBAN)].map(([it]) => it).filter(isIban);
-  if (iban !== undefined) return REGIONS[iban.slice(0, 2)] ?? 'western';
+  for (const [iban] of text.matchAll(IBAN)) if (isIban(iban)) return REGIONS[iban.slice(0, 2)] ?? 'western';
   for (const [code] of text.matchAll(CURRENCY)) {
     const region = REGIONS[code];
     if (region !== undefined) return region;

@@ -32,13 +32,16 @@ export async function readWorkbook(zip: Zip): Promise<Workbook> {
   return { sheet, epoch, sharedTexts: shared === undefined ? [] : await readSharedTexts(readPart(shared)) };
 }
 
+const BASE = 'file:///xl/';
+
 async function readTargets(part: string, { names, readPart }: Zip): Promise<Map<string, string>> {
   const targets = new Map<string, string>();
   if (!names.has(part)) return targets;
   await readAllXml(readPart(part), {
     open(name, { Id: id, Target: target }) {
-      if (name === 'Relationship' && id !== undefined && target !== undefined)
-        targets.set(id, new URL(target, 'file:///xl/').pathname.slice(1));
+      // A target that is no URL names no part of the file.
+      if (name === 'Relationship' && id !== undefined && URL.canParse(target ?? ' ', BASE))
+        targets.set(id, new URL(target ?? '', BASE).pathname.slice(1));
     },
   });
   return targets;

@@ -1,14 +1,14 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { STATEMENT_FORMATS, type StatementFormats } from '../../../../packages/statements/src/formats.ts';
+import { STATEMENT_FORMATS } from '../../../../packages/statements/src/formats.ts';
 import type { Runtime } from '../../../database/runtime.ts';
 import { unknownKey } from '../../../http/admission.ts';
 import { type ApiEnv, createMiddleware } from '../../../http/app.ts';
 import {
   declaredBytes,
   keyReused,
+  malformedJson,
   mediaType,
-  parseJson,
   RESOURCE_BYTES,
   readBytes,
   readIdempotencyKey,
@@ -21,16 +21,20 @@ import {
   type Accepted,
   type CheckedMovements,
   createAcceptance,
+  type PlacedMovement,
   readAccepted,
 } from '../../../intake/accept.ts';
 import { createByteBudget } from '../../../intake/byte-budget.ts';
 import { DryRunView } from '../../../intake/dry-run-view.ts';
 import { createDryRuns } from '../../../intake/dry-runs.ts';
 import { ImportView, viewImport } from '../../../intake/import-view.ts';
+import { ITEM_BYTES, MalformedJsonError, readJsonBody, TOO_LONG } from '../../../intake/json-body.ts';
+import type { FileReader } from '../../../intake/parser-threads.ts';
 import { isFormatName, JSON_IMPORT_BYTES, NDJSON_IMPORT_BYTES, type Upload } from '../../../intake/stage.ts';
+import { MAX_GROUP_MOVEMENTS } from '../../../ledger/group-commit.ts';
 import { Movement, UNKNOWN_ACCOUNT } from '../../../ledger/movement.ts';
 import { Problem, type ValidationIssue } from '../../../platform/problem.ts';
-import { Id, invalidIssues, toValidationIssue } from '../../../platform/validation.ts';
+import { Id, invalidIssues, MAX_ISSUES, toValidationIssue } from '../../../platform/validation.ts';
 import type { AddRoute } from '../route.ts';
 import {
   DryRunParameter,
@@ -50,20 +54,8 @@ const NDJSON_TYPE = 'application/x-ndjson';
 /** The body of an import as JSON. */
 export const NewImport = v.strictObject({ transactions: v.array(Movement, 'must be an array of movements') });
 
-/** The account of a movement in which something else may be wrong. null: there is none to look up. */
-const AccountOnly = v.object({
-  transactions: v.array(
-    v.fallback(
-      v.nullable(
-        v.pipe(
-          v.object({ account_id: Id }),
-          v.transform((it) => it.account_id),
-        ),
-      ),
-      null,
-    ),
-  ),
-});
+/** The account of a movement in which something else is wrong. */
+const AccountOnly = v.object({ account_id: Id });
 
 /** Refuses other parameters, because a client would think that they had an effect. */
 const query = (format: 'json' | 'ndjson') =>
@@ -79,11 +71,24 @@ const query = (format: 'json' | 'ndjson') =>
 /** The format of the body, and how to read it. */
 type Sent = Pick<Upload, 'format' | 'statement' | 'unidentified'> & { isDryRun: boolean };
 
-/** Adds `POST /v1/imports`. @param formats of statement files. */
-export function addUploadRoute(route: AddRoute, runtime: Runtime, formats: StatementFormats): void {
+/** Movements of a JSON body that were read and checked. */
+type ReadMovements = Omit<CheckedMovements, 'issues'> & {
+  bytes: Buffer;
+  received: number;
+  /** null: there are more than the api stores itself. */
+  movements: Movement[] | null;
+};
+
+const within = (path: string, issue: ValidationIssue): ValidationIssue => ({
+  ...issue,
+  path: issue.path === '' ? path : `${path}.${issue.path}`,
+});
+
+/** Adds `POST /v1/imports`. @param reader of statement files. */
+export function addUploadRoute(route: AddRoute, runtime: Runtime, reader: FileReader): void {
   const { database } = runtime;
   const acceptance = createAcceptance(runtime);
-  const answerDryRun = createDryRuns(database, formats);
+  const answerDryRun = createDryRuns(database, reader);
 
   /** @throws {Problem} when the type or a parameter is wrong. */
   async function readHow(c: Context<ApiEnv>): Promise<Sent> {
@@ -98,37 +103,71 @@ export function addUploadRoute(route: AddRoute, runtime: Runtime, formats: State
   }
 
   /** @throws {Problem} when the body is not JSON of movements of the caller's accounts. */
-  async function readMovements(
-    c: Context<ApiEnv>,
-  ): Promise<Omit<CheckedMovements, 'issues'> & { bytes: Buffer; movements: Movement[] }> {
+  async function readMovements(c: Context<ApiEnv>): Promise<ReadMovements> {
     const bytes = await readBytes(c, JSON_IMPORT_BYTES);
     // The API key may have been deleted while the body was received.
     await c.get('requireKey')();
-    const body = parseJson(bytes);
-    const result = v.safeParse(NewImport, body, { abortPipeEarly: true });
-    if (!result.success) {
-      const issues = result.issues.map(toValidationIssue);
-      throw invalidIssues([...issues, ...(await findUnknownAccounts(c, body))]);
+    const read: ReadMovements = {
+      bytes,
+      received: 0,
+      movements: [],
+      removals: Number.POSITIVE_INFINITY,
+      needImporter: false,
+    };
+    const issues: ValidationIssue[] = [];
+    try {
+      const { shell, items } = await readJsonBody(bytes, 'transactions');
+      const whole = v.safeParse(NewImport, shell);
+      for await (const values of items()) {
+        issues.push(...(await checkItems(c, values, read)));
+        if (issues.length >= MAX_ISSUES) break;
+      }
+      issues.push(...(whole.issues ?? []).map(toValidationIssue));
+    } catch (error) {
+      if (error instanceof MalformedJsonError) throw malformedJson();
+      throw error;
     }
-    const { transactions } = result.output;
-    const { issues, ...checked } = await acceptance.check(c.get('caller'), transactions);
     if (issues.length > 0) throw invalidIssues(issues);
-    return { ...checked, bytes, movements: transactions };
+    // An empty body is checked too, because the removals of its customer count.
+    if (read.received === 0) await checkItems(c, [], read);
+    return read;
   }
 
-  /** Returns an issue for each unknown account of a body that is refused anyway, so that one answer names all that is wrong. */
-  async function findUnknownAccounts(c: Context<ApiEnv>, body: unknown): Promise<ValidationIssue[]> {
-    const accounts = v.safeParse(AccountOnly, body);
-    const ids = accounts.success ? accounts.output.transactions : [];
-    const unknown = await acceptance.findUnknown(
-      c.get('caller'),
-      ids.filter((id) => id !== null),
-    );
-    return ids.flatMap((id, index) =>
-      id !== null && unknown.has(id)
-        ? [{ ...UNKNOWN_ACCOUNT, path: `transactions.${index}.account_id` }]
-        : [],
-    );
+  /** Adds movements to those that were read. @returns what is wrong with them. */
+  async function checkItems(
+    c: Context<ApiEnv>,
+    values: readonly unknown[],
+    read: ReadMovements,
+  ): Promise<ValidationIssue[]> {
+    const caller = c.get('caller');
+    const placed: PlacedMovement[] = [];
+    const issues: ValidationIssue[] = [];
+    /** The accounts of movements in which something else is wrong, so that one answer names all that is wrong. */
+    const others: { place: number; id: string }[] = [];
+    for (const [index, value] of values.entries()) {
+      const place = read.received + index;
+      const path = `transactions.${place}`;
+      const result = value === TOO_LONG ? null : v.safeParse(Movement, value, { abortPipeEarly: true });
+      if (result === null) issues.push({ path, message: `must be at most ${ITEM_BYTES / 1024} KiB long` });
+      else if (result.success) placed.push({ place, movement: result.output });
+      else {
+        issues.push(...result.issues.map(toValidationIssue).map((it) => within(path, it)));
+        const account = v.safeParse(AccountOnly, value);
+        if (account.success) others.push({ place, id: account.output.account_id });
+      }
+    }
+    const ids = others.map(({ id }) => id);
+    const unknown = ids.length === 0 ? new Set() : await acceptance.findUnknown(caller, ids);
+    for (const { place, id } of others)
+      if (unknown.has(id)) issues.push({ ...UNKNOWN_ACCOUNT, path: `transactions.${place}.account_id` });
+    const checked = await acceptance.check(caller, placed);
+    read.received += values.length;
+    const isInline = read.received <= MAX_GROUP_MOVEMENTS;
+    if (isInline) read.movements?.push(...placed.map(({ movement }) => movement));
+    else read.movements = null;
+    read.removals = Math.min(read.removals, checked.removals);
+    read.needImporter ||= checked.needImporter;
+    return [...issues, ...checked.issues];
   }
 
   /** Calls `use` with the body as it arrives. @throws {Problem} when the beginning of a file shows that the file cannot be read. */
@@ -143,7 +182,8 @@ export function addUploadRoute(route: AddRoute, runtime: Runtime, formats: State
     try {
       if (isFormatName(format)) return await use(body);
       const profile = statement?.profile ?? null;
-      return await use(await requireReadable(body, { formats, format, profile }));
+      const owner = c.get('caller').customerId;
+      return await use(await requireReadable(body, { reader, owner, format, profile }));
     } finally {
       // Not awaited, because a client that is refused may never send the rest.
       body.return(undefined).catch(() => {});
@@ -264,7 +304,7 @@ function requireAccepted(accepted: Accepted): Extract<Accepted, { importId: stri
 
 const MIB = 1024 * 1024;
 
-/** The most bytes of JSON imports that a process holds in memory at the same time. After parsing, they take several times as much memory. */
+/** The most bytes of JSON imports that a process holds in memory at the same time. */
 const TOTAL_BYTES = 64 * MIB;
 
 /** The same for one customer: one body of the largest size. So a customer that sends slowly does not delay the others. */
@@ -274,7 +314,7 @@ const CUSTOMER_BYTES = JSON_IMPORT_BYTES;
 const PATIENCE = 5_000;
 
 /**
- * Limits the memory that JSON imports take together, because each is read and parsed as a whole. A request that would exceed the limit
+ * Limits the memory that JSON imports take together, because the bytes of each are read as a whole. A request that would exceed the limit
  * waits for up to 5 s without its body being read. If it still exceeds the limit then, the answer is 503 with `Retry-After`. Bodies up
  * to 256 KiB, the limit of all other routes, do not count. NDJSON is read in parts, so it needs no limit.
  */

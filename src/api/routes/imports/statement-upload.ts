@@ -4,16 +4,13 @@ import { Busboy, type BusboyInstance } from '@fastify/busboy';
 import type { Context } from 'hono';
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
-import {
-  STATEMENT_FORMATS,
-  type StatementFormat,
-  type StatementFormats,
-} from '../../../../packages/statements/src/formats.ts';
-import { checkBeginning, type Recognition } from '../../../../packages/statements/src/read-files.ts';
+import { STATEMENT_FORMATS, type StatementFormat } from '../../../../packages/statements/src/formats.ts';
+import type { Recognition } from '../../../../packages/statements/src/read-files.ts';
 import { UnreadableFileError } from '../../../../packages/statements/src/unreadable.ts';
 import { hasAccount } from '../../../customers/accounts.ts';
 import type { ApiEnv } from '../../../http/app.ts';
 import { readQuery } from '../../../http/input.ts';
+import type { FileReader } from '../../../intake/parser-threads.ts';
 import type { StatementOptions } from '../../../intake/stage.ts';
 import type { Unidentified } from '../../../ledger/movement.ts';
 import { invalid, Problem } from '../../../platform/problem.ts';
@@ -239,10 +236,10 @@ const notOneFile = () =>
  */
 export async function requireReadable(
   file: AsyncIterable<Uint8Array>,
-  { formats, ...recognition }: Recognition & { formats: StatementFormats },
+  { reader, owner, ...recognition }: Recognition & { reader: FileReader; owner: string },
 ): Promise<AsyncIterable<Uint8Array>> {
   try {
-    return await checkBeginning(formats, file, recognition);
+    return await reader.check(file, recognition, owner);
   } catch (error) {
     if (!(error instanceof UnreadableFileError)) throw error;
     const { message, hint } = error;
