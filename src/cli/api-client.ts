@@ -86,7 +86,7 @@ const MAX_PER_PAGE = 1_000;
 export function createApi(url: string, key: string): Api {
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new Failure('The API key must be the one that was shown, without spaces.');
-  const base = url.replace(/\/+$/, '');
+  const base = url.replace(/(?<!\/)\/+$/, '');
   return createClient(base, (request) =>
     send(base, request, key).catch((error: unknown) => {
       throw unreachable(base, error);

@@ -153,8 +153,13 @@ function configure(command: Command, terminal: Terminal): void {
 }
 
 /** Removes values from an error, because they may be secret: the text after "=" in a mistyped `--secrt=whsec_…`, and invalid values. */
-const withoutArguments = (text: string): string =>
-  text.replace(/=[^']*'/, "'").replace(/ (argument|value) '[\s\S]*' is invalid/, ' is invalid');
+function withoutArguments(text: string): string {
+  const error = text.replace(/^([^=]*)=[^']*'/, "$1'");
+  const [before, after] = [/ (?:argument|value) '/.exec(error), error.lastIndexOf("' is invalid")];
+  return before === null || after < before.index + before[0].length
+    ? error
+    : error.slice(0, before.index) + error.slice(after + 1);
+}
 
 /**
  * Runs one command line.

@@ -33,7 +33,7 @@ export function parseWholeNumber(text: string): number {
 
 /** Parses an option that takes `Name: value` and may be repeated. */
 export function parseHeader(text: string, before: Record<string, string> = {}): Record<string, string> {
-  const [, name, value] = /^([^:\s]+)\s*:\s*(.*)$/.exec(text) ?? [];
+  const [, name, value] = /^([^:\s]+)\s*:\s*((?:\S.*)?)$/.exec(text) ?? [];
   if (name === undefined || value === undefined) {
     throw new InvalidArgumentError('It must be a header: "Name: value".');
   }

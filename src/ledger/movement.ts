@@ -128,7 +128,8 @@ export function createUniqueIds(importId?: string): (movement: Movement) => stri
  */
 export function canonical(money: string | null): string | null {
   if (money === null) return null;
-  const [, sign = '', whole = '', fraction = ''] = /^(-?)0*(\d+?)(?:\.(\d*?)0*)?$/.exec(money) ?? [];
+  const [, sign = '', whole = '', fraction = ''] =
+    /^(-?)0*(0|[1-9]\d*)(?:\.((?:0*[1-9])*)0*)?$/.exec(money) ?? [];
   const digits = `${whole}.${fraction.padEnd(2, '0')}`;
   return digits === '0.00' ? digits : sign + digits;
 }

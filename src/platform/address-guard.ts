@@ -267,4 +267,4 @@ export function createAddressGuard({
 const hostOf = (url: URL): string => url.hostname.replace(/^\[|\]$/g, '');
 
 /** In lower case, and without final dots, which do not change the addresses. */
-const bareHost = (host: string): string => host.toLowerCase().replace(/\.+$/, '');
+const bareHost = (host: string): string => host.toLowerCase().replace(/(?<!\.)\.+$/, '');

@@ -147,7 +147,7 @@ export class Ledgerbell extends Api {
         ...(signal === undefined ? {} : { signal }),
       });
       yield data.transactions;
-      const next = /<([^>]*)>;\s*rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
+      const next = /<([^<>]*)>;\s*rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
       cursor = next === undefined ? null : new URL(next, this.#url).searchParams.get('cursor');
     }
   }

@@ -14,7 +14,7 @@ import { operatorOf } from '../page/operator.ts';
 export const DASHBOARD_PATH = '/ops/queues';
 
 /** Links to web fonts of another host in bull-board's page. They are removed, so that no browser contacts that host. */
-const WEB_FONTS = /<link href="https:[^>]*>/g;
+const WEB_FONTS = /<link href="https:[^<>]*>/g;
 
 /** The bull-board dashboard of all queues. */
 export function queueDashboard(runtime: Runtime): Hono<ApiEnv> {
@@ -56,7 +56,7 @@ export function queueDashboard(runtime: Runtime): Hono<ApiEnv> {
 }
 
 /** The requests with which bull-board changes one queue or all queues: `/api/queues/imports/job-1/retry/failed`. */
-const CHANGE = /\/api\/queues(?:\/(imports|deliveries(?:-\d+)?|sources))?(?:\/(.+))?$/;
+const CHANGE = /\/api\/queues(?:\/(imports|deliveries(?:-\d+)?|sources))?(?:\/([\s\S]+))?$/;
 
 /** Records a change of jobs before it is made, because Redis and MySQL cannot share a transaction. */
 const recordJobChanges = (runtime: Runtime) =>

@@ -203,7 +203,7 @@ export async function readGtids(ask: Ask): Promise<Gtids | null> {
 /** Parses GTIDs such as `0-1-270`: domain, server, number (https://mariadb.com/kb/en/gtid/). Of each server the highest number counts. */
 export function parseMariadb(list: string): Map<string, bigint> {
   const last = new Map<string, bigint>();
-  for (const [, origin = '', number = ''] of list.matchAll(/(\d+-\d+)-(\d+)/g))
+  for (const [, origin = '', number = ''] of list.matchAll(/(?<!\d)(\d+-\d+)-(\d+)/g))
     if (BigInt(number) > (last.get(origin) ?? -1n)) last.set(origin, BigInt(number));
   return last;
 }

@@ -33,7 +33,7 @@ export function explainPostError(reported: Error, isBegun: boolean): string {
 function explainHttpError(code: string, error: Error, isBegun: boolean): string | null {
   if (code === 'UND_ERR_CONNECT_TIMEOUT') {
     const [, addresses = 'the endpoint'] =
-      /attempted address(?:es)?: (.*), timeout/.exec(error.message) ?? [];
+      /\(attempted address(?:es)?: ([^()]*), timeout/.exec(error.message) ?? [];
     return `no connection to ${addresses} within 5 s`;
   }
   if (isUpgrade(error))
@@ -47,7 +47,7 @@ function explainHttpError(code: string, error: Error, isBegun: boolean): string 
   // undici's error of this name has no code. Node's has one.
   if (error.name !== 'HTTPParserError' && !code.startsWith('HPE_')) return null;
   if (isHttp2(error)) return 'the endpoint speaks only HTTP/2; Ledgerbell needs HTTP/1.1';
-  const [, reason = error.message] = /(?<=\(|^Parse Error: )(.+?)\)?$/.exec(error.message) ?? [];
+  const [, reason = error.message] = /^(?:Parse Error: |[^(]*\()(.+?)\)?$/.exec(error.message) ?? [];
   return `the answer of the endpoint is not HTTP/1.1 (${reason})`;
 }
 

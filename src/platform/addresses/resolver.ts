@@ -199,7 +199,7 @@ function createHostsFile(path: string): HostsFile {
 
 /** In lower case and without the final dot, which only says that the name is complete. */
 function normalizeName(name: string): string {
-  return name.toLowerCase().replace(/\.+$/, '');
+  return name.toLowerCase().replace(/(?<!\.)\.+$/, '');
 }
 
 function parseHosts(text: string): Map<string, LookupAddress[]> {

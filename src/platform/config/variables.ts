@@ -287,14 +287,15 @@ export function readTracesConfig(env: Record<string, string | undefined>): Trace
 }
 
 /** The general endpoint is a base for all signals. The endpoint for traces is used unchanged. */
-const toTracesUrl = (base: string): string => `${base.replace(/\/+$/, '')}/v1/traces`;
+const toTracesUrl = (base: string): string => `${base.replace(/(?<!\/)\/+$/, '')}/v1/traces`;
 
 /** @throws {Error} that says what the headers must be, and contains none of them. */
 function parseHeaders(text: string): Record<string, string> {
   const pairs = text.split(',').filter((pair) => pair.trim() !== '');
   return Object.fromEntries(
     pairs.map((pair) => {
-      const [, name, value = ''] = /^\s*([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=\s*(.*?)\s*$/.exec(pair) ?? [];
+      const [, name, value = ''] =
+        /^([!#$%&'*+.^_`|~0-9A-Za-z-]+)\s*=\s*((?:\S.*)?)$/.exec(pair.trim()) ?? [];
       const decoded = decode(value);
       if (name === undefined || decoded === null) throw new Error(HEADERS_RULE);
       return [name, decoded];

@@ -159,7 +159,7 @@ export function readPage(text: string, answer: HttpAnswer, settings: HttpSetting
 
 /** `Link: <…>; rel="next"` (RFC 8288). */
 function nextOfLink({ headers, url }: HttpAnswer): URL | null {
-  for (const [, target = '', parameters = ''] of (headers.link ?? '').matchAll(/<([^>]*)>([^<]*)/g)) {
+  for (const [, target = '', parameters = ''] of (headers.link ?? '').matchAll(/<([^<>]*)>([^<]*)/g)) {
     const [, quoted, bare] = /;\s*rel\s*=\s*(?:"([^"]*)"|([^\s;,"]+))/i.exec(parameters) ?? [];
     const relations = (quoted ?? bare ?? '').toLowerCase().split(/\s+/);
     if (!relations.includes('next')) continue;

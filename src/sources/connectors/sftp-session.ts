@@ -279,7 +279,10 @@ const isNoCommonKey = (error: unknown): boolean =>
 /** As OpenSSH shows it: the SHA-256 of the key in base64 without padding. */
 function describeKey(key: Buffer): HostKey {
   const type = key.toString('latin1', 4, 4 + key.readUInt32BE(0));
-  const hash = createHash('sha256').update(key).digest('base64').replace(/=+$/, '');
+  const hash = createHash('sha256')
+    .update(key)
+    .digest('base64')
+    .replace(/(?<!=)=+$/, '');
   return { type, fingerprint: `SHA256:${hash}` };
 }
 

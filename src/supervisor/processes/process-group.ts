@@ -94,7 +94,7 @@ export function createProcessGroup(
     const isHeld = members.some(
       ({ process: other, plan: { roles } }) => other !== undefined && roles.includes('api'),
     );
-    if (url !== '' && !isHeld) config = { ...config, port: Number(/\d+$/.exec(url)?.[0]) };
+    if (url !== '' && !isHeld) config = { ...config, port: Number(/(?<!\d)\d+$/.exec(url)?.[0]) };
     const outcome = await process.start({ ...plan, config, servers });
     if (outcome.state === 'failed') process.kill();
     if (outcome.state === 'ready' && outcome.url !== '') ({ url } = outcome);

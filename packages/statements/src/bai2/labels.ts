@@ -118,6 +118,6 @@ function readParty(value: string): { account: string | undefined; name: string }
   const named = isAccount ? rest.join(' ') : value;
   return {
     account: isAccount ? first.replace(/^\//, '') : undefined,
-    name: named.replace(/^(?:1?\/)/, '').replace(/ 2\/.*$/, ''),
+    name: named.replace(/^(?:1?\/)/, '').replace(/ 2\/[\s\S]*$/, ''),
   };
 }

@@ -107,7 +107,7 @@ const BINARY_FRACTION = /^(\d{1,18})\.(\d{3})(0{5}|9{5})\d+$/;
 export function readAmount(text: string): ReadAmount | null {
   const plain = parseAmount(text, '.');
   if (plain !== null) return { amount: plain, isNegative: false, isRounded: false };
-  const [, minus, unsigned = ''] = /^([-\u2212]?)\s*(.*)$/.exec(text) ?? [];
+  const [, minus, unsigned = ''] = /^([-\u2212]?)\s*((?:\S.*)?)$/.exec(text) ?? [];
   const isNegative = minus !== '';
   const amount = parseAmount(unsigned, '.');
   if (amount !== null) return { amount, isNegative, isRounded: false };

@@ -9,7 +9,7 @@ const TAG_WITHOUT_COLON = /^(61|62[FM]|86):/;
 /** "{1:F01…}{2:O940…}{4:", also with its braces in another code page, where they are letters. */
 const ENVELOPE = /^[^\w\s:]{0,3}1:[A-Z]\d\d[A-Z0-9]{8}|^[^\w\s:]{1,3}4:(?::|$)/;
 /** "-", "-}", "-}{5:…}" or ING's "-XXX", also in another code page. A line of text that begins with a hyphen is not matched. */
-const MESSAGE_END = /^-(?:[^ -|~].?)?(?:[^\w\s][15S]:.*|XXX)?\s*$/;
+const MESSAGE_END = /^-(?:[^ -|~].?)?(?:[^\w\s][15S]:.*|(?:XXX)?\s*)$/;
 /** A time that was wrapped before its minutes, such as ":20:15 Uhr", looks like the tags 13, 20, 21, 25 and 28. */
 const WRAPPED_TIME = /^:[0-5]\d:[0-5]\d(?!\d)/;
 const FULL_LINE = 60;

@@ -21,7 +21,8 @@ const BALANCE = /(?:^|[\r\n]|4:):6[02][FM]:[CD]\d{6}[A-Z\d]/;
 const ENTRY = /(?:^|[\r\n]):61:\d{6}(?:\d{4}| {4})? *(?:R?[CD]|E[CD])/;
 const HEADER = /(?:^|[\r\n]|4:):20:/;
 const ACCOUNT = /[\r\n]:25P?:/;
-const INTERIM = /[\r\n]:34F:|(?:^|[\r\n]|\{)[^\w\s]{0,3}1:[^\r\n]*2:[IO]942/;
+/** No colon stands between the starts of blocks 1 and 2, so no text is read for more than one block 1. */
+const INTERIM = /[\r\n]:34F:|(?:^|[\r\n]|\{)[^\w\s]{0,3}1:[^:\r\n]*2:[IO]942/;
 const INTERIM_TIME = /[\r\n]:13D?:\d/;
 const OPENING = /(?:^|[\r\n]):60[FM]:/;
 

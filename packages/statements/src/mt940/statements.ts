@@ -236,7 +236,7 @@ export function createStatementReader() {
 }
 
 const BROKE_OFF = 'the statement ends without a closing balance (:62F: or :62M:): it may have broken off';
-const CENTS = /[.,]\d\d\s*(?:-.*)?$/;
+const CENTS = /[.,]\d\d\s*(?:-[\s\S]*)?$/;
 const TOO_LONG = 'the entry is too long: some of its text was dropped';
 
 const newMessage = (kind: Kind): Message => ({

@@ -165,7 +165,7 @@ export function parseDate(text: string): string | null {
   return calendarDate(Number(year), Number(month), Number(day));
 }
 
-const SIGNED = /^([+\-\u2212]?)\s*([\d.,\s]+?)\s*([+-]?)$/;
+const SIGNED = /^([+\-\u2212]?)\s*([\d.,]+(?:\s+[\d.,]+)*)\s*([+-]?)$/;
 
 /**
  * Reads a signed amount. The decimal sign is "." or "," (OFX 2.2, 3.2.9.2). OFX allows no thousands separators, but some banks
@@ -182,7 +182,7 @@ export function parseSignedAmount(text: string): MinorUnits | null {
 }
 
 function parseUnsigned(number: string): MinorUnits | null {
-  if (/^\d*\.?\d*$/.test(number)) return parseAmount(number, '.');
+  if (/^\d*(?:\.\d*)?$/.test(number)) return parseAmount(number, '.');
   if (/^\d+,\d{3}$/.test(number)) return null;
   if (/^\d*,\d*$/.test(number)) return parseAmount(number, ',');
   const [, whole, decimalSign, fraction = ''] =

@@ -12,7 +12,7 @@ const NO_ACCOUNT = { iban: null, number: null };
 /** Tells an IBAN from another account number by its form. Quotation marks, which some banks leave in their files, are removed. */
 export function splitAccount(cell: Cell | undefined): { iban: string | null; number: string | null } {
   const whole = textOf(cell);
-  const text = whole === '' ? '' : whole.replaceAll(/^['"\s]+|['"\s]+$/g, '');
+  const text = whole === '' ? '' : whole.replaceAll(/^['"\s]+|(?<!['"\s])['"\s]+$/g, '');
   if (text === '') return NO_ACCOUNT;
   const [iban] = IBAN.exec(text) ?? [];
   if (iban !== undefined) return { iban: iban.replaceAll(' ', '').toUpperCase(), number: null };

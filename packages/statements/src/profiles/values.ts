@@ -12,7 +12,7 @@ interface AmountFormat {
 
 /** A sign before or after the digits, or parentheses around them. Banks also write U+2212 for a minus. */
 const SIGNED =
-  /^(?:([-+\u2212])\s*([^-+\u2212()]+)|([^-+\u2212()]+?)\s*([-+\u2212])|\(\s*([^-+\u2212()]+?)\s*\)|([^-+\u2212()]+))$/;
+  /^(?:([-+\u2212])([^-+\u2212()]+)|([^-+\u2212()]+)([-+\u2212])|\(([^-+\u2212()]+)\)|([^-+\u2212()]+))$/;
 
 /** Excel keeps 15 digits of a number. */
 const EXCEL_DIGITS = 15;
