@@ -149,7 +149,7 @@ const noStatements = (message: string, hint?: string) =>
   new UnreadableFileError(message, hint, 'no statements');
 
 /** Files that macOS and Windows add to zips. */
-const OF_SYSTEM = /(?:^|\/)(?:__MACOSX\/.*|\._[^/]*|\.DS_Store|Thumbs\.db|desktop\.ini)$/i;
+const OF_SYSTEM = /(?:^|\/)(?:__MACOSX\/|(?:\._[^/]*|\.DS_Store|Thumbs\.db|desktop\.ini)$)/i;
 
 function firstIssue(events: readonly StatementEvent[]): string | null {
   const issue = events.find((event) => event.type === 'issue');
