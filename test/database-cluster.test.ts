@@ -93,7 +93,7 @@ describe.skipIf(name === null)(`on a cluster of three servers (${name})`, () => 
     await cluster?.stop();
     await redis?.stop();
     if (directory !== undefined) await rm(directory, { recursive: true, force: true });
-  }, 60_000);
+  });
 
   /** Everything that the primary does ends. Resolves when imports have gone on with another one. */
   async function lose(primary: ClusterNode, accepted: readonly string[], act: () => Promise<void>) {

@@ -32,4 +32,4 @@ it('docs/architecture.md names every file that runs for one movement', async () 
   expect([...ordered, ...shared].map(inRepository).toSorted()).toEqual(ran);
   expect(shared.filter((path) => !SHARED.test(inRepository(path)))).toEqual([]);
   expect(shared.length).toBeLessThanOrEqual(MOST_SHARED);
-}, 90_000);
+});

@@ -222,7 +222,7 @@ describe('across all operations', () => {
       }),
       { numRuns: RUNS, seed: SEED },
     );
-  }, 120_000);
+  });
 
   it('a key limited to accounts neither reads, changes nor sends again anything of other accounts', async () => {
     await fc.assert(

@@ -74,4 +74,4 @@ it('thousands of statements with the same booking are compared with little memor
   expect(status).toBe('contradictory');
   expect(process.memoryUsage().heapUsed - before).toBeLessThan(200_000_000);
   expect(await checkStatements(service.runtime.database)).toBe(1);
-}, 60_000);
+});

@@ -60,6 +60,8 @@ beforeAll(async () => {
   await until('all is sent and recorded, and the state is read again', async () => {
     late = await scrape(service);
     return (
+      // The job of the failing webhook waits for the next attempt, and is none of the delayed ones during it.
+      sampleOf('ledgerbell_queue_jobs{queue="deliveries",state="delayed"}') === 1 &&
       sampleOf('ledgerbell_deliveries_total{outcome="delivered"}') === 4 &&
       sampleOf('ledgerbell_imports_total{format="auto",outcome="unreadable"}') === 1 &&
       sampleOf('ledgerbell_pending_deliveries{state="failing"}') === 4 &&

@@ -24,4 +24,4 @@ it('a MySQL whose disk is full refuses writes, also where a small write finds a 
     await disk.free();
   }
   await expectWell();
-}, 120_000);
+});

@@ -19,7 +19,7 @@ it('a Redis that is out of memory refuses writes', async () => {
     await on.redisAdmin.config('SET', 'maxmemory', '0');
   }
   await expectWell();
-}, 60_000);
+});
 
 it('a Redis that cannot save refuses writes', async () => {
   const readSetting = async (name: string) =>
@@ -39,7 +39,7 @@ it('a Redis that cannot save refuses writes', async () => {
     await on.redisAdmin.bgsave();
   }
   await expectWell();
-}, 60_000);
+});
 
 it('a start warns of a max_allowed_packet that is too small, and of a Redis that evicts', async () => {
   const [[row]] = await on.admin.query<RowDataPacket[]>('SELECT @@GLOBAL.max_allowed_packet AS bytes');
@@ -69,4 +69,4 @@ it('a start warns of a max_allowed_packet that is too small, and of a Redis that
     expect.stringMatching(/^MySQL's max_allowed_packet is 4194304 bytes\..*16777216 \(16M\)/),
     expect.stringMatching(/^Redis has maxmemory-policy allkeys-lru: .*noeviction\.$/),
   ]);
-}, 60_000);
+});

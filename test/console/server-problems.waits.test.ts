@@ -22,7 +22,7 @@ it('a table that another session has locked is named as what it is', async () =>
     await on.admin.query('UNLOCK TABLES');
   }
   await expectWell();
-}, 60_000);
+});
 
 it('a MySQL without a free connection is named as what it is', async () => {
   const [[row]] = await on.admin.query<RowDataPacket[]>('SELECT @@GLOBAL.max_connections AS most');
@@ -42,7 +42,7 @@ it('a MySQL without a free connection is named as what it is', async () => {
     await on.admin.query(`SET GLOBAL max_connections = ${row?.most}`);
   }
   await expectWell();
-}, 60_000);
+});
 
 it('a clock that differs from that of MySQL is a warning', async () => {
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 3_600_000 });
@@ -59,4 +59,4 @@ it('a clock that differs from that of MySQL is a warning', async () => {
     vi.useRealTimers();
   }
   await expectWell();
-}, 60_000);
+});

@@ -22,7 +22,7 @@ it('a MySQL that is read-only refuses writes, and no process is missed', async (
   }
   await expectWell();
   expect((await importOne()).status).toBe(202);
-}, 120_000);
+});
 
 it('an import that is larger than max_allowed_packet is a 503 that says so, and its Idempotency-Key is free', async () => {
   const [[row]] = await on.admin.query<RowDataPacket[]>('SELECT @@GLOBAL.max_allowed_packet AS bytes');
@@ -52,4 +52,4 @@ it('an import that is larger than max_allowed_packet is a 503 that says so, and 
     abandonConnections(poolOf(on.service.runtime.database) as MysqlPool);
   }
   expect((await importAll(rows(12_000), 'large-12000')).status).toBe(202);
-}, 60_000);
+});

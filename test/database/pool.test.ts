@@ -14,7 +14,7 @@ it('a caller waits at most ten seconds for a connection, and a connection that i
   });
   await database.query('SELECT 1');
   expect(readPoolUse(database)).toEqual({ busy: 0, idle: 1, waiters: 0, max: 1 });
-}, 20_000);
+});
 
 it('a pool report shows busy and idle connections and the waiting callers', async () => {
   const database = createDataSource(inject('databaseUrl'), { poolSize: 1 });

@@ -30,4 +30,4 @@ it('results are kept while a table is locked for longer than a lease lasts, and 
   expect(receiver.at('/locked')).toHaveLength(1);
   expect(await attemptsOf(service, id)).toHaveLength(1);
   expect((await cursorOf(service, id)).crash_count).toBe(0);
-}, 40_000);
+});

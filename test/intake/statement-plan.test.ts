@@ -91,7 +91,7 @@ beforeAll(async () => {
   for (const table of ['accounts', 'api_keys', 'api_key_accounts', 'imports', 'import_locks'])
     await database.query(`ANALYZE TABLE ${table}`);
   await storeHistory(database, OWNERS, ROWS);
-}, 120_000);
+});
 
 /** Days in the middle of the history. */
 const daysOf = (accountId: string, count: number): { accountId: string; date: string }[] =>

@@ -25,6 +25,7 @@ import {
 } from '../../packages/sdk/src/receiver/index.ts';
 import { redisOptions } from '../../src/platform/redis.ts';
 import { useDatabase } from '../support/database.ts';
+import { until } from '../support/until.ts';
 import {
   batchOf,
   createTestReceiver,
@@ -248,13 +249,18 @@ describe('the store of a receiver', () => {
 
     it.runIf(shared)('lets ten processes call the handler once, and answers 409 to the others', async () => {
       const handled: string[] = [];
+      let refused = 0;
       const onMovement = async ({ id }: Notification) => {
         handled.push(id);
-        await new Promise((resolve) => setTimeout(resolve, 300));
+        await until('the others are answered', () => refused === 9);
       };
       const receivers = Array.from({ length: 10 }, () => createTestReceiver({ store: open(60), onMovement }));
       const answers = await Promise.all(
-        receivers.map(({ receiver }) => receiver.handle(requestOf(MOVEMENT))),
+        receivers.map(async ({ receiver }) => {
+          const answer = await receiver.handle(requestOf(MOVEMENT));
+          if (answer.status === 409) refused += 1;
+          return answer;
+        }),
       );
       const statuses = answers.map(({ status }) => status).toSorted();
       expect(statuses).toEqual([204, ...Array(9).fill(409)]);
@@ -273,7 +279,7 @@ describe('the store of a receiver', () => {
       const receivers = Array.from({ length: 4 }, () => createTestReceiver({ store, onBatch }).receiver);
       const send = async (receiver: Receiver, begin: number) => {
         const batch = () => batchOf(Array.from({ length: 100 }, (_, index) => begin + index));
-        await expect.poll(async () => (await receiver.handle(batch())).status, { timeout: 10_000 }).toBe(204);
+        await expect.poll(async () => (await receiver.handle(batch())).status, { timeout: 60_000 }).toBe(204);
       };
       await Promise.all(receivers.map((receiver, index) => send(receiver, 1 + 50 * index)));
       expect(handled.toSorted()).toEqual(
@@ -284,15 +290,17 @@ describe('the store of a receiver', () => {
     it.runIf(shared)(
       'frees the claim of a process that has ended, and does not let that process free another claim',
       async () => {
-        const store = open(1);
+        const store = open(5);
         const first = await store.claim('msg_1-1');
         expect(await store.claim('msg_1-1')).toBe('busy');
-        await new Promise((resolve) => setTimeout(resolve, 2_100));
-        const second = await open(60).claim('msg_1-1');
-        expect(second).toBeTypeOf('object');
+        const other = open(60);
+        const second = await until('the lease has ended', async () => {
+          const claim = await other.claim('msg_1-1');
+          return typeof claim === 'object' && claim;
+        });
         if (typeof first === 'object') await first.release();
         expect(await store.claim('msg_1-1')).toBe('busy');
-        if (typeof second === 'object') await second.complete();
+        await second.complete();
         expect(await store.claim('msg_1-1')).toBe('done');
       },
     );

@@ -121,7 +121,7 @@ describe('Retry-After', () => {
       }
       expect(received).toHaveLength(2);
     }
-  }, 20_000);
+  });
 
   it('up to maxRetryAfterSeconds is waited for, and above it is not', async () => {
     const { url, received } = await startBusy('1');
@@ -141,7 +141,7 @@ describe('Retry-After', () => {
     const error = await failure(ledgerbell.listBanks());
     expect(error).toMatchObject({ status: 429, retryAfter: expect.any(Number) });
     expect(received).toHaveLength(1);
-  }, 20_000);
+  });
 });
 
 it('a refusal whose body is interrupted is followed by another attempt', async () => {

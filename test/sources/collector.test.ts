@@ -10,7 +10,8 @@ import { createTestSource, fileOf, STATEMENT } from './test-source.ts';
 // No importer role: the tests run sources and imports themselves.
 const service = useService({ roles: ['api'] });
 
-const newSource = (connector: Partial<Connector>) => createTestSource(service, connector);
+const newSource = (connector: Partial<Connector>, silence?: number) =>
+  createTestSource(service, connector, {}, silence);
 
 describe('a run of a source', () => {
   it('collects each version of a file once, and goes on after the last position', async () => {
@@ -90,33 +91,39 @@ describe('a run of a source', () => {
 
   it('ends when the connector sends nothing any more, and closes the connection', async () => {
     let isClosed = false;
-    const source = await newSource({
-      async *files() {
-        await new Promise(() => {});
-        yield fileOf('never', '');
+    const source = await newSource(
+      {
+        async *files() {
+          await new Promise(() => {});
+          yield fileOf('never', '');
+        },
+        async close() {
+          isClosed = true;
+        },
       },
-      async close() {
-        isClosed = true;
-      },
-    });
+      2_000,
+    );
     expect(await source.run()).toBe('failed');
     expect(isClosed).toBe(true);
     expect(await source.row()).toMatchObject({ error: 'Nothing came from the source for 2 seconds.' });
   });
 
   it('ends when the connector sends too slowly', async () => {
-    const source = await newSource({
-      async *files() {
-        yield fileOf('drips', '', {
-          async *open() {
-            for (;;) {
-              yield Buffer.from('x');
-              await sleep(200);
-            }
-          },
-        });
+    const source = await newSource(
+      {
+        async *files() {
+          yield fileOf('drips', '', {
+            async *open() {
+              for (;;) {
+                yield Buffer.from('x');
+                await sleep(200);
+              }
+            },
+          });
+        },
       },
-    });
+      2_000,
+    );
     expect(await source.run()).toBe('failed');
     expect(await source.row()).toMatchObject({
       error: 'Less than 64 KiB came from the source for 2 seconds.',

@@ -39,6 +39,8 @@ export async function createTestSource(
   service: TestService,
   connector: Partial<Connector>,
   fields: Record<string, unknown> = {},
+  /** How long the source may send nothing. Milliseconds; by default more than a busy machine needs. */
+  silence = 20_000,
 ) {
   const { api_key: key, customer } = await service.customer();
   const account = await createAccount(service, key, { iban: 'TR330006100519786457841326' });
@@ -74,7 +76,7 @@ export async function createTestSource(
     queueImport: async ({ importId }) => void (await importer.run(importId, never)),
     log,
     kinds: { test: kindOf(connector) },
-    limits: { total: 60_000, silence: 2_000 },
+    limits: { total: 120_000, silence },
   });
   const row = async () =>
     (await database.query<Record<string, unknown>[]>('SELECT * FROM sources WHERE id = ?', [id]))[0];

@@ -106,7 +106,7 @@ beforeAll(async () => {
   const endpoint = `${receiver.url}/reload`;
   await call('/v1/webhooks', { title: 'ERP', endpoint, event: 'NEW_TRANSACTION', account: 'all' });
   await delivers('before');
-}, 60_000);
+});
 
 afterAll(() => database.query(`DROP USER IF EXISTS '${user}'@'%'`));
 
@@ -117,7 +117,7 @@ it('a reload with a key that cannot open what is stored is refused, and everythi
   );
   write({ SECRET_KEY: OLD });
   await delivers('after the refusal');
-}, 60_000);
+});
 
 it('SECRET_KEY and ADMIN_PASSWORD are changed by reloads, in the steps of the runbook, and no delivery stops', async () => {
   expect(await signIn('the first password')).toBe(200);
@@ -134,7 +134,7 @@ it('SECRET_KEY and ADMIN_PASSWORD are changed by reloads, in the steps of the ru
     SECRET_KEY_PREVIOUS: OLD,
   });
   expect(documentOf(resealed)).toMatchObject({ remaining: 0 });
-}, 120_000);
+});
 
 it('a reload takes a new password of MySQL, which the former processes could not use', async () => {
   await database.query(`ALTER USER '${user}'@'%' IDENTIFIED BY 'second'`);
@@ -143,4 +143,4 @@ it('a reload takes a new password of MySQL, which the former processes could not
   expect(wrong).not.toContain('wrong@');
   await reload({ DATABASE_URL: urlWith('second'), SECRET_KEY_PREVIOUS: NEW });
   await delivers('with the second password, and without the former key');
-}, 120_000);
+});

@@ -19,7 +19,7 @@ async function readHealth(service: ServiceProcess): Promise<Health> {
 }
 
 const untilAllAnswer = (service: ServiceProcess) =>
-  until('all processes answer', async () => (await readHealth(service)).status === 'ok', 30_000);
+  until('all processes answer', async () => (await readHealth(service)).status === 'ok');
 
 async function readMetrics(service: ServiceProcess): Promise<string> {
   const page = await fetch(`${await service.opsUrl()}/metrics`, { headers: await service.signIn() });
@@ -74,14 +74,15 @@ describe('a service in several processes', () => {
 
   it('restarts each process that is killed, and says so in one line', async () => {
     const [victim = 0, ...others] = childrenOf(service.child.pid);
+    const opsUrl = await service.opsUrl();
     process.kill(victim, 'SIGKILL');
+    // Before anything else, because it is started again soon.
+    await until('it is missed', async () => (await fetch(`${opsUrl}/healthz`)).status === 503);
     await until('it is said', () =>
       /^(api|delivery)-\d ended unexpectedly \(signal SIGKILL\) and is started again in 0.5 s\.$/m.test(
         service.said,
       ),
     );
-    const health = await fetch(`${await service.opsUrl()}/healthz`);
-    expect(health.status).toBe(503);
     await untilAllAnswer(service);
     expect(childrenOf(service.child.pid)).toEqual(expect.arrayContaining(others));
     expect(childrenOf(service.child.pid)).toHaveLength(2);
@@ -90,9 +91,12 @@ describe('a service in several processes', () => {
   it('says that a hanging process does not answer', async () => {
     const [victim = 0] = childrenOf(service.child.pid);
     process.kill(victim, 'SIGSTOP');
-    const { status, processes } = await readHealth(service);
-    expect(status).toBe('not ok');
-    expect(processes.filter((it) => it.status === 'does not answer')).toHaveLength(1);
+    // On a busy machine, the other one may be late too, once.
+    await until('it alone does not answer', async () => {
+      const { status, processes } = await readHealth(service);
+      const silent = processes.filter((it) => it.status === 'does not answer');
+      return status === 'not ok' && silent.length === 1;
+    });
     expect(await readMetrics(service)).toMatch(/^ledgerbell_process_up\{process="[a-z]+-\d"\} 0$/m);
     process.kill(victim, 'SIGCONT');
     await untilAllAnswer(service);
@@ -108,7 +112,7 @@ describe('a service in several processes', () => {
       while (!restarted) statuses.push(await getHealth(url, agent));
     });
     service.child.kill('SIGHUP');
-    await until('the restart has ended', () => service.said.includes('The restart has ended.'), 60_000);
+    await until('the restart has ended', () => service.said.includes('The restart has ended.'));
     restarted = true;
     expect(service.said).toMatch(/^No secret has changed in its file\./m);
     await Promise.all(clients);

@@ -33,7 +33,7 @@ it('a webhook that is behind is told in the same words on all ways that somebody
   );
   await asOperator('webhooks', 'pause', id);
   await compare([]);
-}, 120_000);
+});
 
 it('an account that lacks a statement is named, with the command that lists the gaps', async () => {
   const { id } = running.customer;
@@ -53,7 +53,7 @@ it('an account that lacks a statement is named, with the command that lists the 
   expect((await asOperator('verify', '--account', String(account))).stdout).toMatch(/^Account /);
   await database.query('DELETE FROM statement_checks');
   await compare([]);
-}, 60_000);
+});
 
 it('a feed that nobody reads is told in the same words, and holds up retention until it is read', async () => {
   const created = await asOperator(

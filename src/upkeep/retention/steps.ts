@@ -39,17 +39,25 @@ export interface Steps {
   repeat(step: (rows: number) => Promise<boolean>): Promise<boolean>;
 }
 
+/** Ends early when the work is stopped. */
+const rest = (milliseconds: number, signal: AbortSignal | undefined) =>
+  setTimeout(milliseconds, undefined, signal === undefined ? {} : { signal }).catch(() => {});
+
+const CLOCK = { now: () => performance.now(), rest };
+
 /**
  * @param options.pauses false: without pauses, for tests.
- * @param options.began when the work began, by performance.now().
+ * @param options.began when the work began, by the clock, which is performance.now().
  */
 export function createSteps({
   signal,
   pauses = true,
-  began: beginning = performance.now(),
+  clock = CLOCK,
+  began: beginning = clock.now(),
 }: {
   signal?: AbortSignal;
   pauses?: boolean;
+  clock?: typeof CLOCK;
   began?: number;
 } = {}): Steps {
   let rows = FIRST_ROWS;
@@ -60,15 +68,15 @@ export function createSteps({
 
   async function doStep(step: (rows: number) => Promise<boolean>): Promise<boolean> {
     const before = repeated;
-    const began = performance.now();
+    const began = clock.now();
     const goesOn = await step(rows);
-    const took = performance.now() - began - (repeated - before);
-    const pace = paceAfter(performance.now() - beginning);
+    const took = clock.now() - began - (repeated - before);
+    const pace = paceAfter(clock.now() - beginning);
     if (took > STEP_TIME) rows = Math.max(LEAST_ROWS, rows >> 1);
     else if (goesOn) rows = Math.min(pace.rows, rows * 2);
     worked += took;
     if (pauses && worked >= WORK_BEFORE_PAUSE) {
-      await rest(worked * pace.pause, signal);
+      await clock.rest(worked * pace.pause, signal);
       worked = 0;
     }
     return goesOn;
@@ -77,7 +85,7 @@ export function createSteps({
   return {
     async repeat(step) {
       const before = repeated;
-      const began = performance.now();
+      const began = clock.now();
       try {
         for (let goesOn = true; goesOn; ) {
           if (signal?.aborted) return false;
@@ -85,15 +93,11 @@ export function createSteps({
         }
         return true;
       } finally {
-        repeated = before + performance.now() - began;
+        repeated = before + clock.now() - began;
       }
     },
   };
 }
-
-/** Ends early when the work is stopped. */
-const rest = (milliseconds: number, signal: AbortSignal | undefined) =>
-  setTimeout(milliseconds, undefined, signal === undefined ? {} : { signal }).catch(() => {});
 
 /**
  * Repeats a step for rows in the order of their ids.

@@ -17,13 +17,13 @@ beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'ledgerbell-two-writable-'));
   replication = await startReplication(directory);
   database = await createDataSource(replication.urlOfBoth).initialize();
-}, 120_000);
+});
 
 afterAll(async () => {
   await database?.destroy();
   await replication?.stop();
   await rm(directory, { recursive: true, force: true });
-}, 60_000);
+});
 
 const hostOf = async (from: DataSource) => {
   const [row] = await from.query<{ port: string }[]>('SELECT @@port AS port');
@@ -90,4 +90,4 @@ it('of two servers that take writes, the one with all transactions of the other 
     ),
   );
   expect(readHosts(database)).toMatchObject({ primary: promoted.name, conflicting: [] });
-}, 60_000);
+});

@@ -55,7 +55,7 @@ beforeAll(async () => {
     [customerId],
   );
   await database.query('ANALYZE TABLE operational_events, retries, webhooks, webhook_cursors, imports');
-}, 120_000);
+});
 
 const url = () => service.runtime.config.databaseUrl;
 

@@ -48,5 +48,5 @@ describe.skipIf(!isThere)('a feed behind nginx with its defaults', () => {
     // Neither the stream nor the one that was never read is counted any more.
     const metric = service.runtime.metrics.registry.getSingleMetric('ledgerbell_feed_readers');
     await until('no reader is left', async () => (await metric?.get())?.values[0]?.value === 0);
-  }, 60_000);
+  });
 });

@@ -6,6 +6,7 @@ import { useDatabase } from '../../support/database.ts';
 import { openStream } from '../../support/event-stream.ts';
 import { useRedisDatabase } from '../../support/redis-database.ts';
 import { useServiceProcesses } from '../../support/service-processes.ts';
+import { until } from '../../support/until.ts';
 
 const { start } = useServiceProcesses();
 const { url: DATABASE_URL, database } = useDatabase();
@@ -25,7 +26,11 @@ it('SIGTERM answers readers and ends streams immediately', async () => {
   const path = `${url}/v1/webhooks/${webhook.id}/feed`;
   const stream = await openStream(path, headers);
   const waiting = Array.from({ length: 5 }, () => fetch(`${path}?wait=55`, { headers }));
-  await new Promise((resolve) => setTimeout(resolve, 1_000));
+  const opsUrl = await service.opsUrl();
+  const signedIn = { headers: await service.signIn() };
+  await until('all are waiting', async () =>
+    /^ledgerbell_feed_readers(?:{.*})? 6$/m.test(await (await fetch(`${opsUrl}/metrics`, signedIn)).text()),
+  );
   const began = performance.now();
   const ended = service.end('SIGTERM');
   for (const answer of await Promise.all(waiting)) {

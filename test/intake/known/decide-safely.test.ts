@@ -89,7 +89,7 @@ describe('deciding which rows of a file are stored', () => {
     expect(decided.identities).toHaveLength(1_500);
     // Without a thread, there is no pass between the parts.
     expect(passes).toBeGreaterThan(20);
-  }, 60_000);
+  });
 
   it('ends at a deadline with a sentence, and the next file is decided', async () => {
     const file = inputOf(statementsOf(600, 'final'));
@@ -99,7 +99,7 @@ describe('deciding which rows of a file are stored', () => {
       ),
     );
     expect((await decideRows('1', inputOf(statementsOf(30, 'final')))).identities).toHaveLength(30);
-  }, 60_000);
+  });
 
   it.each(['final', 'interim'] as const)(
     'decides a statement each minute: %s',

@@ -271,7 +271,7 @@ test('7: equal entries in a file of more than 1,000 rows are told apart by their
   });
   expect(await send(csv(rows(10_000, 2_200)))).toMatchObject({ inserted: 0, duplicates: 2_200 });
   expect((await movements()).length).toBeLessThanOrEqual(1_000);
-}, 60_000);
+});
 
 test('8: a statement is matched as a whole, so an equal first entry alone does not make it known', async () => {
   const { send, movements, completeness } = await createClient();

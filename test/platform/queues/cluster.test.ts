@@ -22,13 +22,13 @@ let cluster: RedisCluster;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'ledgerbell-redis-cluster-'));
   cluster = await startRedisCluster(directory);
-}, 120_000);
+});
 
 // Registered before the service's hook, and so run after it, because hooks run in reverse order.
 afterAll(async () => {
   await cluster?.stop();
   await rm(directory, { recursive: true, force: true });
-}, 60_000);
+});
 
 const receiver = useReceiver();
 const service = useOwnService({

@@ -15,13 +15,13 @@ let cluster: SentinelCluster;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'ledgerbell-sentinel-'));
   cluster = await startSentinelCluster(directory);
-}, 60_000);
+});
 
 // Registered before the service's hook, and so run after it, because hooks run in reverse order.
 afterAll(async () => {
   await cluster?.stop();
   await rm(directory, { recursive: true, force: true });
-}, 60_000);
+});
 
 const receiver = useReceiver();
 const service = useOwnService({

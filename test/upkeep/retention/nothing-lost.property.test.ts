@@ -105,5 +105,5 @@ describe('after retention', () => {
       }),
       { numRuns: RUNS, seed: SEED },
     );
-  }, 120_000);
+  });
 });
