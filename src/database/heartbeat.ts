@@ -130,6 +130,8 @@ export interface ProcessSeen extends Omit<Heartbeat, 'id'> {
   redisProblem: string | null;
   /** Milliseconds by which its clock is ahead of MySQL's. null: not measured. */
   clockAhead: number | null;
+  /** When its supervisor has killed it because it did not answer; null: it has not. */
+  killedAt: Date | null;
 }
 
 /** Index: the primary key. The times are those of MySQL's clock. `steady_since` is set before `seen_at`, from which it follows. */
@@ -147,7 +149,7 @@ const FORGET = 'DELETE FROM processes WHERE id = ? OR seen_at < NOW(6) - INTERVA
 const READ = `
   SELECT name, roles, version, host, pid, cpu_percent AS cpuPercent, loop_delay_ms AS loopDelayMs, memory_mib AS memoryMib,
     started_at AS startedAt, mysql_problem AS mysqlProblem, redis_problem AS redisProblem, clock_ahead_ms AS clockAhead,
-    (steady_since <= started_at OR steady_since < NOW(6) - INTERVAL ${HEARTBEATS_SETTLE / SECOND} SECOND) AS steady,
+    killed_at AS killedAt, (steady_since <= started_at OR steady_since < NOW(6) - INTERVAL ${HEARTBEATS_SETTLE / SECOND} SECOND) AS steady,
     TIMESTAMPDIFF(MICROSECOND, seen_at, NOW(6)) / 1000000 AS seenSecondsAgo
   FROM processes WHERE seen_at > NOW(6) - INTERVAL 1 HOUR ORDER BY host, started_at LIMIT 500`;
 
@@ -168,6 +170,15 @@ async function removeProcess(sql: Sql, id: string): Promise<void> {
   await sql.query(FORGET, [id]);
 }
 
+/** A host reuses the ids of processes, but not within an hour. */
+const MARK_KILLED =
+  'UPDATE processes SET killed_at = NOW(6) WHERE host = ? AND pid = ? AND killed_at IS NULL ORDER BY started_at DESC LIMIT 1';
+
+/** Records that the supervisor of a process has killed it because it did not answer. */
+export async function markKilled(sql: Sql, { host, pid }: { host: string; pid: number }): Promise<void> {
+  await sql.query(MARK_KILLED, [host, pid]);
+}
+
 interface Row extends Omit<ProcessSeen, 'roles' | 'seenSecondsAgo' | 'running' | 'steady' | 'clockAhead'> {
   roles: string;
   seenSecondsAgo: string;
@@ -183,7 +194,7 @@ export async function readProcesses(sql: Sql): Promise<ProcessSeen[]> {
     ...row,
     roles: row.roles.split(','),
     seenSecondsAgo: Number(row.seenSecondsAgo),
-    running: Number(row.seenSecondsAgo) < RUNNING_SECONDS,
+    running: Number(row.seenSecondsAgo) < RUNNING_SECONDS && row.killedAt === null,
     steady: Number(row.steady) === 1,
     clockAhead: row.clockAhead === null ? null : Number(row.clockAhead),
   }));

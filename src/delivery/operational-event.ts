@@ -22,6 +22,7 @@ export const EVENT_TYPES = [
   'statement.late',
   'source.failing',
   'delivery.stalled',
+  'process.killed',
 ] as const;
 type EventType = (typeof EVENT_TYPES)[number];
 

@@ -25,7 +25,8 @@ const BUSY = 60 * SECOND;
 const BUSY_PER_MIB = 2 * SECOND;
 
 /** Beginnings of uploads that are checked at the same time, and how long one waits for its turn. */
-const CHECKS = { total: 4, perOwner: 1, patience: 10 * SECOND };
+const CHECKS = { total: 4, perOwner: 1 };
+const PATIENCE = 10 * SECOND;
 
 /** Reads files of statements. */
 export interface FileReader {
@@ -52,6 +53,8 @@ interface ThreadOptions {
   /** Megabytes of a thread's heap. */
   memoryLimit?: number;
   deadline?: number;
+  /** How long a check waits for its turn. */
+  patience?: number;
   /** Is told of an unexpected error of a parser. Only the file ends as unreadable. */
   onDefect?: (error: Error) => void;
 }
@@ -59,13 +62,13 @@ interface ThreadOptions {
 /** Creates a reader that reads in threads. */
 export function createThreadedReader(
   profiles: readonly Profile[],
-  { memoryLimit, deadline = DEADLINE, onDefect = () => {} }: ThreadOptions = {},
+  { memoryLimit, deadline = DEADLINE, patience = PATIENCE, onDefect = () => {} }: ThreadOptions = {},
 ): FileReader {
   const threads = createThreadPool(new URL('./parser-thread/parser-thread', import.meta.url), {
     workerData: profiles,
     ...(memoryLimit === undefined ? {} : { memoryLimit }),
   });
-  const checks = createByteBudget(CHECKS);
+  const checks = createByteBudget({ ...CHECKS, patience });
   const limits = { deadline, onDefect };
   return {
     async check(sent, recognition, owner) {
@@ -98,7 +101,7 @@ const tooManyChecks = () =>
   new Problem(
     'overloaded',
     `Other statement files are being read, at most ${CHECKS.perOwner} per customer. Send this one again later.`,
-    { headers: { 'Retry-After': String(CHECKS.patience / SECOND) } },
+    { headers: { 'Retry-After': String(PATIENCE / SECOND) } },
   );
 
 /** @throws {UnreadableFileError} also when the thread ends, does not answer or has a defect. */

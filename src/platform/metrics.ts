@@ -177,6 +177,19 @@ function createImportMetrics(registry: Registry): ImportMetrics {
   };
 }
 
+export interface ProcessMetrics {
+  /** Counts a process that the supervisor has killed because it did not answer. */
+  killed(): void;
+}
+
+function createSupervisorMetrics(registry: Registry): ProcessMetrics {
+  const kills = metricsOf(registry).counter(
+    'processes_killed_total',
+    'Processes that the supervisor has killed because they did not answer for 30 s.',
+  );
+  return { killed: () => kills.inc() };
+}
+
 interface ReconcilerMetrics {
   /** Counts jobs that the reconciler added for due work without a job. */
   repaired(queue: 'imports' | 'deliveries', jobs: number): void;
@@ -283,6 +296,7 @@ function createRetentionMetrics(registry: Registry): RetentionMetrics {
 export interface Metrics {
   deliveries: DeliveryMetrics;
   imports: ImportMetrics;
+  processes: ProcessMetrics;
   reconciler: ReconcilerMetrics;
   feeds: FeedMetrics;
   retention: RetentionMetrics;
@@ -304,6 +318,7 @@ export function createMetrics(): Metrics {
   return {
     deliveries: createDeliveryMetrics(registry),
     imports: createImportMetrics(registry),
+    processes: createSupervisorMetrics(registry),
     reconciler: createReconcilerMetrics(registry),
     feeds: createFeedMetrics(registry),
     retention: createRetentionMetrics(registry),

@@ -1,12 +1,16 @@
+import { hostname } from 'node:os';
+import type { DataSource } from 'typeorm';
 import { startOps } from '../console/server.ts';
-import { startHeartbeat } from '../database/heartbeat.ts';
+import { markKilled, startHeartbeat } from '../database/heartbeat.ts';
 import { openRuntime } from '../database/runtime.ts';
+import { inTransaction } from '../database/transaction.ts';
+import { recordEvent } from '../delivery/operational-event.ts';
 import type { Config } from '../platform/config.ts';
 import { createLog } from '../platform/log.ts';
 import { abandonStart, type Stop, stopOnce } from '../platform/stopping.ts';
 import { findServers } from '../servers/embedded.ts';
 import type { Service } from '../service.ts';
-import { createProcessGroup, type ProcessGroup } from './processes/process-group.ts';
+import { createProcessGroup, type KilledProcess, type ProcessGroup } from './processes/process-group.ts';
 import type { ProcessPlan, RoleProcess } from './processes/role-process.ts';
 
 export interface StartOptions {
@@ -28,6 +32,19 @@ export type SupervisedService = Service &
      */
     restart(next: Config): Promise<boolean>;
   };
+
+/** Shows operators that a process was killed: in its row of `processes`, and as an operational event. */
+function recordKilled(database: DataSource, { name, pid, silentFor }: KilledProcess): Promise<void> {
+  return inTransaction(database, async (sql) => {
+    const host = hostname();
+    await markKilled(sql, { host, pid });
+    await recordEvent(sql, {
+      type: 'process.killed',
+      customerId: null,
+      data: { process: name, host, pid, silent_for_seconds: silentFor },
+    });
+  });
+}
 
 /** How long a restart waits for the servers of the new configuration. */
 const RESTART_PATIENCE = 10 * SECOND;
@@ -51,7 +68,14 @@ export async function startSupervised(
     const migrations = config.databaseUrl === undefined ? 'run' : 'expect';
     let runtime = await openRuntime(config, servers, { log, announce, migrations, signal });
     started.push(() => runtime.close());
-    const group = createProcessGroup({ config, servers }, announce);
+    const onKilled = (killed: KilledProcess) => {
+      log.error(killed, 'a process was killed because it did not answer');
+      runtime.metrics.processes.killed();
+      recordKilled(runtime.database, killed).catch((err: unknown) =>
+        log.warn({ err }, 'killed process not recorded'),
+      );
+    };
+    const group = createProcessGroup({ config, servers }, { announce, onKilled });
     started.push(() => group.stop());
     await Promise.all(forked.map(({ plan, process }) => group.add(plan, process)));
     signal?.throwIfAborted();

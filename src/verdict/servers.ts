@@ -80,6 +80,17 @@ export function findProcessTroubles(
         page: PROCESSES,
       }),
     ),
+    ...processes.flatMap((it) =>
+      it.killedAt === null
+        ? []
+        : [
+            troubleOf('process_killed', {
+              sentence: `${nameOf(it)} did not answer, and was killed by its supervisor.`,
+              since: it.killedAt,
+              page: PROCESSES,
+            }),
+          ],
+    ),
     ...findProcessProblems(processes, servers).map((sentence) =>
       troubleOf('process', { sentence, page: PROCESSES }),
     ),

@@ -54,6 +54,15 @@ const KINDS = {
     words: counted('process reports a problem', 'processes report a problem'),
     help: 'Look at the host of the process: its network, its disk and its clock.',
   },
+  process_killed: {
+    scope: 'installation',
+    severity: 'attention',
+    words: counted(
+      'process was killed in the last hour because it did not answer',
+      'processes were killed in the last hour because they did not answer',
+    ),
+    help: 'Its work is taken over. Look in its log for what it did before, and report it if it happens again.',
+  },
   webhook_quarantined: {
     scope: 'installation',
     severity: 'failing',

@@ -11,7 +11,7 @@ const SECOND = 1_000;
  */
 function reachOf(kind: FaultKind): { before: number; after: number } | null {
   if (kind === 'kill delivery') return { before: 3 * SECOND, after: SECOND };
-  if (kind === 'stop delivery') return { before: 3 * SECOND, after: 2 * SECOND };
+  if (kind === 'stop delivery' || kind === 'spin delivery') return { before: 3 * SECOND, after: 2 * SECOND };
   // Results wait until they can be recorded, and nothing is sent again.
   if (kind === 'mysql locked table') return null;
   if (kind.startsWith('mysql')) return { before: 3 * SECOND, after: 3 * SECOND };
@@ -42,7 +42,7 @@ export function causeOf(
 
 /** A delivery process that is killed or stopped while results cannot be recorded loses those that wait. */
 function waitingSince({ kind, start }: InjectedFault, faults: readonly InjectedFault[]): number {
-  if (kind !== 'kill delivery' && kind !== 'stop delivery') return start;
+  if (!['kill delivery', 'stop delivery', 'spin delivery'].includes(kind)) return start;
   const unrecorded = faults.filter(
     (it) =>
       ['mysql locked table', 'mysql disk full', 'mysql read-only'].includes(it.kind) &&

@@ -9,6 +9,8 @@ export const FAULT_KINDS = [
   'stop api',
   'stop importer',
   'stop delivery',
+  'spin api',
+  'spin delivery',
   'redis kill',
   'redis flushall',
   'redis outage',
@@ -101,7 +103,9 @@ export function subjectsOf({ kind, which }: Pick<PlannedFault, 'kind' | 'which'>
   if (kind === 'hostile files') return ['files'];
   if (kind === 'kill receivers') return ['receivers 0', 'receivers 1', 'receivers 2'];
   if (kind.startsWith('receiver')) return [`receivers ${which}`];
-  return [`${kind.slice(kind.indexOf(' ') + 1)} ${which}`];
+  const process = `${kind.slice(kind.indexOf(' ') + 1)} ${which}`;
+  // Only one process can have an inspector.
+  return kind.startsWith('spin') ? [process, 'inspector'] : [process];
 }
 
 /** Seconds that faults last. The long ones (20 s, 60 s) are shorter in a short run. */
@@ -194,9 +198,13 @@ const STOPPING: readonly FaultKind[] = [
   'redis out of memory',
 ];
 
+/** Seconds after which a process that does not answer has been killed, by its supervisor or by us. */
+const SPINNING = 40;
+
 const isPaired = (kind: FaultKind) => /(api|importer|delivery|maintenance)$/.test(kind);
 
 function secondsOf(dice: Dice, kind: FaultKind, { stopped, outage, receiver }: Lengths): number {
+  if (kind.startsWith('spin')) return SPINNING;
   if (kind.startsWith('stop') || STOPPING.includes(kind)) return stopped;
   if (kind === 'hostile files') return receiver;
   if (kind === 'mysql no majority' || kind === 'redis cluster outage') return Math.min(outage, 30);

@@ -1,13 +1,24 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { closeSync, existsSync, openSync, readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { childrenOf } from '../support/child-processes.ts';
+import { spin } from '../support/spin.ts';
 
 const RESTART_AFTER = 1_000;
 const END_LIMIT = 12_000;
 
 /** How long a start waits for MySQL and Redis. If they stay unreachable, the process ends and says so. */
 const START_PATIENCE = 60_000;
+
+/** @returns after how many seconds a process has ended; null: it still runs after `seconds`. */
+async function endsWithin(pid: number, seconds: number): Promise<number | null> {
+  for (let second = 0; second < seconds; second += 1) {
+    if (!existsSync(`/proc/${pid}`)) return second;
+    await sleep(1_000);
+  }
+  return null;
+}
 
 /** A process that is started again about a second after it has ended, as systemd or Docker would do. */
 export interface Supervised {
@@ -21,6 +32,12 @@ export interface Supervised {
   kill(): void;
   stop(): void;
   cont(): void;
+  /**
+   * Keeps its event loop busy until it has ended. Where the product has a supervisor, this one kills it within `seconds`; elsewhere we do
+   * then, as a manager of processes would.
+   * @returns a note for the report.
+   */
+  spin(seconds: number): Promise<string>;
   /** Sends SIGTERM, and SIGKILL after 12 s. It is not started again. @returns how it ended. */
   end(): Promise<string>;
 }
@@ -75,6 +92,17 @@ export function supervise(
     },
     stop: () => void child.kill('SIGSTOP'),
     cont: () => void child.kill('SIGCONT'),
+    async spin(seconds) {
+      const spinning = child;
+      if (spinning.pid === undefined) return 'it did not run';
+      await spin(spinning.pid, () => readFileSync(log, 'utf8'));
+      await endsWithin(spinning.pid, seconds);
+      if (spinning !== child || spinning.exitCode !== null || spinning.signalCode !== null)
+        return 'it has ended';
+      killed = true;
+      spinning.kill('SIGKILL');
+      return 'nobody watches it, and we killed it';
+    },
     async end() {
       ending = true;
       clearTimeout(restart);
@@ -117,6 +145,14 @@ export function processOf(supervisor: Supervised, name: string): Supervised {
       send(stopped, 'SIGSTOP');
     },
     cont: () => send(stopped, 'SIGCONT'),
+    async spin(seconds) {
+      const pid = find();
+      if (pid === undefined) return 'it did not run';
+      await spin(pid, () => readFileSync(supervisor.log, 'utf8'));
+      const ended = await endsWithin(pid, seconds);
+      if (ended === null) throw new Error(`${name} does not answer, and was not killed within ${seconds} s`);
+      return `killed by its supervisor after ${ended} s`;
+    },
     end: async () => '0',
   };
 }

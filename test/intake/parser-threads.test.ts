@@ -1,6 +1,7 @@
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { createStatementFormats } from '../../packages/statements/src/formats.ts';
+import type { Profile } from '../../packages/statements/src/profile.ts';
 import type { FileEvent, Recognition } from '../../packages/statements/src/read-files.ts';
 import { UnreadableFileError } from '../../packages/statements/src/unreadable.ts';
 import { READ_SETTINGS } from '../../src/intake/advice.ts';
@@ -91,6 +92,64 @@ it('a file that keeps its parser thread busy after its first events fails, and t
     await expect(reading).rejects.toThrow('takes too long');
   }
   await startThread(formats);
+});
+
+it('a file at which the parser has a defect cannot be read, the defect is told once, and other files are still read', async () => {
+  const defects: Error[] = [];
+  // A profile without variants cannot come from loadProfiles, and is unexpected.
+  const broken = [{ name: 'broken' }] as unknown as Profile[];
+  const reader = createThreadedReader(broken, { onDefect: (error) => defects.push(error) });
+  const table = 'Date;Amount;Text\n2026-01-01;1,00;a\n2026-01-02;1,00;b\n';
+  for (const read of [
+    () => readAll(reader, table),
+    () => reader.check(partsOf(table), AUTO, '1').then(() => {}),
+  ]) {
+    defects.length = 0;
+    const failed = await read().catch((error: unknown) => error);
+    expect(failed).toBeInstanceOf(UnreadableFileError);
+    expect(String(failed)).toMatch(/^UnreadableFileError: This file cannot be read: /);
+    expect(defects).toHaveLength(1);
+  }
+  expect(await readAll(reader, FILE)).toHaveLength(1);
+});
+
+it('the check of a file finds what the process itself would find, and hands on the whole file', async () => {
+  for (const [text, recognition] of [
+    ['', AUTO],
+    ['no statement', AUTO],
+    ['%PDF-1.4', AUTO],
+    ['Datum;Betrag\n', { format: 'csv', profile: 'none' }],
+    [gzipSync('no statement'), AUTO],
+  ] as const) {
+    const [own, other] = await Promise.allSettled([
+      inProcess.check(partsOf(text), recognition),
+      threaded.check(partsOf(text), recognition, '1'),
+    ]);
+    expect(own?.status).toBe('rejected');
+    expect(other).toEqual(own);
+  }
+  for (const file of [FILE, gzipSync(FILE)]) {
+    const whole = await threaded.check(partsOf(file), AUTO, '1');
+    const parts: Uint8Array[] = [];
+    for await (const part of whole) parts.push(part);
+    expect(Buffer.concat(parts).equals(Buffer.from(file))).toBe(true);
+  }
+});
+
+it('the check of a file waits for another of the same customer, and is refused if it waits too long', async () => {
+  const reader = createThreadedReader([], { patience: 1 });
+  const checks = await Promise.allSettled(
+    Array.from({ length: 3 }, () => reader.check(partsOf(FILE), AUTO, '1')),
+  );
+  const refused = checks.flatMap((it) => (it.status === 'rejected' ? [it.reason] : []));
+  expect(refused.length).toBeGreaterThan(0);
+  expect(refused.length).toBeLessThan(3);
+  for (const reason of refused)
+    expect(reason).toMatchObject({ problem: 'overloaded', headers: { 'Retry-After': expect.any(String) } });
+  const others = await Promise.allSettled(
+    ['1', '2'].map((owner) => threaded.check(partsOf(FILE), AUTO, owner)),
+  );
+  expect(others.map(({ status }) => status)).toEqual(['fulfilled', 'fulfilled']);
 });
 
 it('a file that is not read to its end closes its source, and does not block the next file', async () => {

@@ -100,6 +100,7 @@ const EVENTS: Record<(typeof EVENT_TYPES)[number], Record<string, unknown>> = {
     next_run_at: null,
   },
   'delivery.stalled': { webhooks: 1, oldest_seconds: 601 },
+  'process.killed': { process: 'api-1', host: 'ledgerbell-1', pid: 4711, silent_for_seconds: 30 },
 };
 
 const BALANCE = {

@@ -111,7 +111,11 @@ const processColumns = (at: Date): Column<ProcessSeen>[] => [
     cell: ({ name, host, pid }) => `${host}, process ${pid}${name === '' ? '' : `, ${name}`}`,
   },
   { label: 'Version', cell: ({ version }) => version },
-  { label: 'Last seen', cell: ({ seenSecondsAgo }) => `${formatDuration(seenSecondsAgo * 1_000)} ago` },
+  {
+    label: 'Last seen',
+    cell: ({ seenSecondsAgo, killedAt }) =>
+      `${formatDuration(seenSecondsAgo * 1_000)} ago${killedAt === null ? '' : ', killed because it did not answer'}`,
+  },
   { label: 'Running since', cell: ({ startedAt }) => <Moment at={startedAt} now={at} /> },
   { label: 'CPU', kind: 'number', cell: ({ cpuPercent }) => `${cpuPercent} %` },
   { label: 'Event loop', kind: 'number', cell: ({ loopDelayMs }) => `${loopDelayMs} ms` },

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { OtherProcesses } from '../../console/process-metrics.ts';
 import { PortTakenError } from '../../http/listener.ts';
 import { type Assignment, forkRoleProcess, type ProcessPlan, type RoleProcess } from './role-process.ts';
+import { createWatchdog, MOST_MISSED, PING_EVERY } from './watchdog.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
@@ -71,9 +72,21 @@ export interface ProcessGroup extends OtherProcesses {
   stop(): Promise<void>;
 }
 
+/** A process that was killed because it did not answer. */
+export interface KilledProcess {
+  name: string;
+  pid: number;
+  /** Seconds for which it did not answer. */
+  silentFor: number;
+}
+
+/**
+ * @param options.announce receives one-line messages for a person.
+ * @param options.onKilled is told of each process that was killed because it did not answer.
+ */
 export function createProcessGroup(
   given: Pick<Assignment, 'config' | 'servers'>,
-  announce: (line: string) => void,
+  { announce, onKilled }: { announce: (line: string) => void; onKilled: (killed: KilledProcess) => void },
 ): ProcessGroup {
   let { config, servers } = given;
   let url = '';
@@ -126,6 +139,25 @@ export function createProcessGroup(
     if (outcome.state === 'ready') watch(member, process);
     else await startAgain(member, outcome.message, { atStart: true });
   }
+
+  const watchdog = createWatchdog<RoleProcess>();
+  const timer = setInterval(() => {
+    const ready = members.flatMap((member) => (member.process === undefined ? [] : [member.process]));
+    const { ping, kill } = watchdog.tick(Date.now(), ready);
+    for (const process of ping) {
+      // A process that has ended answers nothing, and is started again.
+      const answer = process.functions.ping().catch(() => {});
+      void answer.then(() => watchdog.answered(process));
+    }
+    for (const process of kill) {
+      const name = alive.get(process)?.name ?? '';
+      const silentFor = (MOST_MISSED * PING_EVERY) / SECOND;
+      announce(`${name} has not answered for ${silentFor} s, and is killed.`);
+      process.kill();
+      onKilled({ name, pid: process.pid, silentFor });
+    }
+  }, PING_EVERY);
+  stopping.signal.addEventListener('abort', () => clearInterval(timer));
 
   /** Asks a process, which may be busy or have ended. @returns undefined: it does not answer. */
   async function ask<T>(

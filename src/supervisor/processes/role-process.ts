@@ -69,6 +69,7 @@ export interface SupervisorFunctions {
 export interface RoleProcess {
   functions: Omit<RoleProcessFunctions, 'start'>;
   start(assignment: Assignment): Promise<StartOutcome | Ended>;
+  pid: number;
   /** Resolves with the reason when the process has ended. */
   ended: Promise<string>;
   kill(): void;
@@ -126,5 +127,6 @@ export function forkRoleProcess(name: string): RoleProcess {
       });
     return Promise.race([late, early]);
   }
-  return { functions, start, ended, kill: () => void worker.process.kill('SIGKILL') };
+  const pid = worker.process.pid ?? 0;
+  return { functions, start, pid, ended, kill: () => void worker.process.kill('SIGKILL') };
 }

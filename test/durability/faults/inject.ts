@@ -89,6 +89,9 @@ async function perform(
       stopped.cont();
       return note;
     }
+    case 'spin api':
+    case 'spin delivery':
+      return role(installation, kind, which).spin(seconds);
     case 'redis kill':
     case 'redis outage':
       await down([redis], seconds);

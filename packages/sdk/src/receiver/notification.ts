@@ -112,6 +112,7 @@ export interface EventData {
   };
   /** Only the operator gets it. */
   'delivery.stalled': { webhooks: number; oldest_seconds: number };
+  'process.killed': { process: string; host: string; pid: number; silent_for_seconds: number };
 }
 
 interface EventOf<Type extends string, Data> {

@@ -26,6 +26,7 @@ const EVENT_TYPES = new Set<string>([
   'statement.late',
   'source.failing',
   'delivery.stalled',
+  'process.killed',
 ] satisfies (keyof EventData)[]);
 
 const TEXTS = [

@@ -228,7 +228,8 @@ export const OPERATION_TABLES = [
   // One row per process, renewed every 5 s and removed when the process stops. name: the supervisor's name for the process, such as
   // api-1. roles: separated by commas. cpu_percent is of one core. loop_delay_ms is the 99th percentile of the event loop's delay
   // since the last heartbeat. mysql_problem, redis_problem: what is wrong with them as this process sees it. clock_ahead_ms: of its
-  // clock, against MySQL's. steady_since: since then, no heartbeat was left out.
+  // clock, against MySQL's. steady_since: since then, no heartbeat was left out. killed_at: its supervisor has killed it, because it did
+  // not answer.
   `CREATE TABLE processes (
     id CHAR(22) CHARACTER SET ascii COLLATE ascii_bin NOT NULL PRIMARY KEY,
     name VARCHAR(32) NOT NULL DEFAULT '',
@@ -244,7 +245,8 @@ export const OPERATION_TABLES = [
     clock_ahead_ms BIGINT NULL,
     steady_since DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     started_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
-    seen_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6)
+    seen_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    killed_at DATETIME(6) NULL
   ) ${TABLE}`,
 
   // One row, which every process writes now and then, to know that MySQL takes writes.
