@@ -7610,7 +7610,7 @@ export type ReceiveOperationalEventWebhookPayload = {
     /**
      * webhook.test: a test notification. New types may be added.
      */
-    type: 'webhook.failing' | 'webhook.disabled' | 'webhook.quarantined' | 'webhook.behind' | 'webhook.caught_up' | 'webhook.flapping' | 'webhook.stable' | 'delivery.failed' | 'import.failed' | 'import.stuck' | 'movement.conflict' | 'statement.gap' | 'statement.contradiction' | 'statement.late' | 'source.failing' | 'delivery.stalled' | 'webhook.test';
+    type: 'webhook.failing' | 'webhook.disabled' | 'webhook.quarantined' | 'webhook.behind' | 'webhook.caught_up' | 'webhook.flapping' | 'webhook.stable' | 'delivery.failed' | 'import.failed' | 'import.stuck' | 'movement.conflict' | 'statement.gap' | 'statement.contradiction' | 'statement.late' | 'source.failing' | 'delivery.stalled' | 'process.killed' | 'webhook.test';
     /**
      * When it was recorded, in UTC.
      */
