@@ -46,8 +46,12 @@ export const ExtendedView = v.object({
   details: v.pipe(
     v.optional(v.array(DetailView)),
     v.description(
-      'Of a batch whose details came after it was stored: the payments that it consists of. A movement without such details has no such member.',
+      'Of a batch whose details came after it was stored: the payments that it consists of, at most 1,000 and 256 KiB. A movement without such details has no such member.',
     ),
+  ),
+  details_more: v.pipe(
+    v.optional(v.literal(true)),
+    v.description('The batch has more details than are shown here. Otherwise there is no such member.'),
   ),
 });
 
@@ -69,7 +73,7 @@ export const nothingSaid = (currency: string): Extended => ({
   exchange_rate: null,
 });
 
-interface Row extends Record<Exclude<keyof Extended, 'details'>, unknown> {
+interface Row extends Record<Exclude<keyof Extended, 'details' | 'details_more'>, unknown> {
   id: string;
   currency: string;
   statement_id: string | null;
@@ -87,22 +91,88 @@ const READ = `
   FROM transactions t JOIN accounts a ON a.id = t.account_id LEFT JOIN transaction_details d ON d.transaction_id = t.id
   WHERE t.id IN (?)`;
 
+/** Most details of a movement, and most bytes of them as JSON. */
+const MOST_DETAILS = 1_000;
+const MOST_DETAIL_BYTES = 256 * 1024;
+
+/** Most bytes of the details of all movements that are read together. The last movement may exceed it. */
+const MOST_BYTES_TOGETHER = 4 * 1024 * 1024;
+
+const DETAILS_AT_A_TIME = 2_000;
+
 /** Index: the primary key. */
 const READ_DETAILS = `
-  SELECT transaction_id, dc, amount, name, description, opponent_iban, end_to_end_id, creditor_reference FROM batch_details
-  WHERE transaction_id IN (?) ORDER BY transaction_id, position`;
+  SELECT transaction_id, position, dc, amount, name, description, opponent_iban, end_to_end_id, creditor_reference FROM batch_details
+  WHERE transaction_id IN (?) AND (transaction_id > ? OR position > ?) ORDER BY transaction_id, position LIMIT ${DETAILS_AT_A_TIME}`;
 
-/** Reads the details of these movements. @returns the details by the movements' ids. */
-export async function readExtended(sql: Sql, ids: readonly string[]): Promise<Map<string, Extended>> {
-  if (ids.length === 0) return new Map();
+/** Movements with what the bank says of them. */
+interface ExtendedRead {
+  /** By the movements' ids. */
+  extended: Map<string, Extended>;
+  /** The last of these movements, whose details were not read, because those of the others are long. */
+  unread: readonly string[];
+}
+
+/** Reads what the bank says of these movements, with limits on the details of batches. */
+export async function readExtended(sql: Sql, ids: readonly string[]): Promise<ExtendedRead> {
+  if (ids.length === 0) return { extended: new Map(), unread: [] };
   const rows = await sql.query<Row[]>(READ, [ids]);
   const extended = new Map(rows.map(({ id, ...row }) => [id, toExtended(row)]));
-  const details = await sql.query<(Detail & { transaction_id: string })[]>(READ_DETAILS, [ids]);
-  for (const { transaction_id, ...detail } of details) {
-    const ofBatch = extended.get(transaction_id);
-    if (ofBatch === undefined) continue;
-    ofBatch.details ??= [];
-    ofBatch.details.push({ ...detail, amount: showAmount(detail.amount, ofBatch.currency) });
+  return { extended, unread: await readDetails(sql, ids, extended) };
+}
+
+/** Adds the details. @returns the ids of movements that were not reached. */
+async function readDetails(
+  sql: Sql,
+  ids: readonly string[],
+  extended: ReadonlyMap<string, Extended>,
+): Promise<string[]> {
+  let left = ids.toSorted((one, other) => Number(one) - Number(other));
+  let last = { id: '0', position: -1 };
+  let together = 0;
+  let bytes = 0;
+  while (left.length > 0) {
+    const details = await sql.query<(Detail & { transaction_id: string; position: number })[]>(READ_DETAILS, [
+      left,
+      last.id,
+      last.position,
+    ]);
+    for (const { transaction_id: id, position, ...detail } of details) {
+      if (id !== last.id) {
+        if (together > MOST_BYTES_TOGETHER) return left.filter((it) => Number(it) >= Number(id));
+        bytes = 0;
+      }
+      last = { id, position };
+      const ofBatch = extended.get(id);
+      if (ofBatch === undefined || ofBatch.details_more) continue;
+      const shown: Detail = { ...detail, amount: showAmount(detail.amount, ofBatch.currency) };
+      const size = Buffer.byteLength(JSON.stringify(shown));
+      ofBatch.details ??= [];
+      if (ofBatch.details.length < MOST_DETAILS && bytes + size <= MOST_DETAIL_BYTES) {
+        ofBatch.details.push(shown);
+        bytes += size;
+        together += size;
+      } else ofBatch.details_more = true;
+    }
+    if (details.length < DETAILS_AT_A_TIME) break;
+    const isWhole = extended.get(last.id)?.details_more !== true;
+    left = left.filter((it) => Number(it) > Number(last.id) || (isWhole && it === last.id));
+  }
+  return [];
+}
+
+/** Index: the primary key. */
+const WITH_DETAILS = 'SELECT DISTINCT transaction_id FROM batch_details WHERE transaction_id IN (?)';
+
+/** As `readExtended`, but of all movements: those whose details are not read have none, and say that there are more. */
+export async function readExtendedPage(sql: Sql, ids: readonly string[]): Promise<Map<string, Extended>> {
+  const { extended, unread } = await readExtended(sql, ids);
+  if (unread.length === 0) return extended;
+  for (const { transaction_id: id } of await sql.query<{ transaction_id: string }[]>(WITH_DETAILS, [
+    unread,
+  ])) {
+    const ofBatch = extended.get(id);
+    if (ofBatch !== undefined) Object.assign(ofBatch, { details: [], details_more: true });
   }
   return extended;
 }

@@ -4,7 +4,7 @@ import { showAmount } from '../../packages/statements/src/amounts.ts';
 import { type Caller, maySee } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { ZoneOffset } from '../platform/moment.ts';
-import { type Extended, readExtended } from './extended.ts';
+import { type Extended, readExtendedPage } from './extended.ts';
 import {
   conditions,
   findIdRange,
@@ -83,7 +83,7 @@ export async function findTransaction(
 
 /** Adds the banks' details that have no field of their own. */
 export async function addExtended(sql: Sql, transactions: readonly ListedTransaction[]): Promise<void> {
-  const extended = await readExtended(
+  const extended = await readExtendedPage(
     sql,
     transactions.map(({ id }) => id),
   );

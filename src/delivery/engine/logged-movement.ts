@@ -34,14 +34,16 @@ export const NO_MOVEMENT_COLUMNS = Object.keys(COLUMNS)
 
 /**
  * Adds the bank's data beyond the twelve fields, for a webhook with an extended body. Index: the primary key.
- * @returns copies, because other webhooks share the movements and have other bodies.
+ * @returns copies, because other webhooks share the movements and have other bodies. Without the last ones if the details are long, but at
+ * least one.
  */
 export async function extend<T extends NotifiedMovement>(sql: Sql, movements: readonly T[]): Promise<T[]> {
-  const extended = await readExtended(
+  const { extended, unread } = await readExtended(
     sql,
     movements.map(({ transaction_id }) => transaction_id),
   );
-  return movements.map((movement) => {
+  return movements.flatMap((movement) => {
+    if (unread.includes(movement.transaction_id)) return [];
     const found = extended.get(movement.transaction_id);
     return found === undefined ? movement : { ...movement, extended: found };
   });

@@ -90,9 +90,17 @@ export function openMovementLog(database: Sql, cache: LogCache = createLogCache(
       if (filter === null) return nothingMatches(range.after, range.through);
       const wanted = { ...range, filter };
       const read = await cache.read(wanted, () => readRange(wanted));
-      return request.isExtended ? { ...read, movements: await extend(database, read.movements) } : read;
+      return request.isExtended ? extendRead(database, read) : read;
     },
   };
+}
+
+/** Adds what the bank says. Leaves the last movements to the next read if the first ones say much. */
+async function extendRead(sql: Sql, read: LogRead): Promise<LogRead> {
+  const movements = await extend(sql, read.movements);
+  const last = movements.at(-1);
+  if (last === undefined || movements.length === read.movements.length) return { ...read, movements };
+  return { ...read, movements, through: Number(last.transaction_id), complete: false };
 }
 
 /**
@@ -326,7 +334,7 @@ export async function readRetries(
   const later = rows.find(({ due_in }) => Number(due_in) > 0);
   const nextIn = later === undefined ? (dueNow.length === limit ? 0 : null) : Number(later.due_in);
   const found = isExtended && !ofEvents ? await extend(sql, dueNow as DueMovement[]) : dueNow;
-  return { deliveries: found.map(toDelivery), nextIn };
+  return { deliveries: found.map(toDelivery), nextIn: found.length < dueNow.length ? 0 : nextIn };
 }
 
 const toDelivery = ({ id, attempts, failures, due_in: _, ...content }: DueRow): Delivery => ({

@@ -12,8 +12,8 @@ import { encodeCursor, type Position } from './cursor.ts';
 
 /** Reads a page of a feed from the movement log, and builds its notifications. */
 
-/** The most characters of bodies in one page. The last event may exceed it. */
-const MOST_CHARACTERS = 4 * 1024 * 1024;
+/** The most bytes of bodies in one page. A page always has one event. */
+const MOST_BYTES = 4 * 1024 * 1024;
 
 export interface FeedEvent {
   /** `{ id, timestamp, body }`. */
@@ -70,21 +70,23 @@ export function createPageReader({ database, secrets }: Pick<Runtime, 'database'
         ? await readMatches(log, { state, filters, after, limit: limit - events.length })
         : { movements: [], through: after.through, more: false };
     let { through, more } = read;
-    let characters = 0;
-    for (const [index, movement] of movements.entries()) {
+    let bytes = 0;
+    let last = after.through;
+    for (const movement of movements) {
       const subjectId = movement.transaction_id;
       const event = toEvent(movement, {
         id: formatDeliveryId({ webhookId: settings.id, subjectId }),
         storedAt: Number(movement.stored_at) / 1_000,
         through: Number(subjectId),
       });
-      events.push(event);
-      characters += event.json.length;
-      if (characters > MOST_CHARACTERS && index < movements.length - 1) {
-        through = Number(subjectId);
+      bytes += Buffer.byteLength(event.json);
+      if (bytes > MOST_BYTES && events.length > 0) {
+        through = last;
         more = true;
         break;
       }
+      events.push(event);
+      last = Number(subjectId);
     }
     return { events, position: { epoch: after.epoch, through }, cursor: cursorAt(through), more };
   };

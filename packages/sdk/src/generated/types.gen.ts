@@ -231,7 +231,7 @@ export type Transaction = {
          */
         exchange_rate: string | null;
         /**
-         * Of a batch whose details came after it was stored: the payments that it consists of. A movement without such details has no such member.
+         * Of a batch whose details came after it was stored: the payments that it consists of, at most 1,000 and 256 KiB. A movement without such details has no such member.
          */
         details?: Array<{
             dc: 'Debit' | 'Credit';
@@ -257,6 +257,10 @@ export type Transaction = {
              */
             creditor_reference: string | null;
         }>;
+        /**
+         * The batch has more details than are shown here. Otherwise there is no such member.
+         */
+        details_more?: true;
     };
 };
 
@@ -7570,7 +7574,7 @@ export type ReceiveMovementWebhookPayload = {
          */
         exchange_rate: string | null;
         /**
-         * Of a batch whose details came after it was stored: the payments that it consists of. A movement without such details has no such member.
+         * Of a batch whose details came after it was stored: the payments that it consists of, at most 1,000 and 256 KiB. A movement without such details has no such member.
          */
         details?: Array<{
             dc: 'Debit' | 'Credit';
@@ -7596,6 +7600,10 @@ export type ReceiveMovementWebhookPayload = {
              */
             creditor_reference: string | null;
         }>;
+        /**
+         * The batch has more details than are shown here. Otherwise there is no such member.
+         */
+        details_more?: true;
     };
 };
 
