@@ -11,21 +11,33 @@ function openQueue(options: Partial<Parameters<typeof createPostQueue>[0]> = {})
   const open = (name = '', { customerId = '1', origin = ORIGIN } = {}) => {
     const posts = queue.open(customerId, origin);
     let count = 0;
+    let givenBack = 0;
+    const post = {
+      begin() {
+        count += 1;
+        begun.push(name);
+      },
+      giveBack() {
+        givenBack += 1;
+      },
+    };
     return {
       add(more: number) {
-        for (let i = 0; i < more; i += 1)
-          posts.add(() => {
-            count += 1;
-            begun.push(name);
-          });
+        for (let i = 0; i < more; i += 1) posts.add(post);
+      },
+      addBatches(more: number) {
+        for (let i = 0; i < more; i += 1) posts.addBatch(post);
       },
       /** More than a small backlog: the first POSTs leave immediately, and what comes next takes turns. */
       addToLargeBacklog(more: number) {
-        for (let i = 0; i < SMALL_BACKLOG; i += 1) posts.add(() => {});
+        for (let i = 0; i < SMALL_BACKLOG; i += 1) posts.add({ begin() {}, giveBack() {} });
         this.add(more);
       },
       end: () => posts.ended(),
+      endBatch: () => posts.batchEnded(),
       caughtUp: () => posts.caughtUp(),
+      giveBack: () => posts.giveBack(),
+      givenBack: () => givenBack,
       begun: () => count,
     };
   };
@@ -86,9 +98,10 @@ it('every POST begins, including one that is added while another begins', async 
   const run = createPostQueue({ ...systemClock, perPass: 4, perWebhook: 2 }).open('1', ORIGIN);
   const begin = (number: number) => {
     begun.push(number);
-    if (number < 50) run.add(() => begin(number + 1));
+    if (number < 50) add(number + 1);
   };
-  run.add(() => begin(1));
+  const add = (number: number) => run.add({ begin: () => begin(number), giveBack() {} });
+  add(1);
   while (begun.length < 50) await nextPass();
   expect(begun).toEqual(Array.from({ length: 50 }, (_, at) => at + 1));
 });
@@ -140,4 +153,68 @@ it('no POST is lost or sent twice, in whatever order POSTs end', async () => {
     run.end();
   }
   expect(runs.map((it) => it.begun())).toEqual(runs.map((_, i) => i));
+});
+
+it('a customer has a share of the batches of a process, however slow its endpoints are, and its webhooks take turns', () => {
+  const { open } = openQueue({ mostBatches: 8, mostBatchesPerCustomer: 4 });
+  const [slow, other] = [open(), open()];
+  slow.addBatches(10);
+  other.addBatches(3);
+  // A webhook may always have one.
+  expect([slow.begun(), other.begun()]).toEqual([4, 1]);
+  const neighbour = open('', { customerId: '2' });
+  neighbour.addBatches(3);
+  expect(neighbour.begun()).toBe(3);
+  for (let ended = 0; ended < 3; ended += 1) neighbour.endBatch();
+  slow.endBatch();
+  expect([slow.begun(), other.begun()]).toEqual([4, 1]);
+  slow.endBatch();
+  expect([slow.begun(), other.begun()]).toEqual([5, 1]);
+  slow.endBatch();
+  expect([slow.begun(), other.begun()]).toEqual([5, 2]);
+});
+
+it('each webhook may have one batch, however many a process has', () => {
+  const { open } = openQueue({ mostBatches: 8, mostBatchesPerCustomer: 4 });
+  const customers = Array.from({ length: 5 }, (_, at) => open('', { customerId: String(at) }));
+  for (const run of customers) run.addBatches(10);
+  expect(customers.map((run) => run.begun())).toEqual([4, 4, 1, 1, 1]);
+});
+
+it('what waits for a place is given back when its run ends, and its neighbours go on', () => {
+  const { open } = openQueue({ mostBatches: 3, mostBatchesPerCustomer: 2 });
+  const [one, other] = [open(), open('', { customerId: '2' })];
+  one.addBatches(5);
+  other.addBatches(5);
+  expect([one.begun(), other.begun()]).toEqual([2, 1]);
+  one.giveBack();
+  expect([one.begun(), one.givenBack()]).toEqual([2, 3]);
+  one.endBatch();
+  expect(other.begun()).toBe(2);
+  other.giveBack();
+  expect([other.begun(), other.givenBack()]).toEqual([2, 3]);
+  for (const run of [one, other, other]) run.endBatch();
+  // Nothing is left in flight, so all places are free.
+  const last = open();
+  last.addBatches(3);
+  expect(last.begun()).toBe(2);
+});
+
+it('no batch is lost or begun twice, in whatever order batches end and runs give back', async () => {
+  const { open } = openQueue({ mostBatches: 5, mostBatchesPerCustomer: 3, mostPerHost: 2 });
+  const runs = Array.from({ length: 12 }, (_, at) => open('', { customerId: String(at % 3) }));
+  const ended = runs.map(() => 0);
+  for (const run of runs) run.addBatches(20);
+  for (let step = 0; step < 20_000; step += 1) {
+    if (step % 20 === 0) await nextPass();
+    const at = (step * 7) % runs.length;
+    const run = runs[at];
+    if (step === 50) runs[3]?.giveBack();
+    if (run === undefined || run.begun() === ended[at]) continue;
+    ended[at] = (ended[at] ?? 0) + 1;
+    run.endBatch();
+  }
+  expect(runs.map((it) => it.begun() + it.givenBack())).toEqual(runs.map(() => 20));
+  expect(runs.map((it) => it.begun())).toEqual(ended);
+  expect(runs[3]?.givenBack()).toBeGreaterThan(0);
 });

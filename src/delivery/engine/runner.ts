@@ -344,10 +344,16 @@ function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveR
         );
         return;
       case 'send':
-        posts.add(() => post(command.delivery));
+        posts.add({ begin: () => post(command.delivery), giveBack: () => notSent([command.delivery]) });
         return;
       case 'send batch':
-        posts.addBatch(() => postBatch(command.deliveries));
+        posts.addBatch({
+          begin: () => postBatch(command.deliveries),
+          giveBack: () => notSent(command.deliveries),
+        });
+        return;
+      case 'give back':
+        posts.giveBack();
         return;
       case 'flush soon':
         writer.flushSoon(() => report({ type: 'flush due' }));
@@ -414,6 +420,20 @@ function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveR
         report({ type: 'batch answered', deliveries, ids, answer, startedAt, durationMs, bytes });
       },
     });
+  }
+
+  /** Reports that a POST was given back before it began. Deferred, because the state machine may be at work. */
+  function notSent(deliveries: readonly Delivery[]): void {
+    const [first] = deliveries;
+    if (first === undefined) return;
+    const of = { answer: NOT_SENT, startedAt: clock.wallTime(), durationMs: 0, bytes: 0 };
+    queueMicrotask(() =>
+      report(
+        batch === null
+          ? { type: 'answered', delivery: first, ...of }
+          : { type: 'batch answered', deliveries, ids: [], ...of },
+      ),
+    );
   }
 
   const deliveryIdOf = ({ subjectId }: Delivery) =>

@@ -71,6 +71,7 @@ export function createRun(start: RunStart, now: number): Run {
   /** Parts of batches that the receiver has rejected, in the order in which they are sent. */
   const halves: (readonly Delivery[])[] = [];
   let hasSent = false;
+  let hasGivenBack = false;
 
   /** Ends the run. Only the first reason counts. */
   const end = (reason: RunEnd) => {
@@ -298,6 +299,10 @@ export function createRun(start: RunStart, now: number): Run {
       updateIdle(now, commands);
       record(now, commands);
       if (mayGoOn()) setTimer(now, commands);
+      else if (inFlight > 0 && !hasGivenBack) {
+        hasGivenBack = true;
+        commands.push({ type: 'give back' });
+      }
       const reason = reasonOfEnd();
       if (reason !== null) {
         phase = { name: 'over' };

@@ -249,6 +249,8 @@ export type RunCommand =
   | { type: 'send'; delivery: Delivery }
   /** One POST with these deliveries, in this order. At least one, each with its content. */
   | { type: 'send batch'; deliveries: readonly Delivery[] }
+  /** The run ends. What has not been sent yet, because it waits for other POSTs to end, is answered with an aborted answer. */
+  | { type: 'give back' }
   /** Results have come in. Send `flush due` soon. */
   | { type: 'flush soon' }
   | { type: 'record'; record: RunRecord }

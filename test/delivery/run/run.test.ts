@@ -242,7 +242,7 @@ const SCENARIOS: Record<string, Scenario> = {
     start: { rateLimit: 1 },
     steps: [
       [0, STARTED, ['read log {"after":10,"highestRecordedId":10}']],
-      [5, log([11, 12]), ['send 11']],
+      [5, log([11, 12]), ['send 11', 'give back']],
       [
         10,
         answered(fresh(11), 200),
@@ -272,7 +272,7 @@ const SCENARIOS: Record<string, Scenario> = {
       steps: [
         [0, STARTED, ['read log {"after":10,"highestRecordedId":10}']],
         [5, log([11, 12, 13, 14]), ['send 11', 'send 12']],
-        [25, answered(fresh(11), 200), ['flush soon']],
+        [25, answered(fresh(11), 200), ['flush soon', 'give back']],
         [
           26,
           answered(fresh(12), 200),
@@ -287,7 +287,7 @@ const SCENARIOS: Record<string, Scenario> = {
     steps: [
       [0, STARTED, ['read log {"after":10,"highestRecordedId":10}']],
       [5, log([11, 12, 13]), ['send 11', 'send 12']],
-      [6, { type: 'woken', reread: true }, []],
+      [6, { type: 'woken', reread: true }, ['give back']],
       [10, answered(fresh(11), 200), ['flush soon']],
       [
         11,
@@ -320,7 +320,7 @@ const SCENARIOS: Record<string, Scenario> = {
         FLUSH,
         ['record [11 delivered #1] {"sentThrough":11,"highestRecordedId":11,"release":false,"disable":null}'],
       ],
-      [40, { type: 'lease lost' }, []],
+      [40, { type: 'lease lost' }, ['give back']],
       [45, answered(fresh(12), 200), ['end {"reason":"lost"}']],
       [50, WOKEN, []],
     ],
@@ -334,7 +334,7 @@ const SCENARIOS: Record<string, Scenario> = {
           log([11, 12], { complete: false }),
           ['send 11', 'send 12', 'read log {"after":12,"highestRecordedId":10}'],
         ],
-        [8, { type: 'failed' }, []],
+        [8, { type: 'failed' }, ['give back']],
         [10, answered(fresh(11), 200), ['flush soon']],
         [11, { type: 'stop' }, []],
         [
