@@ -10,6 +10,7 @@ import { fileMemory } from './figures/file-memory.ts';
 import { firstMovements } from './figures/first-movements.ts';
 import { formats } from './figures/formats.ts';
 import { growth } from './figures/growth.ts';
+import { hostile } from './figures/hostile.ts';
 import { imports } from './figures/imports.ts';
 import { latency } from './figures/latency.ts';
 import { listing } from './figures/listing.ts';
@@ -40,6 +41,7 @@ const FIGURES: Record<string, Figure> = {
   'first-movements': firstMovements,
   neighbours,
   hanging,
+  hostile,
   backlog,
   latency,
   feed,

@@ -4,7 +4,7 @@ import * as v from 'valibot';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { notFound, Problem } from '../platform/problem.ts';
-import { Id, invalidIssues, Title } from '../platform/validation.ts';
+import { Id, invalidIssues, shortList, Title } from '../platform/validation.ts';
 import { byOperator, recordChange } from './audit.ts';
 import { type Caller, type Operator, parseScopes, SCOPES, type Scope } from './caller.ts';
 
@@ -283,6 +283,9 @@ export async function deleteApiKey(database: DataSource, caller: Caller, id: str
 
 const MAX_ACCOUNTS = 1_000;
 
+/** A list may name a scope twice. */
+const MAX_SCOPES = 100;
+
 const SCOPES_RULE = `must be a list with at least one of ${SCOPES.join(', ')}`;
 
 const RULE = 'must be "all", or a list of the ids of your accounts';
@@ -294,16 +297,20 @@ export const NewApiKey = v.strictObject({
     [
       v.literal('all'),
       v.pipe(
-        v.array(Id),
+        shortList(Id, MAX_ACCOUNTS, `must name at most ${MAX_ACCOUNTS} accounts`),
         v.minLength(1, 'must name at least one account'),
-        v.maxLength(MAX_ACCOUNTS, `must name at most ${MAX_ACCOUNTS} accounts`),
       ),
     ],
     RULE,
   ),
   scopes: v.optional(
     v.pipe(
-      v.array(v.picklist(SCOPES, SCOPES_RULE), SCOPES_RULE),
+      shortList(
+        v.picklist(SCOPES, SCOPES_RULE),
+        MAX_SCOPES,
+        `must be a list of at most ${MAX_SCOPES} names`,
+        SCOPES_RULE,
+      ),
       v.minLength(1, SCOPES_RULE),
       v.transform((scopes) => SCOPES.filter((scope) => scopes.includes(scope))),
     ),

@@ -60,18 +60,16 @@ export async function readJsonBody(bytes: Buffer, list: string): Promise<JsonBod
     return wholeBody(parseText(bytes.toString('utf8').replace(/^\uFEFF/, '')), list);
   const giveWay = createGiveWay();
   const from = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
-  const start = skipBlanks(bytes, from);
+  const start = await skipBlanks(bytes, from, giveWay);
   if (bytes[start] !== OPEN_OBJECT) {
-    let to = bytes.length;
-    while (to > start && isBlank(bytes[to - 1])) to -= 1;
-    const value = parse(bytes, { from: start, to });
+    const value = parse(bytes, { from: start, to: await findEnd(bytes, start, giveWay) });
     return { shell: value === TOO_LONG ? null : value, items: async function* () {} };
   }
   const members: [name: string, value: unknown][] = [];
   let items: Range | null = null;
   search: for await (const ranges of cut(bytes, start + 1, CLOSE_OBJECT, giveWay)) {
     for (const range of ranges) {
-      const { name, value } = splitMember(bytes, range);
+      const { name, value } = await splitMember(bytes, range, giveWay);
       const isList = name === list;
       // The last list counts, and an earlier one must be JSON too.
       if (isList && items !== null) for await (const _ of parseItems(bytes, items, giveWay));
@@ -141,7 +139,7 @@ async function* cut(
   closing: number,
   giveWay: ReturnType<typeof createGiveWay>,
 ): AsyncGenerator<Range[]> {
-  let start = skipBlanks(bytes, from);
+  let start = await skipBlanks(bytes, from, giveWay);
   let end = start;
   let ranges: Range[] = [];
   for (let areMore = bytes[start] !== closing; areMore; ) {
@@ -149,13 +147,15 @@ async function* cut(
     for (end = scan(bytes, start, state); !state.isOver; end = scan(bytes, end, state)) await giveWay();
     ranges.push({ from: start, to: end });
     areMore = bytes[end] === COMMA;
-    if (areMore) start = skipBlanks(bytes, end + 1);
+    // Without an await for each item of a list that has no blanks.
+    if (areMore) start = isBlank(bytes[end + 1]) ? await skipBlanks(bytes, end + 1, giveWay) : end + 1;
     if (areMore && ranges.length < RANGES_AT_A_TIME) continue;
     yield ranges;
     ranges = [];
     await giveWay();
   }
-  if (bytes[end] !== closing || skipBlanks(bytes, end + 1) !== bytes.length) throw malformed();
+  if (bytes[end] !== closing) throw malformed();
+  if ((await skipBlanks(bytes, end + 1, giveWay)) !== bytes.length) throw malformed();
 }
 
 /**
@@ -189,22 +189,44 @@ function scan(
   return Math.min(at, bytes.length);
 }
 
-function splitMember(bytes: Buffer, { from, to }: Range): { name: string; value: Range } {
+async function splitMember(
+  bytes: Buffer,
+  { from, to }: Range,
+  giveWay: ReturnType<typeof createGiveWay>,
+): Promise<{ name: string; value: Range }> {
   if (bytes[from] !== QUOTE) throw malformed();
+  const last = Math.min(to, from + ITEM_BYTES);
   let end = from + 1;
-  while (end < to && bytes[end] !== QUOTE) end += bytes[end] === BACKSLASH ? 2 : 1;
+  while (end < last && bytes[end] !== QUOTE) end += bytes[end] === BACKSLASH ? 2 : 1;
+  // No schema knows such a name, so nobody needs its value.
+  if (end >= last && last < to) return { name: 'a name that is too long', value: { from, to } };
   const name = parse(bytes, { from, to: Math.min(end + 1, to) });
-  const colon = skipBlanks(bytes, end + 1);
+  const colon = await skipBlanks(bytes, end + 1, giveWay);
   if (bytes[colon] !== COLON || colon >= to) throw malformed();
   return {
     name: typeof name === 'string' ? name : 'a name that is too long',
-    value: { from: skipBlanks(bytes, colon + 1), to },
+    value: { from: await skipBlanks(bytes, colon + 1, giveWay), to },
   };
 }
 
-function skipBlanks(bytes: Buffer, from: number): number {
+/** @returns the end of the bytes without the blanks there. */
+async function findEnd(
+  bytes: Buffer,
+  from: number,
+  giveWay: ReturnType<typeof createGiveWay>,
+): Promise<number> {
+  let to = bytes.length;
+  for (; to > from && isBlank(bytes[to - 1]); to -= 1) if (to % STRIDE === 0) await giveWay();
+  return to;
+}
+
+async function skipBlanks(
+  bytes: Buffer,
+  from: number,
+  giveWay: ReturnType<typeof createGiveWay>,
+): Promise<number> {
   let at = from;
-  while (isBlank(bytes[at])) at += 1;
+  for (; isBlank(bytes[at]); at += 1) if (at % STRIDE === 0) await giveWay();
   return at;
 }
 

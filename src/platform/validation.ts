@@ -12,7 +12,7 @@ type Schema = v.GenericSchema<unknown, unknown>;
 /** Validates a value. @throws {Problem} 422 with the path of each issue. */
 export function check<S extends Schema>(schema: S, value: unknown): v.InferOutput<S> {
   const result = v.safeParse(schema, value, { abortPipeEarly: true });
-  if (!result.success) throw invalidIssues(result.issues.map(toValidationIssue));
+  if (!result.success) throw invalidIssues(result.issues.slice(0, MAX_ISSUES).map(toValidationIssue));
   return result.output;
 }
 
@@ -26,15 +26,73 @@ export const MAX_ISSUES = 100;
 export const documented = <Input>(jsonSchema: Record<string, unknown>) =>
   v.metadata<Input, Record<string, unknown>>(jsonSchema);
 
+/** Whether a text has more code points than `most`. It stops counting there, because a hostile text can be long. */
+function isLonger(text: string, most: number): boolean {
+  if (text.length <= most) return false;
+  // A code point takes at most two UTF-16 units.
+  if (text.length > 2 * most) return true;
+  let count = 0;
+  for (const _ of text) {
+    count += 1;
+    if (count > most) return true;
+  }
+  return false;
+}
+
 /** Limits a text to a number of characters, as MySQL and JSON Schema count them: code points, not UTF-16 units. */
 export const maxCharacters = (most: number) =>
   [
-    v.check(
-      (text: string) => text.length <= most || [...text].length <= most,
-      `must be at most ${most} characters long`,
-    ),
+    v.check((text: string) => !isLonger(text, most), `must be at most ${most} characters long`),
     documented<string>({ maxLength: most }),
   ] as const;
+
+/** The schema with one issue for a value that is too large, in place of one for each of its parts, which would block the process. */
+function refuseEarly<S extends Schema>(
+  schema: S,
+  isTooLarge: (value: unknown) => boolean,
+  message: string,
+): S {
+  const refusal = v.pipe(
+    v.unknown(),
+    v.check(() => false, message),
+  );
+  return {
+    ...schema,
+    '~run': (dataset: v.UnknownDataset, config: v.Config<v.BaseIssue<unknown>>) =>
+      (isTooLarge(dataset.value) ? refusal : schema)['~run'](dataset, config),
+  };
+}
+
+/** A list that is refused before its items are looked at when it has more than `most`. @param rule the message for what is no list. */
+export const shortList = <Item extends Schema>(item: Item, most: number, message: string, rule?: string) =>
+  refuseEarly(
+    v.pipe(v.array(item, rule), v.maxLength(most, message)),
+    (value) => Array.isArray(value) && value.length > most,
+    message,
+  );
+
+/** An object of any names that is refused before its members are looked at when it has more than `most`. */
+export const shortRecord = <
+  Name extends v.GenericSchema<string, string>,
+  Value extends v.GenericSchema<unknown, unknown>,
+>(
+  name: Name,
+  value: Value,
+  most: number,
+  message: string,
+  rule?: string,
+) => refuseEarly(v.record(name, value, rule), (given) => hasMoreMembers(given, most), message);
+
+function hasMoreMembers(value: unknown, most: number): boolean {
+  if (typeof value !== 'object' || value === null) return false;
+  if (Array.isArray(value)) return value.length > most;
+  let count = 0;
+  for (const _ in value) {
+    count += 1;
+    if (count > most) return true;
+  }
+  return false;
+}
 
 const LEAP_YEAR = '[1-9][0-9](?:0[48]|[2468][048]|[13579][26])|(?:[2468][048]|[13579][26])00';
 

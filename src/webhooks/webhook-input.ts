@@ -6,7 +6,15 @@ import {
   HASH_ENCODINGS,
   WEBHOOK_EVENTS,
 } from '../database/webhook-enums.ts';
-import { documented, HttpUrl, Id, maxCharacters, Title, wellFormed } from '../platform/validation.ts';
+import {
+  documented,
+  HttpUrl,
+  Id,
+  maxCharacters,
+  shortRecord,
+  Title,
+  wellFormed,
+} from '../platform/validation.ts';
 
 /** The highest rate limit and the most POSTs at a time that a webhook may have. */
 export const MOST_PER_SECOND = 10_000;
@@ -80,13 +88,15 @@ const NothingDropped = v.pipe(
 
 const Headers = v.pipe(
   v.intersect([
-    v.record(HeaderName, HeaderValue, 'must be an object of header names and values'),
+    shortRecord(
+      HeaderName,
+      HeaderValue,
+      MAX_HEADERS,
+      `must have at most ${MAX_HEADERS} headers`,
+      'must be an object of header names and values',
+    ),
     NothingDropped,
   ]),
-  v.check(
-    (headers) => Object.keys(headers).length <= MAX_HEADERS,
-    `must have at most ${MAX_HEADERS} headers`,
-  ),
   // Header names are case-insensitive (RFC 9110, section 5.1).
   v.check((headers) => {
     const names = Object.keys(headers).map((name) => name.toLowerCase());

@@ -133,6 +133,10 @@ describe('a JSON body that is read item by item', () => {
       items: `{"transactions":[${'0,'.repeat(2_000_000)}0]}`,
       members: `{${'"a":0,'.repeat(500_000)}"transactions":[]}`,
       blanks: `{"transactions":[0${' '.repeat(8_000_000)}]}`,
+      blanksAtTheEnd: `{}${' '.repeat(32_000_000)}`,
+      blanksBehindNumber: `0${' '.repeat(32_000_000)}`,
+      blanksBehindName: `{"a"${' '.repeat(16_000_000)}:${' '.repeat(16_000_000)}0}`,
+      name: `{"${'a'.repeat(32_000_000)}":0}`,
       text: `{"transactions":["${'\\"'.repeat(4_000_000)}"]}`,
       brackets: `{"transactions":[${'['.repeat(8_000_000)}`,
     };

@@ -21,6 +21,7 @@ import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../http/pagi
 import type { AddressGuard } from '../../platform/address-guard.ts';
 import { Moment, type ZoneOffset } from '../../platform/moment.ts';
 import { invalid, notFound, Problem } from '../../platform/problem.ts';
+import { shortList } from '../../platform/validation.ts';
 import { StandingWebhookView, viewStanding, viewStandings } from '../../verdict/standing-view.ts';
 import { findWebhook, findWebhooks } from '../../webhooks/find-webhook.ts';
 import { NewWebhook, WebhookChange } from '../../webhooks/webhook-input.ts';
@@ -64,6 +65,9 @@ function limitTests({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>) {
 }
 
 const STATUS_RULE = `must be ${REPLAYABLE.map((it) => `"${it}"`).join(' or ')}, or a list of both`;
+/** A list may name a status twice. */
+const MAX_STATUSES = 100;
+const STATUSES_RULE = `must be a list of at most ${MAX_STATUSES} names`;
 /** The statuses of deliveries that are sent again. */
 export const ReplayStatus = v.picklist(REPLAYABLE, STATUS_RULE);
 
@@ -78,7 +82,13 @@ const Range = (zone: ZoneOffset) =>
     until: v.optional(Moment(zone)),
     status: v.pipe(
       v.optional(
-        v.union([ReplayStatus, v.pipe(v.array(ReplayStatus), v.minLength(1, STATUS_RULE))], STATUS_RULE),
+        v.union(
+          [
+            ReplayStatus,
+            v.pipe(shortList(ReplayStatus, MAX_STATUSES, STATUSES_RULE), v.minLength(1, STATUS_RULE)),
+          ],
+          STATUS_RULE,
+        ),
       ),
       v.description('Default: failed.'),
     ),

@@ -1,6 +1,13 @@
 import { join, resolve } from 'node:path';
 import * as v from 'valibot';
-import { documented, HOST, HttpUrl, maxCharacters, wellFormed } from '../../platform/validation.ts';
+import {
+  documented,
+  HOST,
+  HttpUrl,
+  maxCharacters,
+  shortRecord,
+  wellFormed,
+} from '../../platform/validation.ts';
 
 /** Settings that several kinds of sources have in common. */
 
@@ -100,9 +107,10 @@ const VISIBLE = /^[\x21-\x7e](?:[\t\x20-\x7e]{0,3998}[\x21-\x7e])?$/;
 const VISIBLE_RULE = 'must be visible ASCII characters, at most 4,000';
 
 const Headers = v.pipe(
-  v.record(HeaderName, v.pipe(v.string(VISIBLE_RULE), v.regex(VISIBLE, VISIBLE_RULE))),
-  v.check(
-    (headers) => Object.keys(headers).length <= MAX_HEADERS,
+  shortRecord(
+    HeaderName,
+    v.pipe(v.string(VISIBLE_RULE), v.regex(VISIBLE, VISIBLE_RULE)),
+    MAX_HEADERS,
     `must have at most ${MAX_HEADERS} headers`,
   ),
   documented({ maxProperties: MAX_HEADERS }),
