@@ -145,13 +145,20 @@ const bodies = new WeakMap<Readable, Promise<Buffer>>();
 
 /** The whole body. @throws {Problem} 413. */
 export function readBytes(c: Context<ApiEnv>, limit: number): Promise<Buffer> {
-  declaredBytes(c, limit);
+  const isLarge = declaredBytes(c, limit) > RESOURCE_BYTES;
   const { incoming } = c.env;
   const known = bodies.get(incoming);
   if (known !== undefined) return known;
-  const body = collectBytes(incoming, limit);
+  const body = isLarge ? collectParts(streamBytes(c, limit)) : collectBytes(incoming, limit);
   bodies.set(incoming, body);
   return body;
+}
+
+/** With an iterator, each connection is read up to its small buffer in a pass of the event loop. A listener may get 2 MiB in one. */
+async function collectParts(stream: AsyncIterable<Uint8Array>): Promise<Buffer> {
+  const parts: Uint8Array[] = [];
+  for await (const part of stream) parts.push(part);
+  return Buffer.concat(parts);
 }
 
 function collectBytes(incoming: Readable, limit: number): Promise<Buffer> {

@@ -1,7 +1,7 @@
 /** Lets the other work of a process go on while something long is done in slices. */
 
 /** Milliseconds of work in one go. */
-const SLICE = 4;
+const SLICE = 1;
 
 const waiting: (() => void)[] = [];
 
@@ -19,7 +19,7 @@ function resumeOne(): void {
 }
 
 /**
- * Creates a function for a loop that takes long. Call it often, and await it: it returns at once until 4 ms have gone since the others
+ * Creates a function for a loop that takes long. Call it often, and await it: it returns at once until a millisecond has gone since the others
  * had their turn, and then lets them go first.
  */
 export function createGiveWay(): () => Promise<void> | undefined {

@@ -310,6 +310,9 @@ const TOTAL_BYTES = 64 * MIB;
 /** The same for one customer: one body of the largest size. So a customer that sends slowly does not delay the others. */
 const CUSTOMER_BYTES = JSON_IMPORT_BYTES;
 
+/** How many a customer sends at the same time. Each of them gets a part of each pass of the event loop. */
+const CUSTOMER_BODIES = 4;
+
 /** How long a request waits before it is refused. Milliseconds. */
 const PATIENCE = 5_000;
 
@@ -320,12 +323,20 @@ const PATIENCE = 5_000;
  */
 export function limitImportMemory() {
   const budget = createByteBudget({ total: TOTAL_BYTES, perOwner: CUSTOMER_BYTES, patience: PATIENCE });
+  const places = createByteBudget({
+    total: Number.POSITIVE_INFINITY,
+    perOwner: CUSTOMER_BODIES,
+    patience: PATIENCE,
+  });
   return createMiddleware(async (c, next) => {
     if (mediaType(c) !== 'application/json') return next();
     const bytes = declaredBytes(c, JSON_IMPORT_BYTES);
     if (bytes <= RESOURCE_BYTES) return next();
-    const release = await budget.reserve(c.get('caller').customerId, bytes);
-    if (release === null) {
+    const { customerId } = c.get('caller');
+    const leave = await places.reserve(customerId, 1);
+    const release = leave === null ? null : await budget.reserve(customerId, bytes);
+    if (leave === null || release === null) {
+      leave?.();
       throw new Problem(
         'overloaded',
         'Too many large JSON imports are being read. Send this one again later, in smaller bodies, or as NDJSON.',
@@ -336,6 +347,7 @@ export function limitImportMemory() {
       await next();
     } finally {
       release();
+      leave();
     }
   });
 }
