@@ -37,7 +37,7 @@ const WAYS = {
   async rows(path: string): Promise<number> {
     let count = 0;
     const findAccount = async () => ({ id: '1', currency: 'TRY' });
-    const options = { reader: formats, format: 'auto', profile: null, findAccount } as const;
+    const options = { reader: formats, owner: '1', format: 'auto', profile: null, findAccount } as const;
     for await (const rows of readStatementFile(open(path), options)) {
       for (const row of rows) {
         if ('movement' in row) count += 1;

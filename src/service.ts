@@ -110,17 +110,19 @@ export async function startRoles(
 ): Promise<RunningRoles> {
   const { log, metrics } = runtime;
   metrics.setRoles(roles);
-  const reader = createThreadedReader(profiles, {
-    onDefect(err) {
-      metrics.imports.parserDefect();
-      log.error({ err }, 'a statement file met a defect of its parser, and cannot be read');
-    },
-  });
+  // One for each role, so that dry runs do not wait for imports.
+  const createReader = () =>
+    createThreadedReader(profiles, {
+      onDefect(err) {
+        metrics.imports.parserDefect();
+        log.error({ err }, 'a statement file met a defect of its parser, and cannot be read');
+      },
+    });
   const running: Role[] = [];
   const stop = () => stopTogether(running.map((role) => () => role.stop()));
   try {
     if (roles.includes('importer')) {
-      running.push(startImporterWorker(runtime, reader), startCollectorWorker(runtime));
+      running.push(startImporterWorker(runtime, createReader()), startCollectorWorker(runtime));
     }
     if (roles.includes('delivery')) running.push(startDeliveryWorker(runtime));
     if (roles.includes('maintenance')) {
@@ -128,7 +130,7 @@ export async function startRoles(
       running.push(startMaintenance(runtime));
     }
     if (!roles.includes('api')) return { url: '', handOver: async () => {}, stop };
-    const api = await startApi(runtime, reader);
+    const api = await startApi(runtime, createReader());
     running.push(api);
     return { url: api.url, handOver: api.handOver, stop };
   } catch (error) {

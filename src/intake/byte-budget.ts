@@ -12,7 +12,12 @@ interface ByteBudget {
    * @returns a function that releases them; null if they did not become free in time.
    */
   reserve(owner: string, bytes: number): Promise<(() => void) | null>;
+  /** Whether an owner waits. */
+  isAwaited(): boolean;
 }
+
+/** For `patience`: as long as timers can wait, which is 24 days. */
+export const FOREVER = 2 ** 31 - 1;
 
 /**
  * Shares a number of bytes among owners. Grants requests in their order. Passes over a request whose owner is at its limit, so that
@@ -49,6 +54,7 @@ export function createByteBudget({
   }
 
   return {
+    isAwaited: () => waiting.size > 0,
     async reserve(owner, bytes) {
       const granted = await new Promise<boolean>((resolve) => {
         const timer = setTimeout(() => request.end(false), patience);

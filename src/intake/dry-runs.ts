@@ -74,6 +74,7 @@ export function createDryRuns(database: DataSource, reader: FileReader) {
         });
         return readStatementFile(parts, {
           reader,
+          owner: customerId,
           format,
           profile: statement.profile,
           encoding: fileEncoding(accounts.all(), { ofSource: null, accountId: statement.accountId }),

@@ -5,7 +5,7 @@ import { type FileEvent, MAX_BEGINNING, type Recognition } from '../../packages/
 import { UnreadableFileError } from '../../packages/statements/src/unreadable.ts';
 import { Problem } from '../platform/problem.ts';
 import { createThreadPool, isOutOfMemory, type ThreadPool } from '../platform/thread.ts';
-import { createByteBudget } from './byte-budget.ts';
+import { createByteBudget, FOREVER } from './byte-budget.ts';
 import type { FromThread, ReadOrder, ToThread } from './parser-thread/parser-thread.ts';
 
 /**
@@ -28,6 +28,9 @@ const BUSY_PER_MIB = 2 * SECOND;
 const CHECKS = { total: 4, perOwner: 1 };
 const PATIENCE = 10 * SECOND;
 
+/** Files that are read at the same time. */
+const READS = { total: 4, perOwner: 1 };
+
 /** Reads files of statements. */
 export interface FileReader {
   /**
@@ -43,10 +46,13 @@ export interface FileReader {
     owner: string,
   ): Promise<AsyncIterable<Uint8Array>>;
   /**
-   * Yields the events of each file; see `readFiles`.
+   * Yields the events of each file; see `readFiles`. Waits for a thread.
+   * @param owner the customer, of whom one file is read at a time.
    * @throws {UnreadableFileError}
    */
-  read(parts: AsyncIterable<Uint8Array>, recognition: Recognition): AsyncIterable<FileEvent>;
+  read(parts: AsyncIterable<Uint8Array>, recognition: Recognition, owner: string): AsyncIterable<FileEvent>;
+  /** Whether a file waits for a thread. Left out: none ever does. */
+  isAwaited?(): boolean;
 }
 
 interface ThreadOptions {
@@ -69,6 +75,7 @@ export function createThreadedReader(
     ...(memoryLimit === undefined ? {} : { memoryLimit }),
   });
   const checks = createByteBudget({ ...CHECKS, patience });
+  const reads = createByteBudget({ ...READS, patience: FOREVER });
   const limits = { deadline, onDefect };
   return {
     async check(sent, recognition, owner) {
@@ -85,7 +92,15 @@ export function createThreadedReader(
       }
       return whole;
     },
-    read: (parts, recognition) => readInThread(threads, parts, { recognition, isCheck: false }, limits),
+    async *read(parts, recognition, owner) {
+      const release = await reads.reserve(owner, 1);
+      try {
+        yield* readInThread(threads, parts, { recognition, isCheck: false }, limits);
+      } finally {
+        release?.();
+      }
+    },
+    isAwaited: reads.isAwaited,
   };
 }
 

@@ -3,6 +3,7 @@ import type { Role, Runtime } from '../database/runtime.ts';
 import type { Sql } from '../database/transaction.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
 import { CONCURRENCY, type ImportJob, QUEUES, queueImports, startWorker } from '../platform/queues.ts';
+import { createByteBudget, FOREVER } from './byte-budget.ts';
 import { createImporter } from './importer/importer.ts';
 import { FORMATS } from './importer/rows.ts';
 import type { FileReader } from './parser-threads.ts';
@@ -18,9 +19,12 @@ export function startImporterWorker(
 ): Role {
   const { database, queues, log, metrics, tracing } = runtime;
   const shutdown = new AbortController();
+  // A customer's turn is the time in which it stores a chunk. While a thread reads or compares its file, others store.
+  const turns = createByteBudget({ total: STORING_AT_ONCE, perOwner: 1, patience: FOREVER });
   const importer = createImporter({
     database,
     reader,
+    takeTurn: (customerId) => turns.reserve(customerId, 1),
     wake: (webhookIds) => wakeWebhooks(runtime, webhookIds),
     log,
     metrics: metrics.imports,
@@ -32,7 +36,8 @@ export function startImporterWorker(
     { queue: QUEUES.imports, concurrency: slots ?? CONCURRENCY.imports },
     async ({ data: { customerId }, attemptsStarted }) => {
       // While Redis is unreachable, a running import continues.
-      const othersWait = () =>
+      const othersWait = async () =>
+        reader.isAwaited?.() ||
         queues.imports.getWaitingCount().then(
           (waiting) => waiting > 0,
           () => false,
@@ -64,6 +69,9 @@ export function startImporterWorker(
     },
   };
 }
+
+/** Customers whose chunks are stored at the same time. More would not be faster, because they wait for the same disk. */
+const STORING_AT_ONCE = 2;
 
 /** Milliseconds after which a customer's turn ends if other customers wait. */
 const TIME_SLICE = 3_000;

@@ -42,7 +42,7 @@ export const WORKER_OPTIONS = {
  * endpoints, and runs that wait for new movements, must leave slots for the others. A run of a source mostly waits too, but its
  * thread takes 25 MB or more.
  */
-export const CONCURRENCY = { imports: 2, deliveries: 5_000, sources: 1_000 } as const;
+export const CONCURRENCY = { imports: 8, deliveries: 5_000, sources: 1_000 } as const;
 
 export interface Queues {
   imports: Queue<ImportJob>;

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { gzipSync } from 'node:zlib';
 import { expect, it } from 'vitest';
 import { createStatementFormats } from '../../packages/statements/src/formats.ts';
@@ -21,7 +22,7 @@ async function* partsOf(text: string | Buffer): AsyncGenerator<Uint8Array> {
 
 async function readAll(reader: Pick<FileReader, 'read'>, text: string | Buffer, recognition = AUTO) {
   const files: { name: string | null; format: string; events: unknown[] }[] = [];
-  for await (const it of reader.read(partsOf(text), recognition) as AsyncIterable<FileEvent>) {
+  for await (const it of reader.read(partsOf(text), recognition, randomUUID()) as AsyncIterable<FileEvent>) {
     if ('format' in it) files.push({ name: it.file, format: it.format, events: [] });
     else if ('events' in it) files.at(-1)?.events.push(...it.events);
   }
@@ -87,7 +88,7 @@ it('a file that keeps its parser thread busy after its first events fails, and t
   while (began.length === 0) {
     await startThread(formats);
     const reading = (async () => {
-      for await (const it of formats.read(silent(), AUTO)) began.push(it);
+      for await (const it of formats.read(silent(), AUTO, '1')) began.push(it);
     })();
     await expect(reading).rejects.toThrow('takes too long');
   }
@@ -161,7 +162,7 @@ it('a file that is not read to its end closes its source, and does not block the
       isOver = true;
     }
   }
-  for await (const it of threaded.read(endless(), AUTO)) if ('events' in it) break;
+  for await (const it of threaded.read(endless(), AUTO, '1')) if ('events' in it) break;
   expect(isOver).toBe(true);
   expect(await readAll(threaded, FILE)).toHaveLength(1);
 });
@@ -180,7 +181,7 @@ it('a file is still read after the process itself was busy for longer than the d
     }
   }
   let entries = 0;
-  for await (const it of formats.read(stalling(), AUTO) as AsyncIterable<FileEvent>)
+  for await (const it of formats.read(stalling(), AUTO, '1') as AsyncIterable<FileEvent>)
     if ('events' in it) entries += it.events.filter(({ type }) => type === 'entry').length;
   expect(parts).toBeGreaterThan(10);
   expect(entries).toBe(ENTRIES);

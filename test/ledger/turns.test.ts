@@ -1,9 +1,11 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { createStatementFormats } from '../../packages/statements/src/formats.ts';
 import { READ_SETTINGS } from '../../src/intake/advice.ts';
+import type { FileReader } from '../../src/intake/parser-threads.ts';
 import { startImporterWorker } from '../../src/intake/worker.ts';
 import { openQueues } from '../../src/platform/queues.ts';
 import { connectFailFast } from '../../src/platform/redis.ts';
+import { mt940 } from '../intake/statement-files.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { startRedisRelay } from '../support/relay.ts';
 import { useService } from '../support/service.ts';
@@ -30,7 +32,7 @@ const importsOf = (customerId: string) =>
 
 async function newCustomer() {
   const { api_key: key, customer } = await service.customer();
-  const { id: account } = await createAccount(service, key);
+  const { id: account } = await createAccount(service, key, { iban: 'TR330006100519786457841326' });
   /** Sends a file of so many rows, which is staged. */
   const send = async (name: string, rows: number) => {
     const lines = Array.from({ length: rows }, (_, at) =>
@@ -43,7 +45,12 @@ async function newCustomer() {
     });
     expect(status).toBe(202);
   };
-  return { id: customer.id, send };
+  const sendFile = async (body: string) => {
+    const type = 'application/octet-stream';
+    const { status } = await service.call('POST', '/v1/imports', { key, type, body });
+    expect(status).toBe(202);
+  };
+  return { id: customer.id, send, sendFile };
 }
 
 it('customers take turns: a few rows of one customer do not wait for all files of another, which are stored in order of arrival', async () => {
@@ -111,5 +118,36 @@ it('an import that has begun goes on while Redis does not answer', async () => {
   const imported = async () => (await importsOf(customer.id))[0]?.status;
   await until('the import is done', async () => (await imported()) === 'done', 30_000);
   relay.hang(false);
+  await importer.stop();
+});
+
+it('files whose threads are at work take no turn from the imports of others, and end', async () => {
+  const slow = [await newCustomer(), await newCustomer(), await newCustomer()];
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const formats = createStatementFormats([], READ_SETTINGS);
+  let reading = 0;
+  const reader: FileReader = {
+    ...formats,
+    async *read(parts, recognition) {
+      reading += 1;
+      await released;
+      yield* formats.read(parts, recognition);
+    },
+  };
+  for (const { sendFile } of slow) await sendFile(mt940([{ day: 2, amount: 10 }]));
+  const importer = startImporterWorker(service.runtime, reader);
+  await until('the threads are at work', () => reading === slow.length);
+  const other = await newCustomer();
+  await other.send('other', 101);
+  const done = async (customerId: string) => (await importsOf(customerId))[0]?.status === 'done';
+  await until('the other one is stored', () => done(other.id));
+  for (const { id } of slow) expect(await done(id)).toBe(false);
+  release();
+  await until('the files are stored', async () =>
+    (await Promise.all(slow.map(({ id }) => done(id)))).every(Boolean),
+  );
   await importer.stop();
 });

@@ -129,7 +129,7 @@ async function readAsImport(path: string) {
     currency: currency ?? 'EUR',
   });
   try {
-    const options = { reader: formats, format: 'auto', profile: null, findAccount } as const;
+    const options = { reader: formats, owner: '1', format: 'auto', profile: null, findAccount } as const;
     for await (const rows of readStatementFile(bytesOf(path), options)) {
       for (const row of rows) {
         if ('begun' in row) counts.statements += 1;

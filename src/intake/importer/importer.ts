@@ -106,19 +106,21 @@ const withWarnings = (chunk: Chunk, warnings: readonly { line: number; message: 
 
 export function createImporter(options: {
   database: DataSource;
-  reader: FileReader;
+  reader: Pick<FileReader, 'read'>;
+  /** Waits until a chunk of the customer may be stored. @returns a function that lets the next one store. Default: at once. */
+  takeTurn?: (customerId: string) => Promise<(() => void) | null>;
   /** Wakes matched webhooks. A failure is logged, and the reconciler wakes them later. */
   wake: (webhookIds: readonly string[]) => Promise<void>;
   log: Log;
   metrics?: ImportMetrics;
   tracing?: Tracing | undefined;
 }): Importer {
-  const { database, reader, wake, log, metrics, tracing } = options;
+  const { database, reader, wake, log, metrics, tracing, takeTurn = async () => null } = options;
   const matcher = createMatcher();
 
   /** @throws {UnreadableFileError} when the file cannot be read. */
   function readStatements(
-    { id, format, profile }: Unfinished,
+    { id, customer_id, format, profile }: Unfinished,
     parts: AsyncIterable<Buffer>,
     encoding: ReturnType<typeof fileEncoding>,
     findAccount: FindAccount,
@@ -126,11 +128,11 @@ export function createImporter(options: {
     if (format !== 'auto' && !isStatementFormat(format)) {
       throw new Error(`import ${id} has the unknown format ${format}`);
     }
-    return readStatementFile(parts, { reader, format, profile, encoding, findAccount });
+    return readStatementFile(parts, { reader, owner: customer_id, format, profile, encoding, findAccount });
   }
 
   async function storeChunks(
-    { id: importId, format, source_id: sourceId }: Unfinished,
+    { id: importId, customer_id: customerId, format, source_id: sourceId }: Unfinished,
     chunks: AsyncGenerator<Chunk, void>,
     { identifier, size, signal, mayGoOn, started }: StoringOptions,
   ): Promise<ImportOutcome> {
@@ -167,7 +169,8 @@ export function createImporter(options: {
         // If storing fails first, `next` is never awaited. Its error must not become an unhandled rejection.
         next.catch(() => {});
         await noteAccounts(chunk);
-        const stored = await store(chunk);
+        const endTurn = await takeTurn(customerId);
+        const stored = await store(chunk).finally(() => endTurn?.());
         size.locked(stored.lockedFor);
         areKnown = 2 * stored.known.length > chunk.to - chunk.from;
         const woken = wakeMatched(stored.webhookIds);

@@ -7,7 +7,9 @@ import { createRowReader, type FindAccount } from './statement-rows.ts';
 
 /** How a file is to be read. */
 interface ReadOptions extends Recognition {
-  reader: FileReader;
+  reader: Pick<FileReader, 'read'>;
+  /** The customer. */
+  owner: string;
   findAccount: FindAccount;
 }
 
@@ -17,7 +19,7 @@ interface ReadOptions extends Recognition {
  */
 export async function* readStatementFile(
   parts: AsyncIterable<Uint8Array>,
-  { reader, format, profile, encoding = null, findAccount }: ReadOptions,
+  { reader, owner, format, profile, encoding = null, findAccount }: ReadOptions,
 ): AsyncGenerator<Row[]> {
   let name: string | null = null;
   let toRows: ReturnType<typeof createRowReader> | null = null;
@@ -29,7 +31,7 @@ export async function* readStatementFile(
     return file === null ? rows : rows.map((row) => nameFile(row, file));
   };
   try {
-    for await (const it of reader.read(parts, { format, profile, encoding })) {
+    for await (const it of reader.read(parts, { format, profile, encoding }, owner)) {
       if ('format' in it) {
         name = it.file;
         hasIssue = false;
