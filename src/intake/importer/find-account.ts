@@ -1,6 +1,7 @@
 import type { AccountReference } from '../../../packages/statements/src/statement.ts';
 import type { NewAccount } from '../../customers/accounts.ts';
 import type { Sql } from '../../database/transaction.ts';
+import { createGiveWay } from '../../platform/give-way.ts';
 import { ADVICE } from '../advice.ts';
 import type { FoundAccount } from './rows.ts';
 import type { FindAccount } from './statement-rows.ts';
@@ -57,8 +58,18 @@ const VISIBLE = `
 const SHORTEST_NUMBER = 6;
 
 export function createAccountFinder(options: AccountOptions): FindAccount {
-  const accounts = [...options.accounts];
+  const giveWay = createGiveWay();
+  const indexing = (async () => {
+    const accounts = createAccountIndex();
+    for (const account of options.accounts) {
+      accounts.add(account);
+      await giveWay();
+    }
+    return accounts;
+  })();
   return async (reference) => {
+    const accounts = await indexing;
+    await giveWay();
     const named = accountsNamed(accounts, reference);
     if (options.accountId !== null) return givenAccount(accounts, named, reference, options);
     const [first] = named;
@@ -72,8 +83,46 @@ export function createAccountFinder(options: AccountOptions): FindAccount {
     if (!options.createAccounts)
       return first === undefined ? unknown(reference) : checkCurrency(first, reference);
     const created = await create(reference, options);
-    if (!('problem' in created)) accounts.push(created);
+    if (!('problem' in created)) accounts.add(created);
     return created;
+  };
+}
+
+type AccountIndex = ReturnType<typeof createAccountIndex>;
+
+/** Finds accounts by what statements name, because a file may have thousands of statements, and a customer 100,000 accounts. */
+function createAccountIndex() {
+  const byId = new Map<string, KnownAccount>();
+  const places = new Map<KnownAccount, number>();
+  const byIban = new Map<string, KnownAccount[]>();
+  const byNumber = new Map<string, KnownAccount[]>();
+  const byEnding = new Map<string, KnownAccount[]>();
+  const addTo = (map: Map<string, KnownAccount[]>, key: string, account: KnownAccount) => {
+    if (key === '') return;
+    const list = map.get(key);
+    if (list === undefined) map.set(key, [account]);
+    else list.push(account);
+  };
+  return {
+    add(account: KnownAccount): void {
+      const iban = plain(account.iban);
+      byId.set(account.id, account);
+      places.set(account, places.size);
+      addTo(byIban, iban, account);
+      addTo(byNumber, plain(account.number), account);
+      addTo(byEnding, iban.slice(-SHORTEST_NUMBER), account);
+    },
+    find: (id: string | null) => (id === null ? undefined : byId.get(id)),
+    /** The accounts with this IBAN, or with this number as their number or IBAN, in the order in which they were added. */
+    named(iban: string, number: string): KnownAccount[] {
+      const found = new Set(
+        [byIban.get(iban), byNumber.get(number), byIban.get(number)].flatMap((list) => list ?? []),
+      );
+      return [...found].sort((one, other) => (places.get(one) ?? 0) - (places.get(other) ?? 0));
+    },
+    /** The accounts whose IBAN ends with these digits, which are six at least. */
+    ending: (digits: string) =>
+      (byEnding.get(digits.slice(-SHORTEST_NUMBER)) ?? []).filter(({ iban }) => plain(iban).endsWith(digits)),
   };
 }
 
@@ -86,12 +135,12 @@ export const readAccountsOfImport = (sql: Sql, importId: string) =>
 
 /** The account that the sender has given for all statements. The statement may not contradict it. */
 function givenAccount(
-  accounts: readonly KnownAccount[],
+  accounts: AccountIndex,
   named: readonly KnownAccount[],
   reference: AccountReference,
   { accountId, forceAccount }: AccountOptions,
 ): FoundAccount {
-  const account = accounts.find(({ id }) => id === accountId);
+  const account = accounts.find(accountId);
   if (account === undefined) return { problem: 'is not one of your accounts' };
   const checked = checkCurrency(account, reference);
   if ('problem' in checked || !namesOther(account, named, reference)) return checked;
@@ -126,21 +175,16 @@ const IBAN = /^[A-Z]{2}\d{2}[A-Z0-9]{11,33}$/;
 const plain = (text: string | null): string => (text ?? '').replaceAll(/[^A-Za-z0-9]/g, '').toUpperCase();
 
 /** The accounts that a statement may name, whatever its currency: by IBAN or number, else by the number at the end of an IBAN. */
-function accountsNamed(accounts: readonly KnownAccount[], reference: AccountReference): KnownAccount[] {
-  const same = accounts.filter((account) => isSame(account, reference));
+function accountsNamed(accounts: AccountIndex, reference: AccountReference): KnownAccount[] {
+  const same = accounts.named(plain(reference.iban), plain(reference.number));
   if (same.length > 0) return same;
   const digits = plain(reference.number).replace(/^0+/, '');
   if (digits.length < SHORTEST_NUMBER) return [];
-  const ending = accounts.filter((account) => plain(account.iban).endsWith(digits));
+  const ending = accounts.ending(digits);
   const inCurrency = ending.filter(({ currency }) => currency === reference.currency);
   const matching = inCurrency.length === 1 ? inCurrency : ending;
   // Only one IBAN may match.
   return new Set(matching.map(({ iban }) => plain(iban))).size === 1 ? matching : [];
-}
-
-function isSame(account: KnownAccount, { iban, number }: AccountReference): boolean {
-  if (plain(iban) !== '' && plain(iban) === plain(account.iban)) return true;
-  return plain(number) !== '' && [plain(account.number), plain(account.iban)].includes(plain(number));
 }
 
 const isInCurrency = (account: KnownAccount, { currency, isCurrencyAssumed }: AccountReference): boolean =>
