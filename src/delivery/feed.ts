@@ -37,11 +37,15 @@ interface ReadOptions {
   cursor: string | undefined;
   /** Ends the waiting when the client is gone. */
   signal: AbortSignal;
+  /** Fails when the caller's API key has been deleted. Asked after each wait, before events are handed out. */
+  requireKey: () => Promise<void>;
 }
 
 export type { FeedEvent, FeedPage };
 
 export interface Feeds {
+  /** Checks that the webhook has a feed, and changes nothing. @throws {Problem} 409. */
+  requireFeed(webhook: PulledWebhook): void;
   /**
    * Reads a page, and waits for its first event if there is none.
    * @param options.wait the longest time in seconds.
@@ -150,7 +154,9 @@ export function openFeeds(
   }
 
   return {
-    async read(webhook, caller, { cursor, limit, wait, onWait, signal }) {
+    requireFeed: requirePull,
+
+    async read(webhook, caller, { cursor, limit, wait, onWait, signal, requireKey }) {
       requirePull(webhook);
       // The reader enters before the state is read, so that no wake-up is missed between the two.
       const reader =
@@ -168,6 +174,7 @@ export function openFeeds(
           reader.seen = versionOf(state);
           if (state.feed.epoch !== page.position.epoch) throw replayed();
           page = await readAfter(state, caller, page.position, limit);
+          if (page.events.length > 0) await requireKey();
         }
         return page;
       } finally {
@@ -175,14 +182,14 @@ export function openFeeds(
       }
     },
 
-    async follow(webhook, caller, { cursor, signal }) {
+    async follow(webhook, caller, { cursor, signal, requireKey }) {
       requirePull(webhook);
       const reader = readers.enter({ webhookId: webhook.id, customerId: webhook.customerId });
       try {
         const first = await readFirst(webhook, caller, { cursor, limit: STREAM_PAGE, reader });
-        // A stream that nobody begins to read, such as that of a HEAD, would never leave.
+        // A client that takes nothing does not count as a reader for longer.
         setTimeout(reader.leave, STREAM_SECONDS * SECOND).unref();
-        return followFrom(reader, webhook.id, caller, first, signal);
+        return followFrom(reader, webhook.id, caller, first, { signal, requireKey });
       } catch (error) {
         reader.leave();
         throw error;
@@ -196,7 +203,7 @@ export function openFeeds(
     webhookId: string,
     caller: Caller,
     first: FeedPage,
-    signal: AbortSignal,
+    { signal, requireKey }: Pick<ReadOptions, 'signal' | 'requireKey'>,
   ): AsyncGenerator<FeedPage | null> {
     try {
       const until = performance.now() + STREAM_SECONDS * SECOND;
@@ -221,6 +228,7 @@ export function openFeeds(
         // The next request of the reader learns of the replay.
         if (state.feed.epoch !== page.position.epoch) return;
         page = await readAfter(state, caller, page.position, Math.min(STREAM_PAGE, STREAM_EVENTS - sent));
+        if (page.events.length > 0) await requireKey();
       }
     } finally {
       reader.leave();

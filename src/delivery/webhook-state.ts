@@ -163,6 +163,8 @@ export interface WebhookState {
   filtersVersion: number;
   /** The customer's accounts that are being deleted. Their movements are not sent any more. */
   deletedAccounts: string[];
+  /** How many accounts of the customer have been deleted completely. Changes when `deletedAccounts` no longer names one. */
+  accountsDeleted: number;
   /** The token of the last lease, and the number of records written under it. */
   lastToken: string;
   lastWrites: number;
@@ -214,7 +216,7 @@ const READ_WEBHOOK_STATES = `
     EXISTS (SELECT 1 FROM replays p WHERE p.webhook_id = w.id AND p.finished_at IS NULL) AS replaying,
     EXISTS (SELECT 1 FROM webhook_filters f WHERE f.webhook_id = w.id AND f.from_id > k.sent_through) AS refiltered,
     l.removals > 0 AND EXISTS (SELECT 1 FROM deletions x WHERE x.customer_id = w.customer_id) AS deleting,
-    b.matched_through, l.filters_version, l.removed_through, k.feed_epoch, k.feed_sample_at IS NOT NULL AS has_sample
+    b.matched_through, l.filters_version, l.accounts_deleted, l.removed_through, k.feed_epoch, k.feed_sample_at IS NOT NULL AS has_sample
   FROM webhooks w
   JOIN customers c ON c.id = w.customer_id
   JOIN webhook_cursors k ON k.webhook_id = w.id
@@ -248,6 +250,7 @@ type Row = SealedSettings & {
   matched_through: string;
   pending: string | number;
   filters_version: number;
+  accounts_deleted: number;
   removed_through: string;
   feed_epoch: number;
   has_sample: string | number;
@@ -312,6 +315,7 @@ function toState(
     matchedThrough: Number(row.matched_through),
     filters: toRanges(row, filters),
     filtersVersion: row.filters_version,
+    accountsDeleted: row.accounts_deleted,
     deletedAccounts: deletions.map(({ account_id }) => account_id),
     lastToken: row.lease_token,
     lastWrites: row.lease_writes,

@@ -44,6 +44,8 @@ interface ServerOptions {
   port: number;
   /** The environment variable that sets the port, for the message of a PortTakenError. */
   variable: 'PORT' | 'OPS_PORT';
+  /** How long a client may take no byte of an answer. Milliseconds; by default 30 s. */
+  unreadLimit?: number;
 }
 
 /** @throws {PortTakenError} when the port is taken. The message says what to do. */
@@ -84,10 +86,12 @@ export async function requireFreePort(
  */
 export async function startServer(
   fetch: Parameters<typeof getRequestListener>[0],
-  { name, host, port, variable }: ServerOptions,
+  { name, host, port, variable, unreadLimit = UNREAD_LIMIT }: ServerOptions,
 ): Promise<Role & { url: string; handOver(): Promise<void> }> {
   let isClosing = false;
   const unanswered = new Set<ServerResponse>();
+  /** The connections of these answers. */
+  const answering = new Set<Socket>();
   /** Asks each client to close its connection after its answer. Otherwise the client would send its next request on it. */
   const closeAfterAnswers = () => {
     isClosing = true;
@@ -97,7 +101,11 @@ export async function startServer(
   const receive = oneAtATime((request, answer) => {
     if (isClosing) answer.shouldKeepAlive = false;
     unanswered.add(answer);
-    answer.once('close', () => unanswered.delete(answer));
+    answering.add(request.socket);
+    answer.once('close', () => {
+      unanswered.delete(answer);
+      answering.delete(request.socket);
+    });
     if (!refuseManyHeaders(request, answer)) void listener(request, answer);
   });
   const server = createServer(
@@ -114,6 +122,7 @@ export async function startServer(
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1). Node's own 417 would have no body either.
   server.on('checkExpectation', receive);
   answerBrokenRequests(server);
+  endUnreadAnswers(server, answering, unreadLimit);
   await listen(server, { host, port, variable });
   return {
     name,
@@ -133,6 +142,19 @@ export async function startServer(
       clearTimeout(cut);
     },
   };
+}
+
+/** How long a client may take no byte of an answer. */
+const UNREAD_LIMIT = 30 * SECOND;
+
+/**
+ * Closes connections whose clients take no byte for 30 s while bytes wait for them, because the answers fill memory. Node restarts the time
+ * with the bytes that the kernel takes, of which it shows about a megabyte at a time, and with each byte that is received. An answer that has nothing to send yet, such as that of a long poll, goes on.
+ */
+function endUnreadAnswers(server: Server, answering: ReadonlySet<Socket>, limit: number): void {
+  server.setTimeout(limit, (socket) => {
+    if (!answering.has(socket) || socket.writableLength > 0) socket.destroy();
+  });
 }
 
 function urlOf(host: string, { port }: AddressInfo): string {

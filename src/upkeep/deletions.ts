@@ -110,6 +110,8 @@ const DELETE_ACCOUNT = [
 ];
 const DELETE_SEGMENTS = 'DELETE FROM transaction_segments WHERE customer_id = ? AND account_id = ?';
 const END = 'DELETE FROM deletions WHERE customer_id = ? AND account_id = ?';
+/** From now on, nothing hides the account's movements that processes have cached, so they read again. */
+const FORGET_CACHED = 'UPDATE import_locks SET accounts_deleted = accounts_deleted + 1 WHERE customer_id = ?';
 
 /** Finds the webhooks that match an account now or did before, and so may have deliveries of it. */
 async function findMatchingWebhooks(
@@ -194,6 +196,7 @@ function deleteRow(database: DataSource, customerId: string, accountId: string):
     for (const statement of DELETE_ACCOUNT) await sql.query(statement, [accountId]);
     await sql.query(DELETE_SEGMENTS, [customerId, accountId]);
     await sql.query(END, [customerId, accountId]);
+    await sql.query(FORGET_CACHED, [customerId]);
     return true;
   });
 }

@@ -50,10 +50,19 @@ beforeEach(() => {
 
 const read = (
   after: number,
-  { filter = ALL, customerId = '1', through = null as number | null, limit = 300 } = {},
-) => cache.read({ customerId, filter, after, through, limit }, () => source.query(after));
+  { filter = ALL, customerId = '1', accountsDeleted = 0, through = null as number | null, limit = 300 } = {},
+) => cache.read({ customerId, accountsDeleted, filter, after, through, limit }, () => source.query(after));
 
 describe('the cache of the log', () => {
+  it('asks MySQL again when an account of the customer has been deleted', async () => {
+    source.add(10, 5);
+    await read(0);
+    await read(0, { accountsDeleted: 1 });
+    expect(source.log.queries).toBe(2);
+    await read(0, { accountsDeleted: 1 });
+    expect(source.log.queries).toBe(2);
+  });
+
   it('asks MySQL once for webhooks at the same place, and gives them the same movements', async () => {
     source.add(10, 5);
     const first = await read(0);

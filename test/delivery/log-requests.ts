@@ -12,6 +12,7 @@ export const request = (
 ): LogRequest => ({
   webhookId: webhook.id,
   customerId,
+  accountsDeleted: 0,
   filters: [{ from: 0, through: null, filter: EVERYTHING }],
   after: 0,
   highestRecordedId: 0,

@@ -117,6 +117,7 @@ describe.each([
     place.ports.movementLog.read({
       webhookId: place.webhook.id,
       customerId: place.webhook.customerId,
+      accountsDeleted: 0,
       filters: (await read()).filters,
       after,
       highestRecordedId,

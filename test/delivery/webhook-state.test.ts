@@ -32,6 +32,7 @@ describe('how long a webhook waits', () => {
     filters: [],
     filtersVersion: 1,
     deletedAccounts: [],
+    accountsDeleted: 0,
     lastToken: '',
     lastWrites: 0,
     leasedFor: null,

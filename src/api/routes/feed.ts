@@ -93,14 +93,21 @@ export function addFeedRoutes(route: AddRoute, { database }: Runtime, feeds: Fee
       const { cursor, limit, wait } = readQuery(c, Query);
       const webhook = await findWebhook(database, caller, readId(c, 'webhook'));
       const { signal } = c.req.raw;
+      const requireKey = c.get('requireKey');
+      // HEAD changes nothing (RFC 9110, section 9.3.2): it acknowledges nothing, takes no sample and counts as no reader.
+      if (c.req.raw.method === 'HEAD') {
+        feeds.requireFeed(webhook);
+        return c.body(null, { headers: { 'Content-Type': 'application/json' } });
+      }
       if (!c.req.header('accept')?.includes('text/event-stream')) {
         const onWait = c.get('leaveFlight');
-        const page = await feeds.read(webhook, caller, { cursor, limit, wait, signal, onWait });
+        const page = await feeds.read(webhook, caller, { cursor, limit, wait, signal, onWait, requireKey });
         return c.body(renderPage(page), { headers: { 'Content-Type': 'application/json' } });
       }
       // A client that connects again by itself keeps the URL, with its old cursor.
       const resumed = c.req.header('last-event-id') || cursor;
-      const pages = await feeds.follow(webhook, caller, { cursor: resumed, signal });
+      const pages = await feeds.follow(webhook, caller, { cursor: resumed, signal, requireKey });
+      c.get('leaveFlight')?.();
       return answerStream(c, pages);
     },
   });
@@ -123,15 +130,31 @@ const RETRY = 1_000;
  */
 function answerStream(c: Context<ApiEnv>, pages: AsyncGenerator<FeedPage | null>): Response {
   const encoder = new TextEncoder();
+  let isOver = false;
+  let timer: NodeJS.Timeout | undefined;
+  const end = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    clearTimeout(timer);
+    if (!isOver) controller.close();
+    isOver = true;
+    void pages.return(undefined);
+  };
   const stream = new ReadableStream<Uint8Array>({
-    start: (controller) => controller.enqueue(encoder.encode(`retry: ${RETRY}\n\n`)),
+    start(controller) {
+      controller.enqueue(encoder.encode(`retry: ${RETRY}\n\n`));
+      // A client that takes its events slowly, or not at all, is not asked to take more.
+      timer = setTimeout(() => end(controller), STREAM_SECONDS * 1_000).unref();
+    },
     async pull(controller) {
       // After a failure the stream only ends. The next request of the client is told what is wrong.
       const next = await pages.next().catch(() => ({ done: true as const, value: undefined }));
-      if (next.done === true) return controller.close();
+      if (next.done === true || isOver) return end(controller);
       controller.enqueue(encoder.encode(next.value === null ? ': waiting\n\n' : toEventStream(next.value)));
     },
-    cancel: () => void pages.return(undefined),
+    cancel() {
+      isOver = true;
+      clearTimeout(timer);
+      void pages.return(undefined);
+    },
   });
   c.header('Content-Type', 'text/event-stream');
   c.header('X-Accel-Buffering', 'no');

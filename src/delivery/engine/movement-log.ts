@@ -30,6 +30,8 @@ export interface MovementLog {
 export interface LogRequest {
   webhookId: string;
   customerId: string;
+  /** As `WebhookState` has it. */
+  accountsDeleted: number;
   filters: readonly LogFilter[];
   after: number;
   /** Up to this id, some movements may have results already. These movements are left out. */
@@ -89,7 +91,8 @@ export function openMovementLog(database: Sql, cache: LogCache = createLogCache(
       const { filter, ...range } = nextRange(request);
       if (filter === null) return nothingMatches(range.after, range.through);
       const wanted = { ...range, filter };
-      const read = await cache.read(wanted, () => readRange(wanted));
+      const { accountsDeleted } = request;
+      const read = await cache.read({ ...wanted, accountsDeleted }, () => readRange(wanted));
       return request.isExtended ? extendRead(database, read) : read;
     },
   };
@@ -209,14 +212,17 @@ const MAX_MOVEMENTS = 10_000;
 /** The most movements cached for one filter. Webhooks that lag further behind read from MySQL. */
 const MAX_MOVEMENTS_PER_FILTER = 1_000;
 
-type CachedRead = Omit<LogRange, 'withoutResultsOf'>;
+type CachedRead = Omit<LogRange, 'withoutResultsOf'> & Pick<LogRequest, 'accountsDeleted'>;
 
 /** The newest movements that webhooks have read with one filter, without a gap. */
 interface CachedRange extends Omit<LogRead, 'complete'> {
   from: number;
 }
 
-/** Caches movements with the bodies made of them. Movements never change, so nothing has to be invalidated. */
+/**
+ * Caches movements with the bodies made of them. Movements never change. When an account has been deleted, its customer's part of the cache
+ * is not read any more.
+ */
 export interface LogCache {
   /** Reads a range from the cache, or with `query`. */
   read(range: CachedRead, query: () => Promise<LogRead>): Promise<LogRead>;
@@ -229,9 +235,9 @@ export function createLogCache(): LogCache {
     sizeCalculation: ({ movements }) => 1 + movements.length,
   });
   return {
-    async read({ customerId, filter, after, through, limit }, query) {
+    async read({ customerId, accountsDeleted, filter, after, through, limit }, query) {
       if (through !== null) return query();
-      const key = `${customerId} ${filter.accountId} ${filter.event}`;
+      const key = `${customerId} ${accountsDeleted} ${filter.accountId} ${filter.event}`;
       const range = ranges.get(key);
       if (range !== undefined && range.from <= after && after < range.through)
         return slice(range, after, limit);

@@ -288,6 +288,7 @@ function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveR
     movementLog.read({
       webhookId,
       customerId,
+      accountsDeleted: state.accountsDeleted,
       filters: state.filters,
       after,
       highestRecordedId,

@@ -104,13 +104,14 @@ async function readMatches(
   log: MovementLog,
   { state, filters, after, limit }: PageRequest,
 ): Promise<{ movements: LoggedMovement[]; through: number; more: boolean }> {
-  const { settings, customerId, matchedThrough, deletedAccounts } = state;
+  const { settings, customerId, accountsDeleted, matchedThrough, deletedAccounts } = state;
   const movements: LoggedMovement[] = [];
   let { through } = after;
   while (movements.length < limit && through < matchedThrough) {
     const read = await log.read({
       webhookId: settings.id,
       customerId,
+      accountsDeleted,
       filters,
       after: through,
       // Feeds have no rows in `deliveries`.

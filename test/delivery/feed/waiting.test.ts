@@ -77,6 +77,43 @@ describe('a reader that waits', () => {
     expect((await waiting).status).toBe(404);
   });
 
+  it('is handed out nothing when its API key is deleted while it waits', async () => {
+    const feed = await createFeed(service);
+    const made = await service.call('POST', '/v1/apikeys', {
+      key: feed.key,
+      body: { title: 'Okur', account: 'all', scopes: ['read'] },
+    });
+    const { id, apikey } = made.body.apikey;
+    const path = `/v1/webhooks/${feed.id}/feed`;
+    const waiting = service.call('GET', `${path}?wait=30`, { key: apikey });
+    const headers = { Authentication: apikey, Accept: 'text/event-stream' };
+    const stream = await fetch(service.url + path, { headers });
+    await waitingFor(2);
+    expect((await service.call('DELETE', `/v1/apikeys/${id}`, { key: feed.key })).status).toBe(200);
+    await feed.store(1);
+    expect((await waiting).status).toBe(401);
+    expect(await stream.text()).not.toContain('msg_');
+    expect(await countsOf(feed)).toMatchObject({ delivered: 0, pending: 1 });
+  });
+
+  it('is not a HEAD, which acknowledges nothing, takes no sample and is answered at once', async () => {
+    const feed = await createFeed(service);
+    await feed.store(2);
+    const { cursor } = (await feed.read()).body;
+    await feed.post('/test');
+    const headers = { Authentication: feed.key };
+    const url = `${service.url}/v1/webhooks/${feed.id}/feed`;
+    for (const accept of ['application/json', 'text/event-stream']) {
+      const answers = Array.from({ length: MOST_READERS.webhook + 2 }, () =>
+        fetch(`${url}?cursor=${cursor}&wait=30`, { method: 'HEAD', headers: { ...headers, Accept: accept } }),
+      );
+      for (const { status } of await Promise.all(answers)) expect(status).toBe(200);
+    }
+    expect(await readers()).toBe(0);
+    expect(await countsOf(feed)).toMatchObject({ delivered: 0, pending: 2 });
+    expect((await feed.read()).body.events[0].id).toMatch(/^msg_test_/);
+  });
+
   it('is one of a limited number, of which a client that has gone does not count', async () => {
     const feed = await createFeed(service);
     const url = `${service.url}/v1/webhooks/${feed.id}/feed?wait=30`;

@@ -43,6 +43,7 @@ export function readWebhook(tables: Tables, now: number): { state: WebhookState;
       filters: [{ from: 0, through: null, filter: webhook.filter }],
       filtersVersion: lock.filtersVersion,
       deletedAccounts: [],
+      accountsDeleted: 0,
       lastToken: cursor.leaseToken,
       lastWrites: cursor.leaseWrites,
       leasedFor: leaseUntil === null || isLeaseFree(tables, now) ? null : leaseUntil - now,

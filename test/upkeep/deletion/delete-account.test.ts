@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { makeSegments } from '../../../src/movements/listing.ts';
 import { runDeletions } from '../../../src/upkeep/deletions.ts';
 import { createSteps } from '../../../src/upkeep/retention/steps.ts';
+import { createFeed } from '../../support/feeds.ts';
 import { expectProblem } from '../../support/problem.ts';
 import { useOwnService } from '../../support/service.ts';
 import { recordDeliveries } from '../../support/stored.ts';
@@ -32,6 +33,19 @@ const OF_ACCOUNT = [
   'repeated_entries',
   'operational_events',
 ];
+
+it('a feed hands out no event of a deleted account, although its process has read it before', async () => {
+  const feed = await createFeed(service);
+  const other = await feed.createAccount();
+  await feed.store(2);
+  await feed.store(1, {}, other);
+  const before = await feed.read();
+  expect(before.body.events).toHaveLength(3);
+  expect((await service.call('DELETE', `/v1/accounts/${feed.account}`, { key: feed.key })).status).toBe(202);
+  expect((await feed.read()).body.events).toEqual(before.body.events.slice(2));
+  expect(await work()).toBe(1);
+  expect((await feed.read()).body.events).toEqual(before.body.events.slice(2));
+});
 
 describe('DELETE /v1/accounts/:id', () => {
   it('answers 202, and the account is shown with its progress until it is gone', async () => {

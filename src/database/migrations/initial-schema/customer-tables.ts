@@ -31,7 +31,8 @@ export const CUSTOMER_TABLES = [
   // One row per customer, which no foreign key references. Each chunk of an import locks it, so that ids and date_readed grow in
   // commit order. filters_version changes with each row added to webhook_filters. removals changes when the checks of a running
   // import are out of date, for example when an account is to be deleted, or removed_before changes: movements issued before that
-  // day have been removed. removed_through: no movement beyond this id was removed because it was old.
+  // day have been removed. removed_through: no movement beyond this id was removed because it was old. accounts_deleted: how many accounts
+  // have been deleted completely.
   `CREATE TABLE import_locks (
     customer_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     last_transaction_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
@@ -39,6 +40,7 @@ export const CUSTOMER_TABLES = [
     movements BIGINT UNSIGNED NOT NULL DEFAULT 0,
     filters_version INT UNSIGNED NOT NULL DEFAULT 0,
     removals INT UNSIGNED NOT NULL DEFAULT 0,
+    accounts_deleted INT UNSIGNED NOT NULL DEFAULT 0,
     removed_before DATE NULL,
     removed_through BIGINT UNSIGNED NOT NULL DEFAULT 0
   ) ${TABLE}`,
