@@ -12,6 +12,11 @@ const PENDING_AFTER = `
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
   WHERE w.customer_id = ? AND w.status <> 'deleted' AND b.matched_through > c.sent_through`;
 
+/** Keeps the cursors of feeds where they are until the end of a transaction. A replay of a feed moves its cursor back. Index: webhooks_customer. */
+const HOLD_FEEDS = `
+  SELECT c.sent_through FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id
+  WHERE w.customer_id = ? AND w.delivery = 'pull' AND w.status <> 'deleted' LOCK IN SHARE MODE`;
+
 /** A delivery needs its movement, because it is shown with it and may be sent again. Indexes: webhooks_customer, and the primary key. */
 const OLDEST_DELIVERY = `
   SELECT MIN((SELECT d.transaction_id FROM deliveries d FORCE INDEX (PRIMARY) WHERE d.webhook_id = w.id
@@ -52,18 +57,23 @@ export async function removeMovements(
   { customerId, through, issuedBefore }: OldMovements,
 ): Promise<number> {
   const end = String(await lastRemovable(database, customerId, through));
-  let refusing = false;
   return repeatInOrder(steps, async (after, rows) => {
     const values = [customerId, after, end, rows];
     const found = await database.query<{ id: string; date_issue: string }[]>(READ_MOVEMENTS, values);
     const last = found.length === rows ? (found.at(-1)?.id ?? null) : null;
     const old = found.filter(({ date_issue }) => date_issue < issuedBefore).map(({ id }) => id);
     if (old.length === 0) return { count: 0, last };
-    if (!refusing) await refuseBefore(database, { customerId, through: end, issuedBefore });
-    refusing = true;
-    const { deleted, through: deletedThrough } = await inTransaction(database, (sql) =>
-      deleteMovements(sql, customerId, old),
-    );
+    await refuseBefore(database, { customerId, through: old.at(-1) ?? '0', issuedBefore });
+    const { deleted, through: deletedThrough } = await inTransaction(database, async (sql) => {
+      await sql.query(HOLD_FEEDS, [customerId]);
+      // A feed may have been replayed since the last step, so that it needs these movements again.
+      const stillEnd = await lastRemovable(sql, customerId, through);
+      const removable = old.filter((id) => BigInt(id) <= stillEnd);
+      return removable.length === 0
+        ? { deleted: 0, through: null }
+        : deleteMovements(sql, customerId, removable);
+    });
+    if (deletedThrough === null) return { count: 0, last: null };
     return { count: deleted, last: deletedThrough === old.at(-1) ? last : deletedThrough };
   });
 }

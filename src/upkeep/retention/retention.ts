@@ -17,7 +17,6 @@ import {
   createAgeFinder,
   dateOf,
   daysBefore,
-  leastId,
   readNow,
   repeatInOrder,
   repeatWhileFull,
@@ -41,8 +40,6 @@ interface WebhookPage {
   status: string;
   oldest_delivery: string | null;
   oldest_attempt: string | null;
-  sent_through: string;
-  second_filter: string | null;
   has_old_replays: number | string;
 }
 
@@ -52,15 +49,13 @@ interface WebhookPage {
  * would read and sort all cursors for each page.
  */
 const WEBHOOKS = `
-  SELECT w.id, w.customer_id, w.status, c.sent_through,
+  SELECT w.id, w.customer_id, w.status,
     IF(w.event IN ${EVENTS_WITHOUT_MOVEMENTS}, NULL, (SELECT d.transaction_id FROM deliveries d FORCE INDEX (PRIMARY) WHERE d.webhook_id = w.id
       ORDER BY d.webhook_id, d.transaction_id LIMIT 1)) AS oldest_delivery,
     IF(w.event IN ${EVENTS_WITHOUT_MOVEMENTS}, NULL, (SELECT a.transaction_id FROM attempts a FORCE INDEX (PRIMARY) WHERE a.webhook_id = w.id
       ORDER BY a.webhook_id, a.transaction_id, a.number LIMIT 1)) AS oldest_attempt,
-    (SELECT f.from_id FROM webhook_filters f FORCE INDEX (PRIMARY) WHERE f.webhook_id = w.id
-      ORDER BY f.webhook_id, f.from_id LIMIT 1 OFFSET 1) AS second_filter,
     EXISTS (SELECT 1 FROM replays p FORCE INDEX (replays_open) WHERE p.webhook_id = w.id AND p.finished_at < ?) AS has_old_replays
-  FROM webhooks w STRAIGHT_JOIN webhook_cursors c ON c.webhook_id = w.id WHERE w.id > ? ORDER BY w.id LIMIT ${PAGE}`;
+  FROM webhooks w WHERE w.id > ? ORDER BY w.id LIMIT ${PAGE}`;
 
 /** Index: transactions_customer_page, one entry for each customer. */
 const CUSTOMERS = `
@@ -120,34 +115,27 @@ export async function removeOld(run: RetentionRun): Promise<Removed> {
 async function removeOfDeliveries(database: DataSource, steps: Steps, before: Date, count: Count) {
   const newestBefore = createAgeFinder(database, before);
   await forEachWebhook(database, steps, before, async (webhook) => {
-    const { id, customer_id, status, oldest_delivery, second_filter, has_old_replays } = webhook;
+    const { id, customer_id, status, oldest_delivery, has_old_replays } = webhook;
     const through = await newestBefore(customer_id);
     if (oldest_delivery !== null && BigInt(oldest_delivery) <= through) {
       count('deliveries', await removeDeliveries(database, steps, { webhookId: id, through, before }));
     }
     if (Number(has_old_replays) === 1) count('replays', await removeReplays(database, steps, id, before));
-    if (second_filter !== null && BigInt(second_filter) <= through) {
-      const last = await lastUnfiltered(database, webhook, through);
-      count('filters', await removeFilters(database, steps, id, last));
-    }
     if (status === 'deleted' && (await removeDeletedWebhook(database, id, through))) count('webhooks', 1);
   });
 }
 
-/** Index: the primary key. */
-const OLDEST_DELIVERY = `
-  SELECT transaction_id AS id FROM deliveries FORCE INDEX (PRIMARY) WHERE webhook_id = ?
-  ORDER BY webhook_id, transaction_id LIMIT 1`;
-
-/** The filters of a webhook up to this id are not needed any more, because the movements are sent and their deliveries were removed. */
-async function lastUnfiltered(
-  database: DataSource,
-  { id, sent_through }: WebhookPage,
-  through: bigint,
-): Promise<bigint> {
-  const [oldest] = await database.query<{ id: string }[]>(OLDEST_DELIVERY, [id]);
-  return leastId(through, sent_through, oldest && BigInt(oldest.id) - 1n);
-}
+const OLDEST_MOVEMENT = `(SELECT t.id FROM transactions t FORCE INDEX (transactions_customer_page)
+  WHERE t.customer_id = w.customer_id ORDER BY t.customer_id, t.id LIMIT 1)`;
+/**
+ * The webhooks that had another filter before the oldest movement of their customer, and this movement. Filters stay as long as movements,
+ * because a feed may be read again from its oldest cursor, and a replay begins anywhere. Indexes: webhooks_customer, the primary key, and
+ * transactions_customer_page.
+ */
+const UNUSED_FILTERS = `
+  SELECT w.id, ${OLDEST_MOVEMENT} AS oldest FROM webhooks w FORCE INDEX (webhooks_customer)
+  WHERE w.customer_id = ? AND ${OLDEST_MOVEMENT} > (SELECT f.from_id FROM webhook_filters f FORCE INDEX (PRIMARY)
+    WHERE f.webhook_id = w.id ORDER BY f.webhook_id, f.from_id LIMIT 1 OFFSET 1)`;
 
 async function removeOfAttempts(database: DataSource, steps: Steps, before: Date, count: Count) {
   const newestBefore = createAgeFinder(database, before);
@@ -168,6 +156,9 @@ async function removeOfMovements(database: DataSource, steps: Steps, before: Dat
       if (oldest !== null && BigInt(oldest) <= through) {
         const issuedBefore = dateOf(before);
         count('movements', await removeMovements(database, steps, { customerId, through, issuedBefore }));
+        const unused = await database.query<{ id: string; oldest: string }[]>(UNUSED_FILTERS, [customerId]);
+        for (const { id, oldest: kept } of unused)
+          count('filters', await removeFilters(database, steps, id, BigInt(kept) - 1n));
       }
       count('statements', await removeStatements(database, steps, { customerId, before }));
     }

@@ -168,10 +168,12 @@ describe('retention of deliveries', () => {
       );
     expect(await filters()).toHaveLength(4);
     // The cursor is still at the first one: its filters are needed.
-    await removeAt(service);
+    await removeAt(service, { deliveries: 90, movements: 90 });
     expect(await filters()).toHaveLength(4);
     await record(webhook, [{ transactionId: young, status: 'delivered' }]);
-    expect(await removeAt(service)).toMatchObject({ filters: 3 });
+    // A replay may begin at any movement that is left.
+    expect(await removeAt(service)).toMatchObject({ filters: 0 });
+    expect(await removeAt(service, { deliveries: 90, movements: 90 })).toMatchObject({ filters: 3 });
     expect(await filters()).toEqual([{ from_id: ids.at(-1), event: 'NEW_TRANSACTION' }]);
     expect(await query('SELECT 1 FROM replays WHERE webhook_id = ?', webhook.id)).toEqual([]);
   });
