@@ -35,3 +35,14 @@ function two(length: number, large: number, largeName: string, small: number, sm
   const rest = Math.floor((length % large) / small);
   return `${Math.floor(length / large)} ${largeName}${rest === 0 ? '' : ` ${rest} ${smallName}`}`;
 }
+
+/** The beginning of a text that has at most so many bytes as UTF-8, never cut within a character: for a TEXT column of MySQL, whose unit is bytes. */
+export function cutBytes(text: string, most: number): string {
+  // No unit of UTF-16 takes more than three bytes.
+  if (text.length * 3 <= most) return text;
+  const bytes = Buffer.from(text.slice(0, most));
+  if (bytes.length <= most && text.length <= most) return text;
+  let end = Math.min(bytes.length, most);
+  while (end > 0 && ((bytes[end] ?? 0) & 0xc0) === 0x80) end -= 1;
+  return bytes.toString('utf8', 0, end);
+}

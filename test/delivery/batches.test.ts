@@ -1,4 +1,5 @@
 import type { ServerResponse } from 'node:http';
+import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createSigner, movementHash } from '../../src/delivery/posting/request.ts';
 import { reconcileDeliveries } from '../../src/delivery/reconcile.ts';
@@ -177,6 +178,46 @@ describe('a webhook with batches', () => {
         .flat()
         .filter((number) => number === 0),
     ).toHaveLength(4);
+  });
+
+  it('sends all again after a gzip that ends early, and after an empty JSON that only the connection ends', async () => {
+    const webhook = await createBatched('/broken-off', { max: 5 });
+    receiver.answer('/broken-off', (_received, response) => {
+      const number = receiver.at('/broken-off').length;
+      const json = { 'Content-Type': 'application/json' };
+      if (number === 1)
+        response
+          .writeHead(200, { ...json, 'Content-Encoding': 'gzip' })
+          .end(gzipSync('{"failed":[]}').subarray(0, 10));
+      else if (number === 2)
+        response.socket?.end('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n');
+      else response.writeHead(200, json).end();
+    });
+    await webhook.store(2);
+    await webhook.delivered(2);
+    expect(webhook.numbers().map((numbers) => numbers.toSorted())).toEqual([
+      [0, 1],
+      [0, 1],
+      [0, 1],
+    ]);
+  });
+
+  it('keeps the first 4 KiB of an answer that is long and no UTF-8', async () => {
+    const webhook = await createBatched('/long', { max: 5 });
+    receiver.answer('/long', (_received, response) => {
+      const isFirst = receiver.at('/long').length === 1;
+      response.writeHead(isFirst ? 500 : 200).end(Buffer.alloc(22_000, 0xff));
+    });
+    await webhook.store(2);
+    await webhook.delivered(2);
+    const kept = await service.runtime.database.query<{ bytes: number | string }[]>(
+      'SELECT MAX(LENGTH(response)) AS bytes FROM attempts WHERE webhook_id = ?',
+      [webhook.id],
+    );
+    expect(Number(kept[0]?.bytes)).toBeLessThanOrEqual(4_096);
+    expect(Number(kept[0]?.bytes)).toBeGreaterThan(4_000);
+    const { body } = await service.call('GET', `/v1/webhooks/${webhook.id}`, { key: webhook.key });
+    expect(body.webhook.status).toBe('active');
   });
 
   it('keeps the order, and sends from the first failed one on again before anything newer', async () => {

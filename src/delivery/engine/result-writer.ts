@@ -5,6 +5,7 @@ import { derivedRows, type Sql, tryTransaction, type WriteResult } from '../../d
 import { createBatcher } from '../../platform/batcher.ts';
 import type { Log } from '../../platform/log.ts';
 import type { DeliveryMetrics } from '../../platform/metrics.ts';
+import { cutBytes } from '../../platform/text.ts';
 import type { AttemptResult, EndpointHealth, RunRecord } from '../run/types.ts';
 import { formatDeliveryId, LEASE_SECONDS, type Lease } from '../webhook-state.ts';
 import type { ClockPort, LeasedRecord, ResultsPort } from './ports.ts';
@@ -422,6 +423,9 @@ async function addResults(sql: Sql, all: readonly OwnedResult[]): Promise<void> 
   }
 }
 
+/** Bytes of an answer that are kept for the log. */
+const KEPT_RESPONSE = 4 * 1024;
+
 const attemptValues = (result: AttemptResult) => [
   result.outcome,
   result.statusCode,
@@ -429,7 +433,7 @@ const attemptValues = (result: AttemptResult) => [
   result.durationMs,
   result.posts,
   result.error,
-  result.response === '' ? null : result.response,
+  result.response === '' ? null : cutBytes(result.response, KEPT_RESPONSE),
   result.batchFirst,
 ];
 

@@ -470,7 +470,8 @@ function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveR
     const answering =
       traces?.post(request, { webhookId, customerId, delivery: traced }) ?? poster.post(request);
     const bytes = Buffer.byteLength(request.body);
-    void answering.then((answer) => end({ ...answer, body: settings.redact(answer.body) }, bytes));
+    // What a batch's answer says is read before the values of custom headers are removed.
+    void answering.then((answer) => end({ ...answer, shown: settings.redact(answer.body) }, bytes));
   }
 
   async function record(it: RunRecord): Promise<RunEvent> {

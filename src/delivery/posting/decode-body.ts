@@ -3,6 +3,14 @@ import { brotliDecompressSync, constants, gunzipSync, inflateSync } from 'node:z
 /** How much text a compressed beginning of 4 KiB may become before it is not shown. */
 const MAX_TEXT = 64 * 1024;
 
+/** The same codings, which fail where the content has no end. */
+const STRICT_DECODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
+  gzip: (bytes) => gunzipSync(bytes, { maxOutputLength: MAX_TEXT }),
+  'x-gzip': (bytes) => gunzipSync(bytes, { maxOutputLength: MAX_TEXT }),
+  deflate: (bytes) => inflateSync(bytes, { maxOutputLength: MAX_TEXT }),
+  br: (bytes) => brotliDecompressSync(bytes, { maxOutputLength: MAX_TEXT }),
+};
+
 const gunzip = (bytes: Buffer) =>
   gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MAX_TEXT });
 
@@ -30,4 +38,14 @@ export function decodeBody(bytes: Buffer, encoding: string, limit: number): stri
     // It cannot be read.
   }
   return null;
+}
+
+/** Whether a body in a coding was received to its end. An empty one was. */
+export function isWholeBody(bytes: Buffer, encoding: string): boolean {
+  if (encoding === 'identity' || bytes.length === 0) return true;
+  try {
+    return STRICT_DECODERS[encoding.trim().toLowerCase()]?.(bytes) !== undefined;
+  } catch {
+    return false;
+  }
 }

@@ -3,7 +3,7 @@ import type { Socket } from 'node:net';
 import { Agent, type DiagnosticsChannel, type Dispatcher } from 'undici';
 import { type AddressGuard, RefusedAddressError } from '../../platform/address-guard.ts';
 import { createConnector } from '../../platform/connector.ts';
-import { decodeBody } from './decode-body.ts';
+import { decodeBody, isWholeBody } from './decode-body.ts';
 import { explainPostError } from './explain-post-error.ts';
 import { postLeniently } from './lenient-post.ts';
 import type { Answer, PostHandler, PostRequest } from './types.ts';
@@ -187,6 +187,7 @@ class Exchange implements Dispatcher.DispatchHandler, PostHandler {
   #retryAfter: string | undefined;
   #encoding: string | undefined;
   #contentType: string | undefined;
+  #isOpenEnded = false;
   #parts: Buffer[] = [];
   #bytes = 0;
 
@@ -233,6 +234,8 @@ class Exchange implements Dispatcher.DispatchHandler, PostHandler {
     this.#retryAfter = firstOf(headers['retry-after']);
     this.#encoding = firstOf(headers['content-encoding']);
     this.#contentType = firstOf(headers['content-type']);
+    this.#isOpenEnded =
+      headers['content-length'] === undefined && headers['transfer-encoding'] === undefined && status !== 204;
     if (this.#socket !== null) answeredSockets.add(this.#socket);
   }
 
@@ -277,13 +280,15 @@ class Exchange implements Dispatcher.DispatchHandler, PostHandler {
       this.#encoding === undefined
         ? bytes.toString('utf8')
         : decodeBody(bytes, this.#encoding, this.#keptBytes);
+    const mustBeWhole = this.#keptBytes === READ_BYTES && this.#encoding !== undefined;
     this.#next.end({
       status: this.#status,
       retryAfter: this.#retryAfter,
       body: body ?? `(an answer in the coding ${this.#encoding?.slice(0, 40)}, which cannot be shown)`,
       contentType: this.#contentType,
       isCut: this.#bytes > READ_BYTES,
-      isUnreadable: body === null,
+      isUnreadable: body === null || (mustBeWhole && !isWholeBody(bytes, this.#encoding ?? '')),
+      isOpenEnded: this.#isOpenEnded,
       error: enough ? null : explainPostError(error, this.#isBegun),
       refused: error instanceof RefusedAddressError,
       aborted: error instanceof AbortedError && this.#status === null,

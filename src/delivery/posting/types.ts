@@ -17,11 +17,15 @@ export interface Answer {
   retryAfter: string | undefined;
   /** The beginning of the answer's body as text, at most 4 KiB; 64 KiB for a batch. */
   body: string;
+  /** The same without the values of custom headers, for the log. Left out: the same. */
+  shown?: string;
   contentType?: string | undefined;
   /** The body is longer than was read. */
   isCut?: boolean;
-  /** The body has a coding that cannot be read. */
+  /** The body has a coding that cannot be read; that of a batch, also one that has no end. */
   isUnreadable?: boolean;
+  /** Only the closing of the connection has ended the body, so that it may not be whole (RFC 9112, section 6.3). */
+  isOpenEnded?: boolean;
   /** The error for people to read. null: the answer is complete, or was only cut off for its length. */
   error: string | null;
   /** The address guard refused the connection. */

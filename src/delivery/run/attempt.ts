@@ -82,7 +82,7 @@ export function toResult(
     posts: answer.posts,
     storedAt: delivery.content === null ? null : Number(delivery.content.stored_at) / 1_000,
     error: answer.error,
-    response: answer.body,
+    response: answer.shown ?? answer.body,
     batchFirst: null,
     failures,
     retryIn,

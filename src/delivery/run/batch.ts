@@ -36,15 +36,44 @@ export function readAcceptance(answer: Answer, ids: readonly string[]): Acceptan
   if (answer.isUnreadable === true) return { error: 'the coding of the answer cannot be read' };
   const text = answer.body.replace(/^\uFEFF/, '').trim();
   const saysJson = /[/+]json\b/i.test(answer.contentType ?? '');
-  if (text === '' || (!saysJson && !/^[{[]/.test(text))) return ALL;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch {
-    return { error: 'the answer is JSON that cannot be read' };
+  if (text === '' && saysJson && answer.isOpenEnded === true)
+    return { error: 'the answer says that it is JSON, and is empty when the connection closes' };
+  const isJson = text !== '' && (saysJson || /^[{[]/.test(text));
+  const value = isJson ? parseJson(text) : { json: undefined };
+  const own = value === null ? undefined : failedOf(value.json);
+  if (own === undefined) {
+    if (namesFailed(text)) return { error: 'failed stands in the answer where it cannot be read' };
+    if (value === null) return { error: 'the answer is JSON that cannot be read' };
+    return answer.status === 207
+      ? { error: 'the answer 207 does not say in failed which events failed' }
+      : ALL;
   }
-  if (typeof value !== 'object' || value === null || !('failed' in value)) return ALL;
-  const { failed } = value;
+  return readFailed(own, ids);
+}
+
+function parseJson(text: string): { json: unknown } | null {
+  try {
+    return { json: JSON.parse(text) };
+  } catch {
+    return null;
+  }
+}
+
+/** The member `failed` of an object. undefined: there is none. */
+function failedOf(value: unknown): unknown {
+  return typeof value === 'object' && value !== null && 'failed' in value ? value.failed : undefined;
+}
+
+/** `"failed":`, also within a text of JSON, and what follows it where nothing has failed. */
+const FAILED_MEMBER = /"failed\\*"\s*:\s*(null|false|-?\d|\[\s*\])?/g;
+
+/** Whether a text names failed events somewhere: in a text before the JSON, deeper in it, or in JSON within JSON. */
+const namesFailed = (text: string): boolean =>
+  [...text.matchAll(FAILED_MEMBER)].some(([, nothing]) => nothing === undefined);
+
+/** Reads `failed`. null is an empty list, as some languages write it. */
+function readFailed(failed: unknown, ids: readonly string[]): Acceptance {
+  if (failed === null) return ALL;
   if (!Array.isArray(failed) || !failed.every((id) => typeof id === 'string'))
     return { error: 'failed, in the answer, is no list of ids' };
   const known = new Set(ids);
@@ -104,7 +133,7 @@ export function endBatch(
       ...result,
       batchFirst,
       // The answer, and what it says of the endpoint, is kept once.
-      response: isFirst ? answer.body : '',
+      response: isFirst ? (answer.shown ?? answer.body) : '',
       logged: isFirst
         ? result.logged
         : { ...result.logged, bytes: 0, isFirstFailure: false, circuit: undefined },

@@ -24,7 +24,13 @@ describe('what a 2xx says of the events of a batch', () => {
   it.each([
     ['nothing', {}],
     ['a word', { body: 'ok' }],
-    ['HTML', { body: '<html>{"failed":["x"]}</html>', contentType: 'text/html' }],
+    ['HTML', { body: '<html>0 failed jobs</html>', contentType: 'text/html' }],
+    ['a count of failed ones', { body: '{"summary":{"failed":0}}', contentType: JSON_TYPE }],
+    ['a list of failed ones that is empty and deep', { body: '[{"failed":[ ]},{"failed": false}]' }],
+    ['null, as Go writes an empty list', { body: '{"failed":null}' }],
+    ['a 207 with an empty list', { status: 207, body: '{"failed":[]}' }],
+    ['an empty body that is whole', { body: '', contentType: JSON_TYPE }],
+    ['an empty body that only the connection ends', { body: '', isOpenEnded: true }],
     ['other JSON', { body: '{"status":"ok"}', contentType: JSON_TYPE }],
     ['a list', { body: '["msg_9-9"]' }],
     ['an empty list of failed ones', { body: '{"failed":[]}' }],
@@ -48,7 +54,21 @@ describe('what a 2xx says of the events of a batch', () => {
     ['an unknown id', { body: '{"failed":["msg_1-4"]}' }],
     ['ids that are no list', { body: '{"failed":"msg_1-2"}' }],
     ['ids that are no texts', { body: '{"failed":[2]}' }],
-    ['null', { body: '{"failed":null}' }],
+    ['a number', { body: '{"failed":3}' }],
+    ['a 207 without failed', { status: 207, body: '{"ok":true}' }],
+    ['an empty 207', { status: 207, body: '' }],
+    ['an empty text of JSON that only the connection ends', { contentType: JSON_TYPE, isOpenEnded: true }],
+    ['HTML with JSON', { body: '<html>{"failed":["x"]}</html>', contentType: 'text/html' }],
+    [
+      'a warning before the JSON',
+      { body: 'Warning: x in y.php\n{"failed":["msg_1-2"]}', contentType: JSON_TYPE },
+    ],
+    ['JSON within JSON', { body: JSON.stringify({ body: '{"failed" : ["msg_1-2"]}' }) }],
+    [
+      'JSON that is encoded twice',
+      { body: JSON.stringify('{"failed":["msg_1-2"]}'), contentType: JSON_TYPE },
+    ],
+    ['a list of answers', { body: '[{"failed":["msg_1-2"]}]' }],
   ])('%s accepts nothing', (_, fields) => {
     expect(readAcceptance(answer(fields), IDS)).toEqual({ error: expect.any(String) });
   });
