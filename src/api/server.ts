@@ -13,11 +13,11 @@ export async function startApi(
   runtime: Runtime,
   reader: FileReader,
 ): Promise<Role & { url: string; handOver(): Promise<void> }> {
-  const { host, port, allowPrivateEndpoints } = runtime.config;
+  const { host, port, keepAlive, allowPrivateEndpoints } = runtime.config;
   const feeds = openFeeds(runtime);
   const guard = createAddressGuard({ allow: allowPrivateEndpoints });
   const app = createApp(runtime, guard, { reader, feeds });
-  const server = await startServer(app.fetch, { name: 'api', variable: 'PORT', host, port });
+  const server = await startServer(app.fetch, { name: 'api', variable: 'PORT', host, port, keepAlive });
   // Readers that wait are answered immediately, and come again, to another process.
   return {
     ...server,

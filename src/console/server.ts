@@ -205,12 +205,18 @@ export interface OpsListener extends Role {
  * @throws {PortTakenError} when OPS_PORT is set and taken.
  */
 export async function startOps(runtime: Runtime, others?: OtherProcesses): Promise<OpsListener> {
-  const { opsHost, opsPort, port } = runtime.config;
+  const { opsHost, opsPort, port, keepAlive } = runtime.config;
   let watched = watchInstallation(runtime);
   let app = createOpsApp(runtime, watched, others);
   const fetch: typeof app.fetch = (...request) => app.fetch(...request);
   const listen = async (on: number): Promise<OpsListener> => {
-    const server = await startServer(fetch, { name: 'ops', variable: 'OPS_PORT', host: opsHost, port: on });
+    const server = await startServer(fetch, {
+      name: 'ops',
+      variable: 'OPS_PORT',
+      host: opsHost,
+      port: on,
+      keepAlive,
+    });
     return {
       ...server,
       use(other) {

@@ -44,6 +44,8 @@ interface ServerOptions {
   port: number;
   /** The environment variable that sets the port, for the message of a PortTakenError. */
   variable: 'PORT' | 'OPS_PORT';
+  /** Seconds for which a connection stays open after an answer, for the next request of its client. */
+  keepAlive: number;
   /** How long a client may take no byte of an answer. Milliseconds; by default 30 s. */
   unreadLimit?: number;
 }
@@ -86,7 +88,7 @@ export async function requireFreePort(
  */
 export async function startServer(
   fetch: Parameters<typeof getRequestListener>[0],
-  { name, host, port, variable, unreadLimit = UNREAD_LIMIT }: ServerOptions,
+  { name, host, port, variable, keepAlive, unreadLimit = UNREAD_LIMIT }: ServerOptions,
 ): Promise<Role & { url: string; handOver(): Promise<void> }> {
   let isClosing = false;
   const unanswered = new Set<ServerResponse>();
@@ -110,6 +112,7 @@ export async function startServer(
   });
   const server = createServer(
     {
+      keepAliveTimeout: keepAlive * SECOND,
       headersTimeout: HEADERS_TIMEOUT,
       requestTimeout: REQUEST_TIMEOUT,
       connectionsCheckingInterval: TIMEOUT_CHECKS,

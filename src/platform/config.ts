@@ -82,6 +82,7 @@ const Environment = v.object({
   ADMIN_PASSWORD: v.optional(v.pipe(v.string(), v.minLength(12, 'must be at least 12 characters long'))),
   ...OPS_WEBHOOK_VARIABLES,
   TRUSTED_PROXIES: v.optional(v.pipe(v.string(), parsedBy(parseCidrs)), ''),
+  KEEP_ALIVE: v.optional(wholeNumber(1, 3_600, 'must be a whole number of seconds from 1 to 3600'), '75'),
   ALLOW_PRIVATE_ENDPOINTS: v.optional(v.pipe(v.string(), parsedBy(parseCidrs)), ''),
   NOTIFICATION_ENCODING: v.optional(v.picklist(['json', 'form'], 'must be json or form'), 'json'),
   RATE_LIMIT: v.optional(
@@ -125,6 +126,8 @@ const toConfig = (e: v.InferOutput<typeof Environment>) => ({
   opsWebhook: readOpsWebhook(e),
   /** CIDR ranges of proxies whose X-Forwarded-For is believed. */
   trustedProxies: e.TRUSTED_PROXIES,
+  /** Seconds for which a connection of a client stays open after an answer. */
+  keepAlive: e.KEEP_ALIVE,
   allowPrivateEndpoints: e.ALLOW_PRIVATE_ENDPOINTS,
   notificationEncoding: e.NOTIFICATION_ENCODING,
   /** Requests per second for each API key, averaged over 10 s. 0: no limit. */

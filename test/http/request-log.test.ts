@@ -10,7 +10,13 @@ it('the request log names the client of each request, also behind a trusted prox
   const log = pino({ base: null, timestamp: false }, { write: (line: string) => lines.push(line) });
   const app = createBaseApp({ config: readConfig({ TRUSTED_PROXIES: '127.0.0.1/32' }), log });
   app.get('/something', (c) => c.text('here'));
-  const server = await startServer(app.fetch, { name: 'api', variable: 'PORT', host: '127.0.0.1', port: 0 });
+  const server = await startServer(app.fetch, {
+    name: 'api',
+    variable: 'PORT',
+    keepAlive: 75,
+    host: '127.0.0.1',
+    port: 0,
+  });
   onTestFinished(() => server.stop());
 
   const headers = { 'X-Forwarded-For': '198.51.100.1, 203.0.113.7' };

@@ -18,7 +18,13 @@ it('the answer to a request that is running at the shutdown closes the connectio
     await finished;
     return c.text('done');
   });
-  const server = await startServer(app.fetch, { name: 'api', variable: 'PORT', host: '127.0.0.1', port: 0 });
+  const server = await startServer(app.fetch, {
+    name: 'api',
+    variable: 'PORT',
+    keepAlive: 75,
+    host: '127.0.0.1',
+    port: 0,
+  });
   const agent = new Agent({ keepAlive: true });
   onTestFinished(() => agent.destroy());
 

@@ -37,7 +37,7 @@ function answer(request: Request): Response | Promise<Response> {
 
 beforeAll(async () => {
   server = await startServer(answer, {
-    ...{ name: 'test', host: '127.0.0.1', port: 0, variable: 'PORT', unreadLimit: LIMIT },
+    ...{ name: 'test', host: '127.0.0.1', port: 0, variable: 'PORT', keepAlive: 1, unreadLimit: LIMIT },
   });
 });
 afterAll(() => server.stop());
@@ -72,6 +72,17 @@ it('an answer that the client takes slowly, but steadily, is sent as a whole', a
   await once(socket, 'close');
   expect(bytes).toBeGreaterThan(512 * CHUNK.length);
   expect(cancelled).not.toContain('/whole');
+});
+
+it('a connection stays open for as long as it is set, and is closed then', async () => {
+  const { hostname, port, host } = new URL(server.url);
+  const socket = connect(Number(port), hostname);
+  onTestFinished(() => void socket.destroy());
+  socket.resume();
+  const began = performance.now();
+  socket.write(`HEAD /whole HTTP/1.1\r\nHost: ${host}\r\n\r\n`);
+  await once(socket, 'close');
+  expect(performance.now() - began).toBeGreaterThan(900);
 });
 
 it('an answer that has nothing to send yet waits for longer than the limit', async () => {
