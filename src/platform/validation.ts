@@ -223,7 +223,13 @@ function explainUrl(text: string): string {
   const [, host = ''] = /^[^:]+:\/\/([^/?#]*)/.exec(text) ?? [];
   if (host.includes('@')) return 'must not contain a user name or a password: use headers';
   if (/[^\x21-\x7e]/.test(host)) return 'must have its host name in ASCII (punycode, xn--…)';
-  if (/:0+$/.test(host)) return 'must not have port 0: leave the port out, or name the one that listens';
+  const [, digits] = /:(\d*)$/.exec(host) ?? [];
+  if (digits === '') return 'must have a port after the colon of its host, or no colon';
+  if (digits !== undefined && Number(digits) === 0)
+    return 'must not have port 0: leave the port out, or name the one that listens';
+  if (digits !== undefined && Number(digits) > 65_535) return 'must have a port from 1 to 65535';
+  if (host.includes('_'))
+    return 'must have a host name of letters, digits and hyphens: _ is not allowed (RFC 1123)';
   if (/\.(?::\d*)?$/.test(host)) return 'must not have a host name that ends with a dot';
   return URL_RULE;
 }

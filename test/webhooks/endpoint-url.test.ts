@@ -15,6 +15,12 @@ it.each([
   ['https://bücher.example', 'must have its host name in ASCII (punycode, xn--…)'],
   ['https://example.com.', 'must not have a host name that ends with a dot'],
   ['https://example.com.:8443/hook', 'must not have a host name that ends with a dot'],
+  ['https://example.com:65536/hook', 'must have a port from 1 to 65535'],
+  ['https://example.com:/hook', 'must have a port after the colon of its host, or no colon'],
+  [
+    'https://my_host.example/hook',
+    'must have a host name of letters, digits and hyphens: _ is not allowed (RFC 1123)',
+  ],
   ['https://example.com:0/hook', 'must not have port 0: leave the port out, or name the one that listens'],
   ['https://example.com:000', 'must not have port 0: leave the port out, or name the one that listens'],
   [
