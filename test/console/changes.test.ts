@@ -130,6 +130,8 @@ describe('a change in the console', () => {
     const nothing = await get(`/ops/webhooks/${healthy}/replay?${new URLSearchParams(none)}`);
     expect(nothing).toContain('Nothing is sent.');
     expect(nothing).not.toContain('Send them again');
+    // A form without the field that is needed is the sender's mistake.
+    expect((await press(`/ops/webhooks/${healthy}/replay`, { until: '' })).status).toBe(422);
     const before = receiver.at('/healthy').length;
     const { status, headers } = await press(`/ops/webhooks/${healthy}/replay`, range);
     expect([status, headers.get('location')]).toEqual([303, `/ops/webhooks/${healthy}?done=replay`]);

@@ -16,6 +16,20 @@ const read = async (bytes: Uint8Array, profiles?: readonly Profile[]) =>
   entriesOf(await parse(bytes, profiles)).map(show);
 
 describe('an XLSX file', () => {
+  it.each(['http://[', 'file://%', '\\\\[', '%zz'])(
+    'with the target %j is refused in a sentence',
+    async (target) => {
+      const bytes = workbook({
+        parts: {
+          'xl/_rels/workbook.xml.rels': `<Relationships><Relationship Id="rId1" Target="${target}"/></Relationships>`,
+        },
+      });
+      expect(await parse(bytes)).toEqual([
+        { type: 'issue', line: 1, path: expect.any(String), message: expect.any(String) },
+      ]);
+    },
+  );
+
   const withSheet = (sheet: string | Uint8Array) =>
     workbook({ parts: { 'xl/worksheets/sheet1.xml': sheet } });
   const valid = workbook({ rows: [HEADING, [46049, 1, 'a', '']] });
