@@ -148,6 +148,7 @@ export function createImporter(options: {
     const storing = { database, matcher, identify: identifier.identify, raised: { removals: 0 } };
     let areKnown = false;
     const store = async (chunk: Chunk): Promise<StoredChunk> => {
+      const endTurn = await takeTurn(customerId);
       try {
         return await storeChunk(
           { ...storing, areKnown },
@@ -156,9 +157,12 @@ export function createImporter(options: {
         );
       } catch (error) {
         if (!(error instanceof OutdatedIdentitiesError)) throw error;
-        await identifier.prepare(database);
-        return store(chunk);
+      } finally {
+        endTurn?.();
       }
+      // A thread may compare the file again. Others store meanwhile.
+      await identifier.prepare(database);
+      return store(chunk);
     };
     try {
       // The next chunk is read and validated while MySQL stores this one.
@@ -169,8 +173,7 @@ export function createImporter(options: {
         // If storing fails first, `next` is never awaited. Its error must not become an unhandled rejection.
         next.catch(() => {});
         await noteAccounts(chunk);
-        const endTurn = await takeTurn(customerId);
-        const stored = await store(chunk).finally(() => endTurn?.());
+        const stored = await store(chunk);
         size.locked(stored.lockedFor);
         areKnown = 2 * stored.known.length > chunk.to - chunk.from;
         const woken = wakeMatched(stored.webhookIds);
