@@ -123,7 +123,12 @@ export interface Received {
   wrong: number;
   /** When the last one was received, in monotonic milliseconds. */
   lastAt: number;
-  /** When each one to /timed… was received, by the movement's id, in monotonic milliseconds. */
+  /** POSTs to /erp… that wait for their answer. */
+  held: number;
+  /**
+   * When each one to /timed… was received, by the movement's id, and each event of the batches to /batch…, by its id, in monotonic
+   * milliseconds.
+   */
   arrivals: Record<string, number>;
 }
 

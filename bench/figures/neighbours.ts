@@ -3,6 +3,7 @@ import { type Figure, type Round, type Scale, sized } from '../figure.ts';
 import { makePending, storeReadHistory } from '../filled-tables.ts';
 import { type Installation, pause } from '../installation.ts';
 import { requireEqual } from '../load.ts';
+import { besideSlowBatches } from '../slow-batches.ts';
 import { deleteAll, type Subscriber, steadyLoad, subscribeAll } from '../steady-load.ts';
 
 /** Numbers of healthy webhooks and of those beside them. */
@@ -25,7 +26,11 @@ const HANGING_BACKLOG = 100;
  * Milliseconds that a healthy webhook waits from the 202 of a single movement to its receipt, beside webhooks that hang or have
  * a backlog. Baseline: the same movements at the same rate without them.
  */
-const figure = (about: string, sizes: { normal: Neighbourhood; smoke: Neighbourhood }): Figure => ({
+const figure = (
+  about: string,
+  sizes: { normal: Neighbourhood; smoke: Neighbourhood },
+  more?: (installation: Installation, scale: Scale) => Promise<Round>,
+): Figure => ({
   about,
   async prepare(scale: Scale, start) {
     const installation = await start();
@@ -33,18 +38,22 @@ const figure = (about: string, sizes: { normal: Neighbourhood; smoke: Neighbourh
     const movements = RATE * sized(scale, SECONDS);
     return {
       server: installation.server,
-      round: () => round(installation, neighbourhood, movements),
+      round: async () => [
+        ...(await round(installation, neighbourhood, movements)),
+        ...((await more?.(installation, scale)) ?? []),
+      ],
       end: () => installation.end(),
     };
   },
 });
 
 export const neighbours = figure(
-  'how long single movements wait beside 20 webhooks that hang and 5 with a backlog of 50,000',
+  'how long single movements wait beside 20 webhooks that hang and 5 with a backlog of 50,000, and batches beside slow ones',
   {
     normal: { healthy: 75, hanging: 20, huge: 5, backlog: 50_000 },
     smoke: { healthy: 5, hanging: 2, huge: 1, backlog: 500 },
   },
+  besideSlowBatches,
 );
 
 export const hanging = figure('how long single movements wait beside 500 webhooks that hang', {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { checkEvidence, type Evidence, type Finding } from './checker.ts';
+import { checkEvidence, type Evidence, type Finding, type StoredMovement } from './checker.ts';
 import type { InjectedFault } from './faults/inject.ts';
 import { newFeedRecord } from './load/feed-reader.ts';
 import type { Receipt } from './receipts.ts';
@@ -55,6 +55,7 @@ const evidence = () => ({
     { id: '1', customerId: '1', accountId: '1', dc: 'Credit' as const, uniqueId: 'u1', name: 'u1' },
     { id: '2', customerId: '1', accountId: '2', dc: 'Debit' as const, uniqueId: 'u2', name: 'u2' },
   ],
+  old: [] as StoredMovement[],
   webhooks: [webhook('1', { ordered: true }), webhook('2', { event: 'NEW_DEBIT' })],
   miscounted: [] as string[],
   recorded: [
@@ -152,6 +153,17 @@ describe('the checker of a fault run', () => {
     const given = evidence();
     given.stored.push({ id: '3', customerId: '1', accountId: '1', dc: 'Credit', uniqueId: 'u1', name: 'u1' });
     expect(found(given)).toEqual(['stored twice', 'matched and never delivered', 'missed by pollers']);
+  });
+
+  it('lets retention remove an old movement with its deliveries, but only after it was delivered', () => {
+    const given = evidence();
+    given.old.push(...given.stored.filter(({ id }) => id === '1'));
+    given.stored = given.stored.filter(({ id }) => id !== '1');
+    given.recorded = given.recorded.filter(({ transactionId }) => transactionId !== '1');
+    expect(found(given)).toEqual([]);
+    expect(checkEvidence(given)).toMatchObject({ stored: 2, removed: 1 });
+    given.receipts = given.receipts.filter(({ transactionId }) => transactionId !== '1');
+    expect(found(given)).toEqual(['matched and never delivered']);
   });
 
   it('expects a movement to be stored as often as it was sent', () => {

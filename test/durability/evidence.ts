@@ -11,17 +11,29 @@ const MISCOUNTED = `
   UNION ALL SELECT t.import_id, NULL, COUNT(*) FROM transactions t
   WHERE NOT EXISTS (SELECT 1 FROM imports i WHERE i.id = t.import_id AND i.customer_id = t.customer_id) GROUP BY t.import_id`;
 
-/** Reads what MySQL holds at the end of a run, with ids as strings. */
-export async function readTables({ sql }: Pick<Installation, 'sql'>): Promise<{
+/** Reads all movements. */
+export async function readStored(sql: Installation['sql']): Promise<StoredMovement[]> {
+  const [stored] = await sql.query<(RowDataPacket & StoredMovement)[]>(
+    `SELECT CAST(id AS CHAR) AS id, CAST(customer_id AS CHAR) AS customerId, CAST(account_id AS CHAR) AS accountId, dc,
+       CONVERT(unique_id USING utf8mb4) AS uniqueId, SUBSTRING_INDEX(description, ' ', 1) AS name FROM transactions`,
+  );
+  return stored;
+}
+
+/**
+ * Reads what MySQL holds at the end of a run, with ids as strings.
+ * @param oldImports imports that may have been removed, or have lost movements.
+ */
+export async function readTables(
+  { sql }: Pick<Installation, 'sql'>,
+  oldImports: readonly string[],
+): Promise<{
   stored: StoredMovement[];
   recorded: RecordedDelivery[];
   miscounted: string[];
   feedCounts: FeedCount[];
 }> {
-  const [stored] = await sql.query<(RowDataPacket & StoredMovement)[]>(
-    `SELECT CAST(id AS CHAR) AS id, CAST(customer_id AS CHAR) AS customerId, CAST(account_id AS CHAR) AS accountId, dc,
-       CONVERT(unique_id USING utf8mb4) AS uniqueId, SUBSTRING_INDEX(description, ' ', 1) AS name FROM transactions`,
-  );
+  const stored = await readStored(sql);
   const [recorded] = await sql.query<(RowDataPacket & RecordedDelivery)[]>(
     `SELECT CAST(webhook_id AS CHAR) AS webhookId, CAST(transaction_id AS CHAR) AS transactionId, status FROM deliveries`,
   );
@@ -30,5 +42,6 @@ export async function readTables({ sql }: Pick<Installation, 'sql'>): Promise<{
     `SELECT CAST(k.webhook_id AS CHAR) AS webhookId, k.delivered_count AS delivered, k.failed_count AS failed
      FROM webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id WHERE w.delivery = 'pull'`,
   );
-  return { stored, recorded, feedCounts, miscounted: miscounted.map((row) => JSON.stringify(row)) };
+  const counted = miscounted.filter(({ id }) => !oldImports.includes(String(id)));
+  return { stored, recorded, feedCounts, miscounted: counted.map((row) => JSON.stringify(row)) };
 }

@@ -30,6 +30,7 @@ export const FAULT_KINDS = [
   'clock jump',
   'clocks apart',
   'hostile files',
+  'old rows',
   ...RECEIVER_MODES.map((mode) => `receiver ${mode}` as const),
 ] as const;
 
@@ -97,8 +98,7 @@ export interface PlannedFault {
 export function subjectsOf({ kind, which }: Pick<PlannedFault, 'kind' | 'which'>): string[] {
   if (kind === 'mysql and redis outage' || kind === 'mysql primary and redis kill') return ['redis', 'mysql'];
   if (kind.startsWith('redis')) return ['redis'];
-  if (kind.startsWith('mysql') || kind.startsWith('deadlock') || kind === 'kill connections')
-    return ['mysql'];
+  if (kind.startsWith('mysql') || kind.startsWith('deadlock') || isSql(kind)) return ['mysql'];
   if (kind.startsWith('clock')) return ['clock'];
   if (kind === 'hostile files') return ['files'];
   if (kind === 'kill receivers') return ['receivers 0', 'receivers 1', 'receivers 2'];
@@ -107,6 +107,9 @@ export function subjectsOf({ kind, which }: Pick<PlannedFault, 'kind' | 'which'>
   // Only one process can have an inspector.
   return kind.startsWith('spin') ? [process, 'inspector'] : [process];
 }
+
+/** Done with statements, for which MySQL must be reachable. */
+const isSql = (kind: FaultKind) => kind === 'kill connections' || kind === 'old rows';
 
 /** Seconds that faults last. The long ones (20 s, 60 s) are shorter in a short run. */
 export interface Lengths {

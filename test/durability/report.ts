@@ -76,6 +76,7 @@ export function outcomeOf(result: RunResult): Outcome {
     ['other answers than 202', describeCounts(clientRecord.refusals)],
     ['acknowledged with 202', verdict.acknowledged],
     ['stored', verdict.stored],
+    ['of these removed by retention', verdict.removed],
     ['matching pairs of webhook and movement', verdict.matched],
     ['delivered', verdict.delivered],
     ['POSTs received', verdict.posts],

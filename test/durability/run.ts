@@ -9,6 +9,7 @@ import { type InjectedFault, inject, thirdOf } from './faults/inject.ts';
 import { findLeaks } from './leaks.ts';
 import { runClient } from './load/client.ts';
 import { newFeedRecord, runFeedReader } from './load/feed-reader.ts';
+import { sendOldMovements } from './load/old-movements.ts';
 import { newPollerRecord, runPoller } from './load/poller.ts';
 import { runStatementClient } from './load/statement-client.ts';
 import { dropStatements, uploadStatements } from './load/statement-senders.ts';
@@ -23,6 +24,8 @@ import { findWrongStatements, watch } from './watcher.ts';
 const SECOND = 1_000;
 const CUSTOMERS = 3;
 const CLIENTS_PER_CUSTOMER = 2;
+
+const NOTHING_OLD = { movements: [], importIds: [] };
 
 export interface RunOptions {
   seed: number;
@@ -85,6 +88,9 @@ async function stress(installation: Installation, options: RunOptions): Promise<
   const pollersOver = new AbortController();
   signal.addEventListener('abort', () => loadOver.abort());
   const clientRecord = newClientRecord();
+  const old = possible.includes('old rows')
+    ? await sendOldMovements(installation, clientRecord, createDice(seed + 2))
+    : NOTHING_OLD;
   const clients = customers.flatMap(({ id, apiKey, accountIds }) =>
     Array.from({ length: CLIENTS_PER_CUSTOMER }, (_, n) =>
       runClient({
@@ -153,9 +159,11 @@ async function stress(installation: Installation, options: RunOptions): Promise<
   const leaks = await findLeaks(installation);
   const receipts = readReceipts(installation.receiptsFile);
   const thirds = [0, 1, 2].map((third) => new Set(thirdOf(installation, third)));
+  const wereMadeOld = faults.some(({ kind }) => kind === 'old rows');
   const verdict = checkEvidence({
     sent: clientRecord.sent,
-    ...(await readTables(installation)),
+    ...(await readTables(installation, wereMadeOld ? old.importIds : [])),
+    old: wereMadeOld ? old.movements : [],
     webhooks,
     receipts,
     pollers: pollerRecords,

@@ -14,6 +14,7 @@ import { reservePort } from '../support/reserved-port.ts';
 import { type Clock, createClock } from './clock.ts';
 import { DELIVERY_QUEUES, type MysqlSetup, prepareServers, type RedisSetup } from './clusters.ts';
 import { type Customer, createCustomers } from './customers.ts';
+import { retentionEnv } from './old.ts';
 import type { ReceiverSpec } from './receivers.process.ts';
 import { type Receivers, startReceivers } from './receivers.ts';
 import type { ChaosServer } from './servers.ts';
@@ -121,6 +122,7 @@ export async function startInstallation({
       OPS_PORT: '0',
       SOURCES_DIR: sourcesDirectory,
       NODE_ENV: 'production',
+      ...retentionEnv(),
       ...(redisSetup === 'cluster' ? { DELIVERY_QUEUES: String(DELIVERY_QUEUES) } : {}),
       ...clock.env,
     };

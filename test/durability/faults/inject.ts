@@ -9,6 +9,7 @@ import type { ChaosServer } from '../servers.ts';
 import type { Installation } from '../service.ts';
 import { actHalfWay, killConnections, makeDeadlocks } from './connections.ts';
 import { sendHostileFiles } from './hostile-files.ts';
+import { makeOld } from './old-rows.ts';
 
 const SECOND = 1_000;
 const HOUR_SECONDS = 3_600;
@@ -129,6 +130,8 @@ async function perform(
       return '';
     case 'hostile files':
       return sendHostileFiles(installation, seconds);
+    case 'old rows':
+      return makeOld(installation);
     case 'mysql and redis outage':
       await down([mysql, redis], seconds);
       return '';
