@@ -61,10 +61,7 @@ export async function readJsonBody(bytes: Buffer, list: string): Promise<JsonBod
   const giveWay = createGiveWay();
   const from = bytes.subarray(0, BYTE_ORDER_MARK.length).equals(BYTE_ORDER_MARK) ? BYTE_ORDER_MARK.length : 0;
   const start = await skipBlanks(bytes, from, giveWay);
-  if (bytes[start] !== OPEN_OBJECT) {
-    const value = parse(bytes, { from: start, to: await findEnd(bytes, start, giveWay) });
-    return { shell: value === TOO_LONG ? null : value, items: async function* () {} };
-  }
+  if (bytes[start] !== OPEN_OBJECT) return otherBody(bytes, start, giveWay);
   const members: [name: string, value: unknown][] = [];
   let items: Range | null = null;
   search: for await (const ranges of cut(bytes, start + 1, CLOSE_OBJECT, giveWay)) {
@@ -86,6 +83,20 @@ export async function readJsonBody(bytes: Buffer, list: string): Promise<JsonBod
       if (found !== null) yield* parseItems(bytes, found, giveWay);
     },
   };
+}
+
+/** A body that is no object, which a schema refuses. It must be JSON all the same. */
+async function otherBody(
+  bytes: Buffer,
+  from: number,
+  giveWay: ReturnType<typeof createGiveWay>,
+): Promise<JsonBody> {
+  const range = { from, to: await findEnd(bytes, from, giveWay) };
+  const value = parse(bytes, range);
+  const isLongList = value === TOO_LONG && bytes[from] === OPEN_LIST;
+  if (isLongList) for await (const _ of parseItems(bytes, range, giveWay));
+  const shell = value === TOO_LONG ? (isLongList ? [] : null) : value;
+  return { shell, items: async function* () {} };
 }
 
 function wholeBody(body: unknown, list: string): JsonBody {

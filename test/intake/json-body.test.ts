@@ -89,6 +89,13 @@ describe('a JSON body that is read item by item', () => {
     await expect(read(body)).rejects.toThrow(MalformedJsonError);
   });
 
+  it('that is a long list is a list, or malformed', async () => {
+    const list = `[${'0,'.repeat(ITEM_BYTES)}0]`;
+    expect((await readJsonBody(Buffer.from(list), 'transactions')).shell).toEqual([]);
+    for (const body of ['['.repeat(2 * ITEM_BYTES), list.slice(0, -1), list.replace('0,0', '0,,0')])
+      await expect(readJsonBody(Buffer.from(body), 'transactions')).rejects.toThrow(MalformedJsonError);
+  });
+
   it('that is not UTF-8 is malformed', async () => {
     await expect(read(Buffer.from('{"transactions":["\xff"]}', 'latin1'))).rejects.toThrow(
       MalformedJsonError,

@@ -75,7 +75,7 @@ async function time(read: Reader, text: string): Promise<number> {
 }
 
 /** Times below this say nothing about how they grow. Milliseconds. */
-const LEAST = 100;
+const LEAST = 1_000;
 const MOST = 2_000;
 /** Four times as long a text, and as much again for what else the machine does. */
 const GROWTH = 8;
