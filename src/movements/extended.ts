@@ -50,7 +50,7 @@ export const ExtendedView = v.object({
     ),
   ),
   details_more: v.pipe(
-    v.optional(v.literal(true)),
+    v.optional(v.boolean()),
     v.description('The batch has more details than are shown here. Otherwise there is no such member.'),
   ),
 });

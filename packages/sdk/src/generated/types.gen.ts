@@ -260,7 +260,7 @@ export type Transaction = {
         /**
          * The batch has more details than are shown here. Otherwise there is no such member.
          */
-        details_more?: true;
+        details_more?: boolean;
     };
 };
 
@@ -7603,7 +7603,7 @@ export type ReceiveMovementWebhookPayload = {
         /**
          * The batch has more details than are shown here. Otherwise there is no such member.
          */
-        details_more?: true;
+        details_more?: boolean;
     };
 };
 
