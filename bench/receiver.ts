@@ -76,7 +76,7 @@ process.on('message', (message: Message) => {
   if (message.secrets !== undefined) secrets = message.secrets;
   if (message.erpTakes !== undefined) {
     erpTakes = message.erpTakes;
-    // What is held would otherwise be in flight for seconds after the endpoints have become fast.
+    // Otherwise the held answers would be in flight for seconds after the endpoints have become fast.
     if (erpTakes === 0) for (const response of held) answer(response);
   }
   if (message.reset) {

@@ -1,5 +1,5 @@
 import { isUtf8 } from 'node:buffer';
-import { createGiveWay } from '../platform/give-way.ts';
+import { createGiveWay, type GiveWay } from '../platform/give-way.ts';
 
 /**
  * Reads `{ "transactions": [ … ] }` item by item. `JSON.parse` of a large body would block the process and take many times its memory. So
@@ -55,7 +55,7 @@ const isBlank = (byte: number | undefined): boolean =>
  */
 export async function readJsonBody(bytes: Buffer, list: string): Promise<JsonBody> {
   if (!isUtf8(bytes)) throw malformed();
-  // No item can be too long, and a small body is parsed at once, which is faster.
+  // A small body has no item that is too long, and is parsed as a whole, which is faster.
   if (bytes.length <= ITEM_BYTES)
     return wholeBody(parseText(bytes.toString('utf8').replace(/^\uFEFF/, '')), list);
   const giveWay = createGiveWay();
@@ -86,11 +86,7 @@ export async function readJsonBody(bytes: Buffer, list: string): Promise<JsonBod
 }
 
 /** A body that is no object, which a schema refuses. It must be JSON all the same. */
-async function otherBody(
-  bytes: Buffer,
-  from: number,
-  giveWay: ReturnType<typeof createGiveWay>,
-): Promise<JsonBody> {
+async function otherBody(bytes: Buffer, from: number, giveWay: GiveWay): Promise<JsonBody> {
   const range = { from, to: await findEnd(bytes, from, giveWay) };
   const value = parse(bytes, range);
   const isLongList = value === TOO_LONG && bytes[from] === OPEN_LIST;
@@ -112,11 +108,7 @@ function wholeBody(body: unknown, list: string): JsonBody {
 }
 
 /** Yields the parsed items of a list. @param range from its opening bracket on. */
-async function* parseItems(
-  bytes: Buffer,
-  { from, to }: Range,
-  giveWay: ReturnType<typeof createGiveWay>,
-): AsyncGenerator<unknown[]> {
+async function* parseItems(bytes: Buffer, { from, to }: Range, giveWay: GiveWay): AsyncGenerator<unknown[]> {
   for await (const ranges of cut(bytes.subarray(0, to), from + 1, CLOSE_LIST, giveWay)) {
     const items: unknown[] = [];
     for (const { range, isLong } of groupsOf(ranges)) {
@@ -144,12 +136,7 @@ function groupsOf(ranges: readonly Range[]): { range: Range; isLong: boolean }[]
  * Yields what stands between the commas of a list or an object, a few at a time.
  * @param from behind the opening bracket. After the closing one, only blanks may follow.
  */
-async function* cut(
-  bytes: Buffer,
-  from: number,
-  closing: number,
-  giveWay: ReturnType<typeof createGiveWay>,
-): AsyncGenerator<Range[]> {
+async function* cut(bytes: Buffer, from: number, closing: number, giveWay: GiveWay): AsyncGenerator<Range[]> {
   let start = await skipBlanks(bytes, from, giveWay);
   let end = start;
   let ranges: Range[] = [];
@@ -203,7 +190,7 @@ function scan(
 async function splitMember(
   bytes: Buffer,
   { from, to }: Range,
-  giveWay: ReturnType<typeof createGiveWay>,
+  giveWay: GiveWay,
 ): Promise<{ name: string; value: Range }> {
   if (bytes[from] !== QUOTE) throw malformed();
   const last = Math.min(to, from + ITEM_BYTES);
@@ -221,21 +208,13 @@ async function splitMember(
 }
 
 /** @returns the end of the bytes without the blanks there. */
-async function findEnd(
-  bytes: Buffer,
-  from: number,
-  giveWay: ReturnType<typeof createGiveWay>,
-): Promise<number> {
+async function findEnd(bytes: Buffer, from: number, giveWay: GiveWay): Promise<number> {
   let to = bytes.length;
   for (; to > from && isBlank(bytes[to - 1]); to -= 1) if (to % STRIDE === 0) await giveWay();
   return to;
 }
 
-async function skipBlanks(
-  bytes: Buffer,
-  from: number,
-  giveWay: ReturnType<typeof createGiveWay>,
-): Promise<number> {
+async function skipBlanks(bytes: Buffer, from: number, giveWay: GiveWay): Promise<number> {
   let at = from;
   for (; isBlank(bytes[at]); at += 1) if (at % STRIDE === 0) await giveWay();
   return at;

@@ -34,7 +34,7 @@ const READS = { total: 4, perOwner: 1 };
 /** Reads files of statements. */
 export interface FileReader {
   /**
-   * Checks the beginning of a file, so that its sender learns at once that it cannot be read.
+   * Checks the beginning of a file, so that the answer to the upload says that the file cannot be read.
    * @param owner the customer, who has one check at a time.
    * @returns the whole stream, the beginning included.
    * @throws {UnreadableFileError} when an import would fail before its first row, and the beginning shows it.

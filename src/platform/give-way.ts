@@ -18,11 +18,14 @@ function resumeOne(): void {
   if (waiting.length > 0) setImmediate(resumeOne);
 }
 
+/** Resolves when a long task may go on; undefined: it may go on immediately. */
+export type GiveWay = () => Promise<void> | undefined;
+
 /**
- * Creates a function for a loop that takes long. Call it often, and await it: it returns at once until a millisecond has gone since the others
- * had their turn, and then lets them go first.
+ * Creates a function that a long loop awaits in each step. For a millisecond it returns immediately. After that, it lets other work of the
+ * process run first.
  */
-export function createGiveWay(): () => Promise<void> | undefined {
+export function createGiveWay(): GiveWay {
   let began = performance.now();
   return () => {
     if (performance.now() - began < SLICE) return undefined;

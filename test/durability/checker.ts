@@ -90,7 +90,7 @@ export type Finding = (typeof FINDINGS)[number];
 export function checkEvidence(given: Evidence): Verdict {
   const kept = new Set(given.stored.map(({ id }) => id));
   const removed = given.old.filter(({ id }) => !kept.has(id));
-  // What was removed must have been stored once and delivered, like everything else.
+  // Movements that retention removed must have been stored once and delivered, like all others.
   const evidence = { ...given, stored: [...removed, ...given.stored] };
   const findings = Object.fromEntries(FINDINGS.map((name) => [name, [] as string[]])) as Record<
     Finding,

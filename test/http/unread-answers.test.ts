@@ -6,7 +6,7 @@ import { until } from '../support/until.ts';
 
 /** Milliseconds. In the service, it is half a minute. */
 const LIMIT = 3_000;
-/** What the client takes between two pauses. */
+/** Bytes that the client takes between two pauses. */
 const PART = 2 * 1024 * 1024;
 const CHUNK = Buffer.alloc(64 * 1024, 'a');
 

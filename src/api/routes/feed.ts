@@ -132,11 +132,14 @@ function answerStream(c: Context<ApiEnv>, pages: AsyncGenerator<FeedPage | null>
   const encoder = new TextEncoder();
   let isOver = false;
   let timer: NodeJS.Timeout | undefined;
-  const end = (controller: ReadableStreamDefaultController<Uint8Array>) => {
-    clearTimeout(timer);
-    if (!isOver) controller.close();
+  const stop = () => {
     isOver = true;
+    clearTimeout(timer);
     void pages.return(undefined);
+  };
+  const end = (controller: ReadableStreamDefaultController<Uint8Array>) => {
+    if (!isOver) controller.close();
+    stop();
   };
   const stream = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -150,11 +153,7 @@ function answerStream(c: Context<ApiEnv>, pages: AsyncGenerator<FeedPage | null>
       if (next.done === true || isOver) return end(controller);
       controller.enqueue(encoder.encode(next.value === null ? ': waiting\n\n' : toEventStream(next.value)));
     },
-    cancel() {
-      isOver = true;
-      clearTimeout(timer);
-      void pages.return(undefined);
-    },
+    cancel: stop,
   });
   c.header('Content-Type', 'text/event-stream');
   c.header('X-Accel-Buffering', 'no');

@@ -85,17 +85,18 @@ export function createPostQueue({
         else passes.add(waitingForPass, () => host.enter(post));
       }
 
+      function leavePlaces(): void {
+        all.leave();
+        ofCustomer.leave();
+      }
+
       return {
         add,
         addBatch({ begin, giveBack }) {
-          const leave = () => {
-            all.leave();
-            ofCustomer.leave();
-          };
           const inPlace: WaitingPost = {
             begin,
             giveBack() {
-              leave();
+              leavePlaces();
               giveBack();
             },
           };
@@ -114,8 +115,7 @@ export function createPostQueue({
         ended: host.leave,
         batchEnded() {
           host.leave();
-          all.leave();
-          ofCustomer.leave();
+          leavePlaces();
         },
         caughtUp() {
           sent = 0;
@@ -135,7 +135,7 @@ function createPasses({
   perPass,
   perWebhook,
 }: Pick<ClockPort, 'nextPass'> & { perPass: number; perWebhook: number }) {
-  /** What waits in each run, in the order in which the runs are served. */
+  /** The waiting POSTs of each run, in the order in which the runs are served. */
   const waiting = new Set<(() => void)[]>();
   let isScheduled = false;
 

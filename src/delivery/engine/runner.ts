@@ -470,7 +470,7 @@ function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveR
     const answering =
       traces?.post(request, { webhookId, customerId, delivery: traced }) ?? poster.post(request);
     const bytes = Buffer.byteLength(request.body);
-    // What a batch's answer says is read before the values of custom headers are removed.
+    // The answer to a batch is read before the values of custom headers are removed from it.
     void answering.then((answer) => end({ ...answer, shown: settings.redact(answer.body) }, bytes));
   }
 

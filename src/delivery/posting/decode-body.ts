@@ -3,24 +3,25 @@ import { brotliDecompressSync, constants, gunzipSync, inflateSync } from 'node:z
 /** How much text a compressed beginning of 4 KiB may become before it is not shown. */
 const MAX_TEXT = 64 * 1024;
 
-/** The same codings, which fail where the content has no end. */
-const STRICT_DECODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
-  gzip: (bytes) => gunzipSync(bytes, { maxOutputLength: MAX_TEXT }),
-  'x-gzip': (bytes) => gunzipSync(bytes, { maxOutputLength: MAX_TEXT }),
-  deflate: (bytes) => inflateSync(bytes, { maxOutputLength: MAX_TEXT }),
-  br: (bytes) => brotliDecompressSync(bytes, { maxOutputLength: MAX_TEXT }),
-};
+/** Whether a decoder accepts content that has no end. */
+type Ending = 'may be cut' | 'whole';
 
-const gunzip = (bytes: Buffer) =>
-  gunzipSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MAX_TEXT });
+const gunzip = (bytes: Buffer, ending: Ending) =>
+  gunzipSync(bytes, { ...finishOf(ending, constants.Z_SYNC_FLUSH), maxOutputLength: MAX_TEXT });
 
-/** Content codings (RFC 9110, section 8.4.1). The content may be cut off anywhere, so what can be decoded is enough. */
-const DECODERS: Readonly<Record<string, (bytes: Buffer) => Buffer>> = {
+const finishOf = (ending: Ending, flush: number) => (ending === 'whole' ? {} : { finishFlush: flush });
+
+/** Content codings (RFC 9110, section 8.4.1). For the log, the content may be cut off anywhere: what can be decoded is enough. */
+const DECODERS: Readonly<Record<string, (bytes: Buffer, ending: Ending) => Buffer>> = {
   gzip: gunzip,
   'x-gzip': gunzip,
-  deflate: (bytes) => inflateSync(bytes, { finishFlush: constants.Z_SYNC_FLUSH, maxOutputLength: MAX_TEXT }),
-  br: (bytes) =>
-    brotliDecompressSync(bytes, { finishFlush: constants.BROTLI_OPERATION_FLUSH, maxOutputLength: MAX_TEXT }),
+  deflate: (bytes, ending) =>
+    inflateSync(bytes, { ...finishOf(ending, constants.Z_SYNC_FLUSH), maxOutputLength: MAX_TEXT }),
+  br: (bytes, ending) =>
+    brotliDecompressSync(bytes, {
+      ...finishOf(ending, constants.BROTLI_OPERATION_FLUSH),
+      maxOutputLength: MAX_TEXT,
+    }),
 };
 
 /**
@@ -33,7 +34,7 @@ export function decodeBody(bytes: Buffer, encoding: string, limit: number): stri
   if (encoding === 'identity' || bytes.length === 0) return bytes.toString('utf8');
   const decode = DECODERS[encoding.trim().toLowerCase()];
   try {
-    if (decode !== undefined) return decode(bytes).subarray(0, limit).toString('utf8');
+    if (decode !== undefined) return decode(bytes, 'may be cut').subarray(0, limit).toString('utf8');
   } catch {
     // It cannot be read.
   }
@@ -44,7 +45,7 @@ export function decodeBody(bytes: Buffer, encoding: string, limit: number): stri
 export function isWholeBody(bytes: Buffer, encoding: string): boolean {
   if (encoding === 'identity' || bytes.length === 0) return true;
   try {
-    return STRICT_DECODERS[encoding.trim().toLowerCase()]?.(bytes) !== undefined;
+    return DECODERS[encoding.trim().toLowerCase()]?.(bytes, 'whole') !== undefined;
   } catch {
     return false;
   }

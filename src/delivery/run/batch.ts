@@ -42,7 +42,7 @@ export function readAcceptance(answer: Answer, ids: readonly string[]): Acceptan
   const value = isJson ? parseJson(text) : { json: undefined };
   const own = value === null ? undefined : failedOf(value.json);
   if (own === undefined) {
-    if (namesFailed(text)) return { error: 'failed stands in the answer where it cannot be read' };
+    if (namesFailed(text)) return { error: 'the answer has a member failed that cannot be read' };
     if (value === null) return { error: 'the answer is JSON that cannot be read' };
     return answer.status === 207
       ? { error: 'the answer 207 does not say in failed which events failed' }

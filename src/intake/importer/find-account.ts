@@ -59,15 +59,18 @@ const SHORTEST_NUMBER = 6;
 
 export function createAccountFinder(options: AccountOptions): FindAccount {
   const giveWay = createGiveWay();
-  const indexing = (async () => {
+  const indexAccounts = async () => {
     const accounts = createAccountIndex();
     for (const account of options.accounts) {
       accounts.add(account);
       await giveWay();
     }
     return accounts;
-  })();
+  };
+  // Imports of JSON have a finder too, and never call it.
+  let indexing: Promise<AccountIndex> | null = null;
   return async (reference) => {
+    indexing ??= indexAccounts();
     const accounts = await indexing;
     await giveWay();
     const named = accountsNamed(accounts, reference);

@@ -107,7 +107,7 @@ const withWarnings = (chunk: Chunk, warnings: readonly { line: number; message: 
 export function createImporter(options: {
   database: DataSource;
   reader: Pick<FileReader, 'read'>;
-  /** Waits until a chunk of the customer may be stored. @returns a function that lets the next one store. Default: at once. */
+  /** Waits until a chunk of the customer may be stored. @returns a function that ends the turn. Default: no turns. */
   takeTurn?: (customerId: string) => Promise<(() => void) | null>;
   /** Wakes matched webhooks. A failure is logged, and the reconciler wakes them later. */
   wake: (webhookIds: readonly string[]) => Promise<void>;
@@ -160,7 +160,7 @@ export function createImporter(options: {
       } finally {
         endTurn?.();
       }
-      // A thread may compare the file again. Others store meanwhile.
+      // This may wait for a thread. Other customers store in the meantime.
       await identifier.prepare(database);
       return store(chunk);
     };

@@ -97,8 +97,8 @@ function findNearest(tables: readonly ReadTable[], layouts: readonly Layout[]): 
   const nearest = layouts.flatMap((profile): Near[] => {
     const { heading = [] } = profile;
     const names = foldNames(heading);
-    const countOf = (folded: ReadonlySet<string>) => names.filter((name) => folded.has(name)).length;
-    const counts = rows.map(({ folded }) => countOf(folded));
+    const foundIn = (folded: ReadonlySet<string>) => names.filter((name) => folded.has(name)).length;
+    const counts = rows.map(({ folded }) => foundIn(folded));
     const most = Math.max(0, ...counts);
     const row = rows[counts.indexOf(most)];
     if (row === undefined || most < LEAST_FOUND) return [];
