@@ -136,7 +136,7 @@ export async function readFiltersAt(
  */
 const RESET = `
   UPDATE webhook_cursors SET crash_count = 0, consecutive_failures = 0, failing_since = NULL, failing_days = 0,
-    circuit_openings = 0, circuit_open_until = NULL, recovery_successes = 0, consecutive_rejections = 0, last_error = NULL, progressed_at = NOW(6),
+    circuit_openings = 0, circuit_open_until = NULL, recovery_successes = 0, consecutive_rejections = 0, batch_limit = NULL, last_error = NULL, progressed_at = NOW(6),
     health_revision = ?
   WHERE webhook_id = ?`;
 

@@ -120,6 +120,7 @@ async function failAll(
       now,
       record: {
         results: pending.map((delivery) => failedWithoutMovement(delivery, now)),
+        rejectedBatches: [],
         cursor: { sentThrough, highestRecordedId: highest },
         health: null,
         rateWait: state.rateWait,

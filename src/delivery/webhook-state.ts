@@ -209,7 +209,7 @@ const READ_WEBHOOK_STATES = `
     w.encoding, w.body, w.hash_encoding, w.ordered, w.rate_limit, w.max_in_flight, w.batch_max, w.batch_wait_ms, w.headers,
     c.api_secret, CAST(b.matched_count AS SIGNED) - k.delivered_count - k.failed_count AS pending,
     k.sent_through, k.highest_recorded_id, k.lease_token, k.lease_writes, k.crash_count,
-    k.consecutive_failures, k.failing_since, k.failing_days, k.circuit_openings, k.recovery_successes, k.consecutive_rejections, k.last_error,
+    k.consecutive_failures, k.failing_since, k.failing_days, k.circuit_openings, k.recovery_successes, k.consecutive_rejections, k.batch_limit, k.last_error,
     IF(${LEASE_IS_FREE}, NULL, ${millisecondsUntil('k.lease_until')}) AS leased_for,
     ${millisecondsUntil(circuitOpenUntil('k'))} AS open_for, ${millisecondsUntil(RATE_NEXT_AT)} AS rate_wait,
     ${millisecondsUntil(NEXT_RETRY_AT)} AS retry_in,
@@ -341,7 +341,7 @@ async function readBatches(sql: Sql, rows: readonly Row[]): Promise<Map<string, 
       row.batch_max !== null &&
       row.batch_wait_ms > 0 &&
       row.status === 'active' &&
-      Number(row.pending) < row.batch_max &&
+      Number(row.pending) < Math.min(row.batch_max, row.batch_limit ?? row.batch_max) &&
       BigInt(row.matched_through) > BigInt(row.sent_through) &&
       !isOfEvents(row.event),
   );

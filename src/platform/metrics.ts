@@ -46,8 +46,14 @@ interface CountedAttempt {
 }
 
 export interface DeliveryMetrics {
-  /** Counts attempts whose results are committed. Never throws, because committed results cannot be taken back. */
-  recorded(attempts: readonly CountedAttempt[]): void;
+  /**
+   * Counts attempts whose results are committed, and batches that were rejected as a whole. Never throws, because committed results cannot
+   * be taken back.
+   */
+  recorded(
+    attempts: readonly CountedAttempt[],
+    rejectedBatches?: readonly { events: number; durationMs: number }[],
+  ): void;
   /** Counts a delivery run that another run has taken over. */
   leaseLost(): void;
 }
@@ -73,14 +79,22 @@ export function createDeliveryMetrics(registry: Registry): DeliveryMetrics {
     buckets: LATENCY_SECONDS,
     registers,
   });
-  const batches = counter('batches_total', 'POSTs with a batch whose results are recorded.');
-  const batchEvents = counter('batch_events_total', 'Attempts in batches whose results are recorded.');
+  const batches = counter(
+    'batches_total',
+    'POSTs with a batch whose answer is recorded, rejected ones included.',
+  );
+  const batchEvents = counter('batch_events_total', 'Events in these batches.');
   const lost = counter('leases_lost_total', 'Delivery runs that another run has taken over.');
   for (const outcome of ['delivered', 'failed']) deliveries.inc({ outcome }, 0);
   for (const outcome of ATTEMPT_OUTCOMES) attempts.inc({ outcome }, 0);
 
   return {
-    recorded(all) {
+    recorded(all, rejectedBatches = []) {
+      batches.inc(rejectedBatches.length);
+      for (const { events, durationMs } of rejectedBatches) {
+        batchEvents.inc(events);
+        duration.observe(durationMs / 1_000);
+      }
       const outcomes = { delivered: 0, failed: 0, throttled: 0, gone: 0, refused: 0 };
       const ended = { delivered: 0, failed: 0, pending: 0 };
       for (const attempt of all) {

@@ -291,7 +291,7 @@ const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
 const WEBHOOKS = 'SELECT id FROM webhooks WHERE customer_id = ?';
 
 /** Index: the primary keys. */
-const DELETE_LOG = ['deliveries', 'attempts', 'retries'].map(
+const DELETE_LOG = ['deliveries', 'attempts', 'retries', 'rejected_batches'].map(
   (table) => `DELETE FROM ${table} WHERE webhook_id = ? LIMIT ?`,
 );
 const SOURCES = 'SELECT id FROM sources WHERE customer_id = ?';

@@ -23,7 +23,7 @@ const StandingView = v.object({
     v.description('failing, flapping: when something is sent again. null: nothing is pending.'),
   ),
   limit: v.pipe(
-    v.nullable(v.picklist(['rate_limit', 'max_in_flight', 'ordered', 'recovery', 'processes'])),
+    v.nullable(v.picklist(['rate_limit', 'max_in_flight', 'ordered', 'retry', 'recovery', 'processes'])),
     v.description(
       'behind: what holds it. recovery: its endpoint is new or has just recovered, and is sent more and more. processes: it waits for its turn in a delivery process.',
     ),

@@ -31,7 +31,8 @@ export interface WebhookRow {
   failing_since: Date | null;
   /** When a delivery last ended. */
   progressed_at: Date | null;
-  consecutive_failures: number;
+  /** Answers in a row that failed, of the endpoint and of the bodies. */
+  failed_answers: number;
   circuit_openings: number;
   /** null when the circuit is not open. */
   open_until: Date | null;
@@ -48,7 +49,7 @@ export interface WebhookRow {
 /** Indexes: the primary keys. */
 const ROWS = `
   SELECT w.id, w.title, w.delivery, w.endpoint, w.event, w.customer_id, u.name AS customer, w.status, w.status_reason, c.failing_since,
-    c.progressed_at, c.consecutive_failures, c.circuit_openings, ${circuitOpenUntil('c')} AS open_until,
+    c.progressed_at, c.consecutive_failures + c.consecutive_rejections AS failed_answers, c.circuit_openings, ${circuitOpenUntil('c')} AS open_until,
     c.last_error, c.delivered_count AS delivered, c.failed_count AS failed, ${PENDING} AS pending,
     ${TO_COME} AS to_come, NOW(6) AS now
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
@@ -70,13 +71,14 @@ export function andToCome({ to_come }: Pick<WebhookRow, 'to_come'>): string {
 }
 
 /** A limit that holds back the deliveries of a webhook whose endpoint answers. */
-export type Limit = 'rate_limit' | 'max_in_flight' | 'ordered' | 'recovery' | 'processes';
+export type Limit = 'rate_limit' | 'max_in_flight' | 'ordered' | 'retry' | 'recovery' | 'processes';
 
 /** A webhook of which nothing was sent for this long, in milliseconds, waits for a delivery process. Between two runs is less than that. */
 const WAITS_AFTER = 30_000;
 
 /** The limit at which the pending deliveries of an active webhook are sent. @param idleFor milliseconds since its last delivery. */
-function limitOf({ settings, leasedFor }: WebhookState, idleFor: number): Limit {
+function limitOf({ settings, leasedFor, retryIn }: WebhookState, idleFor: number): Limit {
+  if (settings.ordered === 1 && retryIn !== null && retryIn > 0) return 'retry';
   if (leasedFor === null && idleFor > WAITS_AFTER) return 'processes';
   if (settings.rate_limit !== null) return 'rate_limit';
   if (settings.ordered === 1) return 'ordered';
@@ -84,12 +86,14 @@ function limitOf({ settings, leasedFor }: WebhookState, idleFor: number): Limit 
 }
 
 /** What helps against each limit. */
-const HELP: Record<Limit, (settings: WebhookState['settings']) => string> = {
-  rate_limit: ({ rate_limit }) =>
-    `Its rate_limit holds it: ${rate_limit} per second. Raise the limit, if its endpoint can take more.`,
-  max_in_flight: ({ max_in_flight }) =>
-    `Its max_in_flight holds it: up to ${max_in_flight} at a time. Raise the limit, if its endpoint can take more.`,
+const HELP: Record<Limit, (state: WebhookState) => string> = {
+  rate_limit: ({ settings }) =>
+    `Its rate_limit holds it: ${settings.rate_limit} per second. Raise the limit, if its endpoint can take more.`,
+  max_in_flight: ({ settings }) =>
+    `Its max_in_flight holds it: up to ${settings.max_in_flight} at a time. Raise the limit, if its endpoint can take more.`,
   ordered: () => 'It is ordered, so that one POST follows the other. Only a faster endpoint helps.',
+  retry: ({ retryIn }) =>
+    `It is ordered, and one of its deliveries has failed, so that all that follow wait for it. The next attempt is in ${formatDuration(retryIn ?? 0)}.`,
   recovery: () => 'Its endpoint is new or has just recovered. It is sent more and more by itself.',
   processes: () => 'It waits for its turn in a delivery process. Start more delivery processes.',
 };
@@ -209,7 +213,7 @@ function troublesOf({ row, state, behindSince, unreadSince, standing }: Seen): W
       of(
         'webhook_failing',
         failingSince,
-        `has been failing for ${formatDuration(failingFor)}, ${timesInARow(row.consecutive_failures)}, ${pending}.${describeNextAttempt(state)}${error}`,
+        `has been failing for ${formatDuration(failingFor)}, ${timesInARow(Number(row.failed_answers))}, ${pending}.${describeNextAttempt(state)}${error}`,
         { nextAttemptIn },
       ),
     );
@@ -228,7 +232,7 @@ function troublesOf({ row, state, behindSince, unreadSince, standing }: Seen): W
         {
           oldest: behindSince,
           scope: limit === 'processes' ? 'installation' : 'endpoint',
-          help: HELP[limit](state.settings),
+          help: HELP[limit](state),
           limit,
           pace,
         },

@@ -62,6 +62,11 @@ const answering =
     );
   };
 
+const firstOf = async (webhookId: string): Promise<string> =>
+  (await deliveriesOf(service, webhookId))
+    .map(({ transaction_id }) => String(transaction_id))
+    .reduce((least, id) => (BigInt(id) < BigInt(least) ? id : least));
+
 const range = (from: number, to: number) => Array.from({ length: to - from + 1 }, (_, i) => from + i);
 
 describe('a webhook with batches', () => {
@@ -156,6 +161,45 @@ describe('a webhook with batches', () => {
     expect(failed).toMatchObject({ attempts: 5 });
     for (const row of await deliveriesOf(service, webhook.id))
       if (row.status === 'delivered') expect(row.attempts).toBe(1);
+  });
+
+  it('goes on with smaller batches in the next run if a rejection takes as long as a run, and shows what was rejected', async () => {
+    const webhook = await createBatched('/slowly', { max: 64 });
+    await webhook.change({ status: 'paused' });
+    await webhook.store(64);
+    const answers = { inFlight: 0 };
+    receiver.answer(
+      '/slowly',
+      answering((numbers, response) => {
+        const isBad = numbers.includes(0) && answers.inFlight < 3;
+        if (!isBad) return void response.end();
+        if (numbers.length === 1) answers.inFlight += 1;
+        setTimeout(() => response.writeHead(422).end(`no: ${numbers.length}`), 700);
+      }),
+    );
+    await webhook.change({ status: 'active' });
+    await webhook.delivered(64);
+    const { status, body } = await service.call(
+      'GET',
+      `/v1/deliveries/${webhook.id}-${await firstOf(webhook.id)}`,
+      {
+        key: webhook.key,
+      },
+    );
+    expect(status).toBe(200);
+    const { delivery } = body as { delivery: { log: unknown[]; rejected_batches: { events: number }[] } };
+    expect(delivery.log).toHaveLength(4);
+    expect(delivery.rejected_batches.slice(0, 6)).toEqual(
+      [64, 32, 16, 8, 4, 2].map((events) => ({
+        ...{
+          batch: expect.stringMatching(/^batch_/),
+          events,
+          status_code: 422,
+          started_at: expect.any(String),
+        },
+        ...{ duration_ms: expect.any(Number), response: `no: ${events}` },
+      })),
+    );
   });
 
   it('sends all again after an answer that cannot be trusted', async () => {

@@ -28,6 +28,7 @@ describe('GET /v1/deliveries/:id', () => {
       finished_at: null,
       last_error: null,
       log: [],
+      rejected_batches: [],
     });
     await service.call('DELETE', `/v1/webhooks/${webhook}`, { key });
     const later = await service.call('GET', path, { key });

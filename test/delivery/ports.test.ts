@@ -252,8 +252,23 @@ describe.each([
       failure(ids[0] as number, { retryIn: 3_600_000 }),
       failure(ids[1] as number, { retryIn: 0 }),
     ]);
-    expect(await readRetries(true)).toMatchObject({ deliveries: [{ subjectId: ids[1] }] });
+    const { deliveries, nextIn } = await readRetries(true);
+    expect(deliveries).toEqual([]);
+    expect(nextIn).toBeGreaterThan(3_500_000);
     expect((await read()).retryIn).toBeGreaterThan(3_500_000);
+  });
+
+  it('read the retries of an ordered webhook up to the first that is not due', async () => {
+    const ids = await place.store(3);
+    const due = { retryIn: 0 };
+    await record(await hold(), [
+      failure(ids[0] as number, due),
+      failure(ids[1] as number, { retryIn: 3_600_000 }),
+      failure(ids[2] as number, due),
+    ]);
+    const { deliveries, nextIn } = await readRetries(true);
+    expect(deliveries.map(({ subjectId }) => subjectId)).toEqual([ids[0]]);
+    expect(nextIn).toBeGreaterThan(3_500_000);
   });
 
   it('record the health of the endpoint, and when its circuit is half-open', async () => {
@@ -265,6 +280,7 @@ describe.each([
       openUntil: 60_000,
       recoverySuccesses: 0,
       consecutiveRejections: 0,
+      batchLimit: 250,
     };
     await record(await hold(), [], { health });
     const state = await read();
@@ -273,6 +289,7 @@ describe.each([
       consecutive_failures: 3,
       circuit_openings: 1,
       recovery_successes: 0,
+      batch_limit: 250,
     });
   });
 

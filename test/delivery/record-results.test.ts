@@ -1,5 +1,6 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LeaseLostError, recordResults } from '../../src/delivery/engine/result-writer.ts';
+import type { RejectedBatch } from '../../src/delivery/run/types.ts';
 import type { Lease } from '../../src/delivery/webhook-state.ts';
 import { failure, leaseAll, recordOf, success } from '../support/records.ts';
 import { useService } from '../support/service.ts';
@@ -34,6 +35,33 @@ const attempts = () =>
 const nextOf = (lease: Lease, writes: number): Lease => ({ ...lease, writes });
 
 describe('a record of results', () => {
+  const rejected = (firstId: number, fields: Partial<RejectedBatch> = {}): RejectedBatch => ({
+    ...{ firstId, lastId: firstId + 9, events: 10, statusCode: 422 },
+    ...{ startedAt: 0, durationMs: 800, response: 'no', ...fields },
+  });
+  const rejectedBatches = () =>
+    rows(
+      'SELECT first_id, events, status_code, response FROM rejected_batches WHERE webhook_id = ? ORDER BY id',
+    );
+
+  it('stores rejected batches without any result, and keeps the newest hundred of a webhook', async () => {
+    const [one, two] = leases;
+    await record(
+      recordOf(one, [], { rejectedBatches: [rejected(1), rejected(2, { response: '€'.repeat(4_000) })] }),
+      recordOf(two, [], { rejectedBatches: [rejected(3)] }),
+    );
+    expect(await deliveries()).toEqual([]);
+    expect(await rejectedBatches()).toEqual([
+      { first_id: '1', events: 10, status_code: 422, response: 'no' },
+      { first_id: '2', events: 10, status_code: 422, response: '€'.repeat(1_365) },
+    ]);
+    const more = Array.from({ length: 120 }, (_, at) => rejected(10 + at));
+    await record(recordOf(nextOf(one, 1), [], { rejectedBatches: more }));
+    const kept = await rejectedBatches();
+    expect(kept).toHaveLength(100);
+    expect([kept[0]?.first_id, kept.at(-1)?.first_id]).toEqual(['30', '129']);
+  });
+
   it('stores the results, cursors and counts of several webhooks', async () => {
     const [one, two] = leases;
     const last = failure(9, { status: 'failed', retryIn: null, failures: 12, number: 12 });

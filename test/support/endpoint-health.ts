@@ -9,4 +9,5 @@ export const healthy: EndpointHealth = {
   openUntil: null,
   recoverySuccesses: null,
   consecutiveRejections: 0,
+  batchLimit: null,
 };

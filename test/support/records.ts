@@ -70,6 +70,7 @@ export function recordOf(
     now: 0,
     record: {
       results,
+      rejectedBatches: [],
       cursor: { sentThrough: through, highestRecordedId: through },
       health: null,
       rateWait: null,

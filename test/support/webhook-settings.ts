@@ -53,6 +53,7 @@ export function openWebhookSettings({
       circuit_openings: 0,
       recovery_successes: null,
       consecutive_rejections: 0,
+      batch_limit: null,
       last_error: null,
     },
     box,

@@ -79,6 +79,26 @@ describe('a webhook whose endpoint answers, with an old backlog', () => {
     ]);
   });
 
+  it('waits for the retry of an event, if it is ordered, and not for a delivery process', async () => {
+    await query('UPDATE webhooks SET ordered = 1 WHERE id = ?', [id]);
+    await query(
+      `INSERT INTO retries (webhook_id, transaction_id, customer_id, due_at, attempts, failures)
+       VALUES (?, 1, ?, NOW(6) + INTERVAL 10 MINUTE, 1, 1)`,
+      [id, subscriber.customerId],
+    );
+    expect(await troublesOf(id)).toMatchObject([
+      {
+        ...{ kind: 'webhook_behind', scope: 'endpoint' },
+        help: expect.stringMatching(
+          /ordered, and one of its deliveries has failed.*next attempt is in (9|10) min/,
+        ),
+      },
+    ]);
+    expect(await standingOf(subscriber, id)).toMatchObject([{ kind: 'behind', limit: 'retry' }]);
+    await query('DELETE FROM retries WHERE webhook_id = ?', [id]);
+    await query('UPDATE webhooks SET ordered = 0 WHERE id = ?', [id]);
+  });
+
   it('is told to its customer once, with its pace, and again when it has caught up', async () => {
     const { database } = service.runtime;
     for (let looks = 0; looks < 3; looks += 1) await watchWebhooks(database);

@@ -5,7 +5,7 @@ import { BalanceView, CompletenessView, StatementView } from '../../books/books-
 import { AccountChange, AccountView, BankView, NewAccount } from '../../customers/account-view.ts';
 import { NewApiKey } from '../../customers/customers.ts';
 import { KeyView } from '../../customers/key-view.ts';
-import { AttemptView, DeliveryView } from '../../delivery/delivery.ts';
+import { AttemptView, DeliveryView, RejectedBatchView } from '../../delivery/delivery.ts';
 import { ReplayProgressView, ReplayView } from '../../delivery/replay-view.ts';
 import { TestView } from '../../delivery/requests.ts';
 import type { ApiEnv } from '../../http/app.ts';
@@ -65,6 +65,7 @@ const NAMED: Record<string, v.GenericSchema> = {
   WebhookChange,
   TestNotification: TestView,
   Attempt: AttemptView,
+  RejectedBatch: RejectedBatchView,
   Delivery: DeliveryView,
   ReplayStatus,
   Replay: ReplayView,

@@ -10,10 +10,13 @@ import {
   findDeliveriesOf,
   findDelivery,
   LISTED_STATUSES,
+  RejectedBatchView,
   readAttempts,
+  readRejectedBatches,
   requireDeliveryId,
   viewAttempt,
   viewDelivery,
+  viewRejectedBatch,
 } from '../../delivery/delivery.ts';
 import { findIdBounds, readPage } from '../../delivery/list-deliveries.ts';
 import { redeliver } from '../../delivery/replays.ts';
@@ -314,21 +317,31 @@ export function addDeliveryRoutes(route: AddRoute, runtime: Runtime): void {
     operationId: 'getDelivery',
     summary: 'Get a delivery and its attempts',
     description:
-      'The id of a delivery is <webhook_id>-<transaction_id>: what follows msg_ in the header webhook-id. attempts is the number of attempts, and log lists those that are still kept.',
+      'The id of a delivery is <webhook_id>-<transaction_id>: what follows msg_ in the header webhook-id. attempts is the number of attempts, and log lists those that are still kept. rejected_batches lists batches of up to a thousand events around this one that the receiver has rejected as a whole with 400, 413 or 422 (of the newest 100 of the webhook). Their events were sent again in smaller batches, and have no attempt by this.',
     path: { id: DELIVERY_ID },
     answer: {
-      schema: v.object({ delivery: v.object({ ...DeliveryView.entries, log: v.array(AttemptView) }) }),
+      schema: v.object({
+        delivery: v.object({
+          ...DeliveryView.entries,
+          log: v.array(AttemptView),
+          rejected_batches: v.array(RejectedBatchView),
+        }),
+      }),
       description: 'The delivery, with its attempts from the first to the last.',
     },
     handle: async (c) => {
       const key = requireDeliveryId(c.req.param('id'));
       const delivery = await findDelivery(database, c.get('caller'), key);
-      const log = await readAttempts(database, {
-        webhookIds: [key.webhookId],
-        subjectIds: [key.subjectId],
-      });
+      const [log, rejected] = await Promise.all([
+        readAttempts(database, { webhookIds: [key.webhookId], subjectIds: [key.subjectId] }),
+        readRejectedBatches(database, key),
+      ]);
       return c.json({
-        delivery: { ...viewDelivery(delivery, delivery.webhook_status), log: log.map(viewAttempt) },
+        delivery: {
+          ...viewDelivery(delivery, delivery.webhook_status),
+          log: log.map(viewAttempt),
+          rejected_batches: rejected.map(viewRejectedBatch),
+        },
       });
     },
   });

@@ -1,6 +1,6 @@
 import { Command, Option } from 'commander';
 import * as v from 'valibot';
-import { AttemptView, DeliveryView, LISTED_STATUSES } from '../../delivery/delivery.ts';
+import { AttemptView, DeliveryView, LISTED_STATUSES, RejectedBatchView } from '../../delivery/delivery.ts';
 import { TransactionView } from '../../movements/body.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
 import {
@@ -90,7 +90,14 @@ async function printOfMovement(context: CommandContext, options: Options): Promi
 
 const Attempt = v.looseObject(AttemptView.entries);
 type Attempt = v.InferOutput<typeof Attempt>;
-const DeliveryAnswer = v.object({ delivery: v.looseObject({ ...Delivery.entries, log: v.array(Attempt) }) });
+const RejectedBatch = v.looseObject(RejectedBatchView.entries);
+const DeliveryAnswer = v.object({
+  delivery: v.looseObject({
+    ...Delivery.entries,
+    log: v.array(Attempt),
+    rejected_batches: v.array(RejectedBatch),
+  }),
+});
 
 const attemptColumns = (zone: ZoneOffset, attempts: readonly Attempt[]): readonly Column<Attempt>[] => [
   ['attempt', ({ number }) => number, 'right'],
@@ -105,6 +112,15 @@ const attemptColumns = (zone: ZoneOffset, attempts: readonly Attempt[]): readonl
   ['error or response', ({ error, response }) => error ?? response, 'whole'],
 ];
 
+const rejectedColumns = (zone: ZoneOffset): readonly Column<v.InferOutput<typeof RejectedBatch>>[] => [
+  ['rejected batch', ({ batch }) => batch],
+  ['events', ({ events }) => events, 'right'],
+  ['answer', ({ status_code }) => status_code, 'right'],
+  ['started', ({ started_at }) => formatTime(started_at, zone)],
+  ['ms', ({ duration_ms }) => duration_ms, 'right'],
+  ['response', ({ response }) => response, 'whole'],
+];
+
 function describeDelivery(it: v.InferOutput<typeof DeliveryAnswer>['delivery'], zone: ZoneOffset): string {
   const facts = renderFacts([
     ['delivery', it.id],
@@ -116,7 +132,12 @@ function describeDelivery(it: v.InferOutput<typeof DeliveryAnswer>['delivery'], 
     ['finished', formatTime(it.finished_at, zone)],
     ['last error', it.last_error],
   ]);
-  return it.log.length === 0 ? facts : `${facts}\n\n${renderColumns(attemptColumns(zone, it.log), it.log)}`;
+  const { log, rejected_batches: rejected } = it;
+  return [
+    facts,
+    ...(log.length === 0 ? [] : [renderColumns(attemptColumns(zone, log), log)]),
+    ...(rejected.length === 0 ? [] : [renderColumns(rejectedColumns(zone), rejected)]),
+  ].join('\n\n');
 }
 
 /** `ledgerbell deliveries` */

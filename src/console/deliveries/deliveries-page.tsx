@@ -10,7 +10,9 @@ import {
   findDelivery,
   LISTED_STATUSES,
   postOf,
+  type RejectedBatchRow,
   readAttempts,
+  readRejectedBatches,
   requireDeliveryId,
   viewDelivery,
 } from '../../delivery/delivery.ts';
@@ -45,6 +47,7 @@ import {
   PeriodFields,
   type Post,
   readFilters,
+  rejectedColumns,
   Table,
   Tag,
   WebhookLink,
@@ -217,8 +220,9 @@ export const deliveryRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
     .get('/:id', async (c) => {
       const found = await requireDelivery(c, context.runtime);
       const { key, delivery } = found;
-      const [attempts, sent] = await Promise.all([
+      const [attempts, rejected, sent] = await Promise.all([
         readAttempts(database, { webhookIds: [key.webhookId], subjectIds: [key.subjectId] }),
+        readRejectedBatches(database, key),
         rebuildRequest(
           database,
           secrets,
@@ -229,7 +233,13 @@ export const deliveryRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
       return sendPage(
         c,
         { title: `Delivery ${formatDeliveryId(key)}`, section: 'Deliveries' },
-        <DeliveryPage found={found} attempts={attempts} sent={sent} done={c.req.query('done')} />,
+        <DeliveryPage
+          found={found}
+          attempts={attempts}
+          rejected={rejected}
+          sent={sent}
+          done={c.req.query('done')}
+        />,
       );
     })
     .get('/:id/redeliver', async (c) => {
@@ -280,11 +290,18 @@ function explainRedelivery({ status, open_until }: WebhookRow, now: Date): strin
 interface DeliveryPageProps {
   found: Found;
   attempts: readonly AttemptRow[];
+  rejected: readonly RejectedBatchRow[];
   sent: SentRequest | null;
   done: string | undefined;
 }
 
-function DeliveryPage({ found: { key, delivery, webhook }, attempts, sent, done }: DeliveryPageProps) {
+function DeliveryPage({
+  found: { key, delivery, webhook },
+  attempts,
+  rejected,
+  sent,
+  done,
+}: DeliveryPageProps) {
   const now = new Date();
   const id = formatDeliveryId(key);
   const view = viewDelivery(delivery, webhook.status);
@@ -341,6 +358,21 @@ function DeliveryPage({ found: { key, delivery, webhook }, attempts, sent, done 
             rows={attempts.toReversed()}
             empty="It has not been sent yet."
           />
+          {rejected.length === 0 ? null : (
+            <>
+              <h2>Rejected batches</h2>
+              <p>
+                Batches with this event that the endpoint has rejected as a whole. Their events are sent again
+                in smaller batches, and have no attempt by this.
+              </p>
+              <Table
+                caption="Rejected batches"
+                columns={rejectedColumns(now)}
+                rows={rejected.toReversed()}
+                empty=""
+              />
+            </>
+          )}
           <h2>What is sent</h2>
           <Sent
             sent={sent}

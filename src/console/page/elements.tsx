@@ -2,7 +2,13 @@ import type { Context } from 'hono';
 import type { Child } from 'hono/jsx';
 import type * as v from 'valibot';
 import { hasThreeDecimals, showAmount } from '../../../packages/statements/src/amounts.ts';
-import { type AttemptRow, batchOf, postOf } from '../../delivery/delivery.ts';
+import {
+  type AttemptRow,
+  batchOf,
+  postOf,
+  type RejectedBatchRow,
+  viewRejectedBatch,
+} from '../../delivery/delivery.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { countOf, formatCount, formatDuration, timesInARow } from '../../platform/text.ts';
 import { check } from '../../platform/validation.ts';
@@ -424,6 +430,16 @@ export const attemptColumns = (now: Date): Column<AttemptRow>[] => [
     kind: 'wide',
     cell: ({ response, error }) => <Answer response={response} error={error} />,
   },
+];
+
+/** The columns that describe a rejected batch. */
+export const rejectedColumns = (now: Date): Column<RejectedBatchRow>[] => [
+  { label: 'Time', cell: ({ started_at }) => <Moment at={started_at} now={now} /> },
+  { label: 'Outcome', cell: ({ status_code }) => <Tag tone="warn">rejected {status_code}</Tag> },
+  { label: 'Events', kind: 'number', cell: ({ events }) => events },
+  { label: 'Took', kind: 'number', cell: ({ duration_ms }) => formatDuration(duration_ms) },
+  { label: 'Answer', kind: 'wide', cell: ({ response }) => <Answer response={response} error={null} /> },
+  { label: 'Batch', kind: 'wide', cell: (it) => <code>{viewRejectedBatch(it).batch}</code> },
 ];
 
 /** The attempts of a webhook, the newest first. Those in a batch have one line. */

@@ -315,8 +315,8 @@ export interface RetriesRead {
 }
 
 /**
- * Reads the retries of a webhook that are due, the longest due first. For an ordered webhook, the limit counts from the lowest
- * transaction id, due or not. With a limit of 1, only the first retry in this order is read, if it is due.
+ * Reads the retries of a webhook that are due, the longest due first. For an ordered webhook, reads those with the lowest transaction ids,
+ * in their order, up to the first that is not due yet.
  * @param options.ofEvents the webhook is sent events in place of movements.
  * @param options.isExtended the bodies are extended.
  */
@@ -335,9 +335,12 @@ export async function readRetries(
     (ofEvents ? READ_RETRIES_OF_EVENTS : READ_RETRIES_OF_MOVEMENTS)(due),
     [webhookId, limit],
   );
-  rows.sort((one, other) => Number(one.due_in) - Number(other.due_in));
-  const dueNow = rows.filter(({ due_in }) => Number(due_in) <= 0);
-  const later = rows.find(({ due_in }) => Number(due_in) > 0);
+  rows.sort((one, other) =>
+    ordered ? Number(one.id) - Number(other.id) : Number(one.due_in) - Number(other.due_in),
+  );
+  const firstLater = rows.findIndex(({ due_in }) => Number(due_in) > 0);
+  const later = rows[firstLater];
+  const dueNow = later === undefined ? rows : rows.slice(0, firstLater);
   const nextIn = later === undefined ? (dueNow.length === limit ? 0 : null) : Number(later.due_in);
   const found = isExtended && !ofEvents ? await extend(sql, dueNow as DueMovement[]) : dueNow;
   return { deliveries: found.map(toDelivery), nextIn: found.length < dueNow.length ? 0 : nextIn };

@@ -124,7 +124,7 @@ export function createResultWriter(
     for (const record of records) waiting.delete(record);
     const revisions = await results.record(records);
     for (const { lease, record } of records) {
-      metrics?.recorded(record.results);
+      metrics?.recorded(record.results, record.rejectedBatches);
       for (const result of record.results) logAttempt(lease.webhookId, result);
     }
     return revisions;
@@ -225,6 +225,7 @@ const HEALTH_COLUMNS = [
   'open_for',
   'recovery_successes',
   'consecutive_rejections',
+  'batch_limit',
   'last_error',
 ];
 
@@ -233,7 +234,8 @@ const WRITE_ENDPOINT_HEALTH = (webhooks: number) => `
   /* WRITE_ENDPOINT_HEALTH */ UPDATE webhook_cursors k JOIN (${derivedRows(HEALTH_COLUMNS, webhooks)}) r ON k.webhook_id = r.webhook_id
   SET k.consecutive_failures = r.consecutive_failures, k.failing_since = r.failing_since, k.failing_days = r.failing_days,
     k.circuit_openings = r.circuit_openings, k.circuit_open_until = NOW(6) + INTERVAL r.open_for MICROSECOND,
-    k.recovery_successes = r.recovery_successes, k.consecutive_rejections = r.consecutive_rejections, k.last_error = r.last_error
+    k.recovery_successes = r.recovery_successes, k.consecutive_rejections = r.consecutive_rejections, k.batch_limit = r.batch_limit,
+    k.last_error = r.last_error
   WHERE k.health_revision <= r.revision`;
 
 const WRITE_DELIVERIES = `
@@ -279,6 +281,21 @@ const READ_RETRIES_NOT_WITHDRAWN = `
   /* READ_RETRIES_NOT_WITHDRAWN */ UPDATE replays SET withdrawn = IF(withdrawn > ?, withdrawn - ?, 0)
   WHERE webhook_id = ? AND cancelled_at IS NOT NULL ORDER BY cancelled_at DESC LIMIT 1`;
 
+const ADD_REJECTED_BATCHES = `
+  /* ADD_REJECTED_BATCHES */ INSERT INTO rejected_batches
+    (webhook_id, customer_id, first_id, last_id, events, status_code, started_at, duration_ms, response)
+  VALUES ?`;
+
+/** The rejected batches of a webhook that are kept. */
+const KEPT_REJECTED_BATCHES = 100;
+
+/** Index: rejected_batches_webhook. */
+const READ_OLD_REJECTED_BATCHES = `
+  /* READ_OLD_REJECTED_BATCHES */ SELECT id FROM rejected_batches FORCE INDEX (rejected_batches_webhook)
+  WHERE webhook_id = ? ORDER BY id DESC LIMIT 1000 OFFSET ${KEPT_REJECTED_BATCHES}`;
+
+const DELETE_REJECTED_BATCHES = '/* DELETE_REJECTED_BATCHES */ DELETE FROM rejected_batches WHERE id IN (?)';
+
 const READ_WEBHOOK_REVISIONS =
   '/* READ_WEBHOOK_REVISIONS */ SELECT id, revision FROM webhooks WHERE id IN (?)';
 
@@ -319,6 +336,7 @@ async function write(sql: Sql, records: readonly LeasedRecord[]): Promise<Map<st
       for (const result of own) results.push({ webhookId, customerId, result });
     }
     await addResults(sql, results);
+    for (const it of records) if (it.record.rejectedBatches.length > 0) await addRejectedBatches(sql, it);
   }
   return revisions;
 }
@@ -397,6 +415,7 @@ const healthRow = (webhookId: string, record: RunRecord, health: EndpointHealth,
   health.openUntil === null || health.openUntil <= now ? null : Math.round((health.openUntil - now) * 1_000),
   health.recoverySuccesses,
   health.consecutiveRejections,
+  health.batchLimit,
   record.lastError,
 ];
 
@@ -423,8 +442,29 @@ async function addResults(sql: Sql, all: readonly OwnedResult[]): Promise<void> 
   }
 }
 
+async function addRejectedBatches(sql: Sql, { lease, customerId, record }: LeasedRecord): Promise<void> {
+  const { webhookId } = lease;
+  const rows = record.rejectedBatches.map((it) => [
+    webhookId,
+    customerId,
+    it.firstId,
+    it.lastId,
+    it.events,
+    it.statusCode,
+    toDateTime(it.startedAt),
+    it.durationMs,
+    keptResponse(it),
+  ]);
+  await sql.query(ADD_REJECTED_BATCHES, [rows]);
+  const old = await sql.query<{ id: string }[]>(READ_OLD_REJECTED_BATCHES, [webhookId]);
+  if (old.length > 0) await sql.query(DELETE_REJECTED_BATCHES, [old.map(({ id }) => id)]);
+}
+
 /** Bytes of an answer that are kept for the log. */
 const KEPT_RESPONSE = 4 * 1024;
+
+const keptResponse = ({ response }: { response: string }): string | null =>
+  response === '' ? null : cutBytes(response, KEPT_RESPONSE);
 
 const attemptValues = (result: AttemptResult) => [
   result.outcome,
@@ -433,7 +473,7 @@ const attemptValues = (result: AttemptResult) => [
   result.durationMs,
   result.posts,
   result.error,
-  result.response === '' ? null : cutBytes(result.response, KEPT_RESPONSE),
+  keptResponse(result),
   result.batchFirst,
 ];
 

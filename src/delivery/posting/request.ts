@@ -37,6 +37,7 @@ export interface SealedSettings {
   circuit_openings: number;
   recovery_successes: number | null;
   consecutive_rejections: number;
+  batch_limit: number | null;
   last_error: string | null;
 }
 
@@ -112,6 +113,7 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
       openUntil: null,
       recoverySuccesses: row.recovery_successes,
       consecutiveRejections: row.consecutive_rejections,
+      batchLimit: row.batch_limit,
     },
     redact: (text) => credentials.reduce((rest, credential) => rest.replaceAll(credential, '…'), text),
     bytesOf: (content) => Buffer.byteLength(describe(content).body),

@@ -1,15 +1,15 @@
 import type { Answer } from '../posting/types.ts';
 import { type AttemptContext, afterAnswer, toOutcome, toResult } from './attempt.ts';
 import type { Outcome } from './schedule.ts';
-import type { AttemptResult, BatchAnswered, Delivery, EndpointHealth } from './types.ts';
+import type { AttemptResult, BatchAnswered, EndpointHealth, RejectedBatch } from './types.ts';
 
 /** Decides what the answer to a POST with a batch means for each of its deliveries. */
 
 /** The consequences of a POST with a batch. */
 interface BatchEnd {
   results: AttemptResult[];
-  /** Parts that are to be sent next, in this order, because the receiver has rejected the whole. Nothing is recorded of them. */
-  halves: Delivery[][];
+  /** The batch is to be sent again in smaller ones, because the receiver has rejected it. Then it has no results. null: it was not rejected. */
+  rejected: RejectedBatch | null;
   health: EndpointHealth;
   /** The error for people to read. null: no error. */
   lastError: string | null;
@@ -18,7 +18,7 @@ interface BatchEnd {
 }
 
 /** Answers that one bad event can cause: a batch with fewer events may be accepted (RFC 9110, sections 15.5.1, 15.5.14 and 15.5.21). */
-const REJECTIONS: readonly (number | null)[] = [400, 413, 422];
+const REJECTIONS: readonly number[] = [400, 413, 422];
 
 /** Which events of a batch a 2xx accepts. `error`: it accepts none, for this reason. */
 type Acceptance = { failed: ReadonlySet<string> } | { error: string };
@@ -89,31 +89,30 @@ const NAMED = 'the receiver named it in failed';
 /**
  * Turns the answer to a batch into the results of its deliveries. The endpoint's health counts it as one POST.
  *
- * A rejected batch comes back as halves, which use up no attempts. In an ordered webhook, only the first delivery that was not accepted gets
- * a result: what follows it stays unsent, and so is sent after it.
+ * A rejected batch uses up no attempts: its deliveries are sent again, half as many at a time. In an ordered webhook, only the first delivery
+ * that was not accepted gets a result: what follows it stays unsent, and so is sent after it.
  */
 export function endBatch(
   attempt: BatchAnswered,
   health: EndpointHealth,
-  context: AttemptContext & { ordered: boolean },
+  context: AttemptContext & { ordered: boolean; batchMax: number },
 ): BatchEnd {
   const { deliveries, ids, answer, startedAt, durationMs } = attempt;
   const outcome = toOutcome(answer, startedAt + durationMs);
-  if (deliveries.length > 1 && REJECTIONS.includes(answer.status)) {
-    const middle = Math.ceil(deliveries.length / 2);
-    return {
-      results: [],
-      halves: [deliveries.slice(0, middle), deliveries.slice(middle)],
-      health,
-      lastError: `answered ${answer.status}`,
-      disable: null,
-    };
+  const rejected = toRejected(attempt);
+  if (rejected !== null) {
+    const after = afterAnswer(outcome, answer, health, context);
+    return { ...after, health: halve(after.health, deliveries.length), results: [], rejected };
   }
   const acceptance = outcome.kind === 'delivered' ? readAcceptance(answer, ids) : null;
   const error = acceptance !== null && 'error' in acceptance ? acceptance.error : null;
   const ofPost: Outcome = error === null ? outcome : { kind: 'failed', cause: 'endpoint' };
   const seen = error === null ? answer : { ...answer, error };
-  const after = afterAnswer(ofPost, seen, health, context);
+  const answered = afterAnswer(ofPost, seen, health, context);
+  const after =
+    ofPost.kind === 'delivered'
+      ? { ...answered, health: double(answered.health, context.batchMax) }
+      : answered;
   const results: AttemptResult[] = [];
   const batchFirst = deliveries[0]?.subjectId ?? null;
   // Deliveries that failed together come back together.
@@ -140,5 +139,34 @@ export function endBatch(
     });
     if (!isAccepted && context.ordered) break;
   }
-  return { results, halves: [], ...after };
+  return { results, rejected: null, ...after };
+}
+
+/** @param events of the batch that was rejected. Other batches may have been rejected since it was sent. */
+const halve = (health: EndpointHealth, events: number): EndpointHealth => ({
+  ...health,
+  batchLimit: Math.min(health.batchLimit ?? events, Math.ceil(events / 2)),
+});
+
+const double = (health: EndpointHealth, batchMax: number): EndpointHealth =>
+  health.batchLimit === null
+    ? health
+    : { ...health, batchLimit: 2 * health.batchLimit < batchMax ? 2 * health.batchLimit : null };
+
+/** null: the receiver has not rejected the batch. What it answers to a single event is the result of this event. */
+function toRejected({ deliveries, answer, startedAt, durationMs }: BatchAnswered): RejectedBatch | null {
+  const { status } = answer;
+  const [first] = deliveries;
+  const last = deliveries.at(-1);
+  if (status === null || !REJECTIONS.includes(status)) return null;
+  if (first === undefined || last === undefined || first === last) return null;
+  return {
+    firstId: first.subjectId,
+    lastId: last.subjectId,
+    events: deliveries.length,
+    statusCode: status,
+    startedAt,
+    durationMs: Math.round(durationMs),
+    response: answer.shown ?? answer.body,
+  };
 }

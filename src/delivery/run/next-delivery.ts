@@ -21,13 +21,21 @@ export interface Sources {
   next(): Delivery | undefined;
   /**
    * Takes the deliveries to send next in one batch. New ones wait until the batch is full, or its time is over and the log is read.
-   * @param isLate the batch does not wait for the log, which is read too slowly.
+   * @param options.limit the most deliveries of the batch; null: as many as the webhook allows.
+   * @param options.isLate the batch does not wait for the log, which is read too slowly.
    * @returns an empty list: none is ready.
    */
-  nextBatch(now: number, isLate: boolean): Delivery[];
-  /** When the new deliveries in hand, which do not fill a batch, are to be sent, if nothing else is. null: none waits. */
-  batchDueAt(): number | null;
+  nextBatch(now: number, options: { limit: number | null; isLate: boolean }): Delivery[];
+  /** Takes back deliveries of a batch that have no result. They come next. */
+  putBack(deliveries: readonly Delivery[]): void;
+  /**
+   * When the new deliveries in hand, which do not fill a batch, are to be sent, if nothing else is. null: none waits.
+   * @param limit as of `nextBatch`.
+   */
+  batchDueAt(limit: number | null): number | null;
   hasReady(): boolean;
+  /** Whether retries in hand are due. */
+  hasDue(): boolean;
   /** When the next unread retry is due, in milliseconds since 1970. null: none is known. */
   nextRetryAt(): number | null;
   /** The commands for the reads that are needed now. */
@@ -45,6 +53,8 @@ export function createSources(start: RunStart, now: number): Sources {
   const { ordered, batch } = start;
   const readAhead = Math.max(READ_AHEAD, batch?.max ?? 0);
   const retriesPerRead = Math.max(RETRIES_PER_READ, batch?.max ?? 0);
+  /** An ordered webhook sends its retries in the order of their ids, one POST at a time. */
+  const retriesInOrder = ordered ? (batch?.max ?? 1) : null;
   const window = createLogWindow(start.cursor.sentThrough);
   const fresh: Delivery[] = [];
   const due: Delivery[] = [];
@@ -74,11 +84,13 @@ export function createSources(start: RunStart, now: number): Sources {
 
   function mayReadRetries(at: number): boolean {
     if (state.reading.retries || state.retryAt === null || state.retryAt > at) return false;
-    // An ordered webhook reads its retries one at a time, each after the previous result is recorded.
+    // An ordered webhook reads its next retries when the results of the last ones are recorded.
     return ordered ? inHand.size === fresh.length : due.length < retriesPerRead / 2;
   }
 
-  /** Takes deliveries from the beginning of a list until a batch is full. */
+  const largestBatch = (limit: number | null) => Math.min(batch?.max ?? 1, limit ?? Infinity);
+
+  /** Takes deliveries from the beginning of a list until a batch is full, in the order of their ids. */
   function take(from: Delivery[], { max, maxBytes, bytesOf }: BatchLimits): Delivery[] {
     let bytes = 0;
     let count = 0;
@@ -88,7 +100,7 @@ export function createSources(start: RunStart, now: number): Sources {
       if (count === max || (count > 0 && bytes > maxBytes)) break;
       count += 1;
     }
-    return from.splice(0, count);
+    return from.splice(0, count).sort((one, other) => one.subjectId - other.subjectId);
   }
 
   /** Whether the log has no more new deliveries for now. */
@@ -148,27 +160,34 @@ export function createSources(start: RunStart, now: number): Sources {
       state.sends += 1;
       return fresh.shift();
     },
-    nextBatch(at, isLate) {
+    nextBatch(at, { limit, isLate }) {
       if (batch === null) return [];
-      const isDue = fresh.length >= batch.max || ((isLogRead() || isLate) && at >= state.batchDueAt);
+      const limits = { ...batch, max: largestBatch(limit) };
+      const isDue = fresh.length >= limits.max || ((isLogRead() || isLate) && at >= state.batchDueAt);
       const isFreshReady = fresh.length > 0 && isDue && !isBlocked();
       if (due.length > 0 && (isRetryFirst() || !isFreshReady)) {
         state.sends += 1;
-        return take(due, batch);
+        return take(due, limits);
       }
       if (!isFreshReady) return [];
       state.sends += 1;
-      const taken = take(fresh, batch);
+      const taken = take(fresh, limits);
       if (fresh.length === 0 && isLogRead()) state.wasEmptied = true;
       return taken;
     },
-    batchDueAt() {
+    putBack(deliveries) {
+      const isFresh = deliveries[0]?.source === 'log';
+      (isFresh ? fresh : due).unshift(...deliveries);
+      if (isFresh) state.wasEmptied = false;
+    },
+    batchDueAt(limit) {
       const isAlone = due.length === 0 && !state.replaying;
-      return batch !== null && isAlone && fresh.length > 0 && fresh.length < batch.max
+      return batch !== null && isAlone && fresh.length > 0 && fresh.length < largestBatch(limit)
         ? state.batchDueAt
         : null;
     },
     hasReady: () => fresh.length > 0 || due.length > 0,
+    hasDue: () => due.length > 0,
     nextRetryAt: () => state.retryAt,
     read(at) {
       const commands: RunCommand[] = [];
@@ -182,7 +201,7 @@ export function createSources(start: RunStart, now: number): Sources {
       if (mayReadRetries(at)) {
         state.reading.retries = true;
         state.retryAt = null;
-        commands.push({ type: 'read retries', limit: ordered ? 1 : retriesPerRead + inHand.size });
+        commands.push({ type: 'read retries', limit: retriesInOrder ?? retriesPerRead + inHand.size });
       }
       const nothingDue = due.length === 0 && !state.reading.retries && (state.retryAt ?? at + 1) > at;
       if (state.replaying && !state.reading.replay && nothingDue) {

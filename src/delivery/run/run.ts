@@ -5,6 +5,7 @@ import type {
   AttemptResult,
   BatchAnswered,
   Delivery,
+  RejectedBatch,
   RunCommand,
   RunEnd,
   RunEvent,
@@ -68,8 +69,6 @@ export function createRun(start: RunStart, now: number): Run {
   let recordedHealth = health;
   /** Why the webhook is to be disabled; null: it is not. */
   let disable: string | null = null;
-  /** Parts of batches that the receiver has rejected, in the order in which they are sent. */
-  const halves: (readonly Delivery[])[] = [];
   let hasSent = false;
   let hasGivenBack = false;
 
@@ -141,13 +140,14 @@ export function createRun(start: RunStart, now: number): Run {
   }
 
   function applyBatchAnswer(attempt: BatchAnswered, { now, random }: RunContext): void {
-    const ended = endBatch(attempt, health, { now, random, maxInFlight, retryDelays, ordered });
+    const batchMax = start.batch?.max ?? 1;
+    const ended = endBatch(attempt, health, { now, random, maxInFlight, retryDelays, ordered, batchMax });
     health = ended.health;
     lastError = ended.lastError;
     disable ??= ended.disable;
     if (disable !== null) end('changed');
-    // The next POST has the first events that are not accepted yet, so that each rejection leads sooner to a single event.
-    halves.unshift(...ended.halves);
+    if (ended.rejected !== null) recording.addRejected(ended.rejected);
+    sources.putBack(attempt.deliveries.slice(ended.results.length));
     for (const [index, result] of ended.results.entries()) {
       if (ordered && result.retryIn !== null) end('blocked');
       addResult(attempt.deliveries[index] as Delivery, result);
@@ -160,18 +160,17 @@ export function createRun(start: RunStart, now: number): Run {
   }
 
   const isSliceOver = (now: number) => phase.name === 'sending' && now >= phase.sliceEnd;
-  const hasReady = () => sources.hasReady() || halves.length > 0;
 
   /** Why this run may send nothing more; null: it may. */
   function reasonToEnd(now: number): RunEnd | null {
     if (health.openUntil !== null && health.openUntil > now) return 'circuit open';
-    if (hasReady()) {
+    if (sources.hasReady()) {
       if (pace.wait(now) > LONGEST_WAIT) return 'rate limited';
       // A run that has sent nothing yet, because its batch was not full, would leave no progress.
       if (isSliceOver(now) && (hasSent || start.batch === null)) return 'slice over';
     }
     const retryAt = sources.nextRetryAt();
-    return ordered && retryAt !== null && retryAt > now ? 'blocked' : null;
+    return ordered && !sources.hasDue() && retryAt !== null && retryAt > now ? 'blocked' : null;
   }
 
   function send({ now, mostInFlight }: RunContext, commands: RunCommand[]): void {
@@ -201,7 +200,7 @@ export function createRun(start: RunStart, now: number): Run {
 
   /** Takes the next batch, as `takeNext`. */
   function takeBatch(now: number): RunCommand | 'gone' | null {
-    const taken = halves.shift() ?? sources.nextBatch(now, isSliceOver(now));
+    const taken = sources.nextBatch(now, { limit: health.batchLimit, isLate: isSliceOver(now) });
     if (taken.length === 0) return null;
     const deliveries = withContent(taken, now);
     return deliveries.length === 0 ? 'gone' : { type: 'send batch', deliveries };
@@ -216,16 +215,18 @@ export function createRun(start: RunStart, now: number): Run {
     });
   }
 
+  const batchDueAt = () => sources.batchDueAt(health.batchLimit);
+
   /** How long the new deliveries in hand wait for more, if nothing else is to be done. null: they do not wait. */
   function batchWait(now: number): number | null {
-    const dueAt = inFlight === 0 && halves.length === 0 && !sources.isReading() ? sources.batchDueAt() : null;
+    const dueAt = inFlight === 0 && !sources.isReading() ? batchDueAt() : null;
     return dueAt !== null && dueAt > now ? dueAt - now : null;
   }
 
   /** Waits for new movements when everything is sent and recorded. The run ends when none has come for too long. */
   function updateIdle(now: number, commands: RunCommand[]): void {
     if (recording.isDone() && (batchWait(now) ?? 0) > LONGEST_WAIT) end('idle');
-    const isIdle = inFlight === 0 && recording.isDone() && !hasReady() && !sources.isReading();
+    const isIdle = inFlight === 0 && recording.isDone() && !sources.hasReady() && !sources.isReading();
     if (isIdle && phase.name === 'sending') {
       phase = { name: 'idle', since: now };
       commands.push({ type: 'idle', isIdle });
@@ -242,14 +243,14 @@ export function createRun(start: RunStart, now: number): Run {
     if (phase.name === 'releasing' || (phase.name === 'ending' && phase.reason === 'lost')) return;
     const release = phase.name === 'ending' && inFlight === 0;
     // An ordered webhook reads its next retry only after the previous result is recorded, so this result must not wait.
-    const results = recording.begin({ isLast: release, isAwaited: ordered && inFlight === 0 });
-    if (results === null) return;
-    if (results === 'later') return void commands.push({ type: 'flush soon' });
+    const begun = recording.begin({ isLast: release, isAwaited: ordered && inFlight === 0 });
+    if (begun === null) return;
+    if (begun === 'later') return void commands.push({ type: 'flush soon' });
     if (phase.name === 'ending' && release) phase = { name: 'releasing', reason: phase.reason };
     commands.push({
       type: 'record',
       record: {
-        results,
+        ...begun,
         cursor: sources.cursor(),
         health: health === recordedHealth ? null : health,
         rateWait: start.rateLimit === null ? null : pace.wait(now),
@@ -267,8 +268,8 @@ export function createRun(start: RunStart, now: number): Run {
     const moments = [
       phase.name === 'idle' ? idleEnd(phase.since) : null,
       sources.nextRetryAt(),
-      hasReady() && pace.wait(now) > 0 ? now + pace.wait(now) : null,
-      sources.batchDueAt(),
+      sources.hasReady() && pace.wait(now) > 0 ? now + pace.wait(now) : null,
+      batchDueAt(),
     ].filter((at) => at !== null && at > now) as number[];
     return moments.length === 0 ? null : Math.min(...moments);
   }
@@ -313,7 +314,7 @@ export function createRun(start: RunStart, now: number): Run {
   };
 }
 
-/** Collects the results of a run until they are recorded, and decides when that is. One record is under way at a time. */
+/** Collects the results of a run, and the batches that were rejected, until they are recorded, and decides when that is. One record is under way at a time. */
 
 /** This many results are recorded immediately. Fewer results are recorded after a short wait, or when the run cannot continue before. */
 const RESULTS_PER_RECORD = 200;
@@ -321,17 +322,23 @@ const RESULTS_PER_RECORD = 200;
 /** The most unrecorded results, because a crash may send their deliveries again. While MySQL accepts records, far fewer wait. */
 const MOST_UNRECORDED = 1_000;
 
+interface Recorded {
+  results: readonly AttemptResult[];
+  rejectedBatches: readonly RejectedBatch[];
+}
+
 export interface Recording {
   add(result: AttemptResult): void;
+  addRejected(batch: RejectedBatch): void;
   /** The results have waited for long enough. */
   flush(): void;
   /**
    * Begins a record if one is due.
    * @param options.isLast this is the last record, so it begins now, even without results.
    * @param options.isAwaited the run cannot continue before its results are recorded.
-   * @returns the results of the record. `later`: ask for `flush` soon. null: do nothing.
+   * @returns what to record. `later`: ask for `flush` soon. null: do nothing.
    */
-  begin(options: { isLast: boolean; isAwaited: boolean }): readonly AttemptResult[] | 'later' | null;
+  begin(options: { isLast: boolean; isAwaited: boolean }): Recorded | 'later' | null;
   /** The record under way is committed. @returns its results. */
   committed(): readonly AttemptResult[];
   isUnderWay(): boolean;
@@ -343,36 +350,40 @@ export interface Recording {
 
 export function createRecording(): Recording {
   let waiting: AttemptResult[] = [];
-  let underWay: AttemptResult[] | null = null;
+  let rejected: RejectedBatch[] = [];
+  let underWay: Recorded | null = null;
   let isFlushDue = false;
   let isFlushRequested = false;
+  const hasSome = () => waiting.length > 0 || rejected.length > 0;
 
   return {
     add: (result) => void waiting.push(result),
+    addRejected: (batch) => void rejected.push(batch),
     flush() {
-      isFlushDue = waiting.length > 0;
+      isFlushDue = hasSome();
       isFlushRequested = false;
     },
     begin({ isLast, isAwaited }) {
-      if (underWay !== null || (waiting.length === 0 && !isLast)) return null;
+      if (underWay !== null || (!hasSome() && !isLast)) return null;
       if (!isLast && !isAwaited && !isFlushDue && waiting.length < RESULTS_PER_RECORD) {
         if (isFlushRequested) return null;
         isFlushRequested = true;
         return 'later';
       }
-      underWay = waiting;
+      underWay = { results: waiting, rejectedBatches: rejected };
       waiting = [];
+      rejected = [];
       isFlushDue = false;
       return underWay;
     },
     committed() {
-      const results = underWay ?? [];
+      const results = underWay?.results ?? [];
       underWay = null;
       return results;
     },
     isUnderWay: () => underWay !== null,
     isFull: () => waiting.length >= MOST_UNRECORDED,
-    isDone: () => waiting.length === 0 && underWay === null,
+    isDone: () => !hasSome() && underWay === null,
   };
 }
 

@@ -19,8 +19,13 @@ export interface EndpointHealth {
   openUntil: number | null;
   /** Successes of a new or recovering endpoint. null: the endpoint has recovered and gets as many POSTs at a time as its webhook allows. */
   recoverySuccesses: number | null;
-  /** Answers since the last success that rejected the body (400, 413, 422 …). */
+  /** Answers since the last success that rejected the body (400, 413, 422 …), of an event or of a batch. */
   consecutiveRejections: number;
+  /**
+   * The most events of the next batch, while the endpoint rejects batches: half of a batch that was rejected, and twice as many with each
+   * success. null: as many as the webhook allows.
+   */
+  batchLimit: number | null;
 }
 
 /** A movement as a notification shows it. Amounts and dates are strings as MySQL writes them. */
@@ -117,6 +122,20 @@ export interface LoggedAttempt {
   isFirstFailure: boolean;
   /** How the attempt changed the endpoint's circuit; `undefined`: not at all. */
   circuit: 'opened' | 'closed' | undefined;
+}
+
+/** A batch that the receiver has rejected. Its deliveries have no result: they are sent again in smaller batches. */
+export interface RejectedBatch {
+  /** The lowest and the highest id of its movements or events. */
+  firstId: number;
+  lastId: number;
+  /** How many events the batch had. */
+  events: number;
+  statusCode: number;
+  /** Milliseconds since 1970. */
+  startedAt: number;
+  durationMs: number;
+  response: string;
 }
 
 /** A webhook's position in the movement log. */
@@ -263,6 +282,7 @@ export type RunCommand =
 /** A record of a run: its results, its cursor, and the health of its endpoint. */
 export interface RunRecord {
   results: readonly AttemptResult[];
+  rejectedBatches: readonly RejectedBatch[];
   cursor: Cursor;
   /** null: unchanged. */
   health: EndpointHealth | null;

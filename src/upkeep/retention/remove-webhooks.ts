@@ -35,13 +35,23 @@ const DELETE_RANGE = TABLES.map(
   (table) => `DELETE FROM ${table} WHERE webhook_id = ? AND transaction_id > ? AND transaction_id <= ?`,
 );
 
-/** Deletes deliveries of a webhook with their attempts and retries. @param sql a transaction. */
+/** What an endpoint answered to a batch may tell of each of its events. Index: rejected_batches_webhook. */
+const DELETE_REJECTED_BATCHES =
+  'DELETE FROM rejected_batches WHERE webhook_id = ? AND last_id >= ? AND first_id <= ?';
+
+/**
+ * Deletes deliveries of a webhook with their attempts and retries, and the rejected batches that may have had one of them.
+ * @param sql a transaction. @param transactionIds in ascending order.
+ */
 export async function deleteDeliveries(
   sql: Sql,
   webhookId: string,
   transactionIds: readonly string[],
 ): Promise<void> {
   for (const statement of DELETE_DELIVERIES) await deleteByIds(sql, statement, [webhookId], transactionIds);
+  const [first] = transactionIds;
+  if (first !== undefined)
+    await sql.query(DELETE_REJECTED_BATCHES, [webhookId, first, transactionIds.at(-1)]);
 }
 
 interface Range {
@@ -83,9 +93,10 @@ async function removeSomeDeliveries(
   const ids = old.map(({ transaction_id }) => transaction_id);
   const newest = deliveries.at(-1)?.transaction_id ?? null;
   // All deliveries of the range have been read and are old. None becomes pending while the webhook is locked.
-  if (ids.length === deliveries.length && newest !== null)
+  if (ids.length === deliveries.length && newest !== null) {
     for (const statement of DELETE_RANGE) await sql.query(statement, [webhookId, after, newest]);
-  else await deleteDeliveries(sql, webhookId, ids);
+    await sql.query(DELETE_REJECTED_BATCHES, [webhookId, ids[0], newest]);
+  } else await deleteDeliveries(sql, webhookId, ids);
   return { count: ids.length, last: deliveries.length < rows ? null : newest };
 }
 
@@ -127,6 +138,16 @@ export const removeAttempts = (
     return { count: affectedRows, last: found.length === rows ? last : null };
   });
 
+/** Index: rejected_batches_started. */
+const DELETE_OLD_REJECTED_BATCHES = 'DELETE FROM rejected_batches WHERE started_at < ? LIMIT ?';
+
+/** Removes rejected batches that began before a moment. Only the log of a delivery reads them. */
+export const removeRejectedBatches = async (
+  database: DataSource,
+  steps: Steps,
+  before: Date,
+): Promise<void> => void (await deleteRows(database, steps, DELETE_OLD_REJECTED_BATCHES, [before]));
+
 /** Removes unused filters, finished replays and deleted webhooks. */
 
 /** Index: the primary key. */
@@ -147,6 +168,7 @@ const IS_EMPTY = `
 /** A table comes before the table that its foreign key refers to. */
 const DELETE_WEBHOOK = [
   'DELETE FROM retries WHERE webhook_id = ?',
+  'DELETE FROM rejected_batches WHERE webhook_id = ?',
   'DELETE FROM replays WHERE webhook_id = ?',
   'DELETE FROM webhook_filters WHERE webhook_id = ?',
   'DELETE FROM webhook_backlogs WHERE webhook_id = ?',

@@ -11,6 +11,7 @@ import {
   removeDeliveries,
   removeEvents,
   removeFilters,
+  removeRejectedBatches,
   removeReplays,
 } from './remove-webhooks.ts';
 import {
@@ -102,7 +103,10 @@ export async function removeOld(run: RetentionRun): Promise<Removed> {
     count('events', await removeEvents(database, steps, daysBefore(now, deliveries)));
     await removeOfDeliveries(database, steps, daysBefore(now, deliveries), count);
   }
-  if (attempts !== null) await removeOfAttempts(database, steps, daysBefore(now, attempts), count);
+  if (attempts !== null) {
+    await removeOfAttempts(database, steps, daysBefore(now, attempts), count);
+    await removeRejectedBatches(database, steps, daysBefore(now, attempts));
+  }
   if (imports !== null) {
     const before = daysBefore(now, imports);
     count('imports', await removeImports(database, steps, before));

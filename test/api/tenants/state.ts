@@ -36,6 +36,7 @@ const ROWS: Record<string, string> = {
   webhook_cursors: 'SELECT * FROM webhook_cursors WHERE customer_id = ? ORDER BY 1, 2',
   deliveries: 'SELECT * FROM deliveries WHERE customer_id = ? ORDER BY 1, 2',
   retries: 'SELECT * FROM retries WHERE customer_id = ? ORDER BY 1, 2',
+  rejected_batches: 'SELECT * FROM rejected_batches WHERE customer_id = ? ORDER BY id',
   attempts: 'SELECT * FROM attempts WHERE customer_id = ? ORDER BY 1, 2, 3',
   statements: 'SELECT * FROM statements WHERE customer_id = ? ORDER BY id',
   told_balances: 'SELECT * FROM told_balances WHERE customer_id = ? ORDER BY account_id',

@@ -78,8 +78,13 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
   function checkRelease(run: ObservedRun): void {
     released.add(run);
     const { cursor } = tables;
+    if (cursor.healthRevision > run.start.revision) return;
+    const limit = checkOf(run).batchLimit();
+    const { batch } = run.start;
+    if (batch !== null && (cursor.health.batchLimit ?? batch.max) !== limit)
+      violation(`${run.name} ends, and it is not recorded that its next batch may have ${limit} events`);
     const openUntil = checkOf(run).openUntil() ?? 0;
-    if (openUntil - SLOWEST_RECORD <= timeline.now || cursor.healthRevision > run.start.revision) return;
+    if (openUntil - SLOWEST_RECORD <= timeline.now) return;
     if (cursor.health.openUntil === null)
       violation(`${run.name} ends, and its circuit is not recorded as open`);
   }

@@ -2,7 +2,16 @@ import type { Answer } from '../../../src/delivery/posting/types.ts';
 import { between, type Random } from './random.ts';
 
 /** How the endpoint is answering. */
-export type Mood = 'healthy' | 'flaky' | 'bodies' | 'down' | 'throttling' | 'hanging' | 'slow' | 'gone';
+export type Mood =
+  | 'healthy'
+  | 'flaky'
+  | 'bodies'
+  | 'refusing slowly'
+  | 'down'
+  | 'throttling'
+  | 'hanging'
+  | 'slow'
+  | 'gone';
 
 /** The endpoint's treatment of a POST: its answer, and after how many milliseconds it comes. */
 export interface Response {
@@ -40,6 +49,10 @@ const CHANCES: Record<Mood, readonly (readonly [number, number | 'hang' | 'refus
     [0.5, 200],
     [1, 422],
   ],
+  'refusing slowly': [
+    [0.1, 200],
+    [1, 422],
+  ],
   down: [
     [0.5, 'reset'],
     [0.8, 500],
@@ -67,7 +80,8 @@ export const MOODS = Object.keys(CHANCES) as Mood[];
 export function respond(mood: Mood, random: Random): Response {
   const chance = random();
   const what = CHANCES[mood].find(([below]) => chance < below)?.[1] ?? 200;
-  const delay = mood === 'slow' ? between(random, 200, 9_000) : between(random, 1, 30);
+  const isSlow = mood === 'slow' || mood === 'refusing slowly';
+  const delay = isSlow ? between(random, 200, 9_000) : between(random, 1, 30);
   if (what === 'hang') return { answer: failed('timed out'), delay: TIMEOUT };
   if (what === 'reset') return { answer: failed('ECONNRESET'), delay };
   if (what === 'refused') return { answer: { ...failed('refused'), refused: true }, delay };

@@ -169,6 +169,7 @@ const openSettings = (row: SealedSettings): Settings => ({
     openUntil: null,
     recoverySuccesses: row.recovery_successes,
     consecutiveRejections: row.consecutive_rejections,
+    batchLimit: row.batch_limit,
   },
   batch: row.batch_max === null ? null : { max: row.batch_max, waitMs: row.batch_wait_ms },
   bytesOf: () => 1,

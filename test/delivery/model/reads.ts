@@ -70,7 +70,13 @@ export const readFilters = ({ filters }: Tables): LogFilter[] =>
 function readBatch({ webhook, backlog, cursor, movements, deliveries }: Tables, now: number): number {
   const { batch, filter } = webhook;
   const pending = backlog.matchedCount - cursor.deliveredCount - cursor.failedCount;
-  if (batch === null || pending >= batch.max || webhook.status !== 'active') return 0;
+  const { batchLimit } = cursor.health;
+  if (
+    batch === null ||
+    pending >= Math.min(batch.max, batchLimit ?? batch.max) ||
+    webhook.status !== 'active'
+  )
+    return 0;
   const first = movements
     .slice(indexAfter(movements, cursor.sentThrough))
     .find(
@@ -118,6 +124,7 @@ const toSettings = ({ webhook, cursor: { health } }: Tables): SealedSettings => 
   circuit_openings: health.circuitOpenings,
   recovery_successes: health.recoverySuccesses,
   consecutive_rejections: health.consecutiveRejections,
+  batch_limit: health.batchLimit,
   last_error: null,
 });
 
@@ -165,9 +172,10 @@ export function readRetries(
   for (const [id, { dueAt, attempts, failures }] of tables.retries)
     if (dueAt !== null) waiting.push({ id, dueIn: dueAt - now, attempts, failures });
   waiting.sort((one, other) => (ordered ? one.id - other.id : one.dueIn - other.dueIn));
-  const rows = waiting.slice(0, limit).sort((one, other) => one.dueIn - other.dueIn);
-  const due = rows.filter(({ dueIn }) => dueIn <= 0);
-  const later = rows.find(({ dueIn }) => dueIn > 0);
+  const rows = waiting.slice(0, limit);
+  const firstLater = rows.findIndex(({ dueIn }) => dueIn > 0);
+  const later = rows[firstLater];
+  const due = later === undefined ? rows : rows.slice(0, firstLater);
   return {
     deliveries: due.map(({ id, attempts, failures }) => {
       const movement = movementOf(tables, id);

@@ -10,7 +10,7 @@ export interface BatchEnd {
   answer: Answer;
   /** The endpoint has answered a 2xx that can be read. */
   isWell: boolean;
-  /** It comes again in halves, and says nothing of the endpoint. */
+  /** Its events come again in smaller batches. */
   isRejected: boolean;
 }
 
@@ -20,6 +20,8 @@ export interface RunCheck {
   ended: Set<number>;
   /** Until when its circuit is open at least; null: it has not opened. */
   openUntil(): number | null;
+  /** The most events of its next batch. */
+  batchLimit(): number;
   happens(event: RunEvent, now: number): void;
   commanded(command: RunCommand, now: number): void;
   answered(post: Post, answer: Answer, now: number): void;
@@ -44,6 +46,8 @@ export function createRunCheck(run: ObservedRun, delays: readonly number[]): Run
   let successes = 0;
   let failuresInRow = 0;
   let openUntil: number | null = null;
+  const largestBatch = run.start.batch?.max ?? 1;
+  let batchLimit = Math.min(largestBatch, health.batchLimit ?? largestBatch);
   let lastSend = Number.NEGATIVE_INFINITY;
   /** The sources that may have more for the run, and have not been read since. A read that began before the lease does not count. */
   const mustRead = new Set<'log' | 'retries' | 'replay'>();
@@ -90,6 +94,7 @@ export function createRunCheck(run: ObservedRun, delays: readonly number[]): Run
   return {
     ended,
     openUntil: () => openUntil,
+    batchLimit: () => batchLimit,
     happens(event, now) {
       mayHaveMore(event);
       // Another run may have sent retries that are due and were not found: they are not waiting any more.
@@ -123,7 +128,8 @@ export function createRunCheck(run: ObservedRun, delays: readonly number[]): Run
       const deliveries = command.type === 'send' ? [command.delivery] : command.deliveries;
       for (const { subjectId } of deliveries) dueAgain.delete(subjectId);
       mustBeAllowed(deliveries[0]?.subjectId ?? 0, now);
-      if (deliveries.length > (run.start.batch?.max ?? 1)) violation(`${run.name} sends too large a batch`);
+      if (deliveries.length > batchLimit)
+        violation(`${run.name} sends ${deliveries.length} events where ${batchLimit} are allowed`);
       lastSend = now;
     },
     answered({ id, delivery, isSuccess }, answer, now) {
@@ -133,7 +139,9 @@ export function createRunCheck(run: ObservedRun, delays: readonly number[]): Run
     answeredBatch(batch, { answer, isWell, isRejected }, now) {
       for (const { id, delivery, isSuccess, state } of batch)
         if (state === 'answered' && (isSuccess || delivery.failures >= delays.length)) ended.add(id);
-      if (!isRejected) endpointAnswered(isWell, answer, now);
+      if (isRejected) batchLimit = Math.min(batchLimit, Math.ceil(batch.length / 2));
+      else if (isWell) batchLimit = Math.min(largestBatch, 2 * batchLimit);
+      endpointAnswered(isWell, answer, now);
     },
   };
 

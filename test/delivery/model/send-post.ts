@@ -2,7 +2,7 @@ import { NOT_SENT } from '../../../src/delivery/posting/post.ts';
 import type { Answer } from '../../../src/delivery/posting/types.ts';
 import { respond } from './endpoint.ts';
 import type { Post } from './observed-run.ts';
-import { between } from './random.ts';
+import { between, pick } from './random.ts';
 import type { World } from './world.ts';
 
 type Sent = Pick<Post, 'run' | 'id' | 'delivery' | 'sentAt'>;
@@ -42,12 +42,20 @@ export function sendPost(world: World, sent: Sent, answered: (answer: Answer) =>
   });
 }
 
+/** Answers that accept nothing. */
+const UNREADABLE: readonly Partial<Answer>[] = [
+  { body: '{"failed":[' },
+  { body: '', isUnreadable: true },
+  { body: '', contentType: 'application/json', isOpenEnded: true },
+  { body: 'Warning: {"failed":["msg_1-1"]}' },
+];
+
 /** The part of a batch that an answer may name as failed. */
 const NAMED = 0.3;
 
 /**
- * Sends one POST with several deliveries. The receiver may name some as failed, or answer with JSON that is cut off. What the sender must
- * make of the answer is worked out here from the documentation.
+ * Sends one POST with several deliveries. The receiver may name some as failed, or answer with something that ends early. What the sender
+ * must make of the answer is worked out here from the documentation.
  */
 export function sendBatch(world: World, sent: readonly Sent[], answered: (answer: Answer) => void): void {
   const { timeline, checks, random } = world;
@@ -84,7 +92,7 @@ export function sendBatch(world: World, sent: readonly Sent[], answered: (answer
     const failed = chance < 0.2 ? posts.filter(() => random() < NAMED) : [];
     const isTrusted = chance < 0.2 || chance >= 0.25;
     const ids = failed.map(({ id }) => `"msg_1-${id}"`).join();
-    const body = chance < 0.2 ? `{"failed":[${ids}]}` : isTrusted ? '' : '{"failed":[';
+    const read = chance < 0.2 ? { body: `{"failed":[${ids}]}` } : isTrusted ? {} : pick(random, UNREADABLE);
     for (const post of posts) {
       post.isSuccess = isWell && isTrusted && !failed.includes(post);
       post.retryAfter = Math.min(3_600, Number(answer.retryAfter ?? 0)) * 1_000;
@@ -99,7 +107,7 @@ export function sendBatch(world: World, sent: readonly Sent[], answered: (answer
       // What an ordered webhook sends again counts as not accepted.
       for (const post of posts) if (post.state === 'aborted') post.isSuccess = false;
       checks.answeredBatch(posts, { answer, isWell: isWell && isTrusted, isRejected });
-      answered({ ...answer, body });
+      answered({ ...answer, ...read });
     });
   });
 }

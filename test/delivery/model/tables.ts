@@ -86,6 +86,7 @@ const NEW_HEALTH: CursorRow['health'] = {
   openUntil: null,
   recoverySuccesses: 0,
   consecutiveRejections: 0,
+  batchLimit: null,
 };
 
 /** A customer with one webhook, created when `newest` was the newest movement. */

@@ -2,7 +2,13 @@ import { describe, expect, it } from 'vitest';
 import type { Answer } from '../../../src/delivery/posting/types.ts';
 import { endBatch, readAcceptance } from '../../../src/delivery/run/batch.ts';
 import { createRun } from '../../../src/delivery/run/run.ts';
-import type { Delivery, RunCommand, RunEvent, RunStart } from '../../../src/delivery/run/types.ts';
+import type {
+  Delivery,
+  EndpointHealth,
+  RunCommand,
+  RunEvent,
+  RunStart,
+} from '../../../src/delivery/run/types.ts';
 import { healthy } from '../../support/endpoint-health.ts';
 
 const answer = (fields: Partial<Answer> = {}): Answer => ({
@@ -74,16 +80,21 @@ describe('what a 2xx says of the events of a batch', () => {
   });
 });
 
-const CONTEXT = { now: 0, random: () => 0.5, maxInFlight: 4, retryDelays: [5_000, 30_000], ordered: false };
-const end = (ids: readonly number[], fields: Partial<Answer>, context: Partial<typeof CONTEXT> = {}) =>
+const CONTEXT = { now: 0, random: () => 0.5, maxInFlight: 4, retryDelays: [5_000, 30_000] };
+const BATCHES = { ordered: false, batchMax: 8 };
+const end = (
+  ids: readonly number[],
+  fields: Partial<Answer>,
+  { health = healthy, ...context }: Partial<typeof BATCHES & { health: EndpointHealth }> = {},
+) =>
   endBatch(
     {
       deliveries: ids.map((id) => delivery(id)),
       ids: ids.map(idOf),
       ...{ answer: answer(fields), startedAt: 0, durationMs: 5, bytes: 100 },
     },
-    healthy,
-    { ...CONTEXT, ...context },
+    health,
+    { ...CONTEXT, ...BATCHES, ...context },
   );
 const statuses = (ended: ReturnType<typeof endBatch>) =>
   ended.results.map(({ subjectId, status, number }) => `${subjectId} ${status} ${number}`);
@@ -97,7 +108,7 @@ describe('the end of a batch', () => {
       ['', 1],
       ['', 1],
     ]);
-    expect(ended).toMatchObject({ lastError: null, disable: null, halves: [] });
+    expect(ended).toMatchObject({ lastError: null, disable: null, rejected: null });
   });
 
   it('leaves those that were named to the schedule, and the endpoint is well', () => {
@@ -117,12 +128,51 @@ describe('the end of a batch', () => {
     }
   });
 
-  it.each([400, 413, 422])('comes in halves after %s, without an attempt', (status) => {
-    const ended = end([1, 2, 3], { status });
-    expect(ended.results).toEqual([]);
-    expect(ended.halves.map((half) => half.map(({ subjectId }) => subjectId))).toEqual([[1, 2], [3]]);
-    expect(ended.health).toEqual(healthy);
-    expect(statuses(end([3], { status }))).toEqual(['3 pending 1']);
+  it.each([400, 413, 422])(
+    'that is rejected with %s uses up no attempt, and the next has half as many',
+    (status) => {
+      const ended = end([1, 2, 3], { status, body: 'no' });
+      expect(ended.results).toEqual([]);
+      expect(ended.rejected).toEqual({
+        ...{
+          firstId: 1,
+          lastId: 3,
+          events: 3,
+          statusCode: status,
+          startedAt: 0,
+          durationMs: 5,
+          response: 'no',
+        },
+      });
+      expect(ended.lastError).toBe(`answered ${status}`);
+      expect(ended.health).toMatchObject({ batchLimit: 2, consecutiveRejections: 1, consecutiveFailures: 0 });
+      expect(statuses(end([3], { status }))).toEqual(['3 pending 1']);
+    },
+  );
+
+  it('that was sent before a smaller one was rejected changes nothing', () => {
+    const health = { ...healthy, batchLimit: 1 };
+    expect(end([1, 2, 3, 4], { status: 422 }, { health }).health.batchLimit).toBe(1);
+  });
+
+  it('that is accepted doubles the next one, up to the limit of the webhook', () => {
+    const nextAfter = (batchLimit: number | null) =>
+      end([1, 2], { body: '{"failed":["msg_1-2"]}' }, { health: { ...healthy, batchLimit } }).health
+        .batchLimit;
+    expect([1, 3, 4, null].map(nextAfter)).toEqual([2, 6, null, null]);
+  });
+
+  it('that fails says nothing of how many events the next one may have', () => {
+    for (const fields of [{ status: 500 }, { body: '{"failed":' }])
+      expect(end([1, 2], fields, { health: { ...healthy, batchLimit: 2 } }).health.batchLimit).toBe(2);
+  });
+
+  it('opens the circuit with the 30th rejection in a row', () => {
+    let health: EndpointHealth = { ...healthy, consecutiveRejections: 28 };
+    health = end([1, 2], { status: 422 }, { health }).health;
+    expect(health.openUntil).toBeNull();
+    health = end([1, 2], { status: 422 }, { health }).health;
+    expect(health.openUntil).toBeGreaterThan(0);
   });
 
   it('of an ordered webhook says nothing of what follows the first failed one', () => {
@@ -207,14 +257,33 @@ describe('a run that sends batches', () => {
     expect(sent(read([]))).toEqual([[1, 2], [3, 4], [5]]);
   });
 
-  it('sends the halves of a rejected one before anything else, the first part first', () => {
+  it('sends less and less of a rejected one before anything else, and then more and more', () => {
     const { read, handle } = createBatchRun({ maxInFlight: 1 }, [1, 2, 3, 4, 5, 6]);
     read([]);
     expect(sent(handle(answered([1, 2, 3], { status: 413 })))).toEqual([[1, 2]]);
     expect(sent(handle(answered([1, 2], { status: 413 })))).toEqual([[1]]);
     expect(sent(handle(answered([1], { status: 413 })))).toEqual([[2]]);
-    expect(sent(handle(answered([2])))).toEqual([[3]]);
-    expect(sent(handle(answered([3])))).toEqual([[4, 5, 6]]);
+    expect(sent(handle(answered([2])))).toEqual([[3, 4]]);
+    expect(sent(handle(answered([3, 4])))).toEqual([[5, 6]]);
+  });
+
+  it('goes on where the last run was, and records how far it is without any result', () => {
+    const { read, commands, handle } = createBatchRun(
+      { maxInFlight: 1, health: { ...healthy, batchLimit: 2 } },
+      [1, 2, 3, 4, 5],
+    );
+    expect(sent([...commands, ...read([])])).toEqual([[1, 2]]);
+    const ended = handle(answered([1, 2], { status: 422 }), 3_500);
+    expect(sent(ended)).toEqual([]);
+    const record = ended.find((it) => it.type === 'record');
+    expect(record?.type === 'record' && record.record).toMatchObject({
+      results: [],
+      rejectedBatches: [{ firstId: 1, lastId: 2, events: 2 }],
+      cursor: { sentThrough: 0 },
+      health: { batchLimit: 1 },
+      lastError: 'answered 422',
+      release: true,
+    });
   });
 
   it('ends when a batch waits for longer, and sends nothing of it', () => {
@@ -274,5 +343,29 @@ describe('a run that sends batches', () => {
       ],
       release: true,
     });
+  });
+
+  const retried = (ids: readonly number[]) =>
+    ids.map((id) => delivery(id, { source: 'retries', attempts: 1, failures: 1 }));
+
+  it('of an ordered webhook sends its retries in batches, and is blocked only from the one that fails again', () => {
+    const { handle, read } = createBatchRun({ ordered: true, maxInFlight: 1, retryIn: 0 }, [11]);
+    read([]);
+    const commands = handle({ type: 'retries read', deliveries: retried([1, 2, 3, 4]), nextIn: 500 });
+    expect(sent(commands)).toEqual([[1, 2, 3]]);
+    expect(sent(handle({ ...answered([1, 2, 3]), deliveries: retried([1, 2, 3]) } as RunEvent))).toEqual([
+      [4],
+    ]);
+    const ended = handle({
+      ...answered([4], { body: '{"failed":["msg_1-4"]}' }),
+      deliveries: retried([4]),
+    } as RunEvent);
+    expect(sent(ended)).toEqual([]);
+  });
+
+  it('of an ordered webhook goes on after an event that has failed for good', () => {
+    const { read, handle } = createBatchRun({ ordered: true, maxInFlight: 1, retryDelays: [] }, [1, 2, 3, 4]);
+    read([]);
+    expect(sent(handle(answered([1, 2, 3], { body: '{"failed":["msg_1-2"]}' })))).toEqual([[3, 4]]);
   });
 });

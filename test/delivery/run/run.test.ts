@@ -20,6 +20,7 @@ const START: RunStart = {
     openUntil: null,
     recoverySuccesses: null,
     consecutiveRejections: 0,
+    batchLimit: null,
   },
   lastError: null,
   cursor: { sentThrough: 10, highestRecordedId: 10 },

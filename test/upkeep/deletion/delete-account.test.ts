@@ -109,17 +109,25 @@ describe('DELETE /v1/accounts/:id', () => {
       { id: own.id, customerId },
       [...first, ...last].map((transactionId) => ({ transactionId, status: 'delivered' })),
     );
+    await query(
+      `INSERT INTO rejected_batches (webhook_id, customer_id, first_id, last_id, events, status_code, started_at, duration_ms)
+       VALUES (?, ?, ?, ?, 2, 422, NOW(6), 1)`,
+      ...[webhook.id, customerId, first[0], others[0]],
+    );
     await remove();
     expect(await work()).toBe(1);
     expect(
       await countRows(service, customerId, [
         'transactions',
         'deliveries',
+        'rejected_batches',
         'attempts',
         'retries',
         'deletions',
       ]),
-    ).toEqual({ transactions: 30, deliveries: 30, attempts: 10, retries: 10, deletions: 0 });
+    ).toEqual({
+      ...{ transactions: 30, deliveries: 30, rejected_batches: 0, attempts: 10, retries: 10, deletions: 0 },
+    });
     const segments = await query<{ movements: string }>(
       'SELECT SUM(movements) AS movements FROM transaction_segments WHERE customer_id = ? AND account_id = 0',
       customerId,

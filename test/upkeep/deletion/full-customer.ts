@@ -49,6 +49,12 @@ export async function createFull(service: TestService) {
     { transactionId: failed, status: 'failed' },
     { transactionId: waiting, status: 'pending' },
   ]);
+  await query(
+    `INSERT INTO rejected_batches (webhook_id, customer_id, first_id, last_id, events, status_code, started_at, duration_ms)
+     VALUES (?, ?, 1, 2, 2, 422, NOW(6), 1)`,
+    webhook.id,
+    customerId,
+  );
   const path = `/v1/webhooks/${webhook.id}/replay`;
   await service.call('POST', path, { key, body: { since: '2000-01-01 00:00:00' } });
   const { database } = service.runtime;

@@ -65,6 +65,25 @@ describe('retention of deliveries', () => {
     expect(await removeAt(service)).toMatchObject({ deliveries: 0 });
   });
 
+  it('removes rejected batches with their deliveries, and those that are as old as attempts may be', async () => {
+    const { webhook, customerId, store } = await createSubscriber(service);
+    const [old = '', young = ''] = await store([{}, { dateReaded: YOUNG }]);
+    await record(webhook, [{ transactionId: old, status: 'delivered' }]);
+    const reject = (id: string, startedAt: string) =>
+      query(
+        `INSERT INTO rejected_batches (webhook_id, customer_id, first_id, last_id, events, status_code, started_at, duration_ms)
+         VALUES (?, ?, ?, ?, 2, 422, ?, 1)`,
+        ...[webhook.id, customerId, id, id, startedAt],
+      );
+    await reject(old, YOUNG);
+    await reject(young, YOUNG);
+    await reject(young, '2001-01-01 00:00:00');
+    await removeAt(service, { deliveries: 90, attempts: 60 });
+    expect(await query('SELECT first_id FROM rejected_batches WHERE webhook_id = ?', webhook.id)).toEqual([
+      { first_id: young },
+    ]);
+  });
+
   it('keeps a pending delivery, whether it waits for an attempt or was never attempted', async () => {
     const subscriber = await createSubscriber(service);
     const { webhook, store } = subscriber;

@@ -254,7 +254,7 @@ export class Api extends HeyApiClient {
     /**
      * Get a delivery and its attempts
      *
-     * The id of a delivery is <webhook_id>-<transaction_id>: what follows msg_ in the header webhook-id. attempts is the number of attempts, and log lists those that are still kept.
+     * The id of a delivery is <webhook_id>-<transaction_id>: what follows msg_ in the header webhook-id. attempts is the number of attempts, and log lists those that are still kept. rejected_batches lists batches of up to a thousand events around this one that the receiver has rejected as a whole with 400, 413 or 422 (of the newest 100 of the webhook). Their events were sent again in smaller batches, and have no attempt by this.
      */
     public getDelivery<ThrowOnError extends boolean = true>(options: Options<GetDeliveryData, ThrowOnError>): RequestResult<GetDeliveryResponses, GetDeliveryErrors, ThrowOnError> {
         return (options.client ?? this.client).get<GetDeliveryResponses, GetDeliveryErrors, ThrowOnError>({

@@ -730,7 +730,7 @@ export type Webhook = {
         /**
          * behind: what holds it. recovery: its endpoint is new or has just recovered, and is sent more and more. processes: it waits for its turn in a delivery process.
          */
-        limit: 'rate_limit' | 'max_in_flight' | 'ordered' | 'recovery' | 'processes' | null;
+        limit: 'rate_limit' | 'max_in_flight' | 'ordered' | 'retry' | 'recovery' | 'processes' | null;
         /**
          * behind: movements that came per minute in the last minutes. null: not measured yet.
          */
@@ -840,6 +840,21 @@ export type Attempt = {
      * The webhook-id of the batch that the event was sent in. response is then the answer to the batch. null: the event was sent alone.
      */
     batch: string | null;
+};
+
+export type RejectedBatch = {
+    /**
+     * The webhook-id of the batch.
+     */
+    batch: string;
+    /**
+     * How many events the batch had.
+     */
+    events: number;
+    status_code: number;
+    started_at: string;
+    duration_ms: number;
+    response: string | null;
 };
 
 export type Delivery = {
@@ -3064,6 +3079,7 @@ export type GetDeliveryResponses = {
             finished_at: string | null;
             last_error: string | null;
             log: Array<Attempt>;
+            rejected_batches: Array<RejectedBatch>;
         };
     };
 };

@@ -64,7 +64,7 @@ export const WEBHOOK_TABLES = [
   // that runs, the importer and the API never wait for each other's rows. Every matching movement up to sent_through has a row in
   // deliveries. No movement beyond highest_recorded_id has such a row. Between the two, some movements have it. lease_until NULL:
   // no run holds the lease. unreported_failures: deliveries that failed for good since the last operational event about them
-  // (failures_reported_at). progressed_at: when a delivery last ended, or the endpoint health was reset. A webhook with the delivery pull
+  // (failures_reported_at). batch_limit: the most events of the next batch, after a rejected one; NULL: batch_max. progressed_at: when a delivery last ended, or the endpoint health was reset. A webhook with the delivery pull
   // uses only sent_through, up to which its reader has acknowledged, the two counts, progressed_at and the columns of the feed.
   // feed_epoch grows with each replay, after which earlier cursors are refused. feed_sample_at: a test was requested, and its sample
   // comes with the next answer.
@@ -87,6 +87,7 @@ export const WEBHOOK_TABLES = [
     circuit_open_until DATETIME(6) NULL,
     recovery_successes SMALLINT UNSIGNED NULL DEFAULT 0,
     consecutive_rejections INT UNSIGNED NOT NULL DEFAULT 0,
+    batch_limit SMALLINT UNSIGNED NULL,
     rate_next_at DATETIME(6) NULL,
     last_error VARCHAR(255) NULL,
     unreported_failures BIGINT UNSIGNED NOT NULL DEFAULT 0,
@@ -172,6 +173,23 @@ export const WEBHOOK_TABLES = [
     response TEXT NULL,
     batch_first BIGINT UNSIGNED NULL,
     PRIMARY KEY (webhook_id, transaction_id, number)
+  ) ${TABLE}`,
+
+  // Batches that the receiver has rejected as a whole: the newest 100 of a webhook. Their deliveries are sent again in smaller ones, and have
+  // no attempt by this. The events of the batch are among those from first_id to last_id.
+  `CREATE TABLE rejected_batches (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    webhook_id BIGINT UNSIGNED NOT NULL,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    first_id BIGINT UNSIGNED NOT NULL,
+    last_id BIGINT UNSIGNED NOT NULL,
+    events SMALLINT UNSIGNED NOT NULL,
+    status_code SMALLINT UNSIGNED NOT NULL,
+    started_at DATETIME(6) NOT NULL,
+    duration_ms INT UNSIGNED NOT NULL,
+    response TEXT NULL,
+    KEY rejected_batches_webhook (webhook_id, first_id),
+    KEY rejected_batches_started (started_at)
   ) ${TABLE}`,
 
   // Ranges of movement ids whose deliveries are sent again. Delivery runs process them in the order of the ids, starting after
