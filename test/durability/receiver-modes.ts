@@ -9,6 +9,7 @@ export const RECEIVER_MODES = [
   'babbles',
   'interims',
   'flaps',
+  'rejects',
 ] as const;
 export type ReceiverMode = (typeof RECEIVER_MODES)[number];
 

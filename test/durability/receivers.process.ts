@@ -1,6 +1,7 @@
 import { openSync, writeSync } from 'node:fs';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { gzipSync } from 'node:zlib';
 import { Webhook } from 'standardwebhooks';
 import { checkNotification } from '../../src/cli/verification.ts';
 import { hashOf, type NotifiedBody } from './notified-body.ts';
@@ -35,6 +36,8 @@ const MEGABYTE = Buffer.alloc(1024 * 1024, 'x');
 /** Milliseconds per byte: the status line is sent after 5 s, but the whole answer only after the deadline of 15 s. */
 const DRIP_EVERY = 300;
 const FLAP_EVERY = 1_500;
+/** After four of these, the time slice of a delivery run is over. Milliseconds. */
+const REJECT_AFTER = 800;
 
 const receivers = new Map<string, Receiver>();
 let output = -1;
@@ -179,8 +182,11 @@ function answerBatch(
     response.writeHead(200, { 'content-type': 'application/json', 'content-length': '1000' });
     response.write('{"failed":[');
     setTimeout(() => response.socket?.resetAndDestroy(), 20);
-  } else if (dice < 0.24) end(200, '{"failed":["msg_0-0"]}');
-  else if (dice < 0.28 && events.length > 1) end(dice < 0.26 ? 413 : 422, '{}');
+  } else if (dice < 0.23) end(200, '{"failed":["msg_0-0"]}');
+  else if (dice < 0.24) {
+    response.writeHead(200, { 'content-type': 'application/json', 'content-encoding': 'gzip' });
+    response.end(gzipSync('{"failed":["msg_0-0"]}').subarray(0, 10));
+  } else if (dice < 0.28 && events.length > 1) end(dice < 0.26 ? 413 : 422, '{}');
   else acceptAll(response, numbers);
 }
 
@@ -227,6 +233,9 @@ function answer(mode: Receiver['mode'], response: ServerResponse, answerWell: ()
     case 'flaps':
       if (Math.floor(Date.now() / FLAP_EVERY) % 2 === 0) answerWell();
       else response.writeHead(503).end();
+      return;
+    case 'rejects':
+      setTimeout(() => response.writeHead(422).end('no'), REJECT_AFTER);
   }
 }
 
