@@ -228,7 +228,7 @@ export class Api extends HeyApiClient {
     /**
      * Read the feed of a webhook
      *
-     * Answers the next events of a webhook with the delivery pull, the oldest first. cursor is that of the answer before, and acknowledges all events before it, durably, before the answer. Without cursor, the answer begins after the last acknowledged event. An earlier cursor only reads again. With Accept: text/event-stream, the answer is a stream of server-sent events: data is an event, and id its cursor, which the header Last-Event-ID gives back. A stream ends after 30 seconds or 1000 events; connect again then.
+     * Answers the next events of a webhook with the delivery pull, the oldest first. cursor is that of the answer before, and acknowledges all events before it, durably, before the answer. Without cursor, the answer begins after the last acknowledged event. An earlier cursor only reads again. If the header Accept prefers text/event-stream, the answer is a stream of server-sent events: data is an event, and id its cursor, which the header Last-Event-ID gives back. A stream ends after 30 seconds or 1000 events; connect again then.
      */
     public readFeed<ThrowOnError extends boolean = true>(options: Options<ReadFeedData, ThrowOnError>): RequestResult<ReadFeedResponses, ReadFeedErrors, ThrowOnError> {
         return (options.client ?? this.client).get<ReadFeedResponses, ReadFeedErrors, ThrowOnError>({
