@@ -49,9 +49,9 @@ function post(port: number, addresses: readonly string[], totalTimeout = 10_000)
 }
 
 /** Connects as for a webhook, with another timeout. */
-function connectTo(port: number, addresses: readonly string[], timeout: number) {
+function connectTo(port: number, addresses: readonly string[], timeout: number, protocol = 'http:') {
   const connector = createConnector({ timeout, lookup: guardOf(addresses).lookup });
-  const target = { protocol: 'http:', hostname: 'far.example', host: `far.example:${port}`, port: `${port}` };
+  const target = { protocol, hostname: 'far.example', host: `far.example:${port}`, port: `${port}` };
   return new Promise<Socket>((resolve, reject) => {
     connector(target, (error, socket) => {
       if (error !== null) return reject(error);
@@ -116,6 +116,17 @@ describe('an endpoint with several addresses', () => {
       `no address could be connected to: ECONNREFUSED 127.0.0.2:${port}, ETIMEDOUT 127.0.0.1:${port}, ETIMEDOUT 127.0.0.1:${port}`,
     );
     await vi.waitUntil(() => openAttempts(port) === 0);
+  });
+
+  it('is given up within the same time if it accepts and then says nothing of TLS', async () => {
+    const server = await listen('127.0.0.1', 0);
+    const { port } = server.address() as AddressInfo;
+    const accepted = once(server, 'connection');
+    const failed = await connectTo(port, ['127.0.0.1'], 1_000, 'https:').catch((it) => it);
+    expect(failed.message).toBe(`connect ETIMEDOUT far.example:${port}`);
+    const [socket] = (await accepted) as [Socket];
+    socket.resume();
+    await vi.waitUntil(() => socket.destroyed);
   });
 
   it('gets its families by turns, and at most 20 attempts', async () => {

@@ -26,7 +26,9 @@ export function postLeniently(
     maxHeaderSize,
     insecureHTTPParser: true,
     createConnection: (_options, done) => {
-      connect({ protocol, hostname, host, port }, (error, socket) => {
+      // A URL has an address of IPv6 in brackets, and a connector takes it without, as undici's clients give it.
+      const bare = hostname.replace(/^\[|\]$/g, '');
+      connect({ protocol, hostname: bare, host, port }, (error, socket) => {
         // undici gives an error without a socket: undefined, whatever its types say.
         if (!socket) return done(error, undefined as never);
         handler.onConnection(socket);

@@ -19,7 +19,7 @@ interface Receiver {
 type React = (socket: Socket, post: { connection: number; index: number }) => void;
 
 /** A receiver on bare sockets, which reads POSTs of a Content-Length and answers what it likes. */
-async function receive(react: React): Promise<Receiver> {
+async function receive(react: React, host = '127.0.0.1'): Promise<Receiver> {
   const posts: Receiver['posts'] = [];
   let connections = 0;
   const server = createServer((socket) => {
@@ -41,9 +41,10 @@ async function receive(react: React): Promise<Receiver> {
     });
   });
   servers.push(server);
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, posts };
+  const { port } = server.address() as AddressInfo;
+  return { origin: `http://${host.includes(':') ? `[${host}]` : host}:${port}`, posts };
 }
 
 let poster: Poster;
@@ -221,6 +222,13 @@ describe('an answer that undici does not read', () => {
     );
     const { retryAfter } = await send(receiver.origin);
     expect(retryAfter).toMatch(/^Wed, +21 Oct 2026 07:28:00 GMT$/);
+  });
+
+  it('is read from an address of IPv6, too', async () => {
+    const { origin } = await receive((socket) => socket.write(CONTINUE + OK), '::1');
+    await poster.close();
+    poster = createPoster({ guard: createAddressGuard({ allow: ['::1/128'] }), totalTimeout: TIMEOUT });
+    expect(await send(origin)).toMatchObject({ status: 200, body: 'ok', posts: 2 });
   });
 
   it('is refused if its header of a thousand lines is longer than 64 KiB', async () => {
