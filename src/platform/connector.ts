@@ -2,7 +2,7 @@ import type { LookupAddress } from 'node:dns';
 import { isIP, type LookupFunction, setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
 import type { DetailedPeerCertificate, PeerCertificate, TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
-import { connectFirst, connectTimeoutError } from './connect-first.ts';
+import { connectFirst, connectTimeoutError } from './addresses/connect-first.ts';
 
 /**
  * How long Node tries one of several addresses of a host before it ends that attempt and tries the next one. Node's 250 ms are too short
