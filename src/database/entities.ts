@@ -129,9 +129,9 @@ export class Webhook {
   @Column({ name: 'status_reason', type: 'varchar', length: 500, nullable: true })
   statusReason!: string | null;
 
-  /** Sealed `whsec_…`. */
-  @Column({ type: 'varchar', length: 512, select: false })
-  secret!: string;
+  /** Sealed `whsec_…`. null: the delivery is pull. */
+  @Column({ type: 'varchar', length: 512, nullable: true, select: false })
+  secret!: string | null;
 
   @Column({ type: 'enum', enum: ENCODINGS })
   encoding!: (typeof ENCODINGS)[number];

@@ -1,20 +1,21 @@
 import type { LookupAddress } from 'node:dns';
-import { isIP, type LookupFunction, type Socket, setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
-import { type DetailedPeerCertificate, type PeerCertificate, TLSSocket } from 'node:tls';
+import { isIP, type LookupFunction, setDefaultAutoSelectFamilyAttemptTimeout } from 'node:net';
+import type { DetailedPeerCertificate, PeerCertificate, TLSSocket } from 'node:tls';
 import { buildConnector } from 'undici';
+import { connectFirst, connectTimeoutError } from './addresses/connect-first.ts';
 
 /**
- * How long a connection to one of several addresses of a host may take before the next address is tried. Node's 250 ms are too short
+ * How long Node tries one of several addresses of a host before it ends that attempt and tries the next one. Node's 250 ms are too short
  * for a far host: an address without a route behind it would fail every connection. Milliseconds.
  */
 const ADDRESS_TIMEOUT = 2_000;
 
-/** Sets `ADDRESS_TIMEOUT` for all connections of this thread: to MySQL, Redis, sources and endpoints. */
+/** Sets `ADDRESS_TIMEOUT` for all connections of this thread that do not come from `createConnector`: to MySQL, Redis, S3 and SFTP. */
 export const useAddressTimeout = (): void => setDefaultAutoSelectFamilyAttemptTimeout(ADDRESS_TIMEOUT);
 
 /**
- * Creates what undici's `new Agent({ connect })` connects with. As undici's own, and the addresses of a host share the timeout, and errors of TLS
- * can be explained.
+ * Creates what undici's `new Agent({ connect })` connects with. As undici's own, but the first address of a host that accepts is used, and
+ * errors of TLS can be explained.
  * @param options.timeout for connecting, including TLS. Milliseconds.
  * @param options.lookup of an address guard.
  */
@@ -25,32 +26,30 @@ export function createConnector({
   timeout: number;
   lookup: LookupFunction;
 }): buildConnector.connector {
-  let found: LookupAddress[] = [];
-  // It returns the socket, which undici's types leave out.
-  type Connect = (...args: Parameters<buildConnector.connector>) => Socket;
-  /** By the time for each address, which Node takes before it looks the host up. */
-  const connects = new Map<number, Connect>();
-  const connectFor = (addresses: number): Connect => {
-    const each = Math.min(ADDRESS_TIMEOUT, Math.floor(timeout / addresses));
-    const connect =
-      connects.get(each) ??
-      (buildConnector({
-        timeout,
-        autoSelectFamilyAttemptTimeout: each,
-        // Called before `connect` returns.
-        lookup: (_hostname, _options, callback) => callback(null, found),
-      }) as Connect);
-    connects.set(each, connect);
-    return connect;
-  };
+  // It returns the socket, which undici's types leave out. The timer below limits it.
+  const startTls = buildConnector({ timeout: 0 }) as (
+    ...args: Parameters<buildConnector.connector>
+  ) => TLSSocket;
   return (target, callback) => {
+    const { hostname, protocol, localAddress } = target;
+    const port = Number(target.port || (protocol === 'https:' ? 443 : 80));
     const connect = (addresses: LookupAddress[]) => {
-      found = addresses;
-      const socket = connectFor(Math.max(1, addresses.length))(target, callback);
-      if (socket instanceof TLSSocket) watchTls(socket);
+      const deadline = performance.now() + timeout;
+      connectFirst({ addresses, port, timeout, localAddress }, (error, socket) => {
+        if (error !== null) return callback(error, null);
+        if (protocol !== 'https:') return callback(null, socket);
+        const secured = startTls({ ...target, httpSocket: socket }, callback);
+        watchTls(secured);
+        const timer = setTimeout(
+          () => secured.destroy(connectTimeoutError(hostname, port)),
+          deadline - performance.now(),
+        );
+        for (const event of ['secureConnect', 'close']) secured.once(event, () => clearTimeout(timer));
+      });
     };
-    if (isIP(target.hostname) !== 0) return connect([]);
-    lookup(target.hostname, { all: true }, (error, addresses) => {
+    const family = isIP(hostname);
+    if (family !== 0) return connect([{ address: hostname, family }]);
+    lookup(hostname, { all: true }, (error, addresses) => {
       if (error !== null) callback(error, null);
       else connect(addresses as LookupAddress[]);
     });

@@ -247,8 +247,9 @@ const TEXTS = {
   'pulled-webhook': {
     status: 409,
     title: 'Events are pulled',
-    cause: 'The webhook sends nothing, because its subscriber reads its feed.',
-    remedy: 'Replay the feed: POST /v1/webhooks/{id}/replay.',
+    cause: 'The webhook sends and signs nothing, because its subscriber reads its feed.',
+    remedy:
+      'To read events again, replay the feed: POST /v1/webhooks/{id}/replay. There is no secret to replace: the API key protects the feed.',
   },
   'cursor-gone': {
     status: 410,

@@ -63,7 +63,7 @@ export const WebhookView = v.object({
   secret: v.pipe(
     v.optional(v.nullable(v.string())),
     v.description(
-      'Shown only when the webhook is created or the secret is replaced. null: the answer to a repeated Idempotency-Key.',
+      'Shown only when the webhook is created or the secret is replaced. null: the answer to a repeated Idempotency-Key. A webhook with the delivery pull has none.',
     ),
   ),
   encoding: v.picklist(ENCODINGS),

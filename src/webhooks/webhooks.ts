@@ -27,7 +27,7 @@ const readWebhook = (database: DataSource, id: string): Promise<Webhook> =>
 
 /**
  * Creates a webhook.
- * @returns the webhook, with its secret.
+ * @returns the webhook, with its secret. A feed signs nothing, so it has none.
  * @throws {Problem} 422 or 403 for an endpoint, an account or a combination that is not allowed; 409 when the customer has reached its
  * limit of webhooks.
  */
@@ -36,7 +36,7 @@ export async function createWebhook(
   guard: AddressGuard,
   caller: Caller,
   { event, account, headers, batch, ...plain }: v.InferOutput<typeof NewWebhook>,
-): Promise<{ webhook: Webhook; secret: string }> {
+): Promise<{ webhook: Webhook; secret: string | undefined }> {
   const { customerId } = caller;
   const isPull = plain.delivery === 'pull';
   const { encoding = isOfEvents(event) || isPull ? 'json' : config.notificationEncoding } = plain;
@@ -44,7 +44,7 @@ export async function createWebhook(
   if (isPull) requirePullable({ ...plain, event, encoding, headers, batch });
   const accountId = await requireAccount(database, caller, account);
   const endpoint = isPull ? null : await requireEndpoint(guard, plain.endpoint);
-  const secret = createWebhookSecret();
+  const secret = isPull ? undefined : createWebhookSecret();
   const webhookId = await inTransaction(database, (sql) =>
     addWebhook(sql, {
       customerId,
@@ -53,7 +53,7 @@ export async function createWebhook(
       columns: { ...plain, ...batchColumns(batch), endpoint, encoding },
       most: config.webhooksPerCustomer,
       seal: (id) => ({
-        secret: secrets.seal(secret, SEALED.webhookSecret(id)),
+        secret: secret === undefined ? null : secrets.seal(secret, SEALED.webhookSecret(id)),
         headers: sealHeaders(secrets, id, headers),
       }),
       record: (own, id) =>
@@ -118,7 +118,7 @@ export async function deleteWebhook(runtime: Runtime, caller: Caller, id: string
 /**
  * Replaces a webhook's secret, and wakes the webhook, so that an active run signs with the new one.
  * @returns the webhook, with its new secret.
- * @throws {Problem} 404.
+ * @throws {Problem} 404; 409 for a feed, which has no secret.
  */
 export async function rotateWebhookSecret(
   runtime: Runtime,
@@ -126,7 +126,13 @@ export async function rotateWebhookSecret(
   id: string,
 ): Promise<{ webhook: Webhook; secret: string }> {
   const { database, secrets } = runtime;
-  await findWebhook(database, caller, id);
+  const { delivery } = await findWebhook(database, caller, id);
+  if (delivery === 'pull') {
+    throw new Problem(
+      'pulled-webhook',
+      `Webhook ${id} has the delivery "pull". Its feed is not signed, so it has no secret to replace. Only a webhook with the delivery "push" has one.`,
+    );
+  }
   const secret = createWebhookSecret();
   const sealed = secrets.seal(secret, SEALED.webhookSecret(id));
   await inTransaction(database, async (sql) => {

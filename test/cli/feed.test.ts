@@ -32,7 +32,9 @@ function startFeed(args: readonly string[], env: Record<string, string>) {
   if (child.stdout === null) throw new Error('the command has no output to read');
   const lines: string[] = [];
   createInterface({ input: child.stdout }).on('line', (line) => lines.push(line));
-  return { child, ended, lines };
+  const notes: string[] = [];
+  if (child.stderr !== null) createInterface({ input: child.stderr }).on('line', (line) => notes.push(line));
+  return { child, ended, lines, notes };
 }
 
 const idsOf = (lines: readonly string[]): string[] => lines.map((line) => JSON.parse(line).id);
@@ -119,6 +121,57 @@ describe('ledgerbell feed', () => {
     child.kill('SIGTERM');
     expect((await ended)[0]).toBe(0);
     expect(await countsOf(id)).toMatchObject({ pending: 0, delivered: 2 });
+  });
+
+  it('waits for a service that is started again, says so once, and prints each event once', async () => {
+    const id = await createFeed();
+    const { child, ended, lines, notes } = startFeed([id], clientEnvironment());
+    await importMovements(2);
+    await until('both are printed', () => lines.length === 2);
+    const startAgain = await running.end();
+    await until('it says so', () => notes.length === 1);
+    await startAgain();
+    await importMovements(3);
+    await until('all are printed', () => lines.length >= 5);
+    child.kill('SIGINT');
+    expect((await ended)[0]).toBe(0);
+    expect(new Set(idsOf(lines)).size).toBe(5);
+    expect(lines).toHaveLength(5);
+    expect(notes).toEqual([
+      expect.stringMatching(/^Nothing answers at .* The feed goes on once the service answers\.$/),
+    ]);
+    expect(await countsOf(id)).toMatchObject({ pending: 0, delivered: 5 });
+  });
+
+  it('says that events may come again if the service does not answer when it ends', async () => {
+    const id = await createFeed();
+    const { child, ended, lines, notes } = startFeed([id], clientEnvironment());
+    await importMovements(1);
+    await until('it is printed', () => lines.length === 1);
+    const startAgain = await running.end();
+    onTestFinished(startAgain);
+    await until('it waits', () => notes.length === 1);
+    child.kill('SIGINT');
+    expect((await ended)[0]).toBe(1);
+    expect(notes.at(-1)).toContain('may not be acknowledged');
+  });
+
+  it('ends at once if the service does not answer at the beginning', async () => {
+    const startAgain = await running.end();
+    onTestFinished(startAgain);
+    const { code, stderr } = await runHere(['feed', '1'], clientEnvironment());
+    expect(code).toBe(1);
+    expect(stderr).toContain('Nothing answers at');
+  });
+
+  it('ends if it is refused, as when its webhook is deleted', async () => {
+    const id = await createFeed();
+    const { ended, lines, notes } = startFeed([id], clientEnvironment());
+    await importMovements(1);
+    await until('it is printed', () => lines.length === 1);
+    expect((await withKey('webhooks', 'delete', id, '--yes')).code).toBe(0);
+    expect((await ended)[0]).toBe(1);
+    expect(notes).toHaveLength(1);
   });
 
   it('says that a webhook with an endpoint has no feed', async () => {

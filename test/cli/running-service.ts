@@ -33,9 +33,12 @@ export function useRunningService(variables: Record<string, string> = {}) {
 
   let service: Service;
   let customer: { id: string; key: string; account: string };
+  const start = async (port: string) => {
+    const config = readConfig({ ...environment, PORT: port });
+    service = await startService({ config, roles: ROLES, log: createLog('silent'), announce: () => {} });
+  };
   beforeAll(async () => {
-    const log = createLog('silent');
-    service = await startService({ config: readConfig(environment), roles: ROLES, log, announce: () => {} });
+    await start(environment.PORT);
     customer = await createCustomer();
   });
   afterAll(() => service?.stop());
@@ -81,6 +84,12 @@ export function useRunningService(variables: Record<string, string> = {}) {
     environment,
     get url() {
       return service.url;
+    },
+    /** Ends the service. @returns what starts it again, on the same port. */
+    async end(): Promise<() => Promise<void>> {
+      const { port } = new URL(service.url);
+      await service.stop();
+      return () => start(port);
     },
     get opsUrl() {
       return service.opsUrl;

@@ -87,6 +87,9 @@ it('SECRET_KEY can be changed while the service runs, without a failure or a los
     credentials: { password: 'gizli' },
     schedule: { every: '31d' },
   });
+  // A feed has no secret to seal.
+  const feed = { title: 'Kasa', event: 'NEW_TRANSACTION', account: 'all', delivery: 'pull' };
+  await call(first, 'POST', '/v1/webhooks', feed);
   let movements = 0;
   /** A movement is delivered, with both signatures and the header. */
   async function expectDelivery(service: ServiceProcess): Promise<void> {

@@ -312,7 +312,7 @@ export const HEADERS = {
   ),
   Location: text('The path of what was created.', '/v1/imports/17', true),
   'Cache-Control': text(
-    'no-store where an answer may hold a secret, or the request changes something, so that it must not be cached.',
+    'no-store where an answer may hold a secret, or the request changes something, so that it must not be cached. A stream has no-transform, too: what compresses it would hold events back.',
     'no-store',
   ),
 };

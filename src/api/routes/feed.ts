@@ -9,6 +9,7 @@ import {
   MOST_EVENTS,
   STREAM_SECONDS,
 } from '../../delivery/feed.ts';
+import { chooseType } from '../../http/accept.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId, readQuery } from '../../http/input.ts';
 import { wholeNumber } from '../../http/paging.ts';
@@ -56,6 +57,9 @@ const FeedView = v.object({
   more: v.pipe(v.boolean(), v.description('Whether more events are there already.')),
 });
 
+const PAGE = 'application/json';
+const STREAM = 'text/event-stream';
+
 /** Adds the route of feeds. */
 export function addFeedRoutes(route: AddRoute, { database }: Runtime, feeds: Feeds): void {
   route('GET /v1/webhooks/:id/feed', {
@@ -63,7 +67,7 @@ export function addFeedRoutes(route: AddRoute, { database }: Runtime, feeds: Fee
     scope: 'read',
     operationId: 'readFeed',
     summary: 'Read the feed of a webhook',
-    description: `Answers the next events of a webhook with the delivery pull, the oldest first. cursor is that of the answer before, and acknowledges all events before it, durably, before the answer. Without cursor, the answer begins after the last acknowledged event. An earlier cursor only reads again. With Accept: text/event-stream, the answer is a stream of server-sent events: data is an event, and id its cursor, which the header Last-Event-ID gives back. A stream ends after ${STREAM_SECONDS} seconds or ${MOST_EVENTS} events; connect again then.`,
+    description: `Answers the next events of a webhook with the delivery pull, the oldest first. cursor is that of the answer before, and acknowledges all events before it, durably, before the answer. Without cursor, the answer begins after the last acknowledged event. An earlier cursor only reads again. If the header Accept prefers text/event-stream, the answer is a stream of server-sent events: data is an event, and id its cursor, which the header Last-Event-ID gives back. A stream ends after ${STREAM_SECONDS} seconds or ${MOST_EVENTS} events; connect again then.`,
     path: { id: idParameter('webhook') },
     query: {
       cursor: { description: 'The cursor of the answer before.' },
@@ -94,15 +98,19 @@ export function addFeedRoutes(route: AddRoute, { database }: Runtime, feeds: Fee
       const webhook = await findWebhook(database, caller, readId(c, 'webhook'));
       const { signal } = c.req.raw;
       const requireKey = c.get('requireKey');
+      const type = chooseType(c.req.header('accept'), [PAGE, STREAM]);
+      c.header('Content-Type', type);
+      // A proxy that compresses a stream holds its events back.
+      if (type === STREAM) c.header('Cache-Control', 'no-store, no-transform');
       // HEAD changes nothing (RFC 9110, section 9.3.2): it acknowledges nothing, takes no sample and counts as no reader.
       if (c.req.raw.method === 'HEAD') {
         feeds.requireFeed(webhook);
-        return c.body(null, { headers: { 'Content-Type': 'application/json' } });
+        return c.body(null);
       }
-      if (!c.req.header('accept')?.includes('text/event-stream')) {
+      if (type === PAGE) {
         const onWait = c.get('leaveFlight');
         const page = await feeds.read(webhook, caller, { cursor, limit, wait, signal, onWait, requireKey });
-        return c.body(renderPage(page), { headers: { 'Content-Type': 'application/json' } });
+        return c.body(renderPage(page));
       }
       // A client that connects again by itself keeps the URL, with its old cursor.
       const resumed = c.req.header('last-event-id') || cursor;
@@ -155,7 +163,6 @@ function answerStream(c: Context<ApiEnv>, pages: AsyncGenerator<FeedPage | null>
     },
     cancel: stop,
   });
-  c.header('Content-Type', 'text/event-stream');
   c.header('X-Accel-Buffering', 'no');
   return c.body(stream);
 }

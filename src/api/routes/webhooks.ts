@@ -170,11 +170,11 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
     operationId: 'createWebhook',
     summary: 'Create a webhook',
     description:
-      'Every matching movement that is stored from now on is sent to the endpoint as a signed POST, and retried for about three days. With the delivery pull, there is no endpoint, and the events are read from GET /v1/webhooks/{id}/feed. With the event OPERATIONAL, the endpoint is sent operational events in place of movements: what fails at your webhooks, imports and sources. Its account must be all, and its encoding json. With the event BALANCE_UPDATED, the endpoint is sent newer closing balances of the account, in JSON. The secret is shown only in this answer.',
+      'Every matching movement that is stored from now on is sent to the endpoint as a signed POST, and retried for about three days. With the delivery pull, there is no endpoint and no secret, and the events are read from GET /v1/webhooks/{id}/feed. With the event OPERATIONAL, the endpoint is sent operational events in place of movements: what fails at your webhooks, imports and sources. Its account must be all, and its encoding json. With the event BALANCE_UPDATED, the endpoint is sent newer closing balances of the account, in JSON. The secret is shown only in this answer.',
     body: { 'application/json': NewWebhook },
     answer: {
       schema: v.object({ webhook: StandingWebhookView }),
-      description: 'The webhook, with its secret.',
+      description: 'The webhook, with its secret, unless the delivery is pull.',
       secret: 'webhook.secret',
     },
     problems: ['limited-api-key', 'endpoint-refused', 'webhook-limit-reached'],
@@ -256,13 +256,14 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
     operationId: 'rotateWebhookSecret',
     summary: "Replace a webhook's secret",
     description:
-      'For 24 hours, notifications have two signatures: one with the new secret and one with the previous one. If you replace the secret again within that time, the last two secrets sign.',
+      'For 24 hours, notifications have two signatures: one with the new secret and one with the previous one. If you replace the secret again within that time, the last two secrets sign. A webhook with the delivery pull signs nothing, and has no secret to replace.',
     path: { id: idParameter('webhook') },
     answer: {
       schema: v.object({ webhook: StandingWebhookView }),
       description: 'The webhook, with its new secret, which is shown in this answer only.',
       secret: 'webhook.secret',
     },
+    problems: ['pulled-webhook'],
     handle: async (c) => {
       const id = readId(c, 'webhook');
       const { webhook, secret } = await rotateWebhookSecret(runtime, c.get('caller'), id);

@@ -1,8 +1,9 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Command } from 'commander';
 import * as v from 'valibot';
-import { type Api, RefusedError } from '../api-client.ts';
+import { type Api, RefusedError, UnreachableError } from '../api-client.ts';
 import { type AccessOptions, addCallerOptions, withAccess } from '../command-access.ts';
-import type { CommandContext } from '../context.ts';
+import { type CommandContext, Failure } from '../context.ts';
 import { parseId } from '../values.ts';
 
 /** A page of a feed. Fields of a newer service are printed too. */
@@ -18,6 +19,13 @@ const PAGE_SIZE = 100;
 const MOST_EVENTS = 1_000;
 
 const GONE = 410;
+
+/** Statuses below 500 that pass: the request took too long, or there are too many. */
+const PASSING = [408, 429];
+
+/** How long the first wait for a service that does not answer takes, and the longest. Each takes twice as long as the one before. Milliseconds. */
+const FIRST_WAIT = 1_000;
+const LONGEST_WAIT = 30_000;
 
 interface Options extends Omit<AccessOptions, 'json'> {
   once?: boolean;
@@ -44,7 +52,10 @@ async function peek({ terminal, signal }: CommandContext, api: Api, path: string
   if (more) terminal.note('There are more events in the feed.');
 }
 
-/** Prints events as they come. Each page is acknowledged by the next request, once all its lines are written. */
+/**
+ * Prints events as they come. Each page is acknowledged by the next request, once all its lines are written. If the service stops
+ * answering, it is asked again with the same cursor until it answers, unless `once`.
+ */
 async function follow(
   { terminal, signal }: CommandContext,
   api: Api,
@@ -53,14 +64,25 @@ async function follow(
 ): Promise<void> {
   let cursor: string | undefined;
   const pathOf = (query: string) => `${path}?${query}${cursor === undefined ? '' : `&cursor=${cursor}`}`;
+  let hasAnswered = false;
+  let failures = 0;
   while (!signal.aborted) {
     const query = `limit=${PAGE_SIZE}${once ? '' : `&wait=${WAIT}`}`;
     const page = await api.get(pathOf(query), Page, signal).catch((error: unknown) => {
       if (signal.aborted) return null;
-      if (cursor === undefined || !isGone(error)) throw error;
-      return 'gone' as const;
+      if (cursor !== undefined && isGone(error)) return 'gone' as const;
+      if (hasAnswered && !once && isPassing(error)) return error;
+      throw error;
     });
     if (page === null) break;
+    if (page instanceof Failure) {
+      if (failures === 0) terminal.note(`${page.message} The feed goes on once the service answers.`);
+      await sleep(Math.min(LONGEST_WAIT, FIRST_WAIT * 2 ** failures), null, { signal }).catch(() => {});
+      failures += 1;
+      continue;
+    }
+    hasAnswered = true;
+    failures = 0;
     if (page === 'gone') {
       terminal.note('The feed was moved back by a replay. It continues from there.');
       cursor = undefined;
@@ -73,8 +95,17 @@ async function follow(
   // The interrupted request may not have reached the service.
   if (cursor === undefined) return;
   await api.get(pathOf('limit=1'), Page).catch((error: unknown) => {
-    if (!isGone(error)) throw error;
+    if (isGone(error)) return;
+    if (!isPassing(error)) throw error;
+    throw new Failure(
+      `${error.message} The last events that were printed may not be acknowledged. The feed then begins with them again.`,
+    );
   });
 }
+
+/** Whether the same request may succeed later: the service is started again, or has an outage. */
+const isPassing = (error: unknown): error is Failure =>
+  error instanceof UnreachableError ||
+  (error instanceof RefusedError && (error.status >= 500 || PASSING.includes(error.status)));
 
 const isGone = (error: unknown): boolean => error instanceof RefusedError && error.status === GONE;

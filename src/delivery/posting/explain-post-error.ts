@@ -31,11 +31,8 @@ export function explainPostError(reported: Error, isBegun: boolean): string {
 }
 
 function explainHttpError(code: string, error: Error, isBegun: boolean): string | null {
-  if (code === 'UND_ERR_CONNECT_TIMEOUT') {
-    const [, addresses = 'the endpoint'] =
-      /\(attempted address(?:es)?: ([^()]*), timeout/.exec(error.message) ?? [];
-    return `no connection to ${addresses} within 5 s`;
-  }
+  const { address, port } = error as { address?: string; port?: number };
+  if (code === 'ETIMEDOUT' && address !== undefined) return `no connection to ${address}:${port} within 5 s`;
   if (isUpgrade(error))
     return 'the endpoint answered 101 (Switching Protocols), which Ledgerbell did not ask for';
   if (BROKEN_OFF.includes(code)) {

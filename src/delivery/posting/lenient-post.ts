@@ -9,8 +9,8 @@ class UpgradeError extends Error {
 
 /**
  * Sends one POST with Node's own client, on a connection of its own. Node reads answers that undici refuses: one after an
- * unexpected `100 Continue` (RFC 9110, section 15.2), and one with Content-Length beside Transfer-Encoding, which then counts (RFC 9112,
- * section 6.3). Being lenient is safe because nothing else is ever read from this connection.
+ * unexpected `100 Continue` (RFC 9110, section 15.2), one with Content-Length beside Transfer-Encoding, which then counts (RFC 9112,
+ * section 6.3), and one whose headers are folded into several lines (section 5.2). Being lenient is safe because nothing else is ever read from this connection.
  * @param connect the connector of undici's clients, so that the same addresses are allowed and the same time is given.
  */
 export function postLeniently(
@@ -26,7 +26,9 @@ export function postLeniently(
     maxHeaderSize,
     insecureHTTPParser: true,
     createConnection: (_options, done) => {
-      connect({ protocol, hostname, host, port }, (error, socket) => {
+      // A URL has an address of IPv6 in brackets, and a connector takes it without, as undici's clients give it.
+      const bare = hostname.replace(/^\[|\]$/g, '');
+      connect({ protocol, hostname: bare, host, port }, (error, socket) => {
         // undici gives an error without a socket: undefined, whatever its types say.
         if (!socket) return done(error, undefined as never);
         handler.onConnection(socket);

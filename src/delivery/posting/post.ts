@@ -304,8 +304,13 @@ const BOTH_LENGTHS = "Content-Length can't be present with Transfer-Encoding";
 /** Of undici, about any fault in the headers after Content-Length: Transfer-Encoding, too. And about a 204 that has a Content-Length. */
 const WRONG_LENGTH = 'UND_ERR_RES_CONTENT_LENGTH_MISMATCH';
 
+/** Of llhttp, about a header that goes on in the next line (obs-fold, RFC 9112, section 5.2). */
+const FOLDED_HEADER = 'Unexpected whitespace after header value';
+
 /** Says whether undici refused an answer that `postLeniently` may read. undici says "bad response" of `100 Continue`. */
 const isUnread = (error: Error): boolean =>
-  error.message === 'bad response' || error.message.includes(BOTH_LENGTHS) || isWrongLength(error);
+  error.message === 'bad response' ||
+  [BOTH_LENGTHS, FOLDED_HEADER].some((reason) => error.message.includes(reason)) ||
+  isWrongLength(error);
 
 const isWrongLength = (error: Error) => 'code' in error && error.code === WRONG_LENGTH;

@@ -18,7 +18,8 @@ export interface SealedSettings {
   endpoint: string | null;
   event: Webhook['event'];
   revision: number;
-  secret: string;
+  /** null: the delivery is pull. */
+  secret: string | null;
   previous_secret: string | null;
   encoding: 'json' | 'form';
   body: Webhook['body'];
@@ -79,6 +80,7 @@ export interface Settings {
  * @throws {Error} when its events are pulled, because there is no endpoint then.
  */
 export function openSettings(row: SealedSettings, secrets: SecretBox): Settings {
+  if (row.endpoint === null || row.secret === null) throw new Error(`webhook ${row.id} has no endpoint`);
   const open = (sealed: string) => secrets.open(sealed, SEALED.webhookSecret(row.id));
   const sign = createSigner([
     open(row.secret),
@@ -88,7 +90,6 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
   const custom: Record<string, string> =
     row.headers === null ? {} : JSON.parse(secrets.open(row.headers, SEALED.webhookHeaders(row.id)));
   const format: BodyFormat = { encoding: row.encoding, hashEncoding: row.hash_encoding };
-  if (row.endpoint === null) throw new Error(`webhook ${row.id} has no endpoint`);
   const endpoint = new URL(row.endpoint);
   const { origin } = endpoint;
   const path = endpoint.pathname + endpoint.search;

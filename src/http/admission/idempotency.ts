@@ -70,7 +70,7 @@ export const createCarryOutOnce =
     return undefined;
   };
 
-/** A JSON text in which the member at a path, such as `webhook.secret`, is null. */
+/** A JSON text in which the member at a path, such as `webhook.secret`, is null if it is there. */
 function withoutSecret(text: string, path: string | undefined): string {
   if (path === undefined) return text;
   const body = JSON.parse(text) as Record<string, unknown>;
@@ -78,7 +78,7 @@ function withoutSecret(text: string, path: string | undefined): string {
   const last = names.pop() ?? '';
   let parent = body;
   for (const name of names) parent = parent[name] as Record<string, unknown>;
-  parent[last] = null;
+  if (last in parent) parent[last] = null;
   return JSON.stringify(body);
 }
 

@@ -10,8 +10,8 @@ import { Problem } from '../../platform/problem.ts';
 type WebhookColumns = Record<string, unknown>;
 
 const INSERT = (columns: readonly string[]) => `
-  INSERT INTO webhooks (customer_id, event, account_id, secret, ${columns.join(', ')})
-  VALUES (?, ?, ?, '', ${columns.map(() => '?').join(', ')})`;
+  INSERT INTO webhooks (customer_id, event, account_id, ${columns.join(', ')})
+  VALUES (?, ?, ?, ${columns.map(() => '?').join(', ')})`;
 
 const SEAL = 'UPDATE webhooks SET secret = ?, headers = ? WHERE id = ?';
 
@@ -24,7 +24,7 @@ interface NewWebhookRow {
   /** The most webhooks that the customer may have, including this one. Default: no limit. */
   most?: number;
   /** Returns the sealed columns. Sealing needs the row's id, which is known only after the INSERT. */
-  seal: (webhookId: string) => { secret: string; headers: string | null };
+  seal: (webhookId: string) => { secret: string | null; headers: string | null };
   /** Runs in the same transaction. */
   record?: (sql: Sql, webhookId: string) => Promise<void>;
 }

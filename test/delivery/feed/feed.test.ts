@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { countMatches } from '../../../src/delivery/feed/position.ts';
 import { movementHash } from '../../../src/delivery/posting/request.ts';
@@ -55,6 +56,30 @@ describe('a feed', () => {
     expect(idsOf(await feed.read({ cursor: second.body.cursor }))).toEqual([]);
     expect(await countsOf(feed)).toMatchObject({ pending: 0, delivered: 3, failed: 0 });
     expect((await feed.get()).body.webhook.feed.acknowledged_at).not.toBeNull();
+  });
+
+  it('has no secret, which is neither made nor shown, nor can it be replaced', async () => {
+    const create = { title: 'Kasa', event: 'NEW_TRANSACTION', account: 'all', delivery: 'pull' };
+    const { api_key: key } = await service.customer();
+    const headers = { 'Idempotency-Key': randomUUID() };
+    for (const _ of ['first', 'repeated']) {
+      const { status, body } = await service.call('POST', '/v1/webhooks', { key, headers, body: create });
+      expect(status).toBe(200);
+      expect(body.webhook).not.toHaveProperty('secret');
+    }
+    const feed = await createFeed(service);
+    expect((await feed.get()).body.webhook).not.toHaveProperty('secret');
+    const read = () =>
+      service.runtime.database.query('SELECT secret, previous_secret FROM webhooks WHERE id = ?', [feed.id]);
+    expect(await read()).toEqual([{ secret: null, previous_secret: null }]);
+    const rotated = await feed.post('/rotate-secret');
+    expect(rotated.status).toBe(409);
+    expect(rotated.body).toMatchObject({
+      type: expect.stringContaining('pulled-webhook'),
+      detail: `Webhook ${feed.id} has the delivery "pull". Its feed is not signed, so it has no secret to replace. Only a webhook with the delivery "push" has one.`,
+    });
+    expect(await read()).toEqual([{ secret: null, previous_secret: null }]);
+    expect((await feed.change({ delivery: 'push' })).status).toBe(422);
   });
 
   it('acknowledges with the cursor of the next request, and with nothing else', async () => {

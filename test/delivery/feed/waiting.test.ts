@@ -96,6 +96,26 @@ describe('a reader that waits', () => {
     expect(await countsOf(feed)).toMatchObject({ delivered: 0, pending: 1 });
   });
 
+  it('has the type and the Cache-Control that Accept leads to, also for HEAD', async () => {
+    const feed = await createFeed(service);
+    const controller = new AbortController();
+    for (const method of ['HEAD', 'GET']) {
+      const headersFor = async (accept: string) => {
+        const { headers } = await fetch(`${service.url}/v1/webhooks/${feed.id}/feed`, {
+          ...{ method, signal: controller.signal, headers: { Authentication: feed.key, Accept: accept } },
+        });
+        return [headers.get('content-type'), headers.get('cache-control')];
+      };
+      const page = ['application/json', 'no-store'];
+      const stream = ['text/event-stream', 'no-store, no-transform'];
+      expect(await headersFor('text/event-stream;q=0')).toEqual(page);
+      expect(await headersFor('text/event-stream;q=0.5, application/json')).toEqual(page);
+      expect(await headersFor('Text/Event-Stream')).toEqual(stream);
+    }
+    controller.abort();
+    await waitingFor(0);
+  });
+
   it('is not a HEAD, which acknowledges nothing, takes no sample and is answered at once', async () => {
     const feed = await createFeed(service);
     await feed.store(2);
@@ -192,7 +212,7 @@ describe('a stream', () => {
     const stream = await open(feed);
     expect(stream.headers.get('content-type')).toBe('text/event-stream');
     expect(stream.headers.get('x-accel-buffering')).toBe('no');
-    expect(stream.headers.get('cache-control')).toBe('no-store');
+    expect(stream.headers.get('cache-control')).toBe('no-store, no-transform');
     await until('two events', () => stream.events.length === 2);
     await feed.store(1);
     await until('three events', () => stream.events.length === 3);

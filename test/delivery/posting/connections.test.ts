@@ -19,7 +19,7 @@ interface Receiver {
 type React = (socket: Socket, post: { connection: number; index: number }) => void;
 
 /** A receiver on bare sockets, which reads POSTs of a Content-Length and answers what it likes. */
-async function receive(react: React): Promise<Receiver> {
+async function receive(react: React, host = '127.0.0.1'): Promise<Receiver> {
   const posts: Receiver['posts'] = [];
   let connections = 0;
   const server = createServer((socket) => {
@@ -41,9 +41,10 @@ async function receive(react: React): Promise<Receiver> {
     });
   });
   servers.push(server);
-  server.listen(0, '127.0.0.1');
+  server.listen(0, host);
   await once(server, 'listening');
-  return { origin: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, posts };
+  const { port } = server.address() as AddressInfo;
+  return { origin: `http://${host.includes(':') ? `[${host}]` : host}:${port}`, posts };
 }
 
 let poster: Poster;
@@ -203,6 +204,8 @@ describe('an answer that undici does not read', () => {
     ['comes after 100 Continue that nobody asked for', CONTINUE + OK],
     ['has Content-Length after Transfer-Encoding', withBoth(CHUNKED, LENGTH)],
     ['has Content-Length before Transfer-Encoding', withBoth(LENGTH, CHUNKED)],
+    ['has a header in two lines', `HTTP/1.1 200 OK\r\nX-A: b\r\n c\r\n${LENGTH}\r\n\r\nok`],
+    ['has a header in two lines after its length', `HTTP/1.1 200 OK\r\n${LENGTH}\r\nX-A: b\r\n\tc\r\n\r\nok`],
   ])('counts if it %s, and the endpoint gets one POST per attempt from then on', async (_, bytes) => {
     const receiver = await receive((socket) => socket.write(bytes));
     const delivered = { status: 200, body: 'ok', error: null };
@@ -211,6 +214,31 @@ describe('an answer that undici does not read', () => {
     expect(await send(receiver.origin)).toMatchObject({ ...delivered, posts: 1 });
     expect(receiver.posts).toHaveLength(3);
     expect(new Set(receiver.posts.map((it) => it.body)).size).toBe(1);
+  });
+
+  it('has its headers read with the lines joined by a space', async () => {
+    const receiver = await receive((socket) =>
+      socket.end('HTTP/1.1 503 Busy\r\nRetry-After: Wed,\r\n  21 Oct 2026 07:28:00 GMT\r\n\r\n'),
+    );
+    const { retryAfter } = await send(receiver.origin);
+    expect(retryAfter).toMatch(/^Wed, +21 Oct 2026 07:28:00 GMT$/);
+  });
+
+  it('is read from an address of IPv6, too', async () => {
+    const { origin } = await receive((socket) => socket.write(CONTINUE + OK), '::1');
+    await poster.close();
+    poster = createPoster({ guard: createAddressGuard({ allow: ['::1/128'] }), totalTimeout: TIMEOUT });
+    expect(await send(origin)).toMatchObject({ status: 200, body: 'ok', posts: 2 });
+  });
+
+  it('is refused if its header of a thousand lines is longer than 64 KiB', async () => {
+    const lines = Array.from({ length: 1_000 }, () => ` ${'x'.repeat(100)}\r\n`).join('');
+    const receiver = await receive((socket) => socket.write(`HTTP/1.1 200 OK\r\nX-A: b\r\n${lines}\r\n`));
+    expect(await send(receiver.origin)).toMatchObject({
+      status: null,
+      posts: 2,
+      error: 'HPE_HEADER_OVERFLOW: the headers of the answer are longer than 64 KiB',
+    });
   });
 
   it('makes later attempts fail with an error, not a crash, if the origin refuses connections', async () => {

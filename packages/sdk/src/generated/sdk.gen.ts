@@ -88,7 +88,7 @@ export class Api extends HeyApiClient {
     /**
      * Create a webhook
      *
-     * Every matching movement that is stored from now on is sent to the endpoint as a signed POST, and retried for about three days. With the delivery pull, there is no endpoint, and the events are read from GET /v1/webhooks/{id}/feed. With the event OPERATIONAL, the endpoint is sent operational events in place of movements: what fails at your webhooks, imports and sources. Its account must be all, and its encoding json. With the event BALANCE_UPDATED, the endpoint is sent newer closing balances of the account, in JSON. The secret is shown only in this answer.
+     * Every matching movement that is stored from now on is sent to the endpoint as a signed POST, and retried for about three days. With the delivery pull, there is no endpoint and no secret, and the events are read from GET /v1/webhooks/{id}/feed. With the event OPERATIONAL, the endpoint is sent operational events in place of movements: what fails at your webhooks, imports and sources. Its account must be all, and its encoding json. With the event BALANCE_UPDATED, the endpoint is sent newer closing balances of the account, in JSON. The secret is shown only in this answer.
      */
     public createWebhook<ThrowOnError extends boolean = true>(options: Options<CreateWebhookData, ThrowOnError>): RequestResult<CreateWebhookResponses, CreateWebhookErrors, ThrowOnError> {
         return (options.client ?? this.client).post<CreateWebhookResponses, CreateWebhookErrors, ThrowOnError>({
@@ -159,7 +159,7 @@ export class Api extends HeyApiClient {
     /**
      * Replace a webhook's secret
      *
-     * For 24 hours, notifications have two signatures: one with the new secret and one with the previous one. If you replace the secret again within that time, the last two secrets sign.
+     * For 24 hours, notifications have two signatures: one with the new secret and one with the previous one. If you replace the secret again within that time, the last two secrets sign. A webhook with the delivery pull signs nothing, and has no secret to replace.
      */
     public rotateWebhookSecret<ThrowOnError extends boolean = true>(options: Options<RotateWebhookSecretData, ThrowOnError>): RequestResult<RotateWebhookSecretResponses, RotateWebhookSecretErrors, ThrowOnError> {
         return (options.client ?? this.client).post<RotateWebhookSecretResponses, RotateWebhookSecretErrors, ThrowOnError>({
@@ -228,7 +228,7 @@ export class Api extends HeyApiClient {
     /**
      * Read the feed of a webhook
      *
-     * Answers the next events of a webhook with the delivery pull, the oldest first. cursor is that of the answer before, and acknowledges all events before it, durably, before the answer. Without cursor, the answer begins after the last acknowledged event. An earlier cursor only reads again. With Accept: text/event-stream, the answer is a stream of server-sent events: data is an event, and id its cursor, which the header Last-Event-ID gives back. A stream ends after 30 seconds or 1000 events; connect again then.
+     * Answers the next events of a webhook with the delivery pull, the oldest first. cursor is that of the answer before, and acknowledges all events before it, durably, before the answer. Without cursor, the answer begins after the last acknowledged event. An earlier cursor only reads again. If the header Accept prefers text/event-stream, the answer is a stream of server-sent events: data is an event, and id its cursor, which the header Last-Event-ID gives back. A stream ends after 30 seconds or 1000 events; connect again then.
      */
     public readFeed<ThrowOnError extends boolean = true>(options: Options<ReadFeedData, ThrowOnError>): RequestResult<ReadFeedResponses, ReadFeedErrors, ThrowOnError> {
         return (options.client ?? this.client).get<ReadFeedResponses, ReadFeedErrors, ThrowOnError>({

@@ -655,7 +655,7 @@ export type Webhook = {
     status: 'active' | 'paused' | 'disabled';
     status_reason: string | null;
     /**
-     * Shown only when the webhook is created or the secret is replaced. null: the answer to a repeated Idempotency-Key.
+     * Shown only when the webhook is created or the secret is replaced. null: the answer to a repeated Idempotency-Key. A webhook with the delivery pull has none.
      */
     secret?: string | null;
     encoding: 'json' | 'form';
@@ -1513,7 +1513,7 @@ export type CreateWebhookError = CreateWebhookErrors[keyof CreateWebhookErrors];
 
 export type CreateWebhookResponses = {
     /**
-     * The webhook, with its secret.
+     * The webhook, with its secret, unless the delivery is pull.
      */
     200: {
         webhook: Webhook;
@@ -2055,10 +2055,10 @@ export type RotateWebhookSecretErrors = {
         status?: 408;
     };
     /**
-     * Request in progress; Idempotency key reused
+     * Request in progress; Idempotency key reused; Events are pulled
      */
     409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused';
+        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/pulled-webhook';
         status?: 409;
     };
     /**
