@@ -1,3 +1,4 @@
+import { cutTo } from '../database/text-columns.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { Caller, Operator } from './caller.ts';
 
@@ -10,8 +11,6 @@ export interface Change {
   /** A few words for a person. Longer texts are cut. */
   detail?: string;
 }
-
-const MOST_DETAIL = 500;
 
 /** Index: the primary key. The audit log keeps the name of a key after the key is deleted. */
 const NAME_KEY = `SELECT CONCAT(prefix, '… ', title) AS name FROM api_keys WHERE id = ?`;
@@ -37,8 +36,7 @@ export async function recordChange(
 ): Promise<void> {
   const [source, actor] =
     operator === undefined ? ['api', await nameKey(sql, apiKeyId)] : [operator.source, operator.name];
-  const cut = [...detail].slice(0, MOST_DETAIL).join('');
-  await sql.query(INSERT, [customerId, source, actor, action, subject, cut]);
+  await sql.query(INSERT, [customerId, source, actor, action, subject, cutTo('audit_events.detail', detail)]);
 }
 
 async function nameKey(sql: Sql, apiKeyId: string): Promise<string> {

@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm';
 import { recordChange } from '../customers/audit.ts';
 import { type Caller, visibleAccounts } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
+import { cutTo } from '../database/text-columns.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { findRecorded, recordEvent } from '../delivery/operational-event.ts';
 import { notFound, Problem } from '../platform/problem.ts';
@@ -202,7 +203,7 @@ export const giveUp = (database: DataSource, importId: string): Promise<void> =>
 
 /** Ends an import whose file cannot be read. @param reason a sentence. */
 export const failUnreadable = (database: DataSource, importId: string, reason: string): Promise<void> =>
-  inTransaction(database, (sql) => fail(sql, importId, FAIL, [reason, importId]));
+  inTransaction(database, (sql) => fail(sql, importId, FAIL, [cutTo('imports.error', reason), importId]));
 
 async function fail(sql: Sql, importId: string, update: string, values: unknown[]): Promise<void> {
   const { affectedRows } = await sql.query<WriteResult>(update, values);

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import { formatAmount } from '../../packages/statements/src/amounts.ts';
+import { cutTo } from '../database/text-columns.ts';
 import type { Sql, WriteResult } from '../database/transaction.ts';
 import type { EndedStatement, EntryStatement } from './importer/rows.ts';
 
@@ -66,10 +67,10 @@ const HAS_STATEMENTS = `
   UPDATE accounts a JOIN import_locks l ON l.customer_id = a.customer_id
   SET l.removals = l.removals + 1, a.has_statements = 1 WHERE a.id IN (?) AND a.has_statements = 0`;
 
-const NAME_LENGTH = 64;
-
-const namesOf = ({ number, sequence }: EndedStatement) =>
-  [number, sequence].map((name) => name?.slice(0, NAME_LENGTH) ?? null);
+const namesOf = ({ number, sequence }: EndedStatement) => [
+  number === null ? null : cutTo('statements.number', number),
+  sequence === null ? null : cutTo('statements.sequence', sequence),
+];
 
 /** A hash of a statement's header and sums. The same statement in another file has the same fingerprint. */
 export function fingerprintOf(it: EndedStatement): Buffer {

@@ -36,6 +36,15 @@ function two(length: number, large: number, largeName: string, small: number, sm
   return `${Math.floor(length / large)} ${largeName}${rest === 0 ? '' : ` ${rest} ${smallName}`}`;
 }
 
+/** The beginning of a text that has at most so many characters (code points), as a VARCHAR of MySQL counts them. */
+export function cutCharacters(text: string, most: number): string {
+  if (text.length <= most) return text;
+  let end = 0;
+  for (let count = 0; count < most && end < text.length; count += 1)
+    end += (text.codePointAt(end) ?? 0) > 0xffff ? 2 : 1;
+  return text.slice(0, end);
+}
+
 /** The beginning of a text that has at most so many bytes as UTF-8, never cut within a character: for a TEXT column of MySQL, whose unit is bytes. */
 export function cutBytes(text: string, most: number): string {
   // No unit of UTF-16 takes more than three bytes.

@@ -1,11 +1,11 @@
 import { LRUCache } from 'lru-cache';
 import type { DataSource } from 'typeorm';
 import { isConnectionError, isRetryableLockError, isTransient } from '../../database/errors.ts';
+import { cutTo } from '../../database/text-columns.ts';
 import { derivedRows, type Sql, tryTransaction, type WriteResult } from '../../database/transaction.ts';
 import { createBatcher } from '../../platform/batcher.ts';
 import type { Log } from '../../platform/log.ts';
 import type { DeliveryMetrics } from '../../platform/metrics.ts';
-import { cutBytes } from '../../platform/text.ts';
 import type { AttemptResult, EndpointHealth, RunRecord } from '../run/types.ts';
 import { formatDeliveryId, LEASE_SECONDS, type Lease } from '../webhook-state.ts';
 import type { ClockPort, LeasedRecord, ResultsPort } from './ports.ts';
@@ -416,7 +416,7 @@ const healthRow = (webhookId: string, record: RunRecord, health: EndpointHealth,
   health.recoverySuccesses,
   health.consecutiveRejections,
   health.batchLimit,
-  record.lastError,
+  record.lastError === null ? null : cutTo('webhook_cursors.last_error', record.lastError),
 ];
 
 interface OwnedResult {
@@ -453,27 +453,21 @@ async function addRejectedBatches(sql: Sql, { lease, customerId, record }: Lease
     it.statusCode,
     toDateTime(it.startedAt),
     it.durationMs,
-    keptResponse(it),
+    it.response === '' ? null : cutTo('rejected_batches.response', it.response),
   ]);
   await sql.query(ADD_REJECTED_BATCHES, [rows]);
   const old = await sql.query<{ id: string }[]>(READ_OLD_REJECTED_BATCHES, [webhookId]);
   if (old.length > 0) await sql.query(DELETE_REJECTED_BATCHES, [old.map(({ id }) => id)]);
 }
 
-/** Bytes of an answer that are kept for the log. */
-const KEPT_RESPONSE = 4 * 1024;
-
-const keptResponse = ({ response }: { response: string }): string | null =>
-  response === '' ? null : cutBytes(response, KEPT_RESPONSE);
-
-const attemptValues = (result: AttemptResult) => [
+const attemptValues = (table: 'deliveries' | 'attempts', result: AttemptResult) => [
   result.outcome,
   result.statusCode,
   toDateTime(result.startedAt),
   result.durationMs,
   result.posts,
-  result.error,
-  keptResponse(result),
+  result.error === null ? null : cutTo(`${table}.error`, result.error),
+  result.response === '' ? null : cutTo(`${table}.response`, result.response),
   result.batchFirst,
 ];
 
@@ -483,7 +477,7 @@ const deliveryRow = ({ webhookId, customerId, result }: OwnedResult) => [
   customerId,
   result.status,
   result.number,
-  ...attemptValues(result),
+  ...attemptValues('deliveries', result),
 ];
 
 /** Of an endpoint's answers, the body of the first is kept here. The body of the last is kept in `deliveries`. */
@@ -492,7 +486,7 @@ const attemptRow = ({ webhookId, customerId, result }: OwnedResult) => [
   result.subjectId,
   customerId,
   result.number,
-  ...attemptValues(result.number === 1 ? result : { ...result, response: '' }),
+  ...attemptValues('attempts', result.number === 1 ? result : { ...result, response: '' }),
 ];
 
 const retryRow = ({ webhookId, customerId, result }: OwnedResult) => [

@@ -1,3 +1,4 @@
+import { cutTo } from '../../database/text-columns.ts';
 import { explainAddressErrors, explainTlsError, firstErrorOf } from '../../platform/connector.ts';
 
 /** Says in words why a POST got no complete answer. The messages of undici and of llhttp are for the authors of HTTP clients. */
@@ -14,7 +15,7 @@ const WORDS: Readonly<Record<string, string>> = {
 /**
  * @param reported the error of the HTTP client, or the reason for which the POST was cut short.
  * @param isBegun whether bytes of an answer came.
- * @returns one line, with the error's code before the words. At most 255 characters.
+ * @returns one line, with the error's code before the words, as much as is kept.
  */
 export function explainPostError(reported: Error, isBegun: boolean): string {
   const error = firstErrorOf(reported);
@@ -24,10 +25,8 @@ export function explainPostError(reported: Error, isBegun: boolean): string {
     explainAddressErrors(error) ??
     explainHttpError(code, error, isBegun) ??
     error.message;
-  return `${code === '' ? '' : `${code}: `}${words}`
-    .replace(/\p{Cc}+/gu, ' ')
-    .trim()
-    .slice(0, 255);
+  const line = `${code === '' ? '' : `${code}: `}${words}`.replace(/\p{Cc}+/gu, ' ').trim();
+  return cutTo('deliveries.error', line);
 }
 
 function explainHttpError(code: string, error: Error, isBegun: boolean): string | null {

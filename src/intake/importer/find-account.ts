@@ -1,5 +1,6 @@
 import type { AccountReference } from '../../../packages/statements/src/statement.ts';
 import type { NewAccount } from '../../customers/accounts.ts';
+import { cutTo } from '../../database/text-columns.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { createGiveWay } from '../../platform/give-way.ts';
 import { ADVICE } from '../advice.ts';
@@ -226,13 +227,13 @@ async function create(
   }
   const names = {
     currency,
-    iban: plain(iban).slice(0, 34) || null,
-    number: (number ?? '').trim().slice(0, 64) || null,
+    iban: cutTo('accounts.iban', plain(iban)) || null,
+    number: cutTo('accounts.number', (number ?? '').trim()) || null,
   };
   const added = await addAccount({
     customerId,
-    bank: { name: (bank ?? '').trim().slice(0, 200) || 'Unknown bank' },
-    title: name.slice(0, 200),
+    bank: { name: cutTo('banks.name', (bank ?? '').trim()) || 'Unknown bank' },
+    title: cutTo('accounts.title', name),
     ...names,
   });
   if (added !== null && 'problem' in added) return added;

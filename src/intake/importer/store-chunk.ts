@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import type { MemberOutcome } from '../../../packages/statements/src/read-files.ts';
+import { cutTo } from '../../database/text-columns.ts';
 import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
 import {
   type Batch,
@@ -121,10 +122,16 @@ export async function storeChunk(
         importId,
         'error',
         line,
-        path.slice(0, 100),
-        message.slice(0, 500),
+        cutTo('import_errors.path', path),
+        cutTo('import_errors.message', message),
       ]),
-      ...warnings.map(({ line, message }) => [importId, 'warning', line, '', message.slice(0, 500)]),
+      ...warnings.map(({ line, message }) => [
+        importId,
+        'warning',
+        line,
+        '',
+        cutTo('import_errors.message', message),
+      ]),
     ];
     if (rows.length > 0) await sql.query(INSERT_ISSUES, [rows]);
     await listKnown(sql, [...stored.known, ...stored.assumedNew]);

@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { cutTo } from '../../database/text-columns.ts';
 import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
 import { recordEvent } from '../../delivery/operational-event.ts';
 import { countOf } from '../../platform/text.ts';
@@ -50,13 +51,16 @@ export function finishRun(database: DataSource, source: ClaimedSource, end: RunE
     const [statement, values] = updateOf(source, end);
     const { affectedRows } = await sql.query<WriteResult>(statement, values);
     if (affectedRows !== 1) return;
-    const error = end.status === 'done' ? describeFailures(end.tally) : end.error.slice(0, 500);
+    const error = end.status === 'done' ? describeFailures(end.tally) : cutTo('source_runs.error', end.error);
     await sql.query(END_RUN, [end.status === 'done' ? 'done' : 'failed', error, runId]);
     const [oldest] = await sql.query<{ id: string }[]>(OLDEST_KEPT, [id]);
     if (oldest !== undefined) await sql.query(DELETE_OLDER, [id, oldest.id]);
     await refreshAccounts(sql, await findSourceAccounts(sql, id), end.status === 'done');
     if (end.status === 'failed')
-      await reportFailingSource(sql, id, { failures: source.failures + 1, error: end.error.slice(0, 500) });
+      await reportFailingSource(sql, id, {
+        failures: source.failures + 1,
+        error: cutTo('sources.error', end.error),
+      });
   });
 }
 
@@ -69,7 +73,7 @@ function updateOf(
       return [DONE, [end.tally.failed > 0, describeFailures(end.tally), end.tally.done > 0, id, runId]];
     case 'failed': {
       const wait = 1_000 * backoff(schedule, failures + 1, Math.random, end.wait);
-      return [FAILED, [end.error.slice(0, 500), failures + 1, wait, id, runId]];
+      return [FAILED, [cutTo('sources.error', end.error), failures + 1, wait, id, runId]];
     }
     case 'interrupted':
       return [INTERRUPTED, [id, runId]];
@@ -80,7 +84,7 @@ function updateOf(
 function describeFailures({ failed, firstFailure }: RunTally): string | null {
   if (firstFailure === null) return null;
   const others = failed === 1 ? '' : ` ${countOf(failed - 1, 'more file')} failed.`;
-  return `${firstFailure.slice(0, 470)}${others}`;
+  return `${cutTo('sources.error', firstFailure).slice(0, 470)}${others}`;
 }
 
 /** Accounts show how the runs of their sources end. */

@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import type { StatementFormat } from '../../../packages/statements/src/formats.ts';
+import { cutTo } from '../../database/text-columns.ts';
 import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
 import { inWordsOf } from '../../intake/advice.ts';
 import { NDJSON_IMPORT_BYTES, stageImport } from '../../intake/stage.ts';
@@ -70,13 +71,12 @@ export function recordFile(
       source.runId,
     ]);
     if (affectedRows !== 1) throw new LeaseLostError('another run has the source');
-    const shown = name.slice(0, 1_024);
     const values = [
       source.id,
       source.customerId,
       source.runId,
       fingerprint,
-      shown,
+      cutTo('source_files.name', name),
       version,
       importId,
       outcome,
