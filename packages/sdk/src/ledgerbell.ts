@@ -1,5 +1,12 @@
 import { ApiError } from './api-error.ts';
-import { type FeedEvent, type FeedOptions, readEvents } from './feed.ts';
+import {
+  type FeedEvent,
+  type FeedOptions,
+  type FeedPage,
+  type ReadPage,
+  readEvents,
+  readPages,
+} from './feed.ts';
 import { createClient } from './generated/client/index.ts';
 import { Api } from './generated/sdk.gen.ts';
 import type {
@@ -125,18 +132,35 @@ export class Ledgerbell extends Api {
   }
 
   /**
+   * Acknowledges a page when you ask for the next one, so store all its events before: for example in one transaction, under their unique `id`.
+   *
+   * Reads the feed of a webhook with the delivery `pull`, one page at a time, the oldest events first. It waits for new events, and yields no
+   * empty page. It ends when the signal is aborted. If your loop ends within a page, by `break`, an error or the signal, that page comes again the next time.
+   * @throws {ApiError} @throws {RedirectError} @throws {UnexpectedAnswerError}
+   * @throws {VerificationError} when the hash of an event is wrong. Nothing of its page is yielded.
+   */
+  feedPages(webhookId: number, options: FeedOptions = {}): AsyncGenerator<FeedPage> {
+    return readPages(this.#pageReader(webhookId), options);
+  }
+
+  /**
+   * Acknowledges the events of a page together, when you ask for the event after its last one, so store each event in the body of your loop. If you collect
+   * events to store several at once, use `feedPages`: an event that you have only collected may be acknowledged already, and is lost in a crash.
+   *
    * Reads the feed of a webhook with the delivery `pull`, one event at a time, the oldest first. It waits for new events, and ends when the signal
-   * is aborted. Store each event in the body of your loop, under its unique `id`. When the loop has had all events of a page, the next request
-   * acknowledges them. If the loop ends earlier, all events of that page come again the next time.
-   * @throws {ApiError} @throws {RedirectError} @throws {VerificationError} when the hash of an event is wrong.
+   * is aborted. If your loop ends within a page, by `break`, an error or the signal, all events of that page come again the next time.
+   * @throws {ApiError} @throws {RedirectError} @throws {UnexpectedAnswerError} @throws {VerificationError} when the hash of an event is wrong.
    */
   feed(webhookId: number, options: FeedOptions = {}): AsyncGenerator<FeedEvent> {
-    const readPage: Parameters<typeof readEvents>[0] = async (query, signal) => {
+    return readEvents(this.#pageReader(webhookId), options);
+  }
+
+  #pageReader(webhookId: number): ReadPage {
+    return async (query, signal) => {
       const path = { id: webhookId };
       const { data } = await this.readFeed({ path, query, ...(signal === undefined ? {} : { signal }) });
       return data;
     };
-    return readEvents(readPage, options);
   }
 
   async *#pages(query: Range, signal: AbortSignal | undefined): AsyncGenerator<Transaction[]> {
