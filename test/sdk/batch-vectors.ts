@@ -25,14 +25,14 @@ interface BatchPost {
   headers: Record<string, string>;
   /** Text, to be sent in UTF-8. */
   body: string;
-  /** The ids of the events that the receiver's work fails for. */
+  /** The ids of the events that the receiver cannot process, because something is wrong with them. */
   failing: string[];
   expected:
     | {
         ok: true;
         /** The ids of the events that the receiver works on, in their order. */
         new: string[];
-        /** Those that its answer names in `failed`. If there are none, it accepts all events. */
+        /** Those that it refuses: in `failed` of its answer to a batch, with 422 to a single POST. If there are none, it accepts all events. */
         failed: string[];
       }
     | { ok: false; reason: string };
@@ -183,6 +183,21 @@ export function createBatchVectors({
       batch([at(101), at(102), at(103)], { failing: [102], failed: [102] }),
       batch([at(102), at(104)]),
       batch([at(101), at(102), at(103), at(104)], { isNew: [] }),
+    ]),
+    vector('an event that fails again is the only one of its batch', [
+      batch([at(101), at(102)], { failing: [102], failed: [102] }),
+      batch([at(102)], { failing: [102], failed: [102] }),
+      batch([at(102)]),
+    ]),
+    vector('all events of a batch fail', [
+      batch([at(101), at(102)], { failing: [101, 102], failed: [101, 102] }),
+      batch([at(101), at(102)], { isNew: [101, 102] }),
+    ]),
+    vector('a single POST of an event that fails, before and after a batch', [
+      single(at(101), { failing: [101], failed: [101] }),
+      batch([at(101), at(102)], { failing: [101], failed: [101] }),
+      single(at(101), { failing: [101], failed: [101] }),
+      single(at(101)),
     ]),
     vector('an id twice', [batch([at(101), at(101), at(102)], { isNew: [101, 102] })]),
     vector(

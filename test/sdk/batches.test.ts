@@ -6,10 +6,10 @@ import { describe, expect, it, onTestFinished } from 'vitest';
 import {
   type Answer,
   type BatchEvent,
-  type BatchResult,
   createReceiver,
   createVerifier,
   type DeduplicationStore,
+  type HandlerResult,
   memoryStore,
   type Notification,
   type ReceiverOptions,
@@ -63,8 +63,9 @@ describe('the vectors of batches', () => {
 
   const withHandlers = (failing: () => readonly string[], handled: string[]): Partial<ReceiverOptions> => {
     const handle = ({ id }: Notification) => {
-      if (failing().includes(id)) fail();
+      if (failing().includes(id)) return { failed: [id] };
       handled.push(id);
+      return undefined;
     };
     return { onMovement: handle, onBalance: handle, onEvent: handle, onUnknown: handle };
   };
@@ -103,9 +104,10 @@ describe('the vectors of batches', () => {
     });
   });
 
-  function expectAnswer(answer: Answer, { expected }: BatchVector['posts'][number]): void {
+  function expectAnswer(answer: Answer, { body, expected }: BatchVector['posts'][number]): void {
     if (!expected.ok) expect(answer.status).toBe(expected.reason === 'malformed-body' ? 400 : 401);
     else if (expected.failed.length === 0) expect(answer).toEqual({ status: 204 });
+    else if (!body.startsWith('{"batch":')) expect(answer).toMatchObject({ status: 422 });
     else expect(answer).toMatchObject({ status: 200, body: JSON.stringify({ failed: expected.failed }) });
   }
 });
@@ -164,7 +166,7 @@ describe('a receiver without onBatch', () => {
     expect(handled).toEqual(idsOf(...done, ...failed));
   });
 
-  it('answers 500 when all events fail, as for a single POST', async () => {
+  it('answers 500 when the handler throws for all events, as for a single POST', async () => {
     const { receiver } = createTestReceiver({ onMovement: fail });
     expect(await receiver.handle(batchOf([1, 2]))).toEqual({ status: 500 });
     const { secrets, now } = MOVEMENT;
@@ -178,6 +180,59 @@ describe('a receiver without onBatch', () => {
     expect(await verifying.handle(batchOf([1, 2]))).toEqual({ status: 500 });
     expect(logged).toMatchObject(idsOf(1, 2).map((id) => ({ id, reason: 'wrong-hash' })));
   });
+
+  it.each([false, true])(
+    'names all events when the handler refuses them, with ordered %s',
+    async (ordered) => {
+      const { receiver, logged } = createTestReceiver({
+        ordered,
+        onMovement: ({ id }) => ({ failed: [id] }),
+      });
+      expect(failedIn(await receiver.handle(batchOf([1, 2])))).toEqual(idsOf(1, 2));
+      expect(failedIn(await receiver.handle(batchOf([1])))).toEqual(idsOf(1));
+      expect(logged).toEqual([]);
+    },
+  );
+
+  it('answers 500 when the handler refuses one event and throws for the other', async () => {
+    const { receiver } = createTestReceiver({
+      onMovement: ({ id }) => (id === idOf(1) ? { failed: [id] } : fail()),
+    });
+    expect(await receiver.handle(batchOf([1, 2]))).toEqual({ status: 500 });
+    expect(await receiver.handle(batchOf([2, 1]))).toEqual({ status: 500 });
+  });
+
+  it('answers 422 to a single POST that the handler refuses by its id, and calls it again at the next attempt', async () => {
+    let calls = 0;
+    const { receiver, logged } = createTestReceiver({
+      onMovement: async ({ id }) => ({ failed: ++calls > 2 ? [] : [id] }),
+    });
+    for (const status of [422, 422, 204, 204])
+      expect(await receiver.handle(singleOf(1))).toMatchObject({ status });
+    expect(calls).toBe(3);
+    expect(logged).toEqual([]);
+  });
+
+  it.each<[string, unknown, RegExp]>([
+    ['another id', { failed: idsOf(9) }, /with an id that it did not get: msg_17-9\. Return ids of/],
+    ['a number', { failed: 1 }, /not an array of ids/],
+    ['a list with a hole', { failed: new Array(1) }, /with an id that it did not get: undefined/],
+    ['null', { failed: null }, /not an array of ids/],
+  ])('answers 500 when the handler returns %s as failed', async (_, result, message) => {
+    const { receiver, logged } = createTestReceiver({ onMovement: (() => result) as never });
+    expect(await receiver.handle(singleOf(1))).toEqual({ status: 500 });
+    expect(await receiver.handle(batchOf([1]))).toEqual({ status: 500 });
+    const entry = { id: idOf(1), error: { message: expect.stringMatching(message) } };
+    expect(logged).toMatchObject([entry, entry]);
+  });
+
+  it.each([undefined, null, true, 'msg_17-1', {}, idsOf(1), { failed: undefined }])(
+    'accepts an event when the handler returns %j',
+    async (result) => {
+      const { receiver } = createTestReceiver({ onMovement: (() => result) as never });
+      expect(await receiver.handle(singleOf(1))).toEqual({ status: 204 });
+    },
+  );
 
   it('names the events that it has not reached when the time is over, and does not begin them', async () => {
     const handled: string[] = [];
@@ -212,12 +267,12 @@ describe('onBatch', () => {
     expect(calls).toEqual([idsOf(1, 2), idsOf(3), idsOf(4)]);
   });
 
-  it('gets single POSTs as batches of one, and their failure is answered with 500', async () => {
+  it('gets single POSTs as batches of one, and their refusal is answered with 422', async () => {
     let isBroken = true;
     const { receiver, calls } = createBatchReceiver((events) =>
       isBroken ? { failed: events.map(({ id }) => id) } : undefined,
     );
-    expect(await receiver.handle(singleOf(1))).toEqual({ status: 500 });
+    expect(await receiver.handle(singleOf(1))).toMatchObject({ status: 422 });
     isBroken = false;
     expect(await receiver.handle(singleOf(1))).toEqual({ status: 204 });
     expect(await receiver.handle(singleOf(1))).toEqual({ status: 204 });
@@ -253,6 +308,13 @@ describe('onBatch', () => {
     expect(await receiver.handle(batchOf([1, 2, 3]))).toEqual({ status: 204 });
     expect(calls).toEqual([idsOf(1, 2, 3), idsOf(2)]);
     expect(logged).toEqual([]);
+  });
+
+  it('names all events, also those of a batch of one, when it returns all their ids', async () => {
+    const { receiver, calls } = createBatchReceiver((events) => ({ failed: events.map(({ id }) => id) }));
+    expect(failedIn(await receiver.handle(batchOf([1, 2])))).toEqual(idsOf(1, 2));
+    expect(failedIn(await receiver.handle(batchOf([1])))).toEqual(idsOf(1));
+    expect(calls).toEqual([idsOf(1, 2), idsOf(1)]);
   });
 
   it('gets an id once that a batch has twice, and the answer names it once', async () => {
@@ -358,7 +420,7 @@ describe('onBatch', () => {
 
 it('two copies of one POST at the same time call the handler once', async () => {
   const { receiver, calls } = createBatchReceiver(
-    () => new Promise<BatchResult>((resolve) => setTimeout(() => resolve({ failed: idsOf(2) }), 50)),
+    () => new Promise<HandlerResult>((resolve) => setTimeout(() => resolve({ failed: idsOf(2) }), 50)),
   );
   const batch = batchOf([1, 2]);
   const answers = await Promise.all([receiver.handle(batch), receiver.handle(batch)]);
@@ -375,6 +437,23 @@ describe('the adapters', () => {
     const { headers, body } = batchOf(numbers, { description });
     return signed(headers['webhook-id'], body.padEnd(bytes));
   }
+
+  it('send the answer to a refusal with its text', async () => {
+    const { receiver } = createTestReceiver({ onMovement: ({ id }) => ({ failed: [id] }) });
+    const server = createServer(toNodeHandler(receiver)).listen(0, '127.0.0.1');
+    onTestFinished(() => void server.close());
+    await once(server, 'listening');
+    const { port } = server.address() as AddressInfo;
+    const post = (request: { headers: Record<string, string>; body: string }) =>
+      fetch(`http://127.0.0.1:${port}`, { method: 'POST', ...request });
+    const single = await post(singleOf(1));
+    expect([single.status, await single.text()]).toEqual([
+      422,
+      'The handler has refused the event: it has returned its id in failed.',
+    ]);
+    const batch = await post(batchOf([1, 2]));
+    expect([batch.status, await batch.json()]).toEqual([200, { failed: idsOf(1, 2) }]);
+  });
 
   it.each([
     ['toNodeHandler', (receiver: ReturnType<typeof createReceiver>) => toNodeHandler(receiver)],

@@ -7,6 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it, onTestFinished } from 'vitest';
+import { ANSWERS } from '../../packages/sdk/src/answers.ts';
 import { ApiError, Ledgerbell } from '../../packages/sdk/src/index.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
@@ -14,6 +15,9 @@ import { until } from '../support/until.ts';
 import { webhook } from '../support/webhooks.ts';
 
 const service = useService();
+
+// biome-ignore lint/suspicious/noExplicitAny: a document of any form.
+type Json = any;
 
 async function prepare() {
   const { api_key: apiKey } = await service.customer();
@@ -60,6 +64,38 @@ async function startProxy(troubles: number[]) {
   onTestFinished(() => void proxy.close());
   return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, keys };
 }
+
+it('knows the data of the answer to each operation, as the OpenAPI document has it', async () => {
+  const { body: document } = await service.call('GET', '/openapi.json');
+  const resolve = (it: Json): Json =>
+    it.$ref === undefined
+      ? it
+      : it.$ref
+          .slice(2)
+          .split('/')
+          .reduce((at: Json, key: string) => at[key], document);
+  const operations = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
+    Object.entries<Json>(methods).map(([method, { responses }]) => ({
+      name: `${method.toUpperCase()} ${path}`,
+      schemas: Object.entries<Json>(responses)
+        .filter(([status]) => status.startsWith('2'))
+        .map(([, it]) => resolve(resolve(it).content['application/json'].schema)),
+    })),
+  );
+  expect(operations.map(({ name }) => name).toSorted()).toEqual(Object.keys(ANSWERS).toSorted());
+  for (const { name, schemas } of operations) {
+    const members = Object.entries(ANSWERS[name] ?? {});
+    expect(members.length, name).toBeGreaterThan(0);
+    const fits = (schema: Json) =>
+      members.every(
+        ([member, type]) =>
+          schema.required.includes(member) &&
+          (type === 'any' || resolve(schema.properties[member]).type === type),
+      );
+    const isDryRun = (schema: Json) => 'dry_run' in schema.properties;
+    expect(schemas.filter((it) => !isDryRun(it)).every(fits), name).toBe(true);
+  }
+});
 
 describe('Ledgerbell', () => {
   it('creates, reads and lists with typed methods', async () => {

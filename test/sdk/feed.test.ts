@@ -11,6 +11,7 @@ import {
   ApiError,
   type FeedEvent,
   type FeedOptions,
+  type FeedPage,
   Ledgerbell,
   VerificationError,
 } from '../../packages/sdk/src/index.ts';
@@ -213,6 +214,73 @@ describe('feed', () => {
     await expect(read(feed.id + 1_000_000)).rejects.toBeInstanceOf(ApiError);
     await expect(read(feed.id + 1_000_000)).rejects.toMatchObject({ type: '/problems/not-found' });
     await expect(read(feed.id, { limit: 1_001 })).rejects.toMatchObject({ errors: [{ path: 'limit' }] });
+  });
+});
+
+describe('feedPages', () => {
+  const idsIn = ({ events }: FeedPage) => events.map(({ id }) => id);
+
+  it('acknowledges a page when the next one is asked for, and yields no empty page', async () => {
+    const { feed, ledgerbell } = await prepare();
+    await feed.store(5);
+    const ids = await storedIds(feed);
+    const delivered: number[] = [];
+    const pages: string[][] = [];
+    for await (const page of ledgerbell.feedPages(feed.id, { limit: 2, wait: 0 })) {
+      expect(page.cursor).toEqual(expect.any(String));
+      pages.push(idsIn(page));
+      delivered.push((await countsOf(feed)).delivered);
+    }
+    expect(pages).toEqual([ids.slice(0, 2), ids.slice(2, 4), ids.slice(4)]);
+    expect(delivered).toEqual([0, 2, 4]);
+    expect(await countsOf(feed)).toMatchObject({ pending: 0, delivered: 5 });
+  });
+
+  it('yields a page again whose reader has ended while it stores it: nothing is lost', async () => {
+    const { feed, ledgerbell } = await prepare();
+    await feed.store(30);
+    const ids = await storedIds(feed);
+    const stored: string[] = [];
+    let pages = 0;
+    /** Stores pages in one step each. In every second page it ends before that step, in turn by an error, `break` and the signal. */
+    const read = async () => {
+      const ending = new AbortController();
+      const { signal } = ending;
+      for await (const page of ledgerbell.feedPages(feed.id, { limit: 4, wait: 0, signal })) {
+        pages += 1;
+        if (pages % 6 === 0) throw new Error('the disk is full');
+        if (pages % 6 === 2) break;
+        if (pages % 6 === 4) ending.abort();
+        else stored.push(...idsIn(page));
+      }
+    };
+    while ((await countsOf(feed)).pending > 0)
+      await read().catch(({ message }: Error) => expect(message).toBe('the disk is full'));
+    expect(new Set(stored)).toEqual(new Set(ids));
+    expect(pages).toBeGreaterThan(6);
+  });
+
+  it('acknowledges a page by its cursor alone', async () => {
+    const { feed, ledgerbell } = await prepare();
+    await feed.store(3);
+    for await (const { cursor } of ledgerbell.feedPages(feed.id, { limit: 2 })) {
+      await ledgerbell.readFeed({ path: { id: feed.id }, query: { cursor, limit: 1 } });
+      break;
+    }
+    expect(await countsOf(feed)).toMatchObject({ pending: 1, delivered: 2 });
+  });
+
+  it('yields nothing of a page with a wrong hash', async () => {
+    const { feed, ledgerbell } = await prepare();
+    await feed.store(2);
+    const read = async (apiSecret: string) => {
+      const pages: string[][] = [];
+      for await (const page of ledgerbell.feedPages(feed.id, { wait: 0, apiSecret })) pages.push(idsIn(page));
+      return pages;
+    };
+    await expect(read('another')).rejects.toMatchObject({ reason: 'wrong-hash' });
+    expect(await countsOf(feed)).toMatchObject({ pending: 2 });
+    expect(await read(feed.apiSecret)).toEqual([await storedIds(feed)]);
   });
 });
 

@@ -339,6 +339,29 @@ describe('installations', () => {
     expect(keys).toEqual([id, `shop:${id}`, `shop:${id}`]);
   });
 
+  it('may have secret and secrets: each of them is tried', async () => {
+    const [secret = ''] = MOVEMENT.secrets;
+    const requests = [requestOf(MOVEMENT), signedWith(OTHER), signedWith(THIRD)];
+    for (const installation of [
+      { secret, secrets: [OTHER, THIRD] },
+      { secret: THIRD, secrets: [secret, OTHER, OTHER] },
+      { secrets: [OTHER, THIRD, secret] },
+    ]) {
+      const { receiver: first } = createTestReceiver({ ...{ secrets: [] }, ...installation });
+      const { receiver: named } = createTestReceiver({
+        secrets: undefined as never,
+        installations: { shop: installation },
+      });
+      for (const receiver of [first, named])
+        for (const request of requests) expect(await receiver.handle(request)).toEqual({ status: 204 });
+    }
+    expect(() => createVerifier({ secret, secrets: [OTHER, 'whsec_short'] })).toThrow(
+      /^secrets\[1\] is not "whsec_"/,
+    );
+    const both = { secret, installations: { shop: { secret: OTHER, secrets: [secret] } } };
+    expect(() => createVerifier(both)).toThrow(/^Two installations have the same webhook secret/);
+  });
+
   it('have API secrets of their own', async () => {
     const verify = createVerifier({
       installations: { shop: { secrets: MOVEMENT.secrets, apiSecret: 'another' }, erp: { secret: OTHER } },
@@ -351,7 +374,7 @@ describe('installations', () => {
 
   it.each([
     [{ a: {} }, 'A receiver needs the secret of a webhook: secret or secrets of the installation "a".'],
-    [{ a: { secret: OTHER.slice(6) } }, /^Webhook secret number 1 of the installation "a" is not/],
+    [{ a: { secret: OTHER.slice(6) } }, /^secret of the installation "a" is not "whsec_" followed by base64/],
     [
       { a: { secret: OTHER }, b: { secrets: [THIRD, OTHER] } },
       /^Two installations have the same webhook secret/,

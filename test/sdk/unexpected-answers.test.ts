@@ -35,6 +35,8 @@ const CALLS: Record<string, (ledgerbell: Ledgerbell) => Promise<unknown>> = {
   'an upload with progress': (it) => it.upload(file, { contentType, onProgress: () => {} }),
   'a wait for an import': (it) => it.waitForImport(1),
   'a list of all movements': (it) => it.movements({ starts: '2026-01-01' }).next(),
+  'a feed': (it) => it.feed(1, { wait: 0 }).next(),
+  'a feed in pages': (it) => it.feedPages(1, { wait: 0 }).next(),
   'a poll': (it) => it.poll({ position: null, signal: AbortSignal.timeout(1_000) }).next(),
 };
 
@@ -163,20 +165,139 @@ it('a refusal whose body is interrupted is followed by another attempt', async (
   expect(received).toHaveLength(2);
 });
 
+describe('a connection that is lost within the body of a success', () => {
+  /** Breaks off as many answers, and then gives the whole one. */
+  const startBreaking = async (count: number) => {
+    let left = count;
+    const keys: (string | undefined)[] = [];
+    const server = await start((request, response) => {
+      keys.push(request.headers['idempotency-key'] as string | undefined);
+      const body = JSON.stringify({ ...ANSWER, events: [], cursor: 'c' });
+      response.writeHead(200, { 'Content-Type': 'application/json', 'Content-Length': body.length });
+      if (left-- > 0) response.write(body.slice(0, 9), () => response.destroy());
+      else response.end(body);
+    });
+    return { ...server, keys };
+  };
+
+  // A poll of this answer does not end. It lists as the list of all movements does.
+  for (const [name, send] of Object.entries(CALLS).filter(([it]) => it !== 'a poll'))
+    it(`is followed by another attempt of ${name}`, async () => {
+      const { url, keys } = await startBreaking(2);
+      expect(await failure(send(new Ledgerbell({ url, apiKey: KEY })))).toBeNull();
+      expect(keys).toHaveLength(3);
+      expect(new Set(keys).size).toBe(1);
+    });
+
+  it('is thrown after the last attempt', async () => {
+    const { url, keys } = await startBreaking(9);
+    const error = await failure(new Ledgerbell({ url, apiKey: KEY, retries: 1 }).listBanks());
+    expect(error).toBeInstanceOf(Error);
+    expect(error).not.toBeInstanceOf(UnexpectedAnswerError);
+    expect(keys).toHaveLength(2);
+  });
+});
+
+describe('a feed', () => {
+  it.each([
+    ['204', 204, ''],
+    ['null', 200, 'null'],
+    ['{}', 200, '{}'],
+    ['events that are no list', 200, '{"events":{"length":1},"cursor":"c","more":false}'],
+    ['a text of events', 200, '{"events":"abc","cursor":"c","more":false}'],
+    ['no cursor', 200, '{"events":[],"more":false}'],
+    ['a cursor that is a number', 200, '{"events":[],"cursor":1,"more":false}'],
+  ])('that is answered with %s throws, and sends no further request', async (_, status, body) => {
+    const { url, received } = await start((_request, response) => {
+      response.writeHead(status, { 'Content-Type': 'application/json' }).end(body);
+    });
+    const ledgerbell = new Ledgerbell({ url, apiKey: KEY });
+    for (const events of [ledgerbell.feed(1), ledgerbell.feedPages(1)])
+      expect(await failure(events.next())).toMatchObject({ name: 'UnexpectedAnswerError', status });
+    expect(received).toHaveLength(2);
+  });
+
+  it('that says in each answer that its cursor is gone gets a request per second', async () => {
+    const ending = new AbortController();
+    const { url, received } = await start((_request, response) => {
+      if (received.length === 3) ending.abort();
+      const body = JSON.stringify({ type: '/problems/cursor-gone', detail: 'The feed was replayed.' });
+      response.writeHead(410, { 'Content-Type': 'application/problem+json' }).end(body);
+    });
+    const began = performance.now();
+    const events = new Ledgerbell({ url, apiKey: KEY }).feed(1, { wait: 0, signal: ending.signal });
+    expect(await events.next()).toMatchObject({ done: true });
+    expect(performance.now() - began).toBeGreaterThan(1_900);
+    expect(received).toHaveLength(3);
+  });
+});
+
 describe('a success that is not of the API', () => {
+  it('says what it does not have', async () => {
+    const { url } = await start((_request, response) => {
+      response.setHeader('content-type', 'application/json').end('{"banks":null}');
+    });
+    expect(await failure(new Ledgerbell({ url, apiKey: KEY }).listBanks())).toMatchObject({
+      message:
+        `GET ${url}/v1/banks was answered with 200 and application/json, and not with the JSON of the API: it has no \`banks\` with the type array. ` +
+        'A proxy, a login page or another server may answer there: check `url`.',
+    });
+  });
+
+  it('is not an import without dry_run, nor a dry run with it', async () => {
+    let body = '';
+    const { url } = await start((_request, response) => {
+      response.setHeader('content-type', 'application/json').end(body);
+    });
+    const ledgerbell = new Ledgerbell({ url, apiKey: KEY });
+    const dryRun = () => ledgerbell.createImport({ body: { transactions: [] }, query: { dry_run: 'true' } });
+    body = '{"dry_run":{}}';
+    expect((await dryRun()).data).toEqual({ dry_run: {} });
+    expect(await failure(ledgerbell.importMovements([]))).toBeInstanceOf(UnexpectedAnswerError);
+    body = '{"import":{}}';
+    expect(await ledgerbell.importMovements([])).toEqual({});
+    expect(await failure(dryRun())).toBeInstanceOf(UnexpectedAnswerError);
+  });
+
+  it('is found beside a validator of the caller', async () => {
+    let body = '{}';
+    const { url } = await start((_request, response) => {
+      response.setHeader('content-type', 'application/json').end(body);
+    });
+    const seen: unknown[] = [];
+    const responseValidator = async (data: unknown) => void seen.push(data);
+    const list = () => new Ledgerbell({ url, apiKey: KEY }).listBanks({ responseValidator });
+    expect(await failure(list())).toBeInstanceOf(UnexpectedAnswerError);
+    body = '{"banks":[]}';
+    await list();
+    expect(seen).toEqual([{ banks: [] }]);
+  });
+
   for (const [name, answer] of Object.entries({
+    'no content': ['application/json', '', 204],
+    'an empty object': ['application/json', '{}'],
+    'an empty list': ['application/json', '[]'],
+    null: ['application/json', 'null'],
+    'a number': ['application/json', '7'],
+    'a text': ['application/json', '"ok"'],
+    'the status of another service': ['application/json', '{"status":"ok"}'],
+    'members of other types': [
+      'application/json',
+      '{"banks":{},"transactions":"abc","import":[],"events":{}}',
+    ],
     'a page of a proxy': ['text/html', '<html>sign in</html>'],
     'an empty answer': ['application/json', ''],
     'half an answer': ['application/json', '{"banks":['],
   }))
     for (const [call, send] of Object.entries(CALLS))
       it(`${name} to ${call} throws`, async () => {
+        const [type, body, status = 200] = answer as [string, string, number?];
         const { url } = await start((_request, response) => {
-          response.setHeader('content-type', answer[0] as string).end(answer[1]);
+          response.writeHead(status, { 'content-type': type }).end(body);
         });
         const error = await failure(send(new Ledgerbell({ url, apiKey: KEY, retries: 0 })));
         expect(error).toBeInstanceOf(UnexpectedAnswerError);
-        expect(error).toMatchObject({ status: 200, message: expect.stringContaining('check `url`') });
+        expect(error).toMatchObject({ status, message: expect.stringContaining('check `url`') });
         expect(String(error)).not.toContain(KEY);
       });
 });
@@ -197,6 +318,23 @@ describe('a Retry-After', () => {
     expect(count).toBe(2);
     expect(milliseconds).toBeGreaterThan(450);
   });
+
+  it.each(['0', new Date(0).toUTCString(), new Date(Date.now() - 1_000).toUTCString()])(
+    'of %j does not shorten the pauses of the client',
+    async (header) => {
+      const { url, received } = await start((_request, response) => {
+        response.writeHead(429, { 'Retry-After': header }).end();
+      });
+      const calls = [
+        new Ledgerbell({ url, apiKey: KEY, retries: 2 }).listBanks(),
+        new Ledgerbell({ url, apiKey: KEY, retries: 2 }).upload(file, { contentType }),
+      ];
+      const began = performance.now();
+      for (const error of await Promise.all(calls.map(failure))) expect(error).toMatchObject({ status: 429 });
+      expect(performance.now() - began).toBeGreaterThan(1_400);
+      expect(received).toHaveLength(6);
+    },
+  );
 
   it('of any size ends the request at once, and of a date is waited for', async () => {
     expect(await attempts('9'.repeat(400))).toMatchObject({

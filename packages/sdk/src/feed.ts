@@ -13,8 +13,15 @@ export interface FeedEvent {
   body: ReceiveMovementWebhookPayload;
 }
 
+/** A page of a feed. It has at least one event. */
+export interface FeedPage {
+  events: FeedEvent[];
+  /** Acknowledges the page, when a request has it. The request for the next page does. */
+  cursor: string;
+}
+
 export interface FeedOptions {
-  /** The most events of a page, from 1 to 1,000. Pages are acknowledged as a whole. Default: 100. */
+  /** The most events of a page, from 1 to 1,000. Default: 100. */
   limit?: number;
   /**
    * How many seconds a request waits for an event, from 0 to 55. Default: 55. With 0, the loop ends when there is nothing more to read, and has
@@ -30,16 +37,35 @@ export interface FeedOptions {
 /** The shortest time between two requests without an event. A service that shuts down does not wait. Milliseconds. */
 const SHORTEST_WAIT = 1_000;
 
-type ReadPage = (
+export type ReadPage = (
   query: NonNullable<ReadFeedData['query']>,
   signal: AbortSignal | undefined,
 ) => Promise<ReadFeedResponse>;
 
+/** Yields the pages of a feed that have events, after their hashes are verified. The request for a page acknowledges the page before. */
+export async function* readPages(readPage: ReadPage, options: FeedOptions): AsyncGenerator<FeedPage> {
+  for await (const page of requestPages(readPage, options)) {
+    for (const event of page.events) await verify(event, options);
+    if (options.signal?.aborted === true) return;
+    yield page;
+  }
+}
+
 /** Yields the events of a feed. The request for a page acknowledges the page before. */
-export async function* readEvents(
+export async function* readEvents(readPage: ReadPage, options: FeedOptions): AsyncGenerator<FeedEvent> {
+  for await (const { events } of requestPages(readPage, options))
+    for (const event of events) {
+      await verify(event, options);
+      // The signal may be aborted while the caller works on an event.
+      if (options.signal?.aborted === true) return;
+      yield event;
+    }
+}
+
+async function* requestPages(
   readPage: ReadPage,
-  { limit = 100, wait = 55, apiSecret, signal }: FeedOptions,
-): AsyncGenerator<FeedEvent> {
+  { limit = 100, wait = 55, signal }: FeedOptions,
+): AsyncGenerator<FeedPage> {
   const isOver = () => signal?.aborted === true;
   let cursor: string | undefined;
   while (!isOver()) {
@@ -50,20 +76,19 @@ export async function* readEvents(
       throw error;
     });
     cursor = page?.cursor;
-    for (const event of (page?.events ?? []) as unknown as FeedEvent[]) {
-      if (apiSecret !== undefined && !(await hasRightHash(event.body, apiSecret)))
-        throw new VerificationError(
-          'wrong-hash',
-          `The hash of the event ${event.id} is not that of its fields and the API secret.`,
-        );
-      // The signal may be aborted while the caller works on an event.
-      if (isOver()) return;
-      yield event;
-    }
-    if (page?.events.length !== 0) continue;
-    if (wait === 0) return;
-    await pause(Math.max(0, began + SHORTEST_WAIT - performance.now()), signal).catch(() => {});
+    if (page !== null && page.events.length > 0) yield page as unknown as FeedPage;
+    else if (page !== null && wait === 0) return;
+    else await pause(Math.max(0, began + SHORTEST_WAIT - performance.now()), signal).catch(() => {});
   }
+}
+
+/** @throws {VerificationError} `wrong-hash` */
+async function verify({ id, body }: FeedEvent, { apiSecret }: FeedOptions): Promise<void> {
+  if (apiSecret === undefined || (await hasRightHash(body, apiSecret))) return;
+  throw new VerificationError(
+    'wrong-hash',
+    `The hash of the event ${id} is not that of its fields and the API secret.`,
+  );
 }
 
 /** The feed was replayed, or retention has removed movements after the cursor. */

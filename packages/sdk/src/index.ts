@@ -1,5 +1,5 @@
 export { ApiError } from './api-error.ts';
-export type { FeedEvent, FeedOptions } from './feed.ts';
+export type { FeedEvent, FeedOptions, FeedPage } from './feed.ts';
 export type * from './generated/types.gen.ts';
 export {
   Ledgerbell,

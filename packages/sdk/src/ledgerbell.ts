@@ -1,5 +1,13 @@
+import { ANSWERS, DRY_RUN, IMPORT, requireMembers } from './answers.ts';
 import { ApiError } from './api-error.ts';
-import { type FeedEvent, type FeedOptions, readEvents } from './feed.ts';
+import {
+  type FeedEvent,
+  type FeedOptions,
+  type FeedPage,
+  type ReadPage,
+  readEvents,
+  readPages,
+} from './feed.ts';
 import { createClient } from './generated/client/index.ts';
 import { Api } from './generated/sdk.gen.ts';
 import type {
@@ -10,6 +18,7 @@ import type {
   Transaction,
 } from './generated/types.gen.ts';
 import { pause, type Repeating, sendRepeatedly } from './repeat.ts';
+import { UnexpectedAnswerError } from './unexpected-answer-error.ts';
 
 export interface LedgerbellOptions {
   /** The address of the API, such as `https://ledgerbell.example`. */
@@ -46,8 +55,8 @@ export interface PollOptions {
 export interface UploadOptions {
   /** Such as `application/x-ndjson`, `text/csv`, or `application/octet-stream` for any statement file. */
   contentType: string;
-  /** The parameters of `POST /v1/imports`. */
-  query?: CreateImportData['query'];
+  /** The parameters of `POST /v1/imports`. For a dry run, which is no import, call `createImport`. */
+  query?: Omit<NonNullable<CreateImportData['query']>, 'dry_run'>;
   /** Called with the bytes that were sent, and all bytes. After an interruption it begins again. */
   onProgress?: (sent: number, total: number) => void;
   signal?: AbortSignal;
@@ -83,8 +92,21 @@ export class Ledgerbell extends Api {
         return sendRepeatedly(() => request.clone(), repeating);
       },
     });
+    client.interceptors.response.use((response, request, options) => {
+      const operation = `${request.method} ${options.url}`;
+      const isDryRun = operation === 'POST /v1/imports' && options.query?.dry_run === 'true';
+      const members = isDryRun ? DRY_RUN : (ANSWERS[operation] ?? {});
+      const { responseValidator } = options;
+      options.responseValidator = async (data) => {
+        requireMembers(request, response, data, members);
+        await responseValidator?.(data);
+      };
+      return response;
+    });
     client.interceptors.error.use((error, response) =>
-      response === undefined ? error : new ApiError(error, response),
+      response === undefined || error instanceof UnexpectedAnswerError
+        ? error
+        : new ApiError(error, response),
     );
     super({ client });
     this.#url = url;
@@ -125,18 +147,35 @@ export class Ledgerbell extends Api {
   }
 
   /**
+   * Acknowledges a page when you ask for the next one, so store all its events before: for example in one transaction, under their unique `id`.
+   *
+   * Reads the feed of a webhook with the delivery `pull`, one page at a time, the oldest events first. It waits for new events, and yields no
+   * empty page. It ends when the signal is aborted. If your loop ends within a page, by `break`, an error or the signal, that page comes again the next time.
+   * @throws {ApiError} @throws {RedirectError} @throws {UnexpectedAnswerError}
+   * @throws {VerificationError} when the hash of an event is wrong. Nothing of its page is yielded.
+   */
+  feedPages(webhookId: number, options: FeedOptions = {}): AsyncGenerator<FeedPage> {
+    return readPages(this.#pageReader(webhookId), options);
+  }
+
+  /**
+   * Acknowledges the events of a page together, when you ask for the event after its last one, so store each event in the body of your loop. If you collect
+   * events to store several at once, use `feedPages`: an event that you have only collected may be acknowledged already, and is lost in a crash.
+   *
    * Reads the feed of a webhook with the delivery `pull`, one event at a time, the oldest first. It waits for new events, and ends when the signal
-   * is aborted. Store each event in the body of your loop, under its unique `id`. When the loop has had all events of a page, the next request
-   * acknowledges them. If the loop ends earlier, all events of that page come again the next time.
-   * @throws {ApiError} @throws {RedirectError} @throws {VerificationError} when the hash of an event is wrong.
+   * is aborted. If your loop ends within a page, by `break`, an error or the signal, all events of that page come again the next time.
+   * @throws {ApiError} @throws {RedirectError} @throws {UnexpectedAnswerError} @throws {VerificationError} when the hash of an event is wrong.
    */
   feed(webhookId: number, options: FeedOptions = {}): AsyncGenerator<FeedEvent> {
-    const readPage: Parameters<typeof readEvents>[0] = async (query, signal) => {
+    return readEvents(this.#pageReader(webhookId), options);
+  }
+
+  #pageReader(webhookId: number): ReadPage {
+    return async (query, signal) => {
       const path = { id: webhookId };
       const { data } = await this.readFeed({ path, query, ...(signal === undefined ? {} : { signal }) });
       return data;
     };
-    return readEvents(readPage, options);
   }
 
   async *#pages(query: Range, signal: AbortSignal | undefined): AsyncGenerator<Transaction[]> {
@@ -154,7 +193,7 @@ export class Ledgerbell extends Api {
 
   /**
    * Imports movements, as JSON. They are checked as a whole, and refused as a whole.
-   * @returns the accepted import. `waitForImport` waits for its end. @throws {ApiError} @throws {RedirectError}
+   * @returns the accepted import. `waitForImport` waits for its end. @throws {ApiError} @throws {RedirectError} @throws {UnexpectedAnswerError}
    */
   async importMovements(transactions: NewTransaction[]): Promise<Import> {
     const { data } = await this.createImport({ body: { transactions } });
@@ -165,7 +204,7 @@ export class Ledgerbell extends Api {
   /**
    * Imports a file: `await ledgerbell.upload(await openAsBlob('statement.sta'), { contentType: 'application/octet-stream' })`.
    * It is sent again from the beginning after an interruption, and is imported once.
-   * @returns the accepted import. `waitForImport` waits for its end. @throws {ApiError} @throws {RedirectError}
+   * @returns the accepted import. `waitForImport` waits for its end. @throws {ApiError} @throws {RedirectError} @throws {UnexpectedAnswerError}
    */
   async upload(file: Blob, { contentType, query = {}, onProgress, signal }: UploadOptions): Promise<Import> {
     const url = new URL('/v1/imports', this.#url);
@@ -183,15 +222,16 @@ export class Ledgerbell extends Api {
       };
       return new Request(url, init);
     };
-    const response = await await sendRepeatedly(make, this.#repeating);
-    const answer = (await response.json().catch(() => null)) as { import: Import };
+    const response = await sendRepeatedly(make, this.#repeating);
+    const answer: unknown = await response.json().catch(() => null);
     if (!response.ok) throw new ApiError(answer, response);
-    return answer.import;
+    requireMembers({ method: 'POST', url: url.href }, response, answer, IMPORT);
+    return (answer as { import: Import }).import;
   }
 
   /**
    * Waits until an import has ended.
-   * @returns the import, `done` or `failed`. @throws {ApiError} @throws {RedirectError}
+   * @returns the import, `done` or `failed`. @throws {ApiError} @throws {RedirectError} @throws {UnexpectedAnswerError}
    */
   async waitForImport(
     id: number,

@@ -18,8 +18,11 @@ export class RedirectError extends Error {
   }
 }
 
+/** What an error says of a request. */
+export type SentRequest = Pick<Request, 'method' | 'url'>;
+
 /** The address of a request, for an error. Parameters may be account data. */
-export function withoutParameters({ url }: Request): string {
+export function withoutParameters({ url }: SentRequest): string {
   const { origin, pathname } = new URL(url);
   return `${origin}${pathname}`;
 }

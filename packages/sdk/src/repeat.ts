@@ -1,6 +1,6 @@
 import { RedirectError } from './redirect-error.ts';
 import { retryAfter } from './retry-after.ts';
-import { requireJson } from './unexpected-answer-error.ts';
+import { requireJson, UnexpectedAnswerError } from './unexpected-answer-error.ts';
 
 /** Statuses that pass: the service, its database or a proxy is not there, or the API key has sent too much. */
 const PASSING = new Set([429, 502, 503, 504]);
@@ -17,8 +17,9 @@ export interface Repeating {
 }
 
 /**
- * Sends a request until its response is one that another attempt would not change. Between attempts it waits as long as Retry-After says, or
- * twice as long each time, from half a second to ten seconds. All attempts of a POST have one Idempotency-Key, so it is carried out once.
+ * Sends a request until its response is one that another attempt would not change. Between attempts it waits
+ * twice as long each time, from half a second to ten seconds, or as long as Retry-After says if that is longer. A connection that is lost within the
+ * body of a success is lost. All attempts of a POST have one Idempotency-Key, so it is carried out once.
  * No redirect is followed.
  * @param make the request of an attempt. Its body must be new each time.
  * @returns the response. It is one that passes after the last attempt, and when Retry-After asks for more than is allowed.
@@ -37,27 +38,30 @@ export async function sendRepeatedly(
       request.headers.set('Idempotency-Key', key);
     const isLast = attempt >= retries;
     const { signal } = request;
-    const backoff = Math.min(500 * 2 ** attempt, 10_000);
-    let response: Response;
+    let wait = Math.min(500 * 2 ** attempt, 10_000);
     try {
-      response = await fetch(request);
-    } catch (error) {
-      if (isLast || signal.aborted) throw error;
-      await pause(backoff, signal);
-      continue;
-    }
-    if (isRedirect(response)) {
+      const response = await fetch(request);
+      if (isRedirect(response)) {
+        await discard(response);
+        throw new RedirectError(request, response);
+      }
+      const told = retryAfter(response);
+      // 409 with Retry-After: the first attempt is still being carried out.
+      const passes = PASSING.has(response.status) || (response.status === 409 && told !== null);
+      if (isLast || !passes || (told ?? 0) > maxRetryAfterSeconds)
+        return await requireJson(request, response);
       await discard(response);
-      throw new RedirectError(request, response);
+      wait = Math.max(wait, (told ?? 0) * 1_000);
+    } catch (error) {
+      if (isLast || signal.aborted || isAnswered(error)) throw error;
     }
-    const told = retryAfter(response);
-    // 409 with Retry-After: the first attempt is still being carried out.
-    const passes = PASSING.has(response.status) || (response.status === 409 && told !== null);
-    if (isLast || !passes || (told ?? 0) > maxRetryAfterSeconds) return requireJson(request, response);
-    await discard(response);
-    await pause(told === null ? backoff : told * 1_000, signal);
+    await pause(wait, signal);
   }
 }
+
+/** Whether there was an answer, which another attempt would get again. */
+const isAnswered = (error: unknown): boolean =>
+  error instanceof RedirectError || error instanceof UnexpectedAnswerError;
 
 /** Frees the connection. A body that was interrupted meanwhile is of no interest either. */
 const discard = async ({ body }: Response): Promise<void> => body?.cancel().catch(() => {});

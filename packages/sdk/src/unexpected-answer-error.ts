@@ -1,4 +1,4 @@
-import { withoutParameters } from './redirect-error.ts';
+import { type SentRequest, withoutParameters } from './redirect-error.ts';
 
 /** A request was answered with success, and not with what the API answers: something else answers at this address. */
 export class UnexpectedAnswerError extends Error {
@@ -7,11 +7,16 @@ export class UnexpectedAnswerError extends Error {
   readonly url: string;
   readonly status: number;
 
-  constructor(request: Request, response: Response, cause?: unknown) {
+  /** @param missing what the API would have answered with. */
+  constructor(
+    request: SentRequest,
+    response: Response,
+    { missing, cause }: { missing?: string; cause?: unknown } = {},
+  ) {
     const url = withoutParameters(request);
     const type = response.headers.get('Content-Type') ?? 'no content type';
     super(
-      `${request.method} ${url} was answered with ${response.status} and ${type}, and not with the JSON of the API. ` +
+      `${request.method} ${url} was answered with ${response.status} and ${type}, and not with the JSON of the API${missing === undefined ? '' : `: it has no ${missing}`}. ` +
         'A proxy, a login page or another server may answer there: check `url`.',
       { cause },
     );
@@ -22,11 +27,12 @@ export class UnexpectedAnswerError extends Error {
 
 /**
  * Reads the body of a success as JSON.
- * @returns the same response, whose body can be read again. Refusals, and 204, are returned as they are.
- * @throws {UnexpectedAnswerError} when the body is not JSON.
+ * @returns the same response, whose body can be read again. Refusals are returned as they are.
+ * @throws {UnexpectedAnswerError} when the body is not JSON, or there is none, as with 204.
+ * @throws what fetch throws when the connection breaks within the body.
  */
 export async function requireJson(request: Request, response: Response): Promise<Response> {
-  if (!response.ok || response.status === 204) return response;
+  if (!response.ok) return response;
   if (!/\bjson\b/i.test(response.headers.get('Content-Type') ?? '')) {
     await response.body?.cancel().catch(() => {});
     throw new UnexpectedAnswerError(request, response);
@@ -35,7 +41,7 @@ export async function requireJson(request: Request, response: Response): Promise
   try {
     JSON.parse(text);
   } catch (error) {
-    throw new UnexpectedAnswerError(request, response, error);
+    throw new UnexpectedAnswerError(request, response, { cause: error });
   }
   const { status, statusText, headers } = response;
   return new Response(text, { status, statusText, headers });

@@ -84,7 +84,7 @@ function updateOf(
 function describeFailures({ failed, firstFailure }: RunTally): string | null {
   if (firstFailure === null) return null;
   const others = failed === 1 ? '' : ` ${countOf(failed - 1, 'more file')} failed.`;
-  return `${cutTo('sources.error', firstFailure).slice(0, 470)}${others}`;
+  return cutTo('sources.error', `${firstFailure}${others}`);
 }
 
 /** Accounts show how the runs of their sources end. */

@@ -1,6 +1,6 @@
 /** Receives the webhooks of Ledgerbell: verifies, reads and deduplicates notifications. */
 
-export type { BatchResult } from './batch.ts';
+export type { HandlerResult } from './batch.ts';
 export { toFetchHandler } from './fetch-handler.ts';
 export { type HashedFields, movementHash } from './hash.ts';
 export { toNodeHandler } from './node-handler.ts';

@@ -1,5 +1,5 @@
 import {
-  type BatchResult,
+  type HandlerResult,
   type Outcome,
   type Outcomes,
   type ReceivedEvent,
@@ -33,11 +33,17 @@ export interface LogEntry {
   error?: unknown;
 }
 
-type Handler<Kind> = (notification: Kind) => unknown;
+type Result = HandlerResult | void | Promise<HandlerResult | undefined> | Promise<void>;
+type Handler<Kind> = (notification: Kind) => Result;
 
 /** What `onBatch` gets: everything but test notifications. */
 export type BatchEvent = Exclude<Notification, TestNotification>;
 
+/**
+ * What a receiver does with notifications. Each handler may return `{ failed: [id] }` to refuse an event that it cannot process, such as one with an
+ * unknown account. That event comes again later, and the others are still sent. A handler throws when it could process no event now, such as
+ * when its database does not answer: that counts for the circuit.
+ */
 export interface ReceiverOptions extends VerifierOptions {
   /** Remembers what is processed. Default: `memoryStore()`, which is enough for a single process that may repeat work after a restart. */
   store?: DeduplicationStore;
@@ -55,11 +61,9 @@ export interface ReceiverOptions extends VerifierOptions {
   onUnknown?: Handler<UnknownNotification>;
   /**
    * Gets the new events of a batch at once, in place of the four handlers above, which get them one after the other. A single POST is a
-   * batch of one. It may return `{ failed: [ids] }`. If it throws, all have failed.
+   * batch of one.
    */
-  onBatch?: (
-    events: readonly BatchEvent[],
-  ) => BatchResult | void | Promise<BatchResult | undefined> | Promise<void>;
+  onBatch?: (events: readonly BatchEvent[]) => Result;
   /** Default: a test notification is answered with 204, and nothing else happens. */
   onTest?: Handler<TestNotification>;
   /** Default: `console.error`. */
@@ -79,21 +83,30 @@ export interface Receiver {
    *
    * | status | when |
    * |---|---|
-   * | 200 | a batch of which some events come again: the body names them in `failed` |
+   * | 200 | a batch of which some or all events come again: the body names them in `failed` |
    * | 204 | the handler has returned; a duplicate; a test notification |
    * | 400 | signed, but the body is not a notification |
    * | 401 | not genuine |
    * | 409 | another process is processing the notification now |
+   * | 422 | the handler has refused the event: it has returned its id in `failed` |
    * | 500 | the handler or the store has thrown, or the handler took too long; there is no handler for this kind; the body is not as it came |
    *
-   * A batch is answered with 500 only when none of its events is accepted, and with 200 if another process has them all. Ledgerbell sends
-   * the notification again after each answer but 200 and 204. Requests with the same `webhook-id` at the same time, in this process, get the answer of the first.
+   * A batch is answered with 500 only when none of its events is accepted, for a reason that is not theirs: the handler has not refused all of
+   * them, and no other process has them. Ledgerbell sends the notification again after each answer but 200 and 204. Requests with the same `webhook-id` at the same time, in this process, get the answer of the first.
    */
   handle(request: ReceivedRequest): Promise<Answer>;
 }
 
 const DONE: Answer = { status: 204 };
 const FAILED: Answer = { status: 500 };
+
+/** To a single POST. */
+const ANSWERS: Record<Outcome, Answer> = {
+  done: DONE,
+  busy: { status: 409 },
+  refused: refuse(422, 'The handler has refused the event: it has returned its id in failed.'),
+  failed: FAILED,
+};
 
 const HANDLER_SECONDS = 14;
 const MOST_HANDLER_SECONDS = 86_400;
@@ -159,8 +172,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     };
     await Promise.race([working(), timeIsOver]).finally(() => clearTimeout(timer));
     if (received.kind === 'batch') return answerBatch(events, outcomes);
-    const outcome = outcomes.get(id);
-    return outcome === 'done' ? DONE : outcome === 'busy' ? { status: 409 } : FAILED;
+    return ANSWERS[outcomes.get(id) ?? 'failed'];
   }
 
   /** The events that a handler gets in one call. */
@@ -193,13 +205,14 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     }
     if (claimed.length === 0) return;
     const id = claimed.length === 1 ? (claimed[0]?.event.id ?? postId) : postId;
-    const failed = await call(
+    const refused = await call(
       id,
       claimed.map(({ event }) => event),
     );
     await Promise.all(
       claimed.map(async ({ event, claim }) => {
-        if (failed.has(event.id)) {
+        if (refused === null || refused.has(event.id)) {
+          if (refused !== null) outcomes.set(event.id, 'refused');
           await release(event.id, claim);
           return;
         }
@@ -220,7 +233,7 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     const { id, kind } = event;
     if (kind === 'refused') {
       log({ message: event.message, id, reason: event.reason });
-      return 'refused';
+      return 'failed';
     }
     if (kind === 'test') return NO_CLAIM;
     if (onBatch === undefined && handlerOf(options, event) === null) {
@@ -237,20 +250,18 @@ export function createReceiver(options: ReceiverOptions): Receiver {
     return 'failed';
   }
 
-  /** Calls the handler for one event, or onBatch. @returns the ids of the events that have failed. */
-  async function call(id: string, events: readonly Notification[]): Promise<ReadonlySet<string>> {
-    const ids = new Set(events.map((event) => event.id));
-    let failed: ReadonlySet<string> = ids;
+  /** Calls the handler for one event, or onBatch. @returns the ids of the events that it refuses; null if it has thrown. */
+  async function call(id: string, events: readonly Notification[]): Promise<ReadonlySet<string> | null> {
+    let refused: ReadonlySet<string> | null = null;
     await attempt(id, 'The handler failed.', async () => {
       const [first] = events;
-      if (onBatch !== undefined && first?.kind !== 'test')
-        failed = readFailed(await onBatch(events as readonly BatchEvent[]), ids);
-      else {
-        if (first !== undefined) await handlerOf(options, first)?.();
-        failed = new Set();
-      }
+      const isBatch = onBatch !== undefined && first?.kind !== 'test';
+      const handler = isBatch
+        ? () => onBatch(events as readonly BatchEvent[])
+        : first && handlerOf(options, first);
+      refused = readFailed(await handler?.(), new Set(events.map((event) => event.id)));
     });
-    return failed;
+    return refused;
   }
 
   return {
@@ -288,9 +299,9 @@ function answerBatch(events: readonly ReceivedEvent[], outcomes: Outcomes): Answ
   const failed = events.map(({ id }) => id).filter((id) => outcomes.get(id) !== 'done');
   if (failed.length === 0) return DONE;
   const reached = [...outcomes.values()];
-  const isBusy = reached.length > 0 && reached.every((outcome) => outcome === 'busy');
+  const isWorking = reached.length > 0 && !reached.includes('failed');
   // An endpoint failure, as for a single POST: the circuit breaker then protects the events from losing all their attempts.
-  if (failed.length === events.length && !isBusy) return FAILED;
+  if (failed.length === events.length && !isWorking) return FAILED;
   return {
     status: 200,
     headers: { 'content-type': 'application/json' },
@@ -301,18 +312,16 @@ function answerBatch(events: readonly ReceivedEvent[], outcomes: Outcomes): Answ
 /** The key in the store: the id, after the installation's name if it has one. */
 const keyOf = ({ id, installation }: Sent) => (installation === null ? id : `${installation}:${id}`);
 
-const refuse = (status: number, body: string): Answer => ({
-  status,
-  headers: { 'content-type': 'text/plain; charset=utf-8' },
-  body,
-});
+function refuse(status: number, body: string): Answer {
+  return { status, headers: { 'content-type': 'text/plain; charset=utf-8' }, body };
+}
 
 const isClaim = (value: unknown): value is Claim => {
   const { complete, release } = (value ?? {}) as Partial<Claim>;
   return typeof complete === 'function' && typeof release === 'function';
 };
 
-function handlerOf(options: ReceiverOptions, notification: Notification): (() => unknown) | null {
+function handlerOf(options: ReceiverOptions, notification: Notification): (() => Result) | null {
   const { onMovement, onBalance, onEvent, onUnknown = ignore, onTest = ignore } = options;
   switch (notification.kind) {
     case 'movement':

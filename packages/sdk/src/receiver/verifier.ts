@@ -10,7 +10,7 @@ import { VerificationError } from './verification-error.ts';
 export interface InstallationSecrets {
   /** The webhook's secret, `whsec_…`. */
   secret?: string | undefined;
-  /** In place of `secret`: several, for several webhooks or during a rotation. A notification must match one of them. */
+  /** More secrets, for several webhooks or during a rotation. A notification must match `secret` or one of them. */
   secrets?: readonly string[];
   /** The customer's API secret. With it, the field `hash` of movements is verified too. */
   apiSecret?: string;
@@ -119,20 +119,24 @@ function openInstallations({ installations = {}, ...first }: VerifierOptions): I
 const fingerprint = (webhook: Webhook) => webhook.sign('', new Date(0), '');
 
 function openInstallation(name: string | null, options: InstallationSecrets): Installation {
-  const { secret, secrets = secret === undefined ? [] : [secret], apiSecret } = options;
+  const { secret, secrets = [], apiSecret } = options;
+  const given = secrets.map((it, index): [string, string] => [`secrets[${index}]`, it]);
+  if (secret !== undefined) given.unshift(['secret', secret]);
   const where = name === null ? '' : ` of the installation "${name}"`;
-  if (secrets.length === 0)
+  if (given.length === 0)
     throw new Error(`A receiver needs the secret of a webhook: secret or secrets${where}.`);
-  return { name, webhooks: secrets.map((it, index) => openSecret(it, index, where)), apiSecret };
+  return { name, webhooks: given.map(([key, it]) => openSecret(`${key}${where}`, it)), apiSecret };
 }
 
-function openSecret(secret: string, index: number, where: string): Webhook {
+function openSecret(name: string, secret: string): Webhook {
   try {
     if (SECRET.test(secret)) return new Webhook(secret);
   } catch {
     // Not base64.
   }
-  throw new Error(`Webhook secret number ${index + 1}${where} is not "whsec_" followed by base64.`);
+  throw new Error(
+    `${name} is not "whsec_" followed by base64. Give the secret of the webhook as it was shown.`,
+  );
 }
 
 function readHeader(headers: RequestHeaders, name: string): string {
