@@ -392,6 +392,11 @@ export function waitBeforeSending(state: WebhookState): number | null {
   return Math.ceil(Math.max(0, due, openFor ?? 0, rateWait, leasedFor ?? 0));
 }
 
+/** This many runs in a row took the lease, recorded nothing and did not give it back. Most likely, the webhook makes the process crash. */
+export const MAX_CRASHES = 10;
+
+export const CRASHED = `Its delivery runs have ended without a result ${MAX_CRASHES} times in a row`;
+
 /** The movements that a webhook matches. */
 export interface Filter {
   event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT';

@@ -1,6 +1,7 @@
 import type { Sql } from '../database/transaction.ts';
 import { readUnreadFeeds, readWaitingWebhooks } from '../delivery/reconcile.ts';
 import {
+  CRASHED,
   circuitOpenUntil,
   readStates,
   type WebhookState,
@@ -184,7 +185,12 @@ function troublesOf({ row, state, behindSince, unreadSince, standing }: Seen): W
   if (row.status === 'disabled')
     return [of('webhook_disabled', null, `is disabled: ${endSentence(row.status_reason ?? '')} ${pending}.`)];
   if (row.status === 'paused' && row.status_reason !== null)
-    return [of('webhook_quarantined', null, `is paused: ${endSentence(row.status_reason)} ${pending}.`)];
+    return [
+      of('webhook_quarantined', null, `is paused: ${endSentence(row.status_reason)} ${pending}.`, {
+        // What MySQL refuses of an endpoint's answers stops no other webhook.
+        scope: row.status_reason.startsWith(CRASHED) ? 'installation' : 'endpoint',
+      }),
+    ];
   if (row.status !== 'active') return [];
   if (unreadSince !== undefined)
     return [

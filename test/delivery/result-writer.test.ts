@@ -96,31 +96,76 @@ it('the result writer counts the results that were recorded, and none of a webho
   expect(counted.toSorted()).toEqual([0, 1, 3, 4, 5]);
 });
 
+/** The column takes no negative number. */
+const REFUSED = { durationMs: -1 };
+
 it('the result writer records the results of other webhooks when MySQL refuses those of one', async () => {
   const writer = newWriter({ clock: fastClock });
-  const tooLong = { error: 'x'.repeat(300) };
   const writes = leases.map((lease, at) =>
-    writer.write(recordOf(lease, [success(5, at === 4 ? tooLong : {})])),
+    writer.write(recordOf(lease, [success(5, at === 4 ? REFUSED : {})])),
   );
   await Promise.all(writes.filter((_, at) => at !== 4));
   expect(await stored()).toEqual([0, 1, 2, 3, 5]);
   expect(await counts()).toEqual([1, 1, 1, 1, 0, 1]);
   // The writer gives it up after a while. MySQL's message may contain values, so it is only in the log.
-  await expect(writes[4]).rejects.toThrow('MySQL refuses the results of its deliveries (ER_DATA_TOO_LONG)');
+  await expect(writes[4]).rejects.toThrow(
+    'MySQL refuses the results of its deliveries (ER_WARN_DATA_OUT_OF_RANGE)',
+  );
 });
 
-it('the result writer keeps trying when MySQL refuses results of many webhooks, because the cause is not one webhook', async () => {
+it('the result writer gives up each of many webhooks of one customer whose results MySQL refuses', async () => {
   const writer = newWriter({ clock: fastClock });
-  const tooLong = { error: 'x'.repeat(300) };
+  const writes = leases.map((lease) => writer.write(recordOf(lease, [success(5, REFUSED)])));
+  const ends = await Promise.allSettled(writes);
+  expect(ends.map(({ status }) => status)).toEqual(Array(6).fill('rejected'));
+});
+
+it('the result writer tries results that MySQL refuses alone, and others together', async () => {
+  const groups: number[][] = [];
+  const { results: port } = createMysqlPorts(service.runtime.database, service.runtime.secrets);
+  const writer = createResultWriter(
+    {
+      record(records) {
+        groups.push(records.map(({ lease }) => leases.indexOf(lease)));
+        return port.record(records);
+      },
+    },
+    fastClock,
+    { log: service.runtime.log },
+  );
+  const [bad, ...good] = leases;
+  if (bad === undefined) throw new Error('no leases');
+  const refused = writer.write(recordOf(bad, [success(5, REFUSED)]));
+  await expect(refused).rejects.toThrow('MySQL refuses');
+  const times = groups.filter((group) => group.includes(0)).length;
+  expect(times).toBe(10);
+  await Promise.all(good.map((lease) => writer.write(recordOf(lease, [success(5)]))));
+  expect(groups.filter((group) => group.length > 1 && group.includes(0))).toEqual([]);
+});
+
+it('the result writer keeps trying when MySQL refuses results of many customers, because no endpoint is the cause', async () => {
+  const { results: port } = createMysqlPorts(service.runtime.database, service.runtime.secrets);
+  let alone = 0;
+  const writer = createResultWriter(
+    {
+      record(records) {
+        if (records.length === 1) alone += 1;
+        return port.record(records);
+      },
+    },
+    fastClock,
+    { log: service.runtime.log },
+  );
   let given = 0;
   const writes = leases.map((lease, at) =>
-    writer.write(recordOf(lease, [success(5, at === 0 ? {} : tooLong)])).finally(() => {
-      given += 1;
-    }),
+    writer
+      .write({ ...recordOf(lease, [success(5, at === 0 ? {} : REFUSED)]), customerId: `${at}` })
+      .finally(() => {
+        given += 1;
+      }),
   );
   await writes[0];
-  // Longer than a single webhook is given.
-  await sleep(2_500);
+  await until('each was tried more often than one of a single customer', () => alone > 5 * 15);
   expect(given).toBe(1);
   writer.stop();
   await Promise.allSettled(writes);

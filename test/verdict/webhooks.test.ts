@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { CRASHED } from '../../src/delivery/webhook-state.ts';
 import { readVerdict } from '../../src/verdict/verdict.ts';
 import { watchWebhooks } from '../../src/verdict/watch-webhooks.ts';
 import { nameWebhookTroubles } from '../../src/verdict/webhooks.ts';
@@ -117,6 +118,24 @@ describe('a webhook whose endpoint answers, with an old backlog', () => {
     await watchWebhooks(database);
     expect(await eventsOf(id)).toEqual(['webhook.behind', 'webhook.caught_up']);
     expect(await standingOf(subscriber, id)).toEqual([]);
+  });
+});
+
+describe('a webhook that the service has paused', () => {
+  it('is a trouble of the installation if its runs end processes, and otherwise of its endpoint', async () => {
+    const { webhookIds } = await createSubscriber(service, NOWHERE, {});
+    const id = webhookIds[0] ?? '';
+    const quarantined = async (reason: string) => {
+      await query("UPDATE webhooks SET status = 'paused', status_reason = ? WHERE id = ?", [reason, id]);
+      return (await troublesOf(id)).map(({ kind, scope }) => `${kind} ${scope}`);
+    };
+    expect(await quarantined(`${CRASHED}. Its deliveries are kept.`)).toEqual([
+      'webhook_quarantined installation',
+    ]);
+    expect(await quarantined('MySQL refuses the results of its deliveries (ER_X).')).toEqual([
+      'webhook_quarantined endpoint',
+    ]);
+    await query("UPDATE webhooks SET status = 'active', status_reason = NULL WHERE id = ?", [id]);
   });
 });
 

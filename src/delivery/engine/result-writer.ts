@@ -25,7 +25,7 @@ const LONGEST_DELAY = 2_000;
 /** A record that MySQL refuses is given up after this many attempts, which take 14 seconds. */
 const MOST_REFUSALS = 10;
 
-/** If MySQL refuses results of this many webhooks at the same time, the cause is not a single webhook, and no record is given up. */
+/** If MySQL refuses results of this many customers at the same time, no endpoint is the cause, and no record is given up. */
 const MANY_REFUSED = 5;
 
 /** MySQL refuses the results of one webhook, and no repetition will help. */
@@ -52,7 +52,7 @@ export interface ResultWriter {
   /**
    * Records the results of one run. Tries again after a failure until the lease is lost, because no other run sends again in that time.
    * @returns the webhook's revision; null when the lease was lost and nothing was written.
-   * @throws {ResultsRefusedError} when MySQL has refused the results 10 times in a row, and the results of fewer than 5 webhooks in all.
+   * @throws {ResultsRefusedError} when MySQL has refused the results 10 times in a row, and the results of fewer than 5 customers in all.
    * @throws what MySQL throws after `stop`. Then nothing was written, or the answer to its COMMIT was lost.
    */
   write(record: LeasedRecord): Promise<number | null>;
@@ -137,7 +137,19 @@ export function createResultWriter(
     // A lost lease, or a value that MySQL refuses, must not fail the other records.
     afterFailure: (error) => (isConnectionError(error) ? 'fail' : 'alone'),
   });
-  const refused = new Set<string>();
+  /** Results that were refused are tried alone, and hold up no others. */
+  const writeAlone = createBatcher(recordAll, { maxItems: 1 });
+  /** The webhooks whose results are refused, and their customers. */
+  const refused = new Map<string, string>();
+  const areManyRefused = () => new Set(refused.values()).size >= MANY_REFUSED;
+  function isRefusal(record: LeasedRecord, err: unknown): boolean {
+    const { webhookId } = record.lease;
+    const isRefused = !isTransient(err);
+    log[isRefused ? 'error' : 'warn']({ err, webhookId }, 'results not recorded yet');
+    if (isRetryableLockError(err)) onLocked(record.lease);
+    if (isRefused) refused.set(webhookId, record.customerId);
+    return isRefused;
+  }
   let isStopped = false;
   let callbacks: (() => void)[] = [];
   const flush = () => {
@@ -157,16 +169,12 @@ export function createResultWriter(
         for (let delay = FIRST_DELAY; ; delay = Math.min(2 * delay, LONGEST_DELAY)) {
           waiting.add(record);
           try {
-            return await write(record);
+            return await (refusals === 0 ? write(record) : writeAlone(record));
           } catch (err) {
             if (err instanceof LeaseLostError) return null;
             if (isStopped) throw err;
-            const isRefused = !isTransient(err);
-            log[isRefused ? 'error' : 'warn']({ err, webhookId }, 'results not recorded yet');
-            if (isRetryableLockError(err)) onLocked(record.lease);
-            if (isRefused) refused.add(webhookId);
-            refusals = isRefused ? refusals + 1 : 0;
-            if (refusals >= MOST_REFUSALS && refused.size < MANY_REFUSED)
+            refusals = isRefusal(record, err) ? refusals + 1 : 0;
+            if (refusals >= MOST_REFUSALS && !areManyRefused())
               throw new ResultsRefusedError(`MySQL refuses the results of its deliveries (${codeOf(err)})`);
           }
           await new Promise<void>((resolve) => void clock.after(delay, resolve));

@@ -15,11 +15,13 @@ import type {
   RunStart,
 } from '../run/types.ts';
 import {
+  CRASHED,
   formatBatchId,
   formatDeliveryId,
   hasBacklog,
   LEASE_SECONDS,
   type Lease,
+  MAX_CRASHES,
   type WebhookState,
   waitBeforeSending,
 } from '../webhook-state.ts';
@@ -27,7 +29,6 @@ import { type LogRead, toNewDelivery, withoutDeleted } from './movement-log.ts';
 import type { CancelTimer, Runner, RunnerOptions } from './ports.ts';
 import { createPostQueue, type PostQueue, type RunShare, shareAmong } from './post-queue.ts';
 import { createResultWriter, ResultsRefusedError, type ResultWriter } from './result-writer.ts';
-import { CRASHED, MAX_CRASHES } from './webhook-status.ts';
 
 /**
  * The story of a delivery. A wake-up (wake.ts) has added the webhook's job.

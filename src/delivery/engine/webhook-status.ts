@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm';
 import { inTransaction, type WriteResult } from '../../database/transaction.ts';
 import { lockImports, setFilter } from '../filters.ts';
 import { readSubject, recordEvent } from '../operational-event.ts';
+import { MAX_CRASHES } from '../webhook-state.ts';
 
 /** Disables a webhook when a run requires it: after a 410, or after five days of failures. */
 
@@ -34,11 +35,6 @@ export async function disableWebhook(
 /** Pauses a webhook whose delivery runs keep ending their process. */
 
 export type Quarantine = 'paused' | 'not active' | 'many';
-
-/** This many runs in a row took the lease, recorded nothing and did not give it back. Most likely, the webhook makes the process crash. */
-export const MAX_CRASHES = 10;
-
-export const CRASHED = `Its delivery runs have ended without a result ${MAX_CRASHES} times in a row`;
 
 /**
  * If this many webhooks have half of MAX_CRASHES or more, something else ends the processes. Pausing the webhooks would stop healthy ones.
