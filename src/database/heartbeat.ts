@@ -4,6 +4,7 @@ import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { VERSION } from '../platform/config.ts';
 import type { Health } from './health.ts';
 import type { Role, Runtime } from './runtime.ts';
+import { endSessionsOfLost, readOwnSessions } from './sessions/end-sessions.ts';
 import type { Sql } from './transaction.ts';
 
 const SECOND = 1_000;
@@ -36,13 +37,13 @@ export async function startHeartbeat(
   const beat = () => {
     // MySQL may be slow. A second heartbeat at the same time would add nothing.
     beating ??= health()
-      .then((seen) =>
-        recordHeartbeat(
-          database,
-          { id, name, roles, version: VERSION, host: hostname(), pid: process.pid, ...load.read() },
-          seen,
-        ),
-      )
+      .then(async (seen) => {
+        const sessions = await readOwnSessions(database);
+        const { pid } = process;
+        const own = { id, name, roles, version: VERSION, host: hostname(), pid, sessions, ...load.read() };
+        await recordHeartbeat(database, own, seen);
+        await endSessionsOfLost(database, id, log);
+      })
       // `health` has logged what is wrong.
       .catch((err: unknown) => log.debug({ err }, 'heartbeat not written'))
       .finally(() => {
@@ -117,9 +118,11 @@ interface Heartbeat {
   /** The 99th percentile of the event loop's delay, in milliseconds. */
   loopDelayMs: number;
   memoryMib: number;
+  /** The sessions of its connections to MySQL, separated by commas. */
+  sessions: string;
 }
 
-export interface ProcessSeen extends Omit<Heartbeat, 'id'> {
+export interface ProcessSeen extends Omit<Heartbeat, 'id' | 'sessions'> {
   startedAt: Date;
   seenSecondsAgo: number;
   running: boolean;
@@ -137,10 +140,11 @@ export interface ProcessSeen extends Omit<Heartbeat, 'id'> {
 /** Index: the primary key. The times are those of MySQL's clock. `steady_since` is set before `seen_at`, from which it follows. */
 const BEAT = `
   INSERT INTO processes (id, name, roles, version, host, pid, cpu_percent, loop_delay_ms, memory_mib, mysql_problem, redis_problem,
-    clock_ahead_ms)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    clock_ahead_ms, sessions)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON DUPLICATE KEY UPDATE cpu_percent = VALUES(cpu_percent), loop_delay_ms = VALUES(loop_delay_ms), memory_mib = VALUES(memory_mib),
     mysql_problem = VALUES(mysql_problem), redis_problem = VALUES(redis_problem), clock_ahead_ms = VALUES(clock_ahead_ms),
+    sessions = VALUES(sessions),
     steady_since = IF(seen_at < NOW(6) - INTERVAL ${STEADY_GAP_SECONDS} SECOND, NOW(6), steady_since), seen_at = NOW(6)`;
 
 /** A process that was killed stays visible for an hour. The table has one row per process and is read as a whole. */
@@ -158,11 +162,11 @@ async function recordHeartbeat(
   beat: Heartbeat,
   { mysql, redis, clockAhead }: Health,
 ): Promise<void> {
-  const { id, name, roles, version, host, pid, cpuPercent, loopDelayMs, memoryMib } = beat;
+  const { id, name, roles, version, host, pid, cpuPercent, loopDelayMs, memoryMib, sessions } = beat;
   const problems = [mysql, redis].map((state) => (state === 'ok' ? null : state));
   const clock = clockAhead === null ? null : Math.round(clockAhead);
   const values = [id, name, roles.join(), version, host, pid, cpuPercent, loopDelayMs, memoryMib];
-  await sql.query(BEAT, [...values, ...problems, clock]);
+  await sql.query(BEAT, [...values, ...problems, clock, sessions]);
 }
 
 /** Removes a process that stops, and all processes that have not been seen for an hour. */
