@@ -23,6 +23,7 @@ export interface Installation {
   redisUrl: string | undefined;
   /** How many queues share the deliveries. */
   deliveryQueues: number;
+  redisPrefix: string;
   /** The names of the migrations that this command has run. */
   migrated: string[];
 }
@@ -68,7 +69,8 @@ export async function withInstallation<T>(
       const secrets = createSecretBox(secretKey, config.previousSecretKeys);
       // Without this check, a command could seal values with a key that the service does not have.
       if (migrations !== 'ignore') await checkSecretKey(database, secrets);
-      return await work({ database, secrets, redisUrl, deliveryQueues: config.deliveryQueues, migrated });
+      const { deliveryQueues, redisPrefix } = config;
+      return await work({ database, secrets, redisUrl, deliveryQueues, redisPrefix, migrated });
     } finally {
       await database.destroy();
     }

@@ -1,7 +1,7 @@
 import { createOperatorApi } from '../api/within-process.ts';
 import { listCustomers } from '../customers/customers.ts';
 import { watchHealth } from '../database/health.ts';
-import { DEFAULT_PREFIX, type Runtime } from '../database/runtime.ts';
+import type { Runtime } from '../database/runtime.ts';
 import { createLog } from '../platform/log.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import type { Queues } from '../platform/queues.ts';
@@ -44,7 +44,7 @@ export function withOperatorApi<T>(
 
 function createRuntime(
   context: CommandContext,
-  { database, secrets }: Installation,
+  { database, secrets, redisPrefix: prefix }: Installation,
   queues: Queues,
   redis: RedisClient,
 ): Runtime {
@@ -56,7 +56,8 @@ function createRuntime(
     queues,
     redis,
     connectWorker: withoutRedis,
-    prefix: DEFAULT_PREFIX,
+    prefix,
+    claimPrefix: async () => null,
     health: watchHealth({ database, queues, log }),
     log,
     metrics: createMetrics(),

@@ -1,6 +1,5 @@
 import { Redis } from 'ioredis';
 import pRetry from 'p-retry';
-import { DEFAULT_PREFIX } from '../database/runtime.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
 import { openQueues, type Queues } from '../platform/queues.ts';
 import { connectFailFast, type RedisClient } from '../platform/redis.ts';
@@ -55,10 +54,10 @@ export async function connectToService(
 /** Opens the queues of the service while `work` runs. Then closes the queues and the connection. */
 export async function withQueues<T>(
   redis: RedisClient,
-  { deliveryQueues }: Pick<Installation, 'deliveryQueues'>,
+  { deliveryQueues, redisPrefix: prefix }: Pick<Installation, 'deliveryQueues' | 'redisPrefix'>,
   work: (queues: Queues) => Promise<T>,
 ): Promise<T> {
-  const queues = openQueues(redis, { prefix: DEFAULT_PREFIX, deliveryQueues });
+  const queues = openQueues(redis, { prefix, deliveryQueues });
   try {
     return await work(queues);
   } finally {
@@ -74,9 +73,9 @@ export async function endRuns(
   note: (line: string) => void,
 ): Promise<void> {
   if (webhookIds.length === 0) return;
-  const { database, redisUrl } = installation;
+  const { database, redisUrl, redisPrefix: prefix } = installation;
   const redis = await connectToService(redisUrl, note);
   await withQueues(redis, installation, (queues) =>
-    wakeWebhooks({ database, queues, redis, prefix: DEFAULT_PREFIX }, webhookIds, { reread: true }),
+    wakeWebhooks({ database, queues, redis, prefix }, webhookIds, { reread: true }),
   ).catch(() => note('The service has not been told: delivery runs finish the POSTs that they have begun.'));
 }

@@ -57,7 +57,7 @@ export async function readStatus(context: CommandContext): Promise<StatusReport>
 
 async function readRedis(
   redisUrl: string | undefined,
-  config: Pick<Config, 'deliveryQueues'>,
+  config: Pick<Config, 'deliveryQueues' | 'redisPrefix'>,
 ): Promise<ServerState> {
   if (redisUrl === undefined) return 'not available';
   const deadline = performance.now() + REDIS_TIMEOUT;

@@ -3,8 +3,9 @@ import { hostname } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { VERSION } from '../platform/config.ts';
 import type { Health } from './health.ts';
+import { endSessionsOfLost, readOwnSessions } from './processes/end-sessions.ts';
+import { sharedPrefix } from './processes/installation.ts';
 import type { Role, Runtime } from './runtime.ts';
-import { endSessionsOfLost, readOwnSessions } from './sessions/end-sessions.ts';
 import type { Sql } from './transaction.ts';
 
 const SECOND = 1_000;
@@ -27,13 +28,28 @@ const MIB = 1024 * 1024;
  * @returns once the first heartbeat was written or has failed.
  */
 export async function startHeartbeat(
-  { database, health, log }: Pick<Runtime, 'database' | 'health' | 'log'>,
+  {
+    database,
+    health,
+    claimPrefix,
+    prefix,
+    log,
+  }: Pick<Runtime, 'database' | 'health' | 'claimPrefix' | 'prefix' | 'log'>,
   roles: readonly string[],
   name = '',
 ): Promise<Role> {
   const id = randomBytes(16).toString('base64url');
   const load = watchLoad();
   let beating: Promise<void> | undefined;
+  let otherInstallation: string | null = null;
+  /** What is wrong with the prefix in Redis; null: it is ours, or Redis does not answer. */
+  const lookForOther = async () => {
+    const other = await claimPrefix().catch(() => null);
+    const problem = other === null ? null : sharedPrefix(prefix, other);
+    if (other !== null && other !== otherInstallation) log.error(`Redis ${problem}.`);
+    otherInstallation = other;
+    return problem;
+  };
   const beat = () => {
     // MySQL may be slow. A second heartbeat at the same time would add nothing.
     beating ??= health()
@@ -41,7 +57,7 @@ export async function startHeartbeat(
         const sessions = await readOwnSessions(database);
         const { pid } = process;
         const own = { id, name, roles, version: VERSION, host: hostname(), pid, sessions, ...load.read() };
-        await recordHeartbeat(database, own, seen);
+        await recordHeartbeat(database, own, { ...seen, redis: (await lookForOther()) ?? seen.redis });
         await endSessionsOfLost(database, id, log);
       })
       // `health` has logged what is wrong.

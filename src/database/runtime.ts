@@ -16,13 +16,11 @@ import { type Health, watchHealth } from './health.ts';
 import { onHostsChange, readHosts } from './lead-to-primary.ts';
 import { findNewerMigrations, migrate } from './migrate.ts';
 import { requireMinimumVersion } from './migrations/minimum-version.ts';
+import { claimPrefix, readInstallationId, sharedPrefix } from './processes/installation.ts';
 import { checkSecretKey, createSecretBox, type SecretBox } from './secret-box.ts';
 
 const SECOND = 1_000;
 const START_TIMEOUT = 60 * SECOND;
-
-/** Default prefix of BullMQ's keys in Redis. */
-export const DEFAULT_PREFIX = 'ledgerbell';
 
 /** Connections and settings that all roles share. Created once per process and passed down. */
 export interface Runtime {
@@ -35,6 +33,8 @@ export interface Runtime {
   /** Opens a separate connection for a worker. Its commands wait until Redis is reachable again. */
   connectWorker: () => RedisClient;
   prefix: string;
+  /** Claims the prefix for this installation. @returns the id of the other installation that has it; null: it is ours. */
+  claimPrefix: () => Promise<string | null>;
   /** Looks at MySQL and Redis. Never throws. */
   health: () => Promise<Health>;
   log: Log;
@@ -70,7 +70,7 @@ export async function openRuntime(
     log,
     announce,
     migrations,
-    prefix = DEFAULT_PREFIX,
+    prefix = config.redisPrefix,
     startTimeout = START_TIMEOUT,
     signal,
     tracing,
@@ -114,6 +114,7 @@ export async function openRuntime(
     },
   ];
   const close = () => stopInReverse(started);
+  let installation: string;
   try {
     await waitFor(
       'MySQL',
@@ -139,6 +140,12 @@ export async function openRuntime(
       await checkSecretKey(database, secrets);
     };
     await waitFor('MySQL', prepare, isConnectionError);
+    installation = await readInstallationId(database);
+    // The last process of another installation may have ended without a word, half a minute ago.
+    await waitFor('Redis', async () => {
+      const other = await claimPrefix({ redis, prefix }, installation);
+      if (other !== null) throw new Error(`This Redis ${sharedPrefix(prefix, other)}.`);
+    });
     for (const warning of [...(await checkPacketSize(database)), ...(await checkEviction(redis))])
       log.warn(warning);
     const newer = await findNewerMigrations(database);
@@ -150,6 +157,7 @@ export async function openRuntime(
   } catch (error) {
     return await abandonStart(error, close);
   }
+  const claim = () => claimPrefix({ redis, prefix }, installation);
   const queues = openQueues(redis, { prefix, deliveryQueues: config.deliveryQueues });
   // Closing fails while Redis is unreachable. The shutdown must not fail because of that.
   started.push(() => queues.close().catch(() => {}));
@@ -165,6 +173,7 @@ export async function openRuntime(
       return connection;
     },
     prefix,
+    claimPrefix: claim,
     health: watchHealth({ database, queues, log }),
     log,
     metrics: createMetrics(),

@@ -60,6 +60,13 @@ const Environment = v.object({
   HOST: v.optional(v.string(), '127.0.0.1'),
   DATABASE_URL: v.optional(acceptedBy(parseMysqlUrl)),
   REDIS_URL: v.optional(acceptedBy(parseRedisUrl)),
+  REDIS_PREFIX: v.optional(
+    v.pipe(
+      v.string(),
+      v.regex(/^[A-Za-z0-9_.-]{1,32}$/, 'must have 1 to 32 letters, digits, points, underscores or hyphens'),
+    ),
+    'ledgerbell',
+  ),
   DATA_DIR: v.optional(v.string(), './.data'),
   SECRET_KEY: v.optional(
     v.pipe(
@@ -111,6 +118,8 @@ const toConfig = (e: v.InferOutput<typeof Environment>) => ({
   host: e.HOST,
   databaseUrl: e.DATABASE_URL,
   redisUrl: e.REDIS_URL,
+  /** Stands before all keys in Redis, so that several installations can share it. */
+  redisPrefix: e.REDIS_PREFIX,
   dataDir: e.DATA_DIR,
   /** 32 bytes in base64. Can be `undefined` only without `databaseUrl`; the key is then kept in `dataDir`. */
   secretKey: e.SECRET_KEY,

@@ -6,7 +6,7 @@ import { expect, it, onTestFinished } from 'vitest';
 import { onConnection } from '../../src/database/connection.ts';
 import { isRetryableLockError } from '../../src/database/errors.ts';
 import { startHeartbeat } from '../../src/database/heartbeat.ts';
-import { endSessionsOfLost } from '../../src/database/sessions/end-sessions.ts';
+import { endSessionsOfLost } from '../../src/database/processes/end-sessions.ts';
 import { useOwnService } from '../support/service.ts';
 
 const service = useOwnService({ because: 'sessions of its processes are ended', roles: ['api'] });

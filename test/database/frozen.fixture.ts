@@ -16,6 +16,8 @@ const held = tryTransaction(database, async (sql) => {
     {
       database,
       log: createLog('silent'),
+      prefix: '',
+      claimPrefix: async () => null,
       health: async () => ({
         mysql: 'ok',
         redis: 'ok',

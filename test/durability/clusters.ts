@@ -1,7 +1,7 @@
 import { mkdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { DEFAULT_PREFIX } from '../../src/database/runtime.ts';
+import { readConfig } from '../../src/platform/config.ts';
 import { deliveryQueueNames, prefixOf, QUEUES } from '../../src/platform/queues.ts';
 import type { ClusterNode } from '../servers/clusters/node.ts';
 import { type ClusterName, startCluster } from '../servers/clusters/start-cluster.ts';
@@ -97,7 +97,7 @@ async function startOnCluster(dataDir: string): Promise<ChaosServer> {
   let next = 0;
   const slotOf = async () => {
     next += 1;
-    return cluster.slotOf(prefixOf(DEFAULT_PREFIX, QUEUE_NAMES[next % QUEUE_NAMES.length] ?? ''));
+    return cluster.slotOf(prefixOf(readConfig({}).redisPrefix, QUEUE_NAMES[next % QUEUE_NAMES.length] ?? ''));
   };
   return {
     ...RUNNING,

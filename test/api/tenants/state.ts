@@ -56,6 +56,7 @@ const ROWS: Record<string, string> = {
 const NOBODYS = [
   'group_commits',
   'installation',
+  'installation_id',
   'migrations',
   'minimum_version',
   'processes',

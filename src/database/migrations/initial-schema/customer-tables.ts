@@ -10,6 +10,12 @@ export const CUSTOMER_TABLES = [
     sealed VARCHAR(255) CHARACTER SET ascii COLLATE ascii_bin NOT NULL
   ) ${TABLE}`,
 
+  // One row: what tells this installation from another one that uses the same Redis.
+  `CREATE TABLE installation_id (
+    id TINYINT UNSIGNED NOT NULL PRIMARY KEY,
+    value CHAR(16) CHARACTER SET ascii COLLATE ascii_bin NOT NULL
+  ) ${TABLE}`,
+
   // One row: the oldest version that may use this schema.
   `CREATE TABLE minimum_version (
     id TINYINT UNSIGNED NOT NULL PRIMARY KEY,
