@@ -2,6 +2,7 @@ import { createOperatorApi } from '../api/within-process.ts';
 import { listCustomers } from '../customers/customers.ts';
 import { watchHealth } from '../database/health.ts';
 import type { Runtime } from '../database/runtime.ts';
+import { createDnsWatch } from '../platform/dns-watch.ts';
 import { createLog } from '../platform/log.ts';
 import { createMetrics } from '../platform/metrics.ts';
 import type { Queues } from '../platform/queues.ts';
@@ -58,6 +59,7 @@ function createRuntime(
     connectWorker: withoutRedis,
     prefix,
     claimPrefix: async () => null,
+    dns: createDnsWatch({ now: () => performance.now(), after: () => () => {} }),
     health: watchHealth({ database, queues, log }),
     log,
     metrics: createMetrics(),

@@ -33,8 +33,9 @@ export async function startHeartbeat(
     health,
     claimPrefix,
     prefix,
+    dns,
     log,
-  }: Pick<Runtime, 'database' | 'health' | 'claimPrefix' | 'prefix' | 'log'>,
+  }: Pick<Runtime, 'database' | 'health' | 'claimPrefix' | 'prefix' | 'dns' | 'log'>,
   roles: readonly string[],
   name = '',
 ): Promise<Role> {
@@ -56,7 +57,17 @@ export async function startHeartbeat(
       .then(async (seen) => {
         const sessions = await readOwnSessions(database);
         const { pid } = process;
-        const own = { id, name, roles, version: VERSION, host: hostname(), pid, sessions, ...load.read() };
+        const own = {
+          id,
+          name,
+          roles,
+          version: VERSION,
+          host: hostname(),
+          pid,
+          sessions,
+          dnsProblem: dns.problem(),
+          ...load.read(),
+        };
         await recordHeartbeat(database, own, { ...seen, redis: (await lookForOther()) ?? seen.redis });
         await endSessionsOfLost(database, id, log);
       })
@@ -134,6 +145,8 @@ interface Heartbeat {
   /** The 99th percentile of the event loop's delay, in milliseconds. */
   loopDelayMs: number;
   memoryMib: number;
+  /** What is wrong with the DNS servers of its machine; null: nothing. */
+  dnsProblem: string | null;
   /** The sessions of its connections to MySQL, separated by commas. */
   sessions: string;
 }
@@ -156,11 +169,11 @@ export interface ProcessSeen extends Omit<Heartbeat, 'id' | 'sessions'> {
 /** Index: the primary key. The times are those of MySQL's clock. `steady_since` is set before `seen_at`, from which it follows. */
 const BEAT = `
   INSERT INTO processes (id, name, roles, version, host, pid, cpu_percent, loop_delay_ms, memory_mib, mysql_problem, redis_problem,
-    clock_ahead_ms, sessions)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+    clock_ahead_ms, sessions, dns_problem)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON DUPLICATE KEY UPDATE cpu_percent = VALUES(cpu_percent), loop_delay_ms = VALUES(loop_delay_ms), memory_mib = VALUES(memory_mib),
     mysql_problem = VALUES(mysql_problem), redis_problem = VALUES(redis_problem), clock_ahead_ms = VALUES(clock_ahead_ms),
-    sessions = VALUES(sessions),
+    sessions = VALUES(sessions), dns_problem = VALUES(dns_problem),
     steady_since = IF(seen_at < NOW(6) - INTERVAL ${STEADY_GAP_SECONDS} SECOND, NOW(6), steady_since), seen_at = NOW(6)`;
 
 /** A process that was killed stays visible for an hour. The table has one row per process and is read as a whole. */
@@ -168,7 +181,7 @@ const FORGET = 'DELETE FROM processes WHERE id = ? OR seen_at < NOW(6) - INTERVA
 
 const READ = `
   SELECT name, roles, version, host, pid, cpu_percent AS cpuPercent, loop_delay_ms AS loopDelayMs, memory_mib AS memoryMib,
-    started_at AS startedAt, mysql_problem AS mysqlProblem, redis_problem AS redisProblem, clock_ahead_ms AS clockAhead,
+    started_at AS startedAt, mysql_problem AS mysqlProblem, redis_problem AS redisProblem, dns_problem AS dnsProblem, clock_ahead_ms AS clockAhead,
     killed_at AS killedAt, (steady_since <= started_at OR steady_since < NOW(6) - INTERVAL ${HEARTBEATS_SETTLE / SECOND} SECOND) AS steady,
     TIMESTAMPDIFF(MICROSECOND, seen_at, NOW(6)) / 1000000 AS seenSecondsAgo
   FROM processes WHERE seen_at > NOW(6) - INTERVAL 1 HOUR ORDER BY host, started_at LIMIT 500`;
@@ -178,11 +191,12 @@ async function recordHeartbeat(
   beat: Heartbeat,
   { mysql, redis, clockAhead }: Health,
 ): Promise<void> {
-  const { id, name, roles, version, host, pid, cpuPercent, loopDelayMs, memoryMib, sessions } = beat;
+  const { id, name, roles, version, host, pid, cpuPercent, loopDelayMs, memoryMib, sessions, dnsProblem } =
+    beat;
   const problems = [mysql, redis].map((state) => (state === 'ok' ? null : state));
   const clock = clockAhead === null ? null : Math.round(clockAhead);
   const values = [id, name, roles.join(), version, host, pid, cpuPercent, loopDelayMs, memoryMib];
-  await sql.query(BEAT, [...values, ...problems, clock, sessions]);
+  await sql.query(BEAT, [...values, ...problems, clock, sessions, dnsProblem]);
 }
 
 /** Removes a process that stops, and all processes that have not been seen for an hour. */

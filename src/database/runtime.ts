@@ -3,6 +3,7 @@ import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import { type Config, VERSION } from '../platform/config.ts';
 import { explainAddressErrors, useAddressTimeout } from '../platform/connector.ts';
+import { createDnsWatch, type DnsWatch } from '../platform/dns-watch.ts';
 import type { Log } from '../platform/log.ts';
 import { createMetrics, type Metrics } from '../platform/metrics.ts';
 import { openQueues, type Queues } from '../platform/queues.ts';
@@ -35,6 +36,8 @@ export interface Runtime {
   prefix: string;
   /** Claims the prefix for this installation. @returns the id of the other installation that has it; null: it is ours. */
   claimPrefix: () => Promise<string | null>;
+  /** Whether the DNS servers of this machine answer. */
+  dns: DnsWatch;
   /** Looks at MySQL and Redis. Never throws. */
   health: () => Promise<Health>;
   log: Log;
@@ -174,6 +177,7 @@ export async function openRuntime(
     },
     prefix,
     claimPrefix: claim,
+    dns: createDnsWatch(timers),
     health: watchHealth({ database, queues, log }),
     log,
     metrics: createMetrics(),
@@ -181,6 +185,14 @@ export async function openRuntime(
     close,
   };
 }
+
+const timers = {
+  now: () => performance.now(),
+  after(milliseconds: number, callback: () => void) {
+    const timer = setTimeout(callback, milliseconds);
+    return () => clearTimeout(timer);
+  },
+};
 
 /** Parts of imports have 1 MiB, and the rows and keys of a chunk go in one statement. Bytes. */
 const PACKET_NEEDED = 16 * 1024 * 1024;

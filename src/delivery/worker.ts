@@ -67,12 +67,15 @@ export function createMysqlPorts(database: DataSource, secrets: SecretBox): Mysq
  * @param tuning the runner's schedule, time slice and so on, for tests that cannot wait for three days.
  */
 export function startDeliveryWorker(runtime: Runtime, tuning: Partial<RunnerOptions> = {}): Role {
-  const { config, database, secrets, queues, connectWorker, prefix, log, metrics, tracing } = runtime;
-  const poster = createPoster({ guard: createAddressGuard({ allow: config.allowPrivateEndpoints }) });
+  const { config, database, secrets, queues, connectWorker, prefix, dns, log, metrics, tracing } = runtime;
+  const poster = createPoster({
+    guard: createAddressGuard({ allow: config.allowPrivateEndpoints, onDnsAnswer: dns.answered }),
+  });
   const runner = createRunner({
     ...createMysqlPorts(database, secrets),
     jobs: { add: (webhookId, delay) => addDeliveryJobs(queues, [webhookId], delay) },
     poster,
+    dns,
     clock: systemClock,
     random: Math.random,
     log,

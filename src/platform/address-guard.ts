@@ -145,16 +145,19 @@ const RANGES = SPECIAL_RANGES.map((range) => ({ ...range, parsed: ipaddr.parseCI
  * @param options.allow CIDR ranges that are allowed although they are special (ALLOW_PRIVATE_ENDPOINTS). An IPv4 range
  * also allows the IPv6 forms that visibly carry one of its addresses (mapped, NAT64, 6to4 and the like).
  * @param options.subject the thing that refusals name.
+ * @param options.onDnsAnswer called when a DNS server has answered.
  * @param options.resolve how names are resolved. Default: by the hosts file and DNS.
  * @throws {Error} when an item of `allow` is not a CIDR range. The message names the item.
  */
 export function createAddressGuard({
   allow,
   subject = 'endpoint',
-  resolve = createResolver(),
+  onDnsAnswer,
+  resolve = createResolver({ onAnswer: onDnsAnswer }),
 }: {
   allow: readonly string[];
   subject?: keyof typeof SUBJECTS;
+  onDnsAnswer?: () => void;
   resolve?: Resolve;
 }): AddressGuard {
   const allowed = allow.map(parseCidr);

@@ -111,7 +111,7 @@ export function areHeartbeatsSettled(processes: readonly ProcessSeen[]): boolean
 }
 
 /**
- * What running processes see of MySQL and Redis and their own clocks, in one sentence for each problem.
+ * What running processes see of MySQL, Redis, DNS and their own clocks, in one sentence for each problem.
  * @param seen the states that the caller sees itself. It has said those that are not ok.
  */
 function findProcessProblems(
@@ -125,6 +125,7 @@ function findProcessProblems(
   for (const it of running) {
     if (it.mysqlProblem !== null && seen.mysql === 'ok') note(sentenceOf('MySQL', it.mysqlProblem), it);
     if (it.redisProblem !== null && seen.redis === 'ok') note(sentenceOf('Redis', it.redisProblem), it);
+    if (it.dnsProblem !== null) note(sentenceOf('DNS', it.dnsProblem), it);
   }
   const problems = [...seers].map(([sentence, [first, ...others]]) => {
     if (first === undefined || others.length + 1 === running.length) return sentence;

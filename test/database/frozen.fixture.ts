@@ -1,6 +1,7 @@
 import { createDataSource } from '../../src/database/data-source.ts';
 import { startHeartbeat } from '../../src/database/heartbeat.ts';
 import { tryTransaction } from '../../src/database/transaction.ts';
+import { createDnsWatch } from '../../src/platform/dns-watch.ts';
 import { createLog } from '../../src/platform/log.ts';
 
 /** A process that writes its heartbeat, and keeps the lock of a row until it is ended. It writes a line when it has the lock, and when it has lost it. */
@@ -18,6 +19,7 @@ const held = tryTransaction(database, async (sql) => {
       log: createLog('silent'),
       prefix: '',
       claimPrefix: async () => null,
+      dns: createDnsWatch({ now: Date.now, after: () => () => {} }),
       health: async () => ({
         mysql: 'ok',
         redis: 'ok',

@@ -23,6 +23,7 @@ const running = (roles: string[], fields: Partial<ProcessSeen> = {}): ProcessSee
   steady: true,
   mysqlProblem: null,
   redisProblem: null,
+  dnsProblem: null,
   killedAt: null,
   clockAhead: 3,
   ...fields,

@@ -1,3 +1,4 @@
+import type { DnsWatch } from '../../platform/dns-watch.ts';
 import type { Log } from '../../platform/log.ts';
 import type { DeliveryMetrics } from '../../platform/metrics.ts';
 import type { AttemptTraces } from '../posting/attempt-traces.ts';
@@ -115,6 +116,8 @@ export interface EnginePorts {
   results: ResultsPort;
   jobs: JobsPort;
   poster: PostPort;
+  /** Left out: each name without an answer is a matter of its endpoint. */
+  dns?: DnsWatch | undefined;
   clock: ClockPort;
   /** In [0, 1), for jitter. */
   random: () => number;

@@ -62,6 +62,9 @@ const RENEW_EVERY = 4 * SECOND;
 /** The most bytes of a batch with more than one event. */
 export const MAX_BATCH_BYTES = 1024 * 1024;
 
+/** While the DNS servers are silent, a webhook looks again after this long. Milliseconds. */
+const DNS_WAIT = 5 * SECOND;
+
 /** Two reads of the same due time give slightly different waits. Smaller differences than this are ignored. Milliseconds. */
 const WAIT_TOLERANCE = 100;
 
@@ -76,7 +79,7 @@ export function createRunner({
   maxLingering = MAX_LINGERING,
   ...ports
 }: RunnerOptions): Runner {
-  const { webhooks, jobs, clock } = ports;
+  const { webhooks, jobs, clock, dns } = ports;
   const lingering = new Set<ActiveRun>();
   const tools: RunTools = {
     ...ports,
@@ -129,7 +132,8 @@ export function createRunner({
     return held.map(() => undefined);
   });
 
-  async function run(state: WebhookState): Promise<void> {
+  /** @returns why the run ended; null: it did not get its lease, or the webhook was paused. */
+  async function run(state: WebhookState): Promise<RunEnd | null> {
     const { id: webhookId, revision } = state.settings;
     const activeRun = startRun(tools, state, {
       retryDelays: delays,
@@ -143,7 +147,7 @@ export function createRunner({
       const began = clock.now();
       const { lastToken, lastWrites } = state;
       const lease = await webhooks.takeLease({ webhookId, revision, lastToken, lastWrites });
-      if (lease === null) return;
+      if (lease === null) return null;
       leases.add(lease);
       if (cancelRenewal === null && !isStopping) renewLater();
       try {
@@ -152,6 +156,7 @@ export function createRunner({
           metrics?.leaseLost();
           log.warn({ webhookId }, 'lease lost: another run sends on');
         }
+        return end;
       } catch (err) {
         if (!(err instanceof ResultsRefusedError)) throw err;
         const outcome = await webhooks.quarantine(
@@ -160,6 +165,7 @@ export function createRunner({
         );
         if (outcome !== 'paused') throw err;
         log.error({ err, webhookId }, 'webhook paused: MySQL refuses the results of its deliveries');
+        return null;
       } finally {
         leases.delete(lease);
       }
@@ -196,7 +202,10 @@ export function createRunner({
           if (outcome !== 'many') return;
           log.error({ webhookId }, 'webhook not paused: the runs of many webhooks keep ending the process');
         }
-        await run(state);
+        if (dns?.mayAsk() === false || (await run(state)) === 'no DNS') {
+          await jobs.add(webhookId, DNS_WAIT);
+          return;
+        }
       }
     },
     notify(webhookIds, reread) {
@@ -204,6 +213,7 @@ export function createRunner({
     },
     stop() {
       isStopping = true;
+      dns?.stop();
       cancelRenewal?.();
       tools.writer.stop();
       for (const run of activeRuns.values()) run.stop();
@@ -252,7 +262,8 @@ type Timing = Pick<RunStart, 'retryDelays' | 'sliceLength' | 'longestRun' | 'lin
 
 /** Starts a run and its first read of the log. The run sends nothing before it has its lease. */
 function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveRun {
-  const { log, movementLog, retries, webhooks, writer, poster, traces, share, clock, random, onIdle } = tools;
+  const { log, movementLog, retries, webhooks, writer, poster, traces, dns, share, clock, random, onIdle } =
+    tools;
   const { customerId } = state;
   const { id: webhookId, revision, last_error: lastError } = state.settings;
   const settings = webhooks.openSettings(state.settings);
@@ -459,7 +470,8 @@ function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveR
     },
   ): void {
     const began = clock.now();
-    const end = (answer: Answer, bytes: number) => answered(answer, clock.now() - began, bytes);
+    const end = (answer: Answer, bytes: number, ended = clock.now()) =>
+      answered(answer, ended - began, bytes);
     // The lease may have been lost while the delivery waited. Then another run sends it.
     if (isStopped || isLost || began > heldUntil) {
       report({ type: 'stop' });
@@ -472,7 +484,18 @@ function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveR
       traces?.post(request, { webhookId, customerId, delivery: traced }) ?? poster.post(request);
     const bytes = Buffer.byteLength(request.body);
     // The answer to a batch is read before the values of custom headers are removed from it.
-    void answering.then((answer) => end({ ...answer, shown: settings.redact(answer.body) }, bytes));
+    dns?.asks(customerId);
+    void answering.then(async (answer) => {
+      const ended = clock.now();
+      const isSilent =
+        answer.isUnresolved === true && (await dns?.isSilentFor(customerId, ended - began)) === true;
+      if (isSilent) report({ type: 'no DNS' });
+      end(
+        { ...answer, shown: settings.redact(answer.body), aborted: answer.aborted || isSilent },
+        bytes,
+        ended,
+      );
+    });
   }
 
   async function record(it: RunRecord): Promise<RunEvent> {

@@ -3,6 +3,7 @@ import type { Socket } from 'node:net';
 import { Agent, type DiagnosticsChannel, type Dispatcher } from 'undici';
 import { type AddressGuard, RefusedAddressError } from '../../platform/address-guard.ts';
 import { createConnector } from '../../platform/connector.ts';
+import { DNS_FAILED } from '../../platform/dns-watch.ts';
 import { decodeBody, isWholeBody } from './decode-body.ts';
 import { explainPostError } from './explain-post-error.ts';
 import { postLeniently } from './lenient-post.ts';
@@ -290,6 +291,7 @@ class Exchange implements Dispatcher.DispatchHandler, PostHandler {
       isUnreadable: body === null || (mustBeWhole && !isWholeBody(bytes, this.#encoding ?? '')),
       isOpenEnded: this.#isOpenEnded,
       error: enough ? null : explainPostError(error, this.#isBegun),
+      isUnresolved: (error as NodeJS.ErrnoException | null)?.code === DNS_FAILED,
       refused: error instanceof RefusedAddressError,
       aborted: error instanceof AbortedError && this.#status === null,
       posts: this.#posts,

@@ -28,6 +28,8 @@ export interface Answer {
   isOpenEnded?: boolean;
   /** The error for people to read. null: the answer is complete, or was only cut off for its length. */
   error: string | null;
+  /** No DNS server has answered for the name of the endpoint. */
+  isUnresolved?: boolean;
   /** The address guard refused the connection. */
   refused: boolean;
   /** `abort` cut the POST short before a status arrived. This says nothing about the receiver. */

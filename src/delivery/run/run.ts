@@ -120,6 +120,9 @@ export function createRun(start: RunStart, now: number): Run {
       case 'lease lost':
         phase = { name: 'ending', reason: 'lost' };
         return;
+      case 'no DNS':
+        end('no DNS');
+        return;
       case 'failed':
         end('failed');
         return;

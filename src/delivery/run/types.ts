@@ -202,6 +202,7 @@ export type RunEnd =
   | 'changed'
   | 'failed'
   | 'lost'
+  | 'no DNS'
   | 'stopped';
 
 /** The end of a POST with a batch. */
@@ -255,6 +256,8 @@ export type RunEvent =
   | { type: 'timer' }
   /** Nothing more can be recorded: another run has the lease, or MySQL did not accept the record. */
   | { type: 'lease lost' }
+  /** The DNS servers of the machine do not answer, so that no endpoint can be judged. */
+  | { type: 'no DNS' }
   /** Something failed that this run cannot repair, such as a read. The results so far are still recorded. */
   | { type: 'failed' }
   /** End as soon as possible: the process shuts down or was frozen, or too many of its runs linger. */

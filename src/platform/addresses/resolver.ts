@@ -3,6 +3,7 @@ import { Resolver } from 'node:dns/promises';
 import { readFileSync, statSync } from 'node:fs';
 import { isIP } from 'node:net';
 import { LRUCache } from 'lru-cache';
+import { DNS_FAILED } from '../dns-watch.ts';
 
 /** Resolves names to addresses without libuv's thread pool. */
 
@@ -37,6 +38,8 @@ export interface ResolverOptions extends Partial<DnsQueryOptions> {
   maxNames?: number;
   /** A clock that never goes back, in milliseconds. */
   now?: () => number;
+  /** Called when a DNS server has answered, be it that a name does not exist. */
+  onAnswer?: (() => void) | undefined;
 }
 
 /**
@@ -55,6 +58,7 @@ export function createResolver({
   timeout = TIMEOUT,
   maxNames = MAX_NAMES,
   now = () => performance.now(),
+  onAnswer = () => {},
 }: ResolverOptions = {}): Resolve {
   const hosts = createHostsFile(hostsFile);
   const cache = new LRUCache<string, { answer: Promise<DnsAnswer>; expires: number }>({ max: maxNames });
@@ -64,8 +68,9 @@ export function createResolver({
     if (known !== undefined && known.expires > now()) return known.answer;
     const answer = queryDns(name, { servers, timeout });
     const entry = { answer, expires: Number.POSITIVE_INFINITY };
-    void answer.then(({ ttl }) => {
+    void answer.then(({ ttl, error }) => {
       entry.expires = now() + ttl;
+      if (error?.code !== DNS_FAILED) onAnswer();
     });
     cache.set(name, entry);
     return answer;
@@ -166,7 +171,7 @@ function noAddress(name: string): NodeJS.ErrnoException {
 
 function dnsFailure(name: string, code: string): NodeJS.ErrnoException {
   const reason = code === 'ECANCELLED' ? 'ETIMEOUT' : code; // Only the deadline cancels.
-  return Object.assign(new Error(`DNS gave no answer for ${name} (${reason})`), { code: 'EAI_AGAIN' });
+  return Object.assign(new Error(`DNS gave no answer for ${name} (${reason})`), { code: DNS_FAILED });
 }
 
 function codeOf(error: unknown): string {

@@ -36,7 +36,7 @@ const DELETE_RANGE = TABLES.map(
 );
 
 /** What an endpoint answered to a batch may tell of each of its events. Index: rejected_batches_webhook. */
-const DELETE_REJECTED_BATCHES =
+const DELETE_BATCHES_OF_DELIVERIES =
   'DELETE FROM rejected_batches WHERE webhook_id = ? AND last_id >= ? AND first_id <= ?';
 
 /**
@@ -51,7 +51,7 @@ export async function deleteDeliveries(
   for (const statement of DELETE_DELIVERIES) await deleteByIds(sql, statement, [webhookId], transactionIds);
   const [first] = transactionIds;
   if (first !== undefined)
-    await sql.query(DELETE_REJECTED_BATCHES, [webhookId, first, transactionIds.at(-1)]);
+    await sql.query(DELETE_BATCHES_OF_DELIVERIES, [webhookId, first, transactionIds.at(-1)]);
 }
 
 interface Range {
@@ -95,7 +95,7 @@ async function removeSomeDeliveries(
   // All deliveries of the range have been read and are old. None becomes pending while the webhook is locked.
   if (ids.length === deliveries.length && newest !== null) {
     for (const statement of DELETE_RANGE) await sql.query(statement, [webhookId, after, newest]);
-    await sql.query(DELETE_REJECTED_BATCHES, [webhookId, ids[0], newest]);
+    await sql.query(DELETE_BATCHES_OF_DELIVERIES, [webhookId, ids[0], newest]);
   } else await deleteDeliveries(sql, webhookId, ids);
   return { count: ids.length, last: deliveries.length < rows ? null : newest };
 }

@@ -245,7 +245,7 @@ export const EVENT_TABLES = [
 export const OPERATION_TABLES = [
   // One row per process, renewed every 5 s and removed when the process stops. name: the supervisor's name for the process, such as
   // api-1. roles: separated by commas. cpu_percent is of one core. loop_delay_ms is the 99th percentile of the event loop's delay
-  // since the last heartbeat. mysql_problem, redis_problem: what is wrong with them as this process sees it. clock_ahead_ms: of its
+  // since the last heartbeat. mysql_problem, redis_problem, dns_problem: what is wrong with them as this process sees it. clock_ahead_ms: of its
   // clock, against MySQL's. steady_since: since then, no heartbeat was left out. sessions: its connections, as id:port,
   // which others end when it stops answering. killed_at: its supervisor has killed it, because it did not answer.
   `CREATE TABLE processes (
@@ -260,6 +260,7 @@ export const OPERATION_TABLES = [
     memory_mib INT UNSIGNED NOT NULL,
     mysql_problem VARCHAR(160) NULL,
     redis_problem VARCHAR(160) NULL,
+    dns_problem VARCHAR(160) NULL,
     clock_ahead_ms BIGINT NULL,
     sessions VARCHAR(2000) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
     steady_since DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
