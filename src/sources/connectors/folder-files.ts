@@ -14,7 +14,14 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { basename, dirname, extname, join, sep } from 'node:path';
-import { codeOf, FileError, type FileOutcome, isUnfinished, SourceError } from './connector.ts';
+import {
+  codeOf,
+  FileError,
+  type FileOutcome,
+  isUnfinished,
+  type MarkedFile,
+  SourceError,
+} from './connector.ts';
 import { FOLDERS } from './settings.ts';
 
 /** The files of a folder source: the files in the folder, and the files that a run has taken. */
@@ -64,23 +71,25 @@ async function statOf(path: string) {
 
 /**
  * Takes a file by renaming it. This is atomic, so two runs never take the same file.
+ * @param from where the file is.
  * @returns null when it is not there any more.
  * @throws {FileError} when this file cannot be moved, and others can.
  */
 export async function takeFile(
   { inbox, processing }: SourceFolders,
   name: string,
+  from = join(inbox, name),
 ): Promise<TakenFile | null> {
   const token = randomBytes(8).toString('hex');
   const folder = join(processing, token);
   await mkdir(folder);
   const path = join(folder, name);
   try {
-    await rename(join(inbox, name), path);
+    await rename(from, path);
   } catch (error) {
     await rmdir(folder);
     if (codeOf(error) === 'ENOENT') return null;
-    const isOfFolder = await access(inbox, constants.W_OK).then(
+    const isOfFolder = await access(dirname(from), constants.W_OK).then(
       () => false,
       () => true,
     );
@@ -88,6 +97,24 @@ export async function takeFile(
   }
   const stats = await statOf(path);
   return stats === null ? null : { name, version: `${token} ${stateOf(stats)}`, path };
+}
+
+/**
+ * Takes a marked file back to `processing/` if it has changed since it was read.
+ * @param isSettled says whether a file that was changed then is complete.
+ * @throws {FileError} when it cannot be moved.
+ */
+export async function takeBackFile(
+  folders: SourceFolders,
+  { name, version, place }: MarkedFile,
+  isSettled: (changedAt: number) => boolean,
+): Promise<void> {
+  const status = place.startsWith('done/') ? 'done' : 'failed';
+  const path = join(folders[status], basename(place));
+  const stats = await statOf(path);
+  if (stats === null || stateOf(stats) === version.slice(TOKEN_LENGTH + 1) || !isSettled(stats.mtimeMs))
+    return;
+  await takeFile(folders, name, path);
 }
 
 /** Finds the files that earlier runs have taken but not marked, the oldest first. Removes empty folders. */
@@ -258,19 +285,26 @@ const REASON_SUFFIX = '.error.txt';
 /**
  * Moves a taken file to `done/` or `failed/`. In `failed/`, the reason is written beside it. May be repeated, because a file that was
  * already moved stays where it is. So does a file that has changed since it was taken: the next run collects it again.
+ * @returns the place of the file, such as `done/march.sta`; null: it stays in `processing/`, or is gone.
  */
 export async function markFile(
   folders: SourceFolders,
   { name, version }: { name: string; version: string },
   outcome: FileOutcome,
-): Promise<void> {
+): Promise<string | null> {
   const token = version.slice(0, TOKEN_LENGTH);
   const folder = join(folders.processing, token);
   const path = join(folder, name);
   const stats = await statOf(path);
-  if (stats === null || `${token} ${stateOf(stats)}` !== version) return;
   const target = folders[outcome.status];
-  const free = (await exists(join(target, name))) ? addToName(name, `-${token}`) : name;
+  const unique = addToName(name, `-${token}`);
+  if (stats === null) {
+    // An earlier call has moved it.
+    const moved = (await exists(join(target, unique))) ? unique : name;
+    return (await exists(join(target, moved))) ? `${outcome.status}/${moved}` : null;
+  }
+  if (`${token} ${stateOf(stats)}` !== version) return null;
+  const free = (await exists(join(target, name))) ? unique : name;
   // The reason is written first, so that no file is in failed/ without a reason.
   if (outcome.status === 'failed')
     await replaceFile(
@@ -281,6 +315,7 @@ export async function markFile(
   await rename(path, join(target, free));
   // Fails if somebody has put another file there.
   await rmdir(folder).catch(() => {});
+  return `${outcome.status}/${free}`;
 }
 
 /** Writes a file. Replaces a symbolic link instead of following it, because anybody with access to the folder could have put it there. */

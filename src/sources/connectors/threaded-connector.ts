@@ -20,8 +20,8 @@ const TOO_LARGE =
 export function createThreadedKinds(allow: readonly string[]): Record<string, ConnectorKind> {
   const threaded = (kind: keyof typeof KINDS): ConnectorKind => ({
     ...KINDS[kind],
-    create: ({ settings, credentials, accountId }) =>
-      createThreadedConnector({ kind, settings, credentials, accountId, allow }),
+    create: ({ settings, credentials, accountId, settleSeconds }) =>
+      createThreadedConnector({ kind, settings, credentials, accountId, settleSeconds, allow }),
   });
   return { ...KINDS, sftp: threaded('sftp'), http: threaded('http'), s3: threaded('s3') };
 }
@@ -77,6 +77,9 @@ export function createThreadedConnector(
   }
 
   return {
+    async takeBack(marked, signal) {
+      await untilAborted(ask({ do: 'take back', marked }), signal);
+    },
     async *files(since, signal) {
       signal.addEventListener('abort', () => thread?.postMessage({ do: 'abort' } satisfies Request), {
         once: true,
@@ -88,7 +91,8 @@ export function createThreadedConnector(
       }
     },
     async mark({ name, version }, outcome) {
-      await ask({ do: 'mark', file: { name, version }, outcome });
+      const reply = await ask({ do: 'mark', file: { name, version }, outcome });
+      return typeof reply !== 'string' && 'place' in reply ? reply.place : null;
     },
     async close() {
       if (thread === null) return;

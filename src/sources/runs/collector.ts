@@ -17,6 +17,7 @@ import { finishRun, type RunEnd } from './finish-run.ts';
 import {
   addFailure,
   type ClaimedSource,
+  findMarkedFiles,
   hasPendingFiles,
   isKnown,
   LeaseLostError,
@@ -35,6 +36,9 @@ const LOOK_EVERY = 100;
 
 /** After this many unreadable files in a row, the source itself counts as broken. */
 const MAX_UNREADABLE = 3;
+
+/** A run shows after so many marked files that it makes progress. */
+const TAKEN_BACK_AT_ONCE = 100;
 
 const UNEXPECTED = 'The run failed. The operator finds the reason in the log.';
 
@@ -68,7 +72,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const { limits = RUN_LIMITS } = options;
 
   function connect(source: ClaimedSource): Connector {
-    const { id, customerId, settings, credentials, accountId } = source;
+    const { id, customerId, settings, credentials, accountId, settleSeconds } = source;
     const opened = credentials === null ? null : secrets.open(credentials, SEALED.sourceCredentials(id));
     return kindOf(kinds, source.kind).create({
       settings: JSON.parse(settings),
@@ -76,6 +80,7 @@ export function createCollector(options: CollectorOptions): Collector {
       guard,
       folder: folderOf(customerId),
       accountId,
+      settleSeconds: settleSeconds ?? 0,
     });
   }
 
@@ -120,6 +125,7 @@ export function createCollector(options: CollectorOptions): Collector {
     const unreadable: SourceError[] = [];
     try {
       await markEndedFiles(database, source, connector, tally);
+      await takeBackChanged(source, connector, watch);
       for await (const file of itemsUntilAborted(connector.files(source.position, signal), signal)) {
         watch.noteProgress();
         try {
@@ -144,6 +150,20 @@ export function createCollector(options: CollectorOptions): Collector {
     const [first] = unreadable;
     if (first !== undefined) throw first;
     return tally;
+  }
+
+  /** A program may go on writing to a file that was read as a whole. Marked files that have changed are collected again. */
+  async function takeBackChanged(
+    source: ClaimedSource,
+    connector: Connector,
+    { signal, noteProgress }: RunWatch,
+  ): Promise<void> {
+    if (connector.takeBack === undefined) return;
+    const marked = await findMarkedFiles(database, source);
+    while (marked.length > 0) {
+      await untilAborted(connector.takeBack(marked.splice(0, TAKEN_BACK_AT_ONCE), signal), signal);
+      noteProgress();
+    }
   }
 
   async function collectFile(

@@ -10,7 +10,13 @@ afterEach(async () => {
 });
 
 function connectTo(settings: object, memoryLimit?: number): Connector {
-  const source = { kind: 'http' as const, credentials: {}, accountId: '1', allow: ['127.0.0.0/8'] };
+  const source = {
+    kind: 'http' as const,
+    credentials: {},
+    accountId: '1',
+    settleSeconds: 0,
+    allow: ['127.0.0.0/8'],
+  };
   const connector = createThreadedConnector(
     { ...source, settings },
     memoryLimit === undefined ? {} : { memoryLimit },
