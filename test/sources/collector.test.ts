@@ -2,9 +2,12 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { createAddressGuard } from '../../src/platform/address-guard.ts';
 import { type Connector, SourceError } from '../../src/sources/connectors/connector.ts';
+import { createHttpConnector } from '../../src/sources/connectors/http.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
+import { startWebServer } from './connectors/web-server.ts';
 import { createTestSource, fileOf, STATEMENT } from './test-source.ts';
 
 // No importer role: the tests run sources and imports themselves.
@@ -12,6 +15,31 @@ const service = useService({ roles: ['api'] });
 
 const newSource = (connector: Partial<Connector>, silence?: number) =>
   createTestSource(service, connector, {}, silence);
+
+it('a slow download that cannot be offered before its end keeps its run going', {
+  timeout: 120_000,
+}, async () => {
+  const silence = 3_000;
+  const server = await startWebServer(async (_request, response) => {
+    response.writeHead(200, { 'transfer-encoding': 'chunked' });
+    response.write(STATEMENT);
+    // In all longer than the source may be silent.
+    for (let i = 0; i < 5; i += 1) {
+      response.write(' '.repeat(64 * 1_024));
+      await sleep(silence / 4);
+    }
+    response.end();
+  });
+  const guard = createAddressGuard({ allow: ['127.0.0.0/8'], subject: 'source' });
+  const connector = createHttpConnector({
+    settings: { url: `${server.origin}/march.sta`, format: 'file' },
+    credentials: {},
+    guard,
+  });
+  const source = await newSource(connector, silence);
+  expect(await source.run()).toBe('done');
+  expect(await source.runs()).toMatchObject([{ status: 'done', files: 1 }]);
+});
 
 describe('a run of a source', () => {
   it('collects each version of a file once, and goes on after the last position', async () => {

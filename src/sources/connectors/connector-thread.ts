@@ -39,6 +39,8 @@ type ThreadFile = Pick<OfferedFile, 'name' | 'version' | 'format' | 'cursor'>;
 export type Reply =
   | { file: ThreadFile | null }
   | { part: Uint8Array | null }
+  /** So many bytes have arrived. Sent at any time, not as an answer. */
+  | { progress: number }
   | { place: string | null }
   | 'done'
   /** A sentence for the owner of the source. */
@@ -59,12 +61,23 @@ let files: AsyncIterator<OfferedFile> | null = null;
 let file: OfferedFile | null = null;
 let parts: AsyncIterator<Uint8Array> | null = null;
 
+/** A server may send single bytes, and a message for each of them would keep the process busy. */
+const REPORTED_BYTES = 64 * 1024;
+let unreported = 0;
+
+function reportProgress(bytes: number): void {
+  unreported += bytes;
+  if (unreported < REPORTED_BYTES) return;
+  parentPort?.postMessage({ progress: unreported } satisfies Reply);
+  unreported = 0;
+}
+
 async function carryOut(request: Request): Promise<Reply> {
   switch (request.do) {
     case 'next file': {
       await parts?.return?.();
       parts = null;
-      files ??= connector.files(request.since, aborting.signal)[Symbol.asyncIterator]();
+      files ??= connector.files(request.since, aborting.signal, reportProgress)[Symbol.asyncIterator]();
       const { value, done } = await files.next();
       file = done === true ? null : value;
       if (file === null) return { file };

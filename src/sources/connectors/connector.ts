@@ -42,9 +42,14 @@ export interface Connector {
   /**
    * Yields the files that the source offers now, oldest first if the source tells their age.
    * @param since the cursor of the file that was collected last, or its version if it has no cursor; null at the first run.
+   * @param onProgress called with the number of bytes that arrive before a file can be offered.
    * @throws {SourceError} when the source cannot be reached, refuses the credentials, or does not match the settings.
    */
-  files(since: string | null, signal: AbortSignal): AsyncIterable<OfferedFile>;
+  files(
+    since: string | null,
+    signal: AbortSignal,
+    onProgress?: (bytes: number) => void,
+  ): AsyncIterable<OfferedFile>;
   /**
    * Marks a file as done or failed in the source itself, if possible. For example, a folder moves it. May be called again after a crash.
    * @returns where `takeBack` finds the file; null: nothing can change it any more, or nobody knows where it is.
@@ -166,6 +171,9 @@ function findCoded(error: unknown): (Error & { code: string }) | null {
 
 /** Names that programs give a file while they are writing it. */
 const UNFINISHED = /^\.|\.(?:part|partial|tmp|temp|filepart|crdownload|writing|uploading)$|~$/i;
+
+/** The most bytes of a file, as many as of an upload. */
+export const MAX_FILE_BYTES = 1024 ** 3;
 
 /** How long a run waits for files that may still be written. A later run takes the files that are not complete by then. Milliseconds. */
 export const WAIT_FOR_WRITERS = 15_000;

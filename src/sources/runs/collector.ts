@@ -126,7 +126,10 @@ export function createCollector(options: CollectorOptions): Collector {
     try {
       await markEndedFiles(database, source, connector, tally);
       await takeBackChanged(source, connector, watch);
-      for await (const file of itemsUntilAborted(connector.files(source.position, signal), signal)) {
+      for await (const file of itemsUntilAborted(
+        connector.files(source.position, signal, watch.noteProgress),
+        signal,
+      )) {
         watch.noteProgress();
         try {
           await collectFile(source, connector, file, watch, tally);

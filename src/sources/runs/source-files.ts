@@ -4,11 +4,12 @@ import type { StatementFormat } from '../../../packages/statements/src/formats.t
 import { cutTo } from '../../database/text-columns.ts';
 import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
 import { inWordsOf } from '../../intake/advice.ts';
-import { NDJSON_IMPORT_BYTES, stageImport } from '../../intake/stage.ts';
+import { stageImport } from '../../intake/stage.ts';
 import { countOf } from '../../platform/text.ts';
 import {
   type Connector,
   type FileOutcome,
+  MAX_FILE_BYTES,
   type MarkedFile,
   type OfferedFile,
   SourceError,
@@ -270,8 +271,7 @@ async function* readFile(
     signal.throwIfAborted();
     onProgress(part.length);
     bytes += part.length;
-    // The same limit as for an upload.
-    if (bytes > NDJSON_IMPORT_BYTES) throw new RefusedFileError('The file is larger than 1 GiB.');
+    if (bytes > MAX_FILE_BYTES) throw new RefusedFileError('The file is larger than 1 GiB.');
     yield part;
   }
 }
