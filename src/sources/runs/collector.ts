@@ -21,6 +21,7 @@ import {
   hasPendingFiles,
   isKnown,
   LeaseLostError,
+  MAX_VERSION,
   markEndedFiles,
   RefusedFileError,
   RunInterruptedError,
@@ -39,6 +40,8 @@ const MAX_UNREADABLE = 3;
 
 /** A run shows after so many marked files that it makes progress. */
 const TAKEN_BACK_AT_ONCE = 100;
+
+const VERSION_TOO_LONG = `The server gives it a version (an ETag) of more than ${MAX_VERSION} characters. Have the server send a shorter one, or upload the file to another source.`;
 
 const UNEXPECTED = 'The run failed. The operator finds the reason in the log.';
 
@@ -176,9 +179,9 @@ export function createCollector(options: CollectorOptions): Collector {
     { signal, noteProgress }: RunWatch,
     tally: RunTally,
   ): Promise<void> {
-    const known = await isKnown(database, source, file);
-    if (known) return;
     const { name, version, cursor } = file;
+    if (version.length > MAX_VERSION) throw new FileError(VERSION_TOO_LONG);
+    if (await isKnown(database, source, file)) return;
     const span = beginSpan(source);
     try {
       const importId = await stageFile(database, source, file, {

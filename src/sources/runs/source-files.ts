@@ -30,6 +30,9 @@ export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
 
+/** The most characters of a version that the column keeps. It is never cut, because the end may be what tells two versions apart. */
+export const MAX_VERSION = 255;
+
 /** Tells whether a file was collected before. */
 export const fingerprintOf = (
   { revision }: Pick<ClaimedSource, 'revision'>,
