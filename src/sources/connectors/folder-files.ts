@@ -144,9 +144,10 @@ const READ_SIZE = 256 * 1024;
 export async function* readTaken({ name, path }: TakenFile, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   // Without O_NONBLOCK, opening a pipe that nobody writes to would never end.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-  const handle = await open(path, flags).catch((error: unknown) => {
+  const explain = (error: unknown) => {
     throw fileError(error, 'read');
-  });
+  };
+  const handle = await open(path, flags).catch(explain);
   try {
     const stats = await handle.stat();
     // A folder on the way may have been replaced by a link.
@@ -156,7 +157,9 @@ export async function* readTaken({ name, path }: TakenFile, signal: AbortSignal)
     for (;;) {
       // Not a stream, because the error of a stream that is created with an aborted signal would end the process.
       signal.throwIfAborted();
-      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(READ_SIZE), 0, READ_SIZE);
+      const { buffer, bytesRead } = await handle
+        .read(Buffer.allocUnsafe(READ_SIZE), 0, READ_SIZE)
+        .catch(explain);
       if (bytesRead === 0) return;
       yield buffer.subarray(0, bytesRead);
     }
@@ -266,14 +269,15 @@ export function folderError(error: unknown, path: string): Error {
 /** An error of one file. @param what could not be done with it: `read` or `moved`. */
 function fileError(error: unknown, what: 'read' | 'moved'): Error {
   const code = codeOf(error);
-  if (!/^E[A-Z]+$/.test(code) || ['EROFS', 'ENOSPC', 'EXDEV', 'EIO', 'EMFILE', 'ENFILE'].includes(code))
+  if (!/^E[A-Z]+$/.test(code) || ['EROFS', 'ENOSPC', 'EXDEV', 'EMFILE', 'ENFILE'].includes(code))
     return error as Error;
   if (code === 'ELOOP') return new FileError('There is a symbolic link in its place.');
-  const isDenied = code === 'EACCES' || code === 'EPERM';
+  if (what === 'read' && code === 'ENOENT')
+    return new FileError('It was removed before it was read. Put it into the folder again if it is missing.');
+  if (code === 'EACCES' || code === 'EPERM')
+    return new FileError(`It cannot be ${what}: give the user of the service access to it.`);
   return new FileError(
-    isDenied
-      ? `It cannot be ${what}: give the user of the service access to it.`
-      : `It cannot be ${what} (${code}).`,
+    `It cannot be ${what}: the operating system says ${code}. Check the file and its disk, and put the file into the folder again.`,
   );
 }
 

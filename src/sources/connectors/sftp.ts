@@ -94,6 +94,8 @@ export function createSftpConnector({
     return entries.sort((a, b) => a.changedAt - b.changedAt || (a.name < b.name ? -1 : 1));
   }
 
+  const original = (entry: SftpEntry) => join(settings.path, entry.name);
+
   function offer(entry: SftpEntry, read: () => AsyncIterable<Uint8Array>): OfferedFile {
     return {
       name: entry.name,
@@ -114,14 +116,18 @@ export function createSftpConnector({
       const it = await connect(signal);
       if (settings.after === 'leave') {
         for (const entry of await findFiles(it, signal)) {
-          yield offer(entry, () => readWhole(it, join(settings.path, entry.name), entry.size));
+          yield offer(entry, () =>
+            readWhole(it, { path: original(entry), original: original(entry), size: entry.size }),
+          );
         }
         return;
       }
       yield* stranded.splice(0);
       const mover = createMover(it, settings);
       for (const entry of await mover.leftOvers()) {
-        yield offer(entry, () => readWhole(it, mover.taken(entry), entry.size));
+        yield offer(entry, () =>
+          readWhole(it, { path: mover.taken(entry), original: original(entry), size: entry.size }),
+        );
       }
       for (const entry of await findFiles(it, signal)) yield offer(entry, () => mover.read(entry));
     },
@@ -271,11 +277,12 @@ function createMover(session: SftpSession, settings: SftpSettings) {
     taken,
     /** Renames a file into `processing`, and reads it. */
     async *read(entry: SftpEntry): AsyncGenerator<Uint8Array> {
+      const original = join(settings.path, entry.name);
       await move(async () => {
         await makeFolder(processing);
-        await session.rename(join(settings.path, entry.name), taken(entry));
+        await session.rename(original, taken(entry));
       });
-      yield* readWhole(session, taken(entry), entry.size);
+      yield* readWhole(session, { path: taken(entry), original, size: entry.size });
     },
     /** Renames a marked file back into `processing` if it has changed. A server that hides it says nothing about it. */
     async takeBack(
@@ -329,21 +336,26 @@ const READ_AHEAD = 16;
 /**
  * Yields the bytes of a file. Its size and time must be the same before and after. So neither a file that is still being written nor a
  * transfer that breaks off counts as complete.
- * @param size of the file when it was listed.
+ * @param file.path where the file is now.
+ * @param file.original where its owner has put it. Errors name this path.
+ * @param file.size when it was listed.
  * @throws {SourceError}
  */
-async function* readWhole(session: SftpSession, path: string, size: number): AsyncGenerator<Uint8Array> {
+async function* readWhole(
+  session: SftpSession,
+  { path, original, size }: { path: string; original: string; size: number },
+): AsyncGenerator<Uint8Array> {
   const handle = await session.open(path).catch((error: unknown) => {
-    throw explainOpening(error, path);
+    throw explainOpening(error, original);
   });
   try {
     const before = await session.statOpen(handle);
-    if (before.size !== size) throw changed(path);
+    if (before.size !== size) throw changed(original);
     const underWay: Promise<Buffer>[] = [];
     let next = 0;
     for (;;) {
       while (underWay.length < READ_AHEAD && next < size) {
-        const part = readPart(session, handle, next, Math.min(READ_BYTES, size - next), path);
+        const part = readPart(session, handle, next, Math.min(READ_BYTES, size - next), original);
         part.catch(() => {}); // Awaited below, unless an earlier part fails.
         underWay.push(part);
         next += READ_BYTES;
@@ -353,7 +365,7 @@ async function* readWhole(session: SftpSession, path: string, size: number): Asy
       yield await first;
     }
     const after = await session.statOpen(handle);
-    if (after.size !== before.size || after.changedAt !== before.changedAt) throw changed(path);
+    if (after.size !== before.size || after.changedAt !== before.changedAt) throw changed(original);
   } finally {
     await session.closeHandle(handle).catch(() => {});
   }
@@ -387,8 +399,11 @@ function explainOpening(error: unknown, path: string): unknown {
       `The name "${path}" is not UTF-8, so the file cannot be opened. Rename it on the server.`,
     );
   }
-  if (isMissing(error)) return new FileError(`"${path}" was removed before it was read.`);
+  if (isMissing(error))
+    return new FileError(`"${path}" was removed before it was read. Upload it again if it is missing.`);
   if (isDenied(error))
-    return new FileError(`The user may not read "${path}". Give it the right on the server.`);
+    return new FileError(
+      `The user of the source may not read "${path}". Have the server give the user the right to read this file, or upload the file again. The next run tries again.`,
+    );
   return error;
 }

@@ -102,6 +102,30 @@ describe('a folder source', () => {
     await expect(textOf(file)).rejects.toThrow('There is a symbolic link in its place.');
   });
 
+  it.each([
+    { what: 'removed', replace: (path: string) => rm(path), reason: 'It was removed before it was read.' },
+    {
+      what: 'replaced with a folder',
+      replace: async (path: string) => {
+        await rm(path);
+        await mkdir(path);
+      },
+      reason: 'It was replaced while it was collected.',
+    },
+  ])('says of a file that was $what that it is about this file alone', async ({ replace, reason }) => {
+    const { inbox, connect, list } = await newRoot();
+    await writeQuietly(join(inbox, 'one.sta'), 'one');
+    const [file] = await collect(connect());
+    const [token = ''] = await list('inbox/processing');
+    await replace(join(inbox, 'processing', token, 'one.sta'));
+    const error: Error = await textOf(file).then(
+      () => new Error('it was read'),
+      (problem) => problem,
+    );
+    expect(error).toMatchObject({ name: 'FileError', message: expect.stringContaining(reason) });
+    expect(error.message).not.toMatch(/processing|inbox/);
+  });
+
   it('stops reading with the reason when the run has lost its lease', async () => {
     const { inbox, connect } = await newRoot();
     await writeQuietly(join(inbox, 'one.sta'), 'one');

@@ -1,4 +1,4 @@
-import { mkdir, readdir, readFile, rename, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import type { Connector, OfferedFile } from '../../../src/sources/connectors/connector.ts';
@@ -82,6 +82,18 @@ describe.skipIf(!hasOpenSsh)('an SFTP source that moves files', () => {
     await connector.mark?.(file, done);
     await connect().mark?.(file, done);
     expect(await list('done')).toEqual(['a.sta']);
+  });
+
+  it('names a file by the path that its owner knows when it cannot be read', async () => {
+    await put('a.sta', 'movements');
+    await collect(connect());
+    const [taken = ''] = await list('processing');
+    const [file] = await collectUnread(connect());
+    await rm(join(source.folder, 'processing', taken));
+    await expect(readText(file as OfferedFile)).rejects.toMatchObject({
+      name: 'FileError',
+      message: `"${join(source.folder, 'a.sta')}" was removed before it was read. Upload it again if it is missing.`,
+    });
   });
 
   it('reads a file again that was changed while it was in processing', async () => {
