@@ -34,6 +34,7 @@ export interface SourceRow extends SourceSummary {
   encoding: string | null;
   create_accounts: number;
   force_account: number;
+  settle_seconds: number | null;
   on_conflict: 'hold' | 'store' | null;
   created_at: Date;
 }
@@ -41,8 +42,7 @@ export interface SourceRow extends SourceSummary {
 /** Finds the ids first, so that only one page is joined. Indexes of the joins: the primary keys. */
 const ROWS = (ids: string) => `
   SELECT ${SUMMARY_COLUMNS}, s.settings, s.credentials, s.schedule, s.account_id, s.format, s.profile, s.encoding, s.create_accounts,
-    s.force_account, s.on_conflict,
-    s.created_at
+    s.force_account, s.settle_seconds, s.on_conflict, s.created_at
   FROM (${ids}) f JOIN sources s ON s.id = f.id JOIN customers u ON u.id = s.customer_id ORDER BY s.id`;
 
 /** A key limited to accounts sees only sources of its accounts, and none for all accounts. */

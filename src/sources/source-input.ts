@@ -96,6 +96,11 @@ function isObject(value: unknown): boolean {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
+const SETTLE_RULE = 'must be a whole number of seconds from 0 to 3600';
+
+/** `settle_seconds` of a source that is created without. */
+const SETTLE_SECONDS = 5;
+
 const fields = {
   title: Title,
   settings: Settings,
@@ -115,6 +120,15 @@ const fields = {
     v.boolean('must be true or false'),
     v.description(
       'Whether statements that name another account than `account_id` are stored for it all the same.',
+    ),
+  ),
+  settle_seconds: v.pipe(
+    v.number(SETTLE_RULE),
+    v.integer(SETTLE_RULE),
+    v.minValue(0, SETTLE_RULE),
+    v.maxValue(3_600, SETTLE_RULE),
+    v.description(
+      `A file that was changed within this time is left to a later run. Only for the kinds folder and sftp. Default: ${SETTLE_SECONDS}.`,
     ),
   ),
   on_conflict: v.pipe(
@@ -137,6 +151,7 @@ export const NewSource = v.pipe(
     encoding: v.optional(fields.encoding, null),
     create_accounts: v.optional(fields.create_accounts, false),
     force_account: v.optional(fields.force_account, false),
+    settle_seconds: v.optional(fields.settle_seconds),
     on_conflict: v.optional(fields.on_conflict, null),
   }),
   documented({
@@ -204,6 +219,17 @@ export function createSourceChecks(
           throw invalid([{ path: 'settings', message: `are those of source ${other.id} already` }]);
       }
       return stored;
+    },
+    /** @returns `settle_seconds` as it is stored; null: the kind has none. */
+    requireSettling(name: string, sent: number | undefined): number | null {
+      if (kindOf(KINDS, name).showsUnfinished) return sent ?? SETTLE_SECONDS;
+      if (sent === undefined) return null;
+      throw invalid([
+        {
+          path: 'settle_seconds',
+          message: `must be left out: a source of kind ${name} offers only files that are complete`,
+        },
+      ]);
     },
     /** Credentials for one server must not be sent to another server, which may be the caller's own. `before` and `after` are stored settings. */
     requireSameServer(name: string, before: string, after: string): void {

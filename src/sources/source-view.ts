@@ -32,6 +32,12 @@ export const SourceView = v.object({
   encoding: v.nullable(v.string()),
   create_accounts: v.boolean(),
   force_account: v.boolean(),
+  settle_seconds: v.pipe(
+    v.nullable(Count),
+    v.description(
+      'A file that was changed within this time is left to a later run; null: the kind offers only complete files.',
+    ),
+  ),
   on_conflict: v.nullable(v.picklist(['hold', 'store'])),
   status: v.picklist(['active', 'paused']),
   is_running: v.pipe(v.boolean(), v.description('Whether a run is in progress.')),
@@ -68,6 +74,7 @@ export const viewSource = ({ secrets }: Pick<Runtime, 'secrets'>, it: SourceRow)
   encoding: it.encoding,
   create_accounts: it.create_accounts === 1,
   force_account: it.force_account === 1,
+  settle_seconds: it.settle_seconds,
   on_conflict: it.on_conflict,
   // A deleted source is never shown.
   status: it.status as SourceView['status'],

@@ -26,6 +26,7 @@ export async function createSource(
   const { database, secrets } = runtime;
   const checks = createSourceChecks(runtime, guard, caller);
   await checks.requireAccount(body.account_id);
+  const settle_seconds = checks.requireSettling(body.kind, body.settle_seconds);
   const credentials = checks.requireCredentials(body.kind, body.credentials);
   const settings = await checks.requireSettings({ ...body, id: '0' });
   const columns: SourceColumns = {
@@ -40,6 +41,7 @@ export async function createSource(
     encoding: body.encoding,
     create_accounts: body.create_accounts,
     force_account: body.force_account,
+    settle_seconds,
     on_conflict: body.on_conflict,
   };
   const id = await inTransaction(database, async (sql) => {
@@ -99,6 +101,7 @@ async function planChange(
 ) {
   const { settings, credentials, schedule, ...plain } = change;
   const { id, kind } = source;
+  if (change.settle_seconds !== undefined) checks.requireSettling(kind, change.settle_seconds);
   const stored =
     settings === undefined ? source.settings : await checks.requireSettings({ id, kind, settings });
   if (credentials === undefined && source.credentials !== null)

@@ -27,7 +27,7 @@ const OTHERS = {
     ...['transactions.code', 'transactions.description', 'transactions.name', 'transactions.opponent_iban'],
     'transactions.opponent_id',
   ],
-  ofFiles: ['source_files.version', 'sources.position'],
+  ofFiles: ['source_files.place', 'source_files.version', 'sources.position'],
   // accounts.error is a copy of sources.error.
   own: [
     ...['accounts.encoding', 'accounts.error', 'accounts.status', 'api_keys.prefix', 'audit_events.action'],

@@ -45,7 +45,7 @@ it.each([
   ['Operational events of one type', '100', 'delivery/operational-event.ts', 'MOST_PER_HOUR = 100;'],
   ['Failed runs of a source until', '3', 'sources/runs/finish-run.ts', 'FAILURES = 3;'],
   ['Interval of a source', '10 s to 31 days', 'sources/source-schedule.ts', 'SHORTEST = 10 * UNITS.s;'],
-  ['A file', '1 GiB', 'sources/runs/source-files.ts', 'if (bytes > NDJSON_IMPORT_BYTES)'],
+  ['A file', '1 GiB', 'sources/runs/source-files.ts', 'if (bytes > MAX_FILE_BYTES)'],
   ['A run', '1 h', 'sources/runs/collector.ts', 'total: 60 * MINUTE'],
   ['Nothing comes from a source', '2 min', 'sources/runs/collector.ts', 'silence: 2 * MINUTE'],
   ['Files in a row that cannot be read', '3', 'sources/runs/collector.ts', 'MAX_UNREADABLE = 3;'],

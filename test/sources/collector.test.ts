@@ -2,9 +2,13 @@
 
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
+import { createAddressGuard } from '../../src/platform/address-guard.ts';
 import { type Connector, SourceError } from '../../src/sources/connectors/connector.ts';
+import { createHttpConnector } from '../../src/sources/connectors/http.ts';
+import { createS3Connector } from '../../src/sources/connectors/s3.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
+import { startWebServer } from './connectors/web-server.ts';
 import { createTestSource, fileOf, STATEMENT } from './test-source.ts';
 
 // No importer role: the tests run sources and imports themselves.
@@ -12,6 +16,74 @@ const service = useService({ roles: ['api'] });
 
 const newSource = (connector: Partial<Connector>, silence?: number) =>
   createTestSource(service, connector, {}, silence);
+
+it('a version that is too long to be stored is the error of its file, and the others are collected', async () => {
+  const etags = {
+    'a.sta': `"${'e'.repeat(254)}"`,
+    'b.sta': `"${'e'.repeat(100_000)}"`,
+    'c.sta': `"${'e'.repeat(253)}"`,
+  };
+  const contents = Object.entries(etags).map(
+    ([key, etag]) =>
+      `<Contents><Key>${key}</Key><ETag>${etag}</ETag><Size>${STATEMENT.length}</Size></Contents>`,
+  );
+  const server = await startWebServer((request, response) => {
+    const { pathname } = new URL(request.url ?? '', 'http://s3');
+    if (pathname.endsWith('.sta')) response.writeHead(200, { etag: etags['c.sta'] }).end(STATEMENT);
+    else
+      response
+        .writeHead(200, { 'content-type': 'application/xml' })
+        .end(`<ListBucketResult><IsTruncated>false</IsTruncated>${contents.join('')}</ListBucketResult>`);
+  });
+  const source = await newSource(
+    createS3Connector({
+      settings: {
+        endpoint: server.origin,
+        region: 'us-east-1',
+        bucket: 'statements',
+        pattern: '*',
+        after: 'leave',
+      },
+      credentials: { access_key_id: 'x', secret_access_key: 'y' },
+      guard: createAddressGuard({ allow: ['127.0.0.0/8'], subject: 'source' }),
+    }),
+  );
+  for (const files of [1, 0]) {
+    await source.isDue();
+    expect(await source.run()).toBe('done');
+    expect((await source.runs()).at(-1)).toEqual({
+      status: 'done',
+      files,
+      error: `a.sta: The server gives it a version (an ETag) of more than 255 characters. Have the server send a shorter one, or upload the file to another source. 1 more file failed.`,
+    });
+  }
+  expect(await source.movements()).toHaveLength(1);
+});
+
+it('a slow download that cannot be offered before its end keeps its run going', {
+  timeout: 120_000,
+}, async () => {
+  const silence = 3_000;
+  const server = await startWebServer(async (_request, response) => {
+    response.writeHead(200, { 'transfer-encoding': 'chunked' });
+    response.write(STATEMENT);
+    // In all longer than the source may be silent.
+    for (let i = 0; i < 5; i += 1) {
+      response.write(' '.repeat(64 * 1_024));
+      await sleep(silence / 4);
+    }
+    response.end();
+  });
+  const guard = createAddressGuard({ allow: ['127.0.0.0/8'], subject: 'source' });
+  const connector = createHttpConnector({
+    settings: { url: `${server.origin}/march.sta`, format: 'file' },
+    credentials: {},
+    guard,
+  });
+  const source = await newSource(connector, silence);
+  expect(await source.run()).toBe('done');
+  expect(await source.runs()).toMatchObject([{ status: 'done', files: 1 }]);
+});
 
 describe('a run of a source', () => {
   it('collects each version of a file once, and goes on after the last position', async () => {

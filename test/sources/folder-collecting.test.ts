@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { rename } from 'node:fs/promises';
+import { rename, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { describe, expect, it } from 'vitest';
@@ -111,6 +111,66 @@ describe('a run of a folder source', () => {
     expect(await customer.list('inbox/done')).toEqual(['other.sta']);
     expect(await customer.movements()).toHaveLength(2);
     expect(await customer.source(id)).toMatchObject({ error: null });
+  });
+
+  it.each([
+    { what: 'imported', content: mt940(MARCH), place: 'done' },
+    { what: 'failed', content: 'The first half of', place: 'failed' },
+  ])('collects an $what file again that has grown since', async ({ content, place }) => {
+    const customer = await newCustomer();
+    const id = await customer.createSource();
+    await customer.drop('march.sta', content);
+    await customer.run(id);
+    expect(await customer.list(`inbox/${place}`)).toContain('march.sta');
+    // A program that has the file open goes on writing to it, wherever the file was moved.
+    await customer.drop('march.sta', mt940([...MARCH, ...APRIL.slice(1)]), `inbox/${place}`);
+    expect(await customer.run(id)).toMatchObject({ status: 'done', files: 1, error: null });
+    expect(await customer.list('inbox/done')).toEqual(['march.sta']);
+    expect(await customer.list('inbox/processing')).toEqual([]);
+    const amounts = (await customer.movements()).map(({ amount }) => amount).toSorted();
+    expect(amounts).toEqual(['150.00', '20.50', '99.00']);
+    expect(await customer.run(id)).toMatchObject({ status: 'done', files: 0 });
+  });
+
+  it('leaves a marked file alone while it grows, and after a day', async () => {
+    const customer = await newCustomer();
+    const id = await customer.createSource({ settle_seconds: 3_600 });
+    await customer.drop('march.sta', mt940(MARCH));
+    const path = join(customer.root, 'inbox/march.sta');
+    const setAge = (it: string, seconds: number) => {
+      const then = new Date(Date.now() - seconds * 1_000);
+      return utimes(it, then, then);
+    };
+    expect(await customer.run(id)).toMatchObject({ files: 0 });
+    await setAge(path, 3_601);
+    expect(await customer.run(id)).toMatchObject({ files: 1 });
+    const done = join(customer.root, 'inbox/done/march.sta');
+    await writeFile(done, mt940([...MARCH, ...APRIL.slice(1)]));
+    expect(await customer.run(id)).toMatchObject({ files: 0 });
+    await setAge(done, 3_601);
+    const { database } = service.runtime;
+    const shift = (hours: number) =>
+      database.query('UPDATE source_files SET marked_at = marked_at + INTERVAL ? HOUR WHERE source_id = ?', [
+        hours,
+        id,
+      ]);
+    await shift(-25);
+    expect(await customer.run(id)).toMatchObject({ files: 0 });
+    await shift(25);
+    expect(await customer.run(id)).toMatchObject({ files: 1 });
+    expect(await customer.movements()).toHaveLength(3);
+  });
+
+  it('does not confuse a file with another one that has taken its name', async () => {
+    const customer = await newCustomer();
+    const id = await customer.createSource();
+    await customer.drop('march.sta', mt940(MARCH));
+    await customer.run(id);
+    await rename(join(customer.root, 'inbox/done/march.sta'), join(customer.root, 'archived.sta'));
+    await customer.drop('march.sta', mt940(APRIL, { opening: 1_150 }));
+    expect(await customer.run(id)).toMatchObject({ files: 1 });
+    expect(await customer.list('inbox/done')).toEqual(['march.sta']);
+    expect(await customer.run(id)).toMatchObject({ files: 0 });
   });
 
   it('reads files with the settings of the source: account, format, profile, new accounts', async () => {

@@ -111,6 +111,13 @@ describe('a file on another server leads to a verified notification', () => {
     expect(JSON.stringify(source)).not.toContain('OPENSSH');
     await customer.expectCollected(source.id, 'march.sta');
     expect(await readdir(join(folder, 'done'))).toEqual(['march.sta']);
+    // The upload goes on after the file was read.
+    const done = join(folder, 'done/march.sta');
+    await writeFile(done, `${MARCH}\r\n`);
+    await utimes(done, new Date(2026, 2, 5), new Date(2026, 2, 5));
+    expect(await customer.run(source.id)).toMatchObject({ status: 'done', files: 1, error: null });
+    expect(await readdir(join(folder, 'done'))).toEqual(['march.sta']);
+    expect(await customer.run(source.id)).toMatchObject({ files: 0 });
   });
 
   it('over HTTP', async () => {

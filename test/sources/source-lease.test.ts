@@ -162,6 +162,7 @@ it('a large file whose import takes long is marked by a later run', async () => 
     },
     async mark({ name }, { status }) {
       marked.push(`${name} ${status}`);
+      return null;
     },
   });
   const { database, secrets, log } = service.runtime;
@@ -201,6 +202,7 @@ it('a file that could not be marked is marked by a later run', async () => {
     async mark({ name }, { status }) {
       if (isReadOnly) throw new SourceError('The folder is read-only.');
       marked.push(`${name} ${status}`);
+      return null;
     },
   });
   expect(await source.run()).toBe('failed');

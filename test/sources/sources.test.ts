@@ -32,6 +32,7 @@ describe('POST /v1/sources', () => {
       encoding: null,
       create_accounts: false,
       force_account: false,
+      settle_seconds: 5,
       on_conflict: null,
       status: 'active',
       is_running: false,
@@ -43,6 +44,49 @@ describe('POST /v1/sources', () => {
     });
     expect(await customer.source(body.source.id)).toEqual(body.source);
     expect((await customer.call('GET', '/v1/sources')).body.sources).toEqual([body.source]);
+  });
+
+  it('has settle_seconds, which can be changed without collecting anything anew', async () => {
+    const customer = await newCustomer();
+    const post = (fields: object) => customer.call('POST', '/v1/sources', { ...BODY, ...fields });
+    const { body } = await post({ settle_seconds: 3_600 });
+    expect(body.source).toMatchObject({ settle_seconds: 3_600 });
+    const change = (value: unknown) =>
+      customer.call('PATCH', `/v1/sources/${body.source.id}`, { settle_seconds: value });
+    const revision = async () =>
+      (
+        await service.runtime.database.query<{ revision: number }[]>(
+          'SELECT revision FROM sources WHERE id = ?',
+          [body.source.id],
+        )
+      )[0]?.revision;
+    const before = await revision();
+    expect((await change(0)).body.source).toMatchObject({ settle_seconds: 0 });
+    expect(await revision()).toBe(before);
+    for (const wrong of [-1, 3_601, 1.5, '5', null]) {
+      const { status, body: problem } = await change(wrong);
+      expect(status).toBe(422);
+      expect(JSON.stringify(problem)).toContain('must be a whole number of seconds from 0 to 3600');
+    }
+  });
+
+  it('of a kind that offers only complete files has no settle_seconds', async () => {
+    const customer = await newCustomer();
+    const http = {
+      title: 'HTTP',
+      kind: 'http',
+      settings: { url: 'https://1.1.1.1/march.sta' },
+      schedule: BODY.schedule,
+    };
+    const refusal = 'must be left out: a source of kind http offers only files that are complete';
+    const refused = await customer.call('POST', '/v1/sources', { ...http, settle_seconds: 5 });
+    expect(refused.status).toBe(422);
+    expect(JSON.stringify(refused.body)).toContain(refusal);
+    const { body } = await customer.call('POST', '/v1/sources', http);
+    expect(body.source).toMatchObject({ settle_seconds: null });
+    const change = await customer.call('PATCH', `/v1/sources/${body.source.id}`, { settle_seconds: 5 });
+    expect(change.status).toBe(422);
+    expect(JSON.stringify(change.body)).toContain(refusal);
   });
 
   it('uses UTC for cron when no time zone is named', async () => {

@@ -19,6 +19,7 @@ export const kindOf = (connector: Partial<Connector>): ConnectorKind => ({
   Settings: v.unknown(),
   Credentials: v.unknown(),
   isExclusive: false,
+  showsUnfinished: false,
   server: () => '',
   check: async () => null,
   create: () => ({ async *files() {}, close: async () => {}, ...connector }),

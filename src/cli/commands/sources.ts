@@ -20,7 +20,7 @@ import {
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import { type CommandContext, Failure, NegativeAnswer, oneLine } from '../context.ts';
 import { type Column, formatTime, renderFacts } from '../output.ts';
-import { parseId } from '../values.ts';
+import { parseId, parseWholeNumber } from '../values.ts';
 
 /** A source as the API shows it. Kinds and fields of a newer service are kept for --json. */
 export const Source = v.looseObject({ ...SourceView.entries, kind: v.string() });
@@ -72,6 +72,7 @@ const describeSource = (it: Source, zone: ZoneOffset): string =>
     ['profile', it.profile],
     ['encoding', it.encoding],
     ['other accounts', it.force_account ? 'are stored for its account' : 'are rejected'],
+    ['settle seconds', it.settle_seconds],
     ['new accounts', it.create_accounts ? 'are created' : 'are rejected'],
     ['status', stateOf(it)],
     ['last run', formatTime(it.last_run_at, zone)],
@@ -110,6 +111,11 @@ const createSourceCommand = (context: CommandContext) =>
     .option(
       '--encoding <name>',
       'of text that is not UTF-8, such as windows-1250 (default: the letters decide)',
+    )
+    .option(
+      '--settle-seconds <seconds>',
+      'leave files alone that were changed within this time (default: 5)',
+      parseWholeNumber,
     )
     .option('--create-accounts', 'create accounts that the customer does not have')
     .option('--force-account', 'store statements that name another account for --account all the same')

@@ -161,6 +161,10 @@ const settingFacts = (it: SourceView, now: Date) =>
     ['Format of the files', it.profile === null ? it.format : `${it.format}, profile ${it.profile}`],
     ['Statements of other accounts', it.force_account ? 'are stored for its account' : 'are rejected'],
     ['Accounts that do not exist', it.create_accounts ? 'are created' : 'are rejected'],
+    [
+      'Files count as complete',
+      it.settle_seconds === null ? 'when they are listed' : `${it.settle_seconds} s after their last change`,
+    ],
     ['Created', <Moment at={new Date(it.created_at)} now={now} />],
   ] as const;
 

@@ -1,7 +1,13 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { createAddressGuard } from '../../platform/address-guard.ts';
 import { useAddressTimeout } from '../../platform/connector.ts';
-import { type Connector, type FileOutcome, type OfferedFile, SourceError } from './connector.ts';
+import {
+  type Connector,
+  type FileOutcome,
+  type MarkedFile,
+  type OfferedFile,
+  SourceError,
+} from './connector.ts';
 import { KINDS } from './kinds.ts';
 
 /** Code of a worker thread, which holds one connector for one run of a source. See threaded-connector.ts. */
@@ -12,6 +18,7 @@ export interface ThreadSource {
   settings: unknown;
   credentials: unknown;
   accountId: string | null;
+  settleSeconds: number;
   /** Private CIDR ranges to which connections are allowed. */
   allow: readonly string[];
 }
@@ -23,6 +30,7 @@ export type Request =
   /** Gets the next part of the last file; null: the file is complete. */
   | { do: 'next part' }
   | { do: 'mark'; file: { name: string; version: string }; outcome: FileOutcome }
+  | { do: 'take back'; marked: readonly MarkedFile[] }
   | { do: 'close' }
   | { do: 'abort' };
 
@@ -31,6 +39,9 @@ type ThreadFile = Pick<OfferedFile, 'name' | 'version' | 'format' | 'cursor'>;
 export type Reply =
   | { file: ThreadFile | null }
   | { part: Uint8Array | null }
+  /** So many bytes have arrived. Sent at any time, not as an answer. */
+  | { progress: number }
+  | { place: string | null }
   | 'done'
   /** A sentence for the owner of the source. */
   | { sourceError: string }
@@ -50,12 +61,23 @@ let files: AsyncIterator<OfferedFile> | null = null;
 let file: OfferedFile | null = null;
 let parts: AsyncIterator<Uint8Array> | null = null;
 
+/** A server may send single bytes, and a message for each of them would keep the process busy. */
+const REPORTED_BYTES = 64 * 1024;
+let unreported = 0;
+
+function reportProgress(bytes: number): void {
+  unreported += bytes;
+  if (unreported < REPORTED_BYTES) return;
+  parentPort?.postMessage({ progress: unreported } satisfies Reply);
+  unreported = 0;
+}
+
 async function carryOut(request: Request): Promise<Reply> {
   switch (request.do) {
     case 'next file': {
       await parts?.return?.();
       parts = null;
-      files ??= connector.files(request.since, aborting.signal)[Symbol.asyncIterator]();
+      files ??= connector.files(request.since, aborting.signal, reportProgress)[Symbol.asyncIterator]();
       const { value, done } = await files.next();
       file = done === true ? null : value;
       if (file === null) return { file };
@@ -70,7 +92,9 @@ async function carryOut(request: Request): Promise<Reply> {
       return { part: done === true ? null : new Uint8Array(value) };
     }
     case 'mark':
-      await connector.mark?.(request.file, request.outcome);
+      return { place: (await connector.mark?.(request.file, request.outcome)) ?? null };
+    case 'take back':
+      await connector.takeBack?.(request.marked, aborting.signal);
       return 'done';
     case 'close':
       await connector.close();

@@ -24,16 +24,37 @@ export interface OfferedFile {
 /** The outcome of a file's import. */
 export type FileOutcome = { status: 'done' } | { status: 'failed'; reason: string };
 
+/** A file that an earlier run has marked. */
+export interface MarkedFile {
+  name: string;
+  version: string;
+  /** Where `mark` has put it. */
+  place: string;
+}
+
 /** One connection to a source, for one run. */
 export interface Connector {
   /**
+   * Takes back the marked files that have changed since they were read. `files`, which is called afterwards, offers them again.
+   * @throws {SourceError} when the source cannot be reached.
+   */
+  takeBack?(marked: readonly MarkedFile[], signal: AbortSignal): Promise<void>;
+  /**
    * Yields the files that the source offers now, oldest first if the source tells their age.
    * @param since the cursor of the file that was collected last, or its version if it has no cursor; null at the first run.
+   * @param onProgress called with the number of bytes that arrive before a file can be offered.
    * @throws {SourceError} when the source cannot be reached, refuses the credentials, or does not match the settings.
    */
-  files(since: string | null, signal: AbortSignal): AsyncIterable<OfferedFile>;
-  /** Marks a file as done or failed in the source itself, if possible. For example, a folder moves it. May be called again after a crash. */
-  mark?(file: { name: string; version: string }, outcome: FileOutcome): Promise<void>;
+  files(
+    since: string | null,
+    signal: AbortSignal,
+    onProgress?: (bytes: number) => void,
+  ): AsyncIterable<OfferedFile>;
+  /**
+   * Marks a file as done or failed in the source itself, if possible. For example, a folder moves it. May be called again after a crash.
+   * @returns where `takeBack` finds the file; null: nothing can change it any more, or nobody knows where it is.
+   */
+  mark?(file: { name: string; version: string }, outcome: FileOutcome): Promise<string | null>;
   close(): Promise<void>;
 }
 
@@ -150,6 +171,27 @@ function findCoded(error: unknown): (Error & { code: string }) | null {
 
 /** Names that programs give a file while they are writing it. */
 const UNFINISHED = /^\.|\.(?:part|partial|tmp|temp|filepart|crdownload|writing|uploading)$|~$/i;
+
+/** The most bytes of a file, as many as of an upload. */
+export const MAX_FILE_BYTES = 1024 ** 3;
+
+/** How long a run waits for files that may still be written. A later run takes the files that are not complete by then. Milliseconds. */
+export const WAIT_FOR_WRITERS = 15_000;
+
+/** Files of one run that are watched until they have not changed for `settleSeconds`. */
+export interface Settling {
+  settleSeconds: number;
+  now: () => number;
+}
+
+/**
+ * Says whether nothing has changed a file for `settleSeconds`. A time in the future says nothing about that, because the clock of the
+ * server may be ahead: the caller looks at such a file twice.
+ */
+export function isSettled(changedAt: number, { settleSeconds, now }: Settling): boolean {
+  const age = now() - changedAt;
+  return age < 0 || age >= settleSeconds * SECOND;
+}
 
 /** Says whether the name belongs to a file that is hidden or still being written. */
 export const isUnfinished = (name: string): boolean => UNFINISHED.test(name);

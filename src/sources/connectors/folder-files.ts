@@ -14,7 +14,14 @@ import {
   writeFile,
 } from 'node:fs/promises';
 import { basename, dirname, extname, join, sep } from 'node:path';
-import { codeOf, FileError, type FileOutcome, isUnfinished, SourceError } from './connector.ts';
+import {
+  codeOf,
+  FileError,
+  type FileOutcome,
+  isUnfinished,
+  type MarkedFile,
+  SourceError,
+} from './connector.ts';
 import { FOLDERS } from './settings.ts';
 
 /** The files of a folder source: the files in the folder, and the files that a run has taken. */
@@ -64,23 +71,25 @@ async function statOf(path: string) {
 
 /**
  * Takes a file by renaming it. This is atomic, so two runs never take the same file.
+ * @param from where the file is.
  * @returns null when it is not there any more.
  * @throws {FileError} when this file cannot be moved, and others can.
  */
 export async function takeFile(
   { inbox, processing }: SourceFolders,
   name: string,
+  from = join(inbox, name),
 ): Promise<TakenFile | null> {
   const token = randomBytes(8).toString('hex');
   const folder = join(processing, token);
   await mkdir(folder);
   const path = join(folder, name);
   try {
-    await rename(join(inbox, name), path);
+    await rename(from, path);
   } catch (error) {
     await rmdir(folder);
     if (codeOf(error) === 'ENOENT') return null;
-    const isOfFolder = await access(inbox, constants.W_OK).then(
+    const isOfFolder = await access(dirname(from), constants.W_OK).then(
       () => false,
       () => true,
     );
@@ -88,6 +97,24 @@ export async function takeFile(
   }
   const stats = await statOf(path);
   return stats === null ? null : { name, version: `${token} ${stateOf(stats)}`, path };
+}
+
+/**
+ * Takes a marked file back to `processing/` if it has changed since it was read.
+ * @param isSettled says whether a file that was changed then is complete.
+ * @throws {FileError} when it cannot be moved.
+ */
+export async function takeBackFile(
+  folders: SourceFolders,
+  { name, version, place }: MarkedFile,
+  isSettled: (changedAt: number) => boolean,
+): Promise<void> {
+  const status = place.startsWith('done/') ? 'done' : 'failed';
+  const path = join(folders[status], basename(place));
+  const stats = await statOf(path);
+  if (stats === null || stateOf(stats) === version.slice(TOKEN_LENGTH + 1) || !isSettled(stats.mtimeMs))
+    return;
+  await takeFile(folders, name, path);
 }
 
 /** Finds the files that earlier runs have taken but not marked, the oldest first. Removes empty folders. */
@@ -117,9 +144,10 @@ const READ_SIZE = 256 * 1024;
 export async function* readTaken({ name, path }: TakenFile, signal: AbortSignal): AsyncGenerator<Uint8Array> {
   // Without O_NONBLOCK, opening a pipe that nobody writes to would never end.
   const flags = constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK;
-  const handle = await open(path, flags).catch((error: unknown) => {
+  const explain = (error: unknown) => {
     throw fileError(error, 'read');
-  });
+  };
+  const handle = await open(path, flags).catch(explain);
   try {
     const stats = await handle.stat();
     // A folder on the way may have been replaced by a link.
@@ -129,7 +157,9 @@ export async function* readTaken({ name, path }: TakenFile, signal: AbortSignal)
     for (;;) {
       // Not a stream, because the error of a stream that is created with an aborted signal would end the process.
       signal.throwIfAborted();
-      const { buffer, bytesRead } = await handle.read(Buffer.allocUnsafe(READ_SIZE), 0, READ_SIZE);
+      const { buffer, bytesRead } = await handle
+        .read(Buffer.allocUnsafe(READ_SIZE), 0, READ_SIZE)
+        .catch(explain);
       if (bytesRead === 0) return;
       yield buffer.subarray(0, bytesRead);
     }
@@ -239,14 +269,15 @@ export function folderError(error: unknown, path: string): Error {
 /** An error of one file. @param what could not be done with it: `read` or `moved`. */
 function fileError(error: unknown, what: 'read' | 'moved'): Error {
   const code = codeOf(error);
-  if (!/^E[A-Z]+$/.test(code) || ['EROFS', 'ENOSPC', 'EXDEV', 'EIO', 'EMFILE', 'ENFILE'].includes(code))
+  if (!/^E[A-Z]+$/.test(code) || ['EROFS', 'ENOSPC', 'EXDEV', 'EMFILE', 'ENFILE'].includes(code))
     return error as Error;
   if (code === 'ELOOP') return new FileError('There is a symbolic link in its place.');
-  const isDenied = code === 'EACCES' || code === 'EPERM';
+  if (what === 'read' && code === 'ENOENT')
+    return new FileError('It was removed before it was read. Put it into the folder again if it is missing.');
+  if (code === 'EACCES' || code === 'EPERM')
+    return new FileError(`It cannot be ${what}: give the user of the service access to it.`);
   return new FileError(
-    isDenied
-      ? `It cannot be ${what}: give the user of the service access to it.`
-      : `It cannot be ${what} (${code}).`,
+    `It cannot be ${what}: the operating system says ${code}. Check the file and its disk, and put the file into the folder again.`,
   );
 }
 
@@ -258,19 +289,26 @@ const REASON_SUFFIX = '.error.txt';
 /**
  * Moves a taken file to `done/` or `failed/`. In `failed/`, the reason is written beside it. May be repeated, because a file that was
  * already moved stays where it is. So does a file that has changed since it was taken: the next run collects it again.
+ * @returns the place of the file, such as `done/march.sta`; null: it stays in `processing/`, or is gone.
  */
 export async function markFile(
   folders: SourceFolders,
   { name, version }: { name: string; version: string },
   outcome: FileOutcome,
-): Promise<void> {
+): Promise<string | null> {
   const token = version.slice(0, TOKEN_LENGTH);
   const folder = join(folders.processing, token);
   const path = join(folder, name);
   const stats = await statOf(path);
-  if (stats === null || `${token} ${stateOf(stats)}` !== version) return;
   const target = folders[outcome.status];
-  const free = (await exists(join(target, name))) ? addToName(name, `-${token}`) : name;
+  const unique = addToName(name, `-${token}`);
+  if (stats === null) {
+    // An earlier call has moved it.
+    const moved = (await exists(join(target, unique))) ? unique : name;
+    return (await exists(join(target, moved))) ? `${outcome.status}/${moved}` : null;
+  }
+  if (`${token} ${stateOf(stats)}` !== version) return null;
+  const free = (await exists(join(target, name))) ? unique : name;
   // The reason is written first, so that no file is in failed/ without a reason.
   if (outcome.status === 'failed')
     await replaceFile(
@@ -281,6 +319,7 @@ export async function markFile(
   await rename(path, join(target, free));
   // Fails if somebody has put another file there.
   await rmdir(folder).catch(() => {});
+  return `${outcome.status}/${free}`;
 }
 
 /** Writes a file. Replaces a symbolic link instead of following it, because anybody with access to the folder could have put it there. */

@@ -1,5 +1,12 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { type Connector, FileError, type OfferedFile, SourceError } from './connector.ts';
+import {
+  type Connector,
+  FileError,
+  isSettled,
+  type OfferedFile,
+  SourceError,
+  WAIT_FOR_WRITERS,
+} from './connector.ts';
 import {
   findTaken,
   folderError,
@@ -9,6 +16,7 @@ import {
   readTaken,
   type SourceFolders,
   type TakenFile,
+  takeBackFile,
   takeFile,
 } from './folder-files.ts';
 import type { FolderSettings } from './settings.ts';
@@ -16,31 +24,31 @@ import type { FolderSettings } from './settings.ts';
 /** Why a folder source cannot be created or used. */
 export const NO_FOLDERS = 'There are no folder sources on this service. Have the operator set SOURCES_DIR.';
 
-/** How a run finds out that a file is complete. Milliseconds. */
+/** How a run waits for files that may still be written. Milliseconds. */
 interface Patience {
-  /** A file that has changed within this time may still be written. */
-  quiet: number;
-  /** How often the folder is looked at while there are such files. A file is taken when it looks the same twice. */
+  /** How often the folder is looked at. */
   lookEvery: number;
-  /** How long a run waits for such files. A later run takes the files that are not complete by then. */
   total: number;
 }
 
-const PATIENCE: Patience = { quiet: 5_000, lookEvery: 1_000, total: 15_000 };
+const PATIENCE: Patience = { lookEvery: 1_000, total: WAIT_FOR_WRITERS };
 
 /**
  * Connects to a folder. Files are moved to `processing/` before they are read, and to `done/` or `failed/` when their import has
  * ended. A run that ends in between leaves them in `processing/`, where the next run finds them.
  * @param source.folder the customer's folder; null: there is none.
+ * @param source.settleSeconds a file that was changed within this time may still be written, and is left alone.
  */
 export function createFolderConnector({
   settings: { path },
   folder,
+  settleSeconds,
   now = Date.now,
   patience = PATIENCE,
 }: {
   settings: FolderSettings;
   folder: string | null;
+  settleSeconds: number;
   now?: () => number;
   patience?: Patience;
 }): Connector {
@@ -95,17 +103,30 @@ export function createFolderConnector({
     },
   });
 
+  const settling = { settleSeconds, now };
+
   async function* takeNew(folders: SourceFolders, signal: AbortSignal): AsyncGenerator<OfferedFile> {
+    const quiet = settleSeconds * 1_000;
     const until = now() + patience.total;
-    let before: ReadonlyMap<string, string> = new Map();
+    /** Since when this run sees the files in their present states. */
+    let seen: ReadonlyMap<string, { state: string; since: number }> = new Map();
     /** Files that cannot be moved. */
     const stuck = new Set<string>();
     for (;;) {
       const found = await explained(look(folders.inbox));
-      const complete = found.filter(({ name, state, changedAt }) => {
-        const age = now() - changedAt;
-        // The clock of a file server may be ahead of ours.
-        return before.get(name) === state && (age >= patience.quiet || age < 0);
+      const before = seen;
+      seen = new Map(
+        found.map(({ name, state }) => {
+          const last = before.get(name);
+          return [name, last?.state === state ? last : { state, since: now() }];
+        }),
+      );
+      const complete = found.filter(({ name, changedAt }) => {
+        if (!isSettled(changedAt, settling)) return false;
+        const since = seen.get(name)?.since ?? now();
+        return changedAt > now()
+          ? now() - since >= Math.min(quiet, patience.total)
+          : quiet === 0 || before.get(name)?.since === since;
       });
       for (const { name, state } of complete) {
         signal.throwIfAborted();
@@ -117,17 +138,41 @@ export function createFolderConnector({
         });
         if (taken !== null) yield 'open' in taken ? taken : offer(taken);
       }
-      if (complete.length === found.length || now() >= until) return;
-      before = new Map(found.map(({ name, state }) => [name, state]));
+      // A file that cannot be complete in time is left to a later run, without a wait.
+      const waiting = found.filter(
+        (file) => !complete.includes(file) && (file.changedAt > now() || file.changedAt + quiet <= until),
+      );
+      if (waiting.length === 0 || now() >= until) return;
       await delay(patience.lookEvery, undefined, { signal });
     }
   }
 
+  /** Marked files that have changed, and cannot be taken back. */
+  const stranded: OfferedFile[] = [];
+
   return {
+    async takeBack(marked, signal) {
+      users += 1;
+      try {
+        const folders = await open();
+        for (const file of marked) {
+          signal.throwIfAborted();
+          await explained(takeBackFile(folders, file, (changedAt) => isSettled(changedAt, settling))).catch(
+            (error: unknown) => {
+              if (!(error instanceof FileError)) throw error;
+              stranded.push(offerFailing(file.place, file.version, error));
+            },
+          );
+        }
+      } finally {
+        await leave();
+      }
+    },
     async *files(_, signal) {
       users += 1;
       try {
         const folders = await open();
+        yield* stranded.splice(0);
         for (const taken of await explained(findTaken(folders))) yield offer(taken);
         yield* takeNew(folders, signal);
       } finally {
@@ -137,7 +182,7 @@ export function createFolderConnector({
     async mark(file, outcome) {
       users += 1;
       try {
-        await explained(markFile(await open(), file, outcome));
+        return await explained(markFile(await open(), file, outcome));
       } finally {
         await leave();
       }

@@ -1,9 +1,16 @@
-import { createHash } from 'node:crypto';
 import type { AddressGuard } from '../../platform/address-guard.ts';
-import { type Connector, type OfferedFile, SourceError, TIME_LIMITS, type TimeLimits } from './connector.ts';
+import {
+  type Connector,
+  MAX_FILE_BYTES,
+  type OfferedFile,
+  SourceError,
+  TIME_LIMITS,
+  type TimeLimits,
+} from './connector.ts';
 import { createHttpClient, type HttpAnswer, type HttpClient } from './http-get.ts';
 import { offerPages } from './http-json.ts';
 import { type HttpCredentials, type HttpSettings, headersOf } from './settings.ts';
+import { copyToDisk } from './temporary-copy.ts';
 
 /** Collects one file at a URL, when it has changed. */
 
@@ -12,25 +19,50 @@ const MAX_ETAG = 240;
 
 /**
  * Yields the file unless it still has the version `since`. The request is conditional on that version (RFC 9110, section 13). If the
- * server sends neither ETag nor Last-Modified, the content is compared. The file is then read once to compare it, and again if it has
- * changed.
+ * server sends neither ETag nor Last-Modified, the content is compared, before it is offered from a copy on the disk.
+ * @param options.mostBytes a file with more is offered with one byte more, so that it is refused like any file that is too large.
  */
 async function* offerFile(
   client: HttpClient,
   url: URL,
-  since: string | null,
-  signal: AbortSignal,
+  { since, signal, ...options }: OfferOptions,
 ): AsyncGenerator<OfferedFile> {
   const answer = await client.get(url, conditionFor(since), signal);
   if (answer.status !== 200) return;
+  const offer = (version: string, body: AsyncIterable<Uint8Array>): OfferedFile => ({
+    name: nameOf(url),
+    version,
+    format: 'auto',
+    open: (ended) => readUntil(ended, answer, body),
+  });
   try {
     refuseUnknownEncoding(answer);
-    const version = versionFromHeaders(answer) ?? `sha256:${await hash(answer.body)}`;
-    if (version === since) return;
-    const read = version.startsWith('sha256:') ? () => readAgain(client, url, signal) : () => answer.body;
-    yield { name: nameOf(url), version, format: 'auto', open: (ended) => readUntil(ended, answer, read()) };
+    const version = versionFromHeaders(answer);
+    if (version === null) yield* offerCopy(answer, offer, { since, ...options });
+    else if (version !== since) yield offer(version, answer.body);
   } finally {
     answer.giveUp();
+  }
+}
+
+interface OfferOptions {
+  since: string | null;
+  signal: AbortSignal;
+  mostBytes: number;
+  onProgress: (bytes: number) => void;
+}
+
+async function* offerCopy(
+  { body }: HttpAnswer,
+  offer: (version: string, body: AsyncIterable<Uint8Array>) => OfferedFile,
+  { since, mostBytes, onProgress }: Omit<OfferOptions, 'signal'>,
+): AsyncGenerator<OfferedFile> {
+  const copy = await copyToDisk(body, { most: mostBytes + 1, onProgress });
+  try {
+    const version = `sha256:${copy.sha256}`;
+    if (version !== since) yield offer(version, copy.read());
+  } finally {
+    await copy.close();
   }
 }
 
@@ -52,24 +84,6 @@ function conditionFor(since: string | null): Record<string, string> {
 function versionFromHeaders({ headers: { etag, 'last-modified': modified } }: HttpAnswer): string | null {
   if (etag && etag.length <= MAX_ETAG) return `etag:${etag}`;
   return modified ? `modified:${modified}`.slice(0, MAX_ETAG) : null;
-}
-
-async function hash(body: AsyncIterable<Uint8Array>): Promise<string> {
-  const sum = createHash('sha256');
-  for await (const part of body) sum.update(part);
-  return sum.digest('hex');
-}
-
-async function* readAgain(client: HttpClient, url: URL, signal: AbortSignal): AsyncGenerator<Uint8Array> {
-  const answer = await client.get(url, {}, signal);
-  if (answer.status !== 200)
-    throw new SourceError(`${url.host} has no file at this URL any more (${answer.status}).`);
-  refuseUnknownEncoding(answer);
-  try {
-    yield* answer.body;
-  } finally {
-    answer.giveUp();
-  }
 }
 
 async function* readUntil(
@@ -104,6 +118,7 @@ interface HttpOptions {
   /** For pages of JSON: the account of movements without an account. */
   accountId?: string | null;
   limits?: TimeLimits;
+  mostBytes?: number;
 }
 
 /** Collects a file at a URL, or movements from a JSON API. Nothing on the server is changed. */
@@ -113,14 +128,15 @@ export function createHttpConnector({
   guard,
   accountId = null,
   limits = TIME_LIMITS,
+  mostBytes = MAX_FILE_BYTES,
 }: HttpOptions): Connector {
   const url = new URL(settings.url);
   const client = createHttpClient({ origin: url.origin, credentials: headersOf(credentials), guard, limits });
   return {
-    files: (since, signal) =>
+    files: (since, signal, onProgress = () => {}) =>
       settings.format === 'json'
         ? offerPages(client, settings, accountId, since, signal)
-        : offerFile(client, url, since, signal),
+        : offerFile(client, url, { since, signal, mostBytes, onProgress }),
     close: () => client.close(),
   };
 }

@@ -33,6 +33,8 @@ interface StoredSource<S, C> extends SourcePlace {
   credentials: C;
   /** The account of the source's files; null: the files name their accounts. */
   accountId: string | null;
+  /** A file that was changed within this time may still be written, and is left alone. */
+  settleSeconds: number;
 }
 
 /** A kind of source, for callers that work with any kind. */
@@ -42,6 +44,8 @@ export interface ConnectorKind {
   Credentials: v.GenericSchema;
   /** Whether a customer may have only one source with the same settings. */
   isExclusive: boolean;
+  /** Whether files can be seen while they are written. Only then, the source has `settle_seconds`. */
+  showsUnfinished: boolean;
   /** The server that the credentials are sent to. Credentials of one server are never sent to another. */
   server(settings: unknown): string;
   /** Checks whether a source may be created. @returns null, or one sentence that says why not. The sentence repeats no input. */
@@ -55,15 +59,18 @@ function kind<S extends v.GenericSchema, C extends v.GenericSchema>(parts: {
   Settings: S;
   Credentials: C;
   isExclusive?: boolean;
+  showsUnfinished?: boolean;
   server?: (settings: v.InferOutput<S>) => string;
   check?: (settings: v.InferOutput<S>, place: SourcePlace) => string | null | Promise<string | null>;
   create(source: StoredSource<v.InferOutput<S>, v.InferOutput<C>>): Connector;
 }): ConnectorKind {
-  const { Settings, Credentials, isExclusive = false, server = () => '', check = () => null, create } = parts;
+  const { Settings, Credentials, server = () => '', check = () => null, create } = parts;
+  const { isExclusive = false, showsUnfinished = false } = parts;
   return {
     Settings,
     Credentials,
     isExclusive,
+    showsUnfinished,
     server: (settings) => server(v.parse(Settings, settings)),
     check: async (settings, place) => check(v.parse(Settings, settings), place),
     create: ({ settings, credentials, ...rest }) =>
@@ -80,12 +87,14 @@ export const KINDS = {
     Settings: FolderSettings,
     Credentials: FolderCredentials,
     isExclusive: true,
+    showsUnfinished: true,
     check: (_, { folder }) => (folder === null ? NO_FOLDERS : null),
     create: createFolderConnector,
   }),
   sftp: kind({
     Settings: SftpSettings,
     Credentials: SftpCredentials,
+    showsUnfinished: true,
     server: ({ host, port, host_key }) => `${host}:${port} ${host_key}`,
     check: ({ host }, { guard }) => guard.resolveHost(host),
     create: createSftpConnector,

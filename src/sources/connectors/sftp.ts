@@ -3,13 +3,16 @@ import {
   type Connector,
   FileError,
   type FileOutcome,
+  isSettled,
   isUnfinished,
+  type MarkedFile,
   matchesPattern,
   numberedName,
   type OfferedFile,
   SourceError,
   TIME_LIMITS,
   type TimeLimits,
+  WAIT_FOR_WRITERS,
 } from './connector.ts';
 import type { SftpSettings } from './settings.ts';
 import {
@@ -29,12 +32,9 @@ import {
 const SECOND = 1_000;
 const DAY = 24 * 60 * 60 * SECOND;
 
-/** Files that changed within the last day may still be uploaded. They must look the same twice, this many milliseconds apart. */
-const SECOND_LOOK_AFTER = 5 * SECOND;
-
 interface SftpOptions extends Omit<SftpAccess, 'limits'> {
   limits?: TimeLimits;
-  secondLookAfter?: number;
+  settleSeconds: number;
   now?: () => number;
 }
 
@@ -47,7 +47,7 @@ export function createSftpConnector({
   credentials,
   guard,
   limits = TIME_LIMITS,
-  secondLookAfter = SECOND_LOOK_AFTER,
+  settleSeconds,
   now = Date.now,
 }: SftpOptions): Connector {
   const ended = new AbortController();
@@ -74,17 +74,27 @@ export function createSftpConnector({
     return entries;
   }
 
-  /** The files that are completely uploaded, the oldest first. */
+  const settling = { settleSeconds, now };
+
+  /**
+   * The files that are completely uploaded, the oldest first. Files that changed within the last day must look the same twice, because
+   * the clock of the server may be wrong.
+   */
   async function findFiles(it: SftpSession, signal: AbortSignal): Promise<SftpEntry[]> {
     let entries = await listFiles(it);
     const isRecent = ({ changedAt }: SftpEntry) => Math.abs(now() - changedAt * SECOND) < DAY;
-    if (entries.some(isRecent)) {
-      await sleep(secondLookAfter, undefined, { signal });
+    if (settleSeconds > 0 && entries.some(isRecent)) {
+      await sleep(Math.min(settleSeconds * SECOND, WAIT_FOR_WRITERS), undefined, { signal });
       const versions = new Set((await listFiles(it)).map((entry) => `${versionOf(entry)} ${entry.name}`));
-      entries = entries.filter((entry) => versions.has(`${versionOf(entry)} ${entry.name}`));
+      entries = entries.filter(
+        (entry) =>
+          versions.has(`${versionOf(entry)} ${entry.name}`) && isSettled(entry.changedAt * SECOND, settling),
+      );
     }
     return entries.sort((a, b) => a.changedAt - b.changedAt || (a.name < b.name ? -1 : 1));
   }
+
+  const original = (entry: SftpEntry) => join(settings.path, entry.name);
 
   function offer(entry: SftpEntry, read: () => AsyncIterable<Uint8Array>): OfferedFile {
     return {
@@ -98,18 +108,26 @@ export function createSftpConnector({
     };
   }
 
+  /** Marked files that have changed, and cannot be taken back. */
+  const stranded: OfferedFile[] = [];
+
   const connector: Connector = {
     async *files(_since, signal) {
       const it = await connect(signal);
       if (settings.after === 'leave') {
         for (const entry of await findFiles(it, signal)) {
-          yield offer(entry, () => readWhole(it, join(settings.path, entry.name), entry.size));
+          yield offer(entry, () =>
+            readWhole(it, { path: original(entry), original: original(entry), size: entry.size }),
+          );
         }
         return;
       }
+      yield* stranded.splice(0);
       const mover = createMover(it, settings);
       for (const entry of await mover.leftOvers()) {
-        yield offer(entry, () => readWhole(it, mover.taken(entry), entry.size));
+        yield offer(entry, () =>
+          readWhole(it, { path: mover.taken(entry), original: original(entry), size: entry.size }),
+        );
       }
       for (const entry of await findFiles(it, signal)) yield offer(entry, () => mover.read(entry));
     },
@@ -122,10 +140,39 @@ export function createSftpConnector({
   return {
     ...connector,
     async mark({ name, version }, outcome) {
-      await createMover(await connect(), settings).put({ name, version }, outcome);
+      return await createMover(await connect(), settings).put({ name, version }, outcome);
+    },
+    async takeBack(marked, signal) {
+      const it = await connect(signal);
+      const mover = createMover(it, settings);
+      // Several at a time, because each takes a round trip.
+      const waiting = [...marked];
+      const takeNext = async () => {
+        for (let file = waiting.shift(); file !== undefined; file = waiting.shift()) {
+          signal.throwIfAborted();
+          const { place, version } = file;
+          await mover
+            .takeBack(file, (changedAt) => isSettled(changedAt * SECOND, settling))
+            .catch((error: unknown) => {
+              if (!(error instanceof FileError)) throw error;
+              stranded.push(offerFailing(place, version, error));
+            });
+        }
+      };
+      await Promise.all(Array.from({ length: READ_AHEAD }, takeNext));
     },
   };
 }
+
+const offerFailing = (name: string, version: string, error: FileError): OfferedFile => ({
+  name,
+  version,
+  format: 'auto',
+  // biome-ignore lint/correctness/useYield: there is nothing to read.
+  async *open() {
+    throw error;
+  },
+});
 
 function explainListing(error: unknown, { path, host, port }: SftpSettings): unknown {
   if (isMissing(error))
@@ -230,23 +277,51 @@ function createMover(session: SftpSession, settings: SftpSettings) {
     taken,
     /** Renames a file into `processing`, and reads it. */
     async *read(entry: SftpEntry): AsyncGenerator<Uint8Array> {
+      const original = join(settings.path, entry.name);
       await move(async () => {
         await makeFolder(processing);
-        await session.rename(join(settings.path, entry.name), taken(entry));
+        await session.rename(original, taken(entry));
       });
-      yield* readWhole(session, taken(entry), entry.size);
+      yield* readWhole(session, { path: taken(entry), original, size: entry.size });
     },
-    /** Renames a taken file into `done` or `failed`. In `failed`, writes the reason to a text file. Does nothing if this was done before. */
-    put: ({ name, version }: { name: string; version: string }, outcome: FileOutcome): Promise<void> =>
+    /** Renames a marked file back into `processing` if it has changed. A server that hides it says nothing about it. */
+    async takeBack(
+      { name, version, place }: MarkedFile,
+      isComplete: (changedAt: number) => boolean,
+    ): Promise<void> {
+      const found = await session.stat(place).catch((error: unknown) => {
+        if (error instanceof SftpStatusError) return null;
+        throw error;
+      });
+      if (found === null || versionOf(found) === version || !isComplete(found.changedAt)) return;
+      try {
+        await makeFolder(processing);
+        await session.rename(place, pathOf(name, versionOf(found)));
+      } catch (error) {
+        if (!(error instanceof SftpStatusError)) throw error;
+        throw new FileError(
+          `It has changed since it was read, and cannot be moved back to be read again (${error.message}). Upload it again to "${settings.path}".`,
+        );
+      }
+    },
+    /**
+     * Renames a taken file into `done` or `failed`. In `failed`, writes the reason to a text file. Does nothing if this was done before.
+     * @returns the new path; null: it was moved before, or has changed.
+     */
+    put: (
+      { name, version }: { name: string; version: string },
+      outcome: FileOutcome,
+    ): Promise<string | null> =>
       move(async () => {
         const from = await locate(name, version);
-        if (from === null) return;
+        if (from === null) return null;
         const folder = folders[outcome.status];
         await makeFolder(folder);
         const to = await findFreePath(folder, name);
         // The reason is written first. After a crash between the two steps, both are repeated.
         if (outcome.status === 'failed') await session.writeFile(`${to}.error.txt`, `${outcome.reason}\n`);
         await session.rename(from, to);
+        return to;
       }),
   };
 }
@@ -261,21 +336,26 @@ const READ_AHEAD = 16;
 /**
  * Yields the bytes of a file. Its size and time must be the same before and after. So neither a file that is still being written nor a
  * transfer that breaks off counts as complete.
- * @param size of the file when it was listed.
+ * @param file.path where the file is now.
+ * @param file.original where its owner has put it. Errors name this path.
+ * @param file.size when it was listed.
  * @throws {SourceError}
  */
-async function* readWhole(session: SftpSession, path: string, size: number): AsyncGenerator<Uint8Array> {
+async function* readWhole(
+  session: SftpSession,
+  { path, original, size }: { path: string; original: string; size: number },
+): AsyncGenerator<Uint8Array> {
   const handle = await session.open(path).catch((error: unknown) => {
-    throw explainOpening(error, path);
+    throw explainOpening(error, original);
   });
   try {
     const before = await session.statOpen(handle);
-    if (before.size !== size) throw changed(path);
+    if (before.size !== size) throw changed(original);
     const underWay: Promise<Buffer>[] = [];
     let next = 0;
     for (;;) {
       while (underWay.length < READ_AHEAD && next < size) {
-        const part = readPart(session, handle, next, Math.min(READ_BYTES, size - next), path);
+        const part = readPart(session, handle, next, Math.min(READ_BYTES, size - next), original);
         part.catch(() => {}); // Awaited below, unless an earlier part fails.
         underWay.push(part);
         next += READ_BYTES;
@@ -285,7 +365,7 @@ async function* readWhole(session: SftpSession, path: string, size: number): Asy
       yield await first;
     }
     const after = await session.statOpen(handle);
-    if (after.size !== before.size || after.changedAt !== before.changedAt) throw changed(path);
+    if (after.size !== before.size || after.changedAt !== before.changedAt) throw changed(original);
   } finally {
     await session.closeHandle(handle).catch(() => {});
   }
@@ -319,8 +399,11 @@ function explainOpening(error: unknown, path: string): unknown {
       `The name "${path}" is not UTF-8, so the file cannot be opened. Rename it on the server.`,
     );
   }
-  if (isMissing(error)) return new FileError(`"${path}" was removed before it was read.`);
+  if (isMissing(error))
+    return new FileError(`"${path}" was removed before it was read. Upload it again if it is missing.`);
   if (isDenied(error))
-    return new FileError(`The user may not read "${path}". Give it the right on the server.`);
+    return new FileError(
+      `The user of the source may not read "${path}". Have the server give the user the right to read this file, or upload the file again. The next run tries again.`,
+    );
   return error;
 }

@@ -1,3 +1,4 @@
+import { tmpdir } from 'node:os';
 import type { Worker } from 'node:worker_threads';
 import { within } from '../../database/health.ts';
 import { isOutOfMemory, startThread } from '../../platform/thread.ts';
@@ -20,8 +21,8 @@ const TOO_LARGE =
 export function createThreadedKinds(allow: readonly string[]): Record<string, ConnectorKind> {
   const threaded = (kind: keyof typeof KINDS): ConnectorKind => ({
     ...KINDS[kind],
-    create: ({ settings, credentials, accountId }) =>
-      createThreadedConnector({ kind, settings, credentials, accountId, allow }),
+    create: ({ settings, credentials, accountId, settleSeconds }) =>
+      createThreadedConnector({ kind, settings, credentials, accountId, settleSeconds, allow }),
   });
   return { ...KINDS, sftp: threaded('sftp'), http: threaded('http'), s3: threaded('s3') };
 }
@@ -33,6 +34,7 @@ export function createThreadedConnector(
 ): Connector {
   let thread: Worker | null = null;
   let failure: Error | null = null;
+  let onProgress: (bytes: number) => void = () => {};
   /** The sent requests in order. The thread answers in the same order. */
   const waiting: { resolve: (reply: Reply) => void; reject: (error: unknown) => void }[] = [];
 
@@ -46,10 +48,13 @@ export function createThreadedConnector(
       workerData: source,
       // package-lock.json has a version of the AWS SDK that runs on Node 20. Without this variable, each run would print a warning that
       // later versions do not run on it.
-      env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true' },
+      env: { AWS_SDK_JS_NODE_VERSION_SUPPORT_WARNING_DISABLED: 'true', TMPDIR: tmpdir() },
       ...(memoryLimit === undefined ? {} : { memoryLimit }),
     });
-    started.on('message', (reply: Reply) => waiting.shift()?.resolve(reply));
+    started.on('message', (reply: Reply) => {
+      if (typeof reply !== 'string' && 'progress' in reply) onProgress(reply.progress);
+      else waiting.shift()?.resolve(reply);
+    });
     started.on('error', (error) => fail(isOutOfMemory(error) ? new SourceError(TOO_LARGE) : error));
     started.on('exit', () => fail(new SourceError(TOO_LARGE)));
     return started;
@@ -77,7 +82,11 @@ export function createThreadedConnector(
   }
 
   return {
-    async *files(since, signal) {
+    async takeBack(marked, signal) {
+      await untilAborted(ask({ do: 'take back', marked }), signal);
+    },
+    async *files(since, signal, noteProgress = () => {}) {
+      onProgress = noteProgress;
       signal.addEventListener('abort', () => thread?.postMessage({ do: 'abort' } satisfies Request), {
         once: true,
       });
@@ -88,7 +97,8 @@ export function createThreadedConnector(
       }
     },
     async mark({ name, version }, outcome) {
-      await ask({ do: 'mark', file: { name, version }, outcome });
+      const reply = await ask({ do: 'mark', file: { name, version }, outcome });
+      return typeof reply !== 'string' && 'place' in reply ? reply.place : null;
     },
     async close() {
       if (thread === null) return;

@@ -17,9 +17,11 @@ import { finishRun, type RunEnd } from './finish-run.ts';
 import {
   addFailure,
   type ClaimedSource,
+  findMarkedFiles,
   hasPendingFiles,
   isKnown,
   LeaseLostError,
+  MAX_VERSION,
   markEndedFiles,
   RefusedFileError,
   RunInterruptedError,
@@ -35,6 +37,11 @@ const LOOK_EVERY = 100;
 
 /** After this many unreadable files in a row, the source itself counts as broken. */
 const MAX_UNREADABLE = 3;
+
+/** A run shows after so many marked files that it makes progress. */
+const TAKEN_BACK_AT_ONCE = 100;
+
+const VERSION_TOO_LONG = `The server gives it a version (an ETag) of more than ${MAX_VERSION} characters. Have the server send a shorter one, or upload the file to another source.`;
 
 const UNEXPECTED = 'The run failed. The operator finds the reason in the log.';
 
@@ -68,7 +75,7 @@ export function createCollector(options: CollectorOptions): Collector {
   const { limits = RUN_LIMITS } = options;
 
   function connect(source: ClaimedSource): Connector {
-    const { id, customerId, settings, credentials, accountId } = source;
+    const { id, customerId, settings, credentials, accountId, settleSeconds } = source;
     const opened = credentials === null ? null : secrets.open(credentials, SEALED.sourceCredentials(id));
     return kindOf(kinds, source.kind).create({
       settings: JSON.parse(settings),
@@ -76,6 +83,7 @@ export function createCollector(options: CollectorOptions): Collector {
       guard,
       folder: folderOf(customerId),
       accountId,
+      settleSeconds: settleSeconds ?? 0,
     });
   }
 
@@ -120,7 +128,11 @@ export function createCollector(options: CollectorOptions): Collector {
     const unreadable: SourceError[] = [];
     try {
       await markEndedFiles(database, source, connector, tally);
-      for await (const file of itemsUntilAborted(connector.files(source.position, signal), signal)) {
+      await takeBackChanged(source, connector, watch);
+      for await (const file of itemsUntilAborted(
+        connector.files(source.position, signal, watch.noteProgress),
+        signal,
+      )) {
         watch.noteProgress();
         try {
           await collectFile(source, connector, file, watch, tally);
@@ -146,6 +158,20 @@ export function createCollector(options: CollectorOptions): Collector {
     return tally;
   }
 
+  /** A program may go on writing to a file that was read as a whole. Marked files that have changed are collected again. */
+  async function takeBackChanged(
+    source: ClaimedSource,
+    connector: Connector,
+    { signal, noteProgress }: RunWatch,
+  ): Promise<void> {
+    if (connector.takeBack === undefined) return;
+    const marked = await findMarkedFiles(database, source);
+    while (marked.length > 0) {
+      await untilAborted(connector.takeBack(marked.splice(0, TAKEN_BACK_AT_ONCE), signal), signal);
+      noteProgress();
+    }
+  }
+
   async function collectFile(
     source: ClaimedSource,
     connector: Connector,
@@ -153,9 +179,9 @@ export function createCollector(options: CollectorOptions): Collector {
     { signal, noteProgress }: RunWatch,
     tally: RunTally,
   ): Promise<void> {
-    const known = await isKnown(database, source, file);
-    if (known) return;
     const { name, version, cursor } = file;
+    if (version.length > MAX_VERSION) throw new FileError(VERSION_TOO_LONG);
+    if (await isKnown(database, source, file)) return;
     const span = beginSpan(source);
     try {
       const importId = await stageFile(database, source, file, {

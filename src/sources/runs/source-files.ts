@@ -4,9 +4,16 @@ import type { StatementFormat } from '../../../packages/statements/src/formats.t
 import { cutTo } from '../../database/text-columns.ts';
 import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
 import { inWordsOf } from '../../intake/advice.ts';
-import { NDJSON_IMPORT_BYTES, stageImport } from '../../intake/stage.ts';
+import { stageImport } from '../../intake/stage.ts';
 import { countOf } from '../../platform/text.ts';
-import { type Connector, type FileOutcome, type OfferedFile, SourceError } from '../connectors/connector.ts';
+import {
+  type Connector,
+  type FileOutcome,
+  MAX_FILE_BYTES,
+  type MarkedFile,
+  type OfferedFile,
+  SourceError,
+} from '../connectors/connector.ts';
 import type { SourceSchedule } from '../source-schedule.ts';
 
 /** The files of sources: which files are known, and whose imports have ended. */
@@ -22,6 +29,9 @@ export const LEASE_IS_HELD = `(s.lease_until >= NOW(6) AND s.lease_until <= NOW(
 export class LeaseLostError extends Error {
   override readonly name = 'LeaseLostError';
 }
+
+/** The most characters of a version that the column keeps. It is never cut, because the end may be what tells two versions apart. */
+export const MAX_VERSION = 255;
 
 /** Tells whether a file was collected before. */
 export const fingerprintOf = (
@@ -130,7 +140,31 @@ export async function hasPendingFiles(sql: Sql, sourceId: string): Promise<boole
   return (await sql.query<unknown[]>(PENDING, [sourceId])).length > 0;
 }
 
-const SET_OUTCOME = 'UPDATE source_files SET outcome = ? WHERE id = ?';
+const SET_OUTCOME = `
+  UPDATE source_files SET outcome = ?, place = ?, marked_at = IF(place IS NULL, NULL, NOW(6)) WHERE id = ?`;
+
+/** The most marked files that a run looks at again, the newest first. */
+const MAX_LOOKED_AT = 2_000;
+
+/** Index: source_files_marked. */
+const MARKED = `
+  SELECT name, version, place, fingerprint FROM source_files
+  WHERE source_id = ? AND marked_at > NOW(6) - INTERVAL 1 DAY ORDER BY marked_at DESC, id DESC LIMIT ${MAX_LOOKED_AT}`;
+
+/** Reads the files that were marked within the last day. Of several files that were put in the same place, only the last one is there. */
+export async function findMarkedFiles(sql: Sql, source: ClaimedSource): Promise<MarkedFile[]> {
+  const rows = await sql.query<(MarkedFile & { fingerprint: Buffer })[]>(MARKED, [source.id]);
+  const byPlace = new Map<string, MarkedFile>();
+  for (const { fingerprint, ...file } of rows) {
+    if (byPlace.has(file.place)) continue;
+    // With other settings, the place is one of another folder.
+    if (fingerprint.equals(fingerprintOf(source, file))) byPlace.set(file.place, file);
+  }
+  return [...byPlace.values()];
+}
+
+/** The longest place that is stored. Names on a server may be longer. */
+const MAX_PLACE = 1_024;
 
 /** Index: the primary key. */
 const REASONS = `
@@ -152,6 +186,8 @@ export interface ClaimedSource {
   profile: string | null;
   createAccounts: boolean;
   forceAccount: boolean;
+  /** null: the kind of source has none. */
+  settleSeconds: number | null;
   revision: number;
   position: string | null;
   /** Failed runs in a row before this one. */
@@ -238,8 +274,7 @@ async function* readFile(
     signal.throwIfAborted();
     onProgress(part.length);
     bytes += part.length;
-    // The same limit as for an upload.
-    if (bytes > NDJSON_IMPORT_BYTES) throw new RefusedFileError('The file is larger than 1 GiB.');
+    if (bytes > MAX_FILE_BYTES) throw new RefusedFileError('The file is larger than 1 GiB.');
     yield part;
   }
 }
@@ -271,8 +306,9 @@ export async function markEndedFiles(
       failure === null
         ? { status: 'done' }
         : { status: 'failed', reason: [failure.sentence, ...failure.details].join('\n') };
-    await connector.mark?.(file, outcome);
-    await sql.query(SET_OUTCOME, [outcome.status, file.id]);
+    const place = (await connector.mark?.(file, outcome)) ?? null;
+    const known = place !== null && place.length <= MAX_PLACE ? place : null;
+    await sql.query(SET_OUTCOME, [outcome.status, known, file.id]);
     if (failure === null) tally.done += 1;
     else addFailure(tally, file.name, failure.sentence);
   }

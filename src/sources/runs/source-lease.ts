@@ -39,7 +39,7 @@ type LeaseRow = Omit<ClaimedSource, 'runId' | 'schedule' | 'createAccounts' | 'f
 /** The tolerance allows for different clocks. Without it, a job that comes a little early would be lost. */
 const READ = `
   SELECT id, customer_id AS customerId, kind, settings, credentials, schedule, account_id AS accountId, format, profile,
-    create_accounts AS createAccounts, force_account AS forceAccount, status, revision, position,
+    create_accounts AS createAccounts, force_account AS forceAccount, settle_seconds AS settleSeconds, status, revision, position,
     consecutive_failures AS failures, is_requested, run_id, created_at, NOW(6) AS now, next_run_at,
     ${LEASE_IS_HELD} AS is_leased,
     (next_run_at <= NOW(6) + INTERVAL 5 SECOND) AS is_due

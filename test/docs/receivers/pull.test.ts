@@ -24,6 +24,8 @@ interface Program {
   language: string;
   install(project: Project): Promise<unknown>;
   launch(project: Project, env: Environment): Launched;
+  /** The least time until it repeats a refused request, whatever Retry-After says. Milliseconds, less the inaccuracy of timers. */
+  leastPause: number;
   /** The ids that the program has stored, in the order of their coming. */
   readStored(project: Project): Promise<string[]>;
 }
@@ -42,6 +44,8 @@ const PROGRAMS: Program[] = [
         ...env,
         INBOX_DATABASE_URL: url,
       }),
+    // The SDK has its own, with a random part.
+    leastPause: 0,
     async readStored() {
       const rows = await database.query<{ id: string }[]>('SELECT id FROM inbox ORDER BY LENGTH(id), id');
       return rows.map(({ id }) => id);
@@ -51,6 +55,7 @@ const PROGRAMS: Program[] = [
     language: 'Python',
     install: (project) => project.run('python3', ['--version']),
     launch: (project, env) => project.launch('python3', ['pull.py'], env),
+    leastPause: 950,
     async readStored(project) {
       const said = await project.run('python3', ['-c', LIST_SQLITE]);
       return said.trim().split('\n');
@@ -63,6 +68,7 @@ const PROGRAMS: Program[] = [
       await project.run('go', ['build', '-o', 'reader', '.']);
     },
     launch: (project, env) => project.launch('./reader', [], env),
+    leastPause: 950,
     async readStored({ directory }) {
       const lines = (await readFile(join(directory, 'inbox.jsonl'), 'utf8')).trim().split('\n');
       return lines.map((line) => JSON.parse(line).id);
@@ -85,12 +91,23 @@ async function listIds({ id: webhookId, key }: Feed): Promise<string[]> {
 async function startProxy() {
   /** What the next requests get: a status, or 0 for a lost connection. */
   const troubles: number[] = [];
+  /** How long a program waits after such a status. Milliseconds. */
+  const pauses: number[] = [];
+  let refusedAt: number | null = null;
+  /** What the program sends as its cursor from now on; null: its own. */
+  let cursor: string | null = null;
   let hook: (() => Promise<void>) | null = null;
   const proxy = createServer(async (request, response) => {
     const target = new URL(request.url ?? '', service.url);
+    if (refusedAt !== null) pauses.push(performance.now() - refusedAt);
+    refusedAt = null;
     const trouble = troubles.shift();
     if (trouble === 0) return void request.socket.destroy();
-    if (trouble !== undefined) return void response.writeHead(trouble, { 'Retry-After': '0' }).end();
+    if (trouble !== undefined) {
+      refusedAt = performance.now();
+      return void response.writeHead(trouble, { 'Retry-After': '0' }).end();
+    }
+    if (cursor !== null && target.searchParams.has('cursor')) target.searchParams.set('cursor', cursor);
     const run = target.searchParams.has('cursor') ? hook : null;
     if (run !== null) {
       hook = null;
@@ -115,6 +132,10 @@ async function startProxy() {
   return {
     url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`,
     troubles,
+    pauses,
+    sendCursor(other: string) {
+      cursor = other;
+    },
     /** Calls a function when the next request with a cursor has come, before the service gets it. */
     beforeAcknowledgement: (run: () => Promise<void>) =>
       new Promise<void>((resolve, reject) => {
@@ -123,7 +144,7 @@ async function startProxy() {
   };
 }
 
-describe.each(PROGRAMS)('the $language program of pull.md', ({ install, launch, readStored }) => {
+describe.each(PROGRAMS)('the $language program of pull.md', ({ install, launch, readStored, leastPause }) => {
   let project: Project;
   let missing: string | null = null;
   beforeAll(async () => {
@@ -171,6 +192,7 @@ describe.each(PROGRAMS)('the $language program of pull.md', ({ install, launch, 
     }
     proxy.troubles.push(503, 429, 0);
     await until('all requests fail', () => proxy.troubles.length === 0, 60_000);
+    for (const pause of proxy.pauses) expect(pause).toBeGreaterThan(leastPause);
     isOver = true;
     await importing;
     const isAcknowledged = async () => program.failure() ?? (await countsOf(feed)).pending === 0;
@@ -183,6 +205,36 @@ describe.each(PROGRAMS)('the $language program of pull.md', ({ install, launch, 
     await program.stop();
     expect(await readStored(project)).toEqual(await listIds(feed));
     expect(program.said).not.toContain('msg_test_');
+  }, 180_000);
+
+  it('ends at a cursor that the service does not know, and says what the service answers', async () => {
+    const [feed, other] = [await createFeed(service), await createFeed(service)];
+    await other.store(1);
+    const { body } = await service.call('GET', `/v1/webhooks/${other.id}/feed`, { key: other.key });
+    const proxy = await startProxy();
+    proxy.sendCursor(body.cursor);
+    const refused = await service.call('GET', `/v1/webhooks/${feed.id}/feed?cursor=${body.cursor}`, {
+      key: feed.key,
+    });
+    expect(refused.status).toBe(422);
+    const program = launch(project, {
+      LEDGERBELL_URL: proxy.url,
+      LEDGERBELL_KEY: feed.key,
+      WEBHOOK_ID: String(feed.id),
+    });
+    await feed.store(1);
+    const hasEnded = () => {
+      try {
+        program.failure();
+        return false;
+      } catch {
+        return true;
+      }
+    };
+    await until('the program has ended', hasEnded, 60_000);
+    expect(program.said).toContain(refused.body.errors[0].message);
+    expect(program.said).toContain('422');
+    await program.stop();
   }, 180_000);
 });
 

@@ -79,7 +79,11 @@ describe('a folder source', () => {
     await mkdir(join(parent, '1'));
     await mkdir(join(parent, '12/inbox'), { recursive: true });
     await symlink(join(parent, '12/inbox'), join(parent, '1/inbox'));
-    const connector = createFolderConnector({ settings: { path: 'inbox' }, folder: join(parent, '1') });
+    const connector = createFolderConnector({
+      settings: { path: 'inbox' },
+      settleSeconds: 0,
+      folder: join(parent, '1'),
+    });
     await expect(collect(connector)).rejects.toThrow(/leads out of your own folder/);
   });
 
@@ -109,10 +113,11 @@ describe('a folder source', () => {
   });
 
   it('fails without SOURCES_DIR, with what the operator must do', async () => {
-    const connector = createFolderConnector({ settings: { path: 'inbox' }, folder: null });
+    const connector = createFolderConnector({ settings: { path: 'inbox' }, settleSeconds: 0, folder: null });
     await expect(collect(connector)).rejects.toThrow(/Have the operator set SOURCES_DIR/);
     const missing = createFolderConnector({
       settings: { path: 'inbox' },
+      settleSeconds: 0,
       folder: join(await newFolder(), 'no/7'),
     });
     await expect(collect(missing)).rejects.toThrow(/create the folder that SOURCES_DIR names/);

@@ -6,6 +6,7 @@ import {
   readFile,
   rename,
   rm,
+  stat,
   symlink,
   utimes,
   writeFile,
@@ -39,7 +40,11 @@ describe('a folder source', () => {
 
   it("creates its folder when it is missing, including the customer's folders", async () => {
     const parent = await newFolder();
-    const connector = createFolderConnector({ settings: { path: 'a/b' }, folder: join(parent, '7') });
+    const connector = createFolderConnector({
+      settings: { path: 'a/b' },
+      settleSeconds: 0,
+      folder: join(parent, '7'),
+    });
     expect(await collect(connector)).toEqual([]);
     expect((await readdir(join(parent, '7/a/b'))).toSorted()).toEqual(['done', 'failed', 'processing']);
   });
@@ -95,6 +100,30 @@ describe('a folder source', () => {
     await rm(taken);
     await symlink(join(root, 'secret'), taken);
     await expect(textOf(file)).rejects.toThrow('There is a symbolic link in its place.');
+  });
+
+  it.each([
+    { what: 'removed', replace: (path: string) => rm(path), reason: 'It was removed before it was read.' },
+    {
+      what: 'replaced with a folder',
+      replace: async (path: string) => {
+        await rm(path);
+        await mkdir(path);
+      },
+      reason: 'It was replaced while it was collected.',
+    },
+  ])('says of a file that was $what that it is about this file alone', async ({ replace, reason }) => {
+    const { inbox, connect, list } = await newRoot();
+    await writeQuietly(join(inbox, 'one.sta'), 'one');
+    const [file] = await collect(connect());
+    const [token = ''] = await list('inbox/processing');
+    await replace(join(inbox, 'processing', token, 'one.sta'));
+    const error: Error = await textOf(file).then(
+      () => new Error('it was read'),
+      (problem) => problem,
+    );
+    expect(error).toMatchObject({ name: 'FileError', message: expect.stringContaining(reason) });
+    expect(error.message).not.toMatch(/processing|inbox/);
   });
 
   it('stops reading with the reason when the run has lost its lease', async () => {
@@ -179,9 +208,27 @@ describe('a file that is still being written', () => {
       void writeFile(path, text);
     }, 20);
     await writeQuietly(join(inbox, 'whole.sta'), 'whole');
-    expect(await namesOf(connect({ quiet: 200, lookEvery: 20, total: 500 }))).toEqual(['whole.sta']);
+    expect(await namesOf(connect({ total: 500 }))).toEqual(['whole.sta']);
     clearInterval(writing);
     expect(await namesOf(connect())).toEqual(['whole.sta', 'slow.sta']);
+  });
+
+  it('is left to a later run without a wait when it cannot be complete in time', async () => {
+    const { inbox, connect } = await newRoot();
+    await writeFile(join(inbox, 'young.sta'), 'x');
+    const { mtimeMs } = await stat(join(inbox, 'young.sta'));
+    // A run that waited would wait for an hour.
+    const long = { settleSeconds: 7_200, total: 3_600_000 };
+    expect(await namesOf(connect({ ...long, now: () => mtimeMs }))).toEqual([]);
+    expect(await namesOf(connect({ ...long, now: () => mtimeMs + 7_199_999 - 3_600_000 }))).toEqual([]);
+    expect(await namesOf(connect({ ...long, now: () => mtimeMs + 7_200_000 }))).toEqual(['young.sta']);
+  });
+
+  it('is taken immediately when its source waits for nothing', async () => {
+    const { inbox, connect } = await newRoot();
+    await writeFile(join(inbox, 'young.sta'), 'x');
+    const { mtimeMs } = await stat(join(inbox, 'young.sta'));
+    expect(await namesOf(connect({ settleSeconds: 0, now: () => mtimeMs }))).toEqual(['young.sta']);
   });
 
   it('with a time in the future is taken when it does not change', async () => {
@@ -194,6 +241,44 @@ describe('a file that is still being written', () => {
 });
 
 describe('the marking of a file', () => {
+  it('says where the file is, also after it was repeated', async () => {
+    const { root, inbox, connect } = await newRoot();
+    for (const content of ['1', '2']) {
+      await writeQuietly(join(inbox, 'a.sta'), content);
+      const connector = connect();
+      const [file] = await collect(connector);
+      if (file === undefined) throw new Error('there is no file');
+      const place = await connector.mark?.(file, { status: 'done' });
+      expect(await connect().mark?.(file, { status: 'done' })).toBe(place);
+      expect(await readFile(join(root, 'inbox', place ?? ''), 'utf8')).toBe(content);
+    }
+  });
+
+  it('takes back nothing but a file in done/ or failed/', async () => {
+    const { root, inbox, connect, list } = await newRoot();
+    await writeQuietly(join(inbox, 'a.sta'), 'a');
+    await collect(connect());
+    await writeQuietly(join(root, 'outside.sta'), 'x');
+    await mkdir(join(inbox, 'done/folder'), { recursive: true });
+    await symlink(join(root, 'outside.sta'), join(inbox, 'done/link.sta'));
+    const version = `${'0'.repeat(16)} 1 1`;
+    const places = [
+      'done/../../outside.sta',
+      '/etc/passwd',
+      'done/folder',
+      'done/link.sta',
+      'done/',
+      'done/gone',
+      '',
+    ];
+    await connect().takeBack?.(
+      places.map((place) => ({ name: 'x.sta', version, place })),
+      new AbortController().signal,
+    );
+    expect(await list('inbox/processing')).toHaveLength(1);
+    expect(await readFile(join(root, 'outside.sta'), 'utf8')).toBe('x');
+  });
+
   it('moves the file, keeps names unique, and may be repeated', async () => {
     const { root, inbox, connect, list } = await newRoot();
     const read = (path: string) => readFile(join(root, path), 'utf8');

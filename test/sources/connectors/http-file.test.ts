@@ -1,6 +1,7 @@
 import { gunzipSync, gzipSync } from 'node:zlib';
 import { describe, expect, it } from 'vitest';
-import { collect, measure } from './collect.ts';
+import { until } from '../../support/until.ts';
+import { collect, measure, readText } from './collect.ts';
 import { startFaultProxy } from './fault-proxy.ts';
 import { useHttpSource } from './http-source.ts';
 import { sendFile, startWebServer } from './web-server.ts';
@@ -47,6 +48,53 @@ describe('an HTTP source', () => {
     expect(await collect(connect({ url: server.origin }), { since })).toEqual([]);
     text = 'second';
     expect(await collect(connect({ url: server.origin }), { since })).toMatchObject([{ text: 'second' }]);
+  });
+
+  it('reads a file without a version once, and says what arrives before it can be offered', async () => {
+    let finish = () => {};
+    const server = await startWebServer((_request, response) => {
+      response.writeHead(200, { 'transfer-encoding': 'chunked' });
+      for (let i = 0; i < 1_000; i += 1) response.write('x');
+      response.write(Buffer.alloc(MIB, 'y'));
+      finish = () => response.end('z');
+    });
+    let arrived = 0;
+    const files = connect({ url: server.origin })
+      .files(null, new AbortController().signal, (bytes) => {
+        arrived += bytes;
+      })
+      [Symbol.asyncIterator]();
+    const offered = files.next();
+    await until('everything but the end has arrived', () => arrived === MIB + 1_000);
+    finish();
+    const { value: file } = await offered;
+    expect(await readText(file)).toBe(`${'x'.repeat(1_000)}${'y'.repeat(MIB)}z`);
+    await files.return?.();
+    expect(server.requests).toHaveLength(1);
+  });
+
+  it('reads of a file without a version and an end no more than is needed to refuse it', async () => {
+    const part = Buffer.alloc(64 * 1024, 'x');
+    let open = 0;
+    const server = await startWebServer((_request, response) => {
+      open += 1;
+      response.on('close', () => {
+        open -= 1;
+      });
+      const write = () => {
+        while (!response.destroyed) if (!response.write(part)) return void response.once('drain', write);
+      };
+      write();
+    });
+    const options = { mostBytes: 5 * MIB };
+    const { bytes } = await measure(connect({ url: server.origin }, options));
+    expect(bytes).toBe(5 * MIB + 1);
+    await until('the connection is closed', () => open === 0);
+    // The beginning tells that it is the same file.
+    const [file] = await collect(connect({ url: server.origin }, options));
+    expect(await collect(connect({ url: server.origin }, options), { since: file?.version ?? null })).toEqual(
+      [],
+    );
   });
 
   it('offers nothing when the server ignores the condition and sends the same version', async () => {

@@ -11,6 +11,7 @@ interface Options {
   guard?: AddressGuard;
   limits?: TimeLimits;
   accountId?: string;
+  mostBytes?: number;
 }
 
 /** Connectors for HTTP sources. They are closed after the test. */

@@ -26,8 +26,14 @@ export function useFolders() {
   async function newRoot() {
     const root = join(await newFolder(), 'customer');
     await mkdir(join(root, 'inbox'), { recursive: true });
-    const connect = (patience = { quiet: 200, lookEvery: 20, total: 2_000 }) =>
-      createFolderConnector({ settings: { path: 'inbox' }, folder: root, patience });
+    const connect = ({ settleSeconds = 0.2, total = 2_000, now = Date.now } = {}) =>
+      createFolderConnector({
+        settings: { path: 'inbox' },
+        folder: root,
+        settleSeconds,
+        now,
+        patience: { lookEvery: 20, total },
+      });
     return { root, inbox: join(root, 'inbox'), connect, list: (path: string) => readdir(join(root, path)) };
   }
 

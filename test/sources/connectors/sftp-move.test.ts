@@ -1,8 +1,8 @@
-import { mkdir, readdir, readFile, rename, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, readdir, readFile, rename, rm, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
-import type { Connector } from '../../../src/sources/connectors/connector.ts';
-import { collect } from './collect.ts';
+import type { Connector, OfferedFile } from '../../../src/sources/connectors/connector.ts';
+import { collect, readText } from './collect.ts';
 import { hasOpenSsh, hasPasswords, PASSWORD, useOpenSsh } from './openssh.ts';
 import { useSftpSource } from './sftp-source.ts';
 
@@ -23,6 +23,12 @@ async function run(connector: Connector, outcome: Parameters<NonNullable<Connect
   const files = await collect(connector);
   for (const file of files) await connector.mark?.(file, outcome);
   return files.map(({ text }) => text);
+}
+
+async function collectUnread(connector: Connector): Promise<OfferedFile[]> {
+  const files: OfferedFile[] = [];
+  for await (const file of connector.files(null, new AbortController().signal)) files.push(file);
+  return files;
 }
 
 describe.skipIf(!hasOpenSsh)('an SFTP source that moves files', () => {
@@ -78,6 +84,18 @@ describe.skipIf(!hasOpenSsh)('an SFTP source that moves files', () => {
     expect(await list('done')).toEqual(['a.sta']);
   });
 
+  it('names a file by the path that its owner knows when it cannot be read', async () => {
+    await put('a.sta', 'movements');
+    await collect(connect());
+    const [taken = ''] = await list('processing');
+    const [file] = await collectUnread(connect());
+    await rm(join(source.folder, 'processing', taken));
+    await expect(readText(file as OfferedFile)).rejects.toMatchObject({
+      name: 'FileError',
+      message: `"${join(source.folder, 'a.sta')}" was removed before it was read. Upload it again if it is missing.`,
+    });
+  });
+
   it('reads a file again that was changed while it was in processing', async () => {
     await put('a.sta', 'begin');
     await collect(connect());
@@ -85,6 +103,45 @@ describe.skipIf(!hasOpenSsh)('an SFTP source that moves files', () => {
     await writeFile(join(source.folder, 'processing', taken), 'begin and the rest');
     expect(await run(connect(), done)).toEqual(['begin and the rest']);
     expect(await list('done')).toEqual(['a.sta']);
+  });
+
+  it('collects a file again that has grown since it was marked', async () => {
+    await put('a.sta', 'begin');
+    const connector = connect();
+    const [file] = await collect(connector);
+    const marked = { name: 'a.sta', version: file?.version ?? '' };
+    const place = await connector.mark?.(marked, done);
+    expect(place).toBe(join(source.folder, 'done/a.sta'));
+    const takeBack = async (it: Connector) => {
+      await it.takeBack?.([{ ...marked, place: place ?? '' }], new AbortController().signal);
+      return it;
+    };
+    expect(await collect(await takeBack(connect()))).toEqual([]);
+    await put('done/a.sta', 'begin and the rest');
+    const young = source.connect(
+      { after: 'move' },
+      { settleSeconds: 3_600, now: () => DAY.getTime() + 3_599_000 },
+    );
+    expect(await collect(await takeBack(young))).toEqual([]);
+    expect(await run(await takeBack(connect()), done)).toEqual(['begin and the rest']);
+    expect(await list('done')).toEqual(['a.sta']);
+  });
+
+  it('names a marked file that has grown and cannot be moved back, and collects the others', async () => {
+    await put('a.sta', 'begin');
+    const connector = connect();
+    const [file] = await collect(connector);
+    const marked = { name: 'a.sta', version: file?.version ?? '' };
+    const place = (await connector.mark?.(marked, done)) ?? '';
+    await put('done/a.sta', 'begin and the rest');
+    // Something else has the name in "processing".
+    await mkdir(join(source.folder, 'processing', `18-${DAY.getTime() / 1_000}-a.sta`));
+    const next = connect();
+    await next.takeBack?.([{ ...marked, place }], new AbortController().signal);
+    const [stranded, ...others] = await collectUnread(next);
+    expect(stranded?.name).toBe(place);
+    expect(others).toEqual([]);
+    await expect(readText(stranded as OfferedFile)).rejects.toThrow('cannot be moved back to be read again');
   });
 
   it('moves files to configured folders', async () => {

@@ -14,6 +14,7 @@ interface Options {
   guard?: AddressGuard;
   limits?: TimeLimits;
   now?: () => number;
+  settleSeconds?: number;
 }
 
 /** A folder on the server for each test, and connectors for it. They are closed after the test. */
@@ -52,7 +53,7 @@ export function useSftpSource(server: OpenSsh) {
         },
         credentials: { private_key: server.key },
         guard: loopback,
-        secondLookAfter: 0,
+        settleSeconds: 0.001,
         ...options,
       });
       connectors.push(connector);

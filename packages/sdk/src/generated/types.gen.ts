@@ -960,6 +960,10 @@ export type Source = {
     encoding: string | null;
     create_accounts: boolean;
     force_account: boolean;
+    /**
+     * A file that was changed within this time is left to a later run; null: the kind offers only complete files.
+     */
+    settle_seconds: number | null;
     on_conflict: 'hold' | 'store' | null;
     status: 'active' | 'paused';
     /**
@@ -1058,6 +1062,10 @@ export type NewSource = {
      */
     force_account?: boolean;
     /**
+     * A file that was changed within this time is left to a later run. Only for the kinds folder and sftp. Default: 5.
+     */
+    settle_seconds?: number;
+    /**
      * Decides about a row with the unique_id of a stored movement and another direction, amount or date. null: the setting of its account.
      */
     on_conflict?: 'hold' | 'store' | null;
@@ -1136,6 +1144,10 @@ export type SourceChange = {
      * Whether statements that name another account than `account_id` are stored for it all the same.
      */
     force_account?: boolean;
+    /**
+     * A file that was changed within this time is left to a later run. Only for the kinds folder and sftp. Default: 5.
+     */
+    settle_seconds?: number;
     /**
      * Decides about a row with the unique_id of a stored movement and another direction, amount or date. null: the setting of its account.
      */

@@ -140,6 +140,7 @@ export const SOURCE_TABLES = [
     encoding VARCHAR(20) NULL,
     create_accounts TINYINT NOT NULL,
     force_account TINYINT NOT NULL DEFAULT 0,
+    settle_seconds SMALLINT UNSIGNED NULL,
     on_conflict ENUM('hold','store') NULL,
     status ENUM('active','paused','deleted') NOT NULL DEFAULT 'active',
     revision INT UNSIGNED NOT NULL DEFAULT 1,
@@ -174,7 +175,7 @@ export const SOURCE_TABLES = [
 
   // Files that were collected. fingerprint: SHA-256 of the revision of the settings, the name and the version. import_id is NULL
   // for a file that was refused without an import. outcome is pending until the import has ended and the file is marked in its
-  // source.
+  // source. place is where the file was put then, and marked_at when; both are NULL for a file that nothing can change any more.
   `CREATE TABLE source_files (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     source_id BIGINT UNSIGNED NOT NULL,
@@ -185,10 +186,13 @@ export const SOURCE_TABLES = [
     version VARCHAR(255) NOT NULL,
     import_id BIGINT UNSIGNED NULL,
     outcome ENUM('pending','done','failed') NOT NULL DEFAULT 'pending',
+    place VARCHAR(1024) NULL,
+    marked_at DATETIME(6) NULL,
     created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     UNIQUE KEY source_files_fingerprint (source_id, fingerprint),
     KEY source_files_run (run_id, id),
     KEY source_files_outcome (outcome, source_id, id),
+    KEY source_files_marked (source_id, marked_at),
     CONSTRAINT source_files_source FOREIGN KEY (source_id) REFERENCES sources (id)
   ) ${TABLE}`,
 
