@@ -8,7 +8,7 @@ import {
   stateOf,
   WRITE_PATIENCE,
 } from '../database/health.ts';
-import { HEARTBEATS_SETTLE, type ProcessSeen, readProcesses } from '../database/heartbeat.ts';
+import { type ProcessSeen, readProcesses } from '../database/heartbeat.ts';
 import { NoPrimaryError, readHostProblems, UnfitHostsError } from '../database/lead-to-primary.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { Config } from '../platform/config.ts';
@@ -77,19 +77,20 @@ async function readInstallation(database: DataSource, redis: ServerState): Promi
     return { verdict, migrations: 'not run', deletions: null };
   }
   const mysql = await createWriteCheck(database)(WRITE_PATIENCE);
+  const worksSince = performance.now();
+  const readSettled = (sql: Sql) => readSettledProcesses(sql, worksSince);
   return {
-    verdict: await readVerdict(database, { ...servers, mysql }, readSettledProcesses),
+    verdict: await readVerdict(database, { ...servers, mysql, worksSince }, readSettled),
     migrations: 'ok',
     deletions: await readDeletions(database),
   };
 }
 
 /** After an outage of MySQL, waits until the processes have written their heartbeats again, or had time to. */
-async function readSettledProcesses(sql: Sql): Promise<ProcessSeen[]> {
-  const deadline = performance.now() + HEARTBEATS_SETTLE;
+async function readSettledProcesses(sql: Sql, worksSince: number): Promise<ProcessSeen[]> {
   for (;;) {
     const seen = await readProcesses(sql);
-    if (areHeartbeatsSettled(seen) || performance.now() > deadline) return seen;
+    if (areHeartbeatsSettled(seen, worksSince)) return seen;
     await sleep(500);
   }
 }

@@ -1,5 +1,5 @@
 import { clockProblem, type Health, sentenceOf } from '../database/health.ts';
-import type { ProcessSeen } from '../database/heartbeat.ts';
+import { HEARTBEATS_SETTLE, type ProcessSeen } from '../database/heartbeat.ts';
 import { ROLES, type RoleName } from '../platform/config.ts';
 import { countOf } from '../platform/text.ts';
 import type { Figures } from './state/figures.ts';
@@ -16,6 +16,8 @@ export interface SeenServers extends Pick<Health, 'mysql' | 'redis'> {
   hostProblems: readonly string[];
   /** Whether migrations have still to be run. Default: false. */
   isSchemaOld?: boolean;
+  /** Since when the caller has seen MySQL work, by `performance.now()`. Default: it cannot tell. */
+  worksSince?: number;
 }
 
 /** A small write succeeds on a full disk. The larger writes of a running process may have been refused. */
@@ -70,16 +72,9 @@ export function findProcessTroubles(
   figures: Figures,
 ): Trouble[] {
   // A process that cannot write its heartbeat may be running.
-  const isKnown = servers.mysql === 'ok' && areHeartbeatsSettled(processes);
-  const missing = isKnown ? ROLES.filter((role) => countRunning(processes, role) === 0) : [];
+  const isKnown = servers.mysql === 'ok' && areHeartbeatsSettled(processes, servers.worksSince);
   return [
-    ...missing.map((role) =>
-      troubleOf('role_missing', {
-        sentence: `No process runs the role ${role}.`,
-        help: `${WITHOUT_ROLE[role](figures)} Start one.`,
-        page: PROCESSES,
-      }),
-    ),
+    ...(isKnown ? findMissingRoles(processes, figures) : []),
     ...processes.flatMap((it) =>
       it.killedAt === null
         ? []
@@ -97,17 +92,43 @@ export function findProcessTroubles(
   ];
 }
 
+function findMissingRoles(processes: readonly ProcessSeen[], figures: Figures): Trouble[] {
+  if (!processes.some((it) => it.running))
+    return [
+      troubleOf('role_missing', {
+        count: ROLES.length,
+        sentence: 'No process runs.',
+        help: `${ROLES.map((role) => WITHOUT_ROLE[role](figures)).join(' ')} Start the service.`,
+        page: PROCESSES,
+      }),
+    ];
+  return ROLES.filter((role) => countRunning(processes, role) === 0).map((role) =>
+    troubleOf('role_missing', {
+      sentence: `No process runs the role ${role}.`,
+      help: `${WITHOUT_ROLE[role](figures)} Start one.`,
+      page: PROCESSES,
+    }),
+  );
+}
+
 /** How many running processes have a role. */
 export const countRunning = (processes: readonly ProcessSeen[], role: string): number =>
   processes.filter(({ running, roles }) => running && roles.includes(role)).length;
 
 /**
  * Whether a missing heartbeat means that the process does not run. After an outage of MySQL, a process that runs may not have written its
- * heartbeat yet.
+ * heartbeat yet. It has done so once another one has written its heartbeats for a while, or once MySQL has worked for as long.
  */
-export function areHeartbeatsSettled(processes: readonly ProcessSeen[]): boolean {
+export function areHeartbeatsSettled(
+  processes: readonly ProcessSeen[],
+  worksSince = Number.POSITIVE_INFINITY,
+): boolean {
   const running = processes.filter((it) => it.running);
-  return processes.length === 0 || (running.length > 0 && running.every((it) => it.steady));
+  return (
+    processes.length === 0 ||
+    (running.length > 0 && running.every((it) => it.steady)) ||
+    performance.now() - worksSince >= HEARTBEATS_SETTLE
+  );
 }
 
 /**

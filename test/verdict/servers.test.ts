@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ProcessSeen } from '../../src/database/heartbeat.ts';
+import { HEARTBEATS_SETTLE, type ProcessSeen } from '../../src/database/heartbeat.ts';
 import {
   findProcessTroubles,
   findServerTroubles,
@@ -84,6 +84,15 @@ describe('the troubles of processes', () => {
     expect(ofProcesses([back, other])).toEqual([]);
     expect(ofProcesses([{ ...back, steady: true }, other])).toHaveLength(3);
     expect(ofProcesses([other])).toEqual([]);
+  });
+
+  it('say that no process runs, once MySQL has worked for longer than a heartbeat takes', () => {
+    const gone = running(ALL, { running: false, seenSecondsAgo: 60 });
+    const none = 'No process runs. No request is answered. 3 imports waiting.';
+    const worksSince = performance.now() - HEARTBEATS_SETTLE;
+    expect(ofProcesses([gone], { ...WELL, worksSince })).toEqual([expect.stringContaining(none)]);
+    expect(ofProcesses([])).toEqual([expect.stringContaining(none)]);
+    expect(ofProcesses([gone], { ...WELL, worksSince, mysql: 'does not answer' })).toEqual([]);
   });
 
   it('say what other processes see of Redis, and whose clock is wrong', () => {
