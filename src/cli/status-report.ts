@@ -10,6 +10,7 @@ import {
 } from '../database/health.ts';
 import { type ProcessSeen, readProcesses } from '../database/heartbeat.ts';
 import { NoPrimaryError, readHostProblems, UnfitHostsError } from '../database/lead-to-primary.ts';
+import { findPacketProblem } from '../database/packet-size.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { Config } from '../platform/config.ts';
 import { connectFailFast } from '../platform/redis.ts';
@@ -71,7 +72,12 @@ async function readRedis(
 }
 
 async function readInstallation(database: DataSource, redis: ServerState): Promise<StatusReport> {
-  const servers: SeenServers = { mysql: 'ok', redis, hostProblems: readHostProblems(database) };
+  const servers: SeenServers = {
+    mysql: 'ok',
+    mysqlLimit: await findPacketProblem(database),
+    redis,
+    hostProblems: readHostProblems(database),
+  };
   if (await database.showMigrations()) {
     const verdict = await readVerdict(null, { ...servers, isSchemaOld: true });
     return { verdict, migrations: 'not run', deletions: null };

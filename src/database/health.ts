@@ -6,6 +6,7 @@ import type { Queues } from '../platform/queues.ts';
 import { redisProblem } from '../platform/redis.ts';
 import { recentLackOfRoom } from './connection.ts';
 import { mysqlProblem } from './errors.ts';
+import { findPacketProblem } from './packet-size.ts';
 
 /** `ok`, `not available`, or what is wrong with a server, for a sentence that begins with its name: "refuses writes: it is read-only". */
 export type ServerState = string;
@@ -14,6 +15,8 @@ export type ServerState = string;
 export interface Health {
   mysql: ServerState;
   redis: ServerState;
+  /** What MySQL refuses although it works, in words like those of a state. null: nothing. */
+  mysqlLimit: string | null;
   /** Milliseconds of a round trip; null: the server has not answered. */
   mysqlRoundTrip: number | null;
   redisRoundTrip: number | null;
@@ -49,8 +52,8 @@ export function watchHealth({
   queues: Pick<Queues, 'checkWrite'>;
   log: Log;
 }): () => Promise<Health> {
-  const said = { mysql: 'ok', redis: 'ok', clock: 'ok' };
-  const say = (what: 'mysql' | 'redis', name: string, state: ServerState) => {
+  const said: Record<string, ServerState> = { mysql: 'ok', redis: 'ok', limit: 'ok', clock: 'ok' };
+  const say = (what: 'mysql' | 'redis' | 'limit', name: string, state: ServerState) => {
     if (said[what] === state) return;
     said[what] = state;
     if (state === 'ok') log.info(`${name} works again`);
@@ -66,10 +69,12 @@ export function watchHealth({
     const [mysql, redis] = await Promise.all([lookAtMysql(database, checkWrite), lookAtRedis(queues)]);
     say('mysql', 'MySQL', mysql.state);
     say('redis', 'Redis', redis.state);
+    if (mysql.state === 'ok') say('limit', 'MySQL', mysql.limit ?? 'ok');
     if (mysql.clockAhead !== null) sayClock(mysql.clockAhead);
     return {
       mysql: mysql.state,
       redis: redis.state,
+      mysqlLimit: mysql.limit,
       mysqlRoundTrip: mysql.roundTrip,
       redisRoundTrip: redis.roundTrip,
       clockAhead: mysql.clockAhead,
@@ -95,11 +100,13 @@ async function lookAtMysql(database: DataSource, checkWrite: () => Promise<Serve
   const started = performance.now();
   let roundTrip: number | null = null;
   let clockAhead: number | null = null;
+  let limit: string | null = null;
   const look = async (): Promise<ServerState> => {
     const before = Date.now();
     const [row] = await database.query<{ now: string }[]>('SELECT UNIX_TIMESTAMP(NOW(6)) AS now');
     roundTrip = performance.now() - started;
     clockAhead = (before + Date.now()) / 2 - Number(row?.now) * SECOND;
+    limit = await findPacketProblem(database);
     return checkWrite();
   };
   const state = await within(
@@ -107,7 +114,7 @@ async function lookAtMysql(database: DataSource, checkWrite: () => Promise<Serve
     PATIENCE,
     () => 'does not answer',
   );
-  return { state, roundTrip, clockAhead };
+  return { state, limit, roundTrip, clockAhead };
 }
 
 /**

@@ -12,6 +12,8 @@ const SERVERS = { text: 'Servers', href: '/ops#processes' };
 
 /** MySQL and Redis, as the process that asks sees them. */
 export interface SeenServers extends Pick<Health, 'mysql' | 'redis'> {
+  /** What MySQL refuses although it works. Default: nothing. */
+  mysqlLimit?: string | null;
   /** Problems with the hosts of DATABASE_URL, in one sentence each. */
   hostProblems: readonly string[];
   /** Whether migrations have still to be run. Default: false. */
@@ -29,7 +31,7 @@ export function withRefusal(servers: SeenServers, processes: readonly ProcessSee
 
 /** @param isReadable whether MySQL can be read. */
 export function findServerTroubles(
-  { mysql, redis, hostProblems, isSchemaOld = false }: SeenServers,
+  { mysql, mysqlLimit = null, redis, hostProblems, isSchemaOld = false }: SeenServers,
   isReadable: boolean,
 ): Trouble[] {
   const of = (kind: 'mysql' | 'redis', server: string, state: string, consequence: string) =>
@@ -45,6 +47,9 @@ export function findServerTroubles(
         ? 'Imports are answered with 503, and deliveries wait. What was accepted is stored in MySQL.'
         : 'Nothing is accepted, and nothing is delivered. What was accepted is stored in MySQL.',
     ),
+    ...(mysql === 'ok' && mysqlLimit !== null
+      ? [troubleOf('mysql_settings', { sentence: sentenceOf('MySQL', mysqlLimit), page: SERVERS })]
+      : []),
     ...(isSchemaOld ? [troubleOf('schema', { page: SERVERS })] : []),
     ...hostProblems.map((sentence) => troubleOf('mysql_hosts', { sentence, page: SERVERS })),
     ...of(

@@ -55,6 +55,14 @@ describe('the troubles of servers', () => {
     ]);
   });
 
+  it('say what a MySQL that works refuses', () => {
+    const mysqlLimit = 'refuses large imports: max_allowed_packet is 1048576';
+    expect(ofServers({ mysqlLimit })).toEqual([
+      'MySQL refuses large imports: max_allowed_packet is 1048576. Smaller imports are stored. A larger one is answered with 503, and its sender repeats it.',
+    ]);
+    expect(ofServers({ mysqlLimit, mysql: 'not available' })).toHaveLength(1);
+  });
+
   it('name the schema and the hosts', () => {
     expect(ofServers({ isSchemaOld: true, hostProblems: ['Two hosts take writes.'] })).toEqual([
       'The database schema is not up to date. Run: ledgerbell migrate',

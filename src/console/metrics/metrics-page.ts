@@ -122,10 +122,9 @@ function setOnly(gauge: Gauge, value: number | undefined): void {
 
 /** Reads the figures, the running processes by role, and the troubles by kind. */
 async function readInstallation({ database, health }: Pick<Runtime, 'database' | 'health'>) {
-  const { mysql, redis } = await health();
+  const seen = await health();
   const { work, troubles } = await readVerdict(database, {
-    mysql,
-    redis,
+    ...seen,
     hostProblems: readHostProblems(database),
   });
   return {

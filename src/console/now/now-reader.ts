@@ -51,7 +51,7 @@ export function createNowReader({ database, health }: Pick<Runtime, 'database' |
   return async function readNow(): Promise<Now> {
     const at = new Date();
     const seen = await health();
-    const servers = { mysql: seen.mysql, redis: seen.redis, hostProblems: readHostProblems(database) };
+    const servers = { ...seen, hostProblems: readHostProblems(database) };
     const unreadable = async (mysql: string): Promise<Now> => ({
       health: { ...seen, mysql },
       verdict: await readVerdict(null, { ...servers, mysql }),
