@@ -85,11 +85,9 @@ async function readInstallation(database: DataSource, redis: ServerState): Promi
   const mysql = await createWriteCheck(database)(WRITE_PATIENCE);
   const worksSince = performance.now();
   const readSettled = (sql: Sql) => readSettledProcesses(sql, worksSince);
-  return {
-    verdict: await readVerdict(database, { ...servers, mysql, worksSince }, readSettled),
-    migrations: 'ok',
-    deletions: await readDeletions(database),
-  };
+  const verdict = await readVerdict(database, { ...servers, mysql, worksSince }, readSettled);
+  const deletions = verdict.work === null ? null : await readDeletions(database);
+  return { verdict, migrations: 'ok', deletions };
 }
 
 /** After an outage of MySQL, waits until the processes have written their heartbeats again, or had time to. */

@@ -35,7 +35,26 @@ const CLOCK_TOLERANCE = 5 * SECOND;
 /** Milliseconds that a write may take. A busy disk can take more than 2 s, and a lock that is waited for fails after 1 or 2 s. */
 export const WRITE_PATIENCE = 5 * SECOND;
 
-/** One of 256 rows, so that processes do not wait for each other. A read-only server, a locked table or a full binary log refuses or holds the write. */
+/** Tables that a movement needs from its request to its delivery. */
+const NEEDED_TABLES = [
+  'idempotency_keys',
+  'imports',
+  'import_parts',
+  'import_locks',
+  'group_commits',
+  'accounts',
+  'transactions',
+  'webhook_backlogs',
+  'webhook_cursors',
+  'deliveries',
+  'retries',
+  'attempts',
+];
+
+/** Opens the tables for writing, and reads and locks no row. It waits for LOCK TABLES and ALTER TABLE, as a write would. */
+const OPEN_TABLES = `SELECT 1 FROM ${NEEDED_TABLES.join(', ')} WHERE FALSE FOR UPDATE`;
+
+/** One of 256 rows, so that processes do not wait for each other. A read-only server or a full binary log refuses or holds the write. */
 const WRITE = `
   INSERT INTO write_checks (id, written_at) VALUES (?, NOW(6)) ON DUPLICATE KEY UPDATE written_at = NOW(6)`;
 
@@ -128,10 +147,11 @@ export function createWriteCheck(database: DataSource): (patience?: number) => P
   const begin = async () => {
     try {
       await database.query(WRITE, [id]);
+      await database.query(OPEN_TABLES);
       outcome = 'ok';
     } catch (error) {
       const problem = mysqlProblem(error);
-      // Before the migrations have run, the table is missing. That says nothing about MySQL.
+      // Before the migrations have run, the tables are missing. That says nothing about MySQL.
       outcome = problem === null ? 'ok' : stateOf(problem);
     } finally {
       write = null;

@@ -1,4 +1,4 @@
-import { clockProblem, type Health, sentenceOf } from '../database/health.ts';
+import { clockProblem, type Health, type ServerState, sentenceOf } from '../database/health.ts';
 import { HEARTBEATS_SETTLE, type ProcessSeen } from '../database/heartbeat.ts';
 import { ROLES, type RoleName } from '../platform/config.ts';
 import { countOf } from '../platform/text.ts';
@@ -29,24 +29,26 @@ export function withRefusal(servers: SeenServers, processes: readonly ProcessSee
   return refused?.mysqlProblem ? { ...servers, mysql: refused.mysqlProblem } : servers;
 }
 
-/** @param isReadable whether MySQL can be read. */
-export function findServerTroubles(
-  { mysql, mysqlLimit = null, redis, hostProblems, isSchemaOld = false }: SeenServers,
-  isReadable: boolean,
-): Trouble[] {
+/** What follows from a state of MySQL. Another process may see another state, so only what is certain is said as certain. */
+function consequenceOf(mysql: ServerState): string {
+  if (mysql === 'not available') return 'Nothing is accepted, and nothing is delivered.';
+  if (mysql.startsWith('refuses writes')) return 'Imports are answered with 503, and deliveries wait.';
+  return 'Imports may be answered with 503, or wait after a 202, and deliveries may wait.';
+}
+
+export function findServerTroubles({
+  mysql,
+  mysqlLimit = null,
+  redis,
+  hostProblems,
+  isSchemaOld = false,
+}: SeenServers): Trouble[] {
   const of = (kind: 'mysql' | 'redis', server: string, state: string, consequence: string) =>
     state === 'ok'
       ? []
       : [troubleOf(kind, { sentence: sentenceOf(server, state), help: consequence, page: SERVERS })];
   return [
-    ...of(
-      'mysql',
-      'MySQL',
-      mysql,
-      isReadable
-        ? 'Imports are answered with 503, and deliveries wait. What was accepted is stored in MySQL.'
-        : 'Nothing is accepted, and nothing is delivered. What was accepted is stored in MySQL.',
-    ),
+    ...of('mysql', 'MySQL', mysql, `${consequenceOf(mysql)} What was accepted is stored in MySQL.`),
     ...(mysql === 'ok' && mysqlLimit !== null
       ? [troubleOf('mysql_settings', { sentence: sentenceOf('MySQL', mysqlLimit), page: SERVERS })]
       : []),

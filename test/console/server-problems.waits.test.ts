@@ -4,12 +4,33 @@ import { until } from '../support/until.ts';
 import { useServiceWithProblems } from './server-problems.ts';
 
 const on = useServiceWithProblems();
-const { expectWell, readMetrics, readPage, readReadiness, readStatus, logged } = on;
+const { expectProblem, expectWell, readMetrics, readPage, readReadiness, readStatus, logged } = on;
+
+const waits =
+  'waits for a lock of another session (ALTER TABLE, LOCK TABLES, a backup or a long transaction)';
+
+it('locked movements are said everywhere, and nothing says that nothing is accepted', async () => {
+  await on.admin.query('LOCK TABLES ledgerbell.transactions WRITE');
+  try {
+    await expectProblem('mysql', waits);
+    await until('the metrics count it', async () => {
+      const samples = await readMetrics();
+      // The readings from before the lock are kept for a while.
+      return (
+        samples.get('ledgerbell_troubles{kind="mysql",scope="installation"}') === 1 &&
+        !samples.has('ledgerbell_processes{role="maintenance"}')
+      );
+    });
+    expect((await readPage()).text).not.toContain('Nothing is accepted');
+    expect(JSON.stringify(await readStatus())).not.toContain('Nothing is accepted');
+  } finally {
+    await on.admin.query('UNLOCK TABLES');
+  }
+  await expectWell();
+});
 
 it('a table that another session has locked is named as what it is', async () => {
   await on.admin.query('LOCK TABLES ledgerbell.webhook_cursors WRITE');
-  const waits =
-    'waits for a lock of another session (ALTER TABLE, LOCK TABLES, a backup or a long transaction)';
   try {
     await until('the console says it', async () =>
       (await readPage()).text.includes(`<h1>Not well: MySQL ${waits}.`),

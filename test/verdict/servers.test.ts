@@ -37,8 +37,8 @@ const FIGURES = {
 
 const ofProcesses = (processes: ProcessSeen[], servers = WELL) =>
   findProcessTroubles(processes, servers, FIGURES).map(({ sentence, help }) => `${sentence} ${help}`);
-const ofServers = (servers: Partial<SeenServers>, isReadable = true) =>
-  findServerTroubles({ ...WELL, ...servers }, isReadable).map(({ sentence, help }) => `${sentence} ${help}`);
+const ofServers = (servers: Partial<SeenServers>) =>
+  findServerTroubles({ ...WELL, ...servers }).map(({ sentence, help }) => `${sentence} ${help}`);
 
 describe('the troubles of servers', () => {
   it('are none if all work', () => {
@@ -46,7 +46,7 @@ describe('the troubles of servers', () => {
   });
 
   it('say what follows if MySQL or Redis cannot be reached', () => {
-    expect(ofServers({ mysql: 'not available', redis: 'not available' }, false)).toEqual([
+    expect(ofServers({ mysql: 'not available', redis: 'not available' })).toEqual([
       'MySQL cannot be reached. Nothing is accepted, and nothing is delivered. What was accepted is stored in MySQL.',
       'Redis cannot be reached. Imports are still accepted. Work that has not begun waits until Redis is back, and nothing is lost.',
     ]);
@@ -54,6 +54,15 @@ describe('the troubles of servers', () => {
       'MySQL refuses writes: it is read-only. Imports are answered with 503, and deliveries wait. What was accepted is stored in MySQL.',
     ]);
   });
+
+  it.each(['does not answer', 'has not finished a write for 5 s', 'waits for a lock of another session'])(
+    'do not say that nothing is accepted while MySQL %s',
+    (mysql) => {
+      expect(ofServers({ mysql })).toEqual([
+        `MySQL ${mysql}. Imports may be answered with 503, or wait after a 202, and deliveries may wait. What was accepted is stored in MySQL.`,
+      ]);
+    },
+  );
 
   it('say what a MySQL that works refuses', () => {
     const mysqlLimit = 'refuses large imports: max_allowed_packet is 1048576';
