@@ -5,7 +5,7 @@ import { until } from '../support/until.ts';
 import { useServiceWithProblems } from './server-problems.ts';
 
 const on = useServiceWithProblems();
-const { expectLimit, expectProblem, expectWell, importOne, importAll } = on;
+const { expectLimit, expectProblem, expectWell, importOne, importAll, readMetrics } = on;
 
 it('a MySQL that is read-only refuses writes, and no process is missed', async () => {
   await on.admin.query('SET GLOBAL read_only = ON');
@@ -17,6 +17,14 @@ it('a MySQL that is read-only refuses writes, and no process is missed', async (
     // Without three heartbeats, a process counts as gone. The embedded user may write.
     await on.admin.query('UPDATE ledgerbell.processes SET seen_at = seen_at - INTERVAL 16 SECOND');
     await expectProblem('mysql', 'refuses writes: it is read-only');
+    // The readings from before are kept for a while.
+    await until('the metrics do not say that no process runs', async () => {
+      const samples = await readMetrics();
+      return (
+        samples.get('ledgerbell_troubles{kind="mysql",scope="installation"}') === 1 &&
+        !samples.has('ledgerbell_processes{role="maintenance"}')
+      );
+    });
   } finally {
     await on.admin.query('SET GLOBAL read_only = OFF');
   }
