@@ -96,6 +96,23 @@ export function findProcessTroubles(
     ...findProcessProblems(processes, servers).map((sentence) =>
       troubleOf('process', { sentence, page: PROCESSES }),
     ),
+    ...findDifferentZones(processes),
+  ];
+}
+
+/** Processes with different values of TIME_ZONE_OFFSET would tell the same movement with different times. */
+function findDifferentZones(processes: readonly ProcessSeen[]): Trouble[] {
+  const running = processes.filter((it) => it.running);
+  const zones = [...new Set(running.map((it) => it.timeZoneOffset))];
+  if (zones.length < 2) return [];
+  const namesIn = (zone: string) => running.filter((it) => it.timeZoneOffset === zone).map(nameOf);
+  const told = zones.map((zone) => `${zone} in ${namesIn(zone).join(' and ')}`);
+  return [
+    troubleOf('process', {
+      sentence: `TIME_ZONE_OFFSET is ${told.join(', but ')}.`,
+      help: 'It is part of every date_readed. Give all processes the same TIME_ZONE_OFFSET, and start them again.',
+      page: PROCESSES,
+    }),
   ];
 }
 

@@ -7,8 +7,8 @@ import { runHere } from './command.ts';
 const processes = useServiceProcesses();
 const environment = { PORT: '0', ...useServers() };
 
-const start = async () => {
-  const service = processes.start(environment);
+const start = async (variables: Record<string, string> = {}) => {
+  const service = processes.start({ ...environment, ...variables });
   await service.url();
   return service;
 };
@@ -32,4 +32,17 @@ it('no process runs once all have been killed, also after another one has stoppe
   expect((await runHere(['status'], environment)).stdout).toMatch(/^All is well\.\n/);
   await stopped.end('SIGTERM');
   await expectNone();
+});
+
+it('processes with different values of TIME_ZONE_OFFSET are a problem until one of them has stopped', async () => {
+  const first = await start();
+  const second = await start({ TIME_ZONE_OFFSET: '+02:00' });
+  const { stdout } = await until('status says it', async () => {
+    const answer = await runHere(['status'], environment);
+    return answer.code === 1 && answer;
+  });
+  expect(stdout).toMatch(/^Not well: TIME_ZONE_OFFSET is \+0\d in .+, but \+0\d in .+\.\n/);
+  await second.end('SIGTERM');
+  expect((await runHere(['status'], environment)).stdout).toMatch(/^All is well\.\n/);
+  await first.end('SIGTERM');
 });

@@ -14,6 +14,7 @@ const running = (roles: string[], fields: Partial<ProcessSeen> = {}): ProcessSee
   version: '1.0.0',
   host: 'ev',
   pid: 1,
+  timeZoneOffset: '+03',
   cpuPercent: 1,
   loopDelayMs: 1,
   memoryMib: 100,
@@ -122,6 +123,14 @@ describe('the troubles of processes', () => {
       'Redis cannot be reached, as delivery-1 on ev saw. Look at the host of the process: its network, its disk and its clock.',
       "The clock of delivery-2 on ev is 3600 s behind MySQL's. Signatures carry this clock; set both by NTP. Look at the host of the process: its network, its disk and its clock.",
     ]);
+  });
+
+  it('name processes with different values of TIME_ZONE_OFFSET, unless they no longer run', () => {
+    const other = running(['delivery'], { name: 'delivery-1', timeZoneOffset: '+02' });
+    expect(ofProcesses([running(ALL), other])).toEqual([
+      'TIME_ZONE_OFFSET is +03 in api, importer, delivery, maintenance on ev, but +02 in delivery-1 on ev. It is part of every date_readed. Give all processes the same TIME_ZONE_OFFSET, and start them again.',
+    ]);
+    expect(ofProcesses([running(ALL), { ...other, running: false }])).toEqual([]);
   });
 
   it('tell that MySQL refuses writes, although the one who asks could write', () => {
