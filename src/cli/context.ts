@@ -13,6 +13,17 @@ export class NegativeAnswer extends Error {
   override name = 'NegativeAnswer';
 }
 
+/** The reason of `signal`: Ctrl-C or SIGTERM. A command that has nothing to stop throws it, and its exit code is that of the signal. */
+export class Interruption extends Error {
+  override name = 'Interruption';
+  readonly exitCode: number;
+
+  constructor(signal: 'SIGINT' | 'SIGTERM') {
+    super(`ended by ${signal}`);
+    this.exitCode = { SIGINT: 130, SIGTERM: 143 }[signal];
+  }
+}
+
 const ER_ACCESS_DENIED = 1045;
 const ER_NO_SUCH_TABLE = 1146;
 

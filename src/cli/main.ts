@@ -1,11 +1,12 @@
 #!/usr/bin/env node
 import { createInterface } from 'node:readline/promises';
 import { readClientConfig, readConfig } from '../platform/config.ts';
-import { createTerminal } from './context.ts';
+import { createTerminal, Interruption } from './context.ts';
 import { run } from './program.ts';
 
 const interruption = new AbortController();
-for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => interruption.abort());
+for (const signal of ['SIGINT', 'SIGTERM'] as const)
+  process.on(signal, () => interruption.abort(new Interruption(signal)));
 
 // The reader of the output may close it early (`| head`).
 process.stdout.on('error', () => interruption.abort());
@@ -23,10 +24,13 @@ async function ask(question: string): Promise<boolean> {
   }
 }
 
-process.exitCode = await run(process.argv.slice(2), {
+const exitCode = await run(process.argv.slice(2), {
   readConfig,
   readClientConfig,
   terminal: createTerminal(process.stdout, process.stderr),
   ask: process.stdin.isTTY ? ask : undefined,
   signal: interruption.signal,
 });
+
+// A statement that MySQL never answers would keep the process.
+process.stdout.write('', () => process.exit(exitCode));

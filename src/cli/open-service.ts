@@ -59,6 +59,7 @@ export async function withInstallation<T>(
     const secretKey = config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir));
     // Loaded here, because --help needs no database.
     const { createDataSource } = await import('../database/data-source.ts');
+    const { endConnectionsInUse } = await import('../database/connection.ts');
     const { migrate } = await import('../database/migrate.ts');
     const database = createDataSource(databaseUrl, { poolSize: POOL_SIZE });
     await database.initialize();
@@ -72,6 +73,7 @@ export async function withInstallation<T>(
       const { deliveryQueues, redisPrefix } = config;
       return await work({ database, secrets, redisUrl, deliveryQueues, redisPrefix, migrated });
     } finally {
+      endConnectionsInUse(database);
       await database.destroy();
     }
   } finally {

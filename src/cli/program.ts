@@ -1,6 +1,6 @@
 import { Command, CommanderError, Help, type Option } from 'commander';
 import { VERSION } from '../platform/config.ts';
-import { type CommandContext, explain, NegativeAnswer, type Terminal } from './context.ts';
+import { type CommandContext, explain, Interruption, NegativeAnswer, type Terminal } from './context.ts';
 
 /** Adds arguments, options and the action to a command. */
 type Define = (command: Command, context: CommandContext) => Command;
@@ -172,7 +172,7 @@ export async function run(args: readonly string[], context: CommandContext): Pro
     return 0;
   } catch (error) {
     // Commander has already printed the error, or the help that was asked for.
-    if (error instanceof CommanderError) return error.exitCode;
+    if (error instanceof CommanderError || error instanceof Interruption) return error.exitCode;
     if (!(error instanceof NegativeAnswer)) context.terminal.note(`error: ${explain(error)}`);
     return 1;
   }

@@ -1,3 +1,4 @@
+import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { mysqlProblem } from '../database/errors.ts';
@@ -7,9 +8,11 @@ import {
   type ServerState,
   stateOf,
   WRITE_PATIENCE,
+  within,
 } from '../database/health.ts';
-import { HEARTBEATS_SETTLE, type ProcessSeen, readProcesses } from '../database/heartbeat.ts';
+import { type ProcessSeen, readProcesses } from '../database/heartbeat.ts';
 import { NoPrimaryError, readHostProblems, UnfitHostsError } from '../database/lead-to-primary.ts';
+import { findPacketProblem } from '../database/packet-size.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { Config } from '../platform/config.ts';
 import { connectFailFast } from '../platform/redis.ts';
@@ -31,26 +34,60 @@ export interface StatusReport {
   deletions: Deletion[] | null;
 }
 
-/** Looks at MySQL and Redis, but starts neither. */
+/** Whatever MySQL does, the report comes within this time. Milliseconds. */
+const REPORT_LIMIT = 9_000;
+
+/**
+ * Looks at MySQL and Redis, but starts neither.
+ * @throws {Interruption} when the command is interrupted.
+ */
 export async function readStatus(context: CommandContext): Promise<StatusReport> {
+  const { signal } = context;
+  const seen: SeenServers = { mysql: 'does not answer', redis: 'does not answer', hostProblems: [] };
+  const report = lookAtInstallation(context, seen);
+  // It may fail after the limit.
+  report.catch(() => {});
+  const interrupted = once(signal, 'abort').then(() => signal.throwIfAborted());
+  const first = await within(Promise.race([report, interrupted]), REPORT_LIMIT, () => undefined);
+  return first ?? reportWithout({ ...seen, mysql: seen.mysql === 'ok' ? 'does not answer' : seen.mysql });
+}
+
+const reportWithout = async (seen: SeenServers): Promise<StatusReport> => ({
+  verdict: await readVerdict(null, seen),
+  migrations: 'unknown',
+  deletions: null,
+});
+
+/** @param seen is kept up to date. */
+async function lookAtInstallation(context: CommandContext, seen: SeenServers): Promise<StatusReport> {
   const config = context.readConfig();
   const redisUrl = config.redisUrl ?? (await findRunning(config.dataDir))?.redisUrl;
-  const redis = await readRedis(redisUrl, config);
-  const unavailable = async (mysql: ServerState, ...hostProblems: string[]): Promise<StatusReport> => ({
-    verdict: await readVerdict(null, { mysql, redis, hostProblems }),
-    migrations: 'unknown',
-    deletions: null,
+  const redis = readRedis(redisUrl, config).then((state) => {
+    seen.redis = state;
   });
-  if (await mayStart(config)) return unavailable('not available');
+  const [report] = await Promise.all([lookAtMysql(context, seen, redis), redis]);
+  return report;
+}
+
+async function lookAtMysql(
+  context: CommandContext,
+  seen: SeenServers,
+  redis: Promise<void>,
+): Promise<StatusReport> {
+  const without = async (mysql: ServerState, ...hostProblems: string[]) => {
+    await redis;
+    return reportWithout({ ...seen, mysql, hostProblems });
+  };
+  if (await mayStart(context.readConfig())) return without('not available');
   try {
-    return await withInstallation(context, ({ database }) => readInstallation(database, redis), {
+    return await withInstallation(context, ({ database }) => readInstallation(database, seen, redis), {
       migrations: 'ignore',
     });
   } catch (error) {
     if (error instanceof NoPrimaryError || error instanceof UnfitHostsError)
-      return unavailable('not available', error.message);
+      return without('not available', error.message);
     const problem = mysqlProblem(error);
-    if (problem !== null) return unavailable(stateOf(problem));
+    if (problem !== null) return without(stateOf(problem));
     throw error;
   }
 }
@@ -70,26 +107,35 @@ async function readRedis(
   });
 }
 
-async function readInstallation(database: DataSource, redis: ServerState): Promise<StatusReport> {
-  const servers: SeenServers = { mysql: 'ok', redis, hostProblems: readHostProblems(database) };
+async function readInstallation(
+  database: DataSource,
+  seen: SeenServers,
+  redis: Promise<void>,
+): Promise<StatusReport> {
+  const mysqlLimit = await findPacketProblem(database);
+  Object.assign(seen, { mysqlLimit, hostProblems: readHostProblems(database) });
   if (await database.showMigrations()) {
-    const verdict = await readVerdict(null, { ...servers, isSchemaOld: true });
+    await redis;
+    const verdict = await readVerdict(null, { ...seen, mysql: 'ok', isSchemaOld: true });
     return { verdict, migrations: 'not run', deletions: null };
   }
-  const mysql = await createWriteCheck(database)(WRITE_PATIENCE);
-  return {
-    verdict: await readVerdict(database, { ...servers, mysql }, readSettledProcesses),
-    migrations: 'ok',
-    deletions: await readDeletions(database),
-  };
+  seen.mysql = await createWriteCheck(database)(WRITE_PATIENCE);
+  seen.worksSince = performance.now();
+  // While MySQL takes no writes, no heartbeat comes.
+  const readHeartbeats = seen.mysql === 'ok' ? readSettledProcesses(seen.worksSince) : readProcesses;
+  await redis;
+  const verdict = await readVerdict(database, seen, readHeartbeats);
+  const deletions = verdict.work === null ? null : await readDeletions(database);
+  return { verdict, migrations: 'ok', deletions };
 }
 
 /** After an outage of MySQL, waits until the processes have written their heartbeats again, or had time to. */
-async function readSettledProcesses(sql: Sql): Promise<ProcessSeen[]> {
-  const deadline = performance.now() + HEARTBEATS_SETTLE;
-  for (;;) {
-    const seen = await readProcesses(sql);
-    if (areHeartbeatsSettled(seen) || performance.now() > deadline) return seen;
-    await sleep(500);
-  }
-}
+const readSettledProcesses =
+  (worksSince: number) =>
+  async (sql: Sql): Promise<ProcessSeen[]> => {
+    for (;;) {
+      const seen = await readProcesses(sql);
+      if (areHeartbeatsSettled(seen, worksSince)) return seen;
+      await sleep(500);
+    }
+  };

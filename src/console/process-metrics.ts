@@ -110,13 +110,15 @@ function createProcessGauges(
       max.set(use.max);
       waiters.set(use.waiters);
     }
-    const { mysql, redis, clockAhead } = await health();
+    const { mysql, redis, mysqlLimit, clockAhead } = await health();
+    dependency.set({ dependency: 'mysql' }, mysql === 'ok' ? 1 : 0);
+    dependency.set({ dependency: 'redis' }, redis === 'ok' ? 1 : 0);
+    const problems = Object.entries({ mysql: mysql === 'ok' ? (mysqlLimit ?? 'ok') : mysql, redis }).filter(
+      ([, state]) => state !== 'ok',
+    );
     problem.reset();
-    if (mysql === 'ok' && redis === 'ok') problem.set({ dependency: 'none', problem: 'none' }, 0);
-    for (const [name, state] of Object.entries({ mysql, redis })) {
-      dependency.set({ dependency: name }, state === 'ok' ? 1 : 0);
-      if (state !== 'ok') problem.set({ dependency: name, problem: state }, 1);
-    }
+    if (problems.length === 0) problem.set({ dependency: 'none', problem: 'none' }, 0);
+    for (const [name, state] of problems) problem.set({ dependency: name, problem: state }, 1);
     if (clockAhead !== null) clock.set(Math.round(clockAhead) / 1_000);
   };
 }

@@ -146,6 +146,14 @@ export function abandonConnections(pool: MysqlPool): void {
   for (const connection of pool._freeConnections.toArray()) connection.destroy();
 }
 
+/** Ends the connections in use. Nobody waits for their statements any more, and MySQL may never answer them. */
+export function endConnectionsInUse(database: DataSource): void {
+  const pool = poolOf(database);
+  const free = new Set(pool?._freeConnections.toArray());
+  for (const connection of pool?._allConnections.toArray() ?? [])
+    if (!free.has(connection)) connection.destroy();
+}
+
 /**
  * Whether to send a value with a prepared statement, which sends bytes unchanged. In the text of a statement they are in hex, twice
  * as long, and the server reads them character by character. Preparing does not pay for short values.

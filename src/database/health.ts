@@ -4,8 +4,9 @@ import type { DataSource } from 'typeorm';
 import type { Log } from '../platform/log.ts';
 import type { Queues } from '../platform/queues.ts';
 import { redisProblem } from '../platform/redis.ts';
-import { recentLackOfRoom } from './connection.ts';
-import { mysqlProblem } from './errors.ts';
+import { onConnection, recentLackOfRoom } from './connection.ts';
+import { isRetryableLockError, mysqlProblem } from './errors.ts';
+import { findPacketProblem } from './packet-size.ts';
 
 /** `ok`, `not available`, or what is wrong with a server, for a sentence that begins with its name: "refuses writes: it is read-only". */
 export type ServerState = string;
@@ -14,6 +15,8 @@ export type ServerState = string;
 export interface Health {
   mysql: ServerState;
   redis: ServerState;
+  /** What MySQL refuses although it works, in words like those of a state. null: nothing. */
+  mysqlLimit: string | null;
   /** Milliseconds of a round trip; null: the server has not answered. */
   mysqlRoundTrip: number | null;
   redisRoundTrip: number | null;
@@ -29,10 +32,31 @@ export const PATIENCE = 2 * SECOND;
 /** MySQL decides when something is due, and the process signs and logs with its own clock. Milliseconds. */
 const CLOCK_TOLERANCE = 5 * SECOND;
 
+const HANGS = 'has not finished a write for 5 s';
+
 /** Milliseconds that a write may take. A busy disk can take more than 2 s, and a lock that is waited for fails after 1 or 2 s. */
 export const WRITE_PATIENCE = 5 * SECOND;
 
-/** One of 256 rows, so that processes do not wait for each other. A read-only server, a locked table or a full binary log refuses or holds the write. */
+/** Tables that a movement needs from its request to its delivery. */
+const NEEDED_TABLES = [
+  'idempotency_keys',
+  'imports',
+  'import_parts',
+  'import_locks',
+  'group_commits',
+  'accounts',
+  'transactions',
+  'webhook_backlogs',
+  'webhook_cursors',
+  'deliveries',
+  'retries',
+  'attempts',
+];
+
+/** Opens the tables for writing, and reads and locks no row. It waits for LOCK TABLES and ALTER TABLE, as a write would. */
+const OPEN_TABLES = `SELECT 1 FROM ${NEEDED_TABLES.join(', ')} WHERE FALSE FOR UPDATE`;
+
+/** One of 256 rows, so that processes do not wait for each other. A read-only server or a full binary log refuses or holds the write. */
 const WRITE = `
   INSERT INTO write_checks (id, written_at) VALUES (?, NOW(6)) ON DUPLICATE KEY UPDATE written_at = NOW(6)`;
 
@@ -49,8 +73,8 @@ export function watchHealth({
   queues: Pick<Queues, 'checkWrite'>;
   log: Log;
 }): () => Promise<Health> {
-  const said = { mysql: 'ok', redis: 'ok', clock: 'ok' };
-  const say = (what: 'mysql' | 'redis', name: string, state: ServerState) => {
+  const said: Record<string, ServerState> = { mysql: 'ok', redis: 'ok', limit: 'ok', clock: 'ok' };
+  const say = (what: 'mysql' | 'redis' | 'limit', name: string, state: ServerState) => {
     if (said[what] === state) return;
     said[what] = state;
     if (state === 'ok') log.info(`${name} works again`);
@@ -66,10 +90,12 @@ export function watchHealth({
     const [mysql, redis] = await Promise.all([lookAtMysql(database, checkWrite), lookAtRedis(queues)]);
     say('mysql', 'MySQL', mysql.state);
     say('redis', 'Redis', redis.state);
+    if (mysql.state === 'ok') say('limit', 'MySQL', mysql.limit ?? 'ok');
     if (mysql.clockAhead !== null) sayClock(mysql.clockAhead);
     return {
       mysql: mysql.state,
       redis: redis.state,
+      mysqlLimit: mysql.limit,
       mysqlRoundTrip: mysql.roundTrip,
       redisRoundTrip: redis.roundTrip,
       clockAhead: mysql.clockAhead,
@@ -91,54 +117,75 @@ export function clockProblem(aheadMs: number): string | null {
   return `${seconds} s ${aheadMs > 0 ? 'ahead of' : 'behind'} MySQL's. Signatures carry this clock; set both by NTP.`;
 }
 
-async function lookAtMysql(database: DataSource, checkWrite: () => Promise<ServerState>) {
+async function lookAtMysql(database: DataSource, checkWrite: WriteCheck) {
   const started = performance.now();
   let roundTrip: number | null = null;
   let clockAhead: number | null = null;
+  let limit: string | null = null;
   const look = async (): Promise<ServerState> => {
     const before = Date.now();
     const [row] = await database.query<{ now: string }[]>('SELECT UNIX_TIMESTAMP(NOW(6)) AS now');
     roundTrip = performance.now() - started;
     clockAhead = (before + Date.now()) / 2 - Number(row?.now) * SECOND;
+    limit = await findPacketProblem(database);
     return checkWrite();
   };
   const state = await within(
     look().catch((error: unknown) => stateOf(mysqlProblem(error))),
     PATIENCE,
-    () => 'does not answer',
+    // Requests that wait for the same cause may have all connections.
+    () => (checkWrite.known() === 'ok' ? 'does not answer' : checkWrite.known()),
   );
-  return { state, roundTrip, clockAhead };
+  return { state, limit, roundTrip, clockAhead };
 }
 
-/**
- * Creates a function that writes to MySQL, and returns the outcome: that of an earlier write if this one takes longer than `patience`
- * milliseconds.
- */
-export function createWriteCheck(database: DataSource): (patience?: number) => Promise<ServerState> {
+interface WriteCheck {
+  /** Writes to MySQL, and returns the outcome: that of an earlier write if this one takes longer than `patience` milliseconds. */
+  (patience?: number): Promise<ServerState>;
+  /** The outcome that is known, without a write. */
+  known(): ServerState;
+}
+
+/** Creates a function that writes to MySQL. What it says of a cause stays as long as the cause. */
+export function createWriteCheck(database: DataSource): WriteCheck {
   const id = randomInt(256);
   let outcome: ServerState = 'ok';
-  let write: { done: Promise<void>; since: number } | null = null;
+  let write: Promise<void> | null = null;
+  /** When the write under way was sent, which may wait for a connection first. */
+  let sentAt = Number.POSITIVE_INFINITY;
   const begin = async () => {
     try {
-      await database.query(WRITE, [id]);
+      await onConnection(database, async (sql) => {
+        sentAt = performance.now();
+        await sql.query(WRITE, [id]);
+        await sql.query(OPEN_TABLES);
+      });
       outcome = 'ok';
     } catch (error) {
       const problem = mysqlProblem(error);
-      // Before the migrations have run, the table is missing. That says nothing about MySQL.
+      // A write that hung may go on in MySQL, and hold the lock for which this one has waited.
+      if (outcome === HANGS && isRetryableLockError(error)) return;
+      // A write that was given up says less than what is known. The look at MySQL finds out itself whether it can be reached.
+      if (outcome !== 'ok' && problem === 'cannot be reached') return;
+      // Before the migrations have run, the tables are missing. That says nothing about MySQL.
       outcome = problem === null ? 'ok' : stateOf(problem);
     } finally {
       write = null;
+      sentAt = Number.POSITIVE_INFINITY;
     }
   };
-  return async (patience = SECOND) => {
-    // A write that hangs is not repeated. It would only take one more connection.
-    write ??= { done: begin(), since: performance.now() };
-    const { done, since } = write;
-    await Promise.race([done, sleep(patience, undefined, { ref: false })]);
-    if (write !== null && performance.now() - since >= WRITE_PATIENCE)
-      return 'has not finished a write for 5 s';
-    return outcome === 'ok' ? (recentLackOfRoom(database) ?? 'ok') : outcome;
+  const known = () => {
+    if (performance.now() - sentAt >= WRITE_PATIENCE) outcome = HANGS;
+    return outcome;
   };
+  const check = async (patience = SECOND) => {
+    // A write that hangs is not repeated. It would only take one more connection.
+    write ??= begin();
+    await Promise.race([write, sleep(patience, undefined, { ref: false })]);
+    const state = known();
+    return state === 'ok' ? (recentLackOfRoom(database) ?? 'ok') : state;
+  };
+  return Object.assign(check, { known });
 }
 
 /** Writes to Redis. */

@@ -29,13 +29,14 @@ const MIB = 1024 * 1024;
  */
 export async function startHeartbeat(
   {
+    config,
     database,
     health,
     claimPrefix,
     prefix,
     dns,
     log,
-  }: Pick<Runtime, 'database' | 'health' | 'claimPrefix' | 'prefix' | 'dns' | 'log'>,
+  }: Pick<Runtime, 'config' | 'database' | 'health' | 'claimPrefix' | 'prefix' | 'dns' | 'log'>,
   roles: readonly string[],
   name = '',
 ): Promise<Role> {
@@ -64,6 +65,7 @@ export async function startHeartbeat(
           version: VERSION,
           host: hostname(),
           pid,
+          timeZoneOffset: config.zone.text,
           sessions,
           dnsProblem: dns.problem(),
           ...load.read(),
@@ -140,6 +142,8 @@ interface Heartbeat {
   version: string;
   host: string;
   pid: number;
+  /** TIME_ZONE_OFFSET, such as "+03". All processes must have the same. */
+  timeZoneOffset: string;
   /** In per cent of one core. */
   cpuPercent: number;
   /** The 99th percentile of the event loop's delay, in milliseconds. */
@@ -168,9 +172,9 @@ export interface ProcessSeen extends Omit<Heartbeat, 'id' | 'sessions'> {
 
 /** Index: the primary key. The times are those of MySQL's clock. `steady_since` is set before `seen_at`, from which it follows. */
 const BEAT = `
-  INSERT INTO processes (id, name, roles, version, host, pid, cpu_percent, loop_delay_ms, memory_mib, mysql_problem, redis_problem,
+  INSERT INTO processes (id, name, roles, version, host, pid, time_zone_offset, cpu_percent, loop_delay_ms, memory_mib, mysql_problem, redis_problem,
     clock_ahead_ms, sessions, dns_problem)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
   ON DUPLICATE KEY UPDATE cpu_percent = VALUES(cpu_percent), loop_delay_ms = VALUES(loop_delay_ms), memory_mib = VALUES(memory_mib),
     mysql_problem = VALUES(mysql_problem), redis_problem = VALUES(redis_problem), clock_ahead_ms = VALUES(clock_ahead_ms),
     sessions = VALUES(sessions), dns_problem = VALUES(dns_problem),
@@ -180,7 +184,7 @@ const BEAT = `
 const FORGET = 'DELETE FROM processes WHERE id = ? OR seen_at < NOW(6) - INTERVAL 1 HOUR';
 
 const READ = `
-  SELECT name, roles, version, host, pid, cpu_percent AS cpuPercent, loop_delay_ms AS loopDelayMs, memory_mib AS memoryMib,
+  SELECT name, roles, version, host, pid, time_zone_offset AS timeZoneOffset, cpu_percent AS cpuPercent, loop_delay_ms AS loopDelayMs, memory_mib AS memoryMib,
     started_at AS startedAt, mysql_problem AS mysqlProblem, redis_problem AS redisProblem, dns_problem AS dnsProblem, clock_ahead_ms AS clockAhead,
     killed_at AS killedAt, (steady_since <= started_at OR steady_since < NOW(6) - INTERVAL ${HEARTBEATS_SETTLE / SECOND} SECOND) AS steady,
     TIMESTAMPDIFF(MICROSECOND, seen_at, NOW(6)) / 1000000 AS seenSecondsAgo
@@ -191,11 +195,34 @@ async function recordHeartbeat(
   beat: Heartbeat,
   { mysql, redis, clockAhead }: Health,
 ): Promise<void> {
-  const { id, name, roles, version, host, pid, cpuPercent, loopDelayMs, memoryMib, sessions, dnsProblem } =
-    beat;
+  const {
+    id,
+    name,
+    roles,
+    version,
+    host,
+    pid,
+    timeZoneOffset,
+    cpuPercent,
+    loopDelayMs,
+    memoryMib,
+    sessions,
+    dnsProblem,
+  } = beat;
   const problems = [mysql, redis].map((state) => (state === 'ok' ? null : state));
   const clock = clockAhead === null ? null : Math.round(clockAhead);
-  const values = [id, name, roles.join(), version, host, pid, cpuPercent, loopDelayMs, memoryMib];
+  const values = [
+    id,
+    name,
+    roles.join(),
+    version,
+    host,
+    pid,
+    timeZoneOffset,
+    cpuPercent,
+    loopDelayMs,
+    memoryMib,
+  ];
   await sql.query(BEAT, [...values, ...problems, clock, sessions, dnsProblem]);
 }
 

@@ -149,8 +149,7 @@ export async function openRuntime(
       const other = await claimPrefix({ redis, prefix }, installation);
       if (other !== null) throw new Error(`This Redis ${sharedPrefix(prefix, other)}.`);
     });
-    for (const warning of [...(await checkPacketSize(database)), ...(await checkEviction(redis))])
-      log.warn(warning);
+    for (const warning of await checkEviction(redis)) log.warn(warning);
     const newer = await findNewerMigrations(database);
     if (newer.length > 0)
       announce(
@@ -193,18 +192,6 @@ const timers = {
     return () => clearTimeout(timer);
   },
 };
-
-/** Parts of imports have 1 MiB, and the rows and keys of a chunk go in one statement. Bytes. */
-const PACKET_NEEDED = 16 * 1024 * 1024;
-
-/** Warns if MySQL refuses statements that large imports need. */
-async function checkPacketSize(database: DataSource): Promise<string[]> {
-  const [row] = await database.query<{ bytes: string }[]>('SELECT @@max_allowed_packet AS bytes');
-  if (Number(row?.bytes) >= PACKET_NEEDED) return [];
-  return [
-    `MySQL's max_allowed_packet is ${row?.bytes} bytes. Large imports need ${PACKET_NEEDED} (16M): they are answered with 503 until it is set, in MySQL's configuration and with SET GLOBAL.`,
-  ];
-}
 
 /** Warns if Redis removes keys when its memory is full. A job that is gone waits until the maintenance finds it. */
 async function checkEviction(redis: RedisClient): Promise<string[]> {

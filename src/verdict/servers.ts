@@ -1,5 +1,5 @@
-import { clockProblem, type Health, sentenceOf } from '../database/health.ts';
-import type { ProcessSeen } from '../database/heartbeat.ts';
+import { clockProblem, type Health, type ServerState, sentenceOf } from '../database/health.ts';
+import { HEARTBEATS_SETTLE, type ProcessSeen } from '../database/heartbeat.ts';
 import { ROLES, type RoleName } from '../platform/config.ts';
 import { countOf } from '../platform/text.ts';
 import type { Figures } from './state/figures.ts';
@@ -12,10 +12,14 @@ const SERVERS = { text: 'Servers', href: '/ops#processes' };
 
 /** MySQL and Redis, as the process that asks sees them. */
 export interface SeenServers extends Pick<Health, 'mysql' | 'redis'> {
+  /** What MySQL refuses although it works. Default: nothing. */
+  mysqlLimit?: string | null;
   /** Problems with the hosts of DATABASE_URL, in one sentence each. */
   hostProblems: readonly string[];
   /** Whether migrations have still to be run. Default: false. */
   isSchemaOld?: boolean;
+  /** Since when the caller has seen MySQL work, by `performance.now()`. Default: it cannot tell. */
+  worksSince?: number;
 }
 
 /** A small write succeeds on a full disk. The larger writes of a running process may have been refused. */
@@ -25,24 +29,29 @@ export function withRefusal(servers: SeenServers, processes: readonly ProcessSee
   return refused?.mysqlProblem ? { ...servers, mysql: refused.mysqlProblem } : servers;
 }
 
-/** @param isReadable whether MySQL can be read. */
-export function findServerTroubles(
-  { mysql, redis, hostProblems, isSchemaOld = false }: SeenServers,
-  isReadable: boolean,
-): Trouble[] {
+/** What follows from a state of MySQL. Another process may see another state, so only what is certain is said as certain. */
+function consequenceOf(mysql: ServerState): string {
+  if (mysql === 'not available') return 'Nothing is accepted, and nothing is delivered.';
+  if (mysql.startsWith('refuses writes')) return 'Imports are answered with 503, and deliveries wait.';
+  return 'Imports may be answered with 503, or wait after a 202, and deliveries may wait.';
+}
+
+export function findServerTroubles({
+  mysql,
+  mysqlLimit = null,
+  redis,
+  hostProblems,
+  isSchemaOld = false,
+}: SeenServers): Trouble[] {
   const of = (kind: 'mysql' | 'redis', server: string, state: string, consequence: string) =>
     state === 'ok'
       ? []
       : [troubleOf(kind, { sentence: sentenceOf(server, state), help: consequence, page: SERVERS })];
   return [
-    ...of(
-      'mysql',
-      'MySQL',
-      mysql,
-      isReadable
-        ? 'Imports are answered with 503, and deliveries wait. What was accepted is stored in MySQL.'
-        : 'Nothing is accepted, and nothing is delivered. What was accepted is stored in MySQL.',
-    ),
+    ...of('mysql', 'MySQL', mysql, `${consequenceOf(mysql)} What was accepted is stored in MySQL.`),
+    ...(mysql === 'ok' && mysqlLimit !== null
+      ? [troubleOf('mysql_settings', { sentence: sentenceOf('MySQL', mysqlLimit), page: SERVERS })]
+      : []),
     ...(isSchemaOld ? [troubleOf('schema', { page: SERVERS })] : []),
     ...hostProblems.map((sentence) => troubleOf('mysql_hosts', { sentence, page: SERVERS })),
     ...of(
@@ -70,16 +79,9 @@ export function findProcessTroubles(
   figures: Figures,
 ): Trouble[] {
   // A process that cannot write its heartbeat may be running.
-  const isKnown = servers.mysql === 'ok' && areHeartbeatsSettled(processes);
-  const missing = isKnown ? ROLES.filter((role) => countRunning(processes, role) === 0) : [];
+  const isKnown = servers.mysql === 'ok' && areHeartbeatsSettled(processes, servers.worksSince);
   return [
-    ...missing.map((role) =>
-      troubleOf('role_missing', {
-        sentence: `No process runs the role ${role}.`,
-        help: `${WITHOUT_ROLE[role](figures)} Start one.`,
-        page: PROCESSES,
-      }),
-    ),
+    ...(isKnown ? findMissingRoles(processes, figures) : []),
     ...processes.flatMap((it) =>
       it.killedAt === null
         ? []
@@ -94,7 +96,43 @@ export function findProcessTroubles(
     ...findProcessProblems(processes, servers).map((sentence) =>
       troubleOf('process', { sentence, page: PROCESSES }),
     ),
+    ...findDifferentZones(processes),
   ];
+}
+
+/** Processes with different values of TIME_ZONE_OFFSET would tell the same movement with different times. */
+function findDifferentZones(processes: readonly ProcessSeen[]): Trouble[] {
+  const running = processes.filter((it) => it.running);
+  const zones = [...new Set(running.map((it) => it.timeZoneOffset))];
+  if (zones.length < 2) return [];
+  const namesIn = (zone: string) => running.filter((it) => it.timeZoneOffset === zone).map(nameOf);
+  const told = zones.map((zone) => `${zone} in ${namesIn(zone).join(' and ')}`);
+  return [
+    troubleOf('process', {
+      sentence: `TIME_ZONE_OFFSET is ${told.join(', but ')}.`,
+      help: 'It is part of every date_readed. Give all processes the same TIME_ZONE_OFFSET, and start them again.',
+      page: PROCESSES,
+    }),
+  ];
+}
+
+function findMissingRoles(processes: readonly ProcessSeen[], figures: Figures): Trouble[] {
+  if (!processes.some((it) => it.running))
+    return [
+      troubleOf('role_missing', {
+        count: ROLES.length,
+        sentence: 'No process runs.',
+        help: `${ROLES.map((role) => WITHOUT_ROLE[role](figures)).join(' ')} Start the service.`,
+        page: PROCESSES,
+      }),
+    ];
+  return ROLES.filter((role) => countRunning(processes, role) === 0).map((role) =>
+    troubleOf('role_missing', {
+      sentence: `No process runs the role ${role}.`,
+      help: `${WITHOUT_ROLE[role](figures)} Start one.`,
+      page: PROCESSES,
+    }),
+  );
 }
 
 /** How many running processes have a role. */
@@ -103,11 +141,18 @@ export const countRunning = (processes: readonly ProcessSeen[], role: string): n
 
 /**
  * Whether a missing heartbeat means that the process does not run. After an outage of MySQL, a process that runs may not have written its
- * heartbeat yet.
+ * heartbeat yet. It has done so once another one has written its heartbeats for a while, or once MySQL has worked for as long.
  */
-export function areHeartbeatsSettled(processes: readonly ProcessSeen[]): boolean {
+export function areHeartbeatsSettled(
+  processes: readonly ProcessSeen[],
+  worksSince = Number.POSITIVE_INFINITY,
+): boolean {
   const running = processes.filter((it) => it.running);
-  return processes.length === 0 || (running.length > 0 && running.every((it) => it.steady));
+  return (
+    processes.length === 0 ||
+    (running.length > 0 && running.every((it) => it.steady)) ||
+    performance.now() - worksSince >= HEARTBEATS_SETTLE
+  );
 }
 
 /**

@@ -42,6 +42,12 @@ const KINDS = {
     words: counted('problem with the hosts of MySQL', 'problems with the hosts of MySQL'),
     help: 'Leave one host as the primary, and make the others read-only.',
   },
+  mysql_settings: {
+    scope: 'installation',
+    severity: 'failing',
+    words: () => 'MySQL refuses large imports',
+    help: 'Smaller imports are stored. A larger one is answered with 503, and its sender repeats it.',
+  },
   role_missing: {
     scope: 'installation',
     severity: 'stopped',

@@ -1,6 +1,15 @@
+import { mysqlProblem } from '../database/errors.ts';
+import { type ServerState, stateOf, within } from '../database/health.ts';
 import { type ProcessSeen, readProcesses } from '../database/heartbeat.ts';
 import type { Sql } from '../database/transaction.ts';
-import { findProcessTroubles, findServerTroubles, type SeenServers, withRefusal } from './servers.ts';
+import type { RoleName } from '../platform/config.ts';
+import {
+  countRoles,
+  findProcessTroubles,
+  findServerTroubles,
+  type SeenServers,
+  withRefusal,
+} from './servers.ts';
 import { type Figures, readFigures } from './state/figures.ts';
 import { sortTroubles, type Trouble } from './trouble.ts';
 import { findWebhookTroubles } from './webhooks.ts';
@@ -19,11 +28,14 @@ export interface Verdict {
 /** Objects of each kind of trouble that are named one by one. The others are counted. */
 const NAMED = 10;
 
+/** A reading that MySQL does not answer within this time is left out. Milliseconds. */
+export const READ_LIMIT = 3_000;
+
 /**
- * Reads the verdict.
+ * Reads the verdict. If MySQL cannot be read, because a table is locked for example, the verdict says why, and has no `work`.
  * @param sql null: MySQL cannot be read.
  * @param seen what the caller sees of MySQL and Redis.
- * @param readSeenProcesses reads the heartbeats. Default: as they are now.
+ * @param readSeenProcesses reads the heartbeats, and may take its time. Default: as they are now.
  */
 export async function readVerdict(
   sql: Sql | null,
@@ -31,9 +43,27 @@ export async function readVerdict(
   readSeenProcesses: (sql: Sql) => Promise<ProcessSeen[]> = readProcesses,
 ): Promise<Verdict> {
   const at = new Date();
-  if (sql === null)
-    return { at, servers: seen, work: null, troubles: sortTroubles(findServerTroubles(seen, false)) };
-  const [figures, processes] = await Promise.all([readFigures(sql), readSeenProcesses(sql)]);
+  const without = (mysql: ServerState): Verdict => {
+    const servers = seen.mysql === 'ok' ? { ...seen, mysql } : seen;
+    return { at, servers, work: null, troubles: sortTroubles(findServerTroubles(servers)) };
+  };
+  if (sql === null) return without(seen.mysql);
+  try {
+    const processes = await readSeenProcesses(sql);
+    const read = readWith(sql, { at, seen, processes });
+    return (await within<Verdict | null>(read, READ_LIMIT, () => null)) ?? without('does not answer');
+  } catch (error) {
+    const problem = mysqlProblem(error);
+    if (problem === null) throw error;
+    return without(stateOf(problem));
+  }
+}
+
+async function readWith(
+  sql: Sql,
+  { at, seen, processes }: { at: Date; seen: SeenServers; processes: ProcessSeen[] },
+): Promise<Verdict> {
+  const figures = await readFigures(sql);
   const servers = withRefusal(seen, processes);
   const found = await Promise.all([
     findWebhookTroubles(sql, figures, NAMED),
@@ -42,9 +72,13 @@ export async function readVerdict(
     findBookTroubles(sql, figures, NAMED),
   ]);
   const troubles = [
-    ...findServerTroubles(servers, true),
+    ...findServerTroubles(servers),
     ...findProcessTroubles(processes, servers, figures),
     ...found.flat(),
   ];
   return { at, servers, work: { figures, processes }, troubles: sortTroubles(troubles) };
 }
+
+/** How many running processes have each role. null: not known. A process that cannot write its heartbeat may be running. */
+export const runningRoles = ({ servers, work }: Verdict): Record<RoleName, number> | null =>
+  work === null || servers.mysql !== 'ok' ? null : countRoles(work.processes);

@@ -143,6 +143,28 @@ export function useServiceWithProblems() {
     expect(logged.join('')).toContain(`"msg":"${name} ${problem}."`);
   }
 
+  /** MySQL works, and refuses some statements. Waits until /readyz says it, and compares the console, `status`, the metrics and the log. */
+  async function expectLimit(limit: string) {
+    const ready = await until(`/readyz says that MySQL ${limit}`, async () => {
+      const state = await readReadiness();
+      return state.mysql === limit && state;
+    });
+    expect(ready.code).toBe(200);
+    const samples = await until('the metrics count it', async () => {
+      const it = await readMetrics();
+      return it.get('ledgerbell_troubles{kind="mysql_settings",scope="installation"}') === 1 && it;
+    });
+    expect(samples.get('ledgerbell_dependency_up{dependency="mysql"}')).toBe(1);
+    expect(samples.get(`ledgerbell_dependency_problem{dependency="mysql",problem="${limit}"}`)).toBe(1);
+    const page = await until('the console says it', async () => {
+      const { text } = await readPage();
+      return text.includes('<h1>Not well: MySQL refuses large imports') && text;
+    });
+    expect(page).toContain('SET GLOBAL max_allowed_packet = 16777216');
+    expect((await readStatus()).problems).toEqual([`MySQL ${limit}.`]);
+    expect(logged.join('')).toContain(`"msg":"MySQL ${limit}."`);
+  }
+
   /** Waits until nothing is wrong on any of them. No process is missed meanwhile. */
   async function expectWell() {
     await until('/readyz is ready', async () => (await readReadiness()).code === 200);
@@ -152,6 +174,7 @@ export function useServiceWithProblems() {
     expect((await readStatus()).problems).toEqual([]);
   }
   return {
+    expectLimit,
     expectProblem,
     expectWell,
     importOne,

@@ -1,15 +1,38 @@
+import { once } from 'node:events';
 import mysql, { type Connection, type RowDataPacket } from 'mysql2/promise';
 import { expect, it, vi } from 'vitest';
+import { runCli, spawnCli } from '../cli/command.ts';
 import { until } from '../support/until.ts';
 import { useServiceWithProblems } from './server-problems.ts';
 
 const on = useServiceWithProblems();
-const { expectWell, readMetrics, readPage, readReadiness, readStatus, logged } = on;
+const { expectProblem, expectWell, importOne, readMetrics, readPage, readReadiness, readStatus, logged } = on;
+
+const waits =
+  'waits for a lock of another session (ALTER TABLE, LOCK TABLES, a backup or a long transaction)';
+
+it('locked movements are said everywhere, and nothing says that nothing is accepted', async () => {
+  await on.admin.query('LOCK TABLES ledgerbell.transactions WRITE');
+  try {
+    await expectProblem('mysql', waits);
+    await until('the metrics count it', async () => {
+      const samples = await readMetrics();
+      // The readings from before the lock are kept for a while.
+      return (
+        samples.get('ledgerbell_troubles{kind="mysql",scope="installation"}') === 1 &&
+        !samples.has('ledgerbell_processes{role="maintenance"}')
+      );
+    });
+    expect((await readPage()).text).not.toContain('Nothing is accepted');
+    expect(JSON.stringify(await readStatus())).not.toContain('Nothing is accepted');
+  } finally {
+    await on.admin.query('UNLOCK TABLES');
+  }
+  await expectWell();
+});
 
 it('a table that another session has locked is named as what it is', async () => {
   await on.admin.query('LOCK TABLES ledgerbell.webhook_cursors WRITE');
-  const waits =
-    'waits for a lock of another session (ALTER TABLE, LOCK TABLES, a backup or a long transaction)';
   try {
     await until('the console says it', async () =>
       (await readPage()).text.includes(`<h1>Not well: MySQL ${waits}.`),
@@ -20,6 +43,50 @@ it('a table that another session has locked is named as what it is', async () =>
     expect(webhooks.text).toContain(`MySQL ${waits}`);
   } finally {
     await on.admin.query('UNLOCK TABLES');
+  }
+  await expectWell();
+});
+
+it('a backup that holds all tables is named as what it is as long as it lasts, also under load', async () => {
+  await on.admin.query('FLUSH TABLES WITH READ LOCK');
+  let answered = 0;
+  const load = setInterval(() => void importOne().then(() => (answered += 1)), 50);
+  const states = new Set<string>();
+  try {
+    await until('/readyz says it', async () => (await readReadiness()).mysql === waits);
+    // By then, the imports have had all connections, and have waited for them in vain.
+    await until('many imports have been answered', async () => {
+      states.add((await readReadiness()).mysql);
+      return answered >= 100;
+    });
+    expect([...states]).toEqual([waits]);
+    expect((await readStatus()).problems).toEqual([`MySQL ${waits}.`]);
+  } finally {
+    clearInterval(load);
+    await on.admin.query('UNLOCK TABLES');
+  }
+  await expectWell();
+});
+
+it('status ends within its time and on a signal, whatever MySQL does', async () => {
+  on.servers.mysql.freeze();
+  try {
+    const { code, stdout } = await runCli(['status'], on.environment);
+    expect(code).toBe(1);
+    expect(stdout).toMatch(/^Not well: MySQL (does not answer|cannot be reached)\./);
+    for (const [signal, exitCode] of [
+      ['SIGTERM', 143],
+      ['SIGINT', 130],
+    ] as const) {
+      const child = spawnCli(['status'], on.environment);
+      // Sent again, because the command may not listen yet.
+      const nagging = setInterval(() => child.kill(signal), 1_000);
+      const [ended, killedBy] = await once(child, 'exit');
+      clearInterval(nagging);
+      expect(killedBy === signal || ended === exitCode).toBe(true);
+    }
+  } finally {
+    on.servers.mysql.thaw();
   }
   await expectWell();
 });

@@ -1,11 +1,11 @@
 import type { RowDataPacket } from 'mysql2/promise';
 import { expect, it } from 'vitest';
-import { abandonConnections, type MysqlPool, poolOf } from '../../src/database/connection.ts';
 import { movement } from '../support/movements.ts';
+import { until } from '../support/until.ts';
 import { useServiceWithProblems } from './server-problems.ts';
 
 const on = useServiceWithProblems();
-const { expectProblem, expectWell, importOne, importAll } = on;
+const { expectLimit, expectProblem, expectWell, importOne, importAll, readMetrics } = on;
 
 it('a MySQL that is read-only refuses writes, and no process is missed', async () => {
   await on.admin.query('SET GLOBAL read_only = ON');
@@ -17,6 +17,14 @@ it('a MySQL that is read-only refuses writes, and no process is missed', async (
     // Without three heartbeats, a process counts as gone. The embedded user may write.
     await on.admin.query('UPDATE ledgerbell.processes SET seen_at = seen_at - INTERVAL 16 SECOND');
     await expectProblem('mysql', 'refuses writes: it is read-only');
+    // The readings from before are kept for a while.
+    await until('the metrics do not say that no process runs', async () => {
+      const samples = await readMetrics();
+      return (
+        samples.get('ledgerbell_troubles{kind="mysql",scope="installation"}') === 1 &&
+        !samples.has('ledgerbell_processes{role="maintenance"}')
+      );
+    });
   } finally {
     await on.admin.query('SET GLOBAL read_only = OFF');
   }
@@ -27,7 +35,9 @@ it('a MySQL that is read-only refuses writes, and no process is missed', async (
 it('an import that is larger than max_allowed_packet is a 503 that says so, and its Idempotency-Key is free', async () => {
   const [[row]] = await on.admin.query<RowDataPacket[]>('SELECT @@GLOBAL.max_allowed_packet AS bytes');
   await on.admin.query('SET GLOBAL max_allowed_packet = 1048576');
-  abandonConnections(poolOf(on.service.runtime.database) as MysqlPool);
+  const words =
+    "refuses large imports: max_allowed_packet is 1048576, and must be 16777216 (16M) or more. Run SET GLOBAL max_allowed_packet = 16777216, and set it in MySQL's configuration";
+  await expectLimit(words);
   const rows = (count: number) =>
     Array.from({ length: count }, (_, index) => movement(on.account, { unique_id: `packet-${index}` }));
   const sendTwice = async (count: number, key: string) => [
@@ -49,7 +59,11 @@ it('an import that is larger than max_allowed_packet is a 503 that says so, and 
     }
   } finally {
     await on.admin.query(`SET GLOBAL max_allowed_packet = ${row?.bytes}`);
-    abandonConnections(poolOf(on.service.runtime.database) as MysqlPool);
   }
-  expect((await importAll(rows(12_000), 'large-12000')).status).toBe(202);
+  await expectWell();
+  // Connections that keep the old value are replaced.
+  await until(
+    'a large import is accepted',
+    async () => (await importAll(rows(12_000), 'large-12000')).status === 202,
+  );
 });

@@ -54,8 +54,8 @@ it('a session is not ended if only its id is that of a lost process, as after a 
   await onConnection(database, async (sql) => {
     const [{ id } = { id: 0 }] = await sql.query<{ id: number }[]>('SELECT CONNECTION_ID() AS id');
     await query(
-      `INSERT INTO processes (id, name, roles, version, host, pid, cpu_percent, loop_delay_ms, memory_mib, sessions, seen_at)
-       VALUES ('other', 'other', 'delivery', '1.0.0', 'x', 1, 0, 0, 0, ?, NOW(6) - INTERVAL 1 MINUTE)`,
+      `INSERT INTO processes (id, name, roles, version, host, pid, time_zone_offset, cpu_percent, loop_delay_ms, memory_mib, sessions, seen_at)
+       VALUES ('other', 'other', 'delivery', '1.0.0', 'x', 1, '+00:00', 0, 0, 0, ?, NOW(6) - INTERVAL 1 MINUTE)`,
       `${id}:1`,
     );
     const [own] = await query<{ id: string }>("SELECT id FROM processes WHERE name = ''");

@@ -1,6 +1,7 @@
 import { createDataSource } from '../../src/database/data-source.ts';
 import { startHeartbeat } from '../../src/database/heartbeat.ts';
 import { tryTransaction } from '../../src/database/transaction.ts';
+import { readConfig } from '../../src/platform/config.ts';
 import { createDnsWatch } from '../../src/platform/dns-watch.ts';
 import { createLog } from '../../src/platform/log.ts';
 
@@ -15,6 +16,7 @@ const held = tryTransaction(database, async (sql) => {
   await sql.query('UPDATE write_checks SET written_at = NOW(6) WHERE id = 9');
   await startHeartbeat(
     {
+      config: readConfig({}),
       database,
       log: createLog('silent'),
       prefix: '',
@@ -23,6 +25,7 @@ const held = tryTransaction(database, async (sql) => {
       health: async () => ({
         mysql: 'ok',
         redis: 'ok',
+        mysqlLimit: null,
         mysqlRoundTrip: null,
         redisRoundTrip: null,
         clockAhead: null,

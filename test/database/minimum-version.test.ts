@@ -37,8 +37,8 @@ describe('the minimum version of the schema', () => {
 
   it('is not raised while a process of an older version runs', async () => {
     await database.query(
-      `INSERT INTO processes (id, roles, version, host, pid, cpu_percent, loop_delay_ms, memory_mib)
-       VALUES ('old', 'delivery', '3.5.0', 'worker-1', 4711, 0, 0, 0)`,
+      `INSERT INTO processes (id, roles, version, host, pid, time_zone_offset, cpu_percent, loop_delay_ms, memory_mib)
+       VALUES ('old', 'delivery', '3.5.0', 'worker-1', 4711, '+03', 0, 0, 0)`,
     );
     await requireNoOlderProcess(database, '3.5.0');
     await expect(requireNoOlderProcess(database, '4.0.0')).rejects.toThrow(

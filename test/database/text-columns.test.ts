@@ -40,7 +40,14 @@ const OTHERS = {
       'processes.redis_problem',
       'processes.roles',
     ],
-    ...['processes.version', 'replays.account_ids', 'sources.encoding', 'sources.format', 'sources.kind'],
+    ...[
+      'processes.time_zone_offset',
+      'processes.version',
+      'replays.account_ids',
+      'sources.encoding',
+      'sources.format',
+      'sources.kind',
+    ],
     ...['sources.profile', 'statements.format', 'webhooks.status_reason'],
   ],
 };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import type { ProcessSeen } from '../../src/database/heartbeat.ts';
+import { HEARTBEATS_SETTLE, type ProcessSeen } from '../../src/database/heartbeat.ts';
 import {
   findProcessTroubles,
   findServerTroubles,
@@ -14,6 +14,7 @@ const running = (roles: string[], fields: Partial<ProcessSeen> = {}): ProcessSee
   version: '1.0.0',
   host: 'ev',
   pid: 1,
+  timeZoneOffset: '+03',
   cpuPercent: 1,
   loopDelayMs: 1,
   memoryMib: 100,
@@ -38,8 +39,8 @@ const FIGURES = {
 
 const ofProcesses = (processes: ProcessSeen[], servers = WELL) =>
   findProcessTroubles(processes, servers, FIGURES).map(({ sentence, help }) => `${sentence} ${help}`);
-const ofServers = (servers: Partial<SeenServers>, isReadable = true) =>
-  findServerTroubles({ ...WELL, ...servers }, isReadable).map(({ sentence, help }) => `${sentence} ${help}`);
+const ofServers = (servers: Partial<SeenServers>) =>
+  findServerTroubles({ ...WELL, ...servers }).map(({ sentence, help }) => `${sentence} ${help}`);
 
 describe('the troubles of servers', () => {
   it('are none if all work', () => {
@@ -47,13 +48,30 @@ describe('the troubles of servers', () => {
   });
 
   it('say what follows if MySQL or Redis cannot be reached', () => {
-    expect(ofServers({ mysql: 'not available', redis: 'not available' }, false)).toEqual([
+    expect(ofServers({ mysql: 'not available', redis: 'not available' })).toEqual([
       'MySQL cannot be reached. Nothing is accepted, and nothing is delivered. What was accepted is stored in MySQL.',
       'Redis cannot be reached. Imports are still accepted. Work that has not begun waits until Redis is back, and nothing is lost.',
     ]);
     expect(ofServers({ mysql: 'refuses writes: it is read-only' })).toEqual([
       'MySQL refuses writes: it is read-only. Imports are answered with 503, and deliveries wait. What was accepted is stored in MySQL.',
     ]);
+  });
+
+  it.each(['does not answer', 'has not finished a write for 5 s', 'waits for a lock of another session'])(
+    'do not say that nothing is accepted while MySQL %s',
+    (mysql) => {
+      expect(ofServers({ mysql })).toEqual([
+        `MySQL ${mysql}. Imports may be answered with 503, or wait after a 202, and deliveries may wait. What was accepted is stored in MySQL.`,
+      ]);
+    },
+  );
+
+  it('say what a MySQL that works refuses', () => {
+    const mysqlLimit = 'refuses large imports: max_allowed_packet is 1048576';
+    expect(ofServers({ mysqlLimit })).toEqual([
+      'MySQL refuses large imports: max_allowed_packet is 1048576. Smaller imports are stored. A larger one is answered with 503, and its sender repeats it.',
+    ]);
+    expect(ofServers({ mysqlLimit, mysql: 'not available' })).toHaveLength(1);
   });
 
   it('name the schema and the hosts', () => {
@@ -87,6 +105,15 @@ describe('the troubles of processes', () => {
     expect(ofProcesses([other])).toEqual([]);
   });
 
+  it('say that no process runs, once MySQL has worked for longer than a heartbeat takes', () => {
+    const gone = running(ALL, { running: false, seenSecondsAgo: 60 });
+    const none = 'No process runs. No request is answered. 3 imports waiting.';
+    const worksSince = performance.now() - HEARTBEATS_SETTLE;
+    expect(ofProcesses([gone], { ...WELL, worksSince })).toEqual([expect.stringContaining(none)]);
+    expect(ofProcesses([])).toEqual([expect.stringContaining(none)]);
+    expect(ofProcesses([gone], { ...WELL, worksSince, mysql: 'does not answer' })).toEqual([]);
+  });
+
   it('say what other processes see of Redis, and whose clock is wrong', () => {
     const processes = [
       running(ALL),
@@ -97,6 +124,14 @@ describe('the troubles of processes', () => {
       'Redis cannot be reached, as delivery-1 on ev saw. Look at the host of the process: its network, its disk and its clock.',
       "The clock of delivery-2 on ev is 3600 s behind MySQL's. Signatures carry this clock; set both by NTP. Look at the host of the process: its network, its disk and its clock.",
     ]);
+  });
+
+  it('name processes with different values of TIME_ZONE_OFFSET, unless they no longer run', () => {
+    const other = running(['delivery'], { name: 'delivery-1', timeZoneOffset: '+02' });
+    expect(ofProcesses([running(ALL), other])).toEqual([
+      'TIME_ZONE_OFFSET is +03 in api, importer, delivery, maintenance on ev, but +02 in delivery-1 on ev. It is part of every date_readed. Give all processes the same TIME_ZONE_OFFSET, and start them again.',
+    ]);
+    expect(ofProcesses([running(ALL), { ...other, running: false }])).toEqual([]);
   });
 
   it('tell that MySQL refuses writes, although the one who asks could write', () => {

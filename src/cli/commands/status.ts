@@ -14,12 +14,11 @@ export const defineStatus = (command: Command, context: CommandContext) =>
     .action(async ({ json }: { json?: boolean }) => {
       const { readStatus } = await import('../status-report.ts');
       const { headlineOf, problemsOf } = await import('../../verdict/trouble.ts');
-      const { countRoles } = await import('../../verdict/servers.ts');
+      const { runningRoles } = await import('../../verdict/verdict.ts');
       const report = await readStatus(context);
-      const { work, troubles, servers } = report.verdict;
+      const { troubles } = report.verdict;
       const problems = problemsOf(troubles);
-      // A process that cannot write its heartbeat may be running.
-      const roles = work === null || servers.mysql !== 'ok' ? null : countRoles(work.processes);
+      const roles = runningRoles(report.verdict);
       const text = describe(report, { headline: headlineOf(troubles), roles }, context.readConfig().zone);
       context.terminal.answer(json, documentOf(report, problems, roles), text);
       if (problems.length > 0) throw new NegativeAnswer();

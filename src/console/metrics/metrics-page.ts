@@ -8,16 +8,15 @@ import { VERSION } from '../../platform/config.ts';
 import { metricsOf } from '../../platform/metrics.ts';
 import type { Queues } from '../../platform/queues.ts';
 import { shareReading } from '../../platform/shared-reading.ts';
-import { countRoles } from '../../verdict/servers.ts';
 import { countTroubles } from '../../verdict/trouble.ts';
-import { readVerdict } from '../../verdict/verdict.ts';
+import { readVerdict, runningRoles } from '../../verdict/verdict.ts';
 import { createProcessMetrics, type OtherProcesses } from '../process-metrics.ts';
 
 /** How long the processes share a reading. Prometheus asks every 15 s by default. */
 const SHARED_SECONDS = 10;
 
-/** How long a scrape waits for MySQL or Redis. Prometheus gives up after 10 s by default. Milliseconds. */
-const PATIENCE = 3_000;
+/** How long a scrape waits: longer than a look at MySQL and the verdict take. Prometheus gives up after 10 s by default. Milliseconds. */
+const PATIENCE = 7_000;
 
 /**
  * Creates gauges of the whole installation. Every process shows the same values, so take their `max`, not their `sum`. A value that cannot
@@ -122,16 +121,12 @@ function setOnly(gauge: Gauge, value: number | undefined): void {
 
 /** Reads the figures, the running processes by role, and the troubles by kind. */
 async function readInstallation({ database, health }: Pick<Runtime, 'database' | 'health'>) {
-  const { mysql, redis } = await health();
-  const { work, troubles } = await readVerdict(database, {
-    mysql,
-    redis,
-    hostProblems: readHostProblems(database),
-  });
+  const seen = await health();
+  const verdict = await readVerdict(database, { ...seen, hostProblems: readHostProblems(database) });
   return {
-    figures: work?.figures,
-    processes: countRoles(work?.processes ?? []),
-    troubles: countTroubles(troubles),
+    figures: verdict.work?.figures,
+    processes: runningRoles(verdict) ?? undefined,
+    troubles: countTroubles(verdict.troubles),
   };
 }
 

@@ -3,7 +3,7 @@ import { type Health, within } from '../../database/health.ts';
 import { readHostProblems } from '../../database/lead-to-primary.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
-import { readVerdict, type Verdict } from '../../verdict/verdict.ts';
+import { READ_LIMIT, readVerdict, type Verdict } from '../../verdict/verdict.ts';
 import { readRecentAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';
 
 /** One point of the charts. null: not known. */
@@ -23,9 +23,6 @@ export interface Now {
 const SAMPLED_WEBHOOKS = 20;
 const SAMPLED_ATTEMPTS = 100;
 const SAMPLED_SECONDS = 60;
-
-/** The page leaves out a reading that MySQL does not answer within this time. Milliseconds. */
-export const READ_LIMIT = 3_000;
 
 /** A rate over a longer time would hide what happens now. Milliseconds. */
 const LONGEST_RATE = 30_000;
@@ -51,7 +48,7 @@ export function createNowReader({ database, health }: Pick<Runtime, 'database' |
   return async function readNow(): Promise<Now> {
     const at = new Date();
     const seen = await health();
-    const servers = { mysql: seen.mysql, redis: seen.redis, hostProblems: readHostProblems(database) };
+    const servers = { ...seen, hostProblems: readHostProblems(database) };
     const unreadable = async (mysql: string): Promise<Now> => ({
       health: { ...seen, mysql },
       verdict: await readVerdict(null, { ...servers, mysql }),
@@ -60,6 +57,7 @@ export function createNowReader({ database, health }: Pick<Runtime, 'database' |
     if (seen.mysqlRoundTrip === null) return unreadable(seen.mysql);
     const read = async (): Promise<Now> => {
       const verdict = await readVerdict(database, servers);
+      if (verdict.work === null) return unreadable(verdict.servers.mysql);
       const counters = await readCounters(database);
       const sample = await readSample(database, { at, verdict, counters, previous });
       previous = counters;

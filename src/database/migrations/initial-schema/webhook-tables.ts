@@ -255,6 +255,7 @@ export const OPERATION_TABLES = [
     version VARCHAR(32) NOT NULL,
     host VARCHAR(255) NOT NULL,
     pid INT UNSIGNED NOT NULL,
+    time_zone_offset VARCHAR(6) NOT NULL,
     cpu_percent SMALLINT UNSIGNED NOT NULL,
     loop_delay_ms INT UNSIGNED NOT NULL,
     memory_mib INT UNSIGNED NOT NULL,
