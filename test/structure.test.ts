@@ -18,8 +18,10 @@ function readRooms(): Map<string, Room> {
     '## Packages and rooms\n',
   );
   const rooms = new Map<string, Room>();
-  for (const [, room = '', front, imports = ''] of page.matchAll(/^\| `(\w+)` \|.*\| (\d+) \| (.+) \|$/gm)) {
-    const named = [...imports.matchAll(/`([\w.]+)`/g)].map(([, name = '']) => name);
+  for (const [, room = '', front, imports = ''] of page.matchAll(
+    /^\| `([\w-]+)` \|.*\| (\d+) \| (.+) \|$/gm,
+  )) {
+    const named = [...imports.matchAll(/`([\w.-]+)`/g)].map(([, name = '']) => name);
     rooms.set(room, {
       front: Number(front),
       imports: imports.includes('the rooms above') ? [...rooms.keys(), ...named] : named,

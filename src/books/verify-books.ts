@@ -2,6 +2,7 @@ import { type Completeness, isWrong, type Period } from '../../packages/reconcil
 import { formatAmount, parseThousandths } from '../../packages/statements/src/amounts.ts';
 import type { Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
+import { pendingOf } from '../webhook-record/pending.ts';
 import { type Differences, findDifferences, withoutOpenDay } from './book-differences.ts';
 import { readCompleteness, viewPeriod } from './find-statements.ts';
 
@@ -51,7 +52,7 @@ const CONFLICTS =
   "SELECT COUNT(*) AS number FROM movement_conflicts FORCE INDEX (movement_conflicts_account_status) WHERE account_id = ? AND status = 'open'";
 /** Index: webhooks_customer. */
 const PENDING = `
-  SELECT w.id, w.title, CAST(b.matched_count AS SIGNED) - c.delivered_count - c.failed_count AS pending
+  SELECT w.id, w.title, ${pendingOf('b', 'c')} AS pending
   FROM webhooks w JOIN webhook_backlogs b ON b.webhook_id = w.id JOIN webhook_cursors c ON c.webhook_id = w.id
   WHERE w.customer_id = ? AND w.status <> 'deleted' AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY w.id`;
 

@@ -141,9 +141,9 @@ export async function openRuntime(
       if (migrations === 'run') await migrate(database);
       await requireMinimumVersion(database, VERSION);
       await checkSecretKey(database, secrets);
+      return readInstallationId(database);
     };
-    await waitFor('MySQL', prepare, isConnectionError);
-    installation = await readInstallationId(database);
+    installation = await waitFor('MySQL', prepare, isConnectionError);
     // The last process of another installation may have ended without a word, half a minute ago.
     await waitFor('Redis', async () => {
       const other = await claimPrefix({ redis, prefix }, installation);

@@ -1,9 +1,9 @@
 import type { DataSource } from 'typeorm';
 import { derivedRows, inTransaction, type Sql } from '../database/transaction.ts';
+import { circuitOpenUntil } from '../webhook-record/circuit.ts';
 import { lockCursor } from './filters.ts';
 import {
   type Backlog,
-  circuitOpenUntil,
   readFirstNotSent,
   readStates,
   type WaitingWebhook,

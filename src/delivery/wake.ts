@@ -9,7 +9,8 @@ import {
   type Queues,
 } from '../platform/queues.ts';
 import type { RedisClient } from '../platform/redis.ts';
-import { circuitOpenUntil, LEASE_IS_FREE } from './webhook-state.ts';
+import { circuitOpenUntil } from '../webhook-record/circuit.ts';
+import { LEASE_IS_FREE } from './webhook-state.ts';
 
 /** Wakes webhooks: notifies active runs and readers of feeds through Redis, and adds a job for each webhook without a run. */
 

@@ -2,8 +2,9 @@ import { randomBytes } from 'node:crypto';
 import type { Webhook } from '../database/entities.ts';
 import type { Sql, WriteResult } from '../database/transaction.ts';
 import { isOfEvents } from '../database/webhook-enums.ts';
+import { circuitOpenUntil, secondsOf, TOLERANCE } from '../webhook-record/circuit.ts';
+import { pendingOf } from '../webhook-record/pending.ts';
 import type { SealedSettings } from './posting/request.ts';
-import { LONGEST_OPENING } from './run/attempt.ts';
 import { longestDelay, RETRY_DELAYS } from './run/schedule.ts';
 
 /** A delivery is one movement for one webhook. Its id combines their ids and stays the same on every attempt. */
@@ -115,23 +116,6 @@ export async function renewLeases(sql: Sql, leases: readonly Lease[]): Promise<L
   return leases.filter(({ webhookId }) => held.has(webhookId));
 }
 
-/**
- * Moments of the database, in SQL, that hold deliveries back. A moment further ahead than it can have been set was written before the
- * database's clock was set back, and does not count. Otherwise a clock that is set back by a day would stop deliveries for a day.
- */
-
-const SECOND = 1_000;
-
-/** Seconds that a moment may be further ahead than its limit. Slewed clocks and long statements take less. */
-const TOLERANCE = 60;
-
-const secondsOf = (milliseconds: number) => Math.ceil(milliseconds / SECOND) + TOLERANCE;
-
-/** Until when the circuit of a webhook is open; NULL: it is not open. @param cursor alias of `webhook_cursors`. */
-export const circuitOpenUntil = (cursor: string): string =>
-  `IF(${cursor}.circuit_open_until > NOW(6)
-    AND ${cursor}.circuit_open_until <= NOW(6) + INTERVAL ${secondsOf(LONGEST_OPENING)} SECOND, ${cursor}.circuit_open_until, NULL)`;
-
 /** The longest waits after 1, 2, … failures, in seconds. A delivery that is sent again has none. */
 const LONGEST_WAITS = RETRY_DELAYS.map((_, index) => secondsOf(longestDelay(index + 1)));
 
@@ -207,7 +191,7 @@ const READ_WEBHOOK_STATES = `
   /* READ_WEBHOOK_STATES */ SELECT w.id, w.customer_id, w.status, w.event, w.account_id, w.delivery, w.endpoint, w.revision, w.secret,
     IF(w.previous_secret_until > NOW(6), w.previous_secret, NULL) AS previous_secret,
     w.encoding, w.body, w.hash_encoding, w.ordered, w.rate_limit, w.max_in_flight, w.batch_max, w.batch_wait_ms, w.headers,
-    c.api_secret, CAST(b.matched_count AS SIGNED) - k.delivered_count - k.failed_count AS pending,
+    c.api_secret, ${pendingOf('b', 'k')} AS pending,
     k.sent_through, k.highest_recorded_id, k.lease_token, k.lease_writes, k.crash_count,
     k.consecutive_failures, k.failing_since, k.failing_days, k.circuit_openings, k.recovery_successes, k.consecutive_rejections, k.batch_limit, k.last_error,
     IF(${LEASE_IS_FREE}, NULL, ${millisecondsUntil('k.lease_until')}) AS leased_for,

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { Webhook } from '../database/entities.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { Count, Timestamp } from '../platform/validation.ts';
+import { LIMITS } from '../webhook-record/limit.ts';
 import { viewWebhooks, WebhookView } from '../webhooks/webhook-view.ts';
 import { readWebhookTroubles, type WebhookTrouble } from './webhooks.ts';
 
@@ -23,7 +24,7 @@ const StandingView = v.object({
     v.description('failing, flapping: when something is sent again. null: nothing is pending.'),
   ),
   limit: v.pipe(
-    v.nullable(v.picklist(['rate_limit', 'max_in_flight', 'ordered', 'retry', 'recovery', 'processes'])),
+    v.nullable(v.picklist(LIMITS)),
     v.description(
       'behind: what holds it. recovery: its endpoint is new or has just recovered, and is sent more and more. processes: it waits for its turn in a delivery process.',
     ),

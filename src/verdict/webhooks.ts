@@ -1,16 +1,12 @@
 import type { Sql } from '../database/transaction.ts';
 import { readUnreadFeeds, readWaitingWebhooks } from '../delivery/reconcile.ts';
-import {
-  CRASHED,
-  circuitOpenUntil,
-  readStates,
-  type WebhookState,
-  waitBeforeSending,
-} from '../delivery/webhook-state.ts';
+import { CRASHED, readStates, type WebhookState, waitBeforeSending } from '../delivery/webhook-state.ts';
 import { countOf, formatCount, formatDuration, timesInARow } from '../platform/text.ts';
-import { PENDING, TO_COME } from '../webhooks/webhook-view.ts';
+import { type Circuit, circuitOf, circuitOpenUntil } from '../webhook-record/circuit.ts';
+import { type Limit, limitOf } from '../webhook-record/limit.ts';
+import { pendingOf, toComeOf } from '../webhook-record/pending.ts';
+import { isBehind, isFlapping, type Pace, paceOf, type Standing } from '../webhook-record/standing.ts';
 import type { Figures } from './state/figures.ts';
-import { BEHIND_AFTER, isFlapping, type Pace, paceOf, type Standing } from './state/standing.ts';
 import { othersOf, type Trouble, type TroubleKind, troubleOf } from './trouble.ts';
 import { FAILING_WEBHOOKS, type StandingRow, toStanding } from './watch-webhooks.ts';
 
@@ -34,7 +30,7 @@ export interface WebhookRow {
   progressed_at: Date | null;
   /** Answers in a row that failed, of the endpoint and of the bodies. */
   failed_answers: number;
-  circuit_openings: number;
+  circuit: Circuit;
   /** null when the circuit is not open. */
   open_until: Date | null;
   last_error: string | null;
@@ -50,9 +46,9 @@ export interface WebhookRow {
 /** Indexes: the primary keys. */
 const ROWS = `
   SELECT w.id, w.title, w.delivery, w.endpoint, w.event, w.customer_id, u.name AS customer, w.status, w.status_reason, c.failing_since,
-    c.progressed_at, c.consecutive_failures + c.consecutive_rejections AS failed_answers, c.circuit_openings, ${circuitOpenUntil('c')} AS open_until,
-    c.last_error, c.delivered_count AS delivered, c.failed_count AS failed, ${PENDING} AS pending,
-    ${TO_COME} AS to_come, NOW(6) AS now
+    c.progressed_at, c.consecutive_failures + c.consecutive_rejections AS failed_answers, ${circuitOf('c')} AS circuit, ${circuitOpenUntil('c')} AS open_until,
+    c.last_error, c.delivered_count AS delivered, c.failed_count AS failed, ${pendingOf('b', 'c')} AS pending,
+    ${toComeOf('w')} AS to_come, NOW(6) AS now
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
     JOIN customers u ON u.id = w.customer_id
   WHERE w.id IN (?)`;
@@ -71,21 +67,6 @@ export function andToCome({ to_come }: Pick<WebhookRow, 'to_come'>): string {
   return Number(to_come) === 0 ? '' : `, and ${formatCount(Number(to_come))} of a replay still to come`;
 }
 
-/** A limit that holds back the deliveries of a webhook whose endpoint answers. */
-export type Limit = 'rate_limit' | 'max_in_flight' | 'ordered' | 'retry' | 'recovery' | 'processes';
-
-/** A webhook of which nothing was sent for this long, in milliseconds, waits for a delivery process. Between two runs is less than that. */
-const WAITS_AFTER = 30_000;
-
-/** The limit at which the pending deliveries of an active webhook are sent. @param idleFor milliseconds since its last delivery. */
-function limitOf({ settings, leasedFor, retryIn }: WebhookState, idleFor: number): Limit {
-  if (settings.ordered === 1 && retryIn !== null && retryIn > 0) return 'retry';
-  if (leasedFor === null && idleFor > WAITS_AFTER) return 'processes';
-  if (settings.rate_limit !== null) return 'rate_limit';
-  if (settings.ordered === 1) return 'ordered';
-  return settings.recovery_successes === null ? 'max_in_flight' : 'recovery';
-}
-
 /** What helps against each limit. */
 const HELP: Record<Limit, (state: WebhookState) => string> = {
   rate_limit: ({ settings }) =>
@@ -95,7 +76,7 @@ const HELP: Record<Limit, (state: WebhookState) => string> = {
   ordered: () => 'It is ordered, so that one POST follows the other. Only a faster endpoint helps.',
   retry: ({ retryIn }) =>
     `It is ordered, and one of its deliveries has failed, so that all that follow wait for it. The next attempt is in ${formatDuration(retryIn ?? 0)}.`,
-  recovery: () => 'Its endpoint is new or has just recovered. It is sent more and more by itself.',
+  recovering: () => 'Its endpoint is new or has just recovered. It is sent more and more by itself.',
   processes: () => 'It waits for its turn in a delivery process. Start more delivery processes.',
 };
 
@@ -139,10 +120,12 @@ export async function readWebhookTroubles(
     sql.query<StandingRow[]>(STANDINGS, [ids]),
   ]);
   const stateOf = new Map(ids.map((id, index) => [id, states[index] ?? null]));
-  const behind = new Map(
-    waiting.filter(({ seconds }) => seconds >= BEHIND_AFTER).map(({ id, since }) => [id, since]),
-  );
   const standingOf = new Map(standings.map((it) => [it.webhook_id, toStanding(it)]));
+  const behind = new Map(
+    waiting
+      .filter(({ id, seconds }) => isBehind(seconds, standingOf.get(id)?.behindSince ?? null))
+      .map(({ id, since }) => [id, since]),
+  );
   return new Map(
     rows.map((row) => [
       row.id,
@@ -156,9 +139,6 @@ export async function readWebhookTroubles(
     ]),
   );
 }
-
-/** An endpoint that has failed for longer than this does not flap any more. Milliseconds. */
-const FAILING_FOR_GOOD = 10 * 60_000;
 
 function troublesOf({ row, state, behindSince, unreadSince, standing }: Seen): WebhookTrouble[] {
   const { now } = row;
@@ -205,7 +185,7 @@ function troublesOf({ row, state, behindSince, unreadSince, standing }: Seen): W
   const { failing_since: failingSince } = row;
   const nextAttemptIn = state === null ? null : waitBeforeSending(state);
   const failingFor = failingSince === null ? null : now.getTime() - failingSince.getTime();
-  if (standing !== undefined && isFlapping(standing, now) && (failingFor ?? 0) < FAILING_FOR_GOOD)
+  if (standing !== undefined && isFlapping(standing, { now, failingSince }))
     troubles.push(
       of(
         'webhook_flapping',
@@ -272,12 +252,11 @@ const STOPPED = `
   WHERE status = ? AND status_reason IS NOT NULL ORDER BY id DESC LIMIT ?`;
 
 /** Reads the whole table, which has a row only for webhooks that have failed or been behind within the last hour. */
-const FLAPPING = `
-  SELECT n.webhook_id AS id, c.failing_since < NOW(6) - INTERVAL ${FAILING_FOR_GOOD / 1_000} SECOND AS fails_for_good,
-    c.failing_since IS NOT NULL AS is_failing
+const ALL_STANDINGS = `
+  SELECT n.*, c.failing_since, NOW(6) AS now
   FROM webhook_standings n JOIN webhooks w ON w.id = n.webhook_id AND w.status = 'active'
     JOIN webhook_cursors c ON c.webhook_id = n.webhook_id
-  WHERE n.flapping_since IS NOT NULL ORDER BY n.flapping_since, n.webhook_id`;
+  ORDER BY n.flapping_since, n.webhook_id`;
 
 const LIST = { text: 'Webhooks', href: '/ops/webhooks' };
 
@@ -288,7 +267,10 @@ const LIST = { text: 'Webhooks', href: '/ops/webhooks' };
 export async function findWebhookTroubles(sql: Sql, figures: Figures, most: number): Promise<Trouble[]> {
   const { troubles, behind, unread, unstable } = await nameWebhookTroubles(sql, most);
   const all: [TroubleKind, number][] = [
-    ['webhook_failing', figures.failing - unstable.filter((it) => Number(it.is_failing) === 1).length],
+    [
+      'webhook_failing',
+      figures.failing - unstable.filter(({ failing_since }) => failing_since !== null).length,
+    ],
     ['webhook_flapping', unstable.length],
     ['webhook_quarantined', figures.webhooks.quarantined],
     ['webhook_disabled', figures.webhooks.disabled],
@@ -305,21 +287,22 @@ export async function findWebhookTroubles(sql: Sql, figures: Figures, most: numb
 export async function nameWebhookTroubles(sql: Sql, most: number) {
   const idsOf = async (statement: string, ...values: unknown[]) =>
     (await sql.query<{ id: string }[]>(statement, values)).map(({ id }) => id);
-  const [failing, quarantined, disabled, waiting, unread, flapping] = await Promise.all([
+  const [failing, quarantined, disabled, waiting, unread, standings] = await Promise.all([
     idsOf(FAILING_WEBHOOKS, most),
     idsOf(STOPPED, 'paused', most),
     idsOf(STOPPED, 'disabled', most),
     readWaitingWebhooks(sql, { failing: false }),
     readUnreadFeeds(sql),
-    sql.query<{ id: string; fails_for_good: number | string | null; is_failing: number | string }[]>(
-      FLAPPING,
-    ),
+    sql.query<(StandingRow & { failing_since: Date | null; now: Date })[]>(ALL_STANDINGS),
   ]);
-  const behind = waiting.filter(({ seconds }) => seconds >= BEHIND_AFTER);
-  const unstable = flapping.filter(({ fails_for_good }) => Number(fails_for_good ?? 0) === 0);
+  const behindSince = new Map(standings.map((it) => [it.webhook_id, it.behind_since]));
+  const behind = waiting.filter(({ id, seconds }) => isBehind(seconds, behindSince.get(id) ?? null));
+  const unstable = standings.filter((it) =>
+    isFlapping(toStanding(it), { now: it.now, failingSince: it.failing_since }),
+  );
   const named = [
     ...failing,
-    ...unstable.slice(0, most).map(({ id }) => id),
+    ...unstable.slice(0, most).map(({ webhook_id }) => webhook_id),
     ...quarantined,
     ...disabled,
     ...behind.slice(0, most).map(({ id }) => id),

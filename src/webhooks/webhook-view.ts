@@ -10,26 +10,13 @@ import {
   HASH_ENCODINGS,
   WEBHOOK_EVENTS,
 } from '../database/webhook-enums.ts';
-import { circuitOpenUntil } from '../delivery/webhook-state.ts';
 import { Count, HTTP_URL, IdView, Timestamp } from '../platform/validation.ts';
-
-/**
- * SQL for a webhook's number of pending deliveries, with `webhook_backlogs` as `b` and `webhook_cursors` as `c`. It subtracts counters,
- * so it costs the same for any size of backlog.
- */
-export const PENDING = 'GREATEST(CAST(b.matched_count AS SIGNED) - c.delivered_count - c.failed_count, 0)';
-
-/**
- * SQL for how many deliveries of a webhook's replays have still to become pending, with `webhooks` as `w`. NULL: they are not all counted
- * yet. Index: replays_open.
- */
-export const TO_COME = `(
-  SELECT IF(COUNT(*) = COUNT(p.to_come), COALESCE(SUM(p.to_come), 0), NULL) FROM replays p FORCE INDEX (replays_open)
-  WHERE p.webhook_id = w.id AND p.finished_at IS NULL AND p.cancelled_at IS NULL)`;
+import { CIRCUITS, type Circuit, circuitOf, circuitOpenUntil } from '../webhook-record/circuit.ts';
+import { pendingOf, toComeOf } from '../webhook-record/pending.ts';
 
 const Health = v.object({
   circuit: v.pipe(
-    v.picklist(['closed', 'open', 'half_open']),
+    v.picklist(CIRCUITS),
     v.description(
       'open: nothing is sent until open_until. half_open: a single POST checks whether the endpoint has recovered.',
     ),
@@ -165,9 +152,9 @@ type WebhookDetails = Pick<WebhookView, 'header_names' | 'health' | 'feed' | 'de
 
 /** Indexes: the primary keys. */
 const READ = `
-  SELECT w.id, w.delivery, w.headers, c.progressed_at, c.consecutive_failures, c.failing_since, c.last_error, c.circuit_openings,
+  SELECT w.id, w.delivery, w.headers, c.progressed_at, c.consecutive_failures, c.failing_since, c.last_error, ${circuitOf('c')} AS circuit,
     ${circuitOpenUntil('c')} AS open_until, c.delivered_count, c.failed_count,
-    ${PENDING} AS pending, ${TO_COME} AS to_come
+    ${pendingOf('b', 'c')} AS pending, ${toComeOf('w')} AS to_come
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
   WHERE w.id IN (?)`;
 
@@ -179,7 +166,7 @@ interface Row {
   consecutive_failures: number;
   failing_since: Date | null;
   last_error: string | null;
-  circuit_openings: number;
+  circuit: Circuit;
   open_until: Date | null;
   delivered_count: string;
   failed_count: string;
@@ -204,7 +191,7 @@ const toDetails = (row: Row, secrets: SecretBox): WebhookDetails => ({
       ? []
       : Object.keys(JSON.parse(secrets.open(row.headers, SEALED.webhookHeaders(row.id))) as object),
   health: {
-    circuit: row.open_until !== null ? 'open' : row.circuit_openings > 0 ? 'half_open' : 'closed',
+    circuit: row.circuit,
     open_until: row.open_until?.toISOString() ?? null,
     consecutive_failures: row.consecutive_failures,
     failing_since: row.failing_since?.toISOString() ?? null,

@@ -65,7 +65,9 @@ beforeAll(async () => {
       sampleOf('ledgerbell_deliveries_total{outcome="delivered"}') === 4 &&
       sampleOf('ledgerbell_imports_total{format="auto",outcome="unreadable"}') === 1 &&
       sampleOf('ledgerbell_pending_deliveries{state="failing"}') === 4 &&
-      sampleOf('ledgerbell_pending_deliveries{state="healthy"}') === 0
+      sampleOf('ledgerbell_pending_deliveries{state="healthy"}') === 0 &&
+      sampleOf('ledgerbell_unfinished_imports{status="failed"}') === 1 &&
+      sampleOf('ledgerbell_troubles{kind="conflicts_open",scope="endpoint"}') === 1
     );
   });
 });

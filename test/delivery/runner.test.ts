@@ -24,7 +24,7 @@ const idsAt = (path: string) => receiver.at(path).map(({ headers }) => headers['
 
 describe('a delivery run', () => {
   it('sends what is pending, gives its lease back and leaves no job', async () => {
-    const runner = runners.create();
+    const runner = runners.create({ timeSlice: 60_000 });
     const { webhook, store } = await subscriber('/all');
     await store(350);
     await runner.runJob(webhook.id);

@@ -59,7 +59,8 @@ describe('the state of an installation', () => {
     await setCursor(
       service,
       failing,
-      'failing_since = NOW(6) - INTERVAL 7200 SECOND, recovery_successes = NULL',
+      `failing_since = NOW(6) - INTERVAL 7200 SECOND, recovery_successes = 0, circuit_openings = 1,
+        circuit_open_until = NOW(6) - INTERVAL 1 SECOND`,
     );
     await setCursor(
       service,

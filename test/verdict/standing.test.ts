@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Look, look, paceOf, type Standing, UNREMARKABLE } from '../../src/verdict/state/standing.ts';
+import { type Look, look, paceOf, type Standing, UNREMARKABLE } from '../../src/webhook-record/standing.ts';
 
 const START = new Date('2026-03-01T03:00:00Z').getTime();
 const minutes = (number: number) => new Date(START + number * 60_000);

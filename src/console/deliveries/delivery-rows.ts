@@ -11,6 +11,7 @@ import {
 } from '../../delivery/delivery.ts';
 import { type DeliveryBounds, findIdBounds, readPage } from '../../delivery/list-deliveries.ts';
 import type { WebhookRow } from '../../verdict/webhooks.ts';
+import { pendingOf } from '../../webhook-record/pending.ts';
 
 /** Lists deliveries of one or several webhooks, newest movement first. */
 
@@ -43,8 +44,7 @@ const CHOICES = {
     'SELECT webhook_id AS id FROM webhook_cursors WHERE failed_count > 0 ORDER BY failed_count DESC, webhook_id LIMIT ?',
   pending: `
     SELECT c.webhook_id AS id FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id
-    WHERE CAST(b.matched_count AS SIGNED) > c.delivered_count + c.failed_count
-    ORDER BY CAST(b.matched_count AS SIGNED) - c.delivered_count - c.failed_count DESC, c.webhook_id LIMIT ?`,
+    WHERE ${pendingOf('b', 'c')} > 0 ORDER BY ${pendingOf('b', 'c')} DESC, c.webhook_id LIMIT ?`,
 };
 
 /** Index: webhooks_customer. */

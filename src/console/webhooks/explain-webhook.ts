@@ -7,6 +7,7 @@ import {
   type WebhookRow,
   type WebhookTrouble,
 } from '../../verdict/webhooks.ts';
+import { type Limit, limitOf } from '../../webhook-record/limit.ts';
 
 /** Says whether a webhook has a feed. */
 export const isPulled = ({ delivery }: Pick<WebhookRow, 'delivery'>): boolean => delivery === 'pull';
@@ -65,6 +66,7 @@ function explainWaiting({ pending }: WebhookRow, run: WebhookState | null): stri
   if (openFor !== null) return `Its circuit is open.${describeNextAttempt(run)}`;
   const isOne = Number(pending) === 1;
   const when = retryIn === null || retryIn <= 0 ? 'is due now' : `is due in ${formatDuration(retryIn)}`;
+  const limit = limitOf(run, 0);
   if (settings.ordered === 1 && retryIn !== null)
     return `It is ordered: everything waits for the retry of its oldest delivery, which ${when}.`;
   if (!hasBacklog(run) && !replaying && retryIn !== null && retryIn > 0)
@@ -73,20 +75,19 @@ function explainWaiting({ pending }: WebhookRow, run: WebhookState | null): stri
       : `They wait for retries. The next one ${when}.`;
   if (leasedFor === null && batchIn > 0 && !replaying)
     return `${isOne ? 'It waits' : 'They wait'} for more, to be sent in a batch: until there are ${formatCount(settings.batch_max ?? 0)}, but not longer than ${formatDuration(batchIn)} from now.`;
-  if (leasedFor === null)
+  if (leasedFor === null || limit === 'retry' || limit === 'processes')
     return isOne
       ? 'It is due, and waits for its turn in a delivery process.'
       : 'They are due, and wait for their turn in a delivery process.';
   const inBatches =
     settings.batch_max === null ? '' : `in batches of up to ${formatCount(settings.batch_max)}, `;
-  return `${isOne ? 'It is' : 'They are'} being sent now, ${inBatches}${describeLimit(run)}.`;
+  return `${isOne ? 'It is' : 'They are'} being sent now, ${inBatches}${PACE[limit](settings)}.`;
 }
 
-function describeLimit({ settings }: WebhookState): string {
-  if (settings.rate_limit !== null)
-    return `at most ${settings.rate_limit} per second, which is its rate limit`;
-  if (settings.ordered === 1) return 'one at a time, because it is ordered';
-  if (settings.recovery_successes !== null)
-    return 'few at a time, because its endpoint is new or has just recovered';
-  return `up to ${settings.max_in_flight} at a time`;
-}
+/** How fast a webhook is sent while a run sends for it. */
+const PACE: Record<Exclude<Limit, 'retry' | 'processes'>, (settings: WebhookState['settings']) => string> = {
+  rate_limit: ({ rate_limit }) => `at most ${rate_limit} per second, which is its rate limit`,
+  ordered: () => 'one at a time, because it is ordered',
+  recovering: () => 'few at a time, because its endpoint is new or has just recovered',
+  max_in_flight: ({ max_in_flight }) => `up to ${max_in_flight} at a time`,
+};

@@ -72,7 +72,7 @@ export function WebhookState({
       </>
     );
   if (it.status !== 'active') return <Tag tone="calm">{it.status}</Tag>;
-  return it.circuit_openings > 0 ? <Tag tone="warn">recovering</Tag> : <Tag tone="good">active</Tag>;
+  return it.circuit === 'half_open' ? <Tag tone="warn">half-open</Tag> : <Tag tone="good">active</Tag>;
 }
 
 /** The columns of every table of webhooks. */

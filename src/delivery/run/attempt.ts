@@ -1,6 +1,7 @@
 import { parseRetryAfter } from '../../../packages/sdk/src/retry-after.ts';
+import { LONGEST_OPENING } from '../../webhook-record/circuit.ts';
 import type { Answer } from '../posting/types.ts';
-import { MAX_RETRY_AFTER, type Outcome, retryDelay, withJitter } from './schedule.ts';
+import { type Outcome, retryDelay, withJitter } from './schedule.ts';
 import type { AttemptResult, Delivery, EndpointHealth, RunEvent } from './types.ts';
 
 /** Decides what the answer to one POST means for the delivery, the endpoint and the webhook. */
@@ -152,9 +153,6 @@ export const FAILURES_TO_OPEN = 3;
 const FIRST_OPENING = 5 * SECOND;
 const LONGEST_PAUSE = 600 * SECOND;
 
-/** The longest time for which a circuit opens, if an endpoint asks for it. */
-export const LONGEST_OPENING = MAX_RETRY_AFTER;
-
 /** If an endpoint rejects this many bodies in a row, the endpoint is at fault, not the bodies. */
 const REJECTIONS_TO_OPEN = 30;
 
@@ -182,7 +180,7 @@ export function afterOutcome(
 
   const failed = { ...health, ...countFailingDay(health, now) };
   if (outcome.kind === 'throttled') {
-    const asked = Math.min(outcome.retryAfter ?? 0, MAX_RETRY_AFTER);
+    const asked = Math.min(outcome.retryAfter ?? 0, LONGEST_OPENING);
     return open(failed, now, Math.max(asked, openingAfter(failed.circuitOpenings, random)));
   }
   if (outcome.kind === 'refused' || (outcome.kind === 'failed' && outcome.cause === 'endpoint')) {

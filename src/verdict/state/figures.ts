@@ -1,9 +1,9 @@
 import type { Sql } from '../../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
 import { readWaitingWebhooks } from '../../delivery/reconcile.ts';
-import { circuitOpenUntil } from '../../delivery/webhook-state.ts';
 import { MAX_CRASHES, STUCK_IMPORTS } from '../../intake/imports.ts';
-import { PENDING } from '../../webhooks/webhook-view.ts';
+import { type Circuit, circuitOf } from '../../webhook-record/circuit.ts';
+import { pendingOf } from '../../webhook-record/pending.ts';
 
 /** The open work of all customers together, in figures. */
 export interface Figures {
@@ -12,7 +12,7 @@ export interface Figures {
   /** Active webhooks whose last attempts failed. */
   failing: number;
   /** Circuits of active webhooks. */
-  circuits: { closed: number; half_open: number; open: number };
+  circuits: Record<Circuit, number>;
   /**
    * `failing`: of active webhooks whose last attempt failed. `held`: of webhooks that are paused or disabled, so
    * that nothing is sent. `pulled`: of active feeds, which wait for their readers.
@@ -47,8 +47,8 @@ export interface Figures {
 /** Reads each webhook once: its counters, not its deliveries. Indexes: the primary keys. */
 const WEBHOOKS = `
   SELECT IF(w.status = 'paused' AND w.status_reason IS NOT NULL, 'quarantined', w.status) AS status_now,
-    IF(${circuitOpenUntil('c')} IS NOT NULL, 'open', IF(c.recovery_successes IS NULL, 'closed', 'half_open')) AS circuit, w.delivery,
-    c.failing_since IS NOT NULL AS failing, COUNT(*) AS webhooks, SUM(${PENDING}) AS pending,
+    ${circuitOf('c')} AS circuit, w.delivery,
+    c.failing_since IS NOT NULL AS failing, COUNT(*) AS webhooks, SUM(${pendingOf('b', 'c')}) AS pending,
     TIMESTAMPDIFF(SECOND, MIN(c.failing_since), NOW(6)) AS failing_for
   FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
   WHERE w.status <> 'deleted' GROUP BY status_now, circuit, w.delivery, failing`;
@@ -56,7 +56,7 @@ const WEBHOOKS = `
 /** MySQL gives computed integers as strings, MariaDB as numbers. */
 interface WebhookGroup {
   status_now: keyof Figures['webhooks'];
-  circuit: keyof Figures['circuits'];
+  circuit: Circuit;
   delivery: 'push' | 'pull';
   failing: string | number;
   webhooks: string | number;
@@ -108,7 +108,7 @@ const OLDEST_RETRY = `
     SELECT (SELECT r.transaction_id FROM retries r FORCE INDEX (PRIMARY)
       WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL ORDER BY r.webhook_id, r.transaction_id LIMIT 1) AS id
     FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
-    WHERE w.status = 'active' AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND ${PENDING} > 0) p
+    WHERE w.status = 'active' AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND ${pendingOf('b', 'c')} > 0) p
   JOIN transactions t ON t.id = p.id`;
 
 /** Reads the figures from counters and indexes. Reads no single deliveries. */

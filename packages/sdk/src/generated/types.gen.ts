@@ -682,7 +682,7 @@ export type Webhook = {
         /**
          * open: nothing is sent until open_until. half_open: a single POST checks whether the endpoint has recovered.
          */
-        circuit: 'closed' | 'open' | 'half_open';
+        circuit: 'closed' | 'half_open' | 'open';
         open_until: string | null;
         consecutive_failures: number;
         failing_since: string | null;
@@ -730,7 +730,7 @@ export type Webhook = {
         /**
          * behind: what holds it. recovery: its endpoint is new or has just recovered, and is sent more and more. processes: it waits for its turn in a delivery process.
          */
-        limit: 'rate_limit' | 'max_in_flight' | 'ordered' | 'retry' | 'recovery' | 'processes' | null;
+        limit: 'rate_limit' | 'max_in_flight' | 'ordered' | 'retry' | 'recovering' | 'processes' | null;
         /**
          * behind: movements that came per minute in the last minutes. null: not measured yet.
          */

@@ -8,10 +8,18 @@ const MINUTE = 60 * SECOND;
 const HOUR = 60 * MINUTE;
 
 /** A backlog of this age needs attention if its endpoint answers. The alert LedgerbellBehind follows it. Seconds. */
-export const BEHIND_AFTER = 300;
+const BEHIND_AFTER = 300;
 
 /** A webhook that was behind is not, once its oldest unsent movement is younger than this. Otherwise, it would change all the time. Seconds. */
 const CAUGHT_UP_BELOW = 150;
+
+/**
+ * Whether a webhook is behind.
+ * @param waiting for how many seconds its oldest movement has been waiting although its endpoint answers.
+ * @param behindSince since when it was behind; null: it was not.
+ */
+export const isBehind = (waiting: number, behindSince: Date | null): boolean =>
+  waiting >= (behindSince === null ? BEHIND_AFTER : CAUGHT_UP_BELOW);
 
 /** An endpoint that recovers this often within an hour flaps, until an hour after its last change. */
 const RECOVERIES = 3;
@@ -81,11 +89,11 @@ export function look(before: Standing, seen: Look): { standing: Standing | null;
     flappingSince = null;
     changes.push('webhook.stable');
   }
-  const waiting = seen.waiting ?? 0;
-  if (behindSince === null && waiting >= BEHIND_AFTER) {
+  const isBehindNow = isBehind(seen.waiting ?? 0, behindSince);
+  if (behindSince === null && isBehindNow) {
     behindSince = now;
     changes.push('webhook.behind');
-  } else if (behindSince !== null && waiting < CAUGHT_UP_BELOW) {
+  } else if (behindSince !== null && !isBehindNow) {
     behindSince = null;
     // It has not caught up if its endpoint has begun to fail.
     if (!seen.failing) changes.push('webhook.caught_up');
@@ -108,10 +116,17 @@ function sample({ sampled, sampledNext }: Standing, { now, matched, finished }: 
     : { sampled, sampledNext };
 }
 
+/** An endpoint that has failed for longer than this fails for good, and does not flap any more. Milliseconds. */
+const FAILING_FOR_GOOD = 10 * MINUTE;
+
+/** Whether a webhook flaps. @param failingSince of its endpoint; null: it answers. */
 export const isFlapping = (
   { flappingSince, failing, changedAt }: Pick<Standing, 'flappingSince' | 'failing' | 'changedAt'>,
-  now: Date,
-): boolean => flappingSince !== null && (failing || !isQuiet(changedAt, now));
+  { now, failingSince }: { now: Date; failingSince: Date | null },
+): boolean =>
+  flappingSince !== null &&
+  (failing || !isQuiet(changedAt, now)) &&
+  (failingSince === null || now.getTime() - failingSince.getTime() < FAILING_FOR_GOOD);
 
 /** How fast movements of a webhook have come and gone in the last minutes. */
 export interface Pace {

@@ -1,0 +1,31 @@
+/** What an endpoint's circuit is, in SQL, because it is a moment of the database's clock that decides. */
+
+const SECOND = 1_000;
+
+/** The longest time for which a circuit opens, if an endpoint asks for it. Milliseconds. */
+export const LONGEST_OPENING = 60 * 60 * SECOND;
+
+/** Seconds that a moment may be further ahead than its limit. Slewed clocks and long statements take less. */
+export const TOLERANCE = 60;
+
+/**
+ * The most seconds that a moment which is up to so many milliseconds ahead can really be ahead. A moment further ahead was written before
+ * the database's clock was set back, and does not count. Otherwise a clock that is set back by a day would stop deliveries for a day.
+ */
+export const secondsOf = (milliseconds: number): number => Math.ceil(milliseconds / SECOND) + TOLERANCE;
+
+/** Until when the circuit of a webhook is open; NULL: it is not open. @param cursor alias of `webhook_cursors`. */
+export const circuitOpenUntil = (cursor: string): string =>
+  `IF(${cursor}.circuit_open_until > NOW(6)
+    AND ${cursor}.circuit_open_until <= NOW(6) + INTERVAL ${secondsOf(LONGEST_OPENING)} SECOND, ${cursor}.circuit_open_until, NULL)`;
+
+/**
+ * `open`: nothing is sent. `half_open`: it was open, and one POST probes the endpoint. `closed`: anything else, also a new webhook that
+ * begins with few POSTs at a time.
+ */
+export const CIRCUITS = ['closed', 'half_open', 'open'] as const;
+export type Circuit = (typeof CIRCUITS)[number];
+
+/** The state of a webhook's circuit. @param cursor alias of `webhook_cursors`. */
+export const circuitOf = (cursor: string): string =>
+  `IF(${circuitOpenUntil(cursor)} IS NOT NULL, 'open', IF(${cursor}.circuit_openings > 0, 'half_open', 'closed'))`;

@@ -1,0 +1,32 @@
+/** What holds back the pending deliveries of an active webhook whose endpoint answers. Pure. */
+
+/**
+ * - `retry`: it is ordered, and an event waits for its next attempt.
+ * - `processes`: it waits for its turn in a delivery process.
+ * - `rate_limit`, `ordered`, `max_in_flight`: its settings.
+ * - `recovering`: its endpoint is new or has just recovered, and is sent few at a time.
+ */
+export const LIMITS = ['rate_limit', 'max_in_flight', 'ordered', 'retry', 'recovering', 'processes'] as const;
+export type Limit = (typeof LIMITS)[number];
+
+/** The part of a webhook's state that its limit follows from. Milliseconds. */
+export interface Limited {
+  settings: { ordered: number; rate_limit: number | null; recovery_successes: number | null };
+  /** Until the lease of a delivery run ends; null: no run has it. */
+  leasedFor: number | null;
+  /** Until the next retry is due; of an ordered webhook, the retry that all others wait for. null: none. */
+  retryIn: number | null;
+}
+
+/** A webhook of which nothing was sent for this long waits for a delivery process. Between two runs is less than that. Milliseconds. */
+const WAITS_AFTER = 30_000;
+
+/** @param idleFor milliseconds since its last delivery. */
+export function limitOf({ settings, leasedFor, retryIn }: Limited, idleFor: number): Limit {
+  const isOrdered = settings.ordered === 1;
+  if (isOrdered && retryIn !== null && retryIn > 0) return 'retry';
+  if (leasedFor === null && idleFor > WAITS_AFTER) return 'processes';
+  if (settings.rate_limit !== null) return 'rate_limit';
+  if (isOrdered) return 'ordered';
+  return settings.recovery_successes === null ? 'max_in_flight' : 'recovering';
+}
