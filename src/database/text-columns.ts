@@ -26,6 +26,7 @@ const KEPT = {
   'statements.number': { characters: 64 },
   'statements.sequence': { characters: 64 },
   'webhook_cursors.last_error': { characters: 255 },
+  'webhooks.paused_by': { characters: 255 },
 } as const satisfies Record<string, { characters: number } | { bytes: number }>;
 
 export type TextColumn = keyof typeof KEPT;

@@ -25,6 +25,8 @@ export interface WebhookRow {
   status: 'active' | 'paused' | 'disabled' | 'deleted';
   /** Why the service has paused or disabled the webhook. null if its owner has paused it. */
   status_reason: string | null;
+  /** The operator who has paused it; null: its owner, or the service. */
+  paused_by: string | null;
   failing_since: Date | null;
   /** When a delivery last ended. */
   progressed_at: Date | null;
@@ -45,7 +47,7 @@ export interface WebhookRow {
 
 /** Indexes: the primary keys. */
 const ROWS = `
-  SELECT w.id, w.title, w.delivery, w.endpoint, w.event, w.customer_id, u.name AS customer, w.status, w.status_reason, c.failing_since,
+  SELECT w.id, w.title, w.delivery, w.endpoint, w.event, w.customer_id, u.name AS customer, w.status, w.status_reason, w.paused_by, c.failing_since,
     c.progressed_at, c.consecutive_failures + c.consecutive_rejections AS failed_answers, ${circuitOf('c')} AS circuit, ${circuitOpenUntil('c')} AS open_until,
     c.last_error, c.delivered_count AS delivered, c.failed_count AS failed, ${pendingOf('b', 'c')} AS pending,
     ${toComeOf('w')} AS to_come, NOW(6) AS now

@@ -7,6 +7,7 @@ import type { Caller } from '../customers/caller.ts';
 import { Webhook } from '../database/entities.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
+import { cutTo } from '../database/text-columns.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { isOfEvents } from '../database/webhook-enums.ts';
 import { wakeChangedWebhook } from '../delivery/wake.ts';
@@ -187,9 +188,15 @@ async function toColumns(
     ...(account === undefined ? {} : { account_id: await requireAccount(database, caller, account) }),
     ...(endpoint === undefined ? {} : { endpoint: await requireEndpoint(guard, endpoint) }),
     ...(headers === undefined ? {} : { headers: sealHeaders(secrets, id, headers) }),
-    ...(status === undefined ? {} : { status, status_reason: null }),
+    ...(status === undefined
+      ? {}
+      : { status, status_reason: null, paused_by: status === 'paused' ? pauserOf(caller) : null }),
   };
 }
+
+/** The operator who pauses a webhook, and where, as "admin (console)". null: its owner. */
+const pauserOf = ({ operator }: Caller): string | null =>
+  operator === undefined ? null : cutTo('webhooks.paused_by', `${operator.name} (${operator.source})`);
 
 /** The columns of `webhooks` for how events are put together. */
 const batchColumns = (batch: WebhookChange['batch'] | null) => ({

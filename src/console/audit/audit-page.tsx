@@ -78,20 +78,6 @@ export function readAudit(
   );
 }
 
-/** Index: audit_events_subject. */
-const LAST_PAUSE = `
-  SELECT source, actor FROM audit_events FORCE INDEX (audit_events_subject)
-  WHERE subject = ? AND action = 'change' AND detail LIKE 'status: paused%' ORDER BY id DESC LIMIT 1`;
-
-/** The operator who last paused a webhook, and where. null: its owner did, or the log does not reach back far enough. */
-export async function findPauser(sql: Sql, webhookId: string): Promise<string | null> {
-  const [last] = await sql.query<Pick<AuditEvent, 'source' | 'actor'>[]>(LAST_PAUSE, [
-    `webhook ${webhookId}`,
-  ]);
-  if (last === undefined || last.source === 'api') return null;
-  return `${last.actor} (${last.source})`;
-}
-
 const PER_PAGE = 100;
 
 const Query = v.object({

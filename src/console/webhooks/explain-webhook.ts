@@ -15,22 +15,20 @@ export const isPulled = ({ delivery }: Pick<WebhookRow, 'delivery'>): boolean =>
 /**
  * Explains a webhook's state on its page: its troubles with what helps, or else what happens next.
  * @param run null: it is not known whether a run is sending.
- * @param pausedBy the operator who has paused the webhook; null: no operator has.
  */
 export function explainWebhook(
   it: WebhookRow,
   troubles: readonly WebhookTrouble[],
   run: WebhookState | null,
-  pausedBy: string | null,
 ): string {
   if (troubles.length > 0) return troubles.map(({ sentence, help }) => `${sentence} ${help}`).join(' ');
-  if (isPulled(it)) return explainFeed(it, pausedBy);
+  if (isPulled(it)) return explainFeed(it);
   const pending = countOf(Number(it.pending), 'delivery is', 'deliveries are');
   switch (it.status) {
     case 'deleted':
       return 'It was deleted. Nothing is sent to it. Its log stays until retention.';
     case 'paused':
-      return `${pausedBy ?? 'Its owner'} has paused it. ${pending} pending${andToCome(it)}, and sent when it is enabled.`;
+      return `${it.paused_by ?? 'Its owner'} has paused it. ${pending} pending${andToCome(it)}, and sent when it is enabled.`;
     case 'disabled':
     case 'active': {
       const error = it.last_error === null ? '' : `The last error: ${endSentence(it.last_error)}`;
@@ -45,11 +43,11 @@ export function explainWebhook(
 const RECENTLY = 5 * 60_000;
 
 /** Explains what a feed waits for: always its reader, because nothing is sent. */
-function explainFeed({ status, pending, progressed_at, now }: WebhookRow, pausedBy: string | null): string {
+function explainFeed({ status, pending, progressed_at, paused_by, now }: WebhookRow): string {
   const waiting = countOf(Number(pending), 'delivery waits', 'deliveries wait');
   if (status === 'deleted') return 'It was deleted. Its feed cannot be read any more.';
   if (status === 'paused')
-    return `${pausedBy ?? 'Its owner'} has paused it. Its feed is empty until it is enabled, and ${waiting}.`;
+    return `${paused_by ?? 'Its owner'} has paused it. Its feed is empty until it is enabled, and ${waiting}.`;
   if (Number(pending) === 0) return 'Its events are pulled. Nothing waits for its reader.';
   const age = progressed_at === null ? null : now.getTime() - progressed_at.getTime();
   if (age !== null && age < RECENTLY)

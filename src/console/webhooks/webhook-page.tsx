@@ -19,7 +19,6 @@ import {
 } from '../../verdict/webhooks.ts';
 import { MOST_IN_FLIGHT, MOST_PER_SECOND } from '../../webhooks/webhook-input.ts';
 import { viewWebhook } from '../../webhooks/webhook-view.ts';
-import { findPauser } from '../audit/audit-page.tsx';
 import { readNewestAttempts } from '../deliveries/delivery-rows.ts';
 import { countOf, Done, formatCount, formatDuration, LinkButton, Timeline } from '../page/elements.tsx';
 import { type Confirmation, sendConfirmation, sendPage } from '../page/layout.tsx';
@@ -33,7 +32,6 @@ import { WebhookState } from './webhooks-page.tsx';
 interface WebhookPageProps extends FactsProps {
   troubles: readonly WebhookTrouble[];
   /** The operator who has paused the webhook, from the audit log. null: no operator has. */
-  pausedBy: string | null;
   /** The replays that are not over, the oldest first. */
   replays: readonly ReplayProgress[];
   done: string | undefined;
@@ -50,7 +48,7 @@ export const WebhookPage = ({ webhook, ...props }: WebhookPageProps) => (
     <h1>
       Webhook {webhook.id} “{webhook.title}” <WebhookState webhook={webhook} troubles={props.troubles} />
     </h1>
-    <p class="lead">{explainWebhook(webhook, props.troubles, props.run, props.pausedBy)}</p>
+    <p class="lead">{explainWebhook(webhook, props.troubles, props.run)}</p>
     <nav class="actions" aria-label="What you can do">
       {actionsFor(webhook, props.troubles).map((action, index) => (
         <LinkButton
@@ -230,13 +228,12 @@ export const webhookRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   const routes = new Hono<ApiEnv>().get('/:id', async (c) => {
     const webhook = await requireWebhook(database, c);
     const { id } = webhook;
-    const [entity, troubles, attempts, [run], job, pausedBy, replays] = await Promise.all([
+    const [entity, troubles, attempts, [run], job, replays] = await Promise.all([
       database.getRepository(Webhook).findOneByOrFail({ id }),
       readWebhookTroubles(database, [id]),
       readNewestAttempts(database, id, ATTEMPTS),
       readStates(database, [id]),
       findJob(queues, id),
-      webhook.status === 'paused' ? findPauser(database, id) : null,
       readReplays(database, id, { before: null, limit: REPLAYS }),
     ]);
     const settings = webhook.status === 'deleted' ? null : await viewWebhook({ database, secrets }, entity);
@@ -250,7 +247,6 @@ export const webhookRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
         attempts={attempts}
         run={run ?? null}
         job={job}
-        pausedBy={pausedBy}
         replays={replays.filter(({ state }) => state === 'running').reverse()}
         done={c.req.query('done')}
         now={new Date()}

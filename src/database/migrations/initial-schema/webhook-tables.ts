@@ -3,7 +3,8 @@ import { TABLE } from './table-options.ts';
 /** Webhooks, their progress, and deliveries. */
 export const WEBHOOK_TABLES = [
   // A deleted webhook keeps its row, so that its deliveries stay readable. delivery: push sends POSTs to endpoint; the events of pull are
-  // read from its feed, and endpoint and secret are NULL. batch_max NULL: each event is a POST of its own.
+  // read from its feed, and endpoint and secret are NULL. batch_max NULL: each event is a POST of its own. paused_by: the operator who has
+  // paused it, and where; NULL: its owner, or the service, which gives a status_reason.
   `CREATE TABLE webhooks (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -15,6 +16,7 @@ export const WEBHOOK_TABLES = [
     account_id BIGINT UNSIGNED NULL,
     status ENUM('active','paused','disabled','deleted') NOT NULL DEFAULT 'active',
     status_reason VARCHAR(500) NULL,
+    paused_by VARCHAR(255) NULL,
     secret VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin NULL,
     previous_secret VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin NULL,
     previous_secret_until DATETIME(6) NULL,
