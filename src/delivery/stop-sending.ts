@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import type { Sql } from '../database/transaction.ts';
-import { recordResults } from './engine/result-writer.ts';
+import { recordResults } from './engine/record-results.ts';
 import { failInFeeds, type RemovedMovement } from './feed/position.ts';
 import { failedWithoutMovement } from './run/attempt.ts';
 import type { Delivery } from './run/types.ts';

@@ -15,7 +15,7 @@ import {
 import { expandReplay } from './engine/expand-replay.ts';
 import { openMovementLog, readRetries } from './engine/movement-log.ts';
 import type { ClockPort, EnginePorts, RunnerOptions } from './engine/ports.ts';
-import { recordResults } from './engine/result-writer.ts';
+import { recordResults } from './engine/record-results.ts';
 import { createRunner } from './engine/runner.ts';
 import { disableWebhook, quarantineWebhook } from './engine/webhook-status.ts';
 import { createAttemptTraces } from './posting/attempt-traces.ts';

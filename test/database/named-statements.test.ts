@@ -8,7 +8,7 @@ const SRC = join(import.meta.dirname, '../../src');
 const HOT = [
   'delivery/webhook-state.ts',
   'delivery/engine/movement-log.ts',
-  'delivery/engine/result-writer.ts',
+  'delivery/engine/record-results.ts',
   'ledger/append.ts',
   'ledger/matching.ts',
   'ledger/group-commit.ts',

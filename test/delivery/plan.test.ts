@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import type { Sql } from '../../src/database/transaction.ts';
 import { expandReplay } from '../../src/delivery/engine/expand-replay.ts';
 import { readRanges, readRetries } from '../../src/delivery/engine/movement-log.ts';
-import { recordResults } from '../../src/delivery/engine/result-writer.ts';
+import { recordResults } from '../../src/delivery/engine/record-results.ts';
 import { reconcileDeliveries } from '../../src/delivery/reconcile.ts';
 import { type Filter, readStates, renewLeases, takeLeases } from '../../src/delivery/webhook-state.ts';
 import { watchOwnReads, watchReads } from '../support/reads.ts';

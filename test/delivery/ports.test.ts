@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { LeaseLostError } from '../../src/delivery/engine/result-writer.ts';
+import { LeaseLostError } from '../../src/delivery/engine/record-results.ts';
 import type { EndpointHealth } from '../../src/delivery/run/types.ts';
 import type { Lease } from '../../src/delivery/webhook-state.ts';
 import { createMysqlPorts } from '../../src/delivery/worker.ts';

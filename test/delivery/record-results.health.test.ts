@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { recordResults } from '../../src/delivery/engine/result-writer.ts';
+import { recordResults } from '../../src/delivery/engine/record-results.ts';
 import { resetHealth } from '../../src/delivery/filters.ts';
 import type { EndpointHealth } from '../../src/delivery/run/types.ts';
 import type { Lease } from '../../src/delivery/webhook-state.ts';

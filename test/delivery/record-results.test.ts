@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { LeaseLostError, recordResults } from '../../src/delivery/engine/result-writer.ts';
+import { LeaseLostError, recordResults } from '../../src/delivery/engine/record-results.ts';
 import type { RejectedBatch } from '../../src/delivery/run/types.ts';
 import type { Lease } from '../../src/delivery/webhook-state.ts';
 import { failure, leaseAll, recordOf, success } from '../support/records.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { recordResults } from '../../../src/delivery/engine/result-writer.ts';
+import { recordResults } from '../../../src/delivery/engine/record-results.ts';
 import { MOST_PER_HOUR, recordEvent } from '../../../src/delivery/operational-event.ts';
 import { dispatchEvents } from '../../../src/upkeep/events/dispatch-events.ts';
 import { reportEvents } from '../../../src/upkeep/worker.ts';

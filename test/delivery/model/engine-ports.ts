@@ -1,6 +1,6 @@
 import { parseDeliveryId } from '../../../src/delivery/delivery.ts';
 import type { ClockPort, EnginePorts, LeasedRecord } from '../../../src/delivery/engine/ports.ts';
-import { LeaseLostError } from '../../../src/delivery/engine/result-writer.ts';
+import { LeaseLostError } from '../../../src/delivery/engine/record-results.ts';
 import type { SealedSettings, Settings } from '../../../src/delivery/posting/request.ts';
 import type { Answer, PostRequest } from '../../../src/delivery/posting/types.ts';
 import { RETRIES_PER_READ } from '../../../src/delivery/run/next-delivery.ts';

@@ -1,5 +1,5 @@
 import type { EnginePorts } from '../../../src/delivery/engine/ports.ts';
-import { LeaseLostError } from '../../../src/delivery/engine/result-writer.ts';
+import { LeaseLostError } from '../../../src/delivery/engine/record-results.ts';
 import { readFilters, readLog, readRetries, readWebhook } from './reads.ts';
 import type { Tables } from './tables.ts';
 import { disableWebhook, expandReplay, quarantine, recordResults, renewLease, takeLease } from './writes.ts';

@@ -34,7 +34,7 @@ export function renewLease({ cursor }: Tables, now: number, { token }: Lease): b
 /** The outcome of recordResults. `written before`: only the answer had been lost. `lost`: the lease is, and nothing was written. */
 export type Recorded = 'lost' | 'written before' | 'written';
 
-/** recordResults of result-writer.ts. */
+/** recordResults of record-results.ts. */
 export function recordResults(
   tables: Tables,
   now: number,
