@@ -87,10 +87,14 @@ async function lookAtMysql(
     if (error instanceof NoPrimaryError || error instanceof UnfitHostsError)
       return without('not available', error.message);
     const problem = mysqlProblem(error);
-    if (problem !== null) return without(stateOf(problem));
-    throw error;
+    if (problem === null) throw error;
+    return without(isTimeout(error) ? 'does not answer' : stateOf(problem));
   }
 }
+
+/** A server that is frozen lets the operating system open a connection, and says nothing on it. */
+const isTimeout = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ETIMEDOUT';
 
 async function readRedis(
   redisUrl: string | undefined,
@@ -98,10 +102,13 @@ async function readRedis(
 ): Promise<ServerState> {
   if (redisUrl === undefined) return 'not available';
   const deadline = performance.now() + REDIS_TIMEOUT;
-  return withQueues(connectFailFast(redisUrl), config, async (queues) => {
+  const redis = connectFailFast(redisUrl);
+  return withQueues(redis, config, async (queues) => {
     for (;;) {
       const { state } = await lookAtRedis(queues);
-      if (state !== 'not available' || performance.now() > deadline) return state;
+      if (state !== 'not available') return state;
+      // Connected, and without an answer to the first commands.
+      if (performance.now() > deadline) return redis.status === 'connect' ? 'does not answer' : state;
       await sleep(100);
     }
   });
