@@ -43,6 +43,8 @@ const REPORT_LIMIT = 9_000;
  */
 export async function readStatus(context: CommandContext): Promise<StatusReport> {
   const { signal } = context;
+  // A signal may have come before this function was loaded.
+  signal.throwIfAborted();
   const seen: SeenServers = { mysql: 'does not answer', redis: 'does not answer', hostProblems: [] };
   const report = lookAtInstallation(context, seen);
   // It may fail after the limit.

@@ -51,14 +51,17 @@ it('a backup that holds all tables is named as what it is as long as it lasts, a
   let answered = 0;
   const load = setInterval(() => void importOne().then(() => (answered += 1)), 50);
   const states = new Set<string>();
+  const headlines = new Set<string>();
   try {
     await until('/readyz says it', async () => (await readReadiness()).mysql === waits);
     // By then, the imports have had all connections, and have waited for them in vain.
     await until('many imports have been answered', async () => {
       states.add((await readReadiness()).mysql);
+      headlines.add(/<h1>(.*?)<\/h1>/s.exec((await readPage()).text)?.[1] ?? 'none');
       return answered >= 100;
     });
     expect([...states]).toEqual([waits]);
+    expect([...headlines]).toEqual([`Not well: MySQL ${waits}.`]);
     expect((await readStatus()).problems).toEqual([`MySQL ${waits}.`]);
   } finally {
     clearInterval(load);
@@ -83,7 +86,7 @@ it('status ends within its time and on a signal, whatever MySQL does', async () 
       const nagging = setInterval(() => child.kill(signal), 1_000);
       const [ended, killedBy] = await once(child, 'exit');
       clearInterval(nagging);
-      expect(killedBy === signal || ended === exitCode).toBe(true);
+      expect(killedBy === signal ? exitCode : ended).toBe(exitCode);
     }
   } finally {
     on.servers.mysql.thaw();

@@ -209,12 +209,9 @@ const SURFACES = {
         : /workers\{|_processes\{/.test(name) && value === 0,
     );
     latestSamples = samples;
-    return raised
-      .map(
-        ([name, value]) =>
-          `${name.replace(/^ledgerbell_|,scope="installation"/g, '').replaceAll('"', '')} ${value}`,
-      )
-      .join(', ');
+    const nameOf = (name: string) =>
+      name.replace(/^ledgerbell_|,scope="installation"/g, '').replaceAll('"', '');
+    return raised.map(([name, value]) => `\`${nameOf(name)} ${value}\``).join(', ');
   },
 };
 let latestSamples: ReadonlyMap<string, number> = new Map();
@@ -266,13 +263,16 @@ async function findAlerts(down: Role | undefined): Promise<string[]> {
 
 const cell = (said: readonly Said[]): string => {
   const shown = said.filter(({ text }, index) => index > 0 || !isWell(text));
-  return (
-    shown
-      .map(({ text, after }) => `${text} (${after} s)`)
-      .join('<br>')
-      .replaceAll('|', '\\|') || 'nothing'
-  );
+  return shown.map(({ text, after }) => `${text} (${after} s)`).join('<br>') || said[0]?.text || 'nothing';
 };
+
+/** Cuts the long words, which all surfaces share. */
+const shorten = (row: string): string =>
+  row
+    .replace(/\(ALTER TABLE[^)]*\)/g, '…')
+    .replace(/(max_allowed_packet) is 1048576.*?configuration/g, '$1 …')
+    .replace(/, with the prefix .*? of one of them/g, ' …');
+
 const isWell = (text: string) => ['200', 'All is well.', 'exit code 0: All is well.', ''].includes(text);
 
 async function observe(name: string, fault: (seconds: number) => Promise<unknown>): Promise<string> {
@@ -295,7 +295,13 @@ async function observe(name: string, fault: (seconds: number) => Promise<unknown
   await during;
   for (const read of Object.values(SURFACES))
     await until('all is well again', async () => isWell(await read('api').catch(() => 'no answer')), 180_000);
-  return `| ${[name, ...said.map(cell), [...messages].join('<br>'), alerts.join('<br>')].join(' | ')} |`;
+  const row = [
+    name,
+    ...said.map(cell),
+    [...messages].join('<br>') || 'nothing',
+    alerts.join('<br>') || 'none',
+  ];
+  return shorten(`| ${row.join(' | ')} |`);
 }
 
 async function end(): Promise<void> {
