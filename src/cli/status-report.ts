@@ -43,6 +43,7 @@ const REPORT_LIMIT = 9_000;
  */
 export async function readStatus(context: CommandContext): Promise<StatusReport> {
   const { signal } = context;
+  // A signal may have come before this function was loaded.
   signal.throwIfAborted();
   const seen: SeenServers = { mysql: 'does not answer', redis: 'does not answer', hostProblems: [] };
   const report = lookAtInstallation(context, seen);
@@ -88,10 +89,14 @@ async function lookAtMysql(
     if (error instanceof NoPrimaryError || error instanceof UnfitHostsError)
       return without('not available', error.message);
     const problem = mysqlProblem(error);
-    if (problem !== null) return without(stateOf(problem));
-    throw error;
+    if (problem === null) throw error;
+    return without(isTimeout(error) ? 'does not answer' : stateOf(problem));
   }
 }
+
+/** A server that is frozen lets the operating system open a connection, and says nothing on it. */
+const isTimeout = (error: unknown): boolean =>
+  error instanceof Error && 'code' in error && error.code === 'ETIMEDOUT';
 
 async function readRedis(
   redisUrl: string | undefined,
@@ -99,10 +104,13 @@ async function readRedis(
 ): Promise<ServerState> {
   if (redisUrl === undefined) return 'not available';
   const deadline = performance.now() + REDIS_TIMEOUT;
-  return withQueues(connectFailFast(redisUrl), config, async (queues) => {
+  const redis = connectFailFast(redisUrl);
+  return withQueues(redis, config, async (queues) => {
     for (;;) {
       const { state } = await lookAtRedis(queues);
-      if (state !== 'not available' || performance.now() > deadline) return state;
+      if (state !== 'not available') return state;
+      // Connected, and without an answer to the first commands.
+      if (performance.now() > deadline) return redis.status === 'connect' ? 'does not answer' : state;
       await sleep(100);
     }
   });

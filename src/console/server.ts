@@ -144,7 +144,10 @@ export const refuseForeignPages = createMiddleware(async (c, next) => {
   await next();
 });
 
-/** Ends a page that MySQL does not answer in time. A change may take longer, and is never cut off. */
+/**
+ * Ends a page that MySQL does not answer in time. A change may take longer, and is never cut off. The page Now comes before: its reading
+ * has limits of its own, and says what is wrong with MySQL.
+ */
 const endSlowReads = createMiddleware(async (c, next) => {
   if (c.req.method !== 'GET') return next();
   const isDone = await within(
@@ -171,11 +174,11 @@ export function opsConsole(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv>
         imgSrc: ["'self'", 'data:'],
       }),
     )
-    .use(endSlowReads)
     .use(inChosenZone(runtime.config.zone))
     .route('/assets', consoleAssets())
     .route('/zone', zoneRoute())
     .route('/', nowRoutes(watched))
+    .use(endSlowReads)
     .route('/webhooks', webhooksPage(runtime))
     .route('/webhooks', webhookRoutes(context))
     .route('/webhooks', replayRoutes(context))

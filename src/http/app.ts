@@ -5,6 +5,7 @@ import { type Context, Hono, type Next } from 'hono';
 import { createFactory } from 'hono/factory';
 import { HTTPException } from 'hono/http-exception';
 import { requestId } from 'hono/request-id';
+import { routePath } from 'hono/route';
 import { TrieRouter } from 'hono/router/trie-router';
 import { secureHeaders } from 'hono/secure-headers';
 import ipaddr from 'ipaddr.js';
@@ -125,15 +126,30 @@ function unmapRange([address, bits]: Range): Range {
   return isMapped ? [address.toIPv4Address(), bits - 96] : [address, bits];
 }
 
-/** Logs one line per request. Leaves out query, headers and body, because they may hold account data and keys. */
+/**
+ * The pattern of the route that has handled a request, such as `/v1/webhooks/:id`. `undefined` if none has, because then only the
+ * patterns of middleware match.
+ */
+export function routeOf(c: Context): string | undefined {
+  const pattern = routePath(c, -1);
+  return pattern.includes('*') ? undefined : pattern;
+}
+
+/** Logs one line per request. Leaves out path, query, headers and body, because they may hold names, account data and keys. */
 const requestLog = (log: Log) =>
   createMiddleware(async (c, next) => {
     const started = performance.now();
     await next();
-    const { method, path } = c.req;
     const durationMs = Math.round(performance.now() - started);
     const { requestId, clientAddress } = c.var;
-    log.info({ requestId, clientAddress, method, path, status: c.res.status, durationMs }, 'request');
+    // Only requests with a known API key have a caller.
+    const customerId = (c.var.caller as Caller | undefined)?.customerId;
+    const { method } = c.req;
+    const { status } = c.res;
+    log.info(
+      { requestId, clientAddress, customerId, method, route: routeOf(c), status, durationMs },
+      'request',
+    );
   });
 
 type Policy = NonNullable<NonNullable<Parameters<typeof secureHeaders>[0]>['contentSecurityPolicy']>;

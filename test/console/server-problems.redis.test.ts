@@ -21,6 +21,16 @@ it('a Redis that is out of memory refuses writes', async () => {
   await expectWell();
 });
 
+it('a Redis that is frozen does not answer', async () => {
+  on.servers.redis.freeze();
+  try {
+    await expectProblem('redis', 'does not answer');
+  } finally {
+    on.servers.redis.thaw();
+  }
+  await expectWell();
+});
+
 it('a Redis that cannot save refuses writes', async () => {
   const readSetting = async (name: string) =>
     String(((await on.redisAdmin.config('GET', name)) as string[])[1]);

@@ -53,6 +53,12 @@ it.each([
   ['Sources of a customer', '1,000', 'sources/sources.ts', 'MOST_SOURCES = 1_000;'],
   ['Accounts of a customer', '100,000', 'customers/accounts.ts', 'MOST_ACCOUNTS = 100_000;'],
   ['Wait of a source that fails', '6 h', 'sources/source-schedule.ts', 'LONGEST_BACKOFF = 6 * UNITS.h;'],
+  [
+    'Collected files that a run looks at again',
+    '2,000',
+    'sources/runs/source-files.ts',
+    'MAX_LOOKED_AT = 2_000;',
+  ],
   ['Runs kept per source', '1,000', 'sources/runs/finish-run.ts', 'KEPT_RUNS = 1_000;'],
   ['Time to connect to an SFTP', '15 s', 'sources/connectors/connector.ts', 'connect: 15 * SECOND'],
   ['Silence of such a server', '30 s', 'sources/connectors/connector.ts', 'idle: 30 * SECOND'],

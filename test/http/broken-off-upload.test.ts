@@ -42,7 +42,7 @@ it.each([
   await new Promise((resolve) => setTimeout(resolve, 200));
   socket.resetAndDestroy();
   const request = await until('the request in the log', () => lines.find(({ msg }) => msg === 'request'));
-  expect(request).toMatchObject({ level: 30, path, status: 408 });
+  expect(request).toMatchObject({ level: 30, route: path, status: 408 });
   expect(lines.filter(({ level }) => level > 30)).toEqual([]);
 });
 

@@ -11,7 +11,7 @@ import { INSTALL_TIMEOUT, runProgram } from '../support/installed-program.ts';
 const OF_OTHERS = ['DATA_DIR', 'EMBEDDED', 'EMBEDDED_INSTALL', 'PROCESSES'];
 
 interface Compose {
-  services: Record<string, { environment?: Record<string, unknown>; volumes?: string[] }>;
+  services: Record<string, { environment?: Record<string, unknown>; volumes?: string[]; logging?: unknown }>;
 }
 
 it('docker-compose.yml passes every variable that docs/configuration.md documents', () => {
@@ -32,6 +32,15 @@ it('docker-compose.yml passes every variable that docs/configuration.md document
       role,
     ).toEqual(['HOST', 'PORT', 'TRUSTED_PROXIES', 'QUEUE_DASHBOARD', 'RATE_LIMIT']);
   }
+});
+
+it('docker-compose.yml limits the log of each container', () => {
+  const { services } = parse(readFileSync('docker-compose.yml', 'utf8'), { merge: true }) as Compose;
+  for (const [name, { logging }] of Object.entries(services))
+    expect([name, logging]).toEqual([
+      name,
+      { driver: 'json-file', options: { 'max-size': '50m', 'max-file': '5' } },
+    ]);
 });
 
 /** Loads the file with the code of the Compose specification, which refuses whatever the specification does not have. */

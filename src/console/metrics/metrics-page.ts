@@ -122,7 +122,9 @@ function setOnly(gauge: Gauge, value: number | undefined): void {
 /** Reads the figures, the running processes by role, and the troubles by kind. */
 async function readInstallation({ database, health }: Pick<Runtime, 'database' | 'health'>) {
   const seen = await health();
-  const verdict = await readVerdict(database, { ...seen, hostProblems: readHostProblems(database) });
+  // A MySQL that does not answer would also keep back what is known of it.
+  const sql = seen.mysqlRoundTrip === null ? null : database;
+  const verdict = await readVerdict(sql, { ...seen, hostProblems: readHostProblems(database) });
   return {
     figures: verdict.work?.figures,
     processes: runningRoles(verdict) ?? undefined,

@@ -1,6 +1,5 @@
-import { routePath } from 'hono/route';
 import type { Tracing } from '../../platform/tracing.ts';
-import { createMiddleware } from '../app.ts';
+import { createMiddleware, routeOf } from '../app.ts';
 
 /** Methods that a span names. All other methods get one common name, because a client can invent any number of methods. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -31,9 +30,8 @@ export const traceRequests = (tracing: Tracing) =>
     c.set('span', span);
     await next();
     const { status } = c.res;
-    const route = routePath(c, -1);
-    // If no route has handled the path, only the patterns of middleware match.
-    if (!route.includes('*')) {
+    const route = routeOf(c);
+    if (route !== undefined) {
       span.rename(`${name} ${route}`);
       span.set({ 'http.route': route });
     }
