@@ -61,6 +61,7 @@ describe('a delivery', () => {
           batch: null,
         },
       ],
+      rejected_batches: [],
     });
     await service.call('DELETE', `/v1/webhooks/${webhook}`, { key });
     const later = await service.call('GET', `/v1/deliveries/${delivery}`, { key });

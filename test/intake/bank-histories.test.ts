@@ -410,6 +410,6 @@ describe("a bank's files", () => {
       // Most keys must be certain, or the histories would prove nothing.
       expect(uncertain / groups).toBeLessThan(0.4);
     },
-    HISTORIES * 4_000,
+    HISTORIES * 15_000,
   );
 });

@@ -22,6 +22,7 @@ describe('the configuration', () => {
       port: 3000,
       host: '127.0.0.1',
       databaseUrl: undefined,
+      redisPrefix: 'ledgerbell',
       redisUrl: undefined,
       dataDir: './.data',
       secretKey: undefined,
