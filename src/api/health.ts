@@ -47,7 +47,8 @@ export const getReadinessRoute = ({ database, health }: Runtime) => {
     summary: 'Check MySQL, Redis and the schema',
     answer: {
       schema: Readiness,
-      description: 'All of them are "ok".',
+      description:
+        'The service takes requests. Each is "ok", or mysql says which setting of it refuses large imports.',
       statuses: { 503: 'At least one of them is not ready.' },
     },
     handle: async (c) => {

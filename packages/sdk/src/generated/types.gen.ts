@@ -1288,7 +1288,7 @@ export type GetReadinessError = GetReadinessErrors[keyof GetReadinessErrors];
 
 export type GetReadinessResponses = {
     /**
-     * All of them are "ok".
+     * The service takes requests. Each is "ok", or mysql says which setting of it refuses large imports.
      */
     200: {
         status: 'ready' | 'not ready';
