@@ -139,7 +139,7 @@ describe('a webhook with batches', () => {
     );
   });
 
-  it('is sent the halves of what it rejects, and one bad event takes no other along', async () => {
+  it('is sent less and less of what it rejects, and one bad event takes no other along', async () => {
     const webhook = await createBatched('/bad', { max: 64 });
     receiver.answer(
       '/bad',
