@@ -68,7 +68,7 @@ describe('a service in several processes', () => {
     for (const name of ['supervisor', 'api-1', 'delivery-1']) expect(html).toContain(`, ${name}`);
     await fetch(`${await service.url()}/healthz`);
     await until('a line of the API in the log', () =>
-      /"process":"api-\d".*"path":"\/healthz"/.test(service.said),
+      /"process":"api-\d".*"route":"\/healthz"/.test(service.said),
     );
   });
 
