@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
-import { keepAnswer, PATIENCE, within } from '../database/health.ts';
+import { keepAnswer, mysqlWords, PATIENCE, within } from '../database/health.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { VERSION } from '../platform/config.ts';
 import { handlersOf } from './routes/route.ts';
@@ -34,12 +34,13 @@ const KEPT_FOR = 1_000;
  */
 export const getReadinessRoute = ({ database, health }: Runtime) => {
   const look = keepAnswer(KEPT_FOR, async () => {
-    const [{ mysql, redis, mysqlLimit }, migrations] = await Promise.all([
+    const [seen, migrations] = await Promise.all([
       health(),
       within(lookAtSchema(database), PATIENCE, () => 'does not answer'),
     ]);
+    const { mysql, redis } = seen;
     const ready = [mysql, redis, migrations].every((it) => it === 'ok');
-    return { ready, mysql: mysql === 'ok' ? (mysqlLimit ?? 'ok') : mysql, redis, migrations };
+    return { ready, mysql: mysqlWords(seen), redis, migrations };
   });
   return handlersOf({
     tag: 'Health',

@@ -59,7 +59,7 @@ function createRuntime(
     connectWorker: withoutRedis,
     prefix,
     claimPrefix: async () => null,
-    dns: createDnsWatch({ now: () => performance.now(), after: () => () => {} }),
+    dns: createDnsWatch(),
     health: watchHealth({ database, queues, log }),
     log,
     metrics: createMetrics(),

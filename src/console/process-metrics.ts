@@ -1,5 +1,6 @@
 import { collectDefaultMetrics, type MetricObject, Registry } from 'prom-client';
 import { onPoolWait, readPoolUse } from '../database/connection.ts';
+import { mysqlWords } from '../database/health.ts';
 import { type HostsReport, onHostsChange, readHosts } from '../database/lead-to-primary.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { metricsOf } from '../platform/metrics.ts';
@@ -110,12 +111,11 @@ function createProcessGauges(
       max.set(use.max);
       waiters.set(use.waiters);
     }
-    const { mysql, redis, mysqlLimit, clockAhead } = await health();
+    const seen = await health();
+    const { mysql, redis, clockAhead } = seen;
     dependency.set({ dependency: 'mysql' }, mysql === 'ok' ? 1 : 0);
     dependency.set({ dependency: 'redis' }, redis === 'ok' ? 1 : 0);
-    const problems = Object.entries({ mysql: mysql === 'ok' ? (mysqlLimit ?? 'ok') : mysql, redis }).filter(
-      ([, state]) => state !== 'ok',
-    );
+    const problems = Object.entries({ mysql: mysqlWords(seen), redis }).filter(([, state]) => state !== 'ok');
     problem.reset();
     if (problems.length === 0) problem.set({ dependency: 'none', problem: 'none' }, 0);
     for (const [name, state] of problems) problem.set({ dependency: name, problem: state }, 1);

@@ -146,7 +146,7 @@ export function abandonConnections(pool: MysqlPool): void {
   for (const connection of pool._freeConnections.toArray()) connection.destroy();
 }
 
-/** Ends the connections in use. Nobody waits for their statements any more, and MySQL may never answer them. */
+/** Ends the connections in use. Their statements have no caller any more, and MySQL may never answer them. */
 export function endConnectionsInUse(database: DataSource): void {
   const pool = poolOf(database);
   const free = new Set(pool?._freeConnections.toArray());

@@ -12,7 +12,7 @@ const SECOND = 1_000;
  * Run on each new connection, so that neither the server's defaults nor another application's SET GLOBAL change the meaning of our
  * SQL: times are UTC, wrong values are errors, and reads see committed rows. We hold locks only for milliseconds. A statement that
  * waits for a second waits for a stopped process or an ALTER TABLE, so it fails and is retried. If this process stops answering, the server
- * ends its sessions, and so their transactions: MariaDB after 15 s in a transaction, both after 30 s. Each ignores the other's comment.
+ * ends its sessions, and so their transactions: MariaDB after 15 s in a transaction, both after 30 s. MySQL ignores the comment of MariaDB.
  */
 const SESSION = `
   SET innodb_lock_wait_timeout = 1, time_zone = '+00:00', wait_timeout = 30 /*M!100300 , idle_write_transaction_timeout = 15 */,

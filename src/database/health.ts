@@ -107,6 +107,10 @@ export function watchHealth({
 export const predicateOf = (state: ServerState): string =>
   state === 'not available' ? 'cannot be reached' : state;
 
+/** The state of MySQL, or what it refuses although it works. `ok`: neither. */
+export const mysqlWords = ({ mysql, mysqlLimit }: Pick<Health, 'mysql' | 'mysqlLimit'>): ServerState =>
+  mysql === 'ok' ? (mysqlLimit ?? 'ok') : mysql;
+
 /** "MySQL refuses writes: its disk is full." */
 export const sentenceOf = (server: string, state: ServerState): string => `${server} ${predicateOf(state)}.`;
 

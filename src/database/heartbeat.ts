@@ -44,7 +44,7 @@ export async function startHeartbeat(
   const load = watchLoad();
   let beating: Promise<void> | undefined;
   let otherInstallation: string | null = null;
-  /** What is wrong with the prefix in Redis; null: it is ours, or Redis does not answer. */
+  /** The problem with the prefix in Redis. null: it is ours, or Redis does not answer. */
   const lookForOther = async () => {
     const other = await claimPrefix().catch(() => null);
     const problem = other === null ? null : sharedPrefix(prefix, other);
@@ -54,8 +54,8 @@ export async function startHeartbeat(
   };
   const beat = () => {
     // MySQL may be slow. A second heartbeat at the same time would add nothing.
-    beating ??= health()
-      .then(async (seen) => {
+    beating ??= Promise.all([health(), lookForOther()])
+      .then(async ([seen, redisProblem]) => {
         const sessions = await readOwnSessions(database);
         const { pid } = process;
         const own = {
@@ -70,7 +70,7 @@ export async function startHeartbeat(
           dnsProblem: dns.problem(),
           ...load.read(),
         };
-        await recordHeartbeat(database, own, { ...seen, redis: (await lookForOther()) ?? seen.redis });
+        await recordHeartbeat(database, own, { ...seen, redis: redisProblem ?? seen.redis });
         await endSessionsOfLost(database, id, log);
       })
       // `health` has logged what is wrong.
@@ -149,7 +149,7 @@ interface Heartbeat {
   /** The 99th percentile of the event loop's delay, in milliseconds. */
   loopDelayMs: number;
   memoryMib: number;
-  /** What is wrong with the DNS servers of its machine; null: nothing. */
+  /** The problem with the DNS servers of its machine. null: there is none. */
   dnsProblem: string | null;
   /** The sessions of its connections to MySQL, separated by commas. */
   sessions: string;
@@ -174,7 +174,7 @@ export interface ProcessSeen extends Omit<Heartbeat, 'id' | 'sessions'> {
 const BEAT = `
   INSERT INTO processes (id, name, roles, version, host, pid, time_zone_offset, cpu_percent, loop_delay_ms, memory_mib, mysql_problem, redis_problem,
     clock_ahead_ms, sessions, dns_problem)
-  VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)
+  VALUES (?)
   ON DUPLICATE KEY UPDATE cpu_percent = VALUES(cpu_percent), loop_delay_ms = VALUES(loop_delay_ms), memory_mib = VALUES(memory_mib),
     mysql_problem = VALUES(mysql_problem), redis_problem = VALUES(redis_problem), clock_ahead_ms = VALUES(clock_ahead_ms),
     sessions = VALUES(sessions), dns_problem = VALUES(dns_problem),
@@ -195,35 +195,16 @@ async function recordHeartbeat(
   beat: Heartbeat,
   { mysql, redis, clockAhead }: Health,
 ): Promise<void> {
-  const {
-    id,
-    name,
-    roles,
-    version,
-    host,
-    pid,
-    timeZoneOffset,
-    cpuPercent,
-    loopDelayMs,
-    memoryMib,
-    sessions,
-    dnsProblem,
-  } = beat;
   const problems = [mysql, redis].map((state) => (state === 'ok' ? null : state));
-  const clock = clockAhead === null ? null : Math.round(clockAhead);
-  const values = [
-    id,
-    name,
-    roles.join(),
-    version,
-    host,
-    pid,
-    timeZoneOffset,
-    cpuPercent,
-    loopDelayMs,
-    memoryMib,
-  ];
-  await sql.query(BEAT, [...values, ...problems, clock, sessions, dnsProblem]);
+  await sql.query(BEAT, [
+    [
+      ...[beat.id, beat.name, beat.roles.join(), beat.version, beat.host, beat.pid, beat.timeZoneOffset],
+      ...[beat.cpuPercent, beat.loopDelayMs, beat.memoryMib],
+      ...problems,
+      clockAhead === null ? null : Math.round(clockAhead),
+      ...[beat.sessions, beat.dnsProblem],
+    ],
+  ]);
 }
 
 /** Removes a process that stops, and all processes that have not been seen for an hour. */

@@ -117,7 +117,7 @@ export async function openRuntime(
     },
   ];
   const close = () => stopInReverse(started);
-  let installation: string;
+  let claim: () => Promise<string | null>;
   try {
     await waitFor(
       'MySQL',
@@ -143,10 +143,11 @@ export async function openRuntime(
       await checkSecretKey(database, secrets);
       return readInstallationId(database);
     };
-    installation = await waitFor('MySQL', prepare, isConnectionError);
+    const installation = await waitFor('MySQL', prepare, isConnectionError);
+    claim = () => claimPrefix({ redis, prefix }, installation);
     // The last process of another installation may have ended without a word, half a minute ago.
     await waitFor('Redis', async () => {
-      const other = await claimPrefix({ redis, prefix }, installation);
+      const other = await claim();
       if (other !== null) throw new Error(`This Redis ${sharedPrefix(prefix, other)}.`);
     });
     for (const warning of await checkEviction(redis)) log.warn(warning);
@@ -159,7 +160,6 @@ export async function openRuntime(
   } catch (error) {
     return await abandonStart(error, close);
   }
-  const claim = () => claimPrefix({ redis, prefix }, installation);
   const queues = openQueues(redis, { prefix, deliveryQueues: config.deliveryQueues });
   // Closing fails while Redis is unreachable. The shutdown must not fail because of that.
   started.push(() => queues.close().catch(() => {}));
@@ -176,7 +176,7 @@ export async function openRuntime(
     },
     prefix,
     claimPrefix: claim,
-    dns: createDnsWatch(timers),
+    dns: createDnsWatch(),
     health: watchHealth({ database, queues, log }),
     log,
     metrics: createMetrics(),
@@ -184,14 +184,6 @@ export async function openRuntime(
     close,
   };
 }
-
-const timers = {
-  now: () => performance.now(),
-  after(milliseconds: number, callback: () => void) {
-    const timer = setTimeout(callback, milliseconds);
-    return () => clearTimeout(timer);
-  },
-};
 
 /** Warns if Redis removes keys when its memory is full. A job that is gone waits until the maintenance finds it. */
 async function checkEviction(redis: RedisClient): Promise<string[]> {

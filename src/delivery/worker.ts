@@ -12,9 +12,10 @@ import {
   deliveryQueueNames,
   startWorker,
 } from '../platform/queues.ts';
+import { systemClock } from '../platform/system-clock.ts';
 import { expandReplay } from './engine/expand-replay.ts';
 import { openMovementLog, readRetries } from './engine/movement-log.ts';
-import type { ClockPort, EnginePorts, RunnerOptions } from './engine/ports.ts';
+import type { EnginePorts, RunnerOptions } from './engine/ports.ts';
 import { recordResults } from './engine/record-results.ts';
 import { createRunner } from './engine/runner.ts';
 import { disableWebhook, quarantineWebhook } from './engine/webhook-status.ts';
@@ -23,16 +24,6 @@ import { createPoster } from './posting/post.ts';
 import { openSettings } from './posting/request.ts';
 import { listenForWakeUps } from './wake.ts';
 import { type LeaseRequest, readStates, renewLeases, takeLeases } from './webhook-state.ts';
-
-export const systemClock: ClockPort = {
-  now: () => performance.timeOrigin + performance.now(),
-  wallTime: Date.now,
-  after(milliseconds, callback) {
-    const timer = setTimeout(callback, milliseconds);
-    return () => clearTimeout(timer);
-  },
-  nextPass: (callback) => void setImmediate(callback),
-};
 
 type MysqlPorts = Pick<EnginePorts, 'movementLog' | 'retries' | 'webhooks' | 'results'>;
 

@@ -1,4 +1,5 @@
 import { LRUCache } from 'lru-cache';
+import { systemClock } from './system-clock.ts';
 
 /**
  * Tells whether the DNS servers of this machine answer at all. A name whose own servers are down is a matter of its owner. If no name is
@@ -33,17 +34,13 @@ export interface DnsWatch {
   isSilentFor(customerId: string, lasted: number): Promise<boolean>;
   /** Whether a name may be looked up now: always, unless the servers are silent. Then now and then, to notice when they are back. */
   mayAsk(): boolean;
-  /** What is wrong, in words that follow "DNS"; null: nothing. */
+  /** The problem, in words that follow "DNS". null: there is none. */
   problem(): string | null;
-  /** Nobody waits any longer. */
+  /** Ends all waits, because the process stops. */
   stop(): void;
 }
 
-/** @param clock.now never goes back. Milliseconds. */
-export function createDnsWatch(clock: {
-  now(): number;
-  after(milliseconds: number, callback: () => void): () => void;
-}): DnsWatch {
+export function createDnsWatch(clock: Pick<typeof systemClock, 'now' | 'after'> = systemClock): DnsWatch {
   /** A few customers are enough to compare with. */
   const asking = new LRUCache<string, true>({ max: ENOUGH_CUSTOMERS });
   const unanswered = new LRUCache<string, true>({ max: ENOUGH_CUSTOMERS });

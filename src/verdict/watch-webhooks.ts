@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { readSubject, recordEvent } from '../delivery/operational-event.ts';
 import { readWaitingWebhooks } from '../delivery/reconcile.ts';
-import { COUNTS } from '../webhook-record/pending.ts';
+import { countsOf } from '../webhook-record/pending.ts';
 import { type Change, type Look, look, type Standing, UNREMARKABLE } from '../webhook-record/standing.ts';
 
 /** Looks at webhooks regularly, keeps their standings, and reports what has changed as operational events. */
@@ -21,7 +21,7 @@ const STANDINGS = 'SELECT * FROM webhook_standings';
 
 /** Indexes: the primary keys. */
 const COUNTERS = `
-  SELECT w.id, w.customer_id, ${COUNTS('b', 'c')}, NOW(6) AS now
+  SELECT w.id, w.customer_id, ${countsOf('b', 'c')}, NOW(6) AS now
   FROM webhooks w JOIN webhook_backlogs b ON b.webhook_id = w.id JOIN webhook_cursors c ON c.webhook_id = w.id
   WHERE w.id IN (?) AND w.status = 'active'`;
 

@@ -1,9 +1,10 @@
-/** What an endpoint's circuit is, in SQL, because it is a moment of the database's clock that decides. */
+/** The state of an endpoint's circuit, in SQL, because MySQL's clock decides when the circuit is half-open. */
 
 const SECOND = 1_000;
+const HOUR = 3_600 * SECOND;
 
-/** The longest time for which a circuit opens, if an endpoint asks for it. Milliseconds. */
-export const LONGEST_OPENING = 60 * 60 * SECOND;
+/** The longest wait that a receiver may ask for, and so the longest that a circuit is open. After a longer wait, a delivery would be as good as lost. */
+export const MAX_RETRY_AFTER = HOUR;
 
 /** Seconds that a moment may be further ahead than its limit. Slewed clocks and long statements take less. */
 export const TOLERANCE = 60;
@@ -17,7 +18,7 @@ export const secondsOf = (milliseconds: number): number => Math.ceil(millisecond
 /** Until when the circuit of a webhook is open; NULL: it is not open. @param cursor alias of `webhook_cursors`. */
 export const circuitOpenUntil = (cursor: string): string =>
   `IF(${cursor}.circuit_open_until > NOW(6)
-    AND ${cursor}.circuit_open_until <= NOW(6) + INTERVAL ${secondsOf(LONGEST_OPENING)} SECOND, ${cursor}.circuit_open_until, NULL)`;
+    AND ${cursor}.circuit_open_until <= NOW(6) + INTERVAL ${secondsOf(MAX_RETRY_AFTER)} SECOND, ${cursor}.circuit_open_until, NULL)`;
 
 /**
  * `open`: nothing is sent. `half_open`: it was open, and one POST probes the endpoint. `closed`: anything else, also a new webhook that

@@ -21,12 +21,16 @@ export interface Limited {
 /** A webhook of which nothing was sent for this long waits for a delivery process. Between two runs is less than that. Milliseconds. */
 const WAITS_AFTER = 30_000;
 
+/** What limits a webhook while a delivery run sends for it. */
+export function paceLimitOf({ rate_limit, ordered, recovery_successes }: Limited['settings']) {
+  if (rate_limit !== null) return 'rate_limit';
+  if (ordered === 1) return 'ordered';
+  return recovery_successes === null ? 'max_in_flight' : 'recovering';
+}
+
 /** @param idleFor milliseconds since its last delivery. */
 export function limitOf({ settings, leasedFor, retryIn }: Limited, idleFor: number): Limit {
-  const isOrdered = settings.ordered === 1;
-  if (isOrdered && retryIn !== null && retryIn > 0) return 'retry';
+  if (settings.ordered === 1 && retryIn !== null && retryIn > 0) return 'retry';
   if (leasedFor === null && idleFor > WAITS_AFTER) return 'processes';
-  if (settings.rate_limit !== null) return 'rate_limit';
-  if (isOrdered) return 'ordered';
-  return settings.recovery_successes === null ? 'max_in_flight' : 'recovering';
+  return paceLimitOf(settings);
 }

@@ -8,7 +8,7 @@ export const pendingOf = (backlog: string, cursor: string): string =>
   `GREATEST(CAST(${backlog}.matched_count AS SIGNED) - ${cursor}.delivered_count - ${cursor}.failed_count, 0)`;
 
 /** How many deliveries have ended, and how many were matched at all: `pendingOf` is the difference. */
-export const COUNTS = (backlog: string, cursor: string): string =>
+export const countsOf = (backlog: string, cursor: string): string =>
   `${backlog}.matched_count AS matched, ${cursor}.delivered_count + ${cursor}.failed_count AS finished`;
 
 /**

@@ -21,7 +21,7 @@ const held = tryTransaction(database, async (sql) => {
       log: createLog('silent'),
       prefix: '',
       claimPrefix: async () => null,
-      dns: createDnsWatch({ now: Date.now, after: () => () => {} }),
+      dns: createDnsWatch(),
       health: async () => ({
         mysql: 'ok',
         redis: 'ok',

@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { createPostQueue, SMALL_BACKLOG } from '../../src/delivery/engine/post-queue.ts';
-import { systemClock } from '../../src/delivery/worker.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 
 const ORIGIN = 'https://a.example';
 

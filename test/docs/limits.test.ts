@@ -87,7 +87,7 @@ it.each([
   ['Time to resolve a name', '4 s', 'platform/addresses/resolver.ts', 'TIMEOUT = 4_000;'],
   ['Answer of an endpoint, kept', '4 KiB', 'delivery/posting/post.ts', 'KEPT_BYTES = 4 * 1024;'],
   ['Answer of an endpoint, read', '64 KiB', 'delivery/posting/post.ts', 'READ_BYTES = 64 * 1024;'],
-  ['`Retry-After` of an endpoint', '1 h', 'delivery/run/schedule.ts', 'MAX_RETRY_AFTER = HOUR;'],
+  ['`Retry-After` of an endpoint', '1 h', 'webhook-record/circuit.ts', 'MAX_RETRY_AFTER = HOUR;'],
   ['Endpoint failures in a row', '3', 'delivery/run/attempt.ts', 'FAILURES_TO_OPEN = 3;'],
   ['Days on which every attempt failed', '5', 'delivery/run/attempt.ts', 'DISABLE_AFTER_DAYS = 5;'],
   ['Entries that a page of deliveries', '10,000', 'delivery/list-deliveries.ts', 'MOST_LOOKED_AT = 10_000;'],

@@ -2,8 +2,9 @@ import { afterAll } from 'vitest';
 import type { Runner, RunnerOptions } from '../../src/delivery/engine/ports.ts';
 import { createRunner } from '../../src/delivery/engine/runner.ts';
 import { createPoster, type Poster } from '../../src/delivery/posting/post.ts';
-import { createMysqlPorts, systemClock } from '../../src/delivery/worker.ts';
+import { createMysqlPorts } from '../../src/delivery/worker.ts';
 import { createAddressGuard } from '../../src/platform/address-guard.ts';
+import { systemClock } from '../../src/platform/system-clock.ts';
 import type { TestService } from './service.ts';
 
 export interface TestRunner extends Runner {

@@ -10,15 +10,17 @@ import {
   findDeliveriesOf,
   findDelivery,
   LISTED_STATUSES,
-  RejectedBatchView,
   readAttempts,
-  readRejectedBatches,
   requireDeliveryId,
   viewAttempt,
   viewDelivery,
-  viewRejectedBatch,
 } from '../../delivery/delivery.ts';
 import { findIdBounds, readPage } from '../../delivery/list-deliveries.ts';
+import {
+  RejectedBatchView,
+  readRejectedBatches,
+  viewRejectedBatch,
+} from '../../delivery/rejected-batches.ts';
 import { redeliver } from '../../delivery/replays.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId, readQuery } from '../../http/input.ts';

@@ -10,12 +10,11 @@ import {
   findDelivery,
   LISTED_STATUSES,
   postOf,
-  type RejectedBatchRow,
   readAttempts,
-  readRejectedBatches,
   requireDeliveryId,
   viewDelivery,
 } from '../../delivery/delivery.ts';
+import { type RejectedBatchRow, readRejectedBatches } from '../../delivery/rejected-batches.ts';
 import { ReplayProgressView, ReplayView } from '../../delivery/replay-view.ts';
 import { rebuildRequest, type SentRequest } from '../../delivery/requests.ts';
 import { type DeliveryKey, formatDeliveryId } from '../../delivery/webhook-state.ts';

@@ -7,7 +7,7 @@ import {
   type WebhookRow,
   type WebhookTrouble,
 } from '../../verdict/webhooks.ts';
-import { type Limit, limitOf } from '../../webhook-record/limit.ts';
+import { paceLimitOf } from '../../webhook-record/limit.ts';
 
 /** Says whether a webhook has a feed. */
 export const isPulled = ({ delivery }: Pick<WebhookRow, 'delivery'>): boolean => delivery === 'pull';
@@ -64,7 +64,6 @@ function explainWaiting({ pending }: WebhookRow, run: WebhookState | null): stri
   if (openFor !== null) return `Its circuit is open.${describeNextAttempt(run)}`;
   const isOne = Number(pending) === 1;
   const when = retryIn === null || retryIn <= 0 ? 'is due now' : `is due in ${formatDuration(retryIn)}`;
-  const limit = limitOf(run, 0);
   if (settings.ordered === 1 && retryIn !== null)
     return `It is ordered: everything waits for the retry of its oldest delivery, which ${when}.`;
   if (!hasBacklog(run) && !replaying && retryIn !== null && retryIn > 0)
@@ -73,17 +72,17 @@ function explainWaiting({ pending }: WebhookRow, run: WebhookState | null): stri
       : `They wait for retries. The next one ${when}.`;
   if (leasedFor === null && batchIn > 0 && !replaying)
     return `${isOne ? 'It waits' : 'They wait'} for more, to be sent in a batch: until there are ${formatCount(settings.batch_max ?? 0)}, but not longer than ${formatDuration(batchIn)} from now.`;
-  if (leasedFor === null || limit === 'retry' || limit === 'processes')
+  if (leasedFor === null)
     return isOne
       ? 'It is due, and waits for its turn in a delivery process.'
       : 'They are due, and wait for their turn in a delivery process.';
   const inBatches =
     settings.batch_max === null ? '' : `in batches of up to ${formatCount(settings.batch_max)}, `;
-  return `${isOne ? 'It is' : 'They are'} being sent now, ${inBatches}${PACE[limit](settings)}.`;
+  return `${isOne ? 'It is' : 'They are'} being sent now, ${inBatches}${PACE[paceLimitOf(settings)](settings)}.`;
 }
 
 /** How fast a webhook is sent while a run sends for it. */
-const PACE: Record<Exclude<Limit, 'retry' | 'processes'>, (settings: WebhookState['settings']) => string> = {
+const PACE: Record<ReturnType<typeof paceLimitOf>, (settings: WebhookState['settings']) => string> = {
   rate_limit: ({ rate_limit }) => `at most ${rate_limit} per second, which is its rate limit`,
   ordered: () => 'one at a time, because it is ordered',
   recovering: () => 'few at a time, because its endpoint is new or has just recovered',

@@ -1,6 +1,7 @@
 import type { DnsWatch } from '../../platform/dns-watch.ts';
 import type { Log } from '../../platform/log.ts';
 import type { DeliveryMetrics } from '../../platform/metrics.ts';
+import type { systemClock } from '../../platform/system-clock.ts';
 import type { AttemptTraces } from '../posting/attempt-traces.ts';
 import type { SealedSettings, Settings } from '../posting/request.ts';
 import type { Answer, PostRequest } from '../posting/types.ts';
@@ -97,16 +98,7 @@ interface PostPort {
 /** Cancels a timer. */
 export type CancelTimer = () => void;
 
-export interface ClockPort {
-  /** Milliseconds since 1970 that never go back within a process, even if the system clock is set back. */
-  now(): number;
-  /** Milliseconds since 1970 by the system clock. */
-  wallTime(): number;
-  /** Calls back after some milliseconds. */
-  after(milliseconds: number, callback: () => void): CancelTimer;
-  /** Calls back in the next pass of the event loop. */
-  nextPass(callback: () => void): void;
-}
+export type ClockPort = typeof systemClock;
 
 /** Everything that the runner of a process needs from outside. */
 export interface EnginePorts {

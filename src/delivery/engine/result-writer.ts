@@ -140,7 +140,8 @@ export function createResultWriter(
   /** The webhooks whose results are refused, and their customers. */
   const refused = new Map<string, string>();
   const areManyRefused = () => new Set(refused.values()).size >= MANY_REFUSED;
-  function isRefusal(record: LeasedRecord, err: unknown): boolean {
+  /** Notes that a record has failed. @returns whether MySQL has refused it. */
+  function noteFailure(record: LeasedRecord, err: unknown): boolean {
     const { webhookId } = record.lease;
     const isRefused = !isTransient(err);
     log[isRefused ? 'error' : 'warn']({ err, webhookId }, 'results not recorded yet');
@@ -171,7 +172,7 @@ export function createResultWriter(
           } catch (err) {
             if (err instanceof LeaseLostError) return null;
             if (isStopped) throw err;
-            refusals = isRefusal(record, err) ? refusals + 1 : 0;
+            refusals = noteFailure(record, err) ? refusals + 1 : 0;
             if (refusals >= MOST_REFUSALS && !areManyRefused())
               throw new ResultsRefusedError(`MySQL refuses the results of its deliveries (${codeOf(err)})`);
           }

@@ -1,5 +1,5 @@
 import { parseRetryAfter } from '../../../packages/sdk/src/retry-after.ts';
-import { LONGEST_OPENING } from '../../webhook-record/circuit.ts';
+import { MAX_RETRY_AFTER } from '../../webhook-record/circuit.ts';
 import type { Answer } from '../posting/types.ts';
 import { type Outcome, retryDelay, withJitter } from './schedule.ts';
 import type { AttemptResult, Delivery, EndpointHealth, RunEvent } from './types.ts';
@@ -180,7 +180,7 @@ export function afterOutcome(
 
   const failed = { ...health, ...countFailingDay(health, now) };
   if (outcome.kind === 'throttled') {
-    const asked = Math.min(outcome.retryAfter ?? 0, LONGEST_OPENING);
+    const asked = Math.min(outcome.retryAfter ?? 0, MAX_RETRY_AFTER);
     return open(failed, now, Math.max(asked, openingAfter(failed.circuitOpenings, random)));
   }
   if (outcome.kind === 'refused' || (outcome.kind === 'failed' && outcome.cause === 'endpoint')) {

@@ -1,3 +1,5 @@
+import { MAX_RETRY_AFTER } from '../../webhook-record/circuit.ts';
+
 /**
  * How one attempt ended.
  * - delivered: a 2xx.
@@ -35,9 +37,6 @@ export const RETRY_DELAYS: readonly number[] = [
   22 * HOUR,
   24 * HOUR,
 ];
-
-/** The longest wait that a receiver may ask for. After a longer wait, a delivery would be as good as lost. */
-export const MAX_RETRY_AFTER = HOUR;
 
 const JITTER = 0.2;
 

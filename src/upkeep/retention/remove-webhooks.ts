@@ -35,7 +35,7 @@ const DELETE_RANGE = TABLES.map(
   (table) => `DELETE FROM ${table} WHERE webhook_id = ? AND transaction_id > ? AND transaction_id <= ?`,
 );
 
-/** What an endpoint answered to a batch may tell of each of its events. Index: rejected_batches_webhook. */
+/** The answer to a rejected batch may have data of each of its events. Index: rejected_batches_webhook. */
 const DELETE_BATCHES_OF_DELIVERIES =
   'DELETE FROM rejected_batches WHERE webhook_id = ? AND last_id >= ? AND first_id <= ?';
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { parseRetryAfter } from '../../../packages/sdk/src/retry-after.ts';
-import { MAX_RETRY_AFTER, RETRY_DELAYS, retryDelay, withJitter } from '../../../src/delivery/run/schedule.ts';
+import { RETRY_DELAYS, retryDelay, withJitter } from '../../../src/delivery/run/schedule.ts';
+import { MAX_RETRY_AFTER } from '../../../src/webhook-record/circuit.ts';
 
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
