@@ -354,6 +354,7 @@ function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveR
       case 'expand replay':
         reportResult(
           retries.expandReplay(webhookId).then((expanded) => ({ type: 'replay expanded', ...expanded })),
+          { type: 'expansion failed' },
         );
         return;
       case 'send':

@@ -41,6 +41,8 @@ export interface Sources {
   /** The commands for the reads that are needed now. */
   read(now: number): RunCommand[];
   isReading(): boolean;
+  /** Whether a replay is being expanded. */
+  isExpanding(): boolean;
   /** An attempt has ended. */
   ended(delivery: Delivery): void;
   /** These results are committed. */
@@ -210,6 +212,7 @@ export function createSources(start: RunStart, now: number): Sources {
       }
       return commands;
     },
+    isExpanding: () => state.reading.replay,
     isReading: () => state.reading.log || state.reading.retries || state.reading.replay,
     ended({ source, subjectId }) {
       if (source === 'retries') return;

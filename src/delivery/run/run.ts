@@ -98,6 +98,10 @@ export function createRun(start: RunStart, now: number): Run {
       case 'replay expanded':
         sources.replayExpanded(event, now);
         return;
+      case 'expansion failed':
+        sources.replayExpanded({ added: 0, replaying: true }, now);
+        end('failed');
+        return;
       case 'answered':
         inFlight -= 1;
         // If our own shutdown cut the POST short, it says nothing about the endpoint and does not count as an attempt.
@@ -244,7 +248,8 @@ export function createRun(start: RunStart, now: number): Run {
 
   function record(now: number, commands: RunCommand[]): void {
     if (phase.name === 'releasing' || (phase.name === 'ending' && phase.reason === 'lost')) return;
-    const release = phase.name === 'ending' && inFlight === 0;
+    // What is still being expanded may be due before everything that is known here.
+    const release = phase.name === 'ending' && inFlight === 0 && !sources.isExpanding();
     // An ordered webhook reads its next retry only after the previous result is recorded, so this result must not wait.
     const begun = recording.begin({ isLast: release, isAwaited: ordered && inFlight === 0 });
     if (begun === null) return;

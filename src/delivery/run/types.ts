@@ -260,6 +260,8 @@ export type RunEvent =
   | { type: 'no DNS' }
   /** Something failed that this run cannot repair, such as a read. The results so far are still recorded. */
   | { type: 'failed' }
+  /** As `failed`, for the expansion of a replay: it is not under way any more. */
+  | { type: 'expansion failed' }
   /** End as soon as possible: the process shuts down or was frozen, or too many of its runs linger. */
   | { type: 'stop' };
 

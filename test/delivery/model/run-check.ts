@@ -31,6 +31,9 @@ export interface RunCheck {
 /** The most events in a row that may bring nothing new. */
 const EVENTS_WITHOUT_PROGRESS = 60;
 
+/** After these events, a run sends nothing more. */
+const ENDING: ReadonlySet<RunEvent['type']> = new Set(['lease lost', 'failed', 'expansion failed', 'stop']);
+
 /** The first opening of the circuit lasts 5 s, less a fifth. Milliseconds. */
 const SHORTEST_OPENING = 4_000;
 
@@ -108,8 +111,7 @@ export function createRunCheck(run: ObservedRun, delays: readonly number[]): Run
       }
       eventsWithoutProgress = isProgress(event, lastDue) ? 0 : eventsWithoutProgress + 1;
       if (eventsWithoutProgress > EVENTS_WITHOUT_PROGRESS) violation(`${run.name} goes round in circles`);
-      const isEnding = event.type === 'lease lost' || event.type === 'failed' || event.type === 'stop';
-      if (isEnding || (event.type === 'woken' && event.reread)) mayNotSend = event.type;
+      if (ENDING.has(event.type) || (event.type === 'woken' && event.reread)) mayNotSend = event.type;
     },
     commanded(command, now) {
       if (command.type === 'end' && run.inFlight > 0)

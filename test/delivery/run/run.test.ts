@@ -372,6 +372,39 @@ const SCENARIOS: Record<string, Scenario> = {
       [14, { type: 'replay expanded', added: 0, replaying: false }, []],
     ],
   },
+  'A run that ends gives its lease back when its replay is expanded: what was expanded may be due now.': {
+    start: { ordered: true, maxInFlight: 1, replaying: true, retryIn: 0 },
+    steps: [
+      [0, STARTED, ['read log {"after":10,"highestRecordedId":10}', 'read retries {"limit":1}']],
+      [4, log([]), []],
+      [5, retries([retry(3)]), ['send 3', 'expand replay']],
+      [
+        8,
+        answered(retry(3), 500),
+        ['record [3 pending #2] {"sentThrough":10,"highestRecordedId":10,"release":false,"disable":null}'],
+      ],
+      [10, RECORDED, []],
+      [
+        12,
+        { type: 'replay expanded', added: 1, replaying: false },
+        ['record [] {"sentThrough":10,"highestRecordedId":10,"release":true,"disable":null}'],
+      ],
+      [14, RECORDED, ['end {"reason":"blocked"}']],
+    ],
+  },
+  'An expansion that fails ends the run.': {
+    start: { replaying: true },
+    steps: [
+      [0, STARTED, ['read log {"after":10,"highestRecordedId":10}', 'expand replay']],
+      [4, log([]), []],
+      [
+        5,
+        { type: 'expansion failed' },
+        ['record [] {"sentThrough":10,"highestRecordedId":10,"release":true,"disable":null}'],
+      ],
+      [9, RECORDED, ['end {"reason":"failed"}']],
+    ],
+  },
 };
 
 it.each(Object.entries(SCENARIOS))('%s', (_, { start = {}, mostInFlight = 16, steps }) => {
