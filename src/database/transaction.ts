@@ -18,6 +18,7 @@ export interface WriteResult {
 export function inTransaction<T>(database: DataSource, work: (sql: Sql) => Promise<T>): Promise<T> {
   return pRetry(() => tryTransaction(database, work), {
     retries: 6,
+    maxRetryTime: 5_000,
     minTimeout: 20,
     randomize: true,
     shouldRetry: ({ error }) => isRetryableLockError(error),

@@ -35,13 +35,17 @@ function download(number: string, from: number, to: number, booked = BOOKED): st
   ].join('\r\n');
 }
 
-/** Imports files into a new account, one after the other. @returns its completeness. */
-async function importInto(key: string, files: readonly string[]) {
-  const { id } = await createAccount(service, key, { iban: ACCOUNT_IBAN });
+async function importAll(key: string, files: readonly string[]): Promise<void> {
   for (const body of files) {
     const sent = await service.call('POST', '/v1/imports', { key, body, type: 'application/octet-stream' });
     await importDone(service, key, sent.body.import.id);
   }
+}
+
+/** Imports files into a new account, one after the other. @returns its completeness. */
+async function importInto(key: string, files: readonly string[]) {
+  const { id } = await createAccount(service, key, { iban: ACCOUNT_IBAN });
+  await importAll(key, files);
   return (await service.call('GET', `/v1/accounts/${id}/completeness`, { key })).body.completeness;
 }
 
@@ -63,6 +67,27 @@ it.each([
     `${balanceAfter(files.some((it) => it.includes('260306')) ? 7 : 5)}.00`,
   );
   await expectRightBooks(service, customer.id);
+});
+
+it.each([
+  ['by one day', [download('1', 0, 4), download('2', 2, 5)], 5],
+  ['by one day, and the later one comes first', [download('2', 2, 5), download('1', 0, 4)], 5],
+  ['by a part of one day', [download('1', 0, 3), download('2', 2, 5)], 5],
+  ['by two days', [download('1', 0, 5), download('2', 2, 7)], 7],
+  ['by one day, without numbers', [download('0', 0, 4), download('0', 2, 5)], 5],
+  ['by one day, three times', [download('1', 0, 4), download('2', 2, 5), download('3', 2, 7)], 7],
+  ['in a whole', [download('1', 0, 5), download('2', 0, 7)], 7],
+])('statements of one file that overlap %s are stored once', async (_overlap, statements, count) => {
+  const { api_key: key, customer } = await service.customer();
+  const completeness = await importInto(key, [statements.join('')]);
+  expect(completeness).toMatchObject({ status: 'complete' });
+  const { body } = await service.call('GET', '/v1/transactions?starts=2026-01-01', { key });
+  expect(body.transactions).toHaveLength(count);
+  await expectRightBooks(service, customer.id);
+  // The same statements in files of their own bring nothing new.
+  await importAll(key, statements);
+  const again = await service.call('GET', '/v1/transactions?starts=2026-01-01', { key });
+  expect(again.body.transactions).toHaveLength(count);
 });
 
 it('a statement of a part of a day does not follow one of two days that ends with the balance between them', async () => {

@@ -1,4 +1,4 @@
-import { readdir } from 'node:fs/promises';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { RowDataPacket } from 'mysql2/promise';
@@ -63,10 +63,11 @@ export async function waitForCompletion(
   limit: number,
   signal: AbortSignal,
 ): Promise<Left> {
+  const folders = customers.map(({ folder }) => folder);
   let end = performance.now() + limit * SECOND;
   let least = Number.POSITIVE_INFINITY;
   for (;;) {
-    const left = { ...(await readLeft(sql)), files: await countFiles(customers.map(({ folder }) => folder)) };
+    const left = { ...(await readLeft(sql)), files: await countFiles(sql, folders) };
     const count = left.imports + left.deliveries + left.files;
     if (count < least) {
       least = count;
@@ -84,11 +85,20 @@ async function readLeft(sql: Installation['sql']): Promise<Omit<Left, 'files'>> 
   return { imports: Number(row?.imports), deliveries: Number(row?.deliveries) };
 }
 
-/** Counts the files of folder sources that wait, are being collected, or have failed. */
-async function countFiles(folders: readonly string[]): Promise<number> {
+/** Counts the files of folder sources that wait, are being collected, have failed, or have grown since they were read. */
+async function countFiles(sql: Installation['sql'], folders: readonly string[]): Promise<number> {
   const places = folders.flatMap((folder) => [folder, join(folder, 'processing'), join(folder, 'failed')]);
-  const found = await Promise.all(
-    places.map((place) => readdir(place, { withFileTypes: true }).catch(() => [])),
-  );
-  return found.flat().filter((entry) => entry.isFile()).length;
+  const waiting = await Promise.all(places.map(filesIn));
+  const done = (await Promise.all(folders.map((folder) => filesIn(join(folder, 'done'))))).flat();
+  const [rows] = await sql.query<RowDataPacket[]>('SELECT version FROM source_files');
+  // A version is a token, and the size and the time of change of the file as it was read.
+  const read = new Set(rows.map(({ version }) => String(version).split(' ').slice(1).join(' ')));
+  const states = await Promise.all(done.map(async (file) => stat(file).catch(() => null)));
+  const grown = states.filter((it) => it !== null && !read.has(`${it.size} ${it.mtimeMs}`));
+  return waiting.flat().length + grown.length;
+}
+
+async function filesIn(place: string): Promise<string[]> {
+  const found = await readdir(place, { withFileTypes: true }).catch(() => []);
+  return found.filter((entry) => entry.isFile()).map(({ name }) => join(place, name));
 }

@@ -119,7 +119,9 @@ async function stress(installation: Installation, options: RunOptions): Promise<
         dice,
         record: clientRecord,
         send:
-          account === customer.uploadAccount ? uploadStatements(uploader) : dropStatements(customer.folder),
+          account === customer.uploadAccount
+            ? uploadStatements(uploader)
+            : dropStatements(customer.folder, dice, loadOver.signal),
         stopping: loadOver.signal,
       });
     }),

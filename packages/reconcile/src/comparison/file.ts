@@ -1,10 +1,11 @@
-import { findRows } from '../relation.ts';
-import { isWindow, type Laid, rowKey } from '../walk.ts';
+import { areLinked, findRows } from '../relation.ts';
+import type { StatementRow } from '../statement.ts';
+import { isWindow, type Laid, rowAt, rowKey } from '../walk.ts';
 import { createIndex, once } from './lazy.ts';
 
 /**
- * The statements of one file, of which two final ones have a booking in common only if one has all rows of the other. Those that are stored
- * already belong to it too.
+ * The statements of one file. Two final ones have a booking in common only if one has all rows of the other, or if the last rows of one are
+ * the first ones of the other with the same balances, as in downloads that overlap. Those that are stored already belong to it too.
  */
 export interface FileStatements {
   /** Adds a statement as it lies in the books. @param asSent the same as the file has it, because texts of known rows are not stored. */
@@ -21,9 +22,29 @@ interface OfRow {
   rarest: Laid[];
 }
 
-const keysOf = ({ statement: { rows } }: Laid): string[] => [
-  ...new Set(rows.map((row) => `${rowKey(row)} ${row.text}`)),
-];
+/** The most statements that are looked at for rows at the end of one that another one begins with. */
+const MOST_OVERLAPPING = 20;
+
+const keyOf = (row: StatementRow): string => `${rowKey(row)} ${row.text}`;
+
+const keysOf = ({ statement: { rows } }: Laid): string[] => [...new Set(rows.map(keyOf))];
+
+/** The rows with balances that lead from one to the next, the oldest first. */
+const walkOf = (laid: Laid): string[] => laid.walk.map((position) => keyOf(rowAt(laid, position)));
+
+/** How many items at the end of one list are those at the beginning of the other. Knuth, Morris and Pratt: takes linear time. */
+function countOverlap(one: readonly string[], other: readonly string[]): number {
+  const borders: number[] = [];
+  const next = (length: number, item: string): number => {
+    let found = length;
+    while (found > 0 && other[found] !== item) found = borders[found - 1] ?? 0;
+    return other[found] === item ? found + 1 : 0;
+  };
+  other.forEach((item, at) => {
+    borders.push(at === 0 ? 0 : next(borders[at - 1] ?? 0, item));
+  });
+  return one.reduce((length, item) => next(length, item), 0);
+}
 
 /** The row that the fewest statements have. */
 function findRarest(index: ReadonlyMap<string, OfRow>, keys: readonly string[]): string | undefined {
@@ -56,7 +77,18 @@ export function createFileStatements(): FileStatements {
     const contained = keys
       .flatMap((key) => index.get(key)?.rarest ?? [])
       .filter((it) => findRows(asSent(it), laid, true) !== null);
-    return new Set([...containing, ...contained]);
+    return new Set([...containing, ...contained, ...findContinuing(laid, index)]);
+  };
+  /** The statements whose last rows are the first ones of this one, or the other way round. What follows by its balances has no row in common. */
+  const findContinuing = (laid: Laid, index: ReadonlyMap<string, OfRow>): Laid[] => {
+    const walk = walkOf(laid);
+    const near = [walk[0], walk.at(-1)].flatMap(
+      (key) => index.get(key ?? '')?.having.slice(-MOST_OVERLAPPING) ?? [],
+    );
+    return [...new Set(near)].filter((it) => {
+      const other = walkOf(asSent(it));
+      return !areLinked(laid, it) && (countOverlap(other, walk) > 0 || countOverlap(walk, other) > 0);
+    });
   };
   return {
     add(laid, asSent) {
