@@ -12,13 +12,13 @@ export interface WriteResult {
 }
 
 /**
- * Runs `work` in one READ COMMITTED transaction, and repeats it up to six times after a retryable lock error. `work` may run
+ * Runs `work` in one READ COMMITTED transaction, and repeats it up to six times within 10 s after a retryable lock error. `work` may run
  * several times, so it must not change anything outside the database.
  */
 export function inTransaction<T>(database: DataSource, work: (sql: Sql) => Promise<T>): Promise<T> {
   return pRetry(() => tryTransaction(database, work), {
     retries: 6,
-    maxRetryTime: 5_000,
+    maxRetryTime: 10_000,
     minTimeout: 20,
     randomize: true,
     shouldRetry: ({ error }) => isRetryableLockError(error),

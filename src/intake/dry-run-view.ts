@@ -4,9 +4,8 @@ import { formatAmount } from '../../packages/statements/src/amounts.ts';
 import type { MinorUnits } from '../../packages/statements/src/statement.ts';
 import type { NewAccount } from '../customers/accounts.ts';
 import { type Caller, maySee } from '../customers/caller.ts';
-import type { OnConflict } from '../ledger/conflicts.ts';
-import { LISTED_REASONS } from '../ledger/known-movements.ts';
 import type { RemovedTime } from '../ledger/movement.ts';
+import { LISTED_REASONS, type OnConflict } from '../ledger/row-fate.ts';
 import { Count, IdView } from '../platform/validation.ts';
 import { ContentView, StoredView, viewContent, viewStoredMovement } from './conflict-view.ts';
 import { type DryRun, type DryStatement, MAX_LISTED } from './dry-run/dry-run.ts';
@@ -146,20 +145,7 @@ export function viewDryRun(
   find: FindDryAccount,
   mayRead: boolean,
 ): v.InferOutput<typeof DryRunView> {
-  const {
-    error,
-    received,
-    inserted,
-    duplicates,
-    changed,
-    assumed,
-    conflicts,
-    rejected,
-    rows,
-    errors,
-    warnings,
-    statements,
-  } = run;
+  const { error, received, counts, rejected, rows, errors, warnings, statements } = run;
   const found = statements.flatMap(({ account }) => ('id' in account ? [account.id] : []));
   const ids = new Set([...found, ...rows.map(({ movement }) => movement.account_id)]);
   return {
@@ -168,12 +154,12 @@ export function viewDryRun(
       error,
       format: statements[0]?.format ?? format,
       received,
-      inserted,
-      duplicates,
-      changed,
-      assumed_duplicates: assumed,
-      assumed_new: run.assumedNew,
-      conflicts,
+      inserted: counts.inserted,
+      duplicates: counts.duplicates,
+      changed: counts.changed,
+      assumed_duplicates: counts.assumed,
+      assumed_new: counts.assumedNew,
+      conflicts: counts.conflicts,
       rejected,
       statements: run.statementCount,
       warnings: run.warningCount,
@@ -191,17 +177,13 @@ export function viewDryRun(
   };
 }
 
-function viewRow(
-  { line, known, isAssumedNew = false, movement }: DryRun['rows'][number],
-  find: FindDryAccount,
-  mayRead: boolean,
-) {
-  const stored = mayRead ? (known?.stored ?? null) : null;
+function viewRow({ line, movement, ...row }: DryRun['rows'][number], find: FindDryAccount, mayRead: boolean) {
+  const stored = mayRead ? row.stored : null;
   const account = find(movement.account_id);
   return {
     line,
-    known: known !== null,
-    reason: known?.reason ?? (isAssumedNew ? ('assumed_new' as const) : null),
+    known: row.fate !== null && row.fate.reason !== 'assumed_new',
+    reason: row.fate?.reason ?? null,
     stored: stored === null ? null : viewStoredMovement(stored, account?.currency ?? null),
     account_id: idOf(account),
     account: account?.iban ?? account?.number ?? account?.title ?? null,

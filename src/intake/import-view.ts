@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import type { Sql } from '../database/transaction.ts';
-import type { DuplicateReason } from '../ledger/known-movements.ts';
+import type { DuplicateReason } from '../ledger/row-fate.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import type { ImportRow } from './imports.ts';
 

@@ -1,14 +1,9 @@
 import { derivedRows, type Sql, type WriteResult } from '../database/transaction.ts';
 import { type ConflictingRow, conflictId, keepConflicts, markStored } from './conflicts.ts';
-import {
-  compareWith,
-  type DuplicateReason,
-  type FindStored,
-  type IdentifiedRow,
-  readStored,
-} from './known-movements.ts';
+import { type FindStored, type IdentifiedRow, readStored } from './known-movements.ts';
 import { advanceBacklogs, type Matcher, type Matches, type MovementCount } from './matching.ts';
 import type { Movement } from './movement.ts';
+import { comparedOf, compareWith, conflictingRow, knownRow, type RowFate } from './row-fate.ts';
 
 /** Movements of one import, to be stored in one transaction. */
 export interface Batch {
@@ -17,29 +12,17 @@ export interface Batch {
   movements: readonly IdentifiedRow[];
 }
 
-/** A row that was not stored, or not under its own id, because a movement (`transactionId`) was known. */
-export interface KnownRow {
+/** A row that is not simply new, with the movement that it was taken for or stored as. */
+export interface ListedRow extends RowFate {
   importId: string;
   line: number;
-  reason: DuplicateReason;
   transactionId: string;
-  /** A conflict that waits for a decision. */
-  isHeld: boolean;
 }
-
-/** A row that is listed with the movement that it was taken for or stored as. */
-type ListedRow = Pick<KnownRow, 'importId' | 'line' | 'transactionId'> & {
-  reason: DuplicateReason | 'assumed_new';
-};
 
 /** The result of storing batches. */
 export interface Stored {
-  /** Number of new movements by import. */
-  inserted: ReadonlyMap<string, number>;
-  /** The rows whose movements were known, in their order. */
-  known: readonly KnownRow[];
-  /** Rows that were stored although nothing proves that they are not known. */
-  assumedNew: readonly ListedRow[];
+  /** The rows that are not simply new. */
+  listed: readonly ListedRow[];
   /** Number of deliveries by import. */
   deliveries: ReadonlyMap<string, number>;
   /** The webhooks to wake after the commit. */
@@ -77,9 +60,7 @@ const UPDATE_ACCOUNTS = `
   WHERE a.id IN (?)`;
 
 export const NOTHING_STORED: Stored = {
-  inserted: new Map(),
-  known: [],
-  assumedNew: [],
+  listed: [],
   deliveries: new Map(),
   webhookIds: [],
 };
@@ -109,8 +90,8 @@ export async function storeBatches(
   const missing = findBefore === null ? rows : rows.filter((row) => findBefore(row) === undefined);
   const affectedRows = await insertMovements(sql, locks, missing);
   const areAllNew = affectedRows === rows.length;
-  const { known, inserted } = areAllNew
-    ? { known: [], inserted: 0 }
+  const { listed, inserted } = areAllNew
+    ? { listed: [], inserted: 0 }
     : await handleKnown(sql, locks, rows, affectedRows === missing.length ? findBefore : null);
   const added = areAllNew ? countAll(batches) : await countNew(sql, locks, affectedRows + inserted);
   if (added.length > 0)
@@ -124,14 +105,12 @@ export async function storeBatches(
     rows.map(({ movement }) => movement),
     added,
   );
-  if (added.length === 0) return { ...NOTHING_STORED, known };
+  if (added.length === 0) return { ...NOTHING_STORED, listed };
 
   const matches = areAllNew && expected !== undefined ? expected : await matcher.match(sql, locks, added);
   await advanceBacklogs(sql, matches);
   return {
-    inserted: sumBy(added, ({ importId }) => importId),
-    known,
-    assumedNew: [],
+    listed,
     deliveries: matches.deliveries,
     webhookIds: [...matches.webhooks.keys()],
   };
@@ -179,10 +158,10 @@ async function handleKnown(
   locks: ReadonlyMap<string, ImportLock>,
   rows: readonly BatchRow[],
   findBefore: FindStored | null,
-): Promise<{ known: KnownRow[]; inserted: number }> {
+): Promise<{ listed: ListedRow[]; inserted: number }> {
   const findStored = findBefore ?? (await readStored(sql, rows));
   const seen = new Set<string>();
-  const known: KnownRow[] = [];
+  const listed: ListedRow[] = [];
   const conflicts: (ConflictingRow & { at: number })[] = [];
   for (const row of rows) {
     const stored = findStored(row);
@@ -192,60 +171,33 @@ async function handleKnown(
     const isFirst = !seen.has(stored.id);
     seen.add(stored.id);
     if (isFirst && BigInt(stored.id) > BigInt(locks.get(row.customerId)?.newest ?? 0)) continue;
-    const reason = compareWith(row, stored);
+    const reason = compareWith(row, comparedOf(stored));
     const { importId, line } = row;
-    if (reason === 'conflict') conflicts.push({ ...row, stored, at: known.length });
-    known.push({ importId, line, reason, transactionId: stored.id, isHeld: false });
+    if (reason === 'conflict') conflicts.push({ ...row, stored, at: listed.length });
+    const fate = reason === 'conflict' ? conflictingRow({ outcome: 'held' }) : knownRow(reason);
+    listed.push({ ...fate, importId, line, transactionId: stored.id });
   }
-  if (conflicts.length === 0) return { known, inserted: 0 };
+  if (conflicts.length === 0) return { listed, inserted: 0 };
 
   const decisions = await keepConflicts(sql, conflicts);
   const inserting: ConflictingRow[] = [];
   for (const [index, conflict] of conflicts.entries()) {
-    const row = known[conflict.at] as KnownRow;
     const decision = decisions[index];
-    if (decision?.outcome === 'held') row.isHeld = true;
-    if (decision?.outcome === 'known')
-      known[conflict.at] = { ...row, reason: 'same', transactionId: decision.transactionId };
-    if (decision?.outcome === 'new') inserting.push(conflict);
+    if (decision === undefined) throw new Error('a conflict was not decided');
+    const row = listed[conflict.at] as ListedRow;
+    Object.assign(row, conflictingRow(decision));
+    if (decision.outcome === 'known') row.transactionId = decision.transactionId;
+    if (decision.outcome === 'new') inserting.push(conflict);
   }
   const others = inserting.map((row) => ({ ...row, uniqueId: conflictId(row.uniqueId, row.movement) }));
   const inserted = await insertMovements(sql, locks, others);
   for (const conflict of inserting) await markStored(sql, conflict);
-  return { known, inserted };
+  return { listed, inserted };
 }
 
-/** The counts of an import's stored rows. */
-export interface RowCounts {
-  inserted: number;
-  duplicates: number;
-  /** Duplicates with the reason `changed`. */
-  changed: number;
-  assumed: number;
-  /** Inserted movements that may be known. */
-  assumedNew: number;
-  /** Conflicts that wait for a decision, and conflicts that were stored. */
-  conflicts: number;
-}
-
-/** @param rows the number of the import's rows. */
-export function countRows(
-  importId: string,
-  rows: number,
-  { inserted, known, assumedNew }: Stored,
-): RowCounts {
-  const own = known.filter((it) => it.importId === importId);
-  const count = (reason: DuplicateReason) => own.filter((it) => it.reason === reason).length;
-  const stored = inserted.get(importId) ?? 0;
-  return {
-    inserted: stored,
-    duplicates: rows - stored - own.filter(({ isHeld }) => isHeld).length,
-    changed: count('changed'),
-    assumed: count('assumed'),
-    assumedNew: assumedNew.filter((it) => it.importId === importId).length,
-    conflicts: count('conflict'),
-  };
-}
+/** The fates of the rows of an import. */
+export const fatesOf = (importId: string, { listed }: Stored): ListedRow[] =>
+  listed.filter((it) => it.importId === importId);
 
 /** The most rows that are listed for an import: known rows, and rows stored as an assumption. */
 const MOST_LISTED = 10_000;
@@ -256,12 +208,12 @@ const LIST_KNOWN_ROWS =
   '/* LIST_KNOWN_ROWS */ INSERT INTO import_duplicates (import_id, line, reason, transaction_id) VALUES ?';
 
 /** Lists rows with the movements that they were taken for or stored as. Called before the rows are counted. */
-export async function listKnown(sql: Sql, known: readonly ListedRow[]): Promise<void> {
-  if (known.length === 0) return;
-  const importIds = [...new Set(known.map(({ importId }) => importId))];
+export async function listRows(sql: Sql, listed: readonly ListedRow[]): Promise<void> {
+  if (listed.length === 0) return;
+  const importIds = [...new Set(listed.map(({ importId }) => importId))];
   const counts = await sql.query<{ id: string; listed: string | number }[]>(COUNT_LISTED_ROWS, [importIds]);
-  const rows = counts.flatMap(({ id, listed }) =>
-    known.filter(({ importId }) => importId === id).slice(0, Math.max(0, MOST_LISTED - Number(listed))),
+  const rows = counts.flatMap(({ id, listed: before }) =>
+    listed.filter(({ importId }) => importId === id).slice(0, Math.max(0, MOST_LISTED - Number(before))),
   );
   if (rows.length === 0) return;
   await sql.query(LIST_KNOWN_ROWS, [

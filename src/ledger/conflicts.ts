@@ -1,16 +1,15 @@
 import { hash } from 'node:crypto';
 import type { Sql, WriteResult } from '../database/transaction.ts';
 import { recordEvent } from '../delivery/operational-event.ts';
-import { type IdentifiedRow, type StoredMovement, versionOf } from './known-movements.ts';
+import type { IdentifiedRow, StoredMovement } from './known-movements.ts';
 import { canonical, type Movement } from './movement.ts';
+import { createConflictDecisions, type KeptConflict, type OnConflict, versionOf } from './row-fate.ts';
 
 /**
  * Conflicts: rows with the unique id of a stored movement but another direction, amount or date. Both versions are kept. A setting
  * of the source that collected the row, or else of the account, says whether somebody decides (`hold`) or the row is stored under
  * its own id (`store`).
  */
-
-export type OnConflict = 'hold' | 'store';
 
 /** A row that conflicts with a stored movement. */
 export interface ConflictingRow extends IdentifiedRow {
@@ -78,33 +77,6 @@ export async function keepConflicts(sql: Sql, rows: readonly ConflictingRow[]): 
       ? { outcome: 'known', transactionId: decision.storedId ?? id }
       : decision;
   });
-}
-
-/** A kept conflict. */
-interface KeptConflict {
-  status: string;
-  stored_id: string | null;
-}
-
-/**
- * Creates a function that decides conflicts in the order of their rows. `version` names the movement, and the row's direction,
- * amount and date. `storedId`: the movement that was stored from the row. Null: the row counts as the movement that was stored
- * first.
- */
-export function createConflictDecisions() {
-  const isNew = new Set<string>();
-  return (
-    version: string,
-    kept: KeptConflict | undefined,
-    policy: OnConflict,
-  ): { outcome: 'held' } | { outcome: 'new' } | { outcome: 'known'; storedId: string | null } => {
-    if (kept?.status === 'stored' && kept.stored_id !== null)
-      return { outcome: 'known', storedId: kept.stored_id };
-    if (kept?.status === 'ignored' || isNew.has(version)) return { outcome: 'known', storedId: null };
-    if (policy === 'hold') return { outcome: 'held' };
-    isNew.add(version);
-    return { outcome: 'new' };
-  };
 }
 
 /** Reads the kept conflicts of movements. @returns a function that finds one by its movement and version. */

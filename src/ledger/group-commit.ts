@@ -8,11 +8,10 @@ import type { ImportMetrics } from '../platform/metrics.ts';
 import {
   type Batch,
   countAll,
-  countRows,
+  fatesOf,
   type ImportLock,
-  listKnown,
+  listRows,
   lockCustomers,
-  type RowCounts,
   type Stored,
   storeBatches,
 } from './append.ts';
@@ -20,6 +19,7 @@ import { reportConflicts } from './conflicts.ts';
 import { beginHash, type EarlierUpload, findEarlierUpload } from './earlier-uploads.ts';
 import { createMatcher, type Matches } from './matching.ts';
 import { createUniqueIds, type Movement, type Unidentified } from './movement.ts';
+import { countRows, type RowCounts } from './row-fate.ts';
 
 /** A larger import is staged, because other imports would wait too long for it. */
 export const MAX_GROUP_MOVEMENTS = 100;
@@ -175,19 +175,19 @@ export function createGroupCommit(options: {
       deliveries: new Map(ids.map((id, index) => [id, expected.deliveries.get(String(index)) ?? 0])),
     };
     const stored = await storeBatches(sql, matcher, locks, batches, { expected: renamed });
-    await listKnown(sql, stored.known);
+    await listRows(sql, stored.listed);
     for (const [index, upload] of uploads.entries()) {
       const it = viewStored(upload, ids[index] ?? '', stored, locks);
-      if (it.inserted < it.received) {
+      if (fatesOf(it.importId, stored).length > 0) {
         const { inserted, duplicates, changed, assumed, conflicts, deliveries, importId } = it;
         const values = [inserted, duplicates, changed, assumed, conflicts, deliveries, importId];
         await sql.query(CORRECT_IMPORT, values);
       }
       imports.set(upload, it);
     }
-    if (stored.known.length > 0)
+    if (stored.listed.length > 0)
       for (const [{ customerId }, { importId }] of imports)
-        await reportConflicts(sql, { customerId, importId }, stored.known);
+        await reportConflicts(sql, { customerId, importId }, stored.listed);
     return { imports, webhookIds: stored.webhookIds };
   }
 
@@ -346,7 +346,7 @@ function viewStored(
   return {
     importId,
     received: movements.length,
-    ...countRows(importId, movements.length, stored),
+    ...countRows(movements.length, fatesOf(importId, stored)),
     deliveries: stored.deliveries.get(importId) ?? 0,
     storedAt: new Date(`${locks.get(customerId)?.dateReaded.replace(' ', 'T').slice(0, 23)}Z`),
   };

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createAmountKeys, createOrdinals } from '../../src/ledger/known-movements.ts';
+import { createAmountKeys, createOrdinals } from '../../src/ledger/ordinals.ts';
 
 const keyOf = createAmountKeys();
 /** The 64 bits that a tally reads. */

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { createOrdinals, UnorderedFileError } from '../../src/ledger/known-movements.ts';
 import type { Movement } from '../../src/ledger/movement.ts';
+import { createOrdinals, UnorderedFileError } from '../../src/ledger/ordinals.ts';
 import { entriesOf } from '../intake/stored-movements.ts';
 
 const on = (day: number, amount: number): Movement =>

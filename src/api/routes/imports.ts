@@ -22,7 +22,7 @@ import {
 } from '../../intake/import-view.ts';
 import { findImport, listImports, retryImport } from '../../intake/imports.ts';
 import type { FileReader } from '../../intake/parser-threads.ts';
-import { LISTED_REASONS } from '../../ledger/known-movements.ts';
+import { LISTED_REASONS } from '../../ledger/row-fate.ts';
 import { invalid } from '../../platform/problem.ts';
 import { Count, Id, IdView } from '../../platform/validation.ts';
 import { idParameter } from '../openapi/openapi.ts';

@@ -1,24 +1,32 @@
 import { hash } from 'node:crypto';
 import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
 import type { Sql } from '../../database/transaction.ts';
-import { createConflictDecisions, type OnConflict, readConflicts } from '../../ledger/conflicts.ts';
+import { readConflicts } from '../../ledger/conflicts.ts';
 import {
-  compareWith,
-  type DuplicateReason,
   type IdentifiedRow,
-  type Known,
   keyOf,
   readStored,
   readStoredById,
-  textsOf,
-  versionOf,
+  type StoredMovement,
 } from '../../ledger/known-movements.ts';
-import { isContentId, type Movement } from '../../ledger/movement.ts';
+import type { Movement } from '../../ledger/movement.ts';
+import {
+  type Compared,
+  comparedOf,
+  compareWith,
+  conflictingRow,
+  countRows,
+  createConflictDecisions,
+  knownRow,
+  type OnConflict,
+  type RowCounts,
+  type RowFate,
+} from '../../ledger/row-fate.ts';
 import type { ValidationIssue } from '../../platform/problem.ts';
 import { type ChunkedImport, cutIntoChunks } from '../importer/chunks.ts';
 import type { BegunStatement, Row, StatementTotals } from '../importer/rows.ts';
 import type { Chunk } from '../importer/store-chunk.ts';
-import type { Identity } from '../known/entry.ts';
+import { fateOf, type Identity } from '../known/entry.ts';
 import { createFileEntries } from '../known/file-entries.ts';
 import { createFileIdentifier } from '../known/identify-file.ts';
 
@@ -31,26 +39,24 @@ export interface DryRun {
   /** Why the rest of the file cannot be read. Its import would end as `failed`; null: it would end as `done`. */
   error: string | null;
   received: number;
-  inserted: number;
-  duplicates: number;
-  changed: number;
-  assumed: number;
-  assumedNew: number;
-  conflicts: number;
+  counts: RowCounts;
   rejected: number;
   statementCount: number;
   warningCount: number;
-  /** `known`: the movement that the row was taken for; null: the row is new. */
-  rows: {
-    line: number;
-    known: Known | null;
-    /** It would be stored, and nothing proves that it is not known. */
-    isAssumedNew?: boolean;
-    movement: Movement;
-  }[];
+  rows: DryRow[];
   errors: (ValidationIssue & { line: number })[];
   warnings: { line: number; message: string }[];
   statements: DryStatement[];
+}
+
+/** A row that is not rejected. */
+interface DryRow {
+  line: number;
+  movement: Movement;
+  /** null: it is simply new. */
+  fate: RowFate | null;
+  /** The movement that it was taken for. null: it is new, or was taken for an earlier row of the file. */
+  stored: StoredMovement | null;
 }
 
 /** A statement of the file. `totals` is null if a limit ends the reading before the statement ends. */
@@ -79,12 +85,7 @@ export async function runDry(
   const result: DryRun = {
     error: null,
     received: 0,
-    inserted: 0,
-    duplicates: 0,
-    changed: 0,
-    assumed: 0,
-    assumedNew: 0,
-    conflicts: 0,
+    counts: countRows(0, []),
     rejected: 0,
     statementCount: 0,
     warningCount: 0,
@@ -94,8 +95,8 @@ export async function runDry(
     statements: [],
   };
   const file = createFileEntries();
-  const findKnown = createKnownMovements(sql, policyOf);
-  const listed: { row: DryRun['rows'][number]; entry: number | null }[] = [];
+  const decideRows = createRowDecisions(sql, policyOf);
+  const listed: { row: DryRow; entry: number | null }[] = [];
   const chunks = cutIntoChunks(collectStatements(rows, result.statements), {
     id: NO_IMPORT,
     customerId,
@@ -108,16 +109,13 @@ export async function runDry(
   });
   try {
     for await (const chunk of chunks) {
-      const found = await findKnown(chunk.movements);
-      addChunk(result, chunk, found);
+      const rows = await decideRows(chunk.movements);
+      addChunk(result, chunk, rows);
       file.add(chunk);
       const ofChunk = [
-        ...chunk.movements.map(({ line, movement }, index) => ({
-          row: { line, known: found[index]?.known ?? null, movement },
-          entry: null,
-        })),
+        ...rows.map((row) => ({ row, entry: null })),
         ...chunk.entries.map(({ line, movement, index }) => ({
-          row: { line, known: null, movement },
+          row: { line, movement, fate: null, stored: null },
           entry: index,
         })),
       ].sort((one, other) => one.row.line - other.row.line);
@@ -135,6 +133,7 @@ export async function runDry(
   });
   await identifier.prepare(sql);
   await addEntries(sql, result, identifier.identities(), listed);
+  addWarnings(result, identifier.warnings(), identifier.warnings().length);
   return result;
 }
 
@@ -157,27 +156,13 @@ async function* collectStatements(
   }
 }
 
-/** A row with an id. Says what it was taken for, and whether an import would store it. */
-interface DryRow {
-  known: Known | null;
-  isInserted: boolean;
-  isHeld: boolean;
-}
-
-/** The first row of the file with an id. */
-interface FirstRow {
-  version: string;
-  texts: string;
-}
-
 /**
- * Creates a function that says for each row whether its movement is stored already or came earlier in the file. Call it for each
- * chunk, in the order of the file.
+ * Creates a function that decides rows that have an id. Call it for each chunk, in the order of the file: a row may come earlier in the
+ * file.
  */
-function createKnownMovements(sql: Sql, policyOf: (accountId: string) => OnConflict) {
-  const first = new Map<string, FirstRow>();
+function createRowDecisions(sql: Sql, policyOf: (accountId: string) => OnConflict) {
+  const first = new Map<string, Compared>();
   const decide = createConflictDecisions();
-  const digest = (text: string) => hash('md5', text, 'base64');
 
   return async (rows: readonly IdentifiedRow[]): Promise<DryRow[]> => {
     if (rows.length === 0) return [];
@@ -185,50 +170,46 @@ function createKnownMovements(sql: Sql, policyOf: (accountId: string) => OnConfl
     const ids = rows.flatMap((row) => findStored(row)?.id ?? []);
     const findConflict = await readConflicts(sql, [...new Set(ids)]);
     return rows.map((row): DryRow => {
-      const { movement, uniqueId } = row;
+      const { line, movement, uniqueId } = row;
       const stored = findStored(row) ?? null;
-      const key = digest(keyOf(movement, uniqueId));
-      const own = { version: versionOf(movement), texts: digest(textsOf(movement)) };
-      const before = first.get(key);
-      if (stored === null && before === undefined) {
-        first.set(key, own);
-        return { known: null, isInserted: true, isHeld: false };
+      const key = hash('md5', keyOf(movement, uniqueId), 'base64');
+      const before = stored === null ? first.get(key) : comparedOf(stored);
+      if (before === undefined) {
+        first.set(key, comparedOf(movement));
+        return { line, movement, fate: null, stored };
       }
-      const reason = stored === null ? compareRows(row, own, before ?? own) : compareWith(row, stored);
-      if (reason !== 'conflict') return { known: { reason, stored }, isInserted: false, isHeld: false };
-      const kept = stored === null ? undefined : findConflict(stored.id, own.version);
-      const { outcome } = decide(`${key} ${own.version}`, kept, policyOf(movement.account_id));
-      const isInserted = outcome === 'new';
-      const isHeld = outcome === 'held';
-      return { known: { reason: outcome === 'known' ? 'same' : 'conflict', stored }, isInserted, isHeld };
+      const reason = compareWith(row, before);
+      if (reason !== 'conflict') return { line, movement, fate: knownRow(reason), stored };
+      const { version } = comparedOf(movement);
+      const kept = stored === null ? undefined : findConflict(stored.id, version);
+      const decision = decide(`${key} ${version}`, kept, policyOf(movement.account_id));
+      return { line, movement, fate: conflictingRow(decision), stored };
     });
   };
 }
 
-/** As compareWith, for a row that comes twice in the file. */
-function compareRows(
-  { movement, uniqueId }: IdentifiedRow,
-  own: FirstRow,
-  before: FirstRow,
-): DuplicateReason {
-  if (own.version !== before.version) return 'conflict';
-  if (isContentId(movement, uniqueId)) return 'assumed';
-  return own.texts === before.texts ? 'same' : 'changed';
-}
-
 function addChunk(result: DryRun, chunk: Chunk, rows: readonly DryRow[]): void {
   const { from, to, issues, warnings, rejected, statements, warned } = chunk;
-  const count = (isCounted: (row: DryRow) => boolean) => rows.filter(isCounted).length;
   result.received += to - from;
-  result.inserted += count(({ isInserted }) => isInserted);
-  result.duplicates += count(({ isInserted, isHeld }) => !isInserted && !isHeld);
-  result.changed += count(({ known }) => known?.reason === 'changed');
-  result.assumed += count(({ known }) => known?.reason === 'assumed');
-  result.conflicts += count(({ known }) => known?.reason === 'conflict');
+  addCounts(
+    result,
+    rows.length,
+    rows.flatMap(({ fate }) => fate ?? []),
+  );
   result.rejected += rejected;
   result.statementCount += statements;
-  result.warningCount += warned;
   append(result.errors, issues);
+  addWarnings(result, warnings, warned);
+}
+
+function addCounts({ counts }: DryRun, rows: number, fates: readonly RowFate[]): void {
+  const more = countRows(rows, fates);
+  for (const name of Object.keys(more) as (keyof RowCounts)[]) counts[name] += more[name];
+}
+
+/** @param count of all; `warnings` are the first of them. */
+function addWarnings(result: DryRun, warnings: readonly DryRun['warnings'][number][], count: number): void {
+  result.warningCount += count;
   append(result.warnings, warnings);
 }
 
@@ -237,18 +218,13 @@ async function addEntries(
   sql: Sql,
   result: DryRun,
   identities: ReadonlyMap<number, Identity>,
-  listed: readonly { row: DryRun['rows'][number]; entry: number | null }[],
+  listed: readonly { row: DryRow; entry: number | null }[],
 ): Promise<void> {
-  for (const identity of identities.values()) {
-    if ('uniqueId' in identity) {
-      result.inserted += 1;
-      if (identity.isAssumed) result.assumedNew += 1;
-      continue;
-    }
-    result.duplicates += 1;
-    if (identity.reason === 'changed') result.changed += 1;
-    if (identity.reason === 'assumed') result.assumed += 1;
-  }
+  addCounts(
+    result,
+    identities.size,
+    [...identities.values()].flatMap((it) => fateOf(it) ?? []),
+  );
   const identityOf = (entry: number | null) => (entry === null ? undefined : identities.get(entry));
   const stored = await readStoredById(
     sql,
@@ -256,13 +232,8 @@ async function addEntries(
   );
   for (const { row, entry } of listed) {
     const identity = identityOf(entry);
-    if (identity === undefined) result.rows.push(row);
-    else if ('uniqueId' in identity) result.rows.push({ ...row, isAssumedNew: identity.isAssumed });
-    else {
-      const { reason } = identity;
-      const movement = stored.get(storedIdOf(identity) ?? '') ?? null;
-      result.rows.push({ ...row, known: { reason, stored: movement } });
-    }
+    const movement = stored.get(storedIdOf(identity) ?? '') ?? null;
+    result.rows.push(identity === undefined ? row : { ...row, fate: fateOf(identity), stored: movement });
   }
 }
 

@@ -3,7 +3,6 @@ import * as v from 'valibot';
 import { parseThousandths } from '../../../packages/statements/src/amounts.ts';
 import type { MemberOutcome } from '../../../packages/statements/src/read-files.ts';
 import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
-import { createOrdinals } from '../../ledger/known-movements.ts';
 import {
   canonical,
   createUniqueIds,
@@ -16,6 +15,7 @@ import {
   UNKNOWN_ACCOUNT,
   type Unidentified,
 } from '../../ledger/movement.ts';
+import { createOrdinals } from '../../ledger/ordinals.ts';
 import type { ValidationIssue } from '../../platform/problem.ts';
 import { toValidationIssue } from '../../platform/validation.ts';
 import type { KnownAccount } from './find-account.ts';

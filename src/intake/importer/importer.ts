@@ -3,9 +3,9 @@ import { isStatementFormat } from '../../../packages/statements/src/formats.ts';
 import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
 import { createAccount } from '../../customers/accounts.ts';
 import { isTransient } from '../../database/errors.ts';
-import { UnorderedFileError } from '../../ledger/known-movements.ts';
 import { createMatcher } from '../../ledger/matching.ts';
 import type { Unidentified } from '../../ledger/movement.ts';
+import { UnorderedFileError } from '../../ledger/ordinals.ts';
 import { createBatcher } from '../../platform/batcher.ts';
 import type { Log } from '../../platform/log.ts';
 import type { ImportMetrics } from '../../platform/metrics.ts';
@@ -175,7 +175,7 @@ export function createImporter(options: {
         await noteAccounts(chunk);
         const stored = await store(chunk);
         size.locked(stored.lockedFor);
-        areKnown = 2 * stored.known.length > chunk.to - chunk.from;
+        areKnown = 2 * stored.listed.length > chunk.to - chunk.from;
         const woken = wakeMatched(stored.webhookIds);
         metrics?.rows({ ...countChunk(chunk, stored), rejected: chunk.rejected });
         if (chunk.last) {

@@ -4,12 +4,11 @@ import { cutTo } from '../../database/text-columns.ts';
 import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
 import {
   type Batch,
-  countRows,
-  type KnownRow,
-  listKnown,
+  fatesOf,
+  type ListedRow,
+  listRows,
   lockCustomers,
   NOTHING_STORED,
-  type RowCounts,
   type Stored,
   storeBatches,
   updateAccounts,
@@ -17,6 +16,7 @@ import {
 import { reportConflicts } from '../../ledger/conflicts.ts';
 import { readStored } from '../../ledger/known-movements.ts';
 import type { Matcher } from '../../ledger/matching.ts';
+import { ASSUMED_NEW, countRows, knownRow, type RowCounts } from '../../ledger/row-fate.ts';
 import type { ValidationIssue } from '../../platform/problem.ts';
 import type { IdentifyEntries, Identity, KnownMovement, StatementEntry } from '../known/entry.ts';
 import { shortenReference } from '../known/statement-id.ts';
@@ -134,7 +134,7 @@ export async function storeChunk(
       ]),
     ];
     if (rows.length > 0) await sql.query(INSERT_ISSUES, [rows]);
-    await listKnown(sql, [...stored.known, ...stored.assumedNew]);
+    await listRows(sql, stored.listed);
     const { ids: statementIds, areFirst } = await storeStatements(sql, chunk);
     raises = areFirst;
     locked = lockedAt;
@@ -143,7 +143,7 @@ export async function storeChunk(
     await storeBatchDetails(sql, chunk, ofBatches);
     await moveCheckpoint(sql, chunk, stored, runningFor);
     if (last) await sql.query(DROP_PARTS, [importId]);
-    await reportConflicts(sql, chunk, stored.known);
+    await reportConflicts(sql, chunk, stored.listed);
     return stored;
   });
   if (raises) options.raised.removals += 1;
@@ -223,7 +223,7 @@ async function storeMovements(
   );
   const wanted = [...ofFile, ...assumed];
   const findStored = wanted.length === 0 ? () => undefined : await readStored(sql, wanted);
-  const known: KnownRow[] = [];
+  const listed: ListedRow[] = [];
   const repeated: RepeatedEntry[] = [];
   const ofBatches: StoredRows['ofBatches'][number][] = [];
   const idOf = (entry: StatementEntry, movement: KnownMovement): string => {
@@ -237,7 +237,7 @@ async function storeMovements(
   for (const { entry, identity } of found) {
     const { line, movement, reference } = entry;
     const transactionId = idOf(entry, identity.known);
-    known.push({ importId, line, reason: identity.reason, transactionId, isHeld: false });
+    listed.push({ ...knownRow(identity.reason), importId, line, transactionId });
     const { rows, isRepeated } = identity;
     if (rows === undefined) {
       if (!isRepeated) repeated.push({ entry, transactionId, balance: movement.balance, reference });
@@ -246,16 +246,14 @@ async function storeMovements(
     for (const row of rows) repeated.push({ ...row, entry, transactionId: idOf(entry, row.known) });
     if (entry.details.batch !== undefined) ofBatches.push({ entry, transactionId });
   }
-  const assumedNew = assumed.flatMap((entry) => {
+  for (const entry of assumed) {
     const transactionId = findStored(entry)?.id;
-    return transactionId === undefined
-      ? []
-      : [{ importId, line: entry.line, reason: 'assumed_new' as const, transactionId }];
-  });
+    if (transactionId !== undefined)
+      listed.push({ ...ASSUMED_NEW, importId, line: entry.line, transactionId });
+  }
   return {
     ...stored,
-    known: [...known, ...stored.known],
-    assumedNew,
+    listed: [...listed, ...stored.listed],
     added,
     repeated,
     ofBatches,
@@ -321,7 +319,7 @@ async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor
 
 /** Counts the rows of a chunk that was stored. */
 export const countChunk = ({ importId, movements, entries }: Chunk, stored: Stored): RowCounts =>
-  countRows(importId, movements.length + entries.length, stored);
+  countRows(movements.length + entries.length, fatesOf(importId, stored));
 
 /** IGNORE leaves out an account or a source that has just been deleted. Its foreign key would otherwise end the import. */
 const ADD = 'INSERT IGNORE INTO source_accounts (source_id, account_id) VALUES ?';

@@ -1,5 +1,6 @@
 import type { Sql } from '../../database/transaction.ts';
 import type { Movement } from '../../ledger/movement.ts';
+import { ASSUMED_NEW, knownRow, type RowFate } from '../../ledger/row-fate.ts';
 import type { EntryStatement, RowDetails } from '../importer/rows.ts';
 
 /** A valid row that is identified by its statement or by the stored movements. */
@@ -37,6 +38,10 @@ export type Identity =
       /** The same statement has brought the same movement before. */
       isRepeated: boolean;
     };
+
+/** What becomes of an entry. null: it is simply new. */
+export const fateOf = (identity: Identity): RowFate | null =>
+  'known' in identity ? knownRow(identity.reason) : identity.isAssumed ? ASSUMED_NEW : null;
 
 /**
  * Identifies the entries of a chunk.
