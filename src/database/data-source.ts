@@ -2,7 +2,7 @@ import mysql from 'mysql2';
 import { DataSource, type Logger, type QueryRunner } from 'typeorm';
 import { type Host, parseMysqlUrl } from '../platform/server-urls.ts';
 import { noteOpened, onConnection } from './connection.ts';
-import { Account, Bank, Webhook } from './entities.ts';
+import { Account, Bank } from './entities.ts';
 import { leadToPrimary } from './lead-to-primary.ts';
 import { InitialSchema1763700000000 } from './migrations/initial-schema.ts';
 
@@ -123,7 +123,7 @@ export function createDataSource(
     maxQueryExecutionTime: statementTimeout,
     // Without FOUND_ROWS, affectedRows counts only rows that were inserted or changed, not all rows that matched.
     flags: ['-FOUND_ROWS'],
-    entities: [Bank, Account, Webhook],
+    entities: [Bank, Account],
     migrations: [InitialSchema1763700000000],
     synchronize: false,
     logger: SILENT,

@@ -1,5 +1,4 @@
 import { Column, CreateDateColumn, Entity, JoinColumn, ManyToOne, PrimaryGeneratedColumn } from 'typeorm';
-import { BODIES, DELIVERY_WAYS, ENCODINGS, HASH_ENCODINGS, WEBHOOK_EVENTS } from './webhook-enums.ts';
 
 @Entity({ name: 'accounts', synchronize: false })
 export class Account {
@@ -88,87 +87,4 @@ export class Bank {
 
   @Column({ type: 'varchar', length: 200 })
   name!: string;
-}
-
-@Entity({ name: 'webhooks', synchronize: false })
-export class Webhook {
-  @PrimaryGeneratedColumn({ type: 'bigint', unsigned: true })
-  id!: string;
-
-  @Column({ name: 'customer_id', type: 'bigint', unsigned: true })
-  customerId!: string;
-
-  @Column({ type: 'varchar', length: 200 })
-  title!: string;
-
-  @Column({ type: 'varchar', length: 500, nullable: true })
-  description!: string | null;
-
-  /** push: POSTs to the endpoint. pull: the subscriber reads the feed. */
-  @Column({ type: 'enum', enum: DELIVERY_WAYS, default: 'push' })
-  delivery!: (typeof DELIVERY_WAYS)[number];
-
-  /** null: there is none, because the delivery is pull. */
-  @Column({ type: 'varchar', length: 2048, nullable: true })
-  endpoint!: string | null;
-
-  @Column({ type: 'enum', enum: WEBHOOK_EVENTS })
-  event!: (typeof WEBHOOK_EVENTS)[number];
-
-  /** null: every account of the customer. */
-  @Column({ name: 'account_id', type: 'bigint', unsigned: true, nullable: true })
-  accountId!: string | null;
-
-  /**
-   * paused: by its owner or by quarantine. The webhook still matches, and its deliveries are pending until it is active again.
-   * disabled: by a 410 or five days of failures. The webhook matches nothing until it is active again.
-   */
-  @Column({ type: 'enum', enum: ['active', 'paused', 'disabled', 'deleted'], default: 'active' })
-  status!: 'active' | 'paused' | 'disabled' | 'deleted';
-
-  @Column({ name: 'status_reason', type: 'varchar', length: 500, nullable: true })
-  statusReason!: string | null;
-
-  /** Sealed `whsec_…`. null: the delivery is pull. */
-  @Column({ type: 'varchar', length: 512, nullable: true, select: false })
-  secret!: string | null;
-
-  @Column({ type: 'enum', enum: ENCODINGS })
-  encoding!: (typeof ENCODINGS)[number];
-
-  /** extended: with more data from the bank than the twelve fields. */
-  @Column({ type: 'enum', enum: BODIES, default: 'standard' })
-  body!: (typeof BODIES)[number];
-
-  @Column({ name: 'hash_encoding', type: 'enum', enum: HASH_ENCODINGS })
-  hashEncoding!: (typeof HASH_ENCODINGS)[number];
-
-  @Column({ type: 'boolean' })
-  ordered!: boolean;
-
-  /** Most POSTs per second. null: no limit. */
-  @Column({ name: 'rate_limit', type: 'int', unsigned: true, nullable: true })
-  rateLimit!: number | null;
-
-  @Column({ name: 'max_in_flight', type: 'smallint', unsigned: true })
-  maxInFlight!: number;
-
-  /** The most events of a batch. null: each event is a POST of its own. */
-  @Column({ name: 'batch_max', type: 'smallint', unsigned: true, nullable: true })
-  batchMax!: number | null;
-
-  /** How long a batch that is not full waits for more, in milliseconds. */
-  @Column({ name: 'batch_wait_ms', type: 'int', unsigned: true, default: 0 })
-  batchWaitMs!: number;
-
-  /** The subscriber's own headers as a JSON object. Sealed, because they may contain a token. */
-  @Column({ type: 'text', nullable: true, select: false })
-  headers!: string | null;
-
-  /** Grows with each change, so that a delivery run notices the change between two batches. */
-  @Column({ type: 'int', unsigned: true, default: 1 })
-  revision!: number;
-
-  @CreateDateColumn({ name: 'created_at', type: 'datetime', precision: 6 })
-  createdAt!: Date;
 }

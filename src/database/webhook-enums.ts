@@ -1,4 +1,4 @@
-/** The values of ENUM columns of webhooks. They are separate from the entity, so that the command line loads no TypeORM. */
+/** The values of ENUM columns of webhooks. */
 
 /** OPERATIONAL sends operational events, and BALANCE_UPDATED sends closing balances of accounts. Neither sends movements. */
 export const WEBHOOK_EVENTS = [

@@ -1,8 +1,8 @@
 import type { Caller } from '../customers/caller.ts';
-import type { Webhook } from '../database/entities.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { createBatcher } from '../platform/batcher.ts';
 import { invalid, notFound, Problem } from '../platform/problem.ts';
+import type { WebhookSettings } from '../webhook-record/record.ts';
 import { decodeCursor, type Position } from './feed/cursor.ts';
 import { createPageReader, type FeedEvent, type FeedPage } from './feed/page.ts';
 import { acknowledge, replayed, requireOwnAccounts } from './feed/position.ts';
@@ -30,7 +30,7 @@ const COMMENT_EVERY = 15;
 /** Events per read of a stream. */
 const STREAM_PAGE = 100;
 
-type PulledWebhook = Pick<Webhook, 'id' | 'customerId' | 'delivery'>;
+type PulledWebhook = Pick<WebhookSettings, 'id' | 'customer_id' | 'delivery'>;
 
 interface ReadOptions {
   /** Acknowledges all events before it. undefined: begins after the last acknowledged event. */
@@ -160,7 +160,7 @@ export function openFeeds(
       requirePull(webhook);
       // The reader enters before the state is read, so that no wake-up is missed between the two.
       const reader =
-        wait > 0 ? readers.enter({ webhookId: webhook.id, customerId: webhook.customerId }) : null;
+        wait > 0 ? readers.enter({ webhookId: webhook.id, customerId: webhook.customer_id }) : null;
       try {
         const until = performance.now() + wait * SECOND;
         let page = await readFirst(webhook, caller, { cursor, limit, reader });
@@ -184,7 +184,7 @@ export function openFeeds(
 
     async follow(webhook, caller, { cursor, signal, requireKey }) {
       requirePull(webhook);
-      const reader = readers.enter({ webhookId: webhook.id, customerId: webhook.customerId });
+      const reader = readers.enter({ webhookId: webhook.id, customerId: webhook.customer_id });
       try {
         const first = await readFirst(webhook, caller, { cursor, limit: STREAM_PAGE, reader });
         // A client that takes nothing does not count as a reader for longer.

@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import type { Webhook } from '../database/entities.ts';
 import type { Runtime } from '../database/runtime.ts';
 import type { SecretBox } from '../database/secret-box.ts';
 import type { Sql } from '../database/transaction.ts';
@@ -7,6 +6,7 @@ import { isOfEvents } from '../database/webhook-enums.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
 import { notFound } from '../platform/problem.ts';
 import { Count } from '../platform/validation.ts';
+import type { WebhookSettings } from '../webhook-record/record.ts';
 import { extend, MOVEMENT_COLUMNS } from './engine/logged-movement.ts';
 import { postTraced } from './posting/attempt-traces.ts';
 import { createPoster } from './posting/post.ts';
@@ -140,7 +140,7 @@ const REQUEST_SAMPLE = 'UPDATE webhook_cursors SET feed_sample_at = NOW(6) WHERE
 export async function sendTestNotification(
   runtime: Pick<Runtime, 'database' | 'secrets' | 'tracing' | 'queues' | 'redis' | 'prefix' | 'log'>,
   guard: AddressGuard,
-  { id, event, delivery }: Pick<Webhook, 'id' | 'event' | 'delivery'>,
+  { id, event, delivery }: Pick<WebhookSettings, 'id' | 'event' | 'delivery'>,
   { isOperator, traceparent }: { isOperator: boolean; traceparent: string | undefined },
 ): Promise<TestResult> {
   const { database, secrets, tracing } = runtime;

@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { Webhook } from '../database/entities.ts';
 import type { Sql, WriteResult } from '../database/transaction.ts';
 import { isOfEvents } from '../database/webhook-enums.ts';
 import { circuitOpenUntil, secondsOf, TOLERANCE } from '../webhook-record/circuit.ts';
 import { pendingOf } from '../webhook-record/pending.ts';
+import { endpointOf, sendingOf } from '../webhook-record/record.ts';
 import type { SealedSettings } from './posting/request.ts';
 import { longestDelay, RETRY_DELAYS } from './run/schedule.ts';
 
@@ -188,12 +188,9 @@ const NEXT_RETRY_AT = `IF(w.ordered,
 
 /** Indexes: the primary key of each table, one retry by its index, and one index entry each for the replays, the filters and the deletions. */
 const READ_WEBHOOK_STATES = `
-  /* READ_WEBHOOK_STATES */ SELECT w.id, w.customer_id, w.status, w.event, w.account_id, w.delivery, w.endpoint, w.revision, w.secret,
-    IF(w.previous_secret_until > NOW(6), w.previous_secret, NULL) AS previous_secret,
-    w.encoding, w.body, w.hash_encoding, w.ordered, w.rate_limit, w.max_in_flight, w.batch_max, w.batch_wait_ms, w.headers,
-    c.api_secret, ${pendingOf('b', 'k')} AS pending,
+  /* READ_WEBHOOK_STATES */ SELECT ${sendingOf('w')}, w.secret, IF(w.previous_secret_until > NOW(6), w.previous_secret, NULL) AS previous_secret,
+    ${endpointOf('k')}, c.api_secret, ${pendingOf('b', 'k')} AS pending,
     k.sent_through, k.highest_recorded_id, k.lease_token, k.lease_writes, k.crash_count,
-    k.consecutive_failures, k.failing_since, k.failing_days, k.circuit_openings, k.recovery_successes, k.consecutive_rejections, k.batch_limit, k.last_error,
     IF(${LEASE_IS_FREE}, NULL, ${millisecondsUntil('k.lease_until')}) AS leased_for,
     ${millisecondsUntil(circuitOpenUntil('k'))} AS open_for, ${millisecondsUntil(RATE_NEXT_AT)} AS rate_wait,
     ${millisecondsUntil(NEXT_RETRY_AT)} AS retry_in,
@@ -216,9 +213,6 @@ const READ_ACCOUNT_DELETIONS =
   '/* READ_ACCOUNT_DELETIONS */ SELECT customer_id, account_id FROM deletions WHERE customer_id IN (?)';
 
 type Row = SealedSettings & {
-  status: WebhookState['status'];
-  event: Webhook['event'];
-  account_id: string | null;
   sent_through: string;
   highest_recorded_id: string;
   lease_token: string;

@@ -1,5 +1,4 @@
 import * as v from 'valibot';
-import type { Webhook } from '../database/entities.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { Count, Timestamp } from '../platform/validation.ts';
 import { LIMITS } from '../webhook-record/limit.ts';
@@ -63,17 +62,14 @@ function viewTrouble(it: WebhookTrouble, now: Date): v.InferOutput<typeof Standi
   };
 }
 
-/** Shows webhooks with their health, counts and troubles, in the given order. */
+/** Shows webhooks with their health, counts and troubles, in the order of the ids. */
 export async function viewStandings(
   runtime: Pick<Runtime, 'database' | 'secrets'>,
-  webhooks: readonly Webhook[],
+  ids: readonly string[],
 ): Promise<StandingWebhookView[]> {
   const [views, troubles] = await Promise.all([
-    viewWebhooks(runtime, webhooks),
-    readWebhookTroubles(
-      runtime.database,
-      webhooks.map(({ id }) => id),
-    ),
+    viewWebhooks(runtime, ids),
+    readWebhookTroubles(runtime.database, ids),
   ]);
   const now = new Date();
   return views.map((view) => ({
@@ -85,10 +81,10 @@ export async function viewStandings(
 /** Shows one webhook. @param secret shown in this answer only. */
 export async function viewStanding(
   runtime: Pick<Runtime, 'database' | 'secrets'>,
-  webhook: Webhook,
+  id: string,
   secret?: string,
 ): Promise<StandingWebhookView> {
-  const [only] = await viewStandings(runtime, [webhook]);
-  if (only === undefined) throw new Error(`webhook ${webhook.id} has no cursor`);
+  const [only] = await viewStandings(runtime, [id]);
+  if (only === undefined) throw new Error(`webhook ${id} has no cursor`);
   return secret === undefined ? only : { ...only, secret };
 }

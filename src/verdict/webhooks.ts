@@ -2,9 +2,8 @@ import type { Sql } from '../database/transaction.ts';
 import { readUnreadFeeds, readWaitingWebhooks } from '../delivery/reconcile.ts';
 import { CRASHED, readStates, type WebhookState, waitBeforeSending } from '../delivery/webhook-state.ts';
 import { countOf, formatCount, formatDuration, timesInARow } from '../platform/text.ts';
-import { type Circuit, circuitOf, circuitOpenUntil } from '../webhook-record/circuit.ts';
 import { type Limit, limitOf } from '../webhook-record/limit.ts';
-import { pendingOf, toComeOf } from '../webhook-record/pending.ts';
+import { readWebhooks, type WebhookRecord } from '../webhook-record/record.ts';
 import { isBehind, isFlapping, type Pace, paceOf, type Standing } from '../webhook-record/standing.ts';
 import type { Figures } from './state/figures.ts';
 import { othersOf, type Trouble, type TroubleKind, troubleOf } from './trouble.ts';
@@ -12,59 +11,8 @@ import { FAILING_WEBHOOKS, type StandingRow, toStanding } from './watch-webhooks
 
 /** Webhooks that fail, flap, are behind, or were stopped by the service. */
 
-/** The columns of a webhook that the verdict needs. */
-export interface WebhookRow {
-  id: string;
-  title: string;
-  delivery: 'push' | 'pull';
-  /** null: the delivery is pull. */
-  endpoint: string | null;
-  event: string;
-  customer_id: string;
-  customer: string;
-  status: 'active' | 'paused' | 'disabled' | 'deleted';
-  /** Why the service has paused or disabled the webhook. null if its owner has paused it. */
-  status_reason: string | null;
-  /** The operator who has paused it; null: its owner, or the service. */
-  paused_by: string | null;
-  failing_since: Date | null;
-  /** When a delivery last ended. */
-  progressed_at: Date | null;
-  /** Answers in a row that failed, of the endpoint and of the bodies. */
-  failed_answers: number;
-  circuit: Circuit;
-  /** null when the circuit is not open. */
-  open_until: Date | null;
-  last_error: string | null;
-  delivered: string;
-  failed: string;
-  pending: string;
-  /** How many deliveries of replays have still to become pending. null: not counted yet. */
-  to_come: string | null;
-  /** When the row was read, by MySQL's clock. */
-  now: Date;
-}
-
-/** Indexes: the primary keys. */
-const ROWS = `
-  SELECT w.id, w.title, w.delivery, w.endpoint, w.event, w.customer_id, u.name AS customer, w.status, w.status_reason, w.paused_by, c.failing_since,
-    c.progressed_at, c.consecutive_failures + c.consecutive_rejections AS failed_answers, ${circuitOf('c')} AS circuit, ${circuitOpenUntil('c')} AS open_until,
-    c.last_error, c.delivered_count AS delivered, c.failed_count AS failed, ${pendingOf('b', 'c')} AS pending,
-    ${toComeOf('w')} AS to_come, NOW(6) AS now
-  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
-    JOIN customers u ON u.id = w.customer_id
-  WHERE w.id IN (?)`;
-
-/** Reads webhooks, in the order of the ids. */
-export async function readWebhookRows(sql: Sql, ids: readonly string[]): Promise<WebhookRow[]> {
-  if (ids.length === 0) return [];
-  const rows = await sql.query<WebhookRow[]>(ROWS, [ids]);
-  const byId = new Map(rows.map((row) => [row.id, row]));
-  return ids.flatMap((id) => byId.get(id) ?? []);
-}
-
 /** `, and 900,000 of a replay still to come`; "": no replay is under way. Follows a number of pending deliveries. */
-export function andToCome({ to_come }: Pick<WebhookRow, 'to_come'>): string {
+export function andToCome({ to_come }: Pick<WebhookRecord, 'to_come'>): string {
   if (to_come === null) return ', and those of a replay still to come';
   return Number(to_come) === 0 ? '' : `, and ${formatCount(Number(to_come))} of a replay still to come`;
 }
@@ -84,7 +32,7 @@ const HELP: Record<Limit, (state: WebhookState) => string> = {
 
 /** One of the reasons why somebody looks at a webhook, with what its own page needs. */
 export interface WebhookTrouble extends Trouble {
-  webhook: WebhookRow;
+  webhook: WebhookRecord;
   /** The sentence without the name of the webhook. */
   what: string;
   /** failing, flapping: milliseconds until the next attempt; null: nothing is due. */
@@ -96,7 +44,7 @@ export interface WebhookTrouble extends Trouble {
 }
 
 interface Seen {
-  row: WebhookRow;
+  row: WebhookRecord;
   state: WebhookState | null;
   /** Since when its oldest unsent movement has waited. undefined: it is not behind. */
   behindSince: Date | undefined;
@@ -115,7 +63,7 @@ export async function readWebhookTroubles(
 ): Promise<Map<string, WebhookTrouble[]>> {
   if (ids.length === 0) return new Map();
   const [rows, states, waiting, unread, standings] = await Promise.all([
-    readWebhookRows(sql, ids),
+    readWebhooks(sql, ids),
     readStates(sql, ids),
     readWaitingWebhooks(sql, { failing: false, ids }),
     readUnreadFeeds(sql, ids),
@@ -201,7 +149,7 @@ function troublesOf({ row, state, behindSince, unreadSince, standing }: Seen): W
       of(
         'webhook_failing',
         failingSince,
-        `has been failing for ${formatDuration(failingFor)}, ${timesInARow(Number(row.failed_answers))}, ${pending}.${describeNextAttempt(state)}${error}`,
+        `has been failing for ${formatDuration(failingFor)}, ${timesInARow(row.consecutive_failures + row.consecutive_rejections)}, ${pending}.${describeNextAttempt(state)}${error}`,
         { nextAttemptIn },
       ),
     );

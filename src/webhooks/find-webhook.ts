@@ -1,36 +1,44 @@
-import { type DataSource, In, MoreThan, Not } from 'typeorm';
-import type { Caller } from '../customers/caller.ts';
-import { Webhook } from '../database/entities.ts';
+import { type Caller, visibleAccounts } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
 import { type FilterRange, MOST_RANGES, readFilterRanges } from '../delivery/filters.ts';
 import { notFound } from '../platform/problem.ts';
+import { settingsOf, type WebhookSettings } from '../webhook-record/record.ts';
 
-const LIVE = { status: Not('deleted' as const) };
+/** Finds the webhooks that a caller may see. */
 
 /** A caller sees its customer's webhooks. A key limited to accounts sees only webhooks of its accounts, and none for all accounts. */
-const visible = ({ customerId, accountIds }: Caller) => ({
-  customerId,
-  ...LIVE,
-  ...(accountIds === 'all' ? {} : { accountId: In([...accountIds]) }),
-});
+const visible = (caller: Caller) => {
+  const isLimited = caller.accountIds !== 'all';
+  return {
+    condition: `w.customer_id = ? ${isLimited ? 'AND w.account_id IN (?)' : ''}`,
+    values: [caller.customerId, ...(isLimited ? [visibleAccounts(caller)] : [])],
+  };
+};
 
-/** Reads webhooks, the oldest first. Index: webhooks_customer, or the primary key. @param viewer null: an operator, who sees all webhooks. */
-export function findWebhooks(
-  database: Pick<DataSource, 'getRepository'>,
+/**
+ * Finds webhooks, the oldest first. Index: webhooks_customer, or the primary key.
+ * @param viewer null: an operator, who sees all webhooks.
+ */
+export async function findWebhooks(
+  sql: Sql,
   viewer: Caller | null,
   { after, limit }: { after: string; limit: number },
-): Promise<Webhook[]> {
-  return database.getRepository(Webhook).find({
-    where: { ...(viewer === null ? LIVE : visible(viewer)), id: MoreThan(after) },
-    order: { id: 'ASC' },
-    take: limit,
-  });
+): Promise<{ id: string }[]> {
+  const { condition, values } = viewer === null ? { condition: 'TRUE', values: [] } : visible(viewer);
+  return sql.query<{ id: string }[]>(
+    `SELECT w.id FROM webhooks w WHERE ${condition} AND w.status <> 'deleted' AND w.id > ? ORDER BY w.id LIMIT ?`,
+    [...values, after, limit],
+  );
 }
 
-/** @throws {Problem} 404. */
-export async function findWebhook(database: DataSource, caller: Caller, id: string): Promise<Webhook> {
-  const webhook = await database.getRepository(Webhook).findOneBy({ ...visible(caller), id });
-  if (webhook === null) throw notFound('webhook');
+/** Index: the primary key. @throws {Problem} 404. */
+export async function findWebhook(sql: Sql, caller: Caller, id: string): Promise<WebhookSettings> {
+  const { condition, values } = visible(caller);
+  const [webhook] = await sql.query<WebhookSettings[]>(
+    `SELECT ${settingsOf('w')} FROM webhooks w WHERE w.id = ? AND ${condition} AND w.status <> 'deleted'`,
+    [id, ...values],
+  );
+  if (webhook === undefined) throw notFound('webhook');
   return webhook;
 }
 

@@ -1,8 +1,6 @@
 import * as v from 'valibot';
-import type { Webhook } from '../database/entities.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
-import type { Sql } from '../database/transaction.ts';
 import {
   BODIES,
   DELIVERY_WAYS,
@@ -11,8 +9,8 @@ import {
   WEBHOOK_EVENTS,
 } from '../database/webhook-enums.ts';
 import { Count, HTTP_URL, IdView, Timestamp } from '../platform/validation.ts';
-import { CIRCUITS, type Circuit, circuitOf, circuitOpenUntil } from '../webhook-record/circuit.ts';
-import { pendingOf, toComeOf } from '../webhook-record/pending.ts';
+import { CIRCUITS } from '../webhook-record/circuit.ts';
+import { readWebhooks, type WebhookRecord } from '../webhook-record/record.ts';
 
 const Health = v.object({
   circuit: v.pipe(
@@ -98,110 +96,50 @@ export const WebhookView = v.object({
 
 export type WebhookView = v.InferOutput<typeof WebhookView>;
 
-/** Shows webhooks with their current health and numbers of deliveries, in the given order. */
+/** Shows webhooks with their current health and numbers of deliveries, in the order of the ids. */
 export async function viewWebhooks(
   { database, secrets }: Pick<Runtime, 'database' | 'secrets'>,
-  webhooks: readonly Webhook[],
+  ids: readonly string[],
 ): Promise<WebhookView[]> {
-  const details = await readDetails(
-    database,
-    secrets,
-    webhooks.map(({ id }) => id),
-  );
-  return webhooks.flatMap((webhook) => {
-    const detail = details.get(webhook.id);
-    return detail === undefined ? [] : [view(webhook, detail)];
-  });
+  return (await readWebhooks(database, ids)).map((webhook) => viewWebhook(webhook, secrets));
 }
 
-/** @param secret shown in this answer only. */
-export async function viewWebhook(
-  runtime: Pick<Runtime, 'database' | 'secrets'>,
-  webhook: Webhook,
-  secret?: string,
-): Promise<WebhookView> {
-  const [only] = await viewWebhooks(runtime, [webhook]);
-  if (only === undefined) throw new Error(`webhook ${webhook.id} has no cursor`);
-  return secret === undefined ? only : { ...only, secret };
-}
-
-const view = (webhook: Webhook, details: WebhookDetails): WebhookView => ({
+export const viewWebhook = (webhook: WebhookRecord, secrets: SecretBox): WebhookView => ({
   id: Number(webhook.id),
   title: webhook.title,
   description: webhook.description,
   delivery: webhook.delivery,
   endpoint: webhook.endpoint,
   event: webhook.event,
-  account: webhook.accountId === null ? 'all' : Number(webhook.accountId),
+  account: webhook.account_id === null ? 'all' : Number(webhook.account_id),
   // A deleted webhook is never shown.
   status: webhook.status as WebhookView['status'],
-  status_reason: webhook.statusReason,
+  status_reason: webhook.status_reason,
   encoding: webhook.encoding,
   body: webhook.body,
-  hash_encoding: webhook.hashEncoding,
-  ordered: webhook.ordered,
-  rate_limit: webhook.rateLimit,
-  max_in_flight: webhook.maxInFlight,
-  batch: webhook.batchMax === null ? null : { max: webhook.batchMax, wait_ms: webhook.batchWaitMs },
-  ...details,
-  created_at: webhook.createdAt.toISOString(),
-});
-
-/** What other tables and sealed columns say about a webhook. */
-type WebhookDetails = Pick<WebhookView, 'header_names' | 'health' | 'feed' | 'deliveries'>;
-
-/** Indexes: the primary keys. */
-const READ = `
-  SELECT w.id, w.delivery, w.headers, c.progressed_at, c.consecutive_failures, c.failing_since, c.last_error, ${circuitOf('c')} AS circuit,
-    ${circuitOpenUntil('c')} AS open_until, c.delivered_count, c.failed_count,
-    ${pendingOf('b', 'c')} AS pending, ${toComeOf('w')} AS to_come
-  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
-  WHERE w.id IN (?)`;
-
-interface Row {
-  id: string;
-  delivery: WebhookView['delivery'];
-  headers: string | null;
-  progressed_at: Date | null;
-  consecutive_failures: number;
-  failing_since: Date | null;
-  last_error: string | null;
-  circuit: Circuit;
-  open_until: Date | null;
-  delivered_count: string;
-  failed_count: string;
-  pending: string;
-  to_come: string | null;
-}
-
-/** @returns the details by webhook id. */
-async function readDetails(
-  sql: Sql,
-  secrets: SecretBox,
-  webhookIds: readonly string[],
-): Promise<Map<string, WebhookDetails>> {
-  if (webhookIds.length === 0) return new Map();
-  const rows = await sql.query<Row[]>(READ, [webhookIds]);
-  return new Map(rows.map((row) => [row.id, toDetails(row, secrets)]));
-}
-
-const toDetails = (row: Row, secrets: SecretBox): WebhookDetails => ({
-  header_names:
-    row.headers === null
-      ? []
-      : Object.keys(JSON.parse(secrets.open(row.headers, SEALED.webhookHeaders(row.id))) as object),
+  hash_encoding: webhook.hash_encoding,
+  ordered: webhook.ordered === 1,
+  rate_limit: webhook.rate_limit,
+  max_in_flight: webhook.max_in_flight,
+  batch: webhook.batch_max === null ? null : { max: webhook.batch_max, wait_ms: webhook.batch_wait_ms },
+  header_names: namesOfHeaders(webhook, secrets),
   health: {
-    circuit: row.circuit,
-    open_until: row.open_until?.toISOString() ?? null,
-    consecutive_failures: row.consecutive_failures,
-    failing_since: row.failing_since?.toISOString() ?? null,
-    last_error: row.last_error,
+    circuit: webhook.circuit,
+    open_until: webhook.open_until?.toISOString() ?? null,
+    consecutive_failures: webhook.consecutive_failures,
+    failing_since: webhook.failing_since?.toISOString() ?? null,
+    last_error: webhook.last_error,
   },
-  feed: row.delivery === 'push' ? null : { acknowledged_at: row.progressed_at?.toISOString() ?? null },
+  feed:
+    webhook.delivery === 'push' ? null : { acknowledged_at: webhook.progressed_at?.toISOString() ?? null },
   deliveries: {
-    pending: Number(row.pending),
-    delivered: Number(row.delivered_count),
-    failed: Number(row.failed_count),
-    to_come: row.to_come === null ? null : Number(row.to_come),
+    pending: Number(webhook.pending),
+    delivered: Number(webhook.delivered),
+    failed: Number(webhook.failed),
+    to_come: webhook.to_come === null ? null : Number(webhook.to_come),
   },
+  created_at: webhook.created_at.toISOString(),
 });
+
+const namesOfHeaders = ({ id, headers }: WebhookRecord, secrets: SecretBox): string[] =>
+  headers === null ? [] : Object.keys(JSON.parse(secrets.open(headers, SEALED.webhookHeaders(id))) as object);

@@ -4,7 +4,6 @@ import type * as v from 'valibot';
 import { hasAccount } from '../customers/accounts.ts';
 import { recordChange } from '../customers/audit.ts';
 import type { Caller } from '../customers/caller.ts';
-import { Webhook } from '../database/entities.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { cutTo } from '../database/text-columns.ts';
@@ -13,6 +12,7 @@ import { isOfEvents } from '../database/webhook-enums.ts';
 import { wakeChangedWebhook } from '../delivery/wake.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
 import { invalid, notFound, Problem } from '../platform/problem.ts';
+import type { WebhookSettings } from '../webhook-record/record.ts';
 import { findWebhook, mayHavePendingOfOtherAccounts } from './find-webhook.ts';
 import {
   addWebhook,
@@ -23,12 +23,9 @@ import {
 } from './settings/save-webhook.ts';
 import type { NewWebhook, WebhookChange } from './webhook-input.ts';
 
-const readWebhook = (database: DataSource, id: string): Promise<Webhook> =>
-  database.getRepository(Webhook).findOneByOrFail({ id });
-
 /**
  * Creates a webhook.
- * @returns the webhook, with its secret. A feed signs nothing, so it has none.
+ * @returns its id and its secret. A feed signs nothing, so it has none.
  * @throws {Problem} 422 or 403 for an endpoint, an account or a combination that is not allowed; 409 when the customer has reached its
  * limit of webhooks.
  */
@@ -37,7 +34,7 @@ export async function createWebhook(
   guard: AddressGuard,
   caller: Caller,
   { event, account, headers, batch, ...plain }: v.InferOutput<typeof NewWebhook>,
-): Promise<{ webhook: Webhook; secret: string | undefined }> {
+): Promise<{ id: string; secret: string | undefined }> {
   const { customerId } = caller;
   const isPull = plain.delivery === 'pull';
   const { encoding = isOfEvents(event) || isPull ? 'json' : config.notificationEncoding } = plain;
@@ -46,26 +43,26 @@ export async function createWebhook(
   const accountId = await requireAccount(database, caller, account);
   const endpoint = isPull ? null : await requireEndpoint(guard, plain.endpoint);
   const secret = isPull ? undefined : createWebhookSecret();
-  const webhookId = await inTransaction(database, (sql) =>
+  const id = await inTransaction(database, (sql) =>
     addWebhook(sql, {
       customerId,
       event,
       accountId,
       columns: { ...plain, ...batchColumns(batch), endpoint, encoding },
       most: config.webhooksPerCustomer,
-      seal: (id) => ({
-        secret: secret === undefined ? null : secrets.seal(secret, SEALED.webhookSecret(id)),
-        headers: sealHeaders(secrets, id, headers),
+      seal: (own) => ({
+        secret: secret === undefined ? null : secrets.seal(secret, SEALED.webhookSecret(own)),
+        headers: sealHeaders(secrets, own, headers),
       }),
-      record: (own, id) =>
+      record: (own, added) =>
         recordChange(own, caller, {
           action: 'create',
-          subject: `webhook ${id}`,
+          subject: `webhook ${added}`,
           detail: `${event} ${endpoint === null ? 'to be pulled' : `to ${new URL(endpoint).host}`}`,
         }),
     }),
   );
-  return { webhook: await readWebhook(database, webhookId), secret };
+  return { id, secret };
 }
 
 /**
@@ -77,9 +74,9 @@ export async function changeWebhook(
   runtime: Runtime,
   guard: AddressGuard,
   caller: Caller,
-  before: Webhook,
+  before: WebhookSettings,
   change: WebhookChange,
-): Promise<Webhook> {
+): Promise<void> {
   const { database, secrets } = runtime;
   const { customerId } = caller;
   const { id } = before;
@@ -99,7 +96,6 @@ export async function changeWebhook(
   );
   if (!isChanged) throw notFound('webhook');
   await wakeChangedWebhook(runtime, id);
-  return readWebhook(database, id);
 }
 
 /** Deletes a webhook, and wakes it, so that an active run ends. @throws {Problem} 404. */
@@ -118,14 +114,10 @@ export async function deleteWebhook(runtime: Runtime, caller: Caller, id: string
 
 /**
  * Replaces a webhook's secret, and wakes the webhook, so that an active run signs with the new one.
- * @returns the webhook, with its new secret.
+ * @returns the new secret.
  * @throws {Problem} 404; 409 for a feed, which has no secret.
  */
-export async function rotateWebhookSecret(
-  runtime: Runtime,
-  caller: Caller,
-  id: string,
-): Promise<{ webhook: Webhook; secret: string }> {
+export async function rotateWebhookSecret(runtime: Runtime, caller: Caller, id: string): Promise<string> {
   const { database, secrets } = runtime;
   const { delivery } = await findWebhook(database, caller, id);
   if (delivery === 'pull') {
@@ -141,14 +133,14 @@ export async function rotateWebhookSecret(
     await recordChange(sql, caller, { action: 'rotate secret', subject: `webhook ${id}` });
   });
   await wakeChangedWebhook(runtime, id);
-  return { webhook: await readWebhook(database, id), secret };
+  return secret;
 }
 
 /**
  * A webhook is sent either movements, operational events or balances for as long as it exists, because its log has only one kind of ids.
  * @throws {Problem} 422.
  */
-function requireSameKind(before: Webhook, change: WebhookChange): void {
+function requireSameKind(before: WebhookSettings, change: WebhookChange): void {
   const event = change.event ?? before.event;
   const kind = [event, before.event].find(isOfEvents);
   if (event !== before.event && kind !== undefined)
@@ -157,7 +149,7 @@ function requireSameKind(before: Webhook, change: WebhookChange): void {
     ]);
   if (change.delivery !== undefined && change.delivery !== before.delivery)
     throw invalid([{ path: 'delivery', message: 'cannot be changed: create another webhook' }]);
-  const own = before.accountId ?? 'all';
+  const own = before.account_id ?? 'all';
   // After a change of account, a key limited to the new account could see, and send elsewhere, earlier balances of other accounts.
   if (event === 'BALANCE_UPDATED' && (change.account ?? own) !== own)
     throw invalid([
@@ -167,7 +159,7 @@ function requireSameKind(before: Webhook, change: WebhookChange): void {
       },
     ]);
   const { account = own, encoding = before.encoding, body = before.body } = change;
-  const isBatch = change.batch === undefined ? before.batchMax !== null : change.batch !== null;
+  const isBatch = change.batch === undefined ? before.batch_max !== null : change.batch !== null;
   requireFitting({ event, account, encoding, body, isBatch });
   if (before.delivery === 'pull') requirePullable({ ...change, event, encoding });
 }
@@ -267,7 +259,7 @@ function requireFitting({
   encoding,
   body,
   isBatch,
-}: Pick<Webhook, 'event' | 'encoding' | 'body'> & { account: string; isBatch: boolean }): void {
+}: Pick<WebhookSettings, 'event' | 'encoding' | 'body'> & { account: string; isBatch: boolean }): void {
   const refuse = (path: string, message: string) => invalid([{ path, message }]);
   if (event === 'OPERATIONAL' && account !== 'all')
     throw refuse('account', 'must be "all" if the event is OPERATIONAL');
@@ -293,7 +285,7 @@ function requirePullable(
     batch: WebhookChange['batch'];
     headers: Record<string, string> | undefined;
   }> &
-    Pick<Webhook, 'event' | 'encoding'>,
+    Pick<WebhookSettings, 'event' | 'encoding'>,
 ): void {
   const {
     endpoint,

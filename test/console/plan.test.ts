@@ -17,7 +17,8 @@ import { readWaitingWebhooks } from '../../src/delivery/reconcile.ts';
 import { BEYOND_NEWEST } from '../../src/http/paging.ts';
 import { readIssues } from '../../src/intake/import-view.ts';
 import { findImport, firstImportAt, listImports } from '../../src/intake/imports.ts';
-import { nameWebhookTroubles, readWebhookRows } from '../../src/verdict/webhooks.ts';
+import { nameWebhookTroubles } from '../../src/verdict/webhooks.ts';
+import { readWebhooks } from '../../src/webhook-record/record.ts';
 import { findWebhooks } from '../../src/webhooks/find-webhook.ts';
 import { watchReads } from '../support/reads.ts';
 import { useOwnService } from '../support/service.ts';
@@ -125,7 +126,7 @@ const NO_AUDIT_FILTER = {
 } as const;
 
 const list = (filters: Partial<Parameters<typeof listAcross>[2]>) => async (sql: Sql) => {
-  const webhooks = await readWebhookRows(sql, await chooseWebhooks(sql, { ...ANY, ...filters }));
+  const webhooks = await readWebhooks(sql, await chooseWebhooks(sql, { ...ANY, ...filters }));
   const { deliveries } = await listAcross(sql, webhooks, { ...ANY, ...filters }, { perPage: 50, callerOf });
   return deliveries;
 };
@@ -141,7 +142,7 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>, most: number
       findWebhooks((sql as QueryRunner).manager, callerOf(subscriber.customerId), { after: '0', limit: 50 }),
     FEW,
   ],
-  ['the state of webhooks', (sql) => readWebhookRows(sql, subscriber.webhookIds), FEW],
+  ['the state of webhooks', (sql) => readWebhooks(sql, subscriber.webhookIds), FEW],
   ['recent attempts', (sql) => readRecentAttempts(sql, subscriber.webhookIds, 100), FEW],
   ['the attempts of a webhook', (sql) => readNewestAttempts(sql, webhookId, 50), FEW],
   ['the newest deliveries', list({}), FEW],

@@ -1,12 +1,12 @@
 import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
-import type { Webhook } from '../../src/database/entities.ts';
 import type { EVENT_TYPES } from '../../src/delivery/operational-event.ts';
 import { type BodyFormat, buildBody } from '../../src/delivery/posting/request.ts';
 import type { PostRequest } from '../../src/delivery/posting/types.ts';
 import type { NotifiedEvent, NotifiedMovement } from '../../src/delivery/run/types.ts';
 import { nothingSaid } from '../../src/movements/extended.ts';
+import type { WebhookSettings } from '../../src/webhook-record/record.ts';
 import { openWebhookSettings } from '../support/webhook-settings.ts';
 import { createBatchVectors } from './batch-vectors.ts';
 import { createFeedVectors } from './feed-vectors.ts';
@@ -116,7 +116,7 @@ const BALANCE = {
 };
 
 interface Format extends BodyFormat {
-  event: Webhook['event'];
+  event: WebhookSettings['event'];
   previous?: string;
 }
 
@@ -154,7 +154,7 @@ export function createVectors({
   interface Case {
     encoding?: 'json' | 'form';
     hashEncoding?: 'hex' | 'raw';
-    event?: Webhook['event'];
+    event?: WebhookSettings['event'];
     /** Of a delivery. Default: a new one. */
     id?: string;
     /** How old the request is, in seconds. */

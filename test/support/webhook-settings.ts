@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
-import type { Webhook } from '../../src/database/entities.ts';
 import { createSecretBox, SEALED } from '../../src/database/secret-box.ts';
 import { type BodyFormat, openSettings, type Settings } from '../../src/delivery/posting/request.ts';
+import type { WebhookSettings } from '../../src/webhook-record/record.ts';
 
 const box = createSecretBox(randomBytes(32).toString('base64'));
 
@@ -20,7 +20,7 @@ export function openWebhookSettings({
   id: string;
   customerId: string;
   endpoint: string;
-  event?: Webhook['event'];
+  event?: WebhookSettings['event'];
   secret: string;
   /** The secret before a rotation, which signs too. */
   previous?: string | undefined;
@@ -31,6 +31,8 @@ export function openWebhookSettings({
     {
       id,
       customer_id: customerId,
+      status: 'active',
+      account_id: null,
       delivery: 'push',
       endpoint,
       event,

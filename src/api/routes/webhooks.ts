@@ -143,7 +143,12 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
       const { per_page, cursor = '0' } = readQuery(c, Query);
       const page = { after: cursor, limit: per_page + 1 };
       const found = await findWebhooks(runtime.database, c.get('caller'), page);
-      return c.json({ webhooks: await viewStandings(runtime, cutPage(c, 'w1', found, per_page)) });
+      return c.json({
+        webhooks: await viewStandings(
+          runtime,
+          cutPage(c, 'w1', found, per_page).map(({ id }) => id),
+        ),
+      });
     },
   });
 
@@ -159,7 +164,7 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
     },
     handle: async (c) => {
       const webhook = await findWebhook(runtime.database, c.get('caller'), readId(c, 'webhook'));
-      return c.json({ webhook: await viewStanding(runtime, webhook) });
+      return c.json({ webhook: await viewStanding(runtime, webhook.id) });
     },
   });
 
@@ -180,8 +185,8 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
     problems: ['limited-api-key', 'endpoint-refused', 'webhook-limit-reached'],
     handle: async (c) => {
       const body = await readJson(c, NewWebhook);
-      const { webhook, secret } = await createWebhook(runtime, guard, c.get('caller'), body);
-      return c.json({ webhook: await viewStanding(runtime, webhook, secret) });
+      const { id, secret } = await createWebhook(runtime, guard, c.get('caller'), body);
+      return c.json({ webhook: await viewStanding(runtime, id, secret) });
     },
   });
 
@@ -203,8 +208,8 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
       const caller = c.get('caller');
       const before = await findWebhook(runtime.database, caller, readId(c, 'webhook'));
       const change = await readJson(c, WebhookChange);
-      const webhook = await changeWebhook(runtime, guard, caller, before, change);
-      return c.json({ webhook: await viewStanding(runtime, webhook) });
+      await changeWebhook(runtime, guard, caller, before, change);
+      return c.json({ webhook: await viewStanding(runtime, before.id) });
     },
   });
 
@@ -266,8 +271,8 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
     problems: ['pulled-webhook'],
     handle: async (c) => {
       const id = readId(c, 'webhook');
-      const { webhook, secret } = await rotateWebhookSecret(runtime, c.get('caller'), id);
-      return c.json({ webhook: await viewStanding(runtime, webhook, secret) });
+      const secret = await rotateWebhookSecret(runtime, c.get('caller'), id);
+      return c.json({ webhook: await viewStanding(runtime, id, secret) });
     },
   });
 

@@ -23,7 +23,7 @@ import { readId } from '../../http/input.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
 import { check, Id } from '../../platform/validation.ts';
-import { readWebhookRows, type WebhookRow } from '../../verdict/webhooks.ts';
+import { readWebhooks, type WebhookRecord } from '../../webhook-record/record.ts';
 import {
   attemptColumns,
   batchColumn,
@@ -84,7 +84,7 @@ export const deliveriesPage = (runtime: Pick<Runtime, 'database' | 'config'>): H
     if (id !== undefined) return c.redirect(`/ops/deliveries/${encodeURIComponent(id.replace(/^msg_/, ''))}`);
     const filters = { accountId: account ?? null, status: status ?? null };
     const ids = webhook === undefined ? await chooseWebhooks(database, filters) : [webhook];
-    const found = await readWebhookRows(database, ids.slice(0, MOST_WEBHOOKS));
+    const found = await readWebhooks(database, ids.slice(0, MOST_WEBHOOKS));
     // The ids of events and of movements cannot be sorted together.
     const webhooks = found.filter(({ event }) => webhook !== undefined || !isOfEvents(event));
     const { deliveries, next } = await listAcross(
@@ -209,7 +209,7 @@ const columns = (now: Date): Column<Post<ListedDelivery>>[] => [
 interface Found {
   key: DeliveryKey;
   delivery: FoundDelivery;
-  webhook: WebhookRow;
+  webhook: WebhookRecord;
 }
 
 /** /ops/deliveries/:id: shows the request and the answers of a delivery, and sends it again. */
@@ -273,13 +273,13 @@ async function requireDelivery(c: Context<ApiEnv>, runtime: Runtime): Promise<Fo
   const key = requireDeliveryId(c.req.param('id'));
   const owner = await findOwner(database, 'webhook', key.webhookId);
   const delivery = await findDelivery(database, callerFor(c, runtime, owner), key);
-  const [webhook] = await readWebhookRows(database, [key.webhookId]);
+  const [webhook] = await readWebhooks(database, [key.webhookId]);
   if (webhook === undefined) throw new Error(`webhook ${key.webhookId} has no cursor`);
   return { key, delivery, webhook };
 }
 
 /** Explains what a redelivery waits for. */
-function explainRedelivery({ status, open_until }: WebhookRow, now: Date): string {
+function explainRedelivery({ status, open_until }: WebhookRecord, now: Date): string {
   if (status === 'paused') return 'It is pending, and waits until the webhook is enabled.';
   if (open_until !== null && open_until > now)
     return `It waits, because the circuit of the endpoint is open. The next probe is in ${formatDuration(open_until.getTime() - now.getTime())}. You can probe now on the page of the webhook.`;
@@ -447,7 +447,7 @@ export const replayRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
 };
 
 /** By default, the range begins when the endpoint began to fail, or a day ago. */
-function askForRange(c: Context<ApiEnv>, webhook: WebhookRow) {
+function askForRange(c: Context<ApiEnv>, webhook: WebhookRecord) {
   const since = webhook.failing_since ?? new Date(Date.now() - DAY);
   const isFeed = isPulled(webhook);
   return sendPage(
@@ -487,7 +487,7 @@ function askForRange(c: Context<ApiEnv>, webhook: WebhookRow) {
   );
 }
 
-async function confirm(c: Context<ApiEnv>, context: ConsoleContext, webhook: WebhookRow, range: Range) {
+async function confirm(c: Context<ApiEnv>, context: ConsoleContext, webhook: WebhookRecord, range: Range) {
   const { matched } = await replay(c, context, webhook, range, { dryRun: true });
   if (matched === 0) return sayNone(c, webhook);
   if (isPulled(webhook)) return confirmFeed(c, webhook, range, matched ?? 0);
@@ -510,7 +510,7 @@ async function confirm(c: Context<ApiEnv>, context: ConsoleContext, webhook: Web
 
 const confirmFeed = (
   c: Context<ApiEnv>,
-  { id, title, customer, status }: WebhookRow,
+  { id, title, customer, status }: WebhookRecord,
   range: Range,
   matched: number,
 ) =>
@@ -529,7 +529,7 @@ const confirmFeed = (
 
 const pathOfReplay = (c: Context<ApiEnv>): string => `/v1/replays/${readId(c, 'replay', 'replay_id')}`;
 
-async function confirmCancel(c: Context<ApiEnv>, context: ConsoleContext, webhook: WebhookRow) {
+async function confirmCancel(c: Context<ApiEnv>, context: ConsoleContext, webhook: WebhookRecord) {
   const path = pathOfReplay(c);
   const answer = await callApiFor(c, context, webhook.customer_id, { method: 'GET', path });
   const { replay } = v.parse(ProgressAnswer, answer);
@@ -547,7 +547,7 @@ async function confirmCancel(c: Context<ApiEnv>, context: ConsoleContext, webhoo
   });
 }
 
-const sayNone = (c: Context<ApiEnv>, { id, title }: WebhookRow) =>
+const sayNone = (c: Context<ApiEnv>, { id, title }: WebhookRecord) =>
   sendPage(
     c,
     { title: 'Replay', section: 'Webhooks' },
@@ -562,7 +562,7 @@ const sayNone = (c: Context<ApiEnv>, { id, title }: WebhookRow) =>
 async function replay(
   c: Context<ApiEnv>,
   context: ConsoleContext,
-  webhook: WebhookRow,
+  webhook: WebhookRecord,
   { since, until, status }: Range,
   { dryRun }: { dryRun: boolean },
 ) {

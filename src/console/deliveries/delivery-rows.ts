@@ -10,8 +10,8 @@ import {
   statusOf,
 } from '../../delivery/delivery.ts';
 import { type DeliveryBounds, findIdBounds, readPage } from '../../delivery/list-deliveries.ts';
-import type { WebhookRow } from '../../verdict/webhooks.ts';
 import { pendingOf } from '../../webhook-record/pending.ts';
+import type { WebhookRecord } from '../../webhook-record/record.ts';
 
 /** Lists deliveries of one or several webhooks, newest movement first. */
 
@@ -22,7 +22,7 @@ interface DeliveryFilters extends DeliveryBounds {
 }
 
 export interface ListedDelivery {
-  webhook: WebhookRow;
+  webhook: WebhookRecord;
   row: DeliveryRow;
 }
 
@@ -72,7 +72,7 @@ export async function chooseWebhooks(
  */
 export async function listAcross(
   sql: Sql,
-  webhooks: readonly WebhookRow[],
+  webhooks: readonly WebhookRecord[],
   { accountId, status, since, until, before }: DeliveryFilters,
   { perPage, callerOf }: { perPage: number; callerOf: (customerId: string) => Caller },
 ): Promise<DeliveryList> {
@@ -95,7 +95,7 @@ export async function listAcross(
 }
 
 interface Page {
-  webhook: WebhookRow;
+  webhook: WebhookRecord;
   rows: DeliveryRow[];
   next: string | null;
 }

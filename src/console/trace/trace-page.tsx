@@ -15,7 +15,7 @@ import {
 import type { ApiEnv } from '../../http/app.ts';
 import { notFound } from '../../platform/problem.ts';
 import { Id } from '../../platform/validation.ts';
-import { readWebhookRows, type WebhookRow } from '../../verdict/webhooks.ts';
+import { readWebhooks, type WebhookRecord } from '../../webhook-record/record.ts';
 import { DeliveryStatus } from '../deliveries/deliveries-page.tsx';
 import {
   attemptColumns,
@@ -199,7 +199,7 @@ async function showMovement(c: Context<ApiEnv>, context: ConsoleContext, id: str
   const deliveries = await findDeliveriesOf(database, caller, id);
   const webhookIds = deliveries.slice(0, MOST_WEBHOOKS).map(({ webhook_id }) => webhook_id);
   const [webhooks, attempts] = await Promise.all([
-    readWebhookRows(database, webhookIds),
+    readWebhooks(database, webhookIds),
     readAttempts(database, { webhookIds, subjectIds: [id] }),
   ]);
   return sendPage(
@@ -217,7 +217,7 @@ async function showMovement(c: Context<ApiEnv>, context: ConsoleContext, id: str
 interface TraceProps {
   movement: TracedMovement;
   deliveries: readonly FoundDelivery[];
-  webhooks: readonly WebhookRow[];
+  webhooks: readonly WebhookRecord[];
   attempts: readonly AttemptRow[];
 }
 

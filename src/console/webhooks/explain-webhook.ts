@@ -1,23 +1,18 @@
 import { hasBacklog, type WebhookState } from '../../delivery/webhook-state.ts';
 import { countOf, formatCount, formatDuration } from '../../platform/text.ts';
-import {
-  andToCome,
-  describeNextAttempt,
-  endSentence,
-  type WebhookRow,
-  type WebhookTrouble,
-} from '../../verdict/webhooks.ts';
+import { andToCome, describeNextAttempt, endSentence, type WebhookTrouble } from '../../verdict/webhooks.ts';
 import { paceLimitOf } from '../../webhook-record/limit.ts';
+import type { WebhookRecord } from '../../webhook-record/record.ts';
 
 /** Says whether a webhook has a feed. */
-export const isPulled = ({ delivery }: Pick<WebhookRow, 'delivery'>): boolean => delivery === 'pull';
+export const isPulled = ({ delivery }: Pick<WebhookRecord, 'delivery'>): boolean => delivery === 'pull';
 
 /**
  * Explains a webhook's state on its page: its troubles with what helps, or else what happens next.
  * @param run null: it is not known whether a run is sending.
  */
 export function explainWebhook(
-  it: WebhookRow,
+  it: WebhookRecord,
   troubles: readonly WebhookTrouble[],
   run: WebhookState | null,
 ): string {
@@ -43,7 +38,7 @@ export function explainWebhook(
 const RECENTLY = 5 * 60_000;
 
 /** Explains what a feed waits for: always its reader, because nothing is sent. */
-function explainFeed({ status, pending, progressed_at, paused_by, now }: WebhookRow): string {
+function explainFeed({ status, pending, progressed_at, paused_by, now }: WebhookRecord): string {
   const waiting = countOf(Number(pending), 'delivery waits', 'deliveries wait');
   if (status === 'deleted') return 'It was deleted. Its feed cannot be read any more.';
   if (status === 'paused')
@@ -58,7 +53,7 @@ function explainFeed({ status, pending, progressed_at, paused_by, now }: Webhook
 }
 
 /** Explains why pending deliveries of a healthy webhook have not been sent yet. "": nothing waits. */
-function explainWaiting({ pending }: WebhookRow, run: WebhookState | null): string {
+function explainWaiting({ pending }: WebhookRecord, run: WebhookState | null): string {
   if (run === null || Number(pending) === 0) return '';
   const { settings, retryIn, batchIn, openFor, leasedFor, replaying } = run;
   if (openFor !== null) return `Its circuit is open.${describeNextAttempt(run)}`;

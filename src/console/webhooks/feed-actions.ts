@@ -1,6 +1,6 @@
 import { Problem } from '../../platform/problem.ts';
 import { countOf } from '../../platform/text.ts';
-import type { WebhookRow } from '../../verdict/webhooks.ts';
+import type { WebhookRecord } from '../../webhook-record/record.ts';
 import type { Confirmation } from '../page/layout.tsx';
 
 /** The actions that an operator has for a feed. */
@@ -17,13 +17,13 @@ export function requireFeedAction(action: string): FeedAction {
 }
 
 /** The actions that make sense in a feed's state, the most likely first. */
-export function actionsForFeed(status: WebhookRow['status']): (FeedAction | 'replay')[] {
+export function actionsForFeed(status: WebhookRecord['status']): (FeedAction | 'replay')[] {
   if (status === 'deleted') return [];
   return status === 'active' ? ['test', 'replay', 'pause'] : ['enable', 'test', 'replay'];
 }
 
 /** Asks for confirmation of an action on a feed, and explains its effect. */
-export function confirmFeedAction(action: FeedAction, it: WebhookRow): Omit<Confirmation, 'back'> {
+export function confirmFeedAction(action: FeedAction, it: WebhookRecord): Omit<Confirmation, 'back'> {
   const name = `webhook ${it.id} “${it.title}” of ${it.customer}`;
   const pending = countOf(Number(it.pending), 'pending delivery', 'pending deliveries');
   switch (action) {

@@ -1,6 +1,7 @@
 import type { AttemptRow } from '../../delivery/delivery.ts';
 import type { WebhookState as RunState } from '../../delivery/webhook-state.ts';
-import { andToCome, type WebhookRow } from '../../verdict/webhooks.ts';
+import { andToCome } from '../../verdict/webhooks.ts';
+import type { WebhookRecord } from '../../webhook-record/record.ts';
 import type { WebhookView } from '../../webhooks/webhook-view.ts';
 import { summarizeAttempts } from '../deliveries/delivery-rows.ts';
 import { Facts, formatCount, formatDuration, formatShare, Moment } from '../page/elements.tsx';
@@ -8,7 +9,7 @@ import { Facts, formatCount, formatDuration, formatShare, Moment } from '../page
 /** The settings and numbers on the page of a webhook. */
 
 export interface FactsProps {
-  webhook: WebhookRow;
+  webhook: WebhookRecord;
   /** null for a deleted webhook. */
   settings: WebhookView | null;
   attempts: readonly AttemptRow[];
@@ -75,7 +76,7 @@ export const FeedFacts = ({ webhook, settings, now }: Pick<FactsProps, 'webhook'
   />
 );
 
-function countsOf(webhook: WebhookRow) {
+function countsOf(webhook: WebhookRecord) {
   const of = (status: string, count: string) => (
     <a href={`/ops/deliveries?webhook=${webhook.id}&status=${status}`}>{formatCount(Number(count))}</a>
   );

@@ -1,7 +1,6 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { recordChange } from '../../customers/audit.ts';
-import { Webhook } from '../../database/entities.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { probeNow } from '../../delivery/reconcile.ts';
 import { type ReplayProgress, readReplays } from '../../delivery/replay-view.ts';
@@ -11,12 +10,8 @@ import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
 import { notFound } from '../../platform/problem.ts';
 import { findDeliveryJob, type Queues } from '../../platform/queues.ts';
-import {
-  readWebhookRows,
-  readWebhookTroubles,
-  type WebhookRow,
-  type WebhookTrouble,
-} from '../../verdict/webhooks.ts';
+import { readWebhookTroubles, type WebhookTrouble } from '../../verdict/webhooks.ts';
+import { readWebhooks, type WebhookRecord } from '../../webhook-record/record.ts';
 import { MOST_IN_FLIGHT, MOST_PER_SECOND } from '../../webhooks/webhook-input.ts';
 import { viewWebhook } from '../../webhooks/webhook-view.ts';
 import { readNewestAttempts } from '../deliveries/delivery-rows.ts';
@@ -116,7 +111,10 @@ const ACTION_LABELS: Readonly<Record<WebhookAction | 'replay', string>> = {
 };
 
 /** The actions that make sense in a webhook's state, the most likely first. */
-function actionsFor(webhook: WebhookRow, troubles: readonly WebhookTrouble[]): (WebhookAction | 'replay')[] {
+function actionsFor(
+  webhook: WebhookRecord,
+  troubles: readonly WebhookTrouble[],
+): (WebhookAction | 'replay')[] {
   const { status, failing_since, open_until } = webhook;
   if (isPulled(webhook)) return actionsForFeed(status);
   switch (status) {
@@ -140,7 +138,7 @@ function actionsFor(webhook: WebhookRow, troubles: readonly WebhookTrouble[]): (
 }
 
 /** Asks for confirmation of an action, and explains its effect. */
-export function confirmAction(action: WebhookAction, it: WebhookRow): Omit<Confirmation, 'back'> {
+export function confirmAction(action: WebhookAction, it: WebhookRecord): Omit<Confirmation, 'back'> {
   if (isPulled(it)) return confirmFeedAction(requireFeedAction(action), it);
   const name = `webhook ${it.id} “${it.title}” of ${it.customer}`;
   const pending = countOf(Number(it.pending), 'pending delivery', 'pending deliveries');
@@ -228,15 +226,14 @@ export const webhookRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   const routes = new Hono<ApiEnv>().get('/:id', async (c) => {
     const webhook = await requireWebhook(database, c);
     const { id } = webhook;
-    const [entity, troubles, attempts, [run], job, replays] = await Promise.all([
-      database.getRepository(Webhook).findOneByOrFail({ id }),
+    const [troubles, attempts, [run], job, replays] = await Promise.all([
       readWebhookTroubles(database, [id]),
       readNewestAttempts(database, id, ATTEMPTS),
       readStates(database, [id]),
       findJob(queues, id),
       readReplays(database, id, { before: null, limit: REPLAYS }),
     ]);
-    const settings = webhook.status === 'deleted' ? null : await viewWebhook({ database, secrets }, entity);
+    const settings = webhook.status === 'deleted' ? null : viewWebhook(webhook, secrets);
     return sendPage(
       c,
       { title: `Webhook ${id}`, section: 'Webhooks' },
@@ -272,8 +269,8 @@ export const webhookRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
 };
 
 /** @throws {Problem} 404. */
-export async function requireWebhook(sql: Sql, c: Context<ApiEnv>): Promise<WebhookRow> {
-  const [webhook] = await readWebhookRows(sql, [readId(c, 'webhook')]);
+export async function requireWebhook(sql: Sql, c: Context<ApiEnv>): Promise<WebhookRecord> {
+  const [webhook] = await readWebhooks(sql, [readId(c, 'webhook')]);
   if (webhook === undefined) throw notFound('webhook');
   return webhook;
 }
@@ -291,7 +288,7 @@ async function perform(
   c: Context<ApiEnv>,
   context: ConsoleContext,
   action: WebhookAction,
-  { id, customer_id: customerId }: WebhookRow,
+  { id, customer_id: customerId, rate_limit, max_in_flight }: WebhookRecord,
 ) {
   const { runtime } = context;
   const path = `/v1/webhooks/${id}`;
@@ -304,15 +301,12 @@ async function perform(
       await ask('PATCH', path, { status: action === 'pause' ? 'paused' : 'active' });
       return done();
     case 'raise-limit': {
-      const { rateLimit, maxInFlight } = await runtime.database
-        .getRepository(Webhook)
-        .findOneByOrFail({ id });
       await ask(
         'PATCH',
         path,
-        rateLimit === null
-          ? { max_in_flight: Math.min(2 * maxInFlight, MOST_IN_FLIGHT) }
-          : { rate_limit: Math.min(2 * rateLimit, MOST_PER_SECOND) },
+        rate_limit === null
+          ? { max_in_flight: Math.min(2 * max_in_flight, MOST_IN_FLIGHT) }
+          : { rate_limit: Math.min(2 * rate_limit, MOST_PER_SECOND) },
       );
       return done();
     }

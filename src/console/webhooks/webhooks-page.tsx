@@ -8,11 +8,10 @@ import type { TroubleKind } from '../../verdict/trouble.ts';
 import {
   andToCome,
   nameWebhookTroubles,
-  readWebhookRows,
   readWebhookTroubles,
-  type WebhookRow,
   type WebhookTrouble,
 } from '../../verdict/webhooks.ts';
+import { readWebhooks, type WebhookRecord } from '../../webhook-record/record.ts';
 import { findWebhooks } from '../../webhooks/find-webhook.ts';
 import { type AttemptSummary, readRecentAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';
 import {
@@ -51,7 +50,7 @@ export function WebhookState({
   webhook: it,
   troubles,
 }: {
-  webhook: WebhookRow;
+  webhook: WebhookRecord;
   troubles: readonly WebhookTrouble[];
 }) {
   if (troubles.length > 0)
@@ -79,7 +78,7 @@ export function WebhookState({
 const webhookColumns = (
   now: Date,
   troubles: ReadonlyMap<string, readonly WebhookTrouble[]>,
-): Column<WebhookRow>[] => [
+): Column<WebhookRecord>[] => [
   { label: 'Webhook', kind: 'wide', cell: ({ id, title }) => <WebhookLink id={id} title={title} /> },
   customerColumn('/ops/webhooks'),
   {
@@ -104,10 +103,10 @@ const NO_ATTEMPTS: AttemptSummary = summarizeAttempts([]);
 
 /** The same columns, with the results of recent attempts. @param recent by the id of the webhook. */
 const webhookColumnsWithAttempts = (
-  columns: readonly Column<WebhookRow>[],
+  columns: readonly Column<WebhookRecord>[],
   recent: ReadonlyMap<string, AttemptSummary>,
-): Column<WebhookRow>[] => {
-  const summaryOf = ({ id }: WebhookRow) => recent.get(id) ?? NO_ATTEMPTS;
+): Column<WebhookRecord>[] => {
+  const summaryOf = ({ id }: WebhookRecord) => recent.get(id) ?? NO_ATTEMPTS;
   return [
     ...columns.slice(0, -1),
     {
@@ -146,7 +145,7 @@ export const webhooksPage = (runtime: Runtime): Hono<ApiEnv> =>
     ]);
     const ids = found.slice(0, PER_PAGE).map(({ id }) => id);
     const [all, ofListed, recent] = await Promise.all([
-      readWebhookRows(database, ids),
+      readWebhooks(database, ids),
       readWebhookTroubles(database, ids),
       summarizeRecent(database, ids),
     ]);

@@ -1,45 +1,20 @@
 import { createHmac, hash } from 'node:crypto';
 import { showAmount } from '../../../packages/statements/src/amounts.ts';
-import type { Webhook } from '../../database/entities.ts';
 import { SEALED, type SecretBox } from '../../database/secret-box.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
 import { VERSION } from '../../platform/config.ts';
+import type { EndpointColumns, SendingSettings } from '../../webhook-record/record.ts';
 import type { EndpointHealth, NotifiedEvent, NotifiedMovement } from '../run/types.ts';
 import type { PostRequest } from './types.ts';
 
 /** Opens a webhook's sealed settings, and builds the signed POST for a movement. */
 
 /** A webhook's settings as MySQL stores them, with its secrets sealed, and the health of its endpoint. */
-export interface SealedSettings {
-  id: string;
-  customer_id: string;
-  delivery: Webhook['delivery'];
-  /** null: the delivery is pull. */
-  endpoint: string | null;
-  event: Webhook['event'];
-  revision: number;
+export interface SealedSettings extends SendingSettings, EndpointColumns {
   /** null: the delivery is pull. */
   secret: string | null;
   previous_secret: string | null;
-  encoding: 'json' | 'form';
-  body: Webhook['body'];
-  hash_encoding: 'hex' | 'raw';
-  ordered: number;
-  rate_limit: number | null;
-  max_in_flight: number;
-  /** The most events of a batch. null: each event is a POST of its own. */
-  batch_max: number | null;
-  batch_wait_ms: number;
-  headers: string | null;
   api_secret: string;
-  consecutive_failures: number;
-  failing_since: Date | null;
-  failing_days: number;
-  circuit_openings: number;
-  recovery_successes: number | null;
-  consecutive_rejections: number;
-  batch_limit: number | null;
-  last_error: string | null;
 }
 
 /** The settings that a run needs in order to send for a webhook. */

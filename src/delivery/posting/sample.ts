@@ -1,9 +1,9 @@
 import { randomBytes } from 'node:crypto';
-import type { Webhook } from '../../database/entities.ts';
 import type { SecretBox } from '../../database/secret-box.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
 import { nothingSaid } from '../../movements/extended.ts';
+import type { WebhookSettings } from '../../webhook-record/record.ts';
 import type { NotifiedEvent, NotifiedMovement } from '../run/types.ts';
 import { readStates } from '../webhook-state.ts';
 import { openSettings } from './request.ts';
@@ -61,7 +61,7 @@ export async function buildSample(
 /** Makes up a movement that the webhook could match, of one of the customer's accounts. */
 export const readSampleMovement = async (
   sql: Sql,
-  { webhookId, ...like }: { webhookId: string; event: string; now: Date; body: Webhook['body'] },
+  { webhookId, ...like }: { webhookId: string; event: string; now: Date; body: WebhookSettings['body'] },
 ): Promise<NotifiedMovement> => sampleMovement(await readAccount(sql, webhookId), like);
 
 const readAccount = async (sql: Sql, webhookId: string): Promise<SampleAccount> =>
@@ -75,7 +75,7 @@ const sampleEvent = (now: Date): NotifiedEvent => ({
 
 const sampleMovement = (
   account: SampleAccount,
-  { event, now, body }: { event: string; now: Date; body: Webhook['body'] },
+  { event, now, body }: { event: string; now: Date; body: WebhookSettings['body'] },
 ): NotifiedMovement => ({
   ...account,
   transaction_id: '0',

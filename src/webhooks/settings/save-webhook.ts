@@ -1,10 +1,10 @@
-import type { Webhook } from '../../database/entities.ts';
 import type { Sql, WriteResult } from '../../database/transaction.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
 import { createProgress, lockImports, resetHealth, setFilter } from '../../delivery/filters.ts';
 import { markDue } from '../../delivery/reconcile.ts';
 import type { Filter } from '../../delivery/webhook-state.ts';
 import { Problem } from '../../platform/problem.ts';
+import type { WebhookSettings } from '../../webhook-record/record.ts';
 
 /** Columns of `webhooks` and their values. The names come from our code, never from a caller. */
 type WebhookColumns = Record<string, unknown>;
@@ -17,7 +17,7 @@ const SEAL = 'UPDATE webhooks SET secret = ?, headers = ? WHERE id = ?';
 
 interface NewWebhookRow {
   customerId: string;
-  event: Webhook['event'];
+  event: WebhookSettings['event'];
   /** null: all. */
   accountId: string | null;
   columns: WebhookColumns;
@@ -67,8 +67,8 @@ async function requireRoom(sql: Sql, customerId: string, most: number): Promise<
 
 /** A webhook before its change. */
 export interface StoredWebhook {
-  delivery: Webhook['delivery'];
-  event: Webhook['event'];
+  delivery: WebhookSettings['delivery'];
+  event: WebhookSettings['event'];
   account_id: string | null;
   status: 'active' | 'paused' | 'disabled';
   revision: number;

@@ -102,6 +102,8 @@ function nextRetryAt(retries: Tables['retries'], ordered: boolean): number | nul
 const toSettings = ({ webhook, cursor: { health } }: Tables): SealedSettings => ({
   id: '1',
   customer_id: '1',
+  status: webhook.status,
+  account_id: webhook.filter.accountId,
   delivery: 'push',
   endpoint: '',
   event: 'NEW_TRANSACTION',
