@@ -4,8 +4,9 @@ import type { Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS, isOfEvents } from '../database/webhook-enums.ts';
 import { notFound } from '../platform/problem.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
+import { matchesFilter } from '../webhook-record/filter.ts';
+import { type DeliveryKey, formatBatchId, formatDeliveryId } from './delivery-id.ts';
 import { readFiltersAt } from './filters.ts';
-import { type DeliveryKey, formatBatchId, formatDeliveryId, matchesFilter } from './webhook-state.ts';
 
 /** @returns null when the text is not a delivery's id. */
 export function parseDeliveryId(text: string): DeliveryKey | null {

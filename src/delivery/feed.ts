@@ -90,7 +90,7 @@ export function openFeeds(
 
   async function readFeed(id: string): Promise<WebhookState> {
     const state = await readState(id);
-    if (state === null || state.status === 'deleted') throw notFound('webhook');
+    if (state === null || state.settings.status === 'deleted') throw notFound('webhook');
     return state;
   }
 

@@ -1,5 +1,5 @@
 import type { Sql } from '../database/connection.ts';
-import type { Filter } from './webhook-state.ts';
+import type { Filter } from '../webhook-record/filter.ts';
 
 /** While this row is locked, no movement of the customer is stored. */
 const LOCK = 'SELECT last_transaction_id FROM import_locks WHERE customer_id = ? FOR UPDATE';

@@ -1,5 +1,6 @@
 import { type Caller, maySee } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
+import { matchesFilter } from '../webhook-record/filter.ts';
 import {
   DELIVERY_COLUMNS,
   type DeliveryRow,
@@ -8,7 +9,6 @@ import {
   statusOf,
 } from './delivery.ts';
 import { MOST_RANGES, readFilterRanges } from './filters.ts';
-import { matchesFilter } from './webhook-state.ts';
 
 export interface DeliveryPage {
   /** The newest movement first. */

@@ -1,8 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import { formatDeliveryId } from './delivery-id.ts';
 import { readWaitingWebhooks, STALLED_AFTER_MINUTES } from './reconcile.ts';
 import { DISABLE_AFTER_DAYS } from './run/attempt.ts';
-import { formatDeliveryId } from './webhook-state.ts';
 
 /** Events that a customer or the operator should know about. docs/operational-events.md describes each type. */
 export const EVENT_TYPES = [

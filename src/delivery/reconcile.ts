@@ -1,15 +1,10 @@
 import type { DataSource } from 'typeorm';
 import { derivedRows, inTransaction, type Sql } from '../database/transaction.ts';
 import { circuitOpenUntil } from '../webhook-record/circuit.ts';
+import { type Backlog, readFirstNotSent, type WaitingWebhook } from '../webhook-record/first-not-sent.ts';
+import { waitBeforeSending } from '../webhook-record/waiting.ts';
 import { lockCursor } from './filters.ts';
-import {
-  type Backlog,
-  readFirstNotSent,
-  readStates,
-  type WaitingWebhook,
-  type WebhookState,
-  waitBeforeSending,
-} from './webhook-state.ts';
+import { readStates, type WebhookState } from './webhook-state.ts';
 
 /** Finds webhooks whose wake-up was lost. */
 

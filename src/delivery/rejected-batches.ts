@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Sql } from '../database/transaction.ts';
 import { Count, Timestamp } from '../platform/validation.ts';
-import { type DeliveryKey, formatBatchId } from './webhook-state.ts';
+import { type DeliveryKey, formatBatchId } from './delivery-id.ts';
 
 /** Reads the batches with a delivery that the receiver has rejected as a whole. */
 

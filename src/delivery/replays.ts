@@ -6,13 +6,14 @@ import { inTransaction, type Sql, type WriteResult } from '../database/transacti
 import { EVENTS_WITHOUT_MOVEMENTS, isOfEvents } from '../database/webhook-enums.ts';
 import { notFound, Problem } from '../platform/problem.ts';
 import { type FoundDelivery, findDelivery, REPLAYABLE, type Replayable } from './delivery.ts';
+import { type DeliveryKey, formatDeliveryId } from './delivery-id.ts';
 import { makePendingAgain } from './engine/make-pending.ts';
 import { countBack, moveBack, requireOwnAccounts } from './feed/position.ts';
 import { lockCursor } from './filters.ts';
 import { type Contents, newestBefore } from './list-deliveries.ts';
 import { markDue } from './reconcile.ts';
 import { wakeChangedWebhook } from './wake.ts';
-import { type DeliveryKey, formatDeliveryId, readAllFilters } from './webhook-state.ts';
+import { readAllFilters } from './webhook-state.ts';
 
 /** Sends deliveries again: one (a redelivery), or many (a replay). */
 

@@ -7,6 +7,7 @@ import type { AddressGuard } from '../platform/address-guard.ts';
 import { notFound } from '../platform/problem.ts';
 import { Count } from '../platform/validation.ts';
 import type { WebhookSettings } from '../webhook-record/record.ts';
+import { type DeliveryKey, formatBatchId, formatDeliveryId } from './delivery-id.ts';
 import { extend, MOVEMENT_COLUMNS } from './engine/logged-movement.ts';
 import { postTraced } from './posting/attempt-traces.ts';
 import { createPoster } from './posting/post.ts';
@@ -15,7 +16,7 @@ import { buildSample } from './posting/sample.ts';
 import type { Answer } from './posting/types.ts';
 import type { NotifiedEvent, NotifiedMovement } from './run/types.ts';
 import { wakeChangedWebhook } from './wake.ts';
-import { type DeliveryKey, formatBatchId, formatDeliveryId, readStates } from './webhook-state.ts';
+import { readStates } from './webhook-state.ts';
 
 /** Rebuilds the POST of a delivery, to show it to an operator. */
 

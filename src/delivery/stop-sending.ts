@@ -1,10 +1,12 @@
 import type { DataSource } from 'typeorm';
 import type { Sql } from '../database/transaction.ts';
+import { matchesFilter } from '../webhook-record/filter.ts';
+import { LEASE_IS_FREE, takeLeases } from '../webhook-record/lease.ts';
 import { recordResults } from './engine/record-results.ts';
 import { failInFeeds, type RemovedMovement } from './feed/position.ts';
 import { failedWithoutMovement } from './run/attempt.ts';
 import type { Delivery } from './run/types.ts';
-import { LEASE_IS_FREE, matchesFilter, readStates, takeLeases, type WebhookState } from './webhook-state.ts';
+import { readStates, type WebhookState } from './webhook-state.ts';
 
 export { failInFeeds, type RemovedMovement };
 
@@ -86,7 +88,7 @@ export async function endPending(
       const [state] = await readStates(database, [webhookId]);
       // A feed has no deliveries to end. Its movements fail when they are deleted.
       const isFeed = state?.settings.delivery === 'pull';
-      if (state == null || state.status === 'deleted' || isFeed || after === null) return false;
+      if (state == null || state.settings.status === 'deleted' || isFeed || after === null) return false;
       const { pending, next } = await readPage(database, state, accountId, after);
       if (pending.length > 0 && !(await failAll(database, state, pending))) {
         refusals += 1;
@@ -106,7 +108,7 @@ async function failAll(
   state: WebhookState,
   pending: readonly Delivery[],
 ): Promise<boolean> {
-  const { settings, customerId, sentThrough, highestRecordedId, lastToken, lastWrites } = state;
+  const { settings, sentThrough, highestRecordedId, lastToken, lastWrites } = state;
   const [lease] = await takeLeases(database, [
     { webhookId: settings.id, revision: settings.revision, lastToken, lastWrites },
   ]);
@@ -116,7 +118,7 @@ async function failAll(
   await recordResults(database, [
     {
       lease,
-      customerId,
+      customerId: settings.customer_id,
       now,
       record: {
         results: pending.map((delivery) => failedWithoutMovement(delivery, now)),

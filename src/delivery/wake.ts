@@ -10,7 +10,7 @@ import {
 } from '../platform/queues.ts';
 import type { RedisClient } from '../platform/redis.ts';
 import { circuitOpenUntil } from '../webhook-record/circuit.ts';
-import { LEASE_IS_FREE } from './webhook-state.ts';
+import { LEASE_IS_FREE } from '../webhook-record/lease.ts';
 
 /** Wakes webhooks: notifies active runs and readers of feeds through Redis, and adds a job for each webhook without a run. */
 

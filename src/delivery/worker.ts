@@ -13,6 +13,7 @@ import {
   startWorker,
 } from '../platform/queues.ts';
 import { systemClock } from '../platform/system-clock.ts';
+import { type LeaseRequest, renewLeases, takeLeases } from '../webhook-record/lease.ts';
 import { expandReplay } from './engine/expand-replay.ts';
 import { openMovementLog, readRetries } from './engine/movement-log.ts';
 import type { EnginePorts, RunnerOptions } from './engine/ports.ts';
@@ -23,7 +24,7 @@ import { createAttemptTraces } from './posting/attempt-traces.ts';
 import { createPoster } from './posting/post.ts';
 import { openSettings } from './posting/request.ts';
 import { listenForWakeUps } from './wake.ts';
-import { type LeaseRequest, readStates, renewLeases, takeLeases } from './webhook-state.ts';
+import { readStates } from './webhook-state.ts';
 
 type MysqlPorts = Pick<EnginePorts, 'movementLog' | 'retries' | 'webhooks' | 'results'>;
 

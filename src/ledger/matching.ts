@@ -1,7 +1,7 @@
 import { LRUCache } from 'lru-cache';
 import { derivedRows, type Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
-import { type Filter, matchesFilter } from '../delivery/webhook-state.ts';
+import { type Filter, matchesFilter } from '../webhook-record/filter.ts';
 
 /** Customers whose filters a process caches. */
 const CACHED_CUSTOMERS = 10_000;

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Runtime } from '../database/runtime.ts';
 import { Count, Timestamp } from '../platform/validation.ts';
-import { LIMITS } from '../webhook-record/limit.ts';
+import { LIMITS } from '../webhook-record/waiting.ts';
 import { viewWebhooks, WebhookView } from '../webhooks/webhook-view.ts';
 import { readWebhookTroubles, type WebhookTrouble } from './webhooks.ts';
 

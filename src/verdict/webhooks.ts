@@ -1,10 +1,10 @@
 import type { Sql } from '../database/transaction.ts';
 import { readUnreadFeeds, readWaitingWebhooks } from '../delivery/reconcile.ts';
-import { CRASHED, readStates, type WebhookState, waitBeforeSending } from '../delivery/webhook-state.ts';
+import { CRASHED, readStates, type WebhookState } from '../delivery/webhook-state.ts';
 import { countOf, formatCount, formatDuration, timesInARow } from '../platform/text.ts';
-import { type Limit, limitOf } from '../webhook-record/limit.ts';
 import { readWebhooks, type WebhookRecord } from '../webhook-record/record.ts';
 import { isBehind, isFlapping, type Pace, paceOf, type Standing } from '../webhook-record/standing.ts';
+import { type Limit, limitOf, waitBeforeSending } from '../webhook-record/waiting.ts';
 import type { Figures } from './state/figures.ts';
 import { othersOf, type Trouble, type TroubleKind, troubleOf } from './trouble.ts';
 import { FAILING_WEBHOOKS, type StandingRow, toStanding } from './watch-webhooks.ts';

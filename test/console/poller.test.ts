@@ -24,14 +24,15 @@ it('a poller reads once for callers that ask at the same time, and not again whi
 });
 
 it('a poller reads once for all subscribers, and tells each of them', async () => {
-  const { poller, reads } = counted();
+  const { poller, reads } = counted(50);
   const [one, other]: [number[], number[]] = [[], []];
   const ends = [poller.subscribe((it) => one.push(it)), poller.subscribe((it) => other.push(it))];
-  await until('three readings', () => one.length >= 3 && other.length >= 3);
+  // After a long pause between two readings, as on a busy machine, the history begins again.
+  await until('three readings without a pause', () => poller.history.length === 3);
   for (const end of ends) end();
   expect(one).toEqual(other);
+  expect(one.length).toBeGreaterThanOrEqual(2);
   expect(one.length).toBeLessThanOrEqual(reads());
-  expect(poller.history).toHaveLength(3);
 });
 
 it('a poller stops when it has no subscriber', async () => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { inTransaction } from '../../src/database/transaction.ts';
 import { readFilterRanges, readFiltersAt, setFilter } from '../../src/delivery/filters.ts';
-import type { Filter } from '../../src/delivery/webhook-state.ts';
+import type { Filter } from '../../src/webhook-record/filter.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useService } from '../support/service.ts';

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { inTransaction } from '../../src/database/transaction.ts';
-import { LEASE_SECONDS, type Lease, renewLeases, takeLeases } from '../../src/delivery/webhook-state.ts';
+import { LEASE_SECONDS, type Lease, renewLeases, takeLeases } from '../../src/webhook-record/lease.ts';
 import { useService } from '../support/service.ts';
 import { createSubscriber, cursorOf, NOWHERE, setCursor } from '../support/subscriber.ts';
 

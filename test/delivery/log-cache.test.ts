@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
 import { createLogCache, type LogCache, type LogRead } from '../../src/delivery/engine/movement-log.ts';
 import type { LoggedMovement } from '../../src/delivery/run/types.ts';
-import type { Filter } from '../../src/delivery/webhook-state.ts';
+import type { Filter } from '../../src/webhook-record/filter.ts';
 
 const ALL: Filter = { event: 'NEW_TRANSACTION', accountId: null };
 

@@ -1,6 +1,6 @@
 import type { Sql } from '../../src/database/transaction.ts';
 import type { LogRead, LogRequest, MovementLog } from '../../src/delivery/engine/movement-log.ts';
-import type { Filter } from '../../src/delivery/webhook-state.ts';
+import type { Filter } from '../../src/webhook-record/filter.ts';
 import type { Subscriber } from '../support/subscriber.ts';
 
 export const EVERYTHING: Filter = { event: 'NEW_TRANSACTION', accountId: null };

@@ -1,8 +1,8 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LeaseLostError } from '../../src/delivery/engine/record-results.ts';
 import type { EndpointHealth } from '../../src/delivery/run/types.ts';
-import type { Lease } from '../../src/delivery/webhook-state.ts';
 import { createMysqlPorts } from '../../src/delivery/worker.ts';
+import type { Lease } from '../../src/webhook-record/lease.ts';
 import { failure, recordOf, success } from '../support/records.ts';
 import { createReplay } from '../support/replays.ts';
 import { useService } from '../support/service.ts';
@@ -132,7 +132,7 @@ describe.each([
   it('show a new webhook with nothing to send and a free lease', async () => {
     const state = await read();
     expect(state).toMatchObject({
-      status: 'active',
+      settings: { status: 'active' },
       leasedFor: null,
       crashCount: 0,
       openFor: null,
@@ -297,16 +297,16 @@ describe.each([
     const { id, customerId } = place.webhook;
     const { revision } = (await read()).settings;
     await place.ports.webhooks.disable({ id, customerId, revision: revision + 1 }, 'Gone.');
-    expect(await read()).toMatchObject({ status: 'active' });
+    expect(await read()).toMatchObject({ settings: { status: 'active' } });
     await place.ports.webhooks.disable({ id, customerId, revision }, 'Gone.');
     const state = await read();
-    expect(state).toMatchObject({ status: 'disabled' });
+    expect(state).toMatchObject({ settings: { status: 'disabled' } });
     expect(state.settings.revision).toBe(revision + 1);
   });
 
   it('pause a webhook once', async () => {
     expect(await place.ports.webhooks.quarantine(place.webhook, 'It crashes.')).toBe('paused');
-    expect(await read()).toMatchObject({ status: 'paused' });
+    expect(await read()).toMatchObject({ settings: { status: 'paused' } });
     expect(await place.ports.webhooks.quarantine(place.webhook, 'It crashes.')).toBe('not active');
   });
 

@@ -2,7 +2,7 @@ import { beforeEach, describe, expect, it } from 'vitest';
 import { recordResults } from '../../src/delivery/engine/record-results.ts';
 import { resetHealth } from '../../src/delivery/filters.ts';
 import type { EndpointHealth } from '../../src/delivery/run/types.ts';
-import type { Lease } from '../../src/delivery/webhook-state.ts';
+import type { Lease } from '../../src/webhook-record/lease.ts';
 import { healthy } from '../support/endpoint-health.ts';
 import { failure, leaseAll, recordOf } from '../support/records.ts';
 import { useService } from '../support/service.ts';

@@ -1,7 +1,7 @@
 import { beforeEach, describe, expect, it } from 'vitest';
 import { LeaseLostError, recordResults } from '../../src/delivery/engine/record-results.ts';
 import type { RejectedBatch } from '../../src/delivery/run/types.ts';
-import type { Lease } from '../../src/delivery/webhook-state.ts';
+import type { Lease } from '../../src/webhook-record/lease.ts';
 import { failure, leaseAll, recordOf, success } from '../support/records.ts';
 import { useService } from '../support/service.ts';
 import { createSubscriber, cursorOf, NOWHERE, setCursor } from '../support/subscriber.ts';

@@ -1,12 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { inTransaction } from '../../src/database/transaction.ts';
 import { setFilter } from '../../src/delivery/filters.ts';
-import {
-  hasBacklog,
-  readStates,
-  type WebhookState,
-  waitBeforeSending,
-} from '../../src/delivery/webhook-state.ts';
+import { readStates, type WebhookState } from '../../src/delivery/webhook-state.ts';
+import { hasBacklog, waitBeforeSending } from '../../src/webhook-record/waiting.ts';
 import { useService } from '../support/service.ts';
 import { recordDeliveries } from '../support/stored.ts';
 import { createSubscriber, NOWHERE, setCursor } from '../support/subscriber.ts';
@@ -21,11 +17,12 @@ async function readState(webhookId: string): Promise<WebhookState> {
 const about = (milliseconds: number) =>
   expect.toSatisfy((it) => it <= milliseconds && it > milliseconds - 10_000);
 
+const settings = (set: Partial<WebhookState['settings']>) =>
+  ({ status: 'active', ordered: 0, ...set }) as WebhookState['settings'];
+
 describe('how long a webhook waits', () => {
   const base: WebhookState = {
-    settings: { ordered: 0 } as WebhookState['settings'],
-    status: 'active',
-    customerId: '1',
+    settings: settings({}),
     sentThrough: 10,
     highestRecordedId: 10,
     matchedThrough: 10,
@@ -45,7 +42,8 @@ describe('how long a webhook waits', () => {
     feed: { epoch: 0, hasSample: false, removedThrough: 0 },
   };
   const backlog = { matchedThrough: 11 };
-  const ordered = { settings: { ordered: 1 } as WebhookState['settings'] };
+  const ordered = { settings: settings({ ordered: 1 }) };
+  const is = (status: WebhookState['settings']['status']) => ({ settings: settings({ status }) });
 
   it.each<[string, Partial<WebhookState>, number | null]>([
     ['nothing pending', {}, null],
@@ -68,9 +66,9 @@ describe('how long a webhook waits', () => {
     ['an ordered webhook that is blocked by a retry', { ...ordered, ...backlog, retryIn: 5_000 }, 5_000],
     ['an ordered webhook whose retry is due', { ...ordered, ...backlog, retryIn: -1 }, 0],
     ['an ordered webhook whose replay is blocked', { ...ordered, replaying: true, retryIn: 60 }, 60],
-    ['a paused webhook', { ...backlog, status: 'paused' }, null],
-    ['a disabled webhook', { ...backlog, status: 'disabled', retryIn: -5 }, null],
-    ['a deleted webhook', { ...backlog, status: 'deleted', replaying: true }, null],
+    ['a paused webhook', { ...backlog, ...is('paused') }, null],
+    ['a disabled webhook', { ...backlog, ...is('disabled'), retryIn: -5 }, null],
+    ['a deleted webhook', { ...backlog, ...is('deleted'), replaying: true }, null],
   ])('is right with %s', (_, fields, expected) => {
     expect(waitBeforeSending({ ...base, ...fields })).toBe(expected);
   });
@@ -86,8 +84,7 @@ describe('the state of webhooks', () => {
     expect(states.map((state) => state?.settings.id ?? null)).toEqual([two.webhook.id, null, second, first]);
     expect(states.map((state) => state && hasBacklog(state))).toEqual([false, null, true, true]);
     expect(states[3]).toMatchObject({
-      status: 'active',
-      customerId: one.customerId,
+      settings: { status: 'active', customer_id: one.customerId },
       sentThrough: 0,
       highestRecordedId: 0,
       matchedThrough: Number(ids[2]),

@@ -1,6 +1,6 @@
 import type { LeasedRecord } from '../../src/delivery/engine/ports.ts';
 import type { AttemptResult, RunRecord } from '../../src/delivery/run/types.ts';
-import { type Lease, takeLeases } from '../../src/delivery/webhook-state.ts';
+import { type Lease, takeLeases } from '../../src/webhook-record/lease.ts';
 import type { TestService } from './service.ts';
 
 /** Takes the leases of webhooks, whichever run had them before. @throws when one is held. */

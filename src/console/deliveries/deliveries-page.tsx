@@ -14,10 +14,10 @@ import {
   requireDeliveryId,
   viewDelivery,
 } from '../../delivery/delivery.ts';
+import { type DeliveryKey, formatDeliveryId } from '../../delivery/delivery-id.ts';
 import { type RejectedBatchRow, readRejectedBatches } from '../../delivery/rejected-batches.ts';
 import { ReplayProgressView, ReplayView } from '../../delivery/replay-view.ts';
 import { rebuildRequest, type SentRequest } from '../../delivery/requests.ts';
-import { type DeliveryKey, formatDeliveryId } from '../../delivery/webhook-state.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';

@@ -1,8 +1,8 @@
-import { hasBacklog, type WebhookState } from '../../delivery/webhook-state.ts';
+import type { WebhookState } from '../../delivery/webhook-state.ts';
 import { countOf, formatCount, formatDuration } from '../../platform/text.ts';
 import { andToCome, describeNextAttempt, endSentence, type WebhookTrouble } from '../../verdict/webhooks.ts';
-import { paceLimitOf } from '../../webhook-record/limit.ts';
 import type { WebhookRecord } from '../../webhook-record/record.ts';
+import { paceLimitOf, waitsFor } from '../../webhook-record/waiting.ts';
 
 /** Says whether a webhook has a feed. */
 export const isPulled = ({ delivery }: Pick<WebhookRecord, 'delivery'>): boolean => delivery === 'pull';
@@ -55,25 +55,30 @@ function explainFeed({ status, pending, progressed_at, paused_by, now }: Webhook
 /** Explains why pending deliveries of a healthy webhook have not been sent yet. "": nothing waits. */
 function explainWaiting({ pending }: WebhookRecord, run: WebhookState | null): string {
   if (run === null || Number(pending) === 0) return '';
-  const { settings, retryIn, batchIn, openFor, leasedFor, replaying } = run;
-  if (openFor !== null) return `Its circuit is open.${describeNextAttempt(run)}`;
+  const { settings, retryIn, batchIn } = run;
   const isOne = Number(pending) === 1;
   const when = retryIn === null || retryIn <= 0 ? 'is due now' : `is due in ${formatDuration(retryIn)}`;
-  if (settings.ordered === 1 && retryIn !== null)
-    return `It is ordered: everything waits for the retry of its oldest delivery, which ${when}.`;
-  if (!hasBacklog(run) && !replaying && retryIn !== null && retryIn > 0)
-    return isOne
-      ? `The delivery waits for its retry, which ${when}.`
-      : `They wait for retries. The next one ${when}.`;
-  if (leasedFor === null && batchIn > 0 && !replaying)
-    return `${isOne ? 'It waits' : 'They wait'} for more, to be sent in a batch: until there are ${formatCount(settings.batch_max ?? 0)}, but not longer than ${formatDuration(batchIn)} from now.`;
-  if (leasedFor === null)
-    return isOne
-      ? 'It is due, and waits for its turn in a delivery process.'
-      : 'They are due, and wait for their turn in a delivery process.';
-  const inBatches =
-    settings.batch_max === null ? '' : `in batches of up to ${formatCount(settings.batch_max)}, `;
-  return `${isOne ? 'It is' : 'They are'} being sent now, ${inBatches}${PACE[paceLimitOf(settings)](settings)}.`;
+  switch (waitsFor(run)) {
+    case 'circuit':
+      return `Its circuit is open.${describeNextAttempt(run)}`;
+    case 'ordered_retry':
+      return `It is ordered: everything waits for the retry of its oldest delivery, which ${when}.`;
+    case 'retries':
+      return isOne
+        ? `The delivery waits for its retry, which ${when}.`
+        : `They wait for retries. The next one ${when}.`;
+    case 'batch':
+      return `${isOne ? 'It waits' : 'They wait'} for more, to be sent in a batch: until there are ${formatCount(settings.batch_max ?? 0)}, but not longer than ${formatDuration(batchIn)} from now.`;
+    case 'process':
+      return isOne
+        ? 'It is due, and waits for its turn in a delivery process.'
+        : 'They are due, and wait for their turn in a delivery process.';
+    case 'sending': {
+      const inBatches =
+        settings.batch_max === null ? '' : `in batches of up to ${formatCount(settings.batch_max)}, `;
+      return `${isOne ? 'It is' : 'They are'} being sent now, ${inBatches}${PACE[paceLimitOf(settings)](settings)}.`;
+    }
+  }
 }
 
 /** How fast a webhook is sent while a run sends for it. */

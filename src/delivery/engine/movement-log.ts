@@ -1,16 +1,9 @@
 import { LRUCache } from 'lru-cache';
 import type { Sql } from '../../database/transaction.ts';
 import { createBatcher } from '../../platform/batcher.ts';
+import { dcOf, type Filter, indexOf, ownerIdOf, ownerOf } from '../../webhook-record/filter.ts';
 import type { Delivery, LoggedEvent, LoggedMovement } from '../run/types.ts';
-import {
-  dcOf,
-  type Filter,
-  indexOf,
-  type LogFilter,
-  ownerIdOf,
-  ownerOf,
-  retryDueAt,
-} from '../webhook-state.ts';
+import { type LogFilter, retryDueAt } from '../webhook-state.ts';
 import { extend, MOVEMENT_COLUMNS, NO_MOVEMENT_COLUMNS } from './logged-movement.ts';
 
 /** Reads the movement log: a customer's movements in the order of their ids. Webhooks read it as their queue. */

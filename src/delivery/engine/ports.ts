@@ -2,11 +2,12 @@ import type { DnsWatch } from '../../platform/dns-watch.ts';
 import type { Log } from '../../platform/log.ts';
 import type { DeliveryMetrics } from '../../platform/metrics.ts';
 import type { systemClock } from '../../platform/system-clock.ts';
+import type { Lease, LeaseRequest } from '../../webhook-record/lease.ts';
 import type { AttemptTraces } from '../posting/attempt-traces.ts';
 import type { SealedSettings, Settings } from '../posting/request.ts';
 import type { Answer, PostRequest } from '../posting/types.ts';
 import type { RunRecord } from '../run/types.ts';
-import type { Lease, LeaseRequest, WebhookState } from '../webhook-state.ts';
+import type { WebhookState } from '../webhook-state.ts';
 import type { MovementLog, RetriesRead } from './movement-log.ts';
 import type { Quarantine } from './webhook-status.ts';
 

@@ -1,8 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { cutTo } from '../../database/text-columns.ts';
 import { derivedRows, type Sql, tryTransaction, type WriteResult } from '../../database/transaction.ts';
+import { LEASE_SECONDS } from '../../webhook-record/lease.ts';
 import type { AttemptResult, EndpointHealth, RunRecord } from '../run/types.ts';
-import { LEASE_SECONDS } from '../webhook-state.ts';
 import type { LeasedRecord } from './ports.ts';
 
 /** Records the results of many runs in one transaction. */

@@ -3,8 +3,9 @@ import { isConnectionError, isRetryableLockError, isTransient } from '../../data
 import { createBatcher } from '../../platform/batcher.ts';
 import type { Log } from '../../platform/log.ts';
 import type { DeliveryMetrics } from '../../platform/metrics.ts';
+import type { Lease } from '../../webhook-record/lease.ts';
+import { formatDeliveryId } from '../delivery-id.ts';
 import type { AttemptResult } from '../run/types.ts';
-import { formatDeliveryId, type Lease } from '../webhook-state.ts';
 import type { ClockPort, LeasedRecord, ResultsPort } from './ports.ts';
 import { LeaseLostError } from './record-results.ts';
 

@@ -1,5 +1,8 @@
 import { isOfEvents } from '../../database/webhook-enums.ts';
 import { createBatcher } from '../../platform/batcher.ts';
+import { LEASE_SECONDS, type Lease } from '../../webhook-record/lease.ts';
+import { hasBacklog, waitBeforeSending } from '../../webhook-record/waiting.ts';
+import { formatBatchId, formatDeliveryId } from '../delivery-id.ts';
 import { NOT_SENT } from '../posting/post.ts';
 import { BATCH_OVERHEAD, eventIdOf } from '../posting/request.ts';
 import type { Answer, PostRequest } from '../posting/types.ts';
@@ -14,17 +17,7 @@ import type {
   RunRecord,
   RunStart,
 } from '../run/types.ts';
-import {
-  CRASHED,
-  formatBatchId,
-  formatDeliveryId,
-  hasBacklog,
-  LEASE_SECONDS,
-  type Lease,
-  MAX_CRASHES,
-  type WebhookState,
-  waitBeforeSending,
-} from '../webhook-state.ts';
+import { CRASHED, MAX_CRASHES, type WebhookState } from '../webhook-state.ts';
 import { type LogRead, toNewDelivery, withoutDeleted } from './movement-log.ts';
 import type { CancelTimer, Runner, RunnerOptions } from './ports.ts';
 import { createPostQueue, type PostQueue, type RunShare, shareAmong } from './post-queue.ts';
@@ -160,7 +153,7 @@ export function createRunner({
       } catch (err) {
         if (!(err instanceof ResultsRefusedError)) throw err;
         const outcome = await webhooks.quarantine(
-          { id: webhookId, customerId: state.customerId },
+          { id: webhookId, customerId: state.settings.customer_id },
           err.message,
         );
         if (outcome !== 'paused') throw err;
@@ -180,7 +173,7 @@ export function createRunner({
       const sliceEnd = clock.now() + timeSlice;
       for (;;) {
         const state = await webhooks.readState(webhookId);
-        if (state?.status !== 'active') return;
+        if (state?.settings.status !== 'active') return;
         const { openFor } = state;
         const wait = waitBeforeSending(state);
         // Wake-ups add no job while the circuit is open, so this one leaves a job for when it is half-open, also with nothing to send yet.
@@ -196,7 +189,10 @@ export function createRunner({
           return;
         }
         if (state.crashCount >= MAX_CRASHES) {
-          const outcome = await webhooks.quarantine({ id: webhookId, customerId: state.customerId }, CRASHED);
+          const outcome = await webhooks.quarantine(
+            { id: webhookId, customerId: state.settings.customer_id },
+            CRASHED,
+          );
           if (outcome === 'paused')
             log.error({ webhookId }, 'webhook paused: its runs keep ending the process');
           if (outcome !== 'many') return;
@@ -264,8 +260,7 @@ type Timing = Pick<RunStart, 'retryDelays' | 'sliceLength' | 'longestRun' | 'lin
 function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveRun {
   const { log, movementLog, retries, webhooks, writer, poster, traces, dns, share, clock, random, onIdle } =
     tools;
-  const { customerId } = state;
-  const { id: webhookId, revision, last_error: lastError } = state.settings;
+  const { id: webhookId, customer_id: customerId, revision, last_error: lastError } = state.settings;
   const settings = webhooks.openSettings(state.settings);
   const ofEvents = isOfEvents(state.settings.event);
   const isExtended = state.settings.body === 'extended';

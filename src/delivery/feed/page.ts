@@ -3,11 +3,12 @@ import type { DataSource } from 'typeorm';
 import type { Runtime } from '../../database/runtime.ts';
 import { SEALED } from '../../database/secret-box.ts';
 import type { WriteResult } from '../../database/transaction.ts';
+import { formatDeliveryId } from '../delivery-id.ts';
 import { type MovementLog, openMovementLog } from '../engine/movement-log.ts';
 import { buildSharedBody } from '../posting/request.ts';
 import { readSampleMovement } from '../posting/sample.ts';
 import type { LoggedMovement, NotifiedMovement } from '../run/types.ts';
-import { formatDeliveryId, type LogFilter, type WebhookState } from '../webhook-state.ts';
+import type { LogFilter, WebhookState } from '../webhook-state.ts';
 import { encodeCursor, type Position } from './cursor.ts';
 
 /** Reads a page of a feed from the movement log, and builds its notifications. */
@@ -66,7 +67,7 @@ export function createPageReader({ database, secrets }: Pick<Runtime, 'database'
     }
     // A paused feed is empty.
     const { movements, ...read } =
-      state.status === 'active'
+      state.settings.status === 'active'
         ? await readMatches(log, { state, filters, after, limit: limit - events.length })
         : { movements: [], through: after.through, more: false };
     let { through, more } = read;
@@ -104,13 +105,13 @@ async function readMatches(
   log: MovementLog,
   { state, filters, after, limit }: PageRequest,
 ): Promise<{ movements: LoggedMovement[]; through: number; more: boolean }> {
-  const { settings, customerId, accountsDeleted, matchedThrough, deletedAccounts } = state;
+  const { settings, accountsDeleted, matchedThrough, deletedAccounts } = state;
   const movements: LoggedMovement[] = [];
   let { through } = after;
   while (movements.length < limit && through < matchedThrough) {
     const read = await log.read({
       webhookId: settings.id,
-      customerId,
+      customerId: settings.customer_id,
       accountsDeleted,
       filters,
       after: through,

@@ -1,16 +1,16 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
 import { Problem } from '../../platform/problem.ts';
-import { MOST_RANGES, readFilterRanges } from '../filters.ts';
 import {
   dcOf,
   type Filter,
   indexOf,
-  type LogFilter,
   matchesFilter,
   ownerIdOf,
   ownerOf,
-} from '../webhook-state.ts';
+} from '../../webhook-record/filter.ts';
+import { MOST_RANGES, readFilterRanges } from '../filters.ts';
+import type { LogFilter } from '../webhook-state.ts';
 import type { Position } from './cursor.ts';
 
 /**

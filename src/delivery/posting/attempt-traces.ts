@@ -1,7 +1,7 @@
 import type { Sql } from '../../database/transaction.ts';
 import type { SpanAttributes, SpanError, Tracing } from '../../platform/tracing.ts';
+import { formatDeliveryId } from '../delivery-id.ts';
 import type { Delivery } from '../run/types.ts';
-import { formatDeliveryId } from '../webhook-state.ts';
 import type { Poster } from './post.ts';
 import type { Answer, PostRequest } from './types.ts';
 

@@ -44,7 +44,7 @@ export async function buildSample(
   { webhookId, event, now }: { webhookId: string; event: string; now: Date },
 ): Promise<PostRequest | null> {
   const [state] = await readStates(sql, [webhookId]);
-  if (state == null || state.status === 'deleted') return null;
+  if (state == null || state.settings.status === 'deleted') return null;
   const settings = openSettings(state.settings, secrets);
   const id = `test_${randomBytes(12).toString('base64url')}`;
   const content = isOfEvents(event)

@@ -2,8 +2,8 @@ import type { Sql, WriteResult } from '../../database/transaction.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
 import { createProgress, lockImports, resetHealth, setFilter } from '../../delivery/filters.ts';
 import { markDue } from '../../delivery/reconcile.ts';
-import type { Filter } from '../../delivery/webhook-state.ts';
 import { Problem } from '../../platform/problem.ts';
+import type { Filter } from '../../webhook-record/filter.ts';
 import type { WebhookSettings } from '../../webhook-record/record.ts';
 
 /** Columns of `webhooks` and their values. The names come from our code, never from a caller. */

@@ -1,4 +1,4 @@
-import type { Filter } from '../../../src/delivery/webhook-state.ts';
+import type { Filter } from '../../../src/webhook-record/filter.ts';
 import { between, pick } from './random.ts';
 import { ALL, type MovementRow, movementOf, resetHealth, setFilter, type WebhookRow } from './tables.ts';
 import { wakeWebhook } from './waking.ts';

@@ -1,6 +1,6 @@
 import type { Run } from '../../../src/delivery/run/run.ts';
 import type { Delivery, RunStart } from '../../../src/delivery/run/types.ts';
-import type { Lease } from '../../../src/delivery/webhook-state.ts';
+import type { Lease } from '../../../src/webhook-record/lease.ts';
 import { describeStep } from '../run/description.ts';
 import type { Process } from './process.ts';
 import { note, type World } from './world.ts';

@@ -7,12 +7,9 @@ import {
 } from '../../../src/delivery/engine/movement-log.ts';
 import type { SealedSettings } from '../../../src/delivery/posting/request.ts';
 import type { LoggedMovement } from '../../../src/delivery/run/types.ts';
-import {
-  LEASE_SECONDS,
-  type LogFilter,
-  matchesFilter,
-  type WebhookState,
-} from '../../../src/delivery/webhook-state.ts';
+import type { LogFilter, WebhookState } from '../../../src/delivery/webhook-state.ts';
+import { matchesFilter } from '../../../src/webhook-record/filter.ts';
+import { LEASE_SECONDS } from '../../../src/webhook-record/lease.ts';
 import { indexAfter, type MovementRow, movementOf, type Tables } from './tables.ts';
 
 /** The reads of a delivery run. Each function is one statement, so it sees one moment. */
@@ -35,8 +32,6 @@ export function readWebhook(tables: Tables, now: number): { state: WebhookState;
     refiltered: filters.some(({ fromId }) => fromId > cursor.sentThrough),
     state: {
       settings: toSettings(tables),
-      status: webhook.status,
-      customerId: '1',
       sentThrough: cursor.sentThrough,
       highestRecordedId: cursor.highestRecordedId,
       matchedThrough: backlog.matchedThrough,

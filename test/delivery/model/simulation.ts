@@ -1,6 +1,6 @@
 import { setImmediate as nextPass } from 'node:timers/promises';
 import { reconcile } from '../../../src/delivery/reconcile.ts';
-import { waitBeforeSending } from '../../../src/delivery/webhook-state.ts';
+import { waitBeforeSending } from '../../../src/webhook-record/waiting.ts';
 import { createChecks } from './checks.ts';
 import {
   changeOtherWebhook,

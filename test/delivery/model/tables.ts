@@ -1,5 +1,5 @@
 import type { EndpointHealth } from '../../../src/delivery/run/types.ts';
-import type { Filter } from '../../../src/delivery/webhook-state.ts';
+import type { Filter } from '../../../src/webhook-record/filter.ts';
 
 /** The rows of one customer with one webhook, as the SQL leaves them. Each function that changes them is one transaction. */
 export interface Tables {

@@ -1,7 +1,7 @@
 import type { LeasedRecord } from '../../../src/delivery/engine/ports.ts';
 import type { Quarantine } from '../../../src/delivery/engine/webhook-status.ts';
 import type { AttemptResult } from '../../../src/delivery/run/types.ts';
-import type { Lease, LeaseRequest } from '../../../src/delivery/webhook-state.ts';
+import type { Lease, LeaseRequest } from '../../../src/webhook-record/lease.ts';
 import { isLeaseFree, LEASE } from './reads.ts';
 import { type ReplayRow, setFilter, type Tables } from './tables.ts';
 

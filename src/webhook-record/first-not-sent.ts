@@ -1,0 +1,52 @@
+import type { Sql } from '../database/transaction.ts';
+import { dcOf, indexOf, ownerIdOf, ownerOf } from './filter.ts';
+
+/** Finds since when the deliveries of a webhook have waited for their first attempt. */
+
+export interface Backlog {
+  webhook_id: string;
+  customer_id: string;
+  account_id: string | null;
+  event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT';
+  after_id: string;
+  matched_through: string;
+}
+
+/**
+ * The first matching movement in the log that was not sent to a webhook. Uses a join, because for NOT EXISTS, MariaDB would first read
+ * all deliveries of the webhook. Indexes: the webhook's index of the log, and the primary key of deliveries.
+ */
+function firstNotSent(backlog: Backlog): { sql: string; values: unknown[] } {
+  const { webhook_id: id, customer_id, account_id, event, after_id, matched_through } = backlog;
+  const range = { customerId: customer_id, filter: { event, accountId: account_id } };
+  const dc = dcOf(range.filter);
+  const { name, columns } = indexOf(range, 'l');
+  return {
+    sql: `
+  (SELECT ? AS webhook_id, l.date_readed AS since, TIMESTAMPDIFF(MICROSECOND, l.date_readed, NOW(6)) / 1000000 AS seconds
+   FROM transactions l FORCE INDEX (${name}) LEFT JOIN deliveries d ON d.webhook_id = ? AND d.transaction_id = l.id
+   WHERE d.webhook_id IS NULL AND l.${ownerOf(range)} = ? ${dc === null ? '' : 'AND l.dc = ?'} AND l.id > ? AND l.id <= ?
+   ORDER BY ${columns} LIMIT 1)`,
+    values: [id, id, ownerIdOf(range), ...(dc === null ? [] : [dc]), after_id, matched_through],
+  };
+}
+
+export interface WaitingWebhook {
+  id: string;
+  /** When the oldest unsent movement was stored, and how many seconds ago that was by MySQL's clock. */
+  since: Date;
+  seconds: number;
+}
+
+/** Reads the first movement of each backlog that was never attempted, the longest waiting first. Backlogs in which nothing waits are left out. */
+export async function readFirstNotSent(sql: Sql, backlogs: readonly Backlog[]): Promise<WaitingWebhook[]> {
+  if (backlogs.length === 0) return [];
+  const statements = backlogs.map(firstNotSent);
+  const rows = await sql.query<{ webhook_id: string; since: Date; seconds: string }[]>(
+    statements.map(({ sql: statement }) => statement).join(' UNION ALL '),
+    statements.flatMap(({ values }) => values),
+  );
+  return rows
+    .map(({ webhook_id, since, seconds }) => ({ id: String(webhook_id), since, seconds: Number(seconds) }))
+    .sort((a, b) => a.since.getTime() - b.since.getTime());
+}
