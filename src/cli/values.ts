@@ -2,7 +2,8 @@ import { InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
 import { parseDeliveryId } from '../delivery/delivery.ts';
 import { parseMoment, type ZoneOffset } from '../platform/moment.ts';
-import { Id, toValidationIssue } from '../platform/validation.ts';
+import { toValidationIssue } from '../platform/validation.ts';
+import { Id } from '../platform/whole-numbers.ts';
 import { Failure } from './context.ts';
 
 /** Parses an option that takes an id. */

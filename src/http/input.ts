@@ -4,7 +4,8 @@ import type { Context } from 'hono';
 import * as v from 'valibot';
 import type { Caller } from '../customers/caller.ts';
 import { invalid, notFound, Problem } from '../platform/problem.ts';
-import { check, Id } from '../platform/validation.ts';
+import { check } from '../platform/validation.ts';
+import { Id } from '../platform/whole-numbers.ts';
 import type { ApiEnv } from './app.ts';
 
 /** Printable ASCII without a space at either end, because HTTP does not transmit such spaces. */
@@ -186,6 +187,9 @@ export function parseJson(bytes: Buffer): unknown {
 }
 
 export const malformedJson = () => new Problem('malformed-json', 'The body is not valid JSON in UTF-8.');
+
+/** "true" or "false" in a query, by default "false". */
+export const Flag = v.optional(v.picklist(['true', 'false'], 'must be "true" or "false"'), 'false');
 
 /** Validates the query string. Each parameter may be given once. @throws {Problem} 422 with the parameter's name. */
 export function readQuery<S extends Schema>(c: Context<ApiEnv>, schema: S): v.InferOutput<S> {

@@ -1,50 +1,31 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
+import { documented } from '../platform/validation.ts';
+import { WholeNumber } from '../platform/whole-numbers.ts';
 import type { ApiEnv } from './app.ts';
 
 export const MAX_PER_PAGE = 1_000;
 
-/** A whole number in a query string. */
-export const wholeNumber = (most: number, rule: string, least = 1) =>
-  v.pipe(
-    v.string(),
-    v.regex(/^[0-9]{1,12}$/, rule),
-    v.transform(Number),
-    v.minValue(least, rule),
-    v.maxValue(most, rule),
-  );
-
 /** The query parameters `per_page` and `cursor` of a list, for a schema: `v.strictObject({ ...paging('i1', 100) })`. */
 export const paging = (kind: CursorKind, perPage: number) => ({
-  per_page: v.optional(
-    wholeNumber(MAX_PER_PAGE, `must be a whole number from 1 to ${MAX_PER_PAGE}`),
-    String(perPage),
+  per_page: v.pipe(
+    v.optional(WholeNumber(1, MAX_PER_PAGE), String(perPage)),
+    v.description('The size of a page.'),
   ),
-  cursor: v.optional(
-    v.pipe(
-      v.string(),
-      v.check(
-        (text) => decodeCursor(text, kind) !== null,
-        'must be copied unchanged from a Link header of this list',
+  cursor: v.pipe(
+    v.optional(
+      v.pipe(
+        v.string(),
+        v.check(
+          (text) => decodeCursor(text, kind) !== null,
+          'must be copied unchanged from a Link header of this list',
+        ),
+        documented({ pattern: cursorPattern(kind) }),
+        v.transform((text) => decodeCursor(text, kind) ?? ''),
       ),
-      v.transform((text) => decodeCursor(text, kind) ?? ''),
     ),
+    v.description('Where the page begins: the cursor in the header Link of the previous page.'),
   ),
-});
-
-/** The same parameters, for /openapi.json. */
-export const pagingParameters = (
-  kind: CursorKind,
-  perPage: number,
-): Record<'per_page' | 'cursor', { description: string; schema: Record<string, unknown> }> => ({
-  per_page: {
-    description: 'The size of a page.',
-    schema: { type: 'integer', minimum: 1, maximum: MAX_PER_PAGE, default: perPage },
-  },
-  cursor: {
-    description: 'Where the page begins: the cursor in the header Link of the previous page.',
-    schema: { type: 'string', pattern: cursorPattern(kind) },
-  },
 });
 
 /**

@@ -115,28 +115,6 @@ export const CalendarDate = v.pipe(
   documented({ format: 'date' }),
 );
 
-/** Fits BIGINT UNSIGNED with room to spare. Ids start at 1. */
-const ID_SHAPE = /^[1-9][0-9]{0,17}$/;
-
-const ID_RULE = 'must be an id: an integer, or a string of digits';
-
-/** Accepts an id as a string or an integer, and returns a string. */
-export const Id = v.pipe(
-  v.union(
-    [
-      v.pipe(
-        v.number(ID_RULE),
-        v.integer(ID_RULE),
-        v.minValue(1, ID_RULE),
-        v.maxValue(Number.MAX_SAFE_INTEGER, ID_RULE),
-      ),
-      v.pipe(v.string(ID_RULE), v.regex(ID_SHAPE, ID_RULE)),
-    ],
-    ID_RULE,
-  ),
-  v.transform(String),
-);
-
 /** Refuses lone surrogates. They have no UTF-8 encoding, so two different texts would be stored as the same text. */
 export const wellFormed = v.check(
   (text: string) => text.isWellFormed(),

@@ -9,12 +9,12 @@ import {
 import {
   documented,
   HttpUrl,
-  Id,
   maxCharacters,
   shortRecord,
   Title,
   wellFormed,
 } from '../platform/validation.ts';
+import { Id } from '../platform/whole-numbers.ts';
 
 /** The highest rate limit and the most POSTs at a time that a webhook may have. */
 export const MOST_PER_SECOND = 10_000;

@@ -1,3 +1,4 @@
+import { toJsonSchema } from '@valibot/to-json-schema';
 import { describeRoute, resolver } from 'hono-openapi';
 import type * as v from 'valibot';
 import type { Scope } from '../../customers/caller.ts';
@@ -24,6 +25,21 @@ const parametersOf = (where: 'query' | 'header' | 'path', parameters: Record<str
     ...(where === 'path' ? { required: true } : {}),
     ...(example === undefined ? {} : { example }),
   }));
+
+/** The schema of a query. Descriptions and examples in it become those of the parameters. */
+export type QuerySchema = v.GenericSchema & { entries: Record<string, v.GenericSchema> };
+
+/** The parameters that a schema reads. */
+const readParameters = (query: QuerySchema): Record<string, Parameter> =>
+  Object.fromEntries(
+    Object.entries(query.entries).map(([name, entry]) => {
+      const options = { errorMode: 'ignore', typeMode: 'input' } as const;
+      const { $schema: _, description = '', examples, ...schema } = toJsonSchema(entry, options);
+      // A number stands in a query as a text, and so does its default.
+      if (schema.type === 'integer' && 'default' in schema) schema.default = Number(schema.default);
+      return [name, { description, schema, ...(examples && { example: String(examples[0]) }) }];
+    }),
+  );
 
 /** An id in a path. */
 export const idParameter = (what: string): Parameter => ({
@@ -72,7 +88,7 @@ export interface RouteDescription {
   };
   body?: Record<string, v.GenericSchema | null>;
   path?: Record<string, Parameter>;
-  query?: Record<string, Parameter>;
+  query?: QuerySchema;
   headers?: Record<string, Parameter>;
   /**
    * The errors that only this route has. The errors that come from a scope, an id in the path, a body and an Idempotency-Key are added.
@@ -82,7 +98,7 @@ export interface RouteDescription {
 
 /** Describes one route in /openapi.json. */
 export function describe(route: RouteDescription) {
-  const { answer, body, path, query = {}, headers = {}, scope } = route;
+  const { answer, body, path, query, headers = {}, scope } = route;
   const idempotent = route.idempotent !== undefined;
   const open = scope === undefined;
   const uncached = idempotent || answer.secret !== undefined || answer.isUncached === true;
@@ -90,7 +106,7 @@ export function describe(route: RouteDescription) {
   const status = answer.status ?? 200;
   const ofAnswer = [
     ...headersOf(status, traits),
-    ...('per_page' in query ? (['Link'] as const) : []),
+    ...(query !== undefined && 'per_page' in query.entries ? (['Link'] as const) : []),
     ...(answer.headers ?? []),
   ];
   return describeRoute({
@@ -101,7 +117,7 @@ export function describe(route: RouteDescription) {
     ...(open ? { security: [] } : {}),
     parameters: [
       ...parametersOf('path', path),
-      ...parametersOf('query', query),
+      ...parametersOf('query', query && readParameters(query)),
       ...parametersOf('header', idempotent ? IDEMPOTENCY_KEY_PARAMETER : headers),
     ],
     ...(body === undefined ? {} : { requestBody: { required: true, content: contentOf(body) } }),

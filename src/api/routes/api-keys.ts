@@ -11,7 +11,7 @@ import { KeyView, viewKey } from '../../customers/key-view.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { CallerCache } from '../../http/admission.ts';
 import { readId, readJson, readQuery } from '../../http/input.ts';
-import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../http/paging.ts';
+import { cutPage, MAX_PER_PAGE, paging } from '../../http/paging.ts';
 import { IdView, ShownOnce } from '../../platform/validation.ts';
 import { idParameter } from '../openapi/openapi.ts';
 import type { AddRoute } from './route.ts';
@@ -31,7 +31,7 @@ export function addApiKeyRoutes(route: AddRoute, runtime: Runtime, callers: Call
     summary: 'List your API keys',
     description:
       'Lists the API keys, the oldest first, without the keys themselves. If there is a next page, the header Link has its path.',
-    query: pagingParameters('k1', MAX_PER_PAGE),
+    query: Query,
     answer: { schema: v.object({ apikeys: v.array(KeyView) }), description: 'A page of API keys.' },
     handle: async (c) => {
       const caller = c.get('caller');

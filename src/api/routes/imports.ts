@@ -4,7 +4,7 @@ import { findGapsBefore } from '../../books/import-gaps.ts';
 import { hasAccount } from '../../customers/accounts.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { readId, readJson, readQuery } from '../../http/input.ts';
-import { BEYOND_NEWEST, encodeCursor, linkNext, paging, pagingParameters } from '../../http/paging.ts';
+import { BEYOND_NEWEST, encodeCursor, linkNext, paging } from '../../http/paging.ts';
 import { ConflictView, viewConflict } from '../../intake/conflict-view.ts';
 import {
   CONFLICT_STATUSES,
@@ -24,7 +24,8 @@ import { findImport, listImports, retryImport } from '../../intake/imports.ts';
 import type { FileReader } from '../../intake/parser-threads.ts';
 import { LISTED_REASONS } from '../../ledger/known-movements.ts';
 import { invalid } from '../../platform/problem.ts';
-import { Count, Id, IdView } from '../../platform/validation.ts';
+import { Count, IdView } from '../../platform/validation.ts';
+import { IdText } from '../../platform/whole-numbers.ts';
 import { idParameter } from '../openapi/openapi.ts';
 import { addUploadRoute } from './imports/create.ts';
 import type { AddRoute } from './route.ts';
@@ -54,7 +55,7 @@ export function addImportRoutes(route: AddRoute, runtime: Runtime, reader: FileR
     summary: 'List your imports',
     description:
       'Lists imports, the newest first. If there is a next page, the header Link has its path. A limited API key sees only the imports that were sent with it, or collected for one of its accounts.',
-    query: pagingParameters('i1', PER_PAGE),
+    query: Query,
     answer: {
       schema: v.object({ imports: v.array(ImportView) }),
       description: 'A page of imports.',
@@ -173,9 +174,12 @@ export function addImportRoutes(route: AddRoute, runtime: Runtime, reader: FileR
 }
 
 const ConflictsQuery = v.strictObject({
+  account_id: v.pipe(v.optional(IdText), v.description('Only conflicts of this account.')),
+  status: v.pipe(
+    v.optional(v.picklist(CONFLICT_STATUSES, `must be one of ${CONFLICT_STATUSES.join(', ')}`)),
+    v.description('Only conflicts with this status.'),
+  ),
   ...paging('f1', PER_PAGE),
-  account_id: v.optional(Id),
-  status: v.optional(v.picklist(CONFLICT_STATUSES, `must be one of ${CONFLICT_STATUSES.join(', ')}`)),
 });
 
 const Decision = v.strictObject({
@@ -195,17 +199,7 @@ export function addConflictRoutes(route: AddRoute, runtime: Runtime): void {
     summary: 'List conflicts',
     description:
       'Lists rows that came with the unique_id of a stored movement and another direction, amount or date, beside that movement, the newest first. If there is a next page, the header Link has its path.',
-    query: {
-      account_id: {
-        description: 'Only conflicts of this account.',
-        schema: { type: 'integer', minimum: 1 },
-      },
-      status: {
-        description: 'Only conflicts with this status.',
-        schema: { type: 'string', enum: [...CONFLICT_STATUSES] },
-      },
-      ...pagingParameters('f1', PER_PAGE),
-    },
+    query: ConflictsQuery,
     answer: { schema: v.object({ conflicts: v.array(ConflictView) }), description: 'A page of conflicts.' },
     handle: async (c) => {
       const {

@@ -24,15 +24,7 @@ import {
 import { redeliver } from '../../delivery/replays.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId, readQuery } from '../../http/input.ts';
-import {
-  BEYOND_NEWEST,
-  encodeCursor,
-  linkNext,
-  MAX_PER_PAGE,
-  paging,
-  pagingParameters,
-  wholeNumber,
-} from '../../http/paging.ts';
+import { BEYOND_NEWEST, encodeCursor, linkNext, MAX_PER_PAGE, paging } from '../../http/paging.ts';
 import { renderPage, renderTransaction, TransactionView } from '../../movements/body.ts';
 import type { Listing } from '../../movements/listing.ts';
 import {
@@ -44,73 +36,65 @@ import {
   type PageOffsetCache,
   readAccounts,
 } from '../../movements/transactions.ts';
-import { MOMENT, Moment, type ZoneOffset } from '../../platform/moment.ts';
+import { Moment, type ZoneOffset } from '../../platform/moment.ts';
 import { invalid, notFound } from '../../platform/problem.ts';
-import { CALENDAR_DATE, CalendarDate, Id } from '../../platform/validation.ts';
+import { CalendarDate } from '../../platform/validation.ts';
+import { IdText, WholeNumber } from '../../platform/whole-numbers.ts';
 import { findWebhook } from '../../webhooks/find-webhook.ts';
-import { idParameter, type Parameter, type RouteDescription } from '../openapi/openapi.ts';
+import { idParameter, type Parameter } from '../openapi/openapi.ts';
 import type { AddRoute } from './route.ts';
 
-/** The query parameter `fields` of movements. */
-const FieldsQuery = v.optional(v.literal('extended', 'must be "extended", or left out'));
+const Fields = v.pipe(
+  v.optional(v.picklist(['extended'], 'must be "extended", or left out')),
+  v.description('"extended" adds what the bank says beyond the usual fields, as the object extended.'),
+);
 
-const FIELDS_PARAMETER = {
-  description: '"extended" adds what the bank says beyond the usual fields, as the object extended.',
-  schema: { type: 'string', enum: ['extended'] },
-} as const;
+const TransactionQuery = v.strictObject({ fields: Fields });
 
 const MAX_PAGE = 999_999_999_999;
 
-const query = (zone: ZoneOffset) =>
+const ListingQuery = (zone: ZoneOffset) =>
   v.strictObject({
-    starts: v.optional(CalendarDate),
-    ends: v.optional(CalendarDate),
-    after: v.optional(Moment(zone)),
-    page: v.optional(wholeNumber(MAX_PAGE, 'must be a whole number from 1')),
-    fields: FieldsQuery,
+    starts: v.pipe(
+      v.optional(CalendarDate),
+      v.description('The first date_issue, inclusive. It must not be later than ends.'),
+      v.examples(['2026-01-01']),
+    ),
+    ends: v.pipe(v.optional(CalendarDate), v.description('The last date_issue, inclusive.')),
+    after: v.pipe(
+      v.optional(Moment(zone)),
+      v.description(
+        'The earliest date_readed, inclusive: YYYY-MM-DD HH:mm:ss with or without an offset. You can paste a date_readed.',
+      ),
+    ),
+    page: v.pipe(
+      v.optional(WholeNumber(1, MAX_PAGE, 'must be a whole number from 1')),
+      v.description('The number of the page, from 1. Not together with cursor.'),
+    ),
     ...paging('t1', MAX_PER_PAGE),
+    fields: Fields,
   });
 
-const DATE = { type: 'string', format: 'date', pattern: `^${CALENDAR_DATE}$` } as const;
-
-const LISTING: RouteDescription = {
+const listing = (zone: ZoneOffset) => ({
   tag: 'Movements',
-  scope: 'read',
+  scope: 'read' as const,
   operationId: 'listTransactions',
   summary: 'List movements',
   description:
     'Lists movements in the order of their ids. Give at least one of starts, ends and after. To read all pages, follow the header Link, rel="next": its cost does not grow with the number of pages. A page behind the last one is an empty list.',
-  query: {
-    starts: {
-      description: 'The first date_issue, inclusive. It must not be later than ends.',
-      example: '2026-01-01',
-      schema: DATE,
-    },
-    ends: { description: 'The last date_issue, inclusive.', schema: DATE },
-    after: {
-      description:
-        'The earliest date_readed, inclusive: YYYY-MM-DD HH:mm:ss with or without an offset. You can paste a date_readed.',
-      schema: { type: 'string', pattern: MOMENT },
-    },
-    page: {
-      description: 'The number of the page, from 1. Not together with cursor.',
-      schema: { type: 'integer', minimum: 1, maximum: MAX_PAGE },
-    },
-    ...pagingParameters('t1', MAX_PER_PAGE),
-    fields: FIELDS_PARAMETER,
-  },
+  query: ListingQuery(zone),
   answer: {
     schema: v.object({ transactions: v.array(TransactionView) }),
     description: 'A page of movements.',
   },
-};
+});
 
 function readListing(
   c: Context<ApiEnv>,
-  zone: ZoneOffset,
+  query: ReturnType<typeof ListingQuery>,
   scope: Pick<Listing, 'customerId' | 'accountIds'>,
 ): { listing: Listing; isExtended: boolean } {
-  const { starts, ends, after, page, per_page, cursor, fields } = readQuery(c, query(zone));
+  const { starts, ends, after, page, per_page, cursor, fields } = readQuery(c, query);
   if (starts === undefined && ends === undefined && after === undefined) {
     throw invalid([{ path: 'starts', message: 'is required, unless ends or after is given' }]);
   }
@@ -150,11 +134,12 @@ async function answer(
 export function addMovementRoutes(route: AddRoute, runtime: Runtime): void {
   const { config, database } = runtime;
   const offsets = createPageOffsetCache();
+  const LISTING = listing(config.zone);
   route('GET /v1/transactions', {
     ...LISTING,
     handle: (c) => {
       const { customerId, accountIds } = c.get('caller');
-      return answer(c, runtime, offsets, readListing(c, config.zone, { customerId, accountIds }));
+      return answer(c, runtime, offsets, readListing(c, LISTING.query, { customerId, accountIds }));
     },
   });
 
@@ -164,10 +149,10 @@ export function addMovementRoutes(route: AddRoute, runtime: Runtime): void {
     operationId: 'getTransaction',
     summary: 'Get a movement',
     path: { id: idParameter('movement') },
-    query: { fields: FIELDS_PARAMETER },
+    query: TransactionQuery,
     answer: { schema: v.object({ transaction: TransactionView }), description: 'The movement.' },
     handle: async (c) => {
-      const { fields } = readQuery(c, v.strictObject({ fields: FieldsQuery }));
+      const { fields } = readQuery(c, TransactionQuery);
       const transaction = await findTransaction(
         database,
         c.get('caller'),
@@ -208,6 +193,7 @@ export function addMovementRoutes(route: AddRoute, runtime: Runtime): void {
 export function addAccountMovementRoute(route: AddRoute, runtime: Runtime): void {
   const { config, database } = runtime;
   const offsets = createPageOffsetCache();
+  const LISTING = listing(config.zone);
   route('GET /v1/accounts/:account_id/transactions', {
     ...LISTING,
     operationId: 'listAccountTransactions',
@@ -220,7 +206,7 @@ export function addAccountMovementRoute(route: AddRoute, runtime: Runtime): void
       const accounts = await readAccounts(database, caller.customerId, [{ account_id }]);
       if (accounts.size === 0) throw notFound('account');
       const scope = { customerId: caller.customerId, accountIds: [...accounts.keys()] };
-      return answer(c, runtime, offsets, readListing(c, config.zone, scope), accounts);
+      return answer(c, runtime, offsets, readListing(c, LISTING.query, scope), accounts);
     },
   });
 }
@@ -236,17 +222,23 @@ const PER_PAGE = 100;
 
 const Query = (zone: ZoneOffset) =>
   v.strictObject({
-    status: v.optional(v.picklist(LISTED_STATUSES, `must be one of ${LISTED_STATUSES.join(', ')}`)),
-    account: v.optional(Id),
-    movement: v.optional(Id),
-    since: v.optional(Moment(zone)),
-    until: v.optional(Moment(zone)),
+    status: v.pipe(
+      v.optional(v.picklist(LISTED_STATUSES, `must be one of ${LISTED_STATUSES.join(', ')}`)),
+      v.description('Only deliveries with this status.'),
+      v.examples(['failed']),
+    ),
+    account: v.pipe(v.optional(IdText), v.description('Only movements, or balances, of this account.')),
+    movement: v.pipe(v.optional(IdText), v.description('Only the delivery of this movement.')),
+    since: v.pipe(
+      v.optional(Moment(zone)),
+      v.description('The earliest date_readed of the movement, inclusive. It must not be later than until.'),
+    ),
+    until: v.pipe(
+      v.optional(Moment(zone)),
+      v.description('The latest date_readed of the movement, inclusive.'),
+    ),
     ...paging('m2', PER_PAGE),
   });
-
-const MOMENT_SCHEMA = { type: 'string', pattern: MOMENT } as const;
-
-const ID = { type: 'integer', minimum: 1 } as const;
 
 /** Limits bounds to one movement, if the request names one. */
 function only(movement: string | undefined, bounds: { after: string; before: string }) {
@@ -275,21 +267,7 @@ export function addDeliveryRoutes(route: AddRoute, runtime: Runtime): void {
     summary: 'List the deliveries of a webhook',
     description:
       'Lists deliveries, the newest movement first. If there is a next page, the header Link has its path. If only a few of very many deliveries match, a page may have fewer than per_page deliveries, or none, and still have a next page.',
-    query: {
-      status: {
-        description: 'Only deliveries with this status.',
-        example: 'failed',
-        schema: { type: 'string', enum: [...LISTED_STATUSES] },
-      },
-      account: { description: 'Only movements, or balances, of this account.', schema: ID },
-      movement: { description: 'Only the delivery of this movement.', schema: ID },
-      since: {
-        description: 'The earliest date_readed of the movement, inclusive. It must not be later than until.',
-        schema: MOMENT_SCHEMA,
-      },
-      until: { description: 'The latest date_readed of the movement, inclusive.', schema: MOMENT_SCHEMA },
-      ...pagingParameters('m2', PER_PAGE),
-    },
+    query: DeliveryQuery,
     path: { id: idParameter('webhook') },
     answer: {
       schema: v.object({ deliveries: v.array(DeliveryView) }),

@@ -4,7 +4,7 @@ import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
-import { Id } from '../../platform/validation.ts';
+import { Id } from '../../platform/whole-numbers.ts';
 import {
   Choice,
   type Column,

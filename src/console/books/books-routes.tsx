@@ -12,7 +12,7 @@ import { type FoundConflict, findConflict, findOpenConflicts } from '../../intak
 import type { StatementRecord } from '../../intake/statements.ts';
 import type { Movement } from '../../ledger/movement.ts';
 import { notFound } from '../../platform/problem.ts';
-import { Id } from '../../platform/validation.ts';
+import { Id } from '../../platform/whole-numbers.ts';
 import {
   type Column,
   Done,

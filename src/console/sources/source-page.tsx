@@ -5,7 +5,7 @@ import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
-import { Id } from '../../platform/validation.ts';
+import { Id } from '../../platform/whole-numbers.ts';
 import {
   findRunImports,
   findSource,

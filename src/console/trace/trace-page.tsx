@@ -14,7 +14,7 @@ import {
 } from '../../delivery/delivery.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { notFound } from '../../platform/problem.ts';
-import { Id } from '../../platform/validation.ts';
+import { Id } from '../../platform/whole-numbers.ts';
 import { readWebhookRows, type WebhookRow } from '../../verdict/webhooks.ts';
 import { DeliveryStatus } from '../deliveries/deliveries-page.tsx';
 import {

@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
-import { Id } from '../../platform/validation.ts';
+import { Id } from '../../platform/whole-numbers.ts';
 import type { TroubleKind } from '../../verdict/trouble.ts';
 import {
   andToCome,
