@@ -149,13 +149,13 @@ export const Title = v.pipe(
 /** An id, as a JSON integer. Our ids stay below 2^53, so every JSON parser reads them exactly. */
 export const IdView = v.pipe(v.number(), v.integer(), v.minValue(1));
 
-/** A count: a whole number from 0. */
 /** A secret that is shown only in the answer to the request that made it. */
 export const ShownOnce = v.pipe(
   v.nullable(v.string()),
   v.description('Shown only in this answer. null: this is the answer to a repeated Idempotency-Key.'),
 );
 
+/** A count: a whole number from 0. */
 export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 /** A moment in UTC, RFC 3339. */
