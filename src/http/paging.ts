@@ -1,5 +1,6 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
+import { cutPage } from '../platform/page.ts';
 import { documented } from '../platform/validation.ts';
 import { WholeNumber } from '../platform/whole-numbers.ts';
 import type { ApiEnv } from './app.ts';
@@ -28,27 +29,27 @@ export const paging = (kind: CursorKind, perPage: number) => ({
   ),
 });
 
-/**
- * Cuts a page out of rows. One row more than a page was read, so that it is known whether there is a next page. The header Link then says
- * where it begins (rel="next", RFC 8288).
- */
-export function cutPage<Row extends { id: string }>(
+/** Cuts a page out of rows as cutPage does, and says where the next one begins. @returns the rows of the page. */
+export function linkPage<Row extends { id: string }>(
   c: Context<ApiEnv>,
   kind: CursorKind,
-  rows: readonly Row[],
+  found: readonly Row[],
   perPage: number,
-): readonly Row[] {
-  const page = rows.slice(0, perPage);
-  const last = page.at(-1);
-  if (rows.length > perPage && last !== undefined) linkNext(c, encodeCursor(last.id, kind));
-  return page;
+): Row[] {
+  const { rows, next } = cutPage(found, perPage);
+  linkNext(c, kind, next);
+  return rows;
 }
 
-/** Says where the next page of the list is. The link is only a path, because behind a proxy we do not know our own host name. */
-export function linkNext(c: Context<ApiEnv>, cursor: string): void {
+/**
+ * Says in the header Link where the next page of the list begins, if there is one (rel="next", RFC 8288). The link is only a path,
+ * because behind a proxy we do not know our own host name.
+ */
+export function linkNext(c: Context<ApiEnv>, kind: CursorKind, next: string | null): void {
+  if (next === null) return;
   const { pathname, searchParams } = new URL(c.req.url);
   searchParams.delete('page');
-  searchParams.set('cursor', cursor);
+  searchParams.set('cursor', encodeCursor(next, kind));
   c.header('Link', `<${pathname}?${searchParams}>; rel="next"`);
 }
 

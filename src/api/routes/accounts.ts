@@ -26,7 +26,7 @@ import {
 } from '../../customers/accounts.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { readId, readJson, readQuery } from '../../http/input.ts';
-import { BEYOND_NEWEST, cutPage, encodeCursor, linkNext, MAX_PER_PAGE, paging } from '../../http/paging.ts';
+import { BEYOND_NEWEST, linkNext, linkPage, MAX_PER_PAGE, paging } from '../../http/paging.ts';
 import { invalid } from '../../platform/problem.ts';
 import { CalendarDate } from '../../platform/validation.ts';
 import { acceptAccountDeletion } from '../../upkeep/request-deletion.ts';
@@ -83,7 +83,7 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
       const { per_page, cursor = '0' } = readQuery(c, Query);
       const page = { after: cursor, limit: per_page + 1 };
       const found = await findAccounts(runtime.database, c.get('caller'), page);
-      return c.json({ accounts: await viewAccounts(runtime, cutPage(c, 'a1', found, per_page)) });
+      return c.json({ accounts: await viewAccounts(runtime, linkPage(c, 'a1', found, per_page)) });
     },
   });
 
@@ -192,7 +192,7 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
       const start = cursor === undefined ? to : dayBefore(cursor);
       const range = { from, to: start < to ? start : to };
       const { balances, next } = await readBalances(database, account, range, per_page);
-      if (next !== null) linkNext(c, encodeCursor(String(toNumber(next) + 1), 'd1'));
+      linkNext(c, 'd1', next === null ? null : String(toNumber(next) + 1));
       return c.json({ balances: balances.map((it) => viewBalance(it, account.currency)) });
     },
   });
@@ -214,7 +214,7 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
       const account = await findAccount(database, c.get('caller'), readId(c, 'account'));
       const { per_page, cursor = BEYOND_NEWEST } = readQuery(c, StatementsQuery);
       const page = { before: cursor, limit: per_page + 1 };
-      const rows = cutPage(c, 'n1', await findStatements(database, account.id, page), per_page);
+      const rows = linkPage(c, 'n1', await findStatements(database, account.id, page), per_page);
       return c.json({ statements: rows.map((row) => viewStatement(row, account.currency)) });
     },
   });
@@ -272,7 +272,7 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
         after: cursor,
         limit: per_page + 1,
       });
-      const banks = cutPage(c, 'b1', found, per_page);
+      const banks = linkPage(c, 'b1', found, per_page);
       return c.json({ banks: banks.map(({ id, name }) => ({ id: Number(id), name })) });
     },
   });

@@ -11,7 +11,7 @@ import { KeyView, viewKey } from '../../customers/key-view.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { CallerCache } from '../../http/admission.ts';
 import { readId, readJson, readQuery } from '../../http/input.ts';
-import { cutPage, MAX_PER_PAGE, paging } from '../../http/paging.ts';
+import { linkPage, MAX_PER_PAGE, paging } from '../../http/paging.ts';
 import { IdView, ShownOnce } from '../../platform/validation.ts';
 import { idParameter } from '../openapi/openapi.ts';
 import type { AddRoute } from './route.ts';
@@ -38,7 +38,7 @@ export function addApiKeyRoutes(route: AddRoute, runtime: Runtime, callers: Call
       const { per_page, cursor = '0' } = readQuery(c, Query);
       const page = { after: cursor, limit: per_page + 1 };
       const found = await findKeys(database, caller.customerId, page);
-      return c.json({ apikeys: cutPage(c, 'k1', found, per_page).map(viewKey) });
+      return c.json({ apikeys: linkPage(c, 'k1', found, per_page).map(viewKey) });
     },
   });
 

@@ -4,7 +4,7 @@ import { findGapsBefore } from '../../books/import-gaps.ts';
 import { hasAccount } from '../../customers/accounts.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { readId, readJson, readQuery } from '../../http/input.ts';
-import { BEYOND_NEWEST, encodeCursor, linkNext, paging } from '../../http/paging.ts';
+import { BEYOND_NEWEST, linkNext, paging } from '../../http/paging.ts';
 import { ConflictView, viewConflict } from '../../intake/conflict-view.ts';
 import {
   CONFLICT_STATUSES,
@@ -64,7 +64,7 @@ export function addImportRoutes(route: AddRoute, runtime: Runtime, reader: FileR
       const { per_page, cursor = BEYOND_NEWEST } = readQuery(c, Query);
       const filters = { viewer: c.get('caller'), before: cursor };
       const { rows, next } = await listImports(database, filters, per_page);
-      if (next !== null) linkNext(c, encodeCursor(next, 'i1'));
+      linkNext(c, 'i1', next);
       return c.json({ imports: rows.map(viewImport) });
     },
   });
@@ -213,7 +213,7 @@ export function addConflictRoutes(route: AddRoute, runtime: Runtime): void {
         throw invalid([{ path: 'account_id', message: 'is not one of your accounts' }]);
       const filters = { accountId, status, before: cursor };
       const { conflicts, next } = await findConflicts(database, caller, filters, per_page);
-      if (next !== null) linkNext(c, encodeCursor(next, 'f1'));
+      linkNext(c, 'f1', next);
       return c.json({ conflicts: conflicts.map(({ row, stored }) => viewConflict(row, stored)) });
     },
   });

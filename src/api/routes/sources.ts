@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../database/runtime.ts';
 import { readId, readJson, readQuery } from '../../http/input.ts';
-import { BEYOND_NEWEST, cutPage, encodeCursor, linkNext, MAX_PER_PAGE, paging } from '../../http/paging.ts';
+import { BEYOND_NEWEST, linkNext, linkPage, MAX_PER_PAGE, paging } from '../../http/paging.ts';
 import type { AddressGuard } from '../../platform/address-guard.ts';
 import { IdView } from '../../platform/validation.ts';
 import { findSource, listRuns, listSources } from '../../sources/find-source.ts';
@@ -45,7 +45,7 @@ export function addSourceRoutes(route: AddRoute, runtime: Runtime, guard: Addres
       const { per_page, cursor = '0' } = readQuery(c, Query);
       const filters = { viewer: c.get('caller'), after: cursor };
       const { rows, next } = await listSources(runtime.database, filters, per_page);
-      if (next !== null) linkNext(c, encodeCursor(next, 's1'));
+      linkNext(c, 's1', next);
       return c.json({ sources: rows.map((source) => viewSource(runtime, source)) });
     },
   });
@@ -154,7 +154,7 @@ export function addSourceRoutes(route: AddRoute, runtime: Runtime, guard: Addres
       const { per_page, cursor = BEYOND_NEWEST } = readQuery(c, ListRunsQuery);
       const { id } = await findSource(database, c.get('caller'), readId(c, 'source'));
       const found = await listRuns(database, id, { before: cursor }, per_page + 1);
-      return c.json({ runs: await viewRuns(database, cutPage(c, 'r1', found, per_page)) });
+      return c.json({ runs: await viewRuns(database, linkPage(c, 'r1', found, per_page)) });
     },
   });
 }

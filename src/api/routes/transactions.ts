@@ -24,7 +24,7 @@ import {
 import { redeliver } from '../../delivery/replays.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId, readQuery } from '../../http/input.ts';
-import { BEYOND_NEWEST, encodeCursor, linkNext, MAX_PER_PAGE, paging } from '../../http/paging.ts';
+import { BEYOND_NEWEST, linkNext, MAX_PER_PAGE, paging } from '../../http/paging.ts';
 import { renderPage, renderTransaction, TransactionView } from '../../movements/body.ts';
 import type { Listing } from '../../movements/listing.ts';
 import {
@@ -126,7 +126,7 @@ async function answer(
   const page = await listTransactions(database, offsets.shorten(listing), config.zone, accounts);
   offsets.keep(listing, page);
   if (isExtended) await addExtended(database, page.transactions);
-  if (page.next !== null) linkNext(c, encodeCursor(page.next, 't1'));
+  linkNext(c, 't1', page.next);
   return c.body(renderPage(page.transactions), 200, { 'Content-Type': 'application/json' });
 }
 
@@ -286,7 +286,7 @@ export function addDeliveryRoutes(route: AddRoute, runtime: Runtime): void {
       const bounds = await findIdBounds(database, contents, { since, until, before });
       const range = { webhookId, perPage: query.per_page, ofEvents, ...only(query.movement, bounds) };
       const page = await readPage(database, narrow(caller, query.account), range, query.status ?? null);
-      if (page.next !== null) linkNext(c, encodeCursor(page.next, 'm2'));
+      linkNext(c, 'm2', page.next);
       return c.json({ deliveries: page.rows.map((row) => viewDelivery(row)) });
     },
   });

@@ -17,7 +17,7 @@ import { cancelReplay, countReplay, requestReplay } from '../../delivery/replays
 import { sendTestNotification, TestView } from '../../delivery/requests.ts';
 import { createQuota, tooManyRequests } from '../../http/admission.ts';
 import { Flag, readId, readJson, readQuery } from '../../http/input.ts';
-import { cutPage, MAX_PER_PAGE, paging } from '../../http/paging.ts';
+import { linkPage, MAX_PER_PAGE, paging } from '../../http/paging.ts';
 import type { AddressGuard } from '../../platform/address-guard.ts';
 import { Moment, type ZoneOffset } from '../../platform/moment.ts';
 import { invalid, notFound, Problem } from '../../platform/problem.ts';
@@ -143,7 +143,7 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
       const { per_page, cursor = '0' } = readQuery(c, Query);
       const page = { after: cursor, limit: per_page + 1 };
       const found = await findWebhooks(runtime.database, c.get('caller'), page);
-      return c.json({ webhooks: await viewStandings(runtime, cutPage(c, 'w1', found, per_page)) });
+      return c.json({ webhooks: await viewStandings(runtime, linkPage(c, 'w1', found, per_page)) });
     },
   });
 
@@ -329,7 +329,7 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
       const { per_page, cursor = null } = readQuery(c, ReplaysQuery);
       const webhook = await findWebhook(database, caller, readId(c, 'webhook'));
       const found = await readReplays(database, webhook.id, { before: cursor, limit: per_page + 1 });
-      const page = cutPage(c, 'p1', found, per_page).filter((it) => maySeeReplay(caller, webhook, it));
+      const page = linkPage(c, 'p1', found, per_page).filter((it) => maySeeReplay(caller, webhook, it));
       return c.json({ replays: page.map((it) => viewProgress(webhook.id, it)) });
     },
   });
