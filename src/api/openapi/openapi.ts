@@ -2,7 +2,7 @@ import { toJsonSchema } from '@valibot/to-json-schema';
 import { describeRoute, resolver } from 'hono-openapi';
 import type * as v from 'valibot';
 import type { Scope } from '../../customers/caller.ts';
-import { IDEMPOTENCY_KEY } from '../../http/input.ts';
+import { IDEMPOTENCY_KEY, KEY_HOURS } from '../../platform/idempotency-key.ts';
 import { PROBLEMS, type ProblemName } from '../../platform/problem.ts';
 import { MAX_ISSUES } from '../../platform/validation.ts';
 
@@ -50,8 +50,7 @@ export const idParameter = (what: string): Parameter => ({
 /** The header of every POST, for /openapi.json. */
 const IDEMPOTENCY_KEY_PARAMETER: Record<string, Parameter> = {
   'Idempotency-Key': {
-    description:
-      'Makes it safe to repeat the request: within 24 hours, the same request with the same key is carried out once, and repeating it returns the first answer. Use a new key for every new request. See draft-ietf-httpapi-idempotency-key-header.',
+    description: `Makes it safe to repeat the request: within ${KEY_HOURS} hours, the same request with the same key is carried out once, and repeating it returns the first answer. Use a new key for every new request. See draft-ietf-httpapi-idempotency-key-header.`,
     example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
     schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
   },

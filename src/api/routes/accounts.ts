@@ -10,20 +10,8 @@ import {
   viewPeriod,
   viewStatement,
 } from '../../books/find-statements.ts';
-import {
-  AccountChange,
-  AccountView,
-  BankView,
-  NewAccount,
-  viewAccounts,
-} from '../../customers/account-view.ts';
-import {
-  changeAccount,
-  createAccount,
-  findAccount,
-  findAccounts,
-  findBanks,
-} from '../../customers/accounts.ts';
+import { AccountChange, AccountView, NewAccount, viewAccounts } from '../../customers/account-view.ts';
+import { changeAccount, createAccount, findAccount, findAccounts } from '../../customers/accounts.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { readId, readJson, readQuery } from '../../http/input.ts';
 import { BEYOND_NEWEST, linkNext, linkPage, MAX_PER_PAGE, paging } from '../../http/paging.ts';
@@ -35,7 +23,6 @@ import type { AddRoute } from './route.ts';
 import { addAccountMovementRoute } from './transactions.ts';
 
 const Query = v.strictObject(paging('a1', MAX_PER_PAGE));
-const BanksQuery = v.strictObject(paging('b1', MAX_PER_PAGE));
 
 const PER_PAGE = 100;
 
@@ -64,7 +51,7 @@ const Time = v.strictObject({
   to: day('Only periods that begin on this day or earlier.'),
 });
 
-/** Adds the routes of accounts, their balances and statements, and banks. */
+/** Adds the routes of accounts, their balances and statements. */
 export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
   const { database } = runtime;
   route('GET /v1/accounts', {
@@ -251,29 +238,6 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
           late_at: lateAt?.toISOString() ?? null,
         },
       });
-    },
-  });
-
-  route('GET /v1/banks', {
-    tag: 'Accounts',
-    scope: 'read',
-    operationId: 'listBanks',
-    summary: 'List your banks',
-    description:
-      'Lists the banks of the customer, the oldest first. If there is a next page, the header Link has its path.',
-    query: BanksQuery,
-    answer: {
-      schema: v.object({ banks: v.array(BankView) }),
-      description: 'A page of banks.',
-    },
-    handle: async (c) => {
-      const { per_page, cursor = '0' } = readQuery(c, BanksQuery);
-      const found = await findBanks(database, c.get('caller').customerId, {
-        after: cursor,
-        limit: per_page + 1,
-      });
-      const banks = linkPage(c, 'b1', found, per_page);
-      return c.json({ banks: banks.map(({ id, name }) => ({ id: Number(id), name })) });
     },
   });
 }

@@ -32,6 +32,7 @@ import type { FileReader } from '../../../intake/parser-threads.ts';
 import { isFormatName, JSON_IMPORT_BYTES, NDJSON_IMPORT_BYTES, type Upload } from '../../../intake/stage.ts';
 import { MAX_GROUP_MOVEMENTS } from '../../../ledger/group-commit.ts';
 import { Movement, UNKNOWN_ACCOUNT } from '../../../ledger/movement.ts';
+import { KEY_HOURS } from '../../../platform/idempotency-key.ts';
 import { Problem, type ValidationIssue } from '../../../platform/problem.ts';
 import { invalidIssues, MAX_ISSUES, toValidationIssue } from '../../../platform/validation.ts';
 import { Id } from '../../../platform/whole-numbers.ts';
@@ -216,8 +217,7 @@ export function addUploadRoute(route: AddRoute, runtime: Runtime, reader: FileRe
     idempotent: 'in its own way',
     operationId: 'createImport',
     summary: 'Import movements',
-    description:
-      'The answer is sent when the body is committed. The movements are stored and notified afterwards; those of a small JSON body are often stored already. A JSON body is checked as a whole, and refused as a whole. In NDJSON each line is checked alone: GET /v1/imports/{id}/errors lists the rejected ones. A statement file (MT940, MT942, CAMT, OFX, CSV, XLSX or BAI2; also in gzip or zip) is sent as it is, or as the field file of a form. One that is recognised as nothing is refused; one that cannot be read further on ends as failed. With dry_run=true nothing is stored: the answer is 200 with what would be. You can repeat a request safely for 24 hours if you send an Idempotency-Key.',
+    description: `The answer is sent when the body is committed. The movements are stored and notified afterwards; those of a small JSON body are often stored already. A JSON body is checked as a whole, and refused as a whole. In NDJSON each line is checked alone: GET /v1/imports/{id}/errors lists the rejected ones. A statement file (MT940, MT942, CAMT, OFX, CSV, XLSX or BAI2; also in gzip or zip) is sent as it is, or as the field file of a form. One that is recognised as nothing is refused; one that cannot be read further on ends as failed. With dry_run=true nothing is stored: the answer is 200 with what would be. You can repeat a request safely for ${KEY_HOURS} hours if you send an Idempotency-Key.`,
     query: UploadQuery,
     body: {
       [JSON_TYPE]: NewImport,
