@@ -1,4 +1,4 @@
-import { Command, InvalidArgumentError } from 'commander';
+import { Command } from 'commander';
 import * as v from 'valibot';
 import type { ZoneOffset } from '../platform/moment.ts';
 import { formatCount } from '../platform/text.ts';
@@ -7,7 +7,7 @@ import { type AccessOptions, addAccessOptions, withAccess } from './command-acce
 import { type CommandContext, Failure, oneLine } from './context.ts';
 import { type Column, renderColumns } from './output.ts';
 import type { Subject } from './owner.ts';
-import { parseDeliveryKey, parseId } from './values.ts';
+import { parseDeliveryKey, parseId, parseNumber } from './values.ts';
 
 /** Creates a command of a group. */
 export type CreateCommand = (context: CommandContext) => Command;
@@ -110,11 +110,7 @@ export interface ListOptions extends AccessOptions {
 export const addListOptions = (command: Command) =>
   addAccessOptions(command).option('--limit <number>', 'how many at most', parseLimit, DEFAULT_LIMIT);
 
-function parseLimit(text: string): number {
-  if (!/^[1-9]\d{0,5}$/.test(text) || Number(text) > MAX_LIMIT)
-    throw new InvalidArgumentError(`It must be a whole number from 1 to ${MAX_LIMIT}.`);
-  return Number(text);
-}
+const parseLimit = (text: string): number => parseNumber(text, 1, MAX_LIMIT);
 
 interface List<S extends v.GenericSchema> {
   path: string;

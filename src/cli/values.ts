@@ -2,7 +2,8 @@ import { InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
 import { parseDeliveryId } from '../delivery/delivery.ts';
 import { parseMoment, type ZoneOffset } from '../platform/moment.ts';
-import { Id, toValidationIssue } from '../platform/validation.ts';
+import { toValidationIssue } from '../platform/validation.ts';
+import { Id, LAST_PORT, PORT_RULE, parseWholeNumber, rangeRule } from '../platform/whole-numbers.ts';
 import { Failure } from './context.ts';
 
 /** Parses an option that takes an id. */
@@ -26,10 +27,24 @@ export function parseDeliveryKey(text: string): string {
   return id;
 }
 
-export function parseWholeNumber(text: string): number {
-  if (!/^\d{1,9}$/.test(text)) throw new InvalidArgumentError('It must be a whole number.');
-  return Number(text);
+/** Parses a whole number from `least` to `most`. @param rule what is told about another text. */
+export function parseNumber(
+  text: string,
+  least: number,
+  most: number,
+  rule = rangeRule(least, most),
+): number {
+  const number = parseWholeNumber(text, least, most);
+  if (number === null) throw new InvalidArgumentError(`It ${rule}.`);
+  return number;
 }
+
+/** Parses an option that takes a whole number. The API knows its bounds. */
+export const parseCount = (text: string): number =>
+  parseNumber(text, 0, 999_999_999, 'must be a whole number');
+
+/** Parses an option that takes a port to listen on. */
+export const parsePort = (text: string): number => parseNumber(text, 0, LAST_PORT, PORT_RULE);
 
 /** Parses an option that takes `Name: value` and may be repeated. */
 export function parseHeader(text: string, before: Record<string, string> = {}): Record<string, string> {
@@ -40,13 +55,7 @@ export function parseHeader(text: string, before: Record<string, string> = {}): 
   return { ...before, [name]: value };
 }
 
-export function parsePort(text: string): number {
-  if (!/^\d{1,5}$/.test(text) || Number(text) > 65_535) {
-    throw new InvalidArgumentError('It must be a port from 0 (any free one) to 65535.');
-  }
-  return Number(text);
-}
-
+/** Parses an option that takes an http or https URL. */
 export function parseHttpUrl(text: string): URL {
   const url = URL.parse(text);
   if (url === null || !/^https?:$/.test(url.protocol)) {

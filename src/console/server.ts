@@ -19,6 +19,7 @@ import { PortTakenError, startServer } from '../http/listener.ts';
 import { type Config, isLoopback, VERSION } from '../platform/config.ts';
 import type { Poller } from '../platform/poller.ts';
 import { Problem } from '../platform/problem.ts';
+import { LAST_PORT } from '../platform/whole-numbers.ts';
 import { READ_LIMIT } from '../verdict/verdict.ts';
 import { auditPage } from './audit/audit-page.tsx';
 import { booksRoutes } from './books/books-routes.tsx';
@@ -192,8 +193,6 @@ export function opsConsole(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv>
     .route('/trace', tracePage(context))
     .route('/audit', auditPage(runtime));
 }
-
-const LAST_PORT = 65_535;
 
 /** The operators' listener. */
 export interface OpsListener extends Role {

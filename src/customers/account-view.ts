@@ -9,13 +9,13 @@ import { formatMoment, type ZoneOffset } from '../platform/moment.ts';
 import {
   Count,
   documented,
-  Id,
   IdView,
   maxCharacters,
   Timestamp,
   Title,
   wellFormed,
 } from '../platform/validation.ts';
+import { Id } from '../platform/whole-numbers.ts';
 
 const CURRENCIES = Intl.supportedValuesOf('currency');
 

@@ -4,7 +4,8 @@ import * as v from 'valibot';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { notFound, Problem } from '../platform/problem.ts';
-import { Id, invalidIssues, shortList, Title } from '../platform/validation.ts';
+import { invalidIssues, shortList, Title } from '../platform/validation.ts';
+import { Id } from '../platform/whole-numbers.ts';
 import { byOperator, recordChange } from './audit.ts';
 import { type Caller, type Operator, parseScopes, SCOPES, type Scope } from './caller.ts';
 

@@ -10,7 +10,7 @@ import { readFiltersAt } from './filters.ts';
 
 /** @returns null when the text is not a delivery's id. */
 export function parseDeliveryId(text: string): DeliveryKey | null {
-  const [, webhookId, subjectId] = /^([1-9]\d{0,15})-([1-9]\d{0,15})$/.exec(text) ?? [];
+  const [webhookId, subjectId] = DELIVERY_ID_PATTERN.test(text) ? text.split('-') : [];
   return webhookId === undefined || subjectId === undefined ? null : { webhookId, subjectId };
 }
 
@@ -29,6 +29,7 @@ export type ListedStatus = (typeof LISTED_STATUSES)[number];
 export const REPLAYABLE = ['failed', 'delivered'] as const;
 export type Replayable = (typeof REPLAYABLE)[number];
 
+/** The id of a delivery: that of the webhook and that of what is sent. */
 export const DELIVERY_ID_PATTERN = /^[1-9][0-9]{0,15}-[1-9][0-9]{0,15}$/;
 
 export const DeliveryView = v.object({

@@ -3,12 +3,11 @@ import type { Readable } from 'node:stream';
 import type { Context } from 'hono';
 import * as v from 'valibot';
 import type { Caller } from '../customers/caller.ts';
+import { IDEMPOTENCY_KEY, KEY_HOURS } from '../platform/idempotency-key.ts';
 import { invalid, notFound, Problem } from '../platform/problem.ts';
-import { check, Id } from '../platform/validation.ts';
+import { check } from '../platform/validation.ts';
+import { Id } from '../platform/whole-numbers.ts';
 import type { ApiEnv } from './app.ts';
-
-/** Printable ASCII without a space at either end, because HTTP does not transmit such spaces. */
-export const IDEMPOTENCY_KEY = /^[!-~](?:[ -~]{0,253}[!-~])?$/;
 
 /**
  * Reads the Idempotency-Key: a string of RFC 8941 in quotes, as in the draft for this header, or the bare text that most clients send.
@@ -49,7 +48,7 @@ export const requestInProgress = () =>
 export const keyReused = () =>
   new Problem(
     'idempotency-key-reused',
-    'This Idempotency-Key was used for another request within 24 hours. Use a new key for a new request.',
+    `This Idempotency-Key was used for another request within ${KEY_HOURS} hours. Use a new key for a new request.`,
   );
 
 const KIB = 1024;
@@ -186,6 +185,9 @@ export function parseJson(bytes: Buffer): unknown {
 }
 
 export const malformedJson = () => new Problem('malformed-json', 'The body is not valid JSON in UTF-8.');
+
+/** "true" or "false" in a query, by default "false". */
+export const Flag = v.optional(v.picklist(['true', 'false'], 'must be "true" or "false"'), 'false');
 
 /** Validates the query string. Each parameter may be given once. @throws {Problem} 422 with the parameter's name. */
 export function readQuery<S extends Schema>(c: Context<ApiEnv>, schema: S): v.InferOutput<S> {

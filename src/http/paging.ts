@@ -1,73 +1,55 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
+import { cutPage } from '../platform/page.ts';
+import { documented } from '../platform/validation.ts';
+import { WholeNumber } from '../platform/whole-numbers.ts';
 import type { ApiEnv } from './app.ts';
 
 export const MAX_PER_PAGE = 1_000;
 
-/** A whole number in a query string. */
-export const wholeNumber = (most: number, rule: string, least = 1) =>
-  v.pipe(
-    v.string(),
-    v.regex(/^[0-9]{1,12}$/, rule),
-    v.transform(Number),
-    v.minValue(least, rule),
-    v.maxValue(most, rule),
-  );
-
 /** The query parameters `per_page` and `cursor` of a list, for a schema: `v.strictObject({ ...paging('i1', 100) })`. */
 export const paging = (kind: CursorKind, perPage: number) => ({
-  per_page: v.optional(
-    wholeNumber(MAX_PER_PAGE, `must be a whole number from 1 to ${MAX_PER_PAGE}`),
-    String(perPage),
+  per_page: v.pipe(
+    v.optional(WholeNumber(1, MAX_PER_PAGE), String(perPage)),
+    v.description('The size of a page.'),
   ),
-  cursor: v.optional(
-    v.pipe(
-      v.string(),
-      v.check(
-        (text) => decodeCursor(text, kind) !== null,
-        'must be copied unchanged from a Link header of this list',
+  cursor: v.pipe(
+    v.optional(
+      v.pipe(
+        v.string(),
+        v.check(
+          (text) => decodeCursor(text, kind) !== null,
+          'must be copied unchanged from a Link header of this list',
+        ),
+        documented({ pattern: cursorPattern(kind) }),
+        v.transform((text) => decodeCursor(text, kind) ?? ''),
       ),
-      v.transform((text) => decodeCursor(text, kind) ?? ''),
     ),
+    v.description('Where the page begins: the cursor in the header Link of the previous page.'),
   ),
 });
 
-/** The same parameters, for /openapi.json. */
-export const pagingParameters = (
-  kind: CursorKind,
-  perPage: number,
-): Record<'per_page' | 'cursor', { description: string; schema: Record<string, unknown> }> => ({
-  per_page: {
-    description: 'The size of a page.',
-    schema: { type: 'integer', minimum: 1, maximum: MAX_PER_PAGE, default: perPage },
-  },
-  cursor: {
-    description: 'Where the page begins: the cursor in the header Link of the previous page.',
-    schema: { type: 'string', pattern: cursorPattern(kind) },
-  },
-});
-
-/**
- * Cuts a page out of rows. One row more than a page was read, so that it is known whether there is a next page. The header Link then says
- * where it begins (rel="next", RFC 8288).
- */
-export function cutPage<Row extends { id: string }>(
+/** Cuts a page out of rows as cutPage does, and says where the next one begins. @returns the rows of the page. */
+export function linkPage<Row extends { id: string }>(
   c: Context<ApiEnv>,
   kind: CursorKind,
-  rows: readonly Row[],
+  found: readonly Row[],
   perPage: number,
-): readonly Row[] {
-  const page = rows.slice(0, perPage);
-  const last = page.at(-1);
-  if (rows.length > perPage && last !== undefined) linkNext(c, encodeCursor(last.id, kind));
-  return page;
+): Row[] {
+  const { rows, next } = cutPage(found, perPage);
+  linkNext(c, kind, next);
+  return rows;
 }
 
-/** Says where the next page of the list is. The link is only a path, because behind a proxy we do not know our own host name. */
-export function linkNext(c: Context<ApiEnv>, cursor: string): void {
+/**
+ * Says in the header Link where the next page of the list begins, if there is one (rel="next", RFC 8288). The link is only a path,
+ * because behind a proxy we do not know our own host name.
+ */
+export function linkNext(c: Context<ApiEnv>, kind: CursorKind, next: string | null): void {
+  if (next === null) return;
   const { pathname, searchParams } = new URL(c.req.url);
   searchParams.delete('page');
-  searchParams.set('cursor', cursor);
+  searchParams.set('cursor', encodeCursor(next, kind));
   c.header('Link', `<${pathname}?${searchParams}>; rel="next"`);
 }
 

@@ -8,6 +8,7 @@ import { conflictId, markStored } from '../ledger/conflicts.ts';
 import { readStoredById, type StoredMovement } from '../ledger/known-movements.ts';
 import { createMatcher } from '../ledger/matching.ts';
 import { isOfRemovedTime, type Movement } from '../ledger/movement.ts';
+import { cutPage } from '../platform/page.ts';
 import { notFound, Problem } from '../platform/problem.ts';
 import type { ConflictRow } from './conflict-view.ts';
 
@@ -72,11 +73,8 @@ export async function findOpenConflicts(
 
 /** @param rows one more than the page, if there are more. */
 async function pageOf(sql: Sql, rows: readonly ConflictRow[], limit: number) {
-  const page = rows.slice(0, limit);
-  return {
-    conflicts: await addStored(sql, page),
-    next: rows.length > limit ? (page.at(-1)?.id ?? null) : null,
-  };
+  const page = cutPage(rows, limit);
+  return { conflicts: await addStored(sql, page.rows), next: page.next };
 }
 
 /** Leaves out conflicts whose movement has been removed in the meantime, because its conflict is removed too. */

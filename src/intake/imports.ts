@@ -5,6 +5,7 @@ import type { Runtime } from '../database/runtime.ts';
 import { cutTo } from '../database/text-columns.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { findRecorded, recordEvent } from '../delivery/operational-event.ts';
+import { cutPage, type Page } from '../platform/page.ts';
 import { notFound, Problem } from '../platform/problem.ts';
 import { queueImports } from '../platform/queues.ts';
 
@@ -114,7 +115,7 @@ export async function listImports(
   sql: Sql,
   { viewer, status, accountId, before, from = '1' }: ImportFilters,
   limit: number,
-): Promise<{ rows: ImportRow[]; next: string | null }> {
+): Promise<Page<ImportRow>> {
   const [find, values] =
     accountId !== undefined
       ? [FIND.account, [accountId]]
@@ -124,15 +125,11 @@ export async function listImports(
           ? [FIND.status, [status]]
           : [FIND.all, []];
   const found = await sql.query<ImportRow[]>(ROWS(find), [...values, before, from, limit + 1]);
-  const page = found.slice(0, limit);
-  return {
-    rows: page.filter(
-      (it) =>
-        (status === undefined || it.status === status) &&
-        (viewer === null || it.customer_id === viewer.customerId),
-    ),
-    next: found.length > limit ? (page.at(-1)?.id ?? null) : null,
-  };
+  const { rows, next } = cutPage(found, limit);
+  const isShown = (it: ImportRow) =>
+    (status === undefined || it.status === status) &&
+    (viewer === null || it.customer_id === viewer.customerId);
+  return { rows: rows.filter(isShown), next };
 }
 
 /** Reads an import. @param viewer null: an operator. @throws {Problem} 404 when it does not exist, or the viewer may not see it. */

@@ -1,6 +1,7 @@
 import { createHash, type Hash } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import { KEY_HOURS } from '../platform/idempotency-key.ts';
 import type { Unidentified } from './movement.ts';
 
 /** Finds the earlier upload with an Idempotency-Key, and drops uploads whose process has ended. */
@@ -62,10 +63,10 @@ export type EarlierUpload =
   | { outcome: 'replayed'; importId: string }
   | { outcome: 'in progress' | 'key reused' };
 
-/** An Idempotency-Key is kept for 24 h. After that it can be used again. */
+/** Frees a key that no longer counts. */
 const EXPIRE_KEY = `
   UPDATE imports SET idempotency_key = NULL
-  WHERE customer_id = ? AND idempotency_key = ? AND received_at < NOW(6) - INTERVAL 24 HOUR`;
+  WHERE customer_id = ? AND idempotency_key = ? AND received_at < NOW(6) - INTERVAL ${KEY_HOURS} HOUR`;
 const FIND_KEY = `
   SELECT id, status, HEX(body_hash) AS body_hash, ${UPLOAD_IS_DEAD} AS is_dead FROM imports
   WHERE customer_id = ? AND idempotency_key = ?`;

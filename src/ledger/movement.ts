@@ -2,7 +2,8 @@ import { hash, randomFillSync } from 'node:crypto';
 import * as v from 'valibot';
 import { findDecimalsFault, parseThousandths } from '../../packages/statements/src/amounts.ts';
 import type { ValidationIssue } from '../platform/problem.ts';
-import { CalendarDate, Id, maxCharacters, wellFormed } from '../platform/validation.ts';
+import { CalendarDate, maxCharacters, wellFormed } from '../platform/validation.ts';
+import { Id } from '../platform/whole-numbers.ts';
 
 const MONEY_RULE =
   'must be a string such as "1250.00": at most 18 digits, and after a decimal point at most two, or three in a currency that has three, without an exponent';

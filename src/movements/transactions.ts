@@ -4,6 +4,7 @@ import { showAmount } from '../../packages/statements/src/amounts.ts';
 import { type Caller, maySee } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { ZoneOffset } from '../platform/moment.ts';
+import { cutPage } from '../platform/page.ts';
 import { type Extended, readExtendedPage } from './extended.ts';
 import {
   conditions,
@@ -57,11 +58,9 @@ export async function listTransactions(
   zone: ZoneOffset,
   known?: AccountsOfRows,
 ): Promise<Page> {
-  const rows = await readPage(sql, listing, zone);
-  const page = rows.slice(0, listing.perPage);
-  const accounts = known ?? (await readAccounts(sql, listing.customerId, page));
-  const next = rows.length > listing.perPage ? (page.at(-1)?.id ?? null) : null;
-  const transactions = page.flatMap((row) => addAccount(row, accounts) ?? []);
+  const { rows, next } = cutPage(await readPage(sql, listing, zone), listing.perPage);
+  const accounts = known ?? (await readAccounts(sql, listing.customerId, rows));
+  const transactions = rows.flatMap((row) => addAccount(row, accounts) ?? []);
   return { transactions, next };
 }
 

@@ -19,19 +19,13 @@ import {
 } from './config/variables.ts';
 import { parseOffset } from './moment.ts';
 import { parseMysqlUrl, parseRedisUrl } from './server-urls.ts';
+import { LAST_PORT, PORT_RULE, WholeNumber } from './whole-numbers.ts';
 
 export { ConfigError, isLoopback, type OpsWebhook, type Retention };
 
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
-const PORT_RANGE = 'must be a port from 0 (any free one) to 65535';
-
-const port = v.pipe(
-  v.string(),
-  v.regex(/^\d{1,5}$/, PORT_RANGE),
-  v.transform(Number),
-  v.maxValue(65_535, PORT_RANGE),
-);
+const port = WholeNumber(0, LAST_PORT, PORT_RULE);
 
 /** A text that the parser accepts. It stays unparsed. */
 const acceptedBy = (parse: (text: string) => unknown) =>
@@ -44,16 +38,7 @@ const acceptedBy = (parse: (text: string) => unknown) =>
   );
 
 const isKey = (text: string): boolean => /^[A-Za-z0-9+/]{43}=$/.test(text);
-/** A whole number from `least` to `most`. @param message says what the variable must be. */
-const wholeNumber = (least: number, most: number, message: string) =>
-  v.pipe(
-    v.string(),
-    v.regex(new RegExp(`^\\d{1,${String(most).length}}$`), message),
-    v.transform(Number),
-    v.minValue(least, message),
-    v.maxValue(most, message),
-  );
-const perCustomer = wholeNumber(1, 1_000_000, 'must be a whole number from 1 to 1000000');
+const perCustomer = WholeNumber(1, 1_000_000);
 
 const Environment = v.object({
   PORT: v.optional(port, '3000'),
@@ -89,14 +74,14 @@ const Environment = v.object({
   ADMIN_PASSWORD: v.optional(v.pipe(v.string(), v.minLength(12, 'must be at least 12 characters long'))),
   ...OPS_WEBHOOK_VARIABLES,
   TRUSTED_PROXIES: v.optional(v.pipe(v.string(), parsedBy(parseCidrs)), ''),
-  KEEP_ALIVE: v.optional(wholeNumber(1, 3_600, 'must be a whole number of seconds from 1 to 3600'), '75'),
+  KEEP_ALIVE: v.optional(WholeNumber(1, 3_600, 'must be a whole number of seconds from 1 to 3600'), '75'),
   ALLOW_PRIVATE_ENDPOINTS: v.optional(v.pipe(v.string(), parsedBy(parseCidrs)), ''),
   NOTIFICATION_ENCODING: v.optional(v.picklist(['json', 'form'], 'must be json or form'), 'json'),
   RATE_LIMIT: v.optional(
-    wholeNumber(0, 1_000_000, 'must be a whole number of requests per second from 0 (no limit) to 1000000'),
+    WholeNumber(0, 1_000_000, 'must be a whole number of requests per second from 0 (no limit) to 1000000'),
     '1000',
   ),
-  DELIVERY_QUEUES: v.optional(wholeNumber(1, 64, 'must be a whole number of queues from 1 to 64'), '1'),
+  DELIVERY_QUEUES: v.optional(WholeNumber(1, 64, 'must be a whole number of queues from 1 to 64'), '1'),
   WEBHOOKS_PER_CUSTOMER: v.optional(perCustomer, '100'),
   KEYS_PER_CUSTOMER: v.optional(perCustomer, '100'),
   PROFILES_DIR: v.optional(v.string()),
@@ -107,7 +92,7 @@ const Environment = v.object({
     v.picklist(['read-only', 'writable'], 'must be read-only or writable'),
     'read-only',
   ),
-  PROCESSES: v.optional(wholeNumber(1, 64, 'must be a whole number of processes from 1 to 64')),
+  PROCESSES: v.optional(WholeNumber(1, 64, 'must be a whole number of processes from 1 to 64')),
   EMBEDDED: v.optional(v.picklist(['auto', 'never'], 'must be auto or never')),
   EMBEDDED_INSTALL: v.optional(v.picklist(['auto', 'never'], 'must be auto or never'), 'auto'),
 });

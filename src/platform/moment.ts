@@ -37,13 +37,13 @@ export function parseMoment(text: string, zone: ZoneOffset): string | null {
 export const Moment = (zone: ZoneOffset) =>
   v.pipe(
     v.string(MOMENT_RULE),
+    documented({ pattern: MOMENT, examples: ['2026-01-31 12:00:00+03'] }),
     v.rawTransform(({ dataset, addIssue, NEVER }) => {
       const moment = parseMoment(dataset.value, zone);
       if (moment !== null) return moment;
       addIssue({ message: MOMENT_RULE });
       return NEVER;
     }),
-    documented({ pattern: MOMENT, examples: ['2026-01-31 12:00:00+03'] }),
   );
 
 /** Formats a moment as the API returns it: `2019-10-24 18:39:16+03`. */

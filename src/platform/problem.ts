@@ -1,4 +1,5 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
+import { KEY_HOURS } from './idempotency-key.ts';
 
 /** One error of an input: its dot path, and what is allowed. Never contains the value. */
 export interface ValidationIssue {
@@ -196,7 +197,7 @@ const TEXTS = {
   'idempotency-key-reused': {
     status: 409,
     title: 'Idempotency key reused',
-    cause: 'Another request had this Idempotency-Key within the last 24 hours.',
+    cause: `Another request had this Idempotency-Key within the last ${KEY_HOURS} hours.`,
     remedy: 'Use a new key, except to repeat a request unchanged.',
   },
   'unfinished-import': {

@@ -115,28 +115,6 @@ export const CalendarDate = v.pipe(
   documented({ format: 'date' }),
 );
 
-/** Fits BIGINT UNSIGNED with room to spare. Ids start at 1. */
-const ID_SHAPE = /^[1-9][0-9]{0,17}$/;
-
-const ID_RULE = 'must be an id: an integer, or a string of digits';
-
-/** Accepts an id as a string or an integer, and returns a string. */
-export const Id = v.pipe(
-  v.union(
-    [
-      v.pipe(
-        v.number(ID_RULE),
-        v.integer(ID_RULE),
-        v.minValue(1, ID_RULE),
-        v.maxValue(Number.MAX_SAFE_INTEGER, ID_RULE),
-      ),
-      v.pipe(v.string(ID_RULE), v.regex(ID_SHAPE, ID_RULE)),
-    ],
-    ID_RULE,
-  ),
-  v.transform(String),
-);
-
 /** Refuses lone surrogates. They have no UTF-8 encoding, so two different texts would be stored as the same text. */
 export const wellFormed = v.check(
   (text: string) => text.isWellFormed(),
@@ -171,13 +149,13 @@ export const Title = v.pipe(
 /** An id, as a JSON integer. Our ids stay below 2^53, so every JSON parser reads them exactly. */
 export const IdView = v.pipe(v.number(), v.integer(), v.minValue(1));
 
-/** A count: a whole number from 0. */
 /** A secret that is shown only in the answer to the request that made it. */
 export const ShownOnce = v.pipe(
   v.nullable(v.string()),
   v.description('Shown only in this answer. null: this is the answer to a repeated Idempotency-Key.'),
 );
 
+/** A count: a whole number from 0. */
 export const Count = v.pipe(v.number(), v.integer(), v.minValue(0));
 
 /** A moment in UTC, RFC 3339. */

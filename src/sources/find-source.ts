@@ -1,5 +1,6 @@
 import { type Caller, visibleAccounts } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
+import { cutPage, type Page } from '../platform/page.ts';
 import { notFound } from '../platform/problem.ts';
 
 /** Finds sources and their runs, for the API and for the console. */
@@ -91,7 +92,7 @@ export async function listSources(
   sql: Sql,
   { viewer, status, accountId, after }: SourceFilters,
   limit: number,
-): Promise<{ rows: SourceRow[]; next: string | null }> {
+): Promise<Page<SourceRow>> {
   const [find, values] =
     accountId !== undefined
       ? [FIND.account, [accountId, accountId]]
@@ -99,15 +100,11 @@ export async function listSources(
         ? [FIND.customer, visibleTo(viewer)]
         : [status === 'paused' ? FIND.paused : FIND.all, []];
   const found = await sql.query<SourceRow[]>(ROWS(find), [...values, after, limit + 1]);
-  const page = found.slice(0, limit);
-  return {
-    rows: page.filter(
-      (it) =>
-        (status === undefined || it.status === status) &&
-        (viewer === null || it.customer_id === viewer.customerId),
-    ),
-    next: found.length > limit ? (page.at(-1)?.id ?? null) : null,
-  };
+  const { rows, next } = cutPage(found, limit);
+  const isShown = (it: SourceRow) =>
+    (status === undefined || it.status === status) &&
+    (viewer === null || it.customer_id === viewer.customerId);
+  return { rows: rows.filter(isShown), next };
 }
 
 /** Index: the primary key. */

@@ -7,7 +7,8 @@ import type { Caller } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
 import { invalid } from '../platform/problem.ts';
-import { check, documented, Id, Title } from '../platform/validation.ts';
+import { check, documented, Title } from '../platform/validation.ts';
+import { Id, JsonInteger } from '../platform/whole-numbers.ts';
 import { KINDS, kindOf, type SourcePlace } from './connectors/kinds.ts';
 import { customerFolder } from './connectors/settings.ts';
 import { isCron, isTimeZone, parseInterval, type SourceSchedule } from './source-schedule.ts';
@@ -123,10 +124,7 @@ const fields = {
     ),
   ),
   settle_seconds: v.pipe(
-    v.number(SETTLE_RULE),
-    v.integer(SETTLE_RULE),
-    v.minValue(0, SETTLE_RULE),
-    v.maxValue(3_600, SETTLE_RULE),
+    JsonInteger(0, 3_600, SETTLE_RULE),
     v.description(
       `A file that was changed within this time is left to a later run. Only for the kinds folder and sftp. Default: ${SETTLE_SECONDS}.`,
     ),

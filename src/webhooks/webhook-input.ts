@@ -9,12 +9,12 @@ import {
 import {
   documented,
   HttpUrl,
-  Id,
   maxCharacters,
   shortRecord,
   Title,
   wellFormed,
 } from '../platform/validation.ts';
+import { Id, JsonInteger } from '../platform/whole-numbers.ts';
 
 /** The highest rate limit and the most POSTs at a time that a webhook may have. */
 export const MOST_PER_SECOND = 10_000;
@@ -105,11 +105,6 @@ const Headers = v.pipe(
   documented({ maxProperties: MAX_HEADERS }),
 );
 
-const wholeNumber = (least: number, most: number) => {
-  const rule = `must be a whole number from ${least} to ${most}`;
-  return v.pipe(v.number(rule), v.integer(rule), v.minValue(least, rule), v.maxValue(most, rule));
-};
-
 /** An empty text becomes null, so that a missing description is stored in only one way. */
 const Description = v.nullable(
   v.pipe(
@@ -141,14 +136,14 @@ const fields = {
   body: v.picklist(BODIES, 'must be "standard" or "extended"'),
   hash_encoding: v.picklist(HASH_ENCODINGS, 'must be "hex" or "raw"'),
   ordered: v.boolean('must be true or false'),
-  rate_limit: v.nullable(wholeNumber(1, MOST_PER_SECOND)),
-  max_in_flight: wholeNumber(1, MOST_IN_FLIGHT),
+  rate_limit: v.nullable(JsonInteger(1, MOST_PER_SECOND)),
+  max_in_flight: JsonInteger(1, MOST_IN_FLIGHT),
   batch: v.pipe(
     v.nullable(
       v.strictObject(
         {
-          max: wholeNumber(2, MOST_IN_BATCH),
-          wait_ms: v.optional(wholeNumber(0, LONGEST_BATCH_WAIT), 0),
+          max: JsonInteger(2, MOST_IN_BATCH),
+          wait_ms: v.optional(JsonInteger(0, LONGEST_BATCH_WAIT), 0),
         },
         'must be null, or an object with max and wait_ms',
       ),

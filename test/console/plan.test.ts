@@ -187,7 +187,7 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>, most: number
   ['a search for an id', (sql) => search(sql, newest), FEW],
   ['a search for a unique_id', (sql) => search(sql, 'm4711'), FEW],
   ['a search for a name', (sql) => search(sql, 'Müş'), FEW],
-  ['the accounts of Books', async (sql) => (await findBookedAccounts(sql, BEYOND_NEWEST, 50)).accounts, FEW],
+  ['the accounts of Books', async (sql) => (await findBookedAccounts(sql, BEYOND_NEWEST, 50)).rows, FEW],
   ['all changes', (sql) => readAudit(sql, NO_AUDIT_FILTER, 100), FEW],
   [
     'the changes of a webhook',

@@ -1,7 +1,8 @@
+import { toJsonSchema } from '@valibot/to-json-schema';
 import { describeRoute, resolver } from 'hono-openapi';
 import type * as v from 'valibot';
 import type { Scope } from '../../customers/caller.ts';
-import { IDEMPOTENCY_KEY } from '../../http/input.ts';
+import { IDEMPOTENCY_KEY, KEY_HOURS } from '../../platform/idempotency-key.ts';
 import { PROBLEMS, type ProblemName } from '../../platform/problem.ts';
 import { MAX_ISSUES } from '../../platform/validation.ts';
 
@@ -25,6 +26,21 @@ const parametersOf = (where: 'query' | 'header' | 'path', parameters: Record<str
     ...(example === undefined ? {} : { example }),
   }));
 
+/** The schema of a query. Descriptions and examples in it become those of the parameters. */
+export type QuerySchema = v.GenericSchema & { entries: Record<string, v.GenericSchema> };
+
+/** The parameters that a schema reads. */
+const readParameters = (query: QuerySchema): Record<string, Parameter> =>
+  Object.fromEntries(
+    Object.entries(query.entries).map(([name, entry]) => {
+      const options = { errorMode: 'ignore', typeMode: 'input' } as const;
+      const { $schema: _, description = '', examples, ...schema } = toJsonSchema(entry, options);
+      // A number stands in a query as a text, and so does its default.
+      if (schema.type === 'integer' && 'default' in schema) schema.default = Number(schema.default);
+      return [name, { description, schema, ...(examples && { example: String(examples[0]) }) }];
+    }),
+  );
+
 /** An id in a path. */
 export const idParameter = (what: string): Parameter => ({
   description: `The id of the ${what}.`,
@@ -34,8 +50,7 @@ export const idParameter = (what: string): Parameter => ({
 /** The header of every POST, for /openapi.json. */
 const IDEMPOTENCY_KEY_PARAMETER: Record<string, Parameter> = {
   'Idempotency-Key': {
-    description:
-      'Makes it safe to repeat the request: within 24 hours, the same request with the same key is carried out once, and repeating it returns the first answer. Use a new key for every new request. See draft-ietf-httpapi-idempotency-key-header.',
+    description: `Makes it safe to repeat the request: within ${KEY_HOURS} hours, the same request with the same key is carried out once, and repeating it returns the first answer. Use a new key for every new request. See draft-ietf-httpapi-idempotency-key-header.`,
     example: '8e03978e-40d5-43e8-bc93-6894a57f9324',
     schema: { type: 'string', pattern: IDEMPOTENCY_KEY.source },
   },
@@ -72,7 +87,7 @@ export interface RouteDescription {
   };
   body?: Record<string, v.GenericSchema | null>;
   path?: Record<string, Parameter>;
-  query?: Record<string, Parameter>;
+  query?: QuerySchema;
   headers?: Record<string, Parameter>;
   /**
    * The errors that only this route has. The errors that come from a scope, an id in the path, a body and an Idempotency-Key are added.
@@ -82,7 +97,7 @@ export interface RouteDescription {
 
 /** Describes one route in /openapi.json. */
 export function describe(route: RouteDescription) {
-  const { answer, body, path, query = {}, headers = {}, scope } = route;
+  const { answer, body, path, query, headers = {}, scope } = route;
   const idempotent = route.idempotent !== undefined;
   const open = scope === undefined;
   const uncached = idempotent || answer.secret !== undefined || answer.isUncached === true;
@@ -90,7 +105,7 @@ export function describe(route: RouteDescription) {
   const status = answer.status ?? 200;
   const ofAnswer = [
     ...headersOf(status, traits),
-    ...('per_page' in query ? (['Link'] as const) : []),
+    ...(query !== undefined && 'per_page' in query.entries ? (['Link'] as const) : []),
     ...(answer.headers ?? []),
   ];
   return describeRoute({
@@ -101,7 +116,7 @@ export function describe(route: RouteDescription) {
     ...(open ? { security: [] } : {}),
     parameters: [
       ...parametersOf('path', path),
-      ...parametersOf('query', query),
+      ...parametersOf('query', query && readParameters(query)),
       ...parametersOf('header', idempotent ? IDEMPOTENCY_KEY_PARAMETER : headers),
     ],
     ...(body === undefined ? {} : { requestBody: { required: true, content: contentOf(body) } }),

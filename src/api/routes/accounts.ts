@@ -10,31 +10,11 @@ import {
   viewPeriod,
   viewStatement,
 } from '../../books/find-statements.ts';
-import {
-  AccountChange,
-  AccountView,
-  BankView,
-  NewAccount,
-  viewAccounts,
-} from '../../customers/account-view.ts';
-import {
-  changeAccount,
-  createAccount,
-  findAccount,
-  findAccounts,
-  findBanks,
-} from '../../customers/accounts.ts';
+import { AccountChange, AccountView, NewAccount, viewAccounts } from '../../customers/account-view.ts';
+import { changeAccount, createAccount, findAccount, findAccounts } from '../../customers/accounts.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { readId, readJson, readQuery } from '../../http/input.ts';
-import {
-  BEYOND_NEWEST,
-  cutPage,
-  encodeCursor,
-  linkNext,
-  MAX_PER_PAGE,
-  paging,
-  pagingParameters,
-} from '../../http/paging.ts';
+import { BEYOND_NEWEST, linkNext, linkPage, MAX_PER_PAGE, paging } from '../../http/paging.ts';
 import { invalid } from '../../platform/problem.ts';
 import { CalendarDate } from '../../platform/validation.ts';
 import { acceptAccountDeletion } from '../../upkeep/request-deletion.ts';
@@ -43,7 +23,6 @@ import type { AddRoute } from './route.ts';
 import { addAccountMovementRoute } from './transactions.ts';
 
 const Query = v.strictObject(paging('a1', MAX_PER_PAGE));
-const BanksQuery = v.strictObject(paging('b1', MAX_PER_PAGE));
 
 const PER_PAGE = 100;
 
@@ -54,22 +33,25 @@ const toNumber = (date: string): number => (Date.parse(date) - Date.parse(EVER.f
 const dayBefore = (cursor: string): string =>
   addDays(EVER.from, Math.min(Number(cursor) - 1, toNumber(EVER.to)));
 
+const day = (description: string) => v.pipe(v.optional(CalendarDate), v.description(description));
+
 const BalancesQuery = v.strictObject({
-  from: v.optional(CalendarDate),
-  to: v.optional(CalendarDate),
+  from: day('The first day.'),
+  to: day('The last day.'),
   ...paging('d1', PER_PAGE),
 });
-
-const day = (description: string) => ({ description, schema: { type: 'string', format: 'date' } }) as const;
 
 /** The most periods in an answer. An account rarely has more than ten. */
 const MOST_PERIODS = 1_000;
 
 const StatementsQuery = v.strictObject(paging('n1', PER_PAGE));
 
-const Time = v.strictObject({ from: v.optional(CalendarDate), to: v.optional(CalendarDate) });
+const Time = v.strictObject({
+  from: day('Only periods that end on this day or later.'),
+  to: day('Only periods that begin on this day or earlier.'),
+});
 
-/** Adds the routes of accounts, their balances and statements, and banks. */
+/** Adds the routes of accounts, their balances and statements. */
 export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
   const { database } = runtime;
   route('GET /v1/accounts', {
@@ -79,7 +61,7 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
     summary: 'List your accounts',
     description:
       'Lists the accounts that the API key can see, the oldest first. If there is a next page, the header Link has its path.',
-    query: pagingParameters('a1', MAX_PER_PAGE),
+    query: Query,
     answer: {
       schema: v.object({ accounts: v.array(AccountView) }),
       description: 'A page of accounts.',
@@ -88,7 +70,7 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
       const { per_page, cursor = '0' } = readQuery(c, Query);
       const page = { after: cursor, limit: per_page + 1 };
       const found = await findAccounts(runtime.database, c.get('caller'), page);
-      return c.json({ accounts: await viewAccounts(runtime, cutPage(c, 'a1', found, per_page)) });
+      return c.json({ accounts: await viewAccounts(runtime, linkPage(c, 'a1', found, per_page)) });
     },
   });
 
@@ -185,11 +167,7 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
     description:
       'Lists the balance at the end of each day for which one is known, the last day first, with where it comes from: the closing balance of a statement, or else the balance after the last movement of the day. If there is a next page, the header Link has its path. If there are very many movements a day, a page may have fewer than per_page balances, or none, and still have a next page.',
     path: { id: idParameter('account') },
-    query: {
-      from: day('The first day.'),
-      to: day('The last day.'),
-      ...pagingParameters('d1', PER_PAGE),
-    },
+    query: BalancesQuery,
     answer: {
       schema: v.object({ balances: v.array(BalanceView) }),
       description: 'A page of balances.',
@@ -201,7 +179,7 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
       const start = cursor === undefined ? to : dayBefore(cursor);
       const range = { from, to: start < to ? start : to };
       const { balances, next } = await readBalances(database, account, range, per_page);
-      if (next !== null) linkNext(c, encodeCursor(String(toNumber(next) + 1), 'd1'));
+      linkNext(c, 'd1', next === null ? null : String(toNumber(next) + 1));
       return c.json({ balances: balances.map((it) => viewBalance(it, account.currency)) });
     },
   });
@@ -214,7 +192,7 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
     description:
       'Lists the statements that files have brought, each once, the last received first. If there is a next page, the header Link has its path.',
     path: { id: idParameter('account') },
-    query: pagingParameters('n1', PER_PAGE),
+    query: StatementsQuery,
     answer: {
       schema: v.object({ statements: v.array(StatementView) }),
       description: 'A page of statements.',
@@ -223,7 +201,7 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
       const account = await findAccount(database, c.get('caller'), readId(c, 'account'));
       const { per_page, cursor = BEYOND_NEWEST } = readQuery(c, StatementsQuery);
       const page = { before: cursor, limit: per_page + 1 };
-      const rows = cutPage(c, 'n1', await findStatements(database, account.id, page), per_page);
+      const rows = linkPage(c, 'n1', await findStatements(database, account.id, page), per_page);
       return c.json({ statements: rows.map((row) => viewStatement(row, account.currency)) });
     },
   });
@@ -236,10 +214,7 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
     description:
       'The closing balance of a statement is the opening balance of the next. Where it is not, one is missing: a gap, which is gone when the missing file has come.',
     path: { id: idParameter('account') },
-    query: {
-      from: day('Only periods that end on this day or later.'),
-      to: day('Only periods that begin on this day or earlier.'),
-    },
+    query: Time,
     answer: {
       schema: v.object({ completeness: CompletenessView }),
       description: `The periods of the account, by their days: the last ${MOST_PERIODS.toLocaleString('en')} of the time.`,
@@ -263,29 +238,6 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
           late_at: lateAt?.toISOString() ?? null,
         },
       });
-    },
-  });
-
-  route('GET /v1/banks', {
-    tag: 'Accounts',
-    scope: 'read',
-    operationId: 'listBanks',
-    summary: 'List your banks',
-    description:
-      'Lists the banks of the customer, the oldest first. If there is a next page, the header Link has its path.',
-    query: pagingParameters('b1', MAX_PER_PAGE),
-    answer: {
-      schema: v.object({ banks: v.array(BankView) }),
-      description: 'A page of banks.',
-    },
-    handle: async (c) => {
-      const { per_page, cursor = '0' } = readQuery(c, BanksQuery);
-      const found = await findBanks(database, c.get('caller').customerId, {
-        after: cursor,
-        limit: per_page + 1,
-      });
-      const banks = cutPage(c, 'b1', found, per_page);
-      return c.json({ banks: banks.map(({ id, name }) => ({ id: Number(id), name })) });
     },
   });
 }

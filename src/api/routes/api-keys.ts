@@ -1,26 +1,17 @@
 import * as v from 'valibot';
-import {
-  createApiKey,
-  deleteApiKey,
-  findKeys,
-  NewApiKey,
-  readApiSecret,
-  rotateApiSecret,
-} from '../../customers/customers.ts';
+import { createApiKey, deleteApiKey, findKeys, NewApiKey } from '../../customers/customers.ts';
 import { KeyView, viewKey } from '../../customers/key-view.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { CallerCache } from '../../http/admission.ts';
 import { readId, readJson, readQuery } from '../../http/input.ts';
-import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../http/paging.ts';
+import { linkPage, MAX_PER_PAGE, paging } from '../../http/paging.ts';
 import { IdView, ShownOnce } from '../../platform/validation.ts';
 import { idParameter } from '../openapi/openapi.ts';
 import type { AddRoute } from './route.ts';
 
 const Query = v.strictObject(paging('k1', MAX_PER_PAGE));
 
-const ApiSettings = v.object({ api_secret: v.string() });
-
-/** Adds the routes of API keys, and of the API secret. */
+/** Adds the routes of API keys. */
 export function addApiKeyRoutes(route: AddRoute, runtime: Runtime, callers: CallerCache): void {
   const { config, database } = runtime;
   route('GET /v1/apikeys', {
@@ -31,14 +22,14 @@ export function addApiKeyRoutes(route: AddRoute, runtime: Runtime, callers: Call
     summary: 'List your API keys',
     description:
       'Lists the API keys, the oldest first, without the keys themselves. If there is a next page, the header Link has its path.',
-    query: pagingParameters('k1', MAX_PER_PAGE),
+    query: Query,
     answer: { schema: v.object({ apikeys: v.array(KeyView) }), description: 'A page of API keys.' },
     handle: async (c) => {
       const caller = c.get('caller');
       const { per_page, cursor = '0' } = readQuery(c, Query);
       const page = { after: cursor, limit: per_page + 1 };
       const found = await findKeys(database, caller.customerId, page);
-      return c.json({ apikeys: cutPage(c, 'k1', found, per_page).map(viewKey) });
+      return c.json({ apikeys: linkPage(c, 'k1', found, per_page).map(viewKey) });
     },
   });
 
@@ -81,40 +72,6 @@ export function addApiKeyRoutes(route: AddRoute, runtime: Runtime, callers: Call
       await deleteApiKey(database, c.get('caller'), id);
       callers.forget(id);
       return c.json({ status: 'success' });
-    },
-  });
-
-  route('GET /v1/settings/api', {
-    tag: 'Settings',
-    scope: 'admin',
-    wholeKey: 'Use a key for all accounts.',
-    operationId: 'getApiSecret',
-    summary: 'Get the API secret',
-    description: 'The API secret is part of the hash in every notification.',
-    answer: { schema: ApiSettings, description: 'The API secret.', secret: 'api_secret' },
-    handle: async (c) => {
-      const caller = c.get('caller');
-      return c.json({ api_secret: await readApiSecret(runtime, caller.customerId) });
-    },
-  });
-
-  route('POST /v1/settings/api/rotate', {
-    tag: 'Settings',
-    scope: 'admin',
-    wholeKey: 'Use a key for all accounts.',
-    idempotent: true,
-    operationId: 'rotateApiSecret',
-    summary: 'Replace the API secret',
-    description:
-      'The new secret replaces the old one immediately, without an overlap. The hash of every notification that is sent from now on, retries included, uses the new secret. The signatures of webhooks do not change.',
-    answer: {
-      schema: v.object({ api_secret: ShownOnce }),
-      description: 'The new API secret.',
-      secret: 'api_secret',
-    },
-    handle: async (c) => {
-      const caller = c.get('caller');
-      return c.json({ api_secret: await rotateApiSecret(runtime, caller) });
     },
   });
 }

@@ -10,12 +10,16 @@ import { getHealthRoute, getReadinessRoute } from '../health.ts';
 import { createDocument } from '../openapi/document.ts';
 import { addAccountRoutes } from './accounts.ts';
 import { addApiKeyRoutes } from './api-keys.ts';
+import { addBankRoutes } from './banks.ts';
+import { addConflictRoutes } from './conflicts.ts';
+import { addDeliveryRoutes, addMovementDeliveriesRoute } from './deliveries.ts';
 import { addFeedRoutes } from './feed.ts';
 import { limitImportMemory } from './imports/create.ts';
-import { addConflictRoutes, addImportRoutes } from './imports.ts';
+import { addImportRoutes } from './imports.ts';
 import { routesOf } from './route.ts';
+import { addSettingsRoutes } from './settings.ts';
 import { addSourceRoutes } from './sources.ts';
-import { addDeliveryRoutes, addMovementRoutes } from './transactions.ts';
+import { addMovementRoutes } from './transactions.ts';
 import { addWebhookRoutes } from './webhooks.ts';
 
 /**
@@ -46,8 +50,11 @@ export function createApp(
   addFeedRoutes(route, runtime, feeds);
   addDeliveryRoutes(route, runtime);
   addMovementRoutes(route, runtime);
+  addMovementDeliveriesRoute(route, runtime);
   addAccountRoutes(route, runtime);
+  addBankRoutes(route, runtime);
   addApiKeyRoutes(route, runtime, callers);
+  addSettingsRoutes(route, runtime);
   addImportRoutes(route, runtime, reader);
   addConflictRoutes(route, runtime);
   const sourceGuard = createAddressGuard({ allow: runtime.config.allowPrivateEndpoints, subject: 'source' });

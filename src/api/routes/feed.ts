@@ -12,21 +12,25 @@ import {
 import { chooseType } from '../../http/accept.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId, readQuery } from '../../http/input.ts';
-import { wholeNumber } from '../../http/paging.ts';
 import { maxCharacters } from '../../platform/validation.ts';
+import { WholeNumber } from '../../platform/whole-numbers.ts';
 import { findWebhook } from '../../webhooks/find-webhook.ts';
 import { idParameter } from '../openapi/openapi.ts';
 import type { AddRoute } from './route.ts';
 
-const numberFrom = (least: number, most: number) =>
-  wholeNumber(most, `must be a whole number from ${least} to ${most}`, least);
-
-const Cursor = v.pipe(v.string(), ...maxCharacters(200));
-
 const Query = v.strictObject({
-  cursor: v.optional(Cursor),
-  limit: v.optional(numberFrom(1, MOST_EVENTS), '100'),
-  wait: v.optional(numberFrom(0, LONGEST_WAIT), '0'),
+  cursor: v.pipe(
+    v.optional(v.pipe(v.string(), ...maxCharacters(200))),
+    v.description('The cursor of the answer before.'),
+  ),
+  limit: v.pipe(
+    v.optional(WholeNumber(1, MOST_EVENTS), '100'),
+    v.description('The most events of the answer. A stream has no limit.'),
+  ),
+  wait: v.pipe(
+    v.optional(WholeNumber(0, LONGEST_WAIT), '0'),
+    v.description('How long to wait for an event if there is none, in seconds.'),
+  ),
 });
 
 const EventView = v.object({
@@ -69,17 +73,7 @@ export function addFeedRoutes(route: AddRoute, { database }: Runtime, feeds: Fee
     summary: 'Read the feed of a webhook',
     description: `Answers the next events of a webhook with the delivery pull, the oldest first. cursor is that of the answer before, and acknowledges all events before it, durably, before the answer. Without cursor, the answer begins after the last acknowledged event. An earlier cursor only reads again. If the header Accept prefers text/event-stream, the answer is a stream of server-sent events: data is an event, and id its cursor, which the header Last-Event-ID gives back. A stream ends after ${STREAM_SECONDS} seconds or ${MOST_EVENTS} events; connect again then.`,
     path: { id: idParameter('webhook') },
-    query: {
-      cursor: { description: 'The cursor of the answer before.' },
-      limit: {
-        description: 'The most events of the answer. A stream has no limit.',
-        schema: { type: 'integer', minimum: 1, maximum: MOST_EVENTS, default: 100 },
-      },
-      wait: {
-        description: 'How long to wait for an event if there is none, in seconds.',
-        schema: { type: 'integer', minimum: 0, maximum: LONGEST_WAIT, default: 0 },
-      },
-    },
+    query: Query,
     headers: {
       'Last-Event-ID': {
         description: 'The cursor of the last event of the stream before. Only for a stream.',

@@ -33,8 +33,8 @@ export const handlersOf = ({ handle, ...description }: Route) =>
 
 /** @throws {Problem} 403 when the API key lacks the route's scope, 422 for an unknown query parameter. */
 const admit = (description: RouteDescription) => {
-  const { scope, alsoNeeds, answer, idempotent, query = {} } = description;
-  const known = new Set(Object.keys(query));
+  const { scope, alsoNeeds, answer, idempotent, query } = description;
+  const known = new Set(Object.keys(query?.entries ?? {}));
   const takes = known.size === 0 ? 'none' : [...known].join(', ');
   return createMiddleware(async (c, next) => {
     if (scope === undefined) return next();

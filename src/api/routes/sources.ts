@@ -1,15 +1,7 @@
 import * as v from 'valibot';
 import type { Runtime } from '../../database/runtime.ts';
 import { readId, readJson, readQuery } from '../../http/input.ts';
-import {
-  BEYOND_NEWEST,
-  cutPage,
-  encodeCursor,
-  linkNext,
-  MAX_PER_PAGE,
-  paging,
-  pagingParameters,
-} from '../../http/paging.ts';
+import { BEYOND_NEWEST, linkNext, linkPage, MAX_PER_PAGE, paging } from '../../http/paging.ts';
 import type { AddressGuard } from '../../platform/address-guard.ts';
 import { IdView } from '../../platform/validation.ts';
 import { findSource, listRuns, listSources } from '../../sources/find-source.ts';
@@ -47,13 +39,13 @@ export function addSourceRoutes(route: AddRoute, runtime: Runtime, guard: Addres
     summary: 'List your sources',
     description:
       'Lists sources, the oldest first. If there is a next page, the header Link has its path. A limited API key sees the sources of its accounts.',
-    query: pagingParameters('s1', MAX_PER_PAGE),
+    query: Query,
     answer: { schema: v.object({ sources: v.array(SourceView) }), description: 'A page of sources.' },
     handle: async (c) => {
       const { per_page, cursor = '0' } = readQuery(c, Query);
       const filters = { viewer: c.get('caller'), after: cursor };
       const { rows, next } = await listSources(runtime.database, filters, per_page);
-      if (next !== null) linkNext(c, encodeCursor(next, 's1'));
+      linkNext(c, 's1', next);
       return c.json({ sources: rows.map((source) => viewSource(runtime, source)) });
     },
   });
@@ -156,13 +148,13 @@ export function addSourceRoutes(route: AddRoute, runtime: Runtime, guard: Addres
     description:
       'Lists the runs of a source, the newest first. If there is a next page, the header Link has its path. The newest 1,000 runs are kept.',
     path: { id: idParameter('source') },
-    query: pagingParameters('r1', PER_PAGE),
+    query: ListRunsQuery,
     answer: { schema: v.object({ runs: v.array(RunView) }), description: 'A page of runs.' },
     handle: async (c) => {
       const { per_page, cursor = BEYOND_NEWEST } = readQuery(c, ListRunsQuery);
       const { id } = await findSource(database, c.get('caller'), readId(c, 'source'));
       const found = await listRuns(database, id, { before: cursor }, per_page + 1);
-      return c.json({ runs: await viewRuns(database, cutPage(c, 'r1', found, per_page)) });
+      return c.json({ runs: await viewRuns(database, linkPage(c, 'r1', found, per_page)) });
     },
   });
 }

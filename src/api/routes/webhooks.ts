@@ -16,8 +16,8 @@ import {
 import { cancelReplay, countReplay, requestReplay } from '../../delivery/replays.ts';
 import { sendTestNotification, TestView } from '../../delivery/requests.ts';
 import { createQuota, tooManyRequests } from '../../http/admission.ts';
-import { readId, readJson, readQuery } from '../../http/input.ts';
-import { cutPage, MAX_PER_PAGE, paging, pagingParameters } from '../../http/paging.ts';
+import { Flag, readId, readJson, readQuery } from '../../http/input.ts';
+import { linkPage, MAX_PER_PAGE, paging } from '../../http/paging.ts';
 import type { AddressGuard } from '../../platform/address-guard.ts';
 import { Moment, type ZoneOffset } from '../../platform/moment.ts';
 import { invalid, notFound, Problem } from '../../platform/problem.ts';
@@ -73,7 +73,7 @@ export const ReplayStatus = v.picklist(REPLAYABLE, STATUS_RULE);
 
 /** `dry_run` is in the query string, as for an import, where the body is the file. */
 const ReplayQuery = v.strictObject({
-  dry_run: v.optional(v.picklist(['true', 'false'], 'must be "true" or "false"'), 'false'),
+  dry_run: v.pipe(Flag, v.description('true: only count. Nothing is sent again.')),
 });
 
 const Range = (zone: ZoneOffset) =>
@@ -134,21 +134,17 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
     operationId: 'listWebhooks',
     summary: 'List your webhooks',
     description: 'Lists webhooks, the oldest first. If there is a next page, the header Link has its path.',
-    query: pagingParameters('w1', MAX_PER_PAGE),
+    query: Query,
     answer: {
       schema: v.object({ webhooks: v.array(StandingWebhookView) }),
       description: 'A page of webhooks.',
     },
     handle: async (c) => {
       const { per_page, cursor = '0' } = readQuery(c, Query);
-      const page = { after: cursor, limit: per_page + 1 };
-      const found = await findWebhooks(runtime.database, c.get('caller'), page);
-      return c.json({
-        webhooks: await viewStandings(
-          runtime,
-          cutPage(c, 'w1', found, per_page).map(({ id }) => id),
-        ),
-      });
+      const range = { after: cursor, limit: per_page + 1 };
+      const found = await findWebhooks(runtime.database, c.get('caller'), range);
+      const ids = linkPage(c, 'w1', found, per_page).map(({ id }) => id);
+      return c.json({ webhooks: await viewStandings(runtime, ids) });
     },
   });
 
@@ -286,12 +282,7 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
     summary: 'Replay notifications of a webhook',
     description:
       'Sends the deliveries of movements that were stored from since to until, both inclusive, again: the failed ones, or those with the statuses in status. The request is answered immediately, however many there are. They become pending one after the other, with the same webhook-id and a new retry schedule. If the webhook is paused, they are sent when it is active again. If it is disabled or deleted, the answer is 409. With dry_run=true nothing is sent: the answer says how many deliveries match. A feed has only since: its acknowledged position moves back, and cursors that were handed out before are answered 410.',
-    query: {
-      dry_run: {
-        description: 'true: only count. Nothing is sent again.',
-        schema: { type: 'string', enum: ['true', 'false'] },
-      },
-    },
+    query: ReplayQuery,
     body: { 'application/json': ReplayRange },
     path: { id: idParameter('webhook') },
     answer: {
@@ -329,7 +320,7 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
     description:
       'Lists replays with what is sent and left, the newest first. Finished replays are removed after as long as deliveries. If there is a next page, the header Link has its path.',
     path: { id: idParameter('webhook') },
-    query: pagingParameters('p1', PER_PAGE),
+    query: ReplaysQuery,
     answer: {
       schema: v.object({ replays: v.array(ReplayProgressView) }),
       description: 'A page of replays.',
@@ -339,7 +330,7 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
       const { per_page, cursor = null } = readQuery(c, ReplaysQuery);
       const webhook = await findWebhook(database, caller, readId(c, 'webhook'));
       const found = await readReplays(database, webhook.id, { before: cursor, limit: per_page + 1 });
-      const page = cutPage(c, 'p1', found, per_page).filter((it) => maySeeReplay(caller, webhook, it));
+      const page = linkPage(c, 'p1', found, per_page).filter((it) => maySeeReplay(caller, webhook, it));
       return c.json({ replays: page.map((it) => viewProgress(webhook.id, it)) });
     },
   });

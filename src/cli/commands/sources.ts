@@ -20,7 +20,7 @@ import {
 import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import { type CommandContext, Failure, NegativeAnswer, oneLine } from '../context.ts';
 import { type Column, formatTime, renderFacts } from '../output.ts';
-import { parseId, parseWholeNumber } from '../values.ts';
+import { parseCount, parseId } from '../values.ts';
 
 /** A source as the API shows it. Kinds and fields of a newer service are kept for --json. */
 export const Source = v.looseObject({ ...SourceView.entries, kind: v.string() });
@@ -115,7 +115,7 @@ const createSourceCommand = (context: CommandContext) =>
     .option(
       '--settle-seconds <seconds>',
       'leave files alone that were changed within this time (default: 5)',
-      parseWholeNumber,
+      parseCount,
     )
     .option('--create-accounts', 'create accounts that the customer does not have')
     .option('--force-account', 'store statements that name another account for --account all the same')

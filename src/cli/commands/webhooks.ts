@@ -22,7 +22,7 @@ import {
 import { type AccessOptions, addAccessOptions } from '../command-access.ts';
 import { type CommandContext, Failure, NegativeAnswer, oneLine } from '../context.ts';
 import { formatTime, renderFacts } from '../output.ts';
-import { parseHeader, parseId, parseWholeNumber, readOptions } from '../values.ts';
+import { parseCount, parseHeader, parseId, readOptions } from '../values.ts';
 
 /** A webhook as the API shows it. Fields of a newer service are kept for --json. */
 export const Webhook = v.looseObject(StandingWebhookView.entries);
@@ -137,10 +137,10 @@ const createWebhookCommand = (context: CommandContext) =>
     .addOption(bodyOption())
     .addOption(hashEncodingOption())
     .option('--ordered', ORDERED)
-    .option('--rate-limit <number>', 'how many notifications per second at most', parseWholeNumber)
-    .option('--max-in-flight <number>', 'how many notifications at the same time at most', parseWholeNumber)
-    .option('--batch-max <number>', 'send up to so many events in one POST', parseWholeNumber)
-    .option('--batch-wait-ms <number>', BATCH_WAIT, parseWholeNumber)
+    .option('--rate-limit <number>', 'how many notifications per second at most', parseCount)
+    .option('--max-in-flight <number>', 'how many notifications at the same time at most', parseCount)
+    .option('--batch-max <number>', 'send up to so many events in one POST', parseCount)
+    .option('--batch-wait-ms <number>', BATCH_WAIT, parseCount)
     .option('--header <header>', 'a header of its own, "Name: value"; may be repeated', parseHeader)
     .action(async ({ header: headers, batchMax, batchWaitMs, ...options }: CreateOptions) => {
       const body = { ...fieldsOf(options), ...readBatch({ batchMax, batchWaitMs }), headers };
@@ -155,8 +155,7 @@ const createWebhookCommand = (context: CommandContext) =>
       );
     });
 
-const parseNumberOrNone = (text: string): number | 'none' =>
-  text === 'none' ? text : parseWholeNumber(text);
+const parseNumberOrNone = (text: string): number | 'none' => (text === 'none' ? text : parseCount(text));
 
 /** `ledgerbell webhooks change` */
 const changeWebhookCommand = (context: CommandContext) =>
@@ -174,13 +173,13 @@ const changeWebhookCommand = (context: CommandContext) =>
       'how many notifications per second at most; "none": any',
       parseNumberOrNone,
     )
-    .option('--max-in-flight <number>', 'how many notifications at the same time at most', parseWholeNumber)
+    .option('--max-in-flight <number>', 'how many notifications at the same time at most', parseCount)
     .option(
       '--batch-max <number>',
       'send up to so many events in one POST; "none": a POST for each',
       parseNumberOrNone,
     )
-    .option('--batch-wait-ms <number>', BATCH_WAIT, parseWholeNumber)
+    .option('--batch-wait-ms <number>', BATCH_WAIT, parseCount)
     .action(async (id: string, { batchMax, batchWaitMs, ...options }: AccessOptions & BatchOptions) => {
       const given = { ...fieldsOf(options), ...readBatch({ batchMax, batchWaitMs }) };
       if (Object.keys(given).length === 0)

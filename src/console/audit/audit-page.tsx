@@ -4,7 +4,8 @@ import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
-import { Id } from '../../platform/validation.ts';
+import { cutPage } from '../../platform/page.ts';
+import { Id } from '../../platform/whole-numbers.ts';
 import {
   Choice,
   type Column,
@@ -101,8 +102,7 @@ export const auditPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEnv>
       },
       PER_PAGE + 1,
     );
-    const rows = found.slice(0, PER_PAGE);
-    const next = found.length > PER_PAGE ? rows.at(-1)?.id : undefined;
+    const { rows, next } = cutPage(found, PER_PAGE);
     return sendPage(
       c,
       { title: 'Audit', section: 'Audit' },

@@ -11,8 +11,9 @@ import { viewConflict, viewContent } from '../../intake/conflict-view.ts';
 import { type FoundConflict, findConflict, findOpenConflicts } from '../../intake/decide-conflict.ts';
 import type { StatementRecord } from '../../intake/statements.ts';
 import type { Movement } from '../../ledger/movement.ts';
+import { cutPage, type Page } from '../../platform/page.ts';
 import { notFound } from '../../platform/problem.ts';
-import { Id } from '../../platform/validation.ts';
+import { Id } from '../../platform/whole-numbers.ts';
 import {
   type Column,
   Done,
@@ -68,10 +69,8 @@ export async function findBookedAccounts(
   sql: Sql,
   before: string,
   limit: number,
-): Promise<{ accounts: BookedAccount[]; next: string | null }> {
-  const rows = await sql.query<BookedAccount[]>(ACCOUNTS, [before, limit + 1]);
-  const accounts = rows.slice(0, limit);
-  return { accounts, next: rows.length > limit ? (accounts.at(-1)?.id ?? null) : null };
+): Promise<Page<BookedAccount>> {
+  return cutPage(await sql.query<BookedAccount[]>(ACCOUNTS, [before, limit + 1]), limit);
 }
 
 /** Index: the primary key. */
@@ -220,7 +219,7 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
     .get('/', async (c) => {
       const { account, below = BEYOND_NEWEST, before = BEYOND_NEWEST, done } = readFilters(c, Query);
       if (account !== undefined) return c.redirect(`/ops/books/accounts/${account}`);
-      const { accounts, next: nextAccount } = await findBookedAccounts(database, below, PER_PAGE);
+      const { rows: accounts, next: nextAccount } = await findBookedAccounts(database, below, PER_PAGE);
       const { conflicts, next } = await findOpenConflicts(database, before, PER_PAGE);
       const importOf = await readImports(
         database,

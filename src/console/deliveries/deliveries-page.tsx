@@ -22,7 +22,8 @@ import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
-import { check, Id } from '../../platform/validation.ts';
+import { check } from '../../platform/validation.ts';
+import { Id } from '../../platform/whole-numbers.ts';
 import { readWebhooks, type WebhookRecord } from '../../webhook-record/record.ts';
 import {
   attemptColumns,

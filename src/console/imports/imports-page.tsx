@@ -18,7 +18,7 @@ import {
   MAX_CRASHES,
 } from '../../intake/imports.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
-import { Id } from '../../platform/validation.ts';
+import { Id } from '../../platform/whole-numbers.ts';
 import {
   Choice,
   type Column,

@@ -5,7 +5,8 @@ import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
-import { Id } from '../../platform/validation.ts';
+import { cutPage } from '../../platform/page.ts';
+import { Id } from '../../platform/whole-numbers.ts';
 import {
   findRunImports,
   findSource,
@@ -74,8 +75,8 @@ interface SourcePageProps {
   /** null: it has none. */
   trouble: Trouble | null;
   runs: readonly RunImports[];
-  /** The older runs are those before this id. undefined: there are none. */
-  older: string | undefined;
+  /** The older runs are those before this id. null: there are none. */
+  older: string | null;
   /** The filter of the runs, as it was typed. */
   filters: Record<string, string | undefined>;
   wrongFiles: readonly WrongFile[];
@@ -357,7 +358,7 @@ async function showSource(c: Context<ApiEnv>, { runtime }: ConsoleContext) {
     readWrongFiles(database, id, WRONG_FILES),
     findSourceJob(queues, id),
   ]);
-  const runs = found.slice(0, RUNS);
+  const { rows: runs, next } = cutPage(found, RUNS);
   const imports = await findRunImports(
     database,
     runs.map((run) => run.id),
@@ -371,7 +372,7 @@ async function showSource(c: Context<ApiEnv>, { runtime }: ConsoleContext) {
       settings={source.status === 'deleted' ? null : viewSource(runtime, source)}
       trouble={trouble}
       runs={runs.map((run) => ({ ...run, imports: imports.get(run.id) ?? [] }))}
-      older={found.length > RUNS ? runs.at(-1)?.id : undefined}
+      older={next}
       filters={query}
       wrongFiles={wrongFiles}
       job={job === null ? null : `${DASHBOARD_PATH}/queue/sources/${encodeURIComponent(job)}`}

@@ -2,7 +2,7 @@ import { Hono } from 'hono';
 import * as v from 'valibot';
 import type { Runtime } from '../../database/runtime.ts';
 import type { ApiEnv } from '../../http/app.ts';
-import { Id } from '../../platform/validation.ts';
+import { Id } from '../../platform/whole-numbers.ts';
 import { listSources, type SourceSummary } from '../../sources/find-source.ts';
 import type { SourceSchedule } from '../../sources/source-schedule.ts';
 import { nameSourceTroubles } from '../../verdict/work.ts';

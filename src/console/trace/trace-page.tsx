@@ -14,7 +14,7 @@ import {
 } from '../../delivery/delivery.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { notFound } from '../../platform/problem.ts';
-import { Id } from '../../platform/validation.ts';
+import { Id, IdText } from '../../platform/whole-numbers.ts';
 import { readWebhooks, type WebhookRecord } from '../../webhook-record/record.ts';
 import { DeliveryStatus } from '../deliveries/deliveries-page.tsx';
 import {
@@ -125,7 +125,7 @@ export async function search(sql: Sql, text: string): Promise<Hit[]> {
     return rows.map((row) => ({ kind, ...row, href: HREF[kind](row.id) }));
   };
   const key = parseDeliveryId(text.replace(/^msg_/, ''));
-  const isId = /^[1-9]\d{0,17}$/.test(text);
+  const isId = v.safeParse(IdText, text).success;
   const kinds = ['movement', 'webhook', 'import', 'source', 'customer'] as const;
   const found = await Promise.all([
     key === null ? [] : find('delivery', DELIVERY, [key.subjectId, key.subjectId, key.webhookId]),

@@ -3,7 +3,8 @@ import * as v from 'valibot';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
-import { Id } from '../../platform/validation.ts';
+import { cutPage } from '../../platform/page.ts';
+import { Id } from '../../platform/whole-numbers.ts';
 import type { TroubleKind } from '../../verdict/trouble.ts';
 import {
   andToCome,
@@ -143,15 +144,14 @@ export const webhooksPage = (runtime: Runtime): Hono<ApiEnv> =>
         limit: PER_PAGE + 1,
       }),
     ]);
-    const ids = found.slice(0, PER_PAGE).map(({ id }) => id);
+    const { rows, next } = cutPage(found, PER_PAGE);
+    const ids = rows.map(({ id }) => id);
     const [all, ofListed, recent] = await Promise.all([
       readWebhooks(database, ids),
       readWebhookTroubles(database, ids),
       summarizeRecent(database, ids),
     ]);
     const columns = webhookColumnsWithAttempts(webhookColumns(now, ofListed), recent);
-    const last = ids.at(-1);
-    const next = found.length > PER_PAGE && last !== undefined ? last : null;
     const owner = customer === undefined ? undefined : all[0]?.customer;
     return sendPage(
       c,

@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Runtime } from '../../database/runtime.ts';
 import { SEALED } from '../../database/secret-box.ts';
 import { giveBack, type Sql, type WriteResult } from '../../database/transaction.ts';
+import { KEY_HOURS } from '../../platform/idempotency-key.ts';
 import type { CarryOutOnce } from '../app.ts';
 import { keyReused, RESOURCE_BYTES, readBytes, readIdempotencyKey, requestInProgress } from '../input.ts';
 
@@ -12,7 +13,7 @@ const RESERVE = `
 /** Releases a request without a response after a minute, because its process has died. A small request takes far less time. */
 const RELEASE_STALE = `
   DELETE FROM idempotency_keys WHERE customer_id = ? AND idempotency_key = ?
-    AND (created_at < NOW(6) - INTERVAL 24 HOUR OR (status IS NULL AND created_at < NOW(6) - INTERVAL 1 MINUTE))`;
+    AND (created_at < NOW(6) - INTERVAL ${KEY_HOURS} HOUR OR (status IS NULL AND created_at < NOW(6) - INTERVAL 1 MINUTE))`;
 
 const READ = `
   SELECT HEX(request_hash) AS request_hash, status, response FROM idempotency_keys

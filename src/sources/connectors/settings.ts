@@ -8,6 +8,7 @@ import {
   shortRecord,
   wellFormed,
 } from '../../platform/validation.ts';
+import { JsonInteger, LAST_PORT } from '../../platform/whole-numbers.ts';
 
 /** Settings that several kinds of sources have in common. */
 
@@ -242,12 +243,7 @@ const HOST_KEY_RULE =
 const OTHER_FOLDER = 'must be another folder than "path"';
 const KEY_RULE = 'must be a private key as a text that begins with "-----BEGIN", or a PuTTY key file';
 
-const Port = v.pipe(
-  v.number(PORT_RULE),
-  v.integer(PORT_RULE),
-  v.minValue(1, PORT_RULE),
-  v.maxValue(65_535, PORT_RULE),
-);
+const Port = JsonInteger(1, LAST_PORT, PORT_RULE);
 
 /** Settings of a source of kind `sftp`. Everybody who may read the source sees them. */
 export const SftpSettings = v.pipe(

@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm';
 import type { Sql, WriteResult } from '../../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
 import type { Retention } from '../../platform/config.ts';
+import { KEY_HOURS } from '../../platform/idempotency-key.ts';
 import type { RemovedKind, RetentionMetrics } from '../../platform/metrics.ts';
 import { removeImports, removeSources } from './remove-imports.ts';
 import { removeMovements, removeStatements } from './remove-movements.ts';
@@ -184,9 +185,9 @@ async function forEachWebhook(
 }
 
 /** Index: idempotency_keys_created. */
-const PRUNE = 'DELETE FROM idempotency_keys WHERE created_at < NOW(6) - INTERVAL 24 HOUR LIMIT ?';
+const PRUNE = `DELETE FROM idempotency_keys WHERE created_at < NOW(6) - INTERVAL ${KEY_HOURS} HOUR LIMIT ?`;
 
-/** Deletes the stored responses that are older than 24 h, in steps. @returns how many. */
+/** Deletes the stored responses whose keys no longer count, in steps. @returns how many. */
 export const pruneIdempotencyKeys = async (sql: Sql, steps: Steps): Promise<number> =>
   (await repeatWhileFull(steps, async (rows) => (await sql.query<WriteResult>(PRUNE, [rows])).affectedRows))
     .count;

@@ -1,6 +1,5 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { STATEMENT_FORMATS } from '../../../../packages/statements/src/formats.ts';
 import type { Runtime } from '../../../database/runtime.ts';
 import { unknownKey } from '../../../http/admission.ts';
 import { type ApiEnv, createMiddleware } from '../../../http/app.ts';
@@ -33,19 +32,19 @@ import type { FileReader } from '../../../intake/parser-threads.ts';
 import { isFormatName, JSON_IMPORT_BYTES, NDJSON_IMPORT_BYTES, type Upload } from '../../../intake/stage.ts';
 import { MAX_GROUP_MOVEMENTS } from '../../../ledger/group-commit.ts';
 import { Movement, UNKNOWN_ACCOUNT } from '../../../ledger/movement.ts';
+import { KEY_HOURS } from '../../../platform/idempotency-key.ts';
 import { Problem, type ValidationIssue } from '../../../platform/problem.ts';
-import { Id, invalidIssues, MAX_ISSUES, toValidationIssue } from '../../../platform/validation.ts';
+import { invalidIssues, MAX_ISSUES, toValidationIssue } from '../../../platform/validation.ts';
+import { Id } from '../../../platform/whole-numbers.ts';
 import type { AddRoute } from '../route.ts';
 import {
-  DryRunParameter,
   MULTIPART_TYPE,
   MultipartForm,
   readMultipartFile,
   readStatementUpload,
   requireReadable,
-  STATEMENT_PARAMETERS,
   STATEMENT_TYPES,
-  UnidentifiedParameter,
+  UploadQuery,
 } from './statement-upload.ts';
 
 const JSON_TYPE = 'application/json';
@@ -64,8 +63,8 @@ const query = (format: 'json' | 'ndjson') =>
     format: v.optional(v.picklist([format, 'auto'], `must be "${format}" or "auto" for this content type`)),
     create_accounts: v.optional(v.literal('false', 'must be "false" for this content type')),
     force_account: v.optional(v.literal('false', 'must be "false" for this content type')),
-    unidentified: UnidentifiedParameter,
-    dry_run: DryRunParameter,
+    unidentified: UploadQuery.entries.unidentified,
+    dry_run: UploadQuery.entries.dry_run,
   });
 
 /** The format of the body, and how to read it. */
@@ -218,29 +217,8 @@ export function addUploadRoute(route: AddRoute, runtime: Runtime, reader: FileRe
     idempotent: 'in its own way',
     operationId: 'createImport',
     summary: 'Import movements',
-    description:
-      'The answer is sent when the body is committed. The movements are stored and notified afterwards; those of a small JSON body are often stored already. A JSON body is checked as a whole, and refused as a whole. In NDJSON each line is checked alone: GET /v1/imports/{id}/errors lists the rejected ones. A statement file (MT940, MT942, CAMT, OFX, CSV, XLSX or BAI2; also in gzip or zip) is sent as it is, or as the field file of a form. One that is recognised as nothing is refused; one that cannot be read further on ends as failed. With dry_run=true nothing is stored: the answer is 200 with what would be. You can repeat a request safely for 24 hours if you send an Idempotency-Key.',
-    query: {
-      format: {
-        description:
-          'The format of the body. JSON and NDJSON must match the content type. auto: the content type decides, and for a statement file its content.',
-        schema: {
-          type: 'string',
-          enum: ['json', 'ndjson', 'auto', ...STATEMENT_FORMATS],
-          default: 'auto',
-        },
-      },
-      ...STATEMENT_PARAMETERS,
-      unidentified: {
-        description:
-          'Decides about a row without an id that equals a stored movement. known: it is the same movement, and counts in assumed_duplicates. store: it is another movement.',
-        schema: { type: 'string', enum: ['known', 'store'], default: 'known' },
-      },
-      dry_run: {
-        description: 'true: read the body as an import would, and store nothing.',
-        schema: { type: 'string', enum: ['true', 'false'], default: 'false' },
-      },
-    },
+    description: `The answer is sent when the body is committed. The movements are stored and notified afterwards; those of a small JSON body are often stored already. A JSON body is checked as a whole, and refused as a whole. In NDJSON each line is checked alone: GET /v1/imports/{id}/errors lists the rejected ones. A statement file (MT940, MT942, CAMT, OFX, CSV, XLSX or BAI2; also in gzip or zip) is sent as it is, or as the field file of a form. One that is recognised as nothing is refused; one that cannot be read further on ends as failed. With dry_run=true nothing is stored: the answer is 200 with what would be. You can repeat a request safely for ${KEY_HOURS} hours if you send an Idempotency-Key.`,
+    query: UploadQuery,
     body: {
       [JSON_TYPE]: NewImport,
       [NDJSON_TYPE]: null,

@@ -9,13 +9,13 @@ import type { Recognition } from '../../../../packages/statements/src/read-files
 import { UnreadableFileError } from '../../../../packages/statements/src/unreadable.ts';
 import { hasAccount } from '../../../customers/accounts.ts';
 import type { ApiEnv } from '../../../http/app.ts';
-import { readQuery } from '../../../http/input.ts';
+import { Flag, readQuery } from '../../../http/input.ts';
 import type { FileReader } from '../../../intake/parser-threads.ts';
 import type { StatementOptions } from '../../../intake/stage.ts';
 import type { Unidentified } from '../../../ledger/movement.ts';
 import { invalid, Problem } from '../../../platform/problem.ts';
-import { documented, Id, invalidIssues } from '../../../platform/validation.ts';
-import type { Parameter } from '../../openapi/openapi.ts';
+import { documented, invalidIssues } from '../../../platform/validation.ts';
+import { IdText } from '../../../platform/whole-numbers.ts';
 
 /** The parameters of a statement file: its format, and how to read it. */
 
@@ -32,57 +32,58 @@ export const STATEMENT_TYPES = [
   'application/zip',
 ] as const;
 
-/** Decides about rows without an id that equal a stored movement. `known`: they are the same movement. `store`: they are other movements. */
-export const UnidentifiedParameter = v.optional(
-  v.picklist(['known', 'store'], 'must be "known" or "store"'),
-  'known',
-);
-
-/** `true`: a dry run, which stores nothing. */
-export const DryRunParameter = v.optional(
-  v.picklist(['true', 'false'], 'must be "true" or "false"'),
-  'false',
-);
+/** The query of an upload of any format. */
+export const UploadQuery = v.strictObject({
+  format: v.pipe(
+    v.optional(v.picklist(['json', 'ndjson', 'auto', ...STATEMENT_FORMATS]), 'auto'),
+    v.description(
+      'The format of the body. JSON and NDJSON must match the content type. auto: the content type decides, and for a statement file its content.',
+    ),
+  ),
+  account_id: v.pipe(
+    v.optional(IdText),
+    v.description(
+      'Statement files only: the account that all statements in the file are about. By default each statement says which.',
+    ),
+  ),
+  profile: v.pipe(
+    v.optional(
+      v.pipe(
+        v.string(),
+        v.regex(/^[a-z0-9-]{1,40}$/, 'must be the name of a profile, such as "garanti-bbva"'),
+      ),
+    ),
+    v.description(
+      'CSV and XLSX only: the name of the profile that describes the columns. By default the headings decide.',
+    ),
+  ),
+  create_accounts: v.pipe(
+    Flag,
+    v.description(
+      'Statement files only: whether accounts that you do not have are created. Needs a key for all accounts.',
+    ),
+  ),
+  force_account: v.pipe(
+    Flag,
+    v.description(
+      'Statement files only, with `account_id`: whether a statement that names another account is stored for `account_id` all the same, with a warning. By default it is rejected.',
+    ),
+  ),
+  unidentified: v.pipe(
+    v.optional(v.picklist(['known', 'store'], 'must be "known" or "store"'), 'known'),
+    v.description(
+      'Decides about a row without an id that equals a stored movement. known: it is the same movement, and counts in assumed_duplicates. store: it is another movement.',
+    ),
+  ),
+  dry_run: v.pipe(Flag, v.description('true: read the body as an import would, and store nothing.')),
+});
 
 const FORMATS = ['auto', ...STATEMENT_FORMATS] as const;
 
-const Flag = v.optional(v.picklist(['true', 'false'], 'must be true or false'), 'false');
-
 const Query = v.strictObject({
+  ...UploadQuery.entries,
   format: v.optional(v.picklist(FORMATS, `must be one of ${FORMATS.join(', ')}`), 'auto'),
-  account_id: v.optional(Id),
-  profile: v.optional(
-    v.pipe(v.string(), v.regex(/^[a-z0-9-]{1,40}$/, 'must be the name of a profile, such as "garanti-bbva"')),
-  ),
-  create_accounts: Flag,
-  force_account: Flag,
-  unidentified: UnidentifiedParameter,
-  dry_run: DryRunParameter,
 });
-
-/** The same parameters for the document. */
-export const STATEMENT_PARAMETERS: Record<string, Parameter> = {
-  account_id: {
-    description:
-      'Statement files only: the account that all statements in the file are about. By default each statement says which.',
-    schema: { type: 'integer', minimum: 1 },
-  },
-  profile: {
-    description:
-      'CSV and XLSX only: the name of the profile that describes the columns. By default the headings decide.',
-    schema: { type: 'string', pattern: '^[a-z0-9-]{1,40}$' },
-  },
-  create_accounts: {
-    description:
-      'Statement files only: whether accounts that you do not have are created. Needs a key for all accounts.',
-    schema: { type: 'string', enum: ['true', 'false'], default: 'false' },
-  },
-  force_account: {
-    description:
-      'Statement files only, with `account_id`: whether a statement that names another account is stored for `account_id` all the same, with a warning. By default it is rejected.',
-    schema: { type: 'string', enum: ['true', 'false'], default: 'false' },
-  },
-};
 
 /** Reads the parameters of a statement file. @throws {Problem} 422 when a parameter is wrong, or the account is not the caller's. */
 export async function readStatementUpload(
