@@ -16,6 +16,8 @@ export interface Limited {
   leasedFor: number | null;
   /** Until the next retry is due; of an ordered webhook, the retry that all others wait for. null: none. */
   retryIn: number | null;
+  /** Until its circuit is half-open; null: it is not open. */
+  openFor: number | null;
 }
 
 /** A webhook of which nothing was sent for this long waits for a delivery process. Between two runs is less than that. Milliseconds. */
@@ -29,8 +31,9 @@ export function paceLimitOf({ rate_limit, ordered, recovery_successes }: Limited
 }
 
 /** @param idleFor milliseconds since its last delivery. */
-export function limitOf({ settings, leasedFor, retryIn }: Limited, idleFor: number): Limit {
+export function limitOf({ settings, leasedFor, retryIn, openFor }: Limited, idleFor: number): Limit {
   if (settings.ordered === 1 && retryIn !== null && retryIn > 0) return 'retry';
-  if (leasedFor === null && idleFor > WAITS_AFTER) return 'processes';
+  // While its circuit is open, no process could send for it.
+  if (leasedFor === null && openFor === null && idleFor > WAITS_AFTER) return 'processes';
   return paceLimitOf(settings);
 }
