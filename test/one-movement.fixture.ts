@@ -3,12 +3,18 @@ import { createServer } from 'node:http';
 import { Session } from 'node:inspector/promises';
 import type { AddressInfo } from 'node:net';
 import { join, relative } from 'node:path';
-import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { createConnection } from 'mysql2/promise';
+import { countLines, type FunctionCalls, type Scripts } from './support/lines-run.ts';
+import { until } from './support/until.ts';
 
 /**
- * Prints the compiled files of which a function runs for one movement and not in idle time, as JSON. Everything is in this process:
+ * Prints the files of which a function runs for one movement, with the number of lines of these functions, as JSON. Everything is in this process:
  * the api, the importer, the delivery and the receiver. Node's inspector counts the calls.
+ *
+ * Functions also run in idle time, so one movement would not say which ran for it. MOVEMENTS come one after the other, each for a webhook
+ * of its own. What runs for a movement runs about as often as there are movements, and not in one burst. No timer does that: the
+ * movements take a second together.
  */
 
 const DIST = join(import.meta.dirname, '../dist');
@@ -19,12 +25,10 @@ const { readConfig } = await load('src/platform/config.js');
 const { createLog } = await load('src/platform/log.js');
 const { createCustomer } = await load('src/customers/customers.js');
 
-let received = 0;
+const MOVEMENTS = 20;
+
 const receiver = createServer((request, response) => {
-  request.resume().on('end', () => {
-    received += 1;
-    response.end();
-  });
+  request.resume().on('end', () => response.end());
 }).listen(0, '127.0.0.1');
 // The connection stays open from one movement to the next.
 receiver.keepAliveTimeout = 60_000;
@@ -38,6 +42,8 @@ const service = await startService({
   prefix: 'one-movement',
 });
 const { api_key: key } = await createCustomer(service.runtime, 'Path');
+// A question by the service's own connections would count.
+const database = await createConnection({ uri: process.env.DATABASE_URL ?? '', supportBigNumbers: true });
 
 async function post(path: string, body: object) {
   const response = await fetch(service.url + path, {
@@ -45,17 +51,18 @@ async function post(path: string, body: object) {
     headers: { Authentication: key, 'Content-Type': 'application/json' },
     body: JSON.stringify(body),
   });
-  const answer = (await response.json()) as { account: { id: number } };
+  const answer = (await response.json()) as { account: { id: number }; webhook: { id: number } };
   if (!response.ok) throw new Error(`${path}: ${JSON.stringify(answer)}`);
   return answer;
 }
 
-/** Longer than a run lingers for the next movement, so that its job ends and its lease is released. */
-const RUN_ENDS = 4_000;
+async function countCursors(condition: string): Promise<number> {
+  const [rows] = await database.query(`SELECT COUNT(*) AS number FROM webhook_cursors WHERE ${condition}`);
+  return Number((rows as { number: unknown }[])[0]?.number);
+}
 
-/** Sends one movement, and waits until its delivery is recorded and its run has ended. */
-async function sendMovement(accountId: number, number: number): Promise<void> {
-  const before = received;
+/** Sends a movement of an account, whose webhook has `sent` deliveries before it, and waits until its delivery is recorded. */
+async function sendMovement({ accountId, webhookId }: Subscription, sent: number): Promise<void> {
   await post('/v1/imports', {
     transactions: [
       {
@@ -63,50 +70,105 @@ async function sendMovement(accountId: number, number: number): Promise<void> {
         dc: 'Credit',
         amount: '12.50',
         date_issue: '2026-01-15',
-        unique_id: `one-${number}`,
+        unique_id: `one-${sent}`,
         description: 'RENT',
       },
     ],
   });
-  for (let waited = 0; received === before; waited += 10) {
-    if (waited > 10_000) throw new Error('The movement was not received within 10 s.');
-    await sleep(10);
-  }
-  await sleep(RUN_ENDS);
+  await until(
+    'the delivery is recorded',
+    async () => (await countCursors(`webhook_id = ${webhookId} AND delivered_count = ${sent + 1}`)) === 1,
+  );
 }
 
-const { account } = await post('/v1/accounts', { bank: 'Bank', title: 'Path', currency: 'TRY' });
-await post('/v1/webhooks', {
-  title: 'Path',
-  endpoint: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`,
-  event: 'NEW_TRANSACTION',
-  account: 'all',
-});
-for (const number of [1, 2]) await sendMovement(account.id, number);
+/** Waits until all runs and their jobs have ended. A run lingers for the next movement first. */
+async function runsEnd(): Promise<void> {
+  const running = () => countCursors('lease_until IS NOT NULL');
+  await until('the first run ends', async () => (await running()) < MOVEMENTS);
+  // From now on it asks more often, because a window must be short.
+  await until('the runs end', async () => {
+    await takeWindow();
+    return (await running()) === 0 && (await service.runtime.queues.deliveries[0].getActiveCount()) === 0;
+  });
+}
+
+interface Subscription {
+  accountId: number;
+  webhookId: number;
+}
+const subscriptions: Subscription[] = [];
+for (let number = 0; number < MOVEMENTS; number += 1) {
+  const { account } = await post('/v1/accounts', { bank: 'Bank', title: `Path ${number}`, currency: 'TRY' });
+  const { webhook } = await post('/v1/webhooks', {
+    title: 'Path',
+    endpoint: `http://127.0.0.1:${(receiver.address() as AddressInfo).port}/`,
+    event: 'NEW_TRANSACTION',
+    account: account.id,
+  });
+  subscriptions.push({ accountId: account.id, webhookId: webhook.id });
+}
 
 const session = new Session();
 session.connect();
 await session.post('Profiler.enable');
 await session.post('Profiler.startPreciseCoverage', { callCount: true, detailed: false });
 
-/** The files of which a function has run since the last call. */
-async function takeFiles(): Promise<Set<string>> {
+/** The calls of all functions since the phase began, window by window. A window is as long as a movement, or shorter. */
+let calls: Scripts = new Map();
+
+/** Adds the calls since the last time. */
+async function takeWindow(): Promise<void> {
   const { result } = await session.post('Profiler.takePreciseCoverage');
-  const ran = result.filter(({ url, functions }) => {
-    const isOwn = url.startsWith('file://') && !relative(DIST, fileURLToPath(url)).startsWith('..');
-    return isOwn && functions.some(({ ranges }) => ranges.some(({ count }) => count > 0));
-  });
-  return new Set(ran.map(({ url }) => relative(DIST, fileURLToPath(url)).replace(/\.js$/, '')));
+  for (const { url, functions } of result) {
+    if (!url.startsWith('file://') || relative(DIST, fileURLToPath(url)).startsWith('..')) continue;
+    const known = calls.get(fileURLToPath(url)) ?? new Map<string, FunctionCalls>();
+    calls.set(fileURLToPath(url), known);
+    for (const { ranges } of functions) {
+      const [{ startOffset: start, endOffset: end, count } = { startOffset: 0, endOffset: 0, count: 0 }] =
+        ranges;
+      const it = known.get(`${start}-${end}`) ?? { start, end, total: 0, windows: 0, most: 0 };
+      it.total += count;
+      it.windows += count > 0 ? 1 : 0;
+      it.most = Math.max(it.most, count);
+      known.set(`${start}-${end}`, it);
+    }
+  }
 }
 
-const files = new Set<string>();
-for (const number of [3, 4, 5, 6, 7]) {
-  await takeFiles();
-  await sendMovement(account.id, number);
-  for (const file of await takeFiles()) files.add(file);
+/** Whether a function has run for each movement: about as often, and not only in a burst. */
+const isOfMovements = ({ total, windows, most }: FunctionCalls) =>
+  total >= MOVEMENTS * 0.75 && windows >= MOVEMENTS / 4 && most <= total / 2;
+
+const found: Scripts[] = [];
+async function measure(phase: () => Promise<unknown>): Promise<void> {
+  await takeWindow();
+  calls = new Map();
+  await phase();
+  await takeWindow();
+  found.push(calls);
 }
-await sleep(10_000);
-const idle = await takeFiles();
-process.stdout.write(`${JSON.stringify([...files].filter((file) => !idle.has(file)).toSorted())}\n`);
+
+// The first movement of each webhook, and of the process, is not like the others.
+for (const it of subscriptions) await sendMovement(it, 0);
+await runsEnd();
+await database.query('UPDATE webhook_cursors SET recovery_successes = NULL');
+await measure(async () => {
+  for (const it of subscriptions) {
+    await sendMovement(it, 1);
+    await takeWindow();
+  }
+});
+await measure(runsEnd);
+const lines = [...new Set(found.flatMap((it) => [...it.keys()]))].map((path) => [
+  relative(DIST, path).replace(/\.js$/, '.ts'),
+  countLines(
+    path,
+    found.map((it) => [...(it.get(path)?.values() ?? [])]),
+    isOfMovements,
+  ),
+]);
+process.stdout.write(`${JSON.stringify(Object.fromEntries(lines.filter(([, number]) => number !== 0)))}\n`);
+await session.post('Profiler.stopPreciseCoverage');
+await database.end();
 await service.stop();
 receiver.close();

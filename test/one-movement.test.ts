@@ -12,9 +12,12 @@ const servers = useServers();
 const SHARED = /^src\/(?:platform|database)\//;
 const MOST_SHARED = 10;
 
+/** The page rounds the number of lines. */
+const ROUNDED_BY = 0.1;
+
 const inRepository = (path: string) => (path.startsWith('packages/') ? path : `src/${path}`);
 
-it('docs/architecture.md names every file that runs for one movement', async () => {
+it('docs/architecture.md names every file of which a function runs for one movement, and how many lines these functions have', async () => {
   const [, page = ''] = readFileSync(join(ROOT, 'docs/architecture.md'), 'utf8').split(
     '## One movement, file by file\n',
   );
@@ -28,8 +31,14 @@ it('docs/architecture.md names every file that runs for one movement', async () 
     env: { PATH: process.env.PATH ?? '', ...servers },
     cwd: ROOT,
   });
-  const ran: string[] = JSON.parse(stdout).map((path: string) => `${path}.ts`);
+  const lines: Record<string, number> = JSON.parse(stdout);
+  const ran = Object.keys(lines).toSorted();
   expect([...ordered, ...shared].map(inRepository).toSorted()).toEqual(ran);
   expect(shared.filter((path) => !SHARED.test(inRepository(path)))).toEqual([]);
   expect(shared.length).toBeLessThanOrEqual(MOST_SHARED);
+
+  const [, said = ''] = /These functions have about ([\d,]+) lines/.exec(section) ?? [];
+  const total = Object.values(lines).reduce((sum, it) => sum + it, 0);
+  const difference = Math.abs(total / Number(said.replaceAll(',', '')) - 1);
+  expect({ total, by: lines, isAsSaid: difference < ROUNDED_BY }).toMatchObject({ isAsSaid: true });
 });

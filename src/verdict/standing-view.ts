@@ -3,7 +3,7 @@ import type { Runtime } from '../database/runtime.ts';
 import { Count, Timestamp } from '../platform/validation.ts';
 import { LIMITS } from '../webhook-record/waiting.ts';
 import { viewWebhooks, WebhookView } from '../webhooks/webhook-view.ts';
-import { readWebhookTroubles, type WebhookTrouble } from './webhooks.ts';
+import { kindOf, readWebhookTroubles, type WebhookTrouble } from './webhooks.ts';
 
 /** What the API shows of a webhook: its settings and counts, and what is wrong with it. */
 
@@ -51,7 +51,7 @@ function viewTrouble(it: WebhookTrouble, now: Date): v.InferOutput<typeof Standi
     milliseconds == null ? null : new Date(now.getTime() + milliseconds).toISOString();
   const { pace } = it;
   return {
-    kind: it.kind.replace('webhook_', '') as (typeof KINDS)[number],
+    kind: kindOf(it) as (typeof KINDS)[number],
     since: it.since?.toISOString() ?? null,
     message: `It ${it.what}`,
     next_attempt_at: after(it.nextAttemptIn),

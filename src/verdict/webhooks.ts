@@ -43,6 +43,9 @@ export interface WebhookTrouble extends Trouble {
   pace?: Pace | null;
 }
 
+/** The kind without what all have in common: failing, behind … */
+export const kindOf = ({ kind }: Pick<WebhookTrouble, 'kind'>): string => kind.replace('webhook_', '');
+
 interface Seen {
   row: WebhookRecord;
   state: WebhookState | null;

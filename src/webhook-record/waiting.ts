@@ -88,6 +88,8 @@ export function paceLimitOf({ rate_limit, ordered, recovery_successes }: Waits['
 /** @param idleFor milliseconds since its last delivery. */
 export function limitOf(state: Waits, idleFor: number): Limit {
   if (isHeldByRetry(state) && state.retryIn > 0) return 'retry';
-  if (state.leasedFor === null && idleFor > WAITS_AFTER) return 'processes';
+  // While its circuit is open, no process could send for it.
+  const { leasedFor, openFor } = state;
+  if (leasedFor === null && openFor === null && idleFor > WAITS_AFTER) return 'processes';
   return paceLimitOf(state.settings);
 }

@@ -10,6 +10,7 @@ import {
 import type { ZoneOffset } from '../../platform/moment.ts';
 import { formatCount, formatDuration } from '../../platform/text.ts';
 import { StandingWebhookView } from '../../verdict/standing-view.ts';
+import { stateWords } from '../../webhook-record/state-words.ts';
 import { NewWebhook, WebhookChange } from '../../webhooks/webhook-input.ts';
 import {
   type CreateCommand,
@@ -29,12 +30,9 @@ export const Webhook = v.looseObject(StandingWebhookView.entries);
 export type Webhook = v.InferOutput<typeof Webhook>;
 export const WebhookAnswer = v.object({ webhook: Webhook });
 
-const describeStatus = ({ status, standing, health }: Webhook): string => {
-  const kinds = standing.map(({ kind }) => kind).filter((kind) => kind !== status);
-  return [
-    status,
-    ...kinds.map((kind) => (kind === 'failing' && health.circuit === 'open' ? 'circuit open' : kind)),
-  ].join(', ');
+const describeStatus = ({ status, standing, health: { circuit } }: Webhook): string => {
+  const words = stateWords({ status, kinds: standing.map(({ kind }) => kind), circuit });
+  return [status, ...words.filter((word) => word !== status)].join(', ');
 };
 
 function describePending({ pending, to_come }: Webhook['deliveries']): string {

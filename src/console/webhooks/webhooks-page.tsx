@@ -5,14 +5,15 @@ import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { cutPage } from '../../platform/page.ts';
 import { Id } from '../../platform/whole-numbers.ts';
-import type { TroubleKind } from '../../verdict/trouble.ts';
 import {
   andToCome,
+  kindOf,
   nameWebhookTroubles,
   readWebhookTroubles,
   type WebhookTrouble,
 } from '../../verdict/webhooks.ts';
 import { readWebhooks, type WebhookRecord } from '../../webhook-record/record.ts';
+import { stateWords } from '../../webhook-record/state-words.ts';
 import { findWebhooks } from '../../webhooks/find-webhook.ts';
 import { type AttemptSummary, readRecentAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';
 import {
@@ -37,15 +38,6 @@ import { isPulled } from './explain-webhook.ts';
 
 /** How the console describes webhooks in tables. */
 
-const LABELS: Partial<Record<TroubleKind, string>> = {
-  webhook_failing: 'failing',
-  webhook_flapping: 'flapping',
-  webhook_behind: 'behind',
-  webhook_unread: 'not read',
-  webhook_disabled: 'disabled',
-  webhook_quarantined: 'quarantined',
-};
-
 /** The state of a webhook in one or two words, with its colour. */
 export function WebhookState({
   webhook: it,
@@ -54,14 +46,14 @@ export function WebhookState({
   webhook: WebhookRecord;
   troubles: readonly WebhookTrouble[];
 }) {
+  const { status, circuit } = it;
+  const words = stateWords({ status, kinds: troubles.map(kindOf), circuit });
   if (troubles.length > 0)
     return (
       <>
-        {troubles.map(({ kind, severity, nextAttemptIn }) => (
+        {troubles.map(({ severity, nextAttemptIn }, index) => (
           <>
-            <Tag tone={severity === 'failing' || it.status === 'disabled' ? 'bad' : 'warn'}>
-              {kind === 'webhook_failing' && it.open_until !== null ? 'circuit open' : LABELS[kind]}
-            </Tag>{' '}
+            <Tag tone={severity === 'failing' || status === 'disabled' ? 'bad' : 'warn'}>{words[index]}</Tag>{' '}
             {nextAttemptIn == null ? null : (
               <span class="calm">
                 next attempt {nextAttemptIn === 0 ? 'now' : `in ${formatDuration(nextAttemptIn)}`}{' '}
@@ -71,8 +63,9 @@ export function WebhookState({
         ))}
       </>
     );
-  if (it.status !== 'active') return <Tag tone="calm">{it.status}</Tag>;
-  return it.circuit === 'half_open' ? <Tag tone="warn">half-open</Tag> : <Tag tone="good">active</Tag>;
+  if (status !== 'active') return <Tag tone="calm">{status}</Tag>;
+  const [word] = words;
+  return word === undefined ? <Tag tone="good">active</Tag> : <Tag tone="warn">{word}</Tag>;
 }
 
 /** The columns of every table of webhooks. */
