@@ -93,7 +93,7 @@ it.each([
   ['Entries that a page of deliveries', '10,000', 'delivery/list-deliveries.ts', 'MOST_LOOKED_AT = 10_000;'],
   ['Counted deliveries of a replay', '1,000', 'delivery/replays.ts', 'counted: 1_000,'],
   ['Counted deliveries of a dry run', '100,000', 'delivery/replays.ts', 'counted: 100_000,'],
-  ['Lease of a delivery run', '12 s', 'delivery/webhook-state.ts', 'LEASE_SECONDS = 12;'],
+  ['Lease of a delivery run', '12 s', 'webhook-record/lease.ts', 'LEASE_SECONDS = 12;'],
   ['Work that Redis has lost', '10 s', 'upkeep/worker.ts', 'RECONCILE_EVERY = 10 * SECOND;'],
 ])('docs/limits.md states the limit in the code: %s, %s', (name, value, file, code) => {
   const row = rows.find((line) => line.startsWith(`| ${name}`));
