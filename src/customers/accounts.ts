@@ -15,6 +15,8 @@ export interface NewAccount {
   iban: string | null;
   /** The account number as the bank writes it. Statements without an IBAN find the account by this number. */
   number?: string | null;
+  /** The type of account as OFX names it, such as SAVINGS. One number may have several. */
+  type?: string | null;
   on_conflict?: 'hold' | 'store';
   late_after_days?: number | null;
   check_balances?: boolean;
@@ -169,6 +171,29 @@ export async function changeAccount(
     });
   });
   return findAccount(database, caller, id);
+}
+
+/** Columns that are set already stay as they are. */
+const COMPLETE_ACCOUNT =
+  'UPDATE accounts SET iban = COALESCE(iban, ?), type = COALESCE(type, ?) WHERE id = ? AND customer_id = ?';
+
+/** Stores what an import has learned about an account. */
+export async function completeAccount(
+  database: DataSource,
+  author: { customerId: string; importId: string },
+  id: string,
+  { iban = null, type = null }: { iban?: string | null; type?: string | null },
+): Promise<void> {
+  await inTransaction(database, async (sql) => {
+    await sql.query(COMPLETE_ACCOUNT, [iban, type, id, author.customerId]);
+    await recordChange(sql, author, {
+      action: 'complete',
+      subject: `account ${id}`,
+      detail: [...(iban === null ? [] : [`iban ${iban}`]), ...(type === null ? [] : [`type ${type}`])].join(
+        ', ',
+      ),
+    });
+  });
 }
 
 /** Lists the accounts that the caller may see, oldest first. */

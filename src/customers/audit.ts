@@ -19,7 +19,7 @@ const INSERT = `
   INSERT INTO audit_events (customer_id, source, actor, action, subject, detail) VALUES (?, ?, ?, ?, ?, ?)`;
 
 /** Who has made a change. `customerId` is null if the changed object belongs to no customer, such as a queue. */
-type Author = Pick<Caller, 'apiKeyId' | 'operator'> & { customerId: string | null };
+type Author = (Pick<Caller, 'apiKeyId' | 'operator'> | { importId: string }) & { customerId: string | null };
 
 /** An operator as author. @param customerId null: the changed object belongs to no customer. */
 export const byOperator = (operator: Operator, customerId: string | null): Author => ({
@@ -31,12 +31,24 @@ export const byOperator = (operator: Operator, customerId: string | null): Autho
 /** Records a change. @param sql the transaction of the change, so that both are committed or neither. */
 export async function recordChange(
   sql: Sql,
-  { customerId, apiKeyId, operator }: Author,
+  author: Author,
   { action, subject, detail = '' }: Change,
 ): Promise<void> {
-  const [source, actor] =
-    operator === undefined ? ['api', await nameKey(sql, apiKeyId)] : [operator.source, operator.name];
-  await sql.query(INSERT, [customerId, source, actor, action, subject, cutTo('audit_events.detail', detail)]);
+  const [source, actor] = await nameAuthor(sql, author);
+  await sql.query(INSERT, [
+    author.customerId,
+    source,
+    actor,
+    action,
+    subject,
+    cutTo('audit_events.detail', detail),
+  ]);
+}
+
+async function nameAuthor(sql: Sql, author: Author): Promise<[source: string, actor: string]> {
+  if ('importId' in author) return ['api', `import ${author.importId}`];
+  const { apiKeyId, operator } = author;
+  return operator === undefined ? ['api', await nameKey(sql, apiKeyId)] : [operator.source, operator.name];
 }
 
 async function nameKey(sql: Sql, apiKeyId: string): Promise<string> {

@@ -8,6 +8,7 @@ import { cutBytes, cutCharacters } from '../platform/text.ts';
 const KEPT = {
   'accounts.iban': { characters: 34 },
   'accounts.number': { characters: 64 },
+  'accounts.type': { characters: 20 },
   'accounts.title': { characters: 200 },
   'attempts.error': { characters: 255 },
   'attempts.response': { bytes: 4_096 },

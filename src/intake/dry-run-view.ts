@@ -228,7 +228,7 @@ interface DryAccount extends KnownAccount {
 
 /** By the foreign key's index: a customer has few accounts. */
 const ACCOUNTS = `
-  SELECT a.id, a.currency, a.iban, a.number, a.check_balances, a.has_statements, a.encoding, a.on_conflict, a.title, b.name AS bank
+  SELECT a.id, a.currency, a.iban, a.number, a.type, a.check_balances, a.has_statements, a.encoding, a.on_conflict, a.title, b.name AS bank
   FROM accounts a JOIN banks b ON b.id = a.bank_id WHERE a.customer_id = ? AND a.status <> 'deleting' ORDER BY a.id`;
 
 const REMOVED = 'SELECT removals, removed_before AS removedBefore FROM import_locks WHERE customer_id = ?';

@@ -71,6 +71,7 @@ export function createDryRuns(database: DataSource, reader: FileReader) {
           ...statement,
           accounts: accounts.all(),
           addAccount: accounts.add,
+          completeAccount: async () => {},
         });
         return readStatementFile(parts, {
           reader,

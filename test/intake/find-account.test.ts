@@ -27,6 +27,7 @@ const finderOf = (accounts: readonly KnownAccount[]) =>
     createAccounts: true,
     accounts,
     addAccount: async () => ({ id: 'new' }),
+    completeAccount: async () => {},
   });
 
 it('of many accounts, the one that a statement names is found by its IBAN, its number, or the end of its IBAN', async () => {

@@ -18,6 +18,8 @@ export interface AccountReference {
   isCurrencyAssumed?: true;
   /** The bank's BIC, code or name. */
   bank: string | null;
+  /** The type of account, if one number may have several: ACCTTYPE of OFX, such as SAVINGS. */
+  type?: string;
 }
 
 export interface Balance {

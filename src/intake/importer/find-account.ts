@@ -1,11 +1,15 @@
 import type { AccountReference } from '../../../packages/statements/src/statement.ts';
+import { isIban, looksLikeIban } from '../../../packages/statements/src/values.ts';
 import type { NewAccount } from '../../customers/accounts.ts';
 import { cutTo } from '../../database/text-columns.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { createGiveWay } from '../../platform/give-way.ts';
 import { ADVICE } from '../advice.ts';
 import type { FoundAccount } from './rows.ts';
+import { compareAccount, numberKey, plain, SHORTEST_NUMBER, SHORTEST_OWN_NUMBER } from './same-account.ts';
 import type { FindAccount } from './statement-rows.ts';
+
+/** Finds the account that a statement is about, among those that the sender of the file can see. */
 
 /**
  * The accounts whose movements an import may contain: the accounts that its API key sees. An import that a source has collected may
@@ -22,8 +26,6 @@ const VISIBLE_TO_IMPORT = `
   WHERE i.id = ? AND (k.all_accounts = 1 OR s.account_id IS NOT NULL
     OR (i.source_id IS NOT NULL AND (i.account_id IS NULL OR i.account_id = a.id)))`;
 
-/** Finds the account that a statement is about. */
-
 /** The account that the sender of a file named, and the accounts that exist. */
 interface AccountOptions {
   customerId: string;
@@ -37,13 +39,22 @@ interface AccountOptions {
   accounts: readonly KnownAccount[];
   /** Creates an account. */
   addAccount: (account: NewAccount) => Promise<{ id: string } | { problem: string } | null>;
+  /** Stores what a statement has told about an account: its IBAN, if it had none, and its type. */
+  completeAccount: (id: string, told: ToldColumns) => Promise<void>;
 }
+
+/** What an account takes from a statement. */
+export type ToldColumns = Partial<{ iban: string; type: string }>;
 
 export interface KnownAccount {
   id: string;
   currency: string;
   iban: string | null;
   number: string | null;
+  /** The name of its bank. */
+  bank?: string | null;
+  /** The type of account as OFX names it. null: unknown. */
+  type?: string | null;
   /** 1: the running balances of JSON are checked. */
   check_balances?: number;
   /** Of text that is not UTF-8 in its files; null: the letters decide. */
@@ -53,10 +64,7 @@ export interface KnownAccount {
 }
 
 const VISIBLE = `
-  SELECT a.id, a.currency, a.iban, a.number, a.check_balances, a.has_statements, a.encoding, l.removals ${VISIBLE_TO_IMPORT} ORDER BY a.id`;
-
-/** Many IBANs may end with a shorter number. */
-const SHORTEST_NUMBER = 6;
+  SELECT a.id, a.currency, a.iban, a.number, (SELECT b.name FROM banks b WHERE b.id = a.bank_id) AS bank, a.type, a.check_balances, a.has_statements, a.encoding, l.removals ${VISIBLE_TO_IMPORT} ORDER BY a.id`;
 
 export function createAccountFinder(options: AccountOptions): FindAccount {
   const giveWay = createGiveWay();
@@ -76,21 +84,48 @@ export function createAccountFinder(options: AccountOptions): FindAccount {
     await giveWay();
     const named = accountsNamed(accounts, reference);
     if (options.accountId !== null) return givenAccount(accounts, named, reference, options);
-    const [first] = named;
+    const { found, isCertain } = named;
+    const [first] = found;
     // Accounts of several currencies may have one IBAN or number.
-    const possible = named.filter((account) => isInCurrency(account, reference));
-    const found =
-      possible.find(({ currency }) => currency === reference.currency) ??
-      (possible.length === 1 ? possible[0] : undefined);
-    if (found !== undefined) return found;
-    if (possible.length > 1) return { problem: `${SEVERAL}: ${ADVICE.account}` };
+    const possible = found.filter((account) => isInCurrency(account, reference));
+    const inCurrency = possible.filter(({ currency }) => currency === reference.currency);
+    const chosen =
+      inCurrency.length > 0 && isCertain
+        ? inCurrency.slice(0, 1)
+        : inCurrency.length === 1
+          ? inCurrency
+          : possible;
+    const [only, ...others] = chosen;
+    if (only !== undefined && others.length === 0) return complete(accounts, only, reference, options);
+    if (only !== undefined)
+      return isCertain ? { problem: `${SEVERAL}: ${ADVICE.account}` } : perhaps(reference, chosen);
     if (!options.createAccounts)
-      return first === undefined ? unknown(reference) : checkCurrency(first, reference);
+      return first === undefined ? unknown(reference, named.why) : checkCurrency(first, reference);
     const created = await create(reference, options);
     if (!('problem' in created)) accounts.add(created);
     return created;
   };
 }
+
+/** Takes from a statement what the account does not have yet. */
+async function complete(
+  accounts: AccountIndex,
+  account: KnownAccount,
+  { iban, type }: AccountReference,
+  { forceAccount, completeAccount }: AccountOptions,
+): Promise<KnownAccount> {
+  const told: ToldColumns = {};
+  if (account.iban === null && isIban(plain(iban)) && !forceAccount) told.iban = plain(iban);
+  if (account.type === null && type !== undefined) told.type = cutTo('accounts.type', type);
+  if (Object.keys(told).length === 0) return account;
+  await completeAccount(account.id, told);
+  Object.assign(account, told);
+  accounts.add(account);
+  return account;
+}
+
+/** More accounts with the same end of a number are not compared: then nothing says which is meant. */
+const MOST_NEAR = 1_000;
 
 type AccountIndex = ReturnType<typeof createAccountIndex>;
 
@@ -101,6 +136,8 @@ function createAccountIndex() {
   const byIban = new Map<string, KnownAccount[]>();
   const byNumber = new Map<string, KnownAccount[]>();
   const byEnding = new Map<string, KnownAccount[]>();
+  /** Accounts without an IBAN, by the end of their number. */
+  const byOwnEnding = new Map<string, KnownAccount[]>();
   const addTo = (map: Map<string, KnownAccount[]>, key: string, account: KnownAccount) => {
     if (key === '') return;
     const list = map.get(key);
@@ -108,25 +145,30 @@ function createAccountIndex() {
     else list.push(account);
   };
   return {
+    /** Adds an account, or finds it anew after it has got an IBAN. */
     add(account: KnownAccount): void {
       const iban = plain(account.iban);
       byId.set(account.id, account);
-      places.set(account, places.size);
+      if (!places.has(account)) places.set(account, places.size);
       addTo(byIban, iban, account);
-      addTo(byNumber, plain(account.number), account);
+      addTo(byNumber, numberKey(account.number), account);
+      addTo(byNumber, numberKey(iban), account);
       addTo(byEnding, iban.slice(-SHORTEST_NUMBER), account);
+      if (iban === '') addTo(byOwnEnding, numberKey(account.number).slice(-SHORTEST_OWN_NUMBER), account);
     },
     find: (id: string | null) => (id === null ? undefined : byId.get(id)),
-    /** The accounts with this IBAN, or with this number as their number or IBAN, in the order in which they were added. */
-    named(iban: string, number: string): KnownAccount[] {
-      const found = new Set(
-        [byIban.get(iban), byNumber.get(number), byIban.get(number)].flatMap((list) => list ?? []),
-      );
+    /** The accounts that may be that of a statement, in the order in which they were added. */
+    near({ iban, number }: AccountReference): KnownAccount[] {
+      const [own, key] = [plain(iban), numberKey(number)];
+      const lists = [
+        byIban.get(own),
+        byNumber.get(key),
+        key.length < SHORTEST_NUMBER ? undefined : byEnding.get(key.slice(-SHORTEST_NUMBER)),
+        own === '' ? undefined : byOwnEnding.get(own.slice(-SHORTEST_OWN_NUMBER)),
+      ];
+      const found = new Set(lists.flatMap((list) => list?.slice(0, MOST_NEAR) ?? []));
       return [...found].sort((one, other) => (places.get(one) ?? 0) - (places.get(other) ?? 0));
     },
-    /** The accounts whose IBAN ends with these digits, which are six at least. */
-    ending: (digits: string) =>
-      (byEnding.get(digits.slice(-SHORTEST_NUMBER)) ?? []).filter(({ iban }) => plain(iban).endsWith(digits)),
   };
 }
 
@@ -140,20 +182,27 @@ export const readAccountsOfImport = (sql: Sql, importId: string) =>
 /** The account that the sender has given for all statements. The statement may not contradict it. */
 function givenAccount(
   accounts: AccountIndex,
-  named: readonly KnownAccount[],
+  named: Named,
   reference: AccountReference,
   { accountId, forceAccount }: AccountOptions,
 ): FoundAccount {
   const account = accounts.find(accountId);
   if (account === undefined) return { problem: 'is not one of your accounts' };
   const checked = checkCurrency(account, reference);
-  if ('problem' in checked || !namesOther(account, named, reference)) return checked;
-  const [other] = named;
+  if ('problem' in checked || named.found.some(({ id }) => id === account.id)) return checked;
+  const [other] = named.found;
+  const { is, why } = { why: null, ...compareAccount(reference, account) };
+  const isOther = other !== undefined || why !== null || (is === 'other' && haveTwoIbans(reference, account));
+  if (!isOther) return checked;
+  const name = nameOf(reference)?.slice(0, 40);
   const contradiction =
-    `the statement names ${nameOf(reference)?.slice(0, 40)}, which is ` +
-    (other === undefined
-      ? `not the IBAN of account ${account.id}`
-      : `account ${other.id}, not account ${account.id}`);
+    why !== null
+      ? `${why}, in a statement of ${name}`
+      : `the statement names ${name}, which is ${
+          other === undefined
+            ? `not the IBAN of account ${account.id}`
+            : `account ${other.id}, not account ${account.id}`
+        }`;
   return forceAccount
     ? {
         ...account,
@@ -162,34 +211,46 @@ function givenAccount(
     : { problem: `${contradiction}: leave the account out, or ${ADVICE.forceAccount} if it is meant` };
 }
 
-/** Whether a statement names another account: another IBAN than the account has, or one of the customer's other accounts. */
-function namesOther(
-  account: KnownAccount,
-  named: readonly KnownAccount[],
-  reference: AccountReference,
-): boolean {
-  if (named.some(({ id }) => id === account.id)) return false;
-  const [own, iban] = [plain(account.iban), plain(reference.iban)];
-  return named.length > 0 || (own !== '' && IBAN.test(iban) && !iban.startsWith(own));
+const haveTwoIbans = (reference: AccountReference, account: KnownAccount): boolean =>
+  looksLikeIban(plain(reference.iban)) && plain(account.iban) !== '';
+
+/** The accounts that a statement may name, whatever its currency. */
+interface Named {
+  found: KnownAccount[];
+  /** They have its IBAN or its number. Otherwise, the numbers differ in zeros, or a number is the end of an IBAN. */
+  isCertain: boolean;
+  /** Why an account with the same number is another one. null: there is none. */
+  why: string | null;
 }
 
-/** ISO 13616. Some banks add the currency. */
-const IBAN = /^[A-Z]{2}\d{2}[A-Z0-9]{11,33}$/;
-
-const plain = (text: string | null): string => (text ?? '').replaceAll(/[^A-Za-z0-9]/g, '').toUpperCase();
-
-/** The accounts that a statement may name, whatever its currency: by IBAN or number, else by the number at the end of an IBAN. */
-function accountsNamed(accounts: AccountIndex, reference: AccountReference): KnownAccount[] {
-  const same = accounts.named(plain(reference.iban), plain(reference.number));
-  if (same.length > 0) return same;
-  const digits = plain(reference.number).replace(/^0+/, '');
-  if (digits.length < SHORTEST_NUMBER) return [];
-  const ending = accounts.ending(digits);
-  const inCurrency = ending.filter(({ currency }) => currency === reference.currency);
-  const matching = inCurrency.length === 1 ? inCurrency : ending;
-  // Only one IBAN may match.
-  return new Set(matching.map(({ iban }) => plain(iban))).size === 1 ? matching : [];
+function accountsNamed(accounts: AccountIndex, reference: AccountReference): Named {
+  const compared = accounts
+    .near(reference)
+    .map((account) => ({ account, ...{ why: null, ...compareAccount(reference, account) } }));
+  const of = (is: 'same' | 'ending') => compared.filter((it) => it.is === is).map(({ account }) => account);
+  const same = of('same');
+  const isExact = ({ iban, number }: KnownAccount) =>
+    (iban !== null && plain(iban) === plain(reference.iban)) ||
+    (number !== null && plain(number) === plain(reference.number));
+  const exact = same.filter(isExact);
+  const first = compared.find(({ why }) => why !== null);
+  return {
+    found: exact.length > 0 ? exact : same.length > 0 ? same : of('ending'),
+    isCertain: exact.length > 0,
+    why: first === undefined ? null : `it is not account ${first.account.id}, because ${first.why}`,
+  };
 }
+
+/** Several accounts may be that of a statement, and nothing says which. */
+const perhaps = (reference: AccountReference, accounts: readonly KnownAccount[]): FoundAccount => ({
+  problem: `${nameOf(reference)?.slice(0, 40)} may be ${listed(accounts)}: ${ADVICE.account}`,
+});
+
+const listed = (accounts: readonly KnownAccount[]): string =>
+  `${accounts
+    .slice(0, 10)
+    .map(({ id }) => `account ${id}`)
+    .join(' or ')}${accounts.length > 10 ? ' or another one' : ''}`;
 
 const isInCurrency = (account: KnownAccount, { currency, isCurrencyAssumed }: AccountReference): boolean =>
   currency === null || isCurrencyAssumed === true || currency === account.currency;
@@ -201,16 +262,20 @@ function checkCurrency(account: KnownAccount, reference: AccountReference): Foun
   };
 }
 
+/** The bank of an account that a file has created without telling its bank. */
+const UNKNOWN_BANK = 'Unknown bank';
+
 const nameOf = ({ iban, number }: AccountReference): string | null =>
   plain(iban) || (number ?? '').trim() || null;
 
-function unknown(reference: AccountReference): FoundAccount {
+/** @param why an account with the same number is another one. */
+function unknown(reference: AccountReference, why: string | null): FoundAccount {
   const name = nameOf(reference);
   if (name === null) {
     return { problem: `the statement does not say which account it is about: ${ADVICE.account}` };
   }
   return {
-    problem: `${name.slice(0, 40)} is not one of your accounts: create it, ${ADVICE.account}, or ${ADVICE.newAccounts}`,
+    problem: `${name.slice(0, 40)} is not one of your accounts${why === null ? '' : ` (${why})`}: create it, ${ADVICE.account}, or ${ADVICE.newAccounts}`,
   };
 }
 
@@ -219,7 +284,7 @@ async function create(
   { customerId, addAccount }: AccountOptions,
 ): Promise<KnownAccount | { problem: string }> {
   const name = nameOf(reference);
-  const { currency, bank, iban, number } = reference;
+  const { currency, bank, iban, number, type } = reference;
   if (name === null || currency === null || !/^[A-Z]{3}$/.test(currency)) {
     return {
       problem: 'the statement does not say the account’s number and currency, which a new account needs',
@@ -229,13 +294,17 @@ async function create(
     currency,
     iban: cutTo('accounts.iban', plain(iban)) || null,
     number: cutTo('accounts.number', (number ?? '').trim()) || null,
+    type: type === undefined ? null : cutTo('accounts.type', type),
   };
+  const bankName = cutTo('banks.name', (bank ?? '').trim()) || UNKNOWN_BANK;
   const added = await addAccount({
     customerId,
-    bank: { name: cutTo('banks.name', (bank ?? '').trim()) || 'Unknown bank' },
-    title: cutTo('accounts.title', name),
+    bank: { name: bankName },
+    title: cutTo('accounts.title', type === undefined ? name : `${name} ${type}`),
     ...names,
   });
   if (added !== null && 'problem' in added) return added;
-  return added === null ? { problem: 'the account could not be created' } : { id: added.id, ...names };
+  return added === null
+    ? { problem: 'the account could not be created' }
+    : { id: added.id, bank: bankName, ...names };
 }

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { isStatementFormat } from '../../../packages/statements/src/formats.ts';
 import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
-import { createAccount } from '../../customers/accounts.ts';
+import { completeAccount, createAccount } from '../../customers/accounts.ts';
 import { isTransient } from '../../database/errors.ts';
 import { createMatcher } from '../../ledger/matching.ts';
 import type { Unidentified } from '../../ledger/movement.ts';
@@ -240,6 +240,8 @@ export function createImporter(options: {
           if (error instanceof Problem) return { problem: error.message };
           throw error;
         }),
+      completeAccount: (id, told) =>
+        completeAccount(database, { customerId: unfinished.customer_id, importId }, id, told),
     });
     const encoding = fileEncoding(accounts, {
       ofSource: unfinished.encoding,

@@ -29,11 +29,13 @@ const readValue = (aggregate: Aggregate, ...names: string[]): string | null => {
 export function toAccount(statement: Aggregate, organisation: string | null): AccountReference {
   const number = readValue(statement, 'BANKACCTFROM.ACCTID', 'CCACCTFROM.ACCTID');
   const iban = readIban(number ?? '');
+  const type = readValue(statement, 'BANKACCTFROM.ACCTTYPE')?.toUpperCase() ?? null;
   return {
     iban,
     number: iban === null ? number : null,
     currency: readValue(statement, 'CURDEF')?.toUpperCase() ?? null,
     bank: readValue(statement, 'BANKACCTFROM.BANKID') ?? organisation,
+    ...(type !== null && /^[A-Z]{2,20}$/.test(type) && { type }),
   };
 }
 

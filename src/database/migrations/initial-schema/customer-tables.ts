@@ -83,6 +83,7 @@ export const CUSTOMER_TABLES = [
     currency CHAR(3) NOT NULL,
     iban VARCHAR(34) NULL,
     number VARCHAR(64) NULL,
+    type VARCHAR(20) NULL,
     balance DECIMAL(21,3) NULL,
     status VARCHAR(16) NOT NULL DEFAULT 'active',
     on_conflict ENUM('hold','store') NOT NULL DEFAULT 'hold',
