@@ -68,7 +68,8 @@ export const createCsvParser = (layout: Layout): StatementParser =>
     const rest = [...records.read(lines.end()), ...records.end()].map((row) =>
       checkCut(row, before[0], layout.decimalSign),
     );
-    yield [...table.read(rest), ...warnOfCut(rest.at(-1), before), ...table.end()];
+    yield [...table.read(rest), ...warnOfCut(rest.at(-1), before)];
+    yield* table.end();
   };
 
 const NUMBER = /^[-+]?[\d.,' ]*\d[.,]?$/;

@@ -67,6 +67,10 @@ export function createAccountReader(
 export const hasAccountColumn = ({ account: { number } }: Layout): boolean =>
   number !== undefined && 'column' in number;
 
+/** Whether the rows of one account can have several currencies, of which each is an account. */
+export const hasCurrencyColumn = ({ account: { currency } }: Layout): boolean =>
+  currency !== undefined && 'column' in currency;
+
 /**
  * Creates a reader of the rows with the opening and the closing balance.
  * @returns the balance; null if the row has no such label; undefined if it has the label but no amount.

@@ -226,7 +226,9 @@ export function createStatementWriter() {
       const isSame =
         account !== null &&
         ((next.iban === null && next.number === null) ||
-          (next.iban === account.iban && next.number === account.number));
+          (next.iban === account.iban &&
+            next.number === account.number &&
+            (next.currency === null || account.currency === null || next.currency === account.currency)));
       if (isSame) return;
       releaseEntry();
       if (account !== null) events.push({ type: 'end', line: line - 1, closing: null });
@@ -257,6 +259,7 @@ export function createStatementWriter() {
       if (account === null) this.begin(line, empty, opening);
       releaseEntry();
       events.push({ type: 'end', line, closing });
+      account = null;
     },
     /** Returns the events that cannot change any more. */
     flush(): StatementEvent[] {

@@ -1,18 +1,28 @@
 import type { Layout } from '../profile.ts';
-import type { Balance, StatementEvent } from '../statement.ts';
-import { createAccountReader, createBalanceReader, hasAccountColumn } from './cells.ts';
+import type { AccountReference, Balance, StatementEvent } from '../statement.ts';
+import {
+  createAccountReader,
+  createBalanceReader,
+  type Fault,
+  hasAccountColumn,
+  hasCurrencyColumn,
+} from './cells.ts';
 import { createDateOrder } from './date-order.ts';
 import { createEntryReader, createStatementWriter } from './entries.ts';
 import { findColumn, foldRow, isHeading, MAX_ROWS_ABOVE } from './headings.ts';
+import { createPackedRows, type PackedRows } from './packed-rows.ts';
 import { type Cell, type Row, textOf } from './row.ts';
 import { createDateReader } from './values.ts';
 
 export interface TableReader {
   /** Takes rows in the order of the file, and returns the events that cannot change any more. */
   read(rows: readonly Row[]): StatementEvent[];
-  /** @param breakOff the reason why the rest of the file cannot be read. */
-  end(breakOff?: string): StatementEvent[];
+  /** @param breakOff the reason why the rest of the file cannot be read. @returns the rest of the events, some at a time. */
+  end(breakOff?: string): Iterable<StatementEvent[]>;
 }
+
+/** The most accounts of a file whose rows alternate. */
+const MOST_ACCOUNTS = 1_000;
 
 /**
  * Creates a reader of a table as `profile` describes it: rows above it, its heading, its rows, and rows below it.
@@ -35,6 +45,18 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
   let incomplete = 0;
   let opening: Balance | null = null;
   let closing: Balance | null = null;
+  /** Balances with a label that has come before: of another table below this one, or else corrections. */
+  let again: { openingBalance?: Balance; closingBalance?: Balance } = {};
+  /** The rows after the last movement, which stand above the next table. */
+  let between: (readonly Cell[])[] = [];
+  /** The faults of rows without a date, which are none if the heading of another table follows. */
+  let doubtful: { line: number; fault: Fault }[] = [];
+  /** The line of a further table whose account is not known. */
+  let unknownTable: number | null = null;
+  /** The rows of accounts other than the first, which come as statements of their own when the first one has ended. */
+  const others = new Map<string, PackedRows>();
+  let firstKey: string | null = null;
+  let lastKey: string | null = null;
 
   const openTable = (heading: readonly Cell[] | null) => {
     const rows = above.flatMap((row) => ('cells' in row ? [row.cells] : []));
@@ -54,6 +76,8 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
       if (balance === null) continue;
       isBalance = true;
       if (balance === undefined) writer.warn(line, `the ${name} has no amount that can be read`);
+      else if (table !== null && (name === 'openingBalance' ? opening : closing) !== null)
+        again[name] = balance;
       else if (name === 'openingBalance') opening = balance;
       else closing = balance;
     }
@@ -75,22 +99,120 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
       writer.issue(row.line, { path: 'row', message: row.issue });
       return;
     }
+    if (isNextHeading(row.cells, dateAt)) {
+      openNext(row.line, row.cells);
+      return;
+    }
     // A row with a date is a movement, even if one of its texts looks like a label.
-    if (hasBalanceRows && readDate(row.cells[dateAt]) === null && noteBalances(row.cells)) return;
+    if (hasBalanceRows && readDate(row.cells[dateAt]) === null && noteBalances(row.cells)) {
+      noteBetween(row.cells);
+      return;
+    }
     const reading = readEntry(row.line, row.cells);
-    if (reading.kind === 'ignored') return;
+    if (reading.kind === 'ignored') {
+      noteBetween(row.cells);
+      return;
+    }
+    const mayStandAbove = reading.kind === 'fault' && readDate(row.cells[dateAt]) === null;
+    if (mayStandAbove && !hasAccountColumn(profile) && between.length < MAX_ROWS_ABOVE) {
+      doubtful.push({ line: row.line, fault: reading.fault });
+      noteBetween(row.cells);
+      return;
+    }
+    between = [];
+    reportDoubtful();
+    if (unknownTable !== null) {
+      const message = `belongs to another table, from line ${unknownTable} on, which has balances of its own and names no account: send it as a file of its own`;
+      writer.issue(row.line, { path: 'account', message });
+      return;
+    }
     if (reading.kind === 'incomplete') {
       incomplete += 1;
       return;
     }
     if (reading.kind === 'continuation') {
-      writer.continueEntry(reading.description);
+      if (!isOfOther(row, lastKey)) writer.continueEntry(reading.description);
       return;
     }
-    writer.begin(row.line, readAccount(row.cells), opening);
+    const account = readAccount(row.cells);
+    if (isOfOther(row, keyOf(account) ?? lastKey)) return;
+    writer.begin(row.line, account, opening);
     if (reading.kind === 'fault') writer.issue(row.line, reading.fault);
     else writer.entry(reading.entry, reading.warning);
   };
+
+  const reportDoubtful = () => {
+    for (const { line: at, fault } of doubtful.splice(0)) writer.issue(at, fault);
+  };
+
+  const noteBetween = (cells: readonly Cell[]) => {
+    if (between.length < MAX_ROWS_ABOVE) between.push(cells);
+  };
+
+  /** Whether a row is the heading of another table of this file. With an account in each row, there is one table. */
+  const isNextHeading = (cells: readonly Cell[], dateAt: number): boolean =>
+    table?.heading != null &&
+    profile.heading !== undefined &&
+    !hasAccountColumn(profile) &&
+    // Folding each row would take long.
+    cells[dateAt] === table.heading[dateAt] &&
+    isHeading(foldRow(cells), profile.heading);
+
+  /** Goes on with another table: a statement of the account that it names, or rows that nobody can attribute. */
+  const openNext = (at: number, heading: readonly Cell[]) => {
+    if (table === null) return;
+    doubtful = [];
+    const own = table.readAccount([]);
+    const next = createAccountReader(profile, between, heading)([]);
+    between = [];
+    const isNamed = next.iban !== null || next.number !== null;
+    if (isNamed && (next.iban !== own.iban || next.number !== own.number)) {
+      writer.end(at - 1, closing, own, opening);
+      opening = again.openingBalance ?? null;
+      closing = again.closingBalance ?? null;
+      again = {};
+      unknownTable = null;
+      table = { ...table, readAccount: () => next };
+      writer.begin(at, next, opening);
+    } else if (!isNamed && (again.openingBalance ?? again.closingBalance) !== undefined) {
+      again = {};
+      unknownTable = at;
+    }
+  };
+
+  /** The account that a row names. null: it names none, and belongs to the account of the row before. */
+  const keyOf = ({ iban, number, currency }: AccountReference): string | null =>
+    iban === null && number === null
+      ? null
+      : `${iban} ${number} ${hasCurrencyColumn(profile) ? currency : ''}`;
+
+  /** Keeps a row of another account than the first one for later. @returns whether it is such a row. */
+  const isOfOther = (row: Row, key: string | null): boolean => {
+    lastKey = key;
+    firstKey ??= key;
+    if (key === null || key === firstKey) return false;
+    const rows = others.get(key) ?? (others.size < MOST_ACCOUNTS - 1 ? createPackedRows() : null);
+    if (rows === null) {
+      const message = `the file has more than ${MOST_ACCOUNTS} accounts: send it in parts`;
+      writer.issue(row.line, { path: 'account', message });
+      return true;
+    }
+    others.set(key, rows);
+    rows.add(row);
+    return true;
+  };
+
+  /** Reads the rows that were kept, account by account. */
+  function* readOthers(open: ReturnType<typeof openTable>): Generator<StatementEvent[]> {
+    for (const [key, kept] of others) {
+      others.delete(key);
+      firstKey = key;
+      for (const rows of kept.read()) {
+        for (const row of rows) readRow(row, open);
+        yield writer.flush();
+      }
+    }
+  }
 
   /** Reads a row, or holds it until the order of the dates is decided. */
   const admit = (row: Row, open: ReturnType<typeof openTable>) => {
@@ -130,11 +252,12 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
       for (const row of rows) if ('issue' in row || row.cells.some((cell) => textOf(cell) !== '')) take(row);
       return writer.flush();
     },
-    end(breakOff) {
+    *end(breakOff) {
       if (table === null) {
         const path = breakOff === undefined ? 'heading' : 'file';
         writer.issue(1, { path, message: breakOff ?? missingHeading(profile) });
-        return writer.flushAll();
+        yield writer.flushAll();
+        return;
       }
       if (breakOff !== undefined) {
         // If the file breaks off, the last rows are probably not the trailer, so they are read.
@@ -147,8 +270,14 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
       }
       if (incomplete > 0)
         writer.warn(line, `pending rows without a date or an amount are left out: ${incomplete}`);
+      reportDoubtful();
+      if (others.size > 0) yield* readOthers(table);
+      if (unknownTable === null) {
+        opening = again.openingBalance ?? opening;
+        closing = again.closingBalance ?? closing;
+      }
       writer.end(line, closing, table.readAccount([]), opening);
-      return writer.flushAll();
+      yield writer.flushAll();
     },
   };
 }

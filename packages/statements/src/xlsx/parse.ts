@@ -44,9 +44,9 @@ export const createXlsxParser = (profiles: readonly Profile[], { limits, advice 
       table = chooseTable(start, profiles);
       if (table !== null) yield table.read(start);
     }
-    yield table?.end(breakOff) ?? [
-      unreadable(breakOff ?? explainHeadings([{ delimiter: null, rows: start }], profiles, advice)),
-    ];
+    if (table !== null) yield* table.end(breakOff);
+    else
+      yield [unreadable(breakOff ?? explainHeadings([{ delimiter: null, rows: start }], profiles, advice))];
   };
 
 function chooseTable(start: readonly Row[], profiles: readonly Profile[]): TableReader | null {
