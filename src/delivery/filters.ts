@@ -1,6 +1,11 @@
 import type { Sql } from '../database/connection.ts';
 import type { Filter } from '../webhook-record/filter.ts';
 
+/**
+ * Stores and reads the filters of webhooks. A filter applies from one movement id up to the next filter. Also begins, locks and resets
+ * what is recorded about the deliveries of a webhook, for those who change the webhook.
+ */
+
 /** While this row is locked, no movement of the customer is stored. */
 const LOCK = 'SELECT last_transaction_id FROM import_locks WHERE customer_id = ? FOR UPDATE';
 
@@ -156,8 +161,3 @@ const LOCK_CURSOR = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id = ?
 export async function lockCursor(sql: Sql, webhookId: string): Promise<void> {
   await sql.query(LOCK_CURSOR, [webhookId]);
 }
-
-/**
- * Stores and reads the filters of webhooks. A filter applies from one movement id up to the next filter. Also begins, locks and resets
- * what is recorded about the deliveries of a webhook, for those who change the webhook.
- */

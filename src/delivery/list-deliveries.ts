@@ -10,6 +10,8 @@ import {
 } from './delivery.ts';
 import { MOST_RANGES, readFilterRanges } from './filters.ts';
 
+/** Lists the deliveries of a webhook by page, those that were never attempted too. */
+
 export interface DeliveryPage {
   /** The newest movement first. */
   rows: DeliveryRow[];

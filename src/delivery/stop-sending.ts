@@ -10,8 +10,9 @@ import { readStates, type WebhookState } from './webhook-state.ts';
 
 export { failInFeeds, type RemovedMovement };
 
-/** Stops sending for an account or a customer that is to be deleted. Index of these statements: webhooks_customer. */
+/** Stops sending for an account or a customer that is to be deleted: deletes webhooks, and ends pending deliveries. */
 
+/** Index of this and the following statements: webhooks_customer. */
 const MATCH_NOTHING = `
   INSERT INTO webhook_filters (webhook_id, from_id, customer_id, event, account_id)
   SELECT w.id, ?, w.customer_id, NULL, NULL FROM webhooks w
@@ -52,11 +53,6 @@ export async function stopWebhooks(
   return running.map(({ id }) => id);
 }
 
-/**
- * Ends the pending deliveries of an account that is being deleted. They fail for good, as if a delivery run had found that the
- * movement is gone. Delivery runs do the same, but a webhook that is paused or whose endpoint is down may have no run for days.
- */
-
 /** How many deliveries are ended in one transaction. */
 const PAGE = 200;
 
@@ -72,7 +68,9 @@ interface Page {
 type ReadPage = (sql: Sql, state: WebhookState, accountId: string, after: string) => Promise<Page>;
 
 /**
- * Ends a webhook's pending deliveries of an account. Holds the webhook's lease meanwhile, so no delivery run sends or records.
+ * Ends a webhook's pending deliveries of an account that is being deleted. They fail for good, as if a delivery run had found that the
+ * movement is gone. Delivery runs do the same, but a webhook that is paused or whose endpoint is down may have no run for days. Holds
+ * the webhook's lease meanwhile, so no delivery run sends or records.
  * @param steps repeats a step with pauses, until it returns false. Returns false if the work was stopped.
  * @returns false if a delivery run kept the lease, or the work was stopped. Then more may be pending.
  */

@@ -7,7 +7,8 @@ const SRC = join(import.meta.dirname, '../../src');
 /** The files whose statements run for each movement, delivery or record. */
 const HOT = [
   'delivery/webhook-state.ts',
-  'delivery/engine/movement-log.ts',
+  'delivery/engine/log-ranges.ts',
+  'delivery/engine/retries.ts',
   'delivery/engine/record-results.ts',
   'ledger/append.ts',
   'ledger/matching.ts',

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
+import { withdrawSome } from '../cancel-replay.ts';
 import { lockCursor } from '../filters.ts';
-import { withdrawSome } from '../replays.ts';
 import { makePendingAgain } from './make-pending.ts';
 
 /** Turns a replay into retries, 200 deliveries at a time. */

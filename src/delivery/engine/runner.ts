@@ -18,7 +18,8 @@ import type {
   RunStart,
 } from '../run/types.ts';
 import { CRASHED, MAX_CRASHES, type WebhookState } from '../webhook-state.ts';
-import { type LogRead, toNewDelivery, withoutDeleted } from './movement-log.ts';
+import type { LogRead } from './log-ranges.ts';
+import { toNewDelivery, withoutDeleted } from './movement-log.ts';
 import type { CancelTimer, Runner, RunnerOptions } from './ports.ts';
 import { createPostQueue, type PostQueue, type RunShare, shareAmong } from './post-queue.ts';
 import { createResultWriter, ResultsRefusedError, type ResultWriter } from './result-writer.ts';

@@ -4,14 +4,14 @@ import { lockImports, setFilter } from '../filters.ts';
 import { readSubject, recordEvent } from '../operational-event.ts';
 import { MAX_CRASHES } from '../webhook-state.ts';
 
-/** Disables a webhook when a run requires it: after a 410, or after five days of failures. */
+/** Disables or pauses a webhook whose delivery runs require it. */
 
 /** Does nothing if the owner has changed the webhook since the run read it. */
 const DISABLE = `
   UPDATE webhooks SET status = 'disabled', status_reason = ?, revision = revision + 1
   WHERE id = ? AND status = 'active' AND revision = ?`;
 
-/** Disables a webhook. From now on, the webhook matches nothing. Its pending deliveries are kept but not sent. */
+/** Disables a webhook, after a 410 or after five days of failures. From now on, the webhook matches nothing. Its pending deliveries are kept but not sent. */
 export async function disableWebhook(
   database: DataSource,
   webhook: { id: string; customerId: string; revision: number },
@@ -32,8 +32,6 @@ export async function disableWebhook(
   });
 }
 
-/** Pauses a webhook whose delivery runs keep ending their process. */
-
 export type Quarantine = 'paused' | 'not active' | 'many';
 
 /**
@@ -48,7 +46,7 @@ const PAUSE = `
   UPDATE webhooks SET status = 'paused', revision = revision + 1, status_reason = ? WHERE id = ? AND status = 'active'`;
 
 /**
- * Pauses a webhook. The stored reason also says that its deliveries are kept. The webhook keeps matching new movements, and its owner or
+ * Pauses a webhook whose delivery runs keep ending their process, or whose results MySQL refuses. The stored reason also says that its deliveries are kept. The webhook keeps matching new movements, and its owner or
  * an operator can make it active again.
  * @returns `not active`: the webhook is not active any more. `many`: many other webhooks crash too, so none is paused.
  */
