@@ -23,7 +23,7 @@ export interface AttemptRow {
 const COLUMNS = 'outcome, status_code, started_at, duration_ms, posts, error, response, batch_first';
 
 /** Index of both parts: the primary key. */
-const ATTEMPTS = `
+const READ_ATTEMPTS = `
   SELECT webhook_id, transaction_id, number, ${COLUMNS} FROM attempts WHERE webhook_id IN (?) AND transaction_id IN (?)
   UNION ALL
   SELECT webhook_id, transaction_id, attempts, ${COLUMNS} FROM deliveries WHERE webhook_id IN (?) AND transaction_id IN (?)`;
@@ -57,7 +57,7 @@ export const postOf = (
 
 async function readRows(sql: Sql, { webhookIds, subjectIds }: AttemptsOf): Promise<AttemptRow[]> {
   if (webhookIds.length === 0 || subjectIds.length === 0) return [];
-  const rows = await sql.query<AttemptRow[]>(ATTEMPTS, [webhookIds, subjectIds, webhookIds, subjectIds]);
+  const rows = await sql.query<AttemptRow[]>(READ_ATTEMPTS, [webhookIds, subjectIds, webhookIds, subjectIds]);
   const attempts = new Map(rows.map((it) => [`${it.webhook_id}-${it.transaction_id} ${it.number}`, it]));
   return [...attempts.values()].sort((a, b) => a.number - b.number);
 }

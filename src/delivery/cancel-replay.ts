@@ -18,12 +18,12 @@ const LOCK_REPLAY = `
   SELECT cancelled_at, finished_at FROM replays WHERE id = ? AND webhook_id = ? FOR UPDATE`;
 
 /** The deliveries of a replay that are pending. Indexes: retries_due, and the primary key. */
-const READ_PENDING = `
+const READ_PENDING_DELIVERIES = `
   SELECT r.transaction_id, d.outcome FROM retries r FORCE INDEX (retries_due)
     STRAIGHT_JOIN deliveries d ON d.webhook_id = r.webhook_id AND d.transaction_id = r.transaction_id
   WHERE r.webhook_id = ? AND r.due_at IS NOT NULL AND r.replay_id = ? LIMIT ?`;
 
-const CANCEL = 'UPDATE replays SET cancelled_at = NOW(6), finished_at = NULL WHERE id = ?';
+const MARK_CANCELLED = 'UPDATE replays SET cancelled_at = NOW(6), finished_at = NULL WHERE id = ?';
 
 const END_DELIVERIES = 'UPDATE deliveries SET status = ? WHERE webhook_id = ? AND transaction_id IN (?)';
 
@@ -55,10 +55,10 @@ export async function cancelReplay(
     const replay = await lockReplay(sql, webhookId, replayId);
     if (replay === undefined) throw notFound('replay');
     if (replay.cancelled_at === null) {
-      const [pending] = await sql.query<unknown[]>(READ_PENDING, [webhookId, replayId, 1]);
+      const [pending] = await sql.query<unknown[]>(READ_PENDING_DELIVERIES, [webhookId, replayId, 1]);
       if (replay.finished_at !== null && pending === undefined)
         throw new Problem('replay-done', 'The replay is done. Nothing of it is pending any more.');
-      await sql.query(CANCEL, [replayId]);
+      await sql.query(MARK_CANCELLED, [replayId]);
       const subject = `webhook ${webhookId}`;
       await recordChange(sql, caller, { action: 'cancel replay', subject, detail: `replay ${replayId}` });
     } else if (replay.finished_at !== null) return true;
@@ -98,7 +98,7 @@ async function lockReplay(
 
 /** Every transaction that withdraws changes the revision, so that a run that is sending one of these deliveries counts it once. */
 async function withdraw(sql: Sql, webhookId: string, replayId: string): Promise<boolean> {
-  const pending = await sql.query<{ transaction_id: string; outcome: string }[]>(READ_PENDING, [
+  const pending = await sql.query<{ transaction_id: string; outcome: string }[]>(READ_PENDING_DELIVERIES, [
     webhookId,
     replayId,
     BATCH_SIZE,

@@ -143,7 +143,7 @@ const MOVEMENT = 'transactions t ON t.id = ? AND t.customer_id = w.customer_id';
 const OPERATIONAL_EVENT = `${EVENTS_AS_MOVEMENTS} ON t.id = ?`;
 
 /** Indexes: the primary keys, a row of each. */
-const FIND = (content: string) => `
+const FIND_DELIVERY = (content: string) => `
   SELECT ${FOUND_COLUMNS} FROM webhooks w
   JOIN webhook_cursors c ON c.webhook_id = w.id
   JOIN ${content}
@@ -160,7 +160,7 @@ export async function findDelivery(sql: Sql, caller: Caller, key: DeliveryKey): 
   const { webhookId, subjectId } = key;
   const content = (await isSentEvents(sql, webhookId)) ? OPERATIONAL_EVENT : MOVEMENT;
   const values = [subjectId, webhookId, caller.customerId];
-  const [found] = await sql.query<FoundDelivery[]>(FIND(content), values);
+  const [found] = await sql.query<FoundDelivery[]>(FIND_DELIVERY(content), values);
   if (found === undefined || !isVisible(found, caller)) throw notFound('delivery');
   const [delivery] = await withoutUnmatched(sql, subjectId, [found]);
   if (delivery === undefined) throw notFound('delivery');
@@ -168,11 +168,11 @@ export async function findDelivery(sql: Sql, caller: Caller, key: DeliveryKey): 
 }
 
 /** Index: the primary key. */
-const EVENT_OF = 'SELECT event FROM webhooks WHERE id = ?';
+const READ_EVENT_OF_WEBHOOK = 'SELECT event FROM webhooks WHERE id = ?';
 
 /** Says whether a webhook is sent events; false if there is no such webhook. */
 async function isSentEvents(sql: Sql, webhookId: string): Promise<boolean> {
-  const [webhook] = await sql.query<{ event: string }[]>(EVENT_OF, [webhookId]);
+  const [webhook] = await sql.query<{ event: string }[]>(READ_EVENT_OF_WEBHOOK, [webhookId]);
   return isOfEvents(webhook?.event);
 }
 

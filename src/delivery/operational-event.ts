@@ -44,12 +44,12 @@ export interface OperationalEvent {
 export const MOST_PER_HOUR = 100;
 
 /** Index: operational_events_recent. */
-const RECENT = `
+const COUNT_RECENT = `
   SELECT COUNT(*) AS number, MIN(created_at) + INTERVAL 1 HOUR AS free_at
   FROM operational_events FORCE INDEX (operational_events_recent)
   WHERE customer_id <=> ? AND type = ? AND created_at > NOW(6) - INTERVAL 1 HOUR`;
 
-const INSERT = `
+const ADD_EVENT = `
   INSERT INTO operational_events (customer_id, webhook_id, account_id, type, occasion, data) VALUES (?, ?, ?, ?, ?, ?)
   ON DUPLICATE KEY UPDATE id = id`;
 
@@ -61,7 +61,7 @@ const INSERT = `
  */
 export async function recordEvent(sql: Sql, event: OperationalEvent): Promise<boolean> {
   const { type, customerId, webhookId = null, accountId = null, occasion = null, data } = event;
-  const [recent] = await sql.query<{ number: string | number; free_at: Date | null }[]>(RECENT, [
+  const [recent] = await sql.query<{ number: string | number; free_at: Date | null }[]>(COUNT_RECENT, [
     customerId,
     type,
   ]);
@@ -69,7 +69,7 @@ export async function recordEvent(sql: Sql, event: OperationalEvent): Promise<bo
   if (others >= MOST_PER_HOUR) return false;
   const isLast = others === MOST_PER_HOUR - 1;
   const reported = isLast ? { ...data, suppressed_until: recent?.free_at?.toISOString() } : data;
-  const { affectedRows } = await sql.query<WriteResult>(INSERT, [
+  const { affectedRows } = await sql.query<WriteResult>(ADD_EVENT, [
     customerId,
     webhookId,
     accountId,
@@ -80,7 +80,7 @@ export async function recordEvent(sql: Sql, event: OperationalEvent): Promise<bo
   return affectedRows === 1;
 }
 
-const INSERT_BALANCE = `
+const ADD_BALANCE = `
   INSERT INTO operational_events (customer_id, account_id, type, data) VALUES (?, ?, '${BALANCE_UPDATED}', ?)`;
 
 /**
@@ -91,16 +91,16 @@ export async function recordBalance(
   sql: Sql,
   { customerId, accountId, data }: { customerId: string; accountId: string; data: Record<string, unknown> },
 ): Promise<void> {
-  await sql.query(INSERT_BALANCE, [customerId, accountId, JSON.stringify(data)]);
+  await sql.query(ADD_BALANCE, [customerId, accountId, JSON.stringify(data)]);
 }
 
 /** Index: operational_events_occasion. */
-const RECORDED = 'SELECT occasion FROM operational_events WHERE occasion IN (?)';
+const FIND_RECORDED = 'SELECT occasion FROM operational_events WHERE occasion IN (?)';
 
 /** @returns the occasions that already have an event. */
 export async function findRecorded(sql: Sql, occasions: readonly string[]): Promise<Set<string>> {
   if (occasions.length === 0) return new Set();
-  const rows = await sql.query<{ occasion: string }[]>(RECORDED, [occasions]);
+  const rows = await sql.query<{ occasion: string }[]>(FIND_RECORDED, [occasions]);
   return new Set(rows.map(({ occasion }) => occasion));
 }
 
@@ -131,11 +131,11 @@ export const toSubject = ({ subject_id, title, event, origin }: SubjectRow): Web
 });
 
 /** Index: the primary key. */
-const READ = `SELECT ${SUBJECT_COLUMNS} FROM webhooks w WHERE w.id = ?`;
+const READ_SUBJECT = `SELECT ${SUBJECT_COLUMNS} FROM webhooks w WHERE w.id = ?`;
 
 /** @throws {Error} when there is no such webhook. */
 export async function readSubject(sql: Sql, webhookId: string): Promise<WebhookSubject> {
-  const [row] = await sql.query<SubjectRow[]>(READ, [webhookId]);
+  const [row] = await sql.query<SubjectRow[]>(READ_SUBJECT, [webhookId]);
   if (row === undefined) throw new Error(`webhook ${webhookId} does not exist`);
   return toSubject(row);
 }

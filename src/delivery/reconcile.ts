@@ -16,14 +16,14 @@ const LOOK_AGAIN_MINUTES = 60;
  * Webhooks to look at, the longest waiting first. A `due_at` further ahead than LOOK_AGAIN_MINUTES was written before the clock was set
  * back, so it counts as due. `due_at` is read as a string, because a Date has no microseconds. Index: webhook_backlogs_due.
  */
-const DUE = `
+const READ_DUE_PAGE = `
   SELECT webhook_id, CAST(due_at AS CHAR) AS due_at, matched_count FROM webhook_backlogs FORCE INDEX (webhook_backlogs_due)
   WHERE (due_at <= NOW(6) OR due_at > NOW(6) + INTERVAL ${LOOK_AGAIN_MINUTES + 1} MINUTE)
     AND due_at >= ? AND (due_at > ? OR webhook_id > ?)
   ORDER BY due_at, webhook_id LIMIT ${PAGE}`;
 
 /** Leaves out rows that an import has locked. The next pass looks at them again. Index: the primary key. */
-const LOCK = `
+const LOCK_BACKLOGS = `
   SELECT webhook_id, CAST(due_at AS CHAR) AS due_at, matched_count FROM webhook_backlogs
   WHERE webhook_id IN (?) FOR UPDATE SKIP LOCKED`;
 
@@ -97,7 +97,7 @@ export const reconcileDeliveries = (
   reconcile({
     readPage: (after) => {
       const { due_at, webhook_id } = after ?? { due_at: '1970-01-01', webhook_id: '0' };
-      return database.query<Due[]>(DUE, [due_at, due_at, webhook_id]);
+      return database.query<Due[]>(READ_DUE_PAGE, [due_at, due_at, webhook_id]);
     },
     readStates: (ids) => readStates(database, ids),
     addJobs,
@@ -111,7 +111,7 @@ async function postpone(
 ): Promise<void> {
   const read = new Map(webhooks.map((it) => [it.webhook_id, it]));
   await inTransaction(database, async (sql) => {
-    const locked = await sql.query<Due[]>(LOCK, [[...read.keys()]]);
+    const locked = await sql.query<Due[]>(LOCK_BACKLOGS, [[...read.keys()]]);
     // If a row has changed, something may have become due since its state was read.
     const unchanged = locked.filter(({ webhook_id, due_at, matched_count }) => {
       const before = read.get(webhook_id);
@@ -126,12 +126,12 @@ async function postpone(
 const toMicroseconds = (wait: number | null | undefined): number | null =>
   wait == null ? null : Math.min(wait, LOOK_AGAIN_MINUTES * 60_000) * 1_000;
 
-/** Indexes: the primary key here, and retries_due in BRING_FORWARD. */
-const END_OPENING = `
+/** Indexes: the primary key here, and retries_due in MAKE_NEXT_RETRY_DUE. */
+const MAKE_HALF_OPEN = `
   UPDATE webhook_cursors SET circuit_open_until = NOW(6) WHERE webhook_id = ? AND circuit_open_until > NOW(6)`;
 
 /** Makes a delivery due, because the probe needs one. */
-const BRING_FORWARD = `
+const MAKE_NEXT_RETRY_DUE = `
   UPDATE retries SET due_at = NOW(6) WHERE webhook_id = ? AND due_at > NOW(6) ORDER BY due_at LIMIT 1`;
 
 /**
@@ -146,8 +146,8 @@ export function probeNow(
 ): Promise<void> {
   return inTransaction(database, async (sql) => {
     await lockCursor(sql, webhookId);
-    await sql.query(END_OPENING, [webhookId]);
-    await sql.query(BRING_FORWARD, [webhookId]);
+    await sql.query(MAKE_HALF_OPEN, [webhookId]);
+    await sql.query(MAKE_NEXT_RETRY_DUE, [webhookId]);
     await markDue(sql, webhookId);
     await record(sql);
   });

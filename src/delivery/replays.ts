@@ -18,10 +18,10 @@ import { readAllFilters } from './webhook-state.ts';
 /** Requests that deliveries are sent again: one (a redelivery), or many (a replay). */
 
 /** Takes a shared lock: the status cannot change until the transaction ends, but requests for other deliveries can read it too. */
-const READ_STATUS = 'SELECT status FROM webhooks WHERE id = ? LOCK IN SHARE MODE';
+const LOCK_STATUS = 'SELECT status FROM webhooks WHERE id = ? LOCK IN SHARE MODE';
 
 /** The delivery is sent even if the replay that it belonged to is cancelled. */
-const BRING_FORWARD = `
+const MAKE_RETRY_DUE = `
   UPDATE retries SET due_at = LEAST(due_at, NOW(6)), replay_id = NULL
   WHERE webhook_id = ? AND transaction_id = ? AND due_at IS NOT NULL`;
 
@@ -34,13 +34,13 @@ type Sendable = 'accepted' | 'disabled' | 'deleted';
  * @returns 'accepted', or why deliveries of the webhook cannot be requested again.
  */
 export async function lockSendable(sql: Sql, webhookId: string): Promise<Sendable> {
-  const [webhook] = await sql.query<{ status: string }[]>(READ_STATUS, [webhookId]);
+  const [webhook] = await sql.query<{ status: string }[]>(LOCK_STATUS, [webhookId]);
   if (webhook === undefined || webhook.status === 'deleted') return 'deleted';
   return webhook.status === 'disabled' ? 'disabled' : 'accepted';
 }
 
 /** Indexes: the primary keys. */
-const IS_DELETING = `
+const FIND_DELETING_ACCOUNT = `
   SELECT 1 FROM webhooks w JOIN transactions t JOIN accounts a ON a.id = t.account_id
   WHERE w.id = ? AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND t.id = ? AND a.status = 'deleting'`;
 
@@ -62,11 +62,11 @@ export async function redeliver(
     const sendable = await lockSendable(sql, webhookId);
     if (sendable !== 'accepted') throw notSendable(sendable);
     if (await isPulled(sql, webhookId)) throw pulled();
-    const deleting = await sql.query<unknown[]>(IS_DELETING, [webhookId, subjectId]);
+    const deleting = await sql.query<unknown[]>(FIND_DELETING_ACCOUNT, [webhookId, subjectId]);
     if (deleting.length > 0) throw notSendable('account deleting');
     await lockCursor(sql, webhookId);
     const changed = await makePendingAgain(sql, webhookId, [subjectId], null);
-    if (changed === 0) await sql.query(BRING_FORWARD, [webhookId, subjectId]);
+    if (changed === 0) await sql.query(MAKE_RETRY_DUE, [webhookId, subjectId]);
     await markDue(sql, webhookId);
     await recordChange(sql, caller, { action: 'redeliver', subject: `delivery ${formatDeliveryId(key)}` });
   });
@@ -76,10 +76,10 @@ export async function redeliver(
 }
 
 /** Index: the primary key. */
-const IS_PULLED = "SELECT 1 FROM webhooks WHERE id = ? AND delivery = 'pull'";
+const FIND_PULLED_WEBHOOK = "SELECT 1 FROM webhooks WHERE id = ? AND delivery = 'pull'";
 
 const isPulled = async (sql: Sql, webhookId: string): Promise<boolean> =>
-  (await sql.query<unknown[]>(IS_PULLED, [webhookId])).length > 0;
+  (await sql.query<unknown[]>(FIND_PULLED_WEBHOOK, [webhookId])).length > 0;
 
 const pulled = (): Problem =>
   new Problem(
@@ -122,33 +122,33 @@ const ACCEPTED: CountLimits = { counted: 1_000, entries: 5_000 };
 /** Higher, because the count is all that a dry run returns. */
 const DRY_RUN: CountLimits = { counted: 100_000, entries: 500_000 };
 
-const NEWEST = `
+const READ_NEWEST_MOVEMENT = `
   SELECT id FROM transactions FORCE INDEX (transactions_readed)
   WHERE customer_id = ? ORDER BY date_readed DESC, id DESC LIMIT 1`;
 
 /** Index: the primary key. */
-const NEWEST_EVENT = 'SELECT id FROM operational_events ORDER BY id DESC LIMIT 1';
+const READ_NEWEST_EVENT = 'SELECT id FROM operational_events ORDER BY id DESC LIMIT 1';
 
-const INSERT = `
+const ADD_REPLAY = `
   INSERT INTO replays (customer_id, webhook_id, statuses, account_ids, position, until_id, to_come, created_at, finished_at)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** With millisecond precision, so that the answer and the table have the same value. */
-const NOW = 'SELECT NOW(3) AS now';
+const READ_TIME = 'SELECT NOW(3) AS now';
 
 /** Dead letters of a range. Index: retries_due. */
-const FAILED = `
+const FAILED_IN_RANGE = `
   SELECT r.transaction_id, 'failed' AS status FROM retries r FORCE INDEX (retries_due)
   WHERE r.webhook_id = ? AND r.due_at IS NULL AND r.transaction_id > ? AND r.transaction_id <= ?
   ORDER BY r.transaction_id LIMIT ?`;
 
 /** All deliveries of a range that had an attempt. Index: the primary key. */
-const ATTEMPTED = `
+const ATTEMPTED_IN_RANGE = `
   SELECT d.transaction_id, d.status FROM deliveries d FORCE INDEX (PRIMARY)
   WHERE d.webhook_id = ? AND d.transaction_id > ? AND d.transaction_id <= ?
   ORDER BY d.transaction_id LIMIT ?`;
 
-const COUNT = (entries: string, ofAccounts: string) => `
+const COUNT_MATCHED = (entries: string, ofAccounts: string) => `
   SELECT COUNT(*) AS looked, COALESCE(SUM(it.status IN (?)${ofAccounts}), 0) AS matched FROM (${entries}) it`;
 
 /** Index: the primary key of transactions, once for each entry read. */
@@ -205,9 +205,9 @@ export async function storeReplay(sql: Sql, request: ReplayRequest): Promise<Rep
   const { statuses, range, matched } = await measure(sql, request, ACCEPTED);
   const { webhook } = request;
   const accountIds = accountsOf(request);
-  const [clock] = await sql.query<{ now: Date }[]>(NOW);
+  const [clock] = await sql.query<{ now: Date }[]>(READ_TIME);
   const createdAt = clock?.now ?? new Date();
-  const { insertId } = await sql.query<WriteResult>(INSERT, [
+  const { insertId } = await sql.query<WriteResult>(ADD_REPLAY, [
     webhook.customerId,
     webhook.id,
     statuses.join(','),
@@ -223,7 +223,7 @@ export async function storeReplay(sql: Sql, request: ReplayRequest): Promise<Rep
 }
 
 /** A replay of a feed is done when it is stored. */
-const INSERT_DONE = `
+const ADD_DONE_REPLAY = `
   INSERT INTO replays (customer_id, webhook_id, statuses, position, until_id, replayed, to_come, created_at, started_at, finished_at)
   VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`;
 
@@ -232,7 +232,7 @@ async function replayFeed(sql: Sql, request: ReplayRequest): Promise<Replay> {
   const { range, createdAt, statuses } = await findFeedRange(sql, request);
   const { webhook } = request;
   const matched = await moveBack(sql, webhook.id, range.position);
-  const { insertId } = await sql.query<WriteResult>(INSERT_DONE, [
+  const { insertId } = await sql.query<WriteResult>(ADD_DONE_REPLAY, [
     webhook.customerId,
     webhook.id,
     statuses.join(','),
@@ -255,7 +255,7 @@ async function findFeedRange(sql: Sql, { webhook, since, accountIds = 'all' }: R
     after: Number(range.position),
     through: Number(range.untilId),
   });
-  const [clock] = await sql.query<{ now: Date }[]>(NOW);
+  const [clock] = await sql.query<{ now: Date }[]>(READ_TIME);
   return { range, createdAt: clock?.now ?? new Date(), statuses: [...REPLAYABLE] };
 }
 
@@ -320,8 +320,8 @@ async function findRange(
     return { position, untilId: await newestBefore(sql, contents, until, { inclusive: true }) };
   }
   const [newest] = contents.ofEvents
-    ? await sql.query<{ id: string }[]>(NEWEST_EVENT)
-    : await sql.query<{ id: string }[]>(NEWEST, [contents.customerId]);
+    ? await sql.query<{ id: string }[]>(READ_NEWEST_EVENT)
+    : await sql.query<{ id: string }[]>(READ_NEWEST_MOVEMENT, [contents.customerId]);
   return { position, untilId: newest?.id ?? '0' };
 }
 
@@ -338,11 +338,11 @@ async function countMatched(
   { counted, entries: mostEntries }: CountLimits,
 ): Promise<number | null> {
   if (statuses.length === 0 || accountIds.length === 0 || BigInt(untilId) <= BigInt(position)) return 0;
-  const entries = statuses.includes('delivered') ? ATTEMPTED : FAILED;
+  const entries = statuses.includes('delivered') ? ATTEMPTED_IN_RANGE : FAILED_IN_RANGE;
   const accounts = accountIds === 'all' ? [] : [accountIds];
-  const limit = entries === FAILED && accountIds === 'all' ? counted + 1 : mostEntries;
+  const limit = entries === FAILED_IN_RANGE && accountIds === 'all' ? counted + 1 : mostEntries;
   const [counts] = await sql.query<{ looked: string; matched: string }[]>(
-    COUNT(entries, accountIds === 'all' ? '' : OF_ACCOUNTS),
+    COUNT_MATCHED(entries, accountIds === 'all' ? '' : OF_ACCOUNTS),
     [statuses, ...accounts, webhookId, position, untilId, limit],
   );
   const matched = Number(counts?.matched);

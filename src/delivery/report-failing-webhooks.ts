@@ -22,7 +22,7 @@ const FIRST_PERCENTAGE = 50;
  * Finds only webhooks with a failed attempt on each day so far, because after a day without one the count begins again. Index:
  * webhook_cursors_failing.
  */
-const FAILING = `
+const READ_FAILING = `
   SELECT ${SUBJECT_COLUMNS}, w.customer_id, c.failing_since, c.last_error,
     TIMESTAMPDIFF(SECOND, c.failing_since, NOW(6)) AS failing_for
   FROM webhook_cursors c JOIN webhooks w ON w.id = c.webhook_id
@@ -41,7 +41,7 @@ type Row = SubjectRow & {
  * each percentage is recorded once. If several have passed since the last check, only the highest is recorded.
  */
 export async function reportFailingWebhooks(database: DataSource): Promise<void> {
-  const rows = await database.query<Row[]>(FAILING, [(DISABLE_AFTER_SECONDS * FIRST_PERCENTAGE) / 100]);
+  const rows = await database.query<Row[]>(READ_FAILING, [(DISABLE_AFTER_SECONDS * FIRST_PERCENTAGE) / 100]);
   const due = rows.map((row) => {
     const percent = percentageOf(Number(row.failing_for));
     return { row, percent, occasion: occasionOf(row, percent) };

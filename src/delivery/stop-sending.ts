@@ -30,7 +30,7 @@ const END_RUNS = "UPDATE webhooks SET revision = revision + 1 WHERE customer_id 
 const CHANGE_VERSIONS = `
   UPDATE import_locks SET filters_version = filters_version + 1, removals = removals + 1 WHERE customer_id = ?`;
 
-const WITH_RUNS = `
+const FIND_WEBHOOKS_WITH_RUNS = `
   SELECT k.webhook_id AS id FROM webhooks w JOIN webhook_cursors k ON k.webhook_id = w.id
   WHERE w.customer_id = ? AND NOT ${LEASE_IS_FREE}`;
 
@@ -49,7 +49,7 @@ export async function stopWebhooks(
   await sql.query(DELETE_WEBHOOKS, [customerId, accountId, accountId]);
   await sql.query(END_RUNS, [customerId]);
   await sql.query(CHANGE_VERSIONS, [customerId]);
-  const running = await sql.query<{ id: string }[]>(WITH_RUNS, [customerId]);
+  const running = await sql.query<{ id: string }[]>(FIND_WEBHOOKS_WITH_RUNS, [customerId]);
   return running.map(({ id }) => id);
 }
 
@@ -135,7 +135,7 @@ async function failAll(
 }
 
 /** Indexes: the primary keys. */
-const RETRIES = `
+const READ_RETRIES_PAGE = `
   SELECT r.transaction_id AS id, r.attempts, r.failures, r.due_at, t.account_id
   FROM retries r FORCE INDEX (PRIMARY) LEFT JOIN transactions t ON t.id = r.transaction_id
   WHERE r.webhook_id = ? AND r.transaction_id > ? ORDER BY r.transaction_id LIMIT ${PAGE}`;
@@ -143,7 +143,7 @@ const RETRIES = `
 const readRetriesPage: ReadPage = async (sql, { settings }, accountId, after) => {
   const rows = await sql.query<
     { id: string; attempts: number; failures: number; due_at: Date | null; account_id: string | null }[]
-  >(RETRIES, [settings.id, after]);
+  >(READ_RETRIES_PAGE, [settings.id, after]);
   const own = rows.filter(({ account_id, due_at }) => account_id === accountId && due_at !== null);
   return {
     pending: own.map(({ id, attempts, failures }) => ({
@@ -158,7 +158,7 @@ const readRetriesPage: ReadPage = async (sql, { settings }, accountId, after) =>
 };
 
 /** Indexes: transactions_account_page, and the primary key of deliveries. */
-const LOG = `
+const READ_LOG_PAGE = `
   SELECT t.id, t.account_id, t.dc,
     EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id = t.id) AS has_result
   FROM transactions t FORCE INDEX (transactions_account_page)
@@ -167,7 +167,12 @@ const LOG = `
 const readLogPage: ReadPage = async (sql, state, accountId, after) => {
   const rows = await sql.query<
     { id: string; account_id: string; dc: 'Debit' | 'Credit'; has_result: number | string }[]
-  >(LOG, [state.settings.id, accountId, Math.max(Number(after), state.sentThrough), state.matchedThrough]);
+  >(READ_LOG_PAGE, [
+    state.settings.id,
+    accountId,
+    Math.max(Number(after), state.sentThrough),
+    state.matchedThrough,
+  ]);
   const own = rows.filter((row) => {
     const filter = state.filters.findLast(({ from }) => from < Number(row.id))?.filter ?? null;
     return Number(row.has_result) === 0 && filter !== null && matchesFilter(filter, row);

@@ -26,7 +26,7 @@ interface WaitingFilter {
  * One row per active webhook. Ignores movements that the webhook matched only before its event or account was changed. due_at is NULL
  * if nothing is pending. Indexes: webhook_backlogs_due unless there are `ids`, and the primary keys.
  */
-const BACKLOGS = ({ failing, stalled = false, ids }: WaitingFilter) => `
+const READ_BACKLOGS = ({ failing, stalled = false, ids }: WaitingFilter) => `
   SELECT w.id AS webhook_id, w.customer_id, w.account_id, w.event, b.matched_through, c.sent_through AS after_id
   FROM webhook_backlogs b FORCE INDEX (${ids === undefined ? 'webhook_backlogs_due' : 'PRIMARY'}) JOIN webhook_cursors c ON c.webhook_id = b.webhook_id
     JOIN webhooks w ON w.id = b.webhook_id
@@ -41,7 +41,7 @@ export const UNREAD_AFTER_HOURS = 24;
  * Active feeds of which nothing was acknowledged for long, and of which something is pending. Indexes: webhooks_delivery unless there are
  * ids, and the primary keys.
  */
-const UNREAD = (isOfIds: boolean) => `
+const READ_UNREAD = (isOfIds: boolean) => `
   SELECT w.id AS webhook_id, w.customer_id, w.account_id, w.event, b.matched_through, c.sent_through AS after_id
   FROM webhooks w FORCE INDEX (${isOfIds ? 'PRIMARY' : 'webhooks_delivery'}) JOIN webhook_cursors c ON c.webhook_id = w.id
     JOIN webhook_backlogs b ON b.webhook_id = w.id
@@ -51,7 +51,7 @@ const UNREAD = (isOfIds: boolean) => `
 
 /** Reads the feeds that are not read, the longest waiting first. @param ids only these webhooks, which must not be empty. Default: all. */
 export async function readUnreadFeeds(sql: Sql, ids?: readonly string[]): Promise<WaitingWebhook[]> {
-  const backlogs = await sql.query<Backlog[]>(UNREAD(ids !== undefined), ids === undefined ? [] : [ids]);
+  const backlogs = await sql.query<Backlog[]>(READ_UNREAD(ids !== undefined), ids === undefined ? [] : [ids]);
   const waiting = await readFirstNotSent(sql, backlogs);
   return waiting.filter(({ seconds }) => seconds >= UNREAD_AFTER_HOURS * 3_600);
 }
@@ -61,6 +61,9 @@ export async function readUnreadFeeds(sql: Sql, ids?: readonly string[]): Promis
  * because they wait for their endpoint or their schedule.
  */
 export async function readWaitingWebhooks(sql: Sql, filter: WaitingFilter): Promise<WaitingWebhook[]> {
-  const backlogs = await sql.query<Backlog[]>(BACKLOGS(filter), filter.ids === undefined ? [] : [filter.ids]);
+  const backlogs = await sql.query<Backlog[]>(
+    READ_BACKLOGS(filter),
+    filter.ids === undefined ? [] : [filter.ids],
+  );
   return readFirstNotSent(sql, backlogs);
 }

@@ -16,7 +16,7 @@ const HOT = [
 ];
 
 /** A part of two statements. */
-const PARTS = ['DUE'];
+const PARTS = ['DUE_RETRIES'];
 
 const sources = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts'))

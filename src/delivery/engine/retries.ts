@@ -9,7 +9,7 @@ import { extend, MOVEMENT_COLUMNS } from './logged-movement.ts';
  * Movements or events are joined after the limit has been applied, because in a direct join the optimiser may read and sort all retries
  * of the webhook. Index: retries_due.
  */
-const DUE = (order: 'due_at' | 'transaction_id') => `
+const DUE_RETRIES = (order: 'due_at' | 'transaction_id') => `
   SELECT transaction_id, attempts, failures, TIMESTAMPDIFF(MICROSECOND, NOW(6), ${retryDueAt('d')}) / 1000 AS due_in
   FROM retries d FORCE INDEX (retries_due)
   WHERE webhook_id = ? AND due_at IS NOT NULL ORDER BY ${order} LIMIT ?`;
@@ -61,7 +61,7 @@ export async function readRetries(
     isExtended = false,
   }: { ordered: boolean; limit: number; ofEvents?: boolean; isExtended?: boolean },
 ): Promise<RetriesRead> {
-  const due = DUE(ordered ? 'transaction_id' : 'due_at');
+  const due = DUE_RETRIES(ordered ? 'transaction_id' : 'due_at');
   const rows = await sql.query<DueRow[]>(
     (ofEvents ? READ_RETRIES_OF_EVENTS : READ_RETRIES_OF_MOVEMENTS)(due),
     [webhookId, limit],
