@@ -81,7 +81,7 @@ it.each([
   ['A stream of a feed', '1,000 events', 'delivery/feed.ts', 'STREAM_EVENTS = 1_000;'],
   ['Events of a batch', '2 to 1,000', 'webhooks/webhook-input.ts', 'MOST_IN_BATCH = 1_000;'],
   ['Wait of a batch', '60 s', 'webhooks/webhook-input.ts', 'LONGEST_BATCH_WAIT = 60_000;'],
-  ['Body of a batch', '1 MiB', 'delivery/engine/runner.ts', 'MAX_BATCH_BYTES = 1024 * 1024;'],
+  ['Body of a batch', '1 MiB', 'delivery/engine/active-run.ts', 'MAX_BATCH_BYTES = 1024 * 1024;'],
   ['Time to connect to an endpoint', '5 s', 'delivery/posting/post.ts', 'CONNECT_TIMEOUT = 5 * SECOND;'],
   ['Time for a whole attempt', '15 s', 'delivery/posting/post.ts', 'TOTAL_TIMEOUT = 15 * SECOND;'],
   ['Time to resolve a name', '4 s', 'platform/addresses/resolver.ts', 'TIMEOUT = 4_000;'],

@@ -108,14 +108,3 @@ export const toNewDelivery = (movement: LoggedMovement): Delivery => ({
   failures: 0,
   content: movement,
 });
-
-/** Treats movements of accounts that are being deleted as deleted already. Their deliveries are not sent and fail for good. */
-export function withoutDeleted(
-  deliveries: readonly Delivery[],
-  deletedAccounts: readonly string[],
-): Delivery[] {
-  const deleted = new Set(deletedAccounts);
-  return deliveries.map((delivery) =>
-    deleted.has(delivery.content?.account_id ?? '') ? { ...delivery, content: null } : delivery,
-  );
-}

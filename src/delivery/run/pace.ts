@@ -1,7 +1,7 @@
 /** Spaces the POSTs of one webhook evenly, so that no second holds more than its `rate_limit`. */
 
 /** When the POSTs of one webhook may go. */
-interface Pace {
+export interface Pace {
   /** Milliseconds until the next POST may go; 0: now. */
   wait(now: number): number;
   /** A POST goes now. */
