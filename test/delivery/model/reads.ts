@@ -155,7 +155,7 @@ export function readLog(
   };
 }
 
-/** The read of movement-log.ts. */
+/** The read of retries.ts. */
 export function readRetries(
   tables: Tables,
   now: number,
