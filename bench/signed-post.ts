@@ -1,5 +1,5 @@
 import { Agent, request } from 'undici';
-import { createSigner } from '../src/delivery/posting/request.ts';
+import { createSigner } from '../src/delivery/posting/signature.ts';
 import { VERSION } from '../src/platform/config.ts';
 
 /** The POSTs of the baselines: the same bodies, to the same paths of the same receiver, with the same headers as the service. */

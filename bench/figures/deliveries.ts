@@ -1,4 +1,4 @@
-import { buildBody } from '../../src/delivery/posting/request.ts';
+import { buildBody } from '../../src/delivery/posting/body.ts';
 import { startDurableRedis } from '../durable-redis.ts';
 import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
 import type { Installation } from '../installation.ts';

@@ -1,8 +1,13 @@
 import type { Sql } from '../database/connection.ts';
 import type { Filter } from '../webhook-record/filter.ts';
 
+/**
+ * Stores and reads the filters of webhooks. A filter applies from one movement id up to the next filter. Also begins, locks and resets
+ * what is recorded about the deliveries of a webhook, for those who change the webhook.
+ */
+
 /** While this row is locked, no movement of the customer is stored. */
-const LOCK = 'SELECT last_transaction_id FROM import_locks WHERE customer_id = ? FOR UPDATE';
+const LOCK_IMPORTS = 'SELECT last_transaction_id FROM import_locks WHERE customer_id = ? FOR UPDATE';
 
 const CHANGE_VERSION = 'UPDATE import_locks SET filters_version = filters_version + 1 WHERE customer_id = ?';
 
@@ -23,7 +28,7 @@ const ADD_CURSOR = `
  * @returns the id of the customer's newest movement; "0" when there is none.
  */
 export async function lockImports(sql: Sql, customerId: string): Promise<string> {
-  const [lock] = await sql.query<{ last_transaction_id: string }[]>(LOCK, [customerId]);
+  const [lock] = await sql.query<{ last_transaction_id: string }[]>(LOCK_IMPORTS, [customerId]);
   if (lock === undefined) throw new Error(`customer ${customerId} has no row in import_locks`);
   return lock.last_transaction_id;
 }
@@ -104,7 +109,7 @@ export async function readFilterRanges(
 }
 
 /** Index: the primary key of webhook_filters, once for the last row of each webhook and once for its columns. */
-const READ_AT = `
+const READ_FILTERS_AT = `
   SELECT f.webhook_id, f.event, f.account_id
   FROM (
     SELECT webhook_id, MAX(from_id) AS from_id FROM webhook_filters
@@ -119,7 +124,7 @@ export async function readFiltersAt(
   transactionId: string,
 ): Promise<Map<string, Filter>> {
   if (webhookIds.length === 0) return new Map();
-  const rows = await sql.query<(Omit<StoredFilter, 'from_id'> & { webhook_id: string })[]>(READ_AT, [
+  const rows = await sql.query<(Omit<StoredFilter, 'from_id'> & { webhook_id: string })[]>(READ_FILTERS_AT, [
     webhookIds,
     transactionId,
   ]);
@@ -134,7 +139,7 @@ export async function readFiltersAt(
  * Sets the health of a new webhook. progressed_at is reset, so that an old backlog is not reported as stalled. health_revision keeps runs
  * that read an earlier revision from overwriting this health.
  */
-const RESET = `
+const RESET_HEALTH = `
   UPDATE webhook_cursors SET crash_count = 0, consecutive_failures = 0, failing_since = NULL, failing_days = 0,
     circuit_openings = 0, circuit_open_until = NULL, recovery_successes = 0, consecutive_rejections = 0, batch_limit = NULL, last_error = NULL, progressed_at = NOW(6),
     health_revision = ?
@@ -147,7 +152,7 @@ const RESET = `
  * @param revision the webhook's revision after the change.
  */
 export async function resetHealth(sql: Sql, webhookId: string, revision: number): Promise<void> {
-  await sql.query(RESET, [revision, webhookId]);
+  await sql.query(RESET_HEALTH, [revision, webhookId]);
 }
 
 const LOCK_CURSOR = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id = ? FOR UPDATE';
@@ -156,8 +161,3 @@ const LOCK_CURSOR = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id = ?
 export async function lockCursor(sql: Sql, webhookId: string): Promise<void> {
   await sql.query(LOCK_CURSOR, [webhookId]);
 }
-
-/**
- * Stores and reads the filters of webhooks. A filter applies from one movement id up to the next filter. Also begins, locks and resets
- * what is recorded about the deliveries of a webhook, for those who change the webhook.
- */

@@ -10,6 +10,8 @@ import {
 } from './delivery.ts';
 import { MOST_RANGES, readFilterRanges } from './filters.ts';
 
+/** Lists the deliveries of a webhook by page, those that were never attempted too. */
+
 export interface DeliveryPage {
   /** The newest movement first. */
   rows: DeliveryRow[];
@@ -52,7 +54,7 @@ export async function readPage(
 }
 
 /** Indexes: the primary keys. */
-const ROWS = (content: string) => `
+const READ_ROWS = (content: string) => `
   SELECT w.id AS webhook_id, ${DELIVERY_COLUMNS} FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN ${content}
   LEFT JOIN deliveries d ON d.webhook_id = w.id AND d.transaction_id = t.id
   LEFT JOIN retries r ON r.webhook_id = w.id AND r.transaction_id = t.id
@@ -64,7 +66,10 @@ async function readRows(
   ids: readonly string[],
 ): Promise<DeliveryRow[]> {
   if (ids.length === 0) return [];
-  return sql.query<DeliveryRow[]>(ROWS(ofEvents ? EVENTS_AS_MOVEMENTS : 'transactions t'), [webhookId, ids]);
+  return sql.query<DeliveryRow[]>(READ_ROWS(ofEvents ? EVENTS_AS_MOVEMENTS : 'transactions t'), [
+    webhookId,
+    ids,
+  ]);
 }
 
 interface Entry {
@@ -80,18 +85,18 @@ const WITH_ACCOUNT = (entries: string, ofEvents = false) => `
   LEFT JOIN ${ofEvents ? 'operational_events' : 'transactions'} t ON t.id = it.id ORDER BY it.id DESC`;
 
 /** Index: the primary key. */
-const DELIVERIES = `
+const READ_ATTEMPTED = `
   SELECT transaction_id AS id, NULL AS account_id, (? IS NULL OR status = ?) AS kept
   FROM deliveries FORCE INDEX (PRIMARY)
   WHERE webhook_id = ? AND transaction_id > ? AND transaction_id < ? ORDER BY transaction_id DESC LIMIT ?`;
 
 /** Index: retries_due, which holds the dead letters in the order of their movements. */
-const DEAD_LETTERS = `
+const READ_DEAD_LETTERS = `
   SELECT transaction_id AS id, NULL AS account_id, 1 AS kept FROM retries FORCE INDEX (retries_due)
   WHERE webhook_id = ? AND due_at IS NULL AND transaction_id > ? AND transaction_id < ? ORDER BY transaction_id DESC LIMIT ?`;
 
 /** Index: the primary key. */
-const RETRIES = `
+const READ_RETRIES = `
   SELECT transaction_id AS id, NULL AS account_id, due_at IS NOT NULL AS kept FROM retries FORCE INDEX (PRIMARY)
   WHERE webhook_id = ? AND transaction_id > ? AND transaction_id < ? ORDER BY transaction_id DESC LIMIT ?`;
 
@@ -123,11 +128,11 @@ function sourceOf(status: ListedStatus | null): [statement: string, values: unkn
   switch (status) {
     case null:
     case 'delivered':
-      return [DELIVERIES, [status, status]];
+      return [READ_ATTEMPTED, [status, status]];
     case 'failed':
-      return [DEAD_LETTERS, []];
+      return [READ_DEAD_LETTERS, []];
     case 'pending':
-      return [RETRIES, []];
+      return [READ_RETRIES, []];
   }
 }
 
@@ -140,13 +145,13 @@ interface Cursor {
 }
 
 /** Indexes: the primary keys. */
-const CURSOR = `
+const READ_CURSOR = `
   SELECT c.customer_id, w.delivery, c.sent_through, c.highest_recorded_id, b.matched_through
   FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id JOIN webhooks w ON w.id = c.webhook_id
   WHERE c.webhook_id = ?`;
 
 /** The log of a customer, or of one of its accounts. Both indexes cover all columns that are read. */
-const LOG_OF = {
+const READ_LOG_OF = {
   customer: `
     SELECT id, account_id, dc FROM transactions FORCE INDEX (transactions_customer_page)
     WHERE customer_id = ? AND id > ? AND id < ? ORDER BY id DESC LIMIT ?`,
@@ -156,7 +161,7 @@ const LOG_OF = {
 };
 
 /** Index: the primary key. */
-const HAVE_ROWS =
+const FIND_ATTEMPTED =
   'SELECT transaction_id AS id FROM deliveries WHERE webhook_id = ? AND transaction_id IN (?)';
 
 /**
@@ -169,7 +174,7 @@ async function findInLog(
   { webhookId, after, before, perPage }: DeliveryRange,
   status: Exclude<ListedStatus, 'failed'> | null,
 ): Promise<Found> {
-  const [cursor] = await sql.query<Cursor[]>(CURSOR, [webhookId]);
+  const [cursor] = await sql.query<Cursor[]>(READ_CURSOR, [webhookId]);
   if (cursor === undefined) return { ids: [], reached: 0n };
   const { customer_id, sent_through, highest_recorded_id, matched_through } = cursor;
   const isFeed = cursor.delivery === 'pull';
@@ -187,8 +192,8 @@ async function findInLog(
     if (filter === null || (filter.accountId !== null && !maySee(caller, filter.accountId))) continue;
     const read = (from: string, limit: number) =>
       filter.accountId === null
-        ? sql.query<LogEntry[]>(LOG_OF.customer, [customer_id, fromId, from, limit])
-        : sql.query<LogEntry[]>(LOG_OF.account, [filter.accountId, fromId, from, limit]);
+        ? sql.query<LogEntry[]>(READ_LOG_OF.customer, [customer_id, fromId, from, limit])
+        : sql.query<LogEntry[]>(READ_LOG_OF.account, [filter.accountId, fromId, from, limit]);
     const keep = async (entries: LogEntry[]) => {
       const matching = entries.filter((it) => matchesFilter(filter, it) && maySee(caller, it.account_id));
       return isFeed ? matching : withoutRows(sql, webhookId, highest_recorded_id, matching);
@@ -218,7 +223,7 @@ async function withoutRows(
 ): Promise<LogEntry[]> {
   const doubtful = entries.filter(({ id }) => BigInt(id) <= BigInt(highestRecordedId)).map(({ id }) => id);
   if (doubtful.length === 0) return entries;
-  const rows = await sql.query<{ id: string }[]>(HAVE_ROWS, [webhookId, doubtful]);
+  const rows = await sql.query<{ id: string }[]>(FIND_ATTEMPTED, [webhookId, doubtful]);
   const known = new Set(rows.map(({ id }) => id));
   return entries.filter(({ id }) => !known.has(id));
 }
@@ -275,13 +280,13 @@ export async function scan<T extends { id: string }>(
 }
 
 /** A customer's ids grow with date_readed, so one entry of the index transactions_readed gives the bound. */
-const NEWEST_BEFORE = `
+const READ_NEWEST_BEFORE = `
   SELECT id FROM transactions FORCE INDEX (transactions_readed)
   WHERE customer_id = ? AND date_readed < CAST(? AS DATETIME(6)) + INTERVAL ? SECOND
   ORDER BY date_readed DESC, id DESC LIMIT 1`;
 
 /** Covers all customers, because the operator is sent all their events. Index: operational_events_created. */
-const NEWEST_EVENT_BEFORE = `
+const READ_NEWEST_EVENT_BEFORE = `
   SELECT id FROM operational_events FORCE INDEX (operational_events_created)
   WHERE created_at < CAST(? AS DATETIME(6)) + INTERVAL ? SECOND ORDER BY created_at DESC, id DESC LIMIT 1`;
 
@@ -324,7 +329,7 @@ export async function newestBefore(
 ): Promise<string> {
   const bound = [moment, inclusive ? 1 : 0];
   const [row] = ofEvents
-    ? await sql.query<{ id: string }[]>(NEWEST_EVENT_BEFORE, bound)
-    : await sql.query<{ id: string }[]>(NEWEST_BEFORE, [customerId, ...bound]);
+    ? await sql.query<{ id: string }[]>(READ_NEWEST_EVENT_BEFORE, bound)
+    : await sql.query<{ id: string }[]>(READ_NEWEST_BEFORE, [customerId, ...bound]);
   return row?.id ?? '0';
 }

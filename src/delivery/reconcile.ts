@@ -1,12 +1,10 @@
 import type { DataSource } from 'typeorm';
 import { derivedRows, inTransaction, type Sql } from '../database/transaction.ts';
-import { circuitOpenUntil } from '../webhook-record/circuit.ts';
-import { type Backlog, readFirstNotSent, type WaitingWebhook } from '../webhook-record/first-not-sent.ts';
 import { waitBeforeSending } from '../webhook-record/waiting.ts';
 import { lockCursor } from './filters.ts';
 import { readStates, type WebhookState } from './webhook-state.ts';
 
-/** Finds webhooks whose wake-up was lost. */
+/** Finds webhooks whose wake-up was lost, and makes webhooks due that it is to find. */
 
 /** Webhooks read in one query. */
 const PAGE = 1_000;
@@ -18,14 +16,14 @@ const LOOK_AGAIN_MINUTES = 60;
  * Webhooks to look at, the longest waiting first. A `due_at` further ahead than LOOK_AGAIN_MINUTES was written before the clock was set
  * back, so it counts as due. `due_at` is read as a string, because a Date has no microseconds. Index: webhook_backlogs_due.
  */
-const DUE = `
+const READ_DUE_PAGE = `
   SELECT webhook_id, CAST(due_at AS CHAR) AS due_at, matched_count FROM webhook_backlogs FORCE INDEX (webhook_backlogs_due)
   WHERE (due_at <= NOW(6) OR due_at > NOW(6) + INTERVAL ${LOOK_AGAIN_MINUTES + 1} MINUTE)
     AND due_at >= ? AND (due_at > ? OR webhook_id > ?)
   ORDER BY due_at, webhook_id LIMIT ${PAGE}`;
 
 /** Leaves out rows that an import has locked. The next pass looks at them again. Index: the primary key. */
-const LOCK = `
+const LOCK_BACKLOGS = `
   SELECT webhook_id, CAST(due_at AS CHAR) AS due_at, matched_count FROM webhook_backlogs
   WHERE webhook_id IN (?) FOR UPDATE SKIP LOCKED`;
 
@@ -99,7 +97,7 @@ export const reconcileDeliveries = (
   reconcile({
     readPage: (after) => {
       const { due_at, webhook_id } = after ?? { due_at: '1970-01-01', webhook_id: '0' };
-      return database.query<Due[]>(DUE, [due_at, due_at, webhook_id]);
+      return database.query<Due[]>(READ_DUE_PAGE, [due_at, due_at, webhook_id]);
     },
     readStates: (ids) => readStates(database, ids),
     addJobs,
@@ -113,7 +111,7 @@ async function postpone(
 ): Promise<void> {
   const read = new Map(webhooks.map((it) => [it.webhook_id, it]));
   await inTransaction(database, async (sql) => {
-    const locked = await sql.query<Due[]>(LOCK, [[...read.keys()]]);
+    const locked = await sql.query<Due[]>(LOCK_BACKLOGS, [[...read.keys()]]);
     // If a row has changed, something may have become due since its state was read.
     const unchanged = locked.filter(({ webhook_id, due_at, matched_count }) => {
       const before = read.get(webhook_id);
@@ -128,75 +126,12 @@ async function postpone(
 const toMicroseconds = (wait: number | null | undefined): number | null =>
   wait == null ? null : Math.min(wait, LOOK_AGAIN_MINUTES * 60_000) * 1_000;
 
-/** Finds the active webhooks that have had something to send for the longest time. */
-
-/** How many webhooks are looked at: those with the lowest cursors. Ids grow with time, so they have the oldest movements. */
-const LOOKED_AT = 100;
-
-export const STALLED_AFTER_MINUTES = 10;
-
-/** The circuit is not open, but no delivery of the webhook has ended for ten minutes. */
-const IS_STALLED = `AND ${circuitOpenUntil('c')} IS NULL
-    AND (c.progressed_at IS NULL OR c.progressed_at < NOW(6) - INTERVAL ${STALLED_AFTER_MINUTES} MINUTE)`;
-
-interface WaitingFilter {
-  /** Whether the last attempts of the webhooks failed. */
-  failing: boolean;
-  /** Only webhooks without progress: no delivery has ended for ten minutes although the circuit is not open. Default: false. */
-  stalled?: boolean;
-  /** Only these webhooks, which must not be empty. Default: all, of which those that have waited the longest are looked at. */
-  ids?: readonly string[];
-}
-
-/**
- * One row per active webhook. Ignores movements that the webhook matched only before its event or account was changed. due_at is NULL
- * if nothing is pending. Indexes: webhook_backlogs_due unless there are `ids`, and the primary keys.
- */
-const BACKLOGS = ({ failing, stalled = false, ids }: WaitingFilter) => `
-  SELECT w.id AS webhook_id, w.customer_id, w.account_id, w.event, b.matched_through, c.sent_through AS after_id
-  FROM webhook_backlogs b FORCE INDEX (${ids === undefined ? 'webhook_backlogs_due' : 'PRIMARY'}) JOIN webhook_cursors c ON c.webhook_id = b.webhook_id
-    JOIN webhooks w ON w.id = b.webhook_id
-  WHERE b.due_at IS NOT NULL AND w.status = 'active' AND c.failing_since IS ${failing ? 'NOT NULL' : 'NULL'} AND b.matched_through > c.sent_through
-    ${stalled ? IS_STALLED : ''} ${ids === undefined ? '' : 'AND b.webhook_id IN (?)'}
-  ORDER BY after_id LIMIT ${LOOKED_AT}`;
-
-/** A feed whose oldest event has waited for longer, while its reader has acknowledged nothing, is not read. */
-export const UNREAD_AFTER_HOURS = 24;
-
-/**
- * Active feeds of which nothing was acknowledged for long, and of which something is pending. Indexes: webhooks_delivery unless there are
- * ids, and the primary keys.
- */
-const UNREAD = (isOfIds: boolean) => `
-  SELECT w.id AS webhook_id, w.customer_id, w.account_id, w.event, b.matched_through, c.sent_through AS after_id
-  FROM webhooks w FORCE INDEX (${isOfIds ? 'PRIMARY' : 'webhooks_delivery'}) JOIN webhook_cursors c ON c.webhook_id = w.id
-    JOIN webhook_backlogs b ON b.webhook_id = w.id
-  WHERE w.delivery = 'pull' AND w.status = 'active' AND b.matched_through > c.sent_through
-    AND COALESCE(c.progressed_at, w.created_at) < NOW(6) - INTERVAL ${UNREAD_AFTER_HOURS} HOUR ${isOfIds ? 'AND w.id IN (?)' : ''}
-  ORDER BY after_id LIMIT ${LOOKED_AT}`;
-
-/** Reads the feeds that are not read, the longest waiting first. @param ids only these webhooks, which must not be empty. Default: all. */
-export async function readUnreadFeeds(sql: Sql, ids?: readonly string[]): Promise<WaitingWebhook[]> {
-  const backlogs = await sql.query<Backlog[]>(UNREAD(ids !== undefined), ids === undefined ? [] : [ids]);
-  const waiting = await readFirstNotSent(sql, backlogs);
-  return waiting.filter(({ seconds }) => seconds >= UNREAD_AFTER_HOURS * 3_600);
-}
-
-/**
- * Reads the webhooks with movements that were never attempted, the longest waiting first. Ignores deliveries that wait for a retry,
- * because they wait for their endpoint or their schedule.
- */
-export async function readWaitingWebhooks(sql: Sql, filter: WaitingFilter): Promise<WaitingWebhook[]> {
-  const backlogs = await sql.query<Backlog[]>(BACKLOGS(filter), filter.ids === undefined ? [] : [filter.ids]);
-  return readFirstNotSent(sql, backlogs);
-}
-
-/** Indexes: the primary key here, and retries_due in BRING_FORWARD. */
-const END_OPENING = `
+/** Indexes: the primary key here, and retries_due in MAKE_NEXT_RETRY_DUE. */
+const MAKE_HALF_OPEN = `
   UPDATE webhook_cursors SET circuit_open_until = NOW(6) WHERE webhook_id = ? AND circuit_open_until > NOW(6)`;
 
 /** Makes a delivery due, because the probe needs one. */
-const BRING_FORWARD = `
+const MAKE_NEXT_RETRY_DUE = `
   UPDATE retries SET due_at = NOW(6) WHERE webhook_id = ? AND due_at > NOW(6) ORDER BY due_at LIMIT 1`;
 
 /**
@@ -211,8 +146,8 @@ export function probeNow(
 ): Promise<void> {
   return inTransaction(database, async (sql) => {
     await lockCursor(sql, webhookId);
-    await sql.query(END_OPENING, [webhookId]);
-    await sql.query(BRING_FORWARD, [webhookId]);
+    await sql.query(MAKE_HALF_OPEN, [webhookId]);
+    await sql.query(MAKE_NEXT_RETRY_DUE, [webhookId]);
     await markDue(sql, webhookId);
     await record(sql);
   });

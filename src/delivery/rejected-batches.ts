@@ -16,7 +16,7 @@ export interface RejectedBatchRow {
 }
 
 /** Index: rejected_batches_webhook, which has at most a hundred or so rows of a webhook. */
-const REJECTED_BATCHES = `
+const READ_REJECTED_BATCHES = `
   SELECT webhook_id, first_id, events, status_code, started_at, duration_ms, response FROM rejected_batches
   WHERE webhook_id = ? AND first_id <= ? AND last_id >= ? ORDER BY id`;
 
@@ -25,7 +25,7 @@ export const readRejectedBatches = (
   sql: Sql,
   { webhookId, subjectId }: DeliveryKey,
 ): Promise<RejectedBatchRow[]> =>
-  sql.query<RejectedBatchRow[]>(REJECTED_BATCHES, [webhookId, subjectId, subjectId]);
+  sql.query<RejectedBatchRow[]>(READ_REJECTED_BATCHES, [webhookId, subjectId, subjectId]);
 
 export const RejectedBatchView = v.object({
   batch: v.pipe(v.string(), v.description('The webhook-id of the batch.')),

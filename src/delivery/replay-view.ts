@@ -12,7 +12,7 @@ import type { Replay } from './replays.ts';
  * One statement, so that the numbers are of one moment. Indexes: replays_open or the primary key, and retries_due, of which all pending
  * retries of the webhook are read.
  */
-const READ = (which: string) => `
+const READ_PROGRESS = (which: string) => `
   SELECT p.id, p.statuses, p.account_ids, p.replayed, p.to_come, p.withdrawn, p.created_at, p.cancelled_at, p.finished_at,
     TIMESTAMPDIFF(MICROSECOND, p.started_at, NOW(6)) / 1000000 AS seconds, COALESCE(r.pending, 0) AS pending
   FROM replays p LEFT JOIN (
@@ -59,7 +59,7 @@ export async function readReplays(
   { before, limit }: { before: string | null; limit: number },
 ): Promise<ReplayProgress[]> {
   const which = before === null ? '> ?' : '< ?';
-  const rows = await sql.query<Row[]>(READ(which), [webhookId, webhookId, before ?? '0', limit]);
+  const rows = await sql.query<Row[]>(READ_PROGRESS(which), [webhookId, webhookId, before ?? '0', limit]);
   return rows.map(toProgress);
 }
 
@@ -69,7 +69,7 @@ export async function readReplay(
   webhookId: string,
   replayId: string,
 ): Promise<ReplayProgress | undefined> {
-  const [row] = await sql.query<Row[]>(READ('= ?'), [webhookId, webhookId, replayId, 1]);
+  const [row] = await sql.query<Row[]>(READ_PROGRESS('= ?'), [webhookId, webhookId, replayId, 1]);
   return row === undefined ? undefined : toProgress(row);
 }
 

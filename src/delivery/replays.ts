@@ -4,7 +4,7 @@ import type { Caller } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS, isOfEvents } from '../database/webhook-enums.ts';
-import { notFound, Problem } from '../platform/problem.ts';
+import { Problem } from '../platform/problem.ts';
 import { type FoundDelivery, findDelivery, REPLAYABLE, type Replayable } from './delivery.ts';
 import { type DeliveryKey, formatDeliveryId } from './delivery-id.ts';
 import { makePendingAgain } from './engine/make-pending.ts';
@@ -15,13 +15,13 @@ import { markDue } from './reconcile.ts';
 import { wakeChangedWebhook } from './wake.ts';
 import { readAllFilters } from './webhook-state.ts';
 
-/** Sends deliveries again: one (a redelivery), or many (a replay). */
+/** Requests that deliveries are sent again: one (a redelivery), or many (a replay). */
 
 /** Takes a shared lock: the status cannot change until the transaction ends, but requests for other deliveries can read it too. */
-const READ_STATUS = 'SELECT status FROM webhooks WHERE id = ? LOCK IN SHARE MODE';
+const LOCK_STATUS = 'SELECT status FROM webhooks WHERE id = ? LOCK IN SHARE MODE';
 
 /** The delivery is sent even if the replay that it belonged to is cancelled. */
-const BRING_FORWARD = `
+const MAKE_RETRY_DUE = `
   UPDATE retries SET due_at = LEAST(due_at, NOW(6)), replay_id = NULL
   WHERE webhook_id = ? AND transaction_id = ? AND due_at IS NOT NULL`;
 
@@ -34,13 +34,13 @@ type Sendable = 'accepted' | 'disabled' | 'deleted';
  * @returns 'accepted', or why deliveries of the webhook cannot be requested again.
  */
 export async function lockSendable(sql: Sql, webhookId: string): Promise<Sendable> {
-  const [webhook] = await sql.query<{ status: string }[]>(READ_STATUS, [webhookId]);
+  const [webhook] = await sql.query<{ status: string }[]>(LOCK_STATUS, [webhookId]);
   if (webhook === undefined || webhook.status === 'deleted') return 'deleted';
   return webhook.status === 'disabled' ? 'disabled' : 'accepted';
 }
 
 /** Indexes: the primary keys. */
-const IS_DELETING = `
+const FIND_DELETING_ACCOUNT = `
   SELECT 1 FROM webhooks w JOIN transactions t JOIN accounts a ON a.id = t.account_id
   WHERE w.id = ? AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND t.id = ? AND a.status = 'deleting'`;
 
@@ -62,11 +62,11 @@ export async function redeliver(
     const sendable = await lockSendable(sql, webhookId);
     if (sendable !== 'accepted') throw notSendable(sendable);
     if (await isPulled(sql, webhookId)) throw pulled();
-    const deleting = await sql.query<unknown[]>(IS_DELETING, [webhookId, subjectId]);
+    const deleting = await sql.query<unknown[]>(FIND_DELETING_ACCOUNT, [webhookId, subjectId]);
     if (deleting.length > 0) throw notSendable('account deleting');
     await lockCursor(sql, webhookId);
     const changed = await makePendingAgain(sql, webhookId, [subjectId], null);
-    if (changed === 0) await sql.query(BRING_FORWARD, [webhookId, subjectId]);
+    if (changed === 0) await sql.query(MAKE_RETRY_DUE, [webhookId, subjectId]);
     await markDue(sql, webhookId);
     await recordChange(sql, caller, { action: 'redeliver', subject: `delivery ${formatDeliveryId(key)}` });
   });
@@ -76,10 +76,10 @@ export async function redeliver(
 }
 
 /** Index: the primary key. */
-const IS_PULLED = "SELECT 1 FROM webhooks WHERE id = ? AND delivery = 'pull'";
+const FIND_PULLED_WEBHOOK = "SELECT 1 FROM webhooks WHERE id = ? AND delivery = 'pull'";
 
 const isPulled = async (sql: Sql, webhookId: string): Promise<boolean> =>
-  (await sql.query<unknown[]>(IS_PULLED, [webhookId])).length > 0;
+  (await sql.query<unknown[]>(FIND_PULLED_WEBHOOK, [webhookId])).length > 0;
 
 const pulled = (): Problem =>
   new Problem(
@@ -122,33 +122,33 @@ const ACCEPTED: CountLimits = { counted: 1_000, entries: 5_000 };
 /** Higher, because the count is all that a dry run returns. */
 const DRY_RUN: CountLimits = { counted: 100_000, entries: 500_000 };
 
-const NEWEST = `
+const READ_NEWEST_MOVEMENT = `
   SELECT id FROM transactions FORCE INDEX (transactions_readed)
   WHERE customer_id = ? ORDER BY date_readed DESC, id DESC LIMIT 1`;
 
 /** Index: the primary key. */
-const NEWEST_EVENT = 'SELECT id FROM operational_events ORDER BY id DESC LIMIT 1';
+const READ_NEWEST_EVENT = 'SELECT id FROM operational_events ORDER BY id DESC LIMIT 1';
 
-const INSERT = `
+const ADD_REPLAY = `
   INSERT INTO replays (customer_id, webhook_id, statuses, account_ids, position, until_id, to_come, created_at, finished_at)
   VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)`;
 
 /** With millisecond precision, so that the answer and the table have the same value. */
-const NOW = 'SELECT NOW(3) AS now';
+const READ_TIME = 'SELECT NOW(3) AS now';
 
 /** Dead letters of a range. Index: retries_due. */
-const FAILED = `
+const FAILED_IN_RANGE = `
   SELECT r.transaction_id, 'failed' AS status FROM retries r FORCE INDEX (retries_due)
   WHERE r.webhook_id = ? AND r.due_at IS NULL AND r.transaction_id > ? AND r.transaction_id <= ?
   ORDER BY r.transaction_id LIMIT ?`;
 
 /** All deliveries of a range that had an attempt. Index: the primary key. */
-const ATTEMPTED = `
+const ATTEMPTED_IN_RANGE = `
   SELECT d.transaction_id, d.status FROM deliveries d FORCE INDEX (PRIMARY)
   WHERE d.webhook_id = ? AND d.transaction_id > ? AND d.transaction_id <= ?
   ORDER BY d.transaction_id LIMIT ?`;
 
-const COUNT = (entries: string, ofAccounts: string) => `
+const COUNT_MATCHED = (entries: string, ofAccounts: string) => `
   SELECT COUNT(*) AS looked, COALESCE(SUM(it.status IN (?)${ofAccounts}), 0) AS matched FROM (${entries}) it`;
 
 /** Index: the primary key of transactions, once for each entry read. */
@@ -205,9 +205,9 @@ export async function storeReplay(sql: Sql, request: ReplayRequest): Promise<Rep
   const { statuses, range, matched } = await measure(sql, request, ACCEPTED);
   const { webhook } = request;
   const accountIds = accountsOf(request);
-  const [clock] = await sql.query<{ now: Date }[]>(NOW);
+  const [clock] = await sql.query<{ now: Date }[]>(READ_TIME);
   const createdAt = clock?.now ?? new Date();
-  const { insertId } = await sql.query<WriteResult>(INSERT, [
+  const { insertId } = await sql.query<WriteResult>(ADD_REPLAY, [
     webhook.customerId,
     webhook.id,
     statuses.join(','),
@@ -223,7 +223,7 @@ export async function storeReplay(sql: Sql, request: ReplayRequest): Promise<Rep
 }
 
 /** A replay of a feed is done when it is stored. */
-const INSERT_DONE = `
+const ADD_DONE_REPLAY = `
   INSERT INTO replays (customer_id, webhook_id, statuses, position, until_id, replayed, to_come, created_at, started_at, finished_at)
   VALUES (?, ?, ?, ?, ?, ?, 0, ?, ?, ?)`;
 
@@ -232,7 +232,7 @@ async function replayFeed(sql: Sql, request: ReplayRequest): Promise<Replay> {
   const { range, createdAt, statuses } = await findFeedRange(sql, request);
   const { webhook } = request;
   const matched = await moveBack(sql, webhook.id, range.position);
-  const { insertId } = await sql.query<WriteResult>(INSERT_DONE, [
+  const { insertId } = await sql.query<WriteResult>(ADD_DONE_REPLAY, [
     webhook.customerId,
     webhook.id,
     statuses.join(','),
@@ -255,7 +255,7 @@ async function findFeedRange(sql: Sql, { webhook, since, accountIds = 'all' }: R
     after: Number(range.position),
     through: Number(range.untilId),
   });
-  const [clock] = await sql.query<{ now: Date }[]>(NOW);
+  const [clock] = await sql.query<{ now: Date }[]>(READ_TIME);
   return { range, createdAt: clock?.now ?? new Date(), statuses: [...REPLAYABLE] };
 }
 
@@ -320,8 +320,8 @@ async function findRange(
     return { position, untilId: await newestBefore(sql, contents, until, { inclusive: true }) };
   }
   const [newest] = contents.ofEvents
-    ? await sql.query<{ id: string }[]>(NEWEST_EVENT)
-    : await sql.query<{ id: string }[]>(NEWEST, [contents.customerId]);
+    ? await sql.query<{ id: string }[]>(READ_NEWEST_EVENT)
+    : await sql.query<{ id: string }[]>(READ_NEWEST_MOVEMENT, [contents.customerId]);
   return { position, untilId: newest?.id ?? '0' };
 }
 
@@ -338,127 +338,13 @@ async function countMatched(
   { counted, entries: mostEntries }: CountLimits,
 ): Promise<number | null> {
   if (statuses.length === 0 || accountIds.length === 0 || BigInt(untilId) <= BigInt(position)) return 0;
-  const entries = statuses.includes('delivered') ? ATTEMPTED : FAILED;
+  const entries = statuses.includes('delivered') ? ATTEMPTED_IN_RANGE : FAILED_IN_RANGE;
   const accounts = accountIds === 'all' ? [] : [accountIds];
-  const limit = entries === FAILED && accountIds === 'all' ? counted + 1 : mostEntries;
+  const limit = entries === FAILED_IN_RANGE && accountIds === 'all' ? counted + 1 : mostEntries;
   const [counts] = await sql.query<{ looked: string; matched: string }[]>(
-    COUNT(entries, accountIds === 'all' ? '' : OF_ACCOUNTS),
+    COUNT_MATCHED(entries, accountIds === 'all' ? '' : OF_ACCOUNTS),
     [statuses, ...accounts, webhookId, position, untilId, limit],
   );
   const matched = Number(counts?.matched);
   return matched > counted || Number(counts?.looked) === limit ? null : matched;
-}
-
-/** Cancels replays. */
-
-/** How many deliveries are withdrawn in one transaction. */
-const BATCH_SIZE = 1_000;
-
-/** An active run ends when it sees another revision, and drops the deliveries that it has read but not sent. */
-const CHANGE_REVISION = 'UPDATE webhooks SET revision = revision + 1 WHERE id = ?';
-
-const LOCK_REPLAY = `
-  SELECT cancelled_at, finished_at FROM replays WHERE id = ? AND webhook_id = ? FOR UPDATE`;
-
-/** The deliveries of a replay that are pending. Indexes: retries_due, and the primary key. */
-const READ_PENDING = `
-  SELECT r.transaction_id, d.outcome FROM retries r FORCE INDEX (retries_due)
-    STRAIGHT_JOIN deliveries d ON d.webhook_id = r.webhook_id AND d.transaction_id = r.transaction_id
-  WHERE r.webhook_id = ? AND r.due_at IS NOT NULL AND r.replay_id = ? LIMIT ?`;
-
-const CANCEL = 'UPDATE replays SET cancelled_at = NOW(6), finished_at = NULL WHERE id = ?';
-
-const END_DELIVERIES = 'UPDATE deliveries SET status = ? WHERE webhook_id = ? AND transaction_id IN (?)';
-
-const DELETE_RETRIES = 'DELETE FROM retries WHERE webhook_id = ? AND transaction_id IN (?)';
-
-const MAKE_DEAD_LETTERS = `
-  UPDATE retries SET due_at = NULL, replay_id = NULL WHERE webhook_id = ? AND transaction_id IN (?)`;
-
-const COUNT_ENDED = `
-  UPDATE webhook_cursors SET delivered_count = delivered_count + ?, failed_count = failed_count + ?
-  WHERE webhook_id = ?`;
-
-const ADD_WITHDRAWN = `
-  UPDATE replays SET withdrawn = withdrawn + ?, finished_at = IF(?, NOW(6), NULL) WHERE id = ?`;
-
-/**
- * Cancels a replay. Nothing more of it becomes pending, and its pending deliveries end as their last attempt ended: delivered or failed.
- * What was sent stays. A delivery that was pending before the replay is not part of it, and is sent. POSTs in flight may still arrive.
- * A cancelled replay stays as it is.
- * @throws {Problem} 404; 409 for a replay that is done.
- */
-export async function cancelReplay(
-  runtime: Pick<Runtime, 'database' | 'queues' | 'redis' | 'prefix' | 'log'>,
-  caller: Caller,
-  { webhookId, replayId }: { webhookId: string; replayId: string },
-): Promise<void> {
-  const { database } = runtime;
-  let isWhole = await inTransaction(database, async (sql) => {
-    const replay = await lockReplay(sql, webhookId, replayId);
-    if (replay === undefined) throw notFound('replay');
-    if (replay.cancelled_at === null) {
-      const [pending] = await sql.query<unknown[]>(READ_PENDING, [webhookId, replayId, 1]);
-      if (replay.finished_at !== null && pending === undefined)
-        throw new Problem('replay-done', 'The replay is done. Nothing of it is pending any more.');
-      await sql.query(CANCEL, [replayId]);
-      const subject = `webhook ${webhookId}`;
-      await recordChange(sql, caller, { action: 'cancel replay', subject, detail: `replay ${replayId}` });
-    } else if (replay.finished_at !== null) return true;
-    return withdraw(sql, webhookId, replayId);
-  });
-  await wakeChangedWebhook(runtime, webhookId);
-  while (!isWhole) {
-    isWhole = await inTransaction(database, (sql) => withdrawSome(sql, webhookId, replayId));
-    await wakeChangedWebhook(runtime, webhookId);
-  }
-}
-
-/**
- * Ends some pending deliveries of a cancelled replay.
- * @param sql a transaction.
- * @returns whether none is left.
- */
-export async function withdrawSome(sql: Sql, webhookId: string, replayId: string): Promise<boolean> {
-  const replay = await lockReplay(sql, webhookId, replayId);
-  return replay === undefined || replay.finished_at !== null || withdraw(sql, webhookId, replayId);
-}
-
-/** Locks in the order of all transactions: the webhook, its cursor, its replay. */
-async function lockReplay(
-  sql: Sql,
-  webhookId: string,
-  replayId: string,
-): Promise<{ cancelled_at: Date | null; finished_at: Date | null } | undefined> {
-  await sql.query(CHANGE_REVISION, [webhookId]);
-  await lockCursor(sql, webhookId);
-  const [replay] = await sql.query<{ cancelled_at: Date | null; finished_at: Date | null }[]>(LOCK_REPLAY, [
-    replayId,
-    webhookId,
-  ]);
-  return replay;
-}
-
-/** Every transaction that withdraws changes the revision, so that a run that is sending one of these deliveries counts it once. */
-async function withdraw(sql: Sql, webhookId: string, replayId: string): Promise<boolean> {
-  const pending = await sql.query<{ transaction_id: string; outcome: string }[]>(READ_PENDING, [
-    webhookId,
-    replayId,
-    BATCH_SIZE,
-  ]);
-  const idsOf = (isDelivered: boolean) =>
-    pending.filter((it) => (it.outcome === 'delivered') === isDelivered).map((it) => it.transaction_id);
-  const [delivered, failed] = [idsOf(true), idsOf(false)];
-  if (delivered.length > 0) {
-    await sql.query(END_DELIVERIES, ['delivered', webhookId, delivered]);
-    await sql.query(DELETE_RETRIES, [webhookId, delivered]);
-  }
-  if (failed.length > 0) {
-    await sql.query(END_DELIVERIES, ['failed', webhookId, failed]);
-    await sql.query(MAKE_DEAD_LETTERS, [webhookId, failed]);
-  }
-  if (pending.length > 0) await sql.query(COUNT_ENDED, [delivered.length, failed.length, webhookId]);
-  const isWhole = pending.length < BATCH_SIZE;
-  await sql.query(ADD_WITHDRAWN, [pending.length, isWhole ? 1 : 0, replayId]);
-  return isWhole;
 }

@@ -23,12 +23,12 @@ import { readStates } from './webhook-state.ts';
 const MASK = '•••';
 
 /** Indexes: the primary keys. */
-const MOVEMENT = `
+const READ_MOVEMENT = `
   SELECT ${MOVEMENT_COLUMNS}
   FROM transactions t JOIN accounts a ON a.id = t.account_id JOIN banks b ON b.id = a.bank_id WHERE t.id = ?`;
 
 /** Index: the primary key. */
-const EVENT = `
+const READ_EVENT = `
   SELECT e.type, e.data, DATE_FORMAT(e.created_at, '%Y-%m-%dT%H:%i:%s.%fZ') AS timestamp FROM operational_events e WHERE e.id = ?`;
 
 /** Headers whose values are shown. The values of all other headers are masked, because they may be credentials. */
@@ -71,7 +71,7 @@ export async function rebuildRequest(
   const [state] = await readStates(sql, [key.webhookId]);
   // The events of a feed have no POST.
   if (state == null || state.settings.delivery === 'pull') return null;
-  const content = isOfEvents(state.settings.event) ? EVENT : MOVEMENT;
+  const content = isOfEvents(state.settings.event) ? READ_EVENT : READ_MOVEMENT;
   const [found] = await sql.query<(NotifiedMovement | NotifiedEvent)[]>(content, [key.subjectId]);
   if (found === undefined) return null;
   const [sent = found] =

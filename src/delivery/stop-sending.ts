@@ -10,8 +10,9 @@ import { readStates, type WebhookState } from './webhook-state.ts';
 
 export { failInFeeds, type RemovedMovement };
 
-/** Stops sending for an account or a customer that is to be deleted. Index of these statements: webhooks_customer. */
+/** Stops sending for an account or a customer that is to be deleted: deletes webhooks, and ends pending deliveries. */
 
+/** Index of this and the following statements: webhooks_customer. */
 const MATCH_NOTHING = `
   INSERT INTO webhook_filters (webhook_id, from_id, customer_id, event, account_id)
   SELECT w.id, ?, w.customer_id, NULL, NULL FROM webhooks w
@@ -29,7 +30,7 @@ const END_RUNS = "UPDATE webhooks SET revision = revision + 1 WHERE customer_id 
 const CHANGE_VERSIONS = `
   UPDATE import_locks SET filters_version = filters_version + 1, removals = removals + 1 WHERE customer_id = ?`;
 
-const WITH_RUNS = `
+const FIND_WEBHOOKS_WITH_RUNS = `
   SELECT k.webhook_id AS id FROM webhooks w JOIN webhook_cursors k ON k.webhook_id = w.id
   WHERE w.customer_id = ? AND NOT ${LEASE_IS_FREE}`;
 
@@ -48,14 +49,9 @@ export async function stopWebhooks(
   await sql.query(DELETE_WEBHOOKS, [customerId, accountId, accountId]);
   await sql.query(END_RUNS, [customerId]);
   await sql.query(CHANGE_VERSIONS, [customerId]);
-  const running = await sql.query<{ id: string }[]>(WITH_RUNS, [customerId]);
+  const running = await sql.query<{ id: string }[]>(FIND_WEBHOOKS_WITH_RUNS, [customerId]);
   return running.map(({ id }) => id);
 }
-
-/**
- * Ends the pending deliveries of an account that is being deleted. They fail for good, as if a delivery run had found that the
- * movement is gone. Delivery runs do the same, but a webhook that is paused or whose endpoint is down may have no run for days.
- */
 
 /** How many deliveries are ended in one transaction. */
 const PAGE = 200;
@@ -72,7 +68,9 @@ interface Page {
 type ReadPage = (sql: Sql, state: WebhookState, accountId: string, after: string) => Promise<Page>;
 
 /**
- * Ends a webhook's pending deliveries of an account. Holds the webhook's lease meanwhile, so no delivery run sends or records.
+ * Ends a webhook's pending deliveries of an account that is being deleted. They fail for good, as if a delivery run had found that the
+ * movement is gone. Delivery runs do the same, but a webhook that is paused or whose endpoint is down may have no run for days. Holds
+ * the webhook's lease meanwhile, so no delivery run sends or records.
  * @param steps repeats a step with pauses, until it returns false. Returns false if the work was stopped.
  * @returns false if a delivery run kept the lease, or the work was stopped. Then more may be pending.
  */
@@ -137,7 +135,7 @@ async function failAll(
 }
 
 /** Indexes: the primary keys. */
-const RETRIES = `
+const READ_RETRIES_PAGE = `
   SELECT r.transaction_id AS id, r.attempts, r.failures, r.due_at, t.account_id
   FROM retries r FORCE INDEX (PRIMARY) LEFT JOIN transactions t ON t.id = r.transaction_id
   WHERE r.webhook_id = ? AND r.transaction_id > ? ORDER BY r.transaction_id LIMIT ${PAGE}`;
@@ -145,7 +143,7 @@ const RETRIES = `
 const readRetriesPage: ReadPage = async (sql, { settings }, accountId, after) => {
   const rows = await sql.query<
     { id: string; attempts: number; failures: number; due_at: Date | null; account_id: string | null }[]
-  >(RETRIES, [settings.id, after]);
+  >(READ_RETRIES_PAGE, [settings.id, after]);
   const own = rows.filter(({ account_id, due_at }) => account_id === accountId && due_at !== null);
   return {
     pending: own.map(({ id, attempts, failures }) => ({
@@ -160,7 +158,7 @@ const readRetriesPage: ReadPage = async (sql, { settings }, accountId, after) =>
 };
 
 /** Indexes: transactions_account_page, and the primary key of deliveries. */
-const LOG = `
+const READ_LOG_PAGE = `
   SELECT t.id, t.account_id, t.dc,
     EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id = t.id) AS has_result
   FROM transactions t FORCE INDEX (transactions_account_page)
@@ -169,7 +167,12 @@ const LOG = `
 const readLogPage: ReadPage = async (sql, state, accountId, after) => {
   const rows = await sql.query<
     { id: string; account_id: string; dc: 'Debit' | 'Credit'; has_result: number | string }[]
-  >(LOG, [state.settings.id, accountId, Math.max(Number(after), state.sentThrough), state.matchedThrough]);
+  >(READ_LOG_PAGE, [
+    state.settings.id,
+    accountId,
+    Math.max(Number(after), state.sentThrough),
+    state.matchedThrough,
+  ]);
   const own = rows.filter((row) => {
     const filter = state.filters.findLast(({ from }) => from < Number(row.id))?.filter ?? null;
     return Number(row.has_result) === 0 && filter !== null && matchesFilter(filter, row);

@@ -49,7 +49,7 @@ interface WokenWebhook {
  * sent, and the job that opened the circuit has left a job for the moment when the circuit is half-open.
  * Indexes: the primary keys.
  */
-const READ = `
+const READ_LEASES = `
   SELECT k.webhook_id, w.status, w.delivery, IF(${LEASE_IS_FREE}, 0, 1) AS leased,
     IF(${circuitOpenUntil('k')} IS NULL, 0, 1) AS is_open
   FROM webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id
@@ -124,7 +124,7 @@ const createWakePort = ({ database, queues, redis, prefix }: WakeContext): WakeP
         leased: string | number;
         is_open: string | number;
       }[]
-    >(READ, [ids]);
+    >(READ_LEASES, [ids]);
     return rows.map(({ webhook_id: id, status, delivery, leased, is_open }) => ({
       id,
       isPull: delivery === 'pull',

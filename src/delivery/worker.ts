@@ -15,9 +15,10 @@ import {
 import { systemClock } from '../platform/system-clock.ts';
 import { type LeaseRequest, renewLeases, takeLeases } from '../webhook-record/lease.ts';
 import { expandReplay } from './engine/expand-replay.ts';
-import { openMovementLog, readRetries } from './engine/movement-log.ts';
+import { openMovementLog } from './engine/movement-log.ts';
 import type { EnginePorts, RunnerOptions } from './engine/ports.ts';
 import { recordResults } from './engine/record-results.ts';
+import { readRetries } from './engine/retries.ts';
 import { createRunner } from './engine/runner.ts';
 import { disableWebhook, quarantineWebhook } from './engine/webhook-status.ts';
 import { createAttemptTraces } from './posting/attempt-traces.ts';
@@ -25,6 +26,8 @@ import { createPoster } from './posting/post.ts';
 import { openSettings } from './posting/request.ts';
 import { listenForWakeUps } from './wake.ts';
 import { readStates } from './webhook-state.ts';
+
+/** The role `delivery`: a worker for the queue `deliveries`, a poster for all runs, and a listener for wake-ups. Leads the delivery engine to MySQL. */
 
 type MysqlPorts = Pick<EnginePorts, 'movementLog' | 'retries' | 'webhooks' | 'results'>;
 
@@ -51,8 +54,6 @@ export function createMysqlPorts(database: DataSource, secrets: SecretBox): Mysq
     results: { record: (records) => recordResults(database, records) },
   };
 }
-
-/** The role `delivery`: a worker for the queue `deliveries`, a poster for all runs, and a listener for wake-ups. */
 
 /**
  * Starts to take webhooks from their queue and to run their deliveries.
@@ -98,5 +99,3 @@ export function startDeliveryWorker(runtime: Runtime, tuning: Partial<RunnerOpti
 
 /** How long a shutdown waits for POSTs in flight. POSTs that it cuts short after that do not count as attempts. Milliseconds. */
 export const SHUTDOWN_GRACE = 4_000;
-
-/** Takes and renews leases. A lease is the right of one delivery run to send for a webhook and to record results. */

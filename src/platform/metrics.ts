@@ -9,7 +9,7 @@ export const metricsOf = (registry: Registry) => ({
     new Gauge({ name: `ledgerbell_${name}`, help, labelNames, registers: [registry] }),
 });
 
-/** Outcomes of attempts, as `Outcome` in src/delivery/run/attempt.ts explains them. */
+/** Outcomes of attempts, as `Outcome` in src/delivery/run/schedule.ts explains them. */
 const ATTEMPT_OUTCOMES = ['delivered', 'failed', 'throttled', 'gone', 'refused'] as const;
 
 /**

@@ -1,10 +1,8 @@
 import type { Role, Runtime } from '../database/runtime.ts';
-import {
-  reportFailedDeliveries,
-  reportFailingWebhooks,
-  reportStalledDeliveries,
-} from '../delivery/operational-event.ts';
 import { reconcileDeliveries } from '../delivery/reconcile.ts';
+import { reportFailedDeliveries } from '../delivery/report-failed-deliveries.ts';
+import { reportFailingWebhooks } from '../delivery/report-failing-webhooks.ts';
+import { reportStalledDeliveries } from '../delivery/report-stalled-deliveries.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
 import { reportStuckImports } from '../intake/imports.ts';
 import { reconcileImports } from '../intake/worker.ts';

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { readSubject, recordEvent } from '../delivery/operational-event.ts';
-import { readWaitingWebhooks } from '../delivery/reconcile.ts';
+import { readWaitingWebhooks } from '../delivery/waiting-webhooks.ts';
 import { countsOf } from '../webhook-record/pending.ts';
 import { type Change, type Look, look, type Standing, UNREMARKABLE } from '../webhook-record/standing.ts';
 

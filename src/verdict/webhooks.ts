@@ -1,5 +1,5 @@
 import type { Sql } from '../database/transaction.ts';
-import { readUnreadFeeds, readWaitingWebhooks } from '../delivery/reconcile.ts';
+import { readUnreadFeeds, readWaitingWebhooks } from '../delivery/waiting-webhooks.ts';
 import { CRASHED, readStates, type WebhookState } from '../delivery/webhook-state.ts';
 import { countOf, formatCount, formatDuration, timesInARow } from '../platform/text.ts';
 import { readWebhooks, type WebhookRecord } from '../webhook-record/record.ts';

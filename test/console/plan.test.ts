@@ -12,8 +12,8 @@ import {
 import { readStored } from '../../src/console/imports/imports-page.tsx';
 import { readMovement, search } from '../../src/console/trace/trace-page.tsx';
 import type { Sql } from '../../src/database/transaction.ts';
-import { readAttempts } from '../../src/delivery/delivery.ts';
-import { readWaitingWebhooks } from '../../src/delivery/reconcile.ts';
+import { readAttempts } from '../../src/delivery/attempts.ts';
+import { readWaitingWebhooks } from '../../src/delivery/waiting-webhooks.ts';
 import { BEYOND_NEWEST } from '../../src/http/paging.ts';
 import { readIssues } from '../../src/intake/import-view.ts';
 import { findImport, firstImportAt, listImports } from '../../src/intake/imports.ts';

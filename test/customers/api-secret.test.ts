@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { movementHash } from '../../src/delivery/posting/request.ts';
+import { movementHash } from '../../src/delivery/posting/signature.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useReceiver } from '../support/receiver.ts';

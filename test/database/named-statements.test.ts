@@ -7,7 +7,8 @@ const SRC = join(import.meta.dirname, '../../src');
 /** The files whose statements run for each movement, delivery or record. */
 const HOT = [
   'delivery/webhook-state.ts',
-  'delivery/engine/movement-log.ts',
+  'delivery/engine/log-ranges.ts',
+  'delivery/engine/retries.ts',
   'delivery/engine/record-results.ts',
   'ledger/append.ts',
   'ledger/matching.ts',
@@ -15,7 +16,7 @@ const HOT = [
 ];
 
 /** A part of two statements. */
-const PARTS = ['DUE'];
+const PARTS = ['DUE_RETRIES'];
 
 const sources = readdirSync(SRC, { recursive: true, encoding: 'utf8' })
   .filter((path) => path.endsWith('.ts'))

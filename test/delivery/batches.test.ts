@@ -1,7 +1,7 @@
 import type { ServerResponse } from 'node:http';
 import { gzipSync } from 'node:zlib';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { createSigner, movementHash } from '../../src/delivery/posting/request.ts';
+import { createSigner, movementHash } from '../../src/delivery/posting/signature.ts';
 import { reconcileDeliveries } from '../../src/delivery/reconcile.ts';
 import { rebuildRequest } from '../../src/delivery/requests.ts';
 import { addDeliveryJobs } from '../../src/platform/queues.ts';

@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { beforeEach, describe, expect, it } from 'vitest';
-import { createLogCache, type LogCache, type LogRead } from '../../src/delivery/engine/movement-log.ts';
+import { createLogCache, type LogCache } from '../../src/delivery/engine/log-cache.ts';
+import type { LogRead } from '../../src/delivery/engine/log-ranges.ts';
 import type { LoggedMovement } from '../../src/delivery/run/types.ts';
 import type { Filter } from '../../src/webhook-record/filter.ts';
 

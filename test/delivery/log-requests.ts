@@ -1,5 +1,6 @@
 import type { Sql } from '../../src/database/transaction.ts';
-import type { LogRead, LogRequest, MovementLog } from '../../src/delivery/engine/movement-log.ts';
+import type { LogRead } from '../../src/delivery/engine/log-ranges.ts';
+import type { LogRequest, MovementLog } from '../../src/delivery/engine/movement-log.ts';
 import type { Filter } from '../../src/webhook-record/filter.ts';
 import type { Subscriber } from '../support/subscriber.ts';
 

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { type LogRequest, openMovementLog, readRanges } from '../../src/delivery/engine/movement-log.ts';
+import { readRanges } from '../../src/delivery/engine/log-ranges.ts';
+import { type LogRequest, openMovementLog } from '../../src/delivery/engine/movement-log.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { recordDeliveries } from '../support/stored.ts';

@@ -1,5 +1,5 @@
 import { beforeEach, describe, expect, it } from 'vitest';
-import { readRetries } from '../../src/delivery/engine/movement-log.ts';
+import { readRetries } from '../../src/delivery/engine/retries.ts';
 import { readStates } from '../../src/delivery/webhook-state.ts';
 import { useService } from '../support/service.ts';
 import { createSubscriber, NOWHERE, type Subscriber } from '../support/subscriber.ts';

@@ -1,9 +1,5 @@
-import {
-  type BodyFormat,
-  buildBody,
-  buildEventBody,
-  createSigner,
-} from '../../src/delivery/posting/request.ts';
+import { type BodyFormat, buildBody, buildEventBody } from '../../src/delivery/posting/body.ts';
+import { createSigner } from '../../src/delivery/posting/signature.ts';
 import type { NotifiedEvent, NotifiedMovement } from '../../src/delivery/run/types.ts';
 import { API_SECRET, EMPTY, MOVEMENT, TURKISH } from './vector-movements.ts';
 

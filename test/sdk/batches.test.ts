@@ -16,7 +16,7 @@ import {
   toFetchHandler,
   toNodeHandler,
 } from '../../packages/sdk/src/receiver/index.ts';
-import { buildBody } from '../../src/delivery/posting/request.ts';
+import { buildBody } from '../../src/delivery/posting/body.ts';
 import type { BatchVector } from './batch-vectors.ts';
 import {
   batchOf,

@@ -3,7 +3,7 @@ import { createSecretBox } from '../../src/database/secret-box.ts';
 import { encodeCursor } from '../../src/delivery/feed/cursor.ts';
 import { renderEvent } from '../../src/delivery/feed/page.ts';
 import { replayed } from '../../src/delivery/feed/position.ts';
-import { buildBody } from '../../src/delivery/posting/request.ts';
+import { buildBody } from '../../src/delivery/posting/body.ts';
 import type { NotifiedMovement } from '../../src/delivery/run/types.ts';
 import { renderProblem } from '../../src/http/app.ts';
 import { nothingSaid } from '../../src/movements/extended.ts';

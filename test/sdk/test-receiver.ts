@@ -5,7 +5,8 @@ import {
   type Notification,
   type ReceiverOptions,
 } from '../../packages/sdk/src/receiver/index.ts';
-import { buildBody, createSigner } from '../../src/delivery/posting/request.ts';
+import { buildBody } from '../../src/delivery/posting/body.ts';
+import { createSigner } from '../../src/delivery/posting/signature.ts';
 import { batchBody } from './batch-vectors.ts';
 import { API_SECRET, MOVEMENT as CONTENT } from './vector-movements.ts';
 import { createVectors, type Vector } from './vectors.ts';

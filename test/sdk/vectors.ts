@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import { writeFile } from 'node:fs/promises';
 import { fileURLToPath } from 'node:url';
 import type { EVENT_TYPES } from '../../src/delivery/operational-event.ts';
-import { type BodyFormat, buildBody } from '../../src/delivery/posting/request.ts';
+import { type BodyFormat, buildBody } from '../../src/delivery/posting/body.ts';
 import type { PostRequest } from '../../src/delivery/posting/types.ts';
 import type { NotifiedEvent, NotifiedMovement } from '../../src/delivery/run/types.ts';
 import { nothingSaid } from '../../src/movements/extended.ts';

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { createSecretBox, SEALED } from '../../src/database/secret-box.ts';
-import { type BodyFormat, openSettings, type Settings } from '../../src/delivery/posting/request.ts';
+import type { BodyFormat } from '../../src/delivery/posting/body.ts';
+import { openSettings, type Settings } from '../../src/delivery/posting/request.ts';
 import type { WebhookSettings } from '../../src/webhook-record/record.ts';
 
 const box = createSecretBox(randomBytes(32).toString('base64'));

@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Registry } from 'prom-client';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createInstallationGauges } from '../../src/console/metrics/metrics-page.ts';
-import { reportFailingWebhooks } from '../../src/delivery/operational-event.ts';
+import { reportFailingWebhooks } from '../../src/delivery/report-failing-webhooks.ts';
 import { RETRY_DELAYS } from '../../src/delivery/run/schedule.ts';
 import { wakeChangedWebhook } from '../../src/delivery/wake.ts';
 import { startDeliveryWorker } from '../../src/delivery/worker.ts';

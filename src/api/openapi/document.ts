@@ -5,7 +5,8 @@ import { BalanceView, CompletenessView, StatementView } from '../../books/books-
 import { AccountChange, AccountView, BankView, NewAccount } from '../../customers/account-view.ts';
 import { NewApiKey } from '../../customers/customers.ts';
 import { KeyView } from '../../customers/key-view.ts';
-import { AttemptView, DeliveryView } from '../../delivery/delivery.ts';
+import { AttemptView } from '../../delivery/attempts.ts';
+import { DeliveryView } from '../../delivery/delivery.ts';
 import { RejectedBatchView } from '../../delivery/rejected-batches.ts';
 import { ReplayProgressView, ReplayView } from '../../delivery/replay-view.ts';
 import { TestView } from '../../delivery/requests.ts';

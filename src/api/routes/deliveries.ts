@@ -2,16 +2,14 @@ import * as v from 'valibot';
 import { type Caller, maySee } from '../../customers/caller.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
+import { AttemptView, readAttempts, viewAttempt } from '../../delivery/attempts.ts';
 import {
-  AttemptView,
   DELIVERY_ID_PATTERN,
   DeliveryView,
   findDeliveriesOf,
   findDelivery,
   LISTED_STATUSES,
-  readAttempts,
   requireDeliveryId,
-  viewAttempt,
   viewDelivery,
 } from '../../delivery/delivery.ts';
 import { findIdBounds, readPage } from '../../delivery/list-deliveries.ts';

@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
 import type { Caller } from '../../customers/caller.ts';
 import type { Runtime } from '../../database/runtime.ts';
+import { cancelReplay } from '../../delivery/cancel-replay.ts';
 import { REPLAYABLE } from '../../delivery/delivery.ts';
 import {
   maySeeReplay,
@@ -13,7 +14,7 @@ import {
   viewProgress,
   viewReplay,
 } from '../../delivery/replay-view.ts';
-import { cancelReplay, countReplay, requestReplay } from '../../delivery/replays.ts';
+import { countReplay, requestReplay } from '../../delivery/replays.ts';
 import { sendTestNotification, TestView } from '../../delivery/requests.ts';
 import { createQuota, tooManyRequests } from '../../http/admission.ts';
 import { Flag, readId, readJson, readQuery } from '../../http/input.ts';

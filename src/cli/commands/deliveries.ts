@@ -1,6 +1,7 @@
 import { Command, Option } from 'commander';
 import * as v from 'valibot';
-import { AttemptView, DeliveryView, LISTED_STATUSES } from '../../delivery/delivery.ts';
+import { AttemptView } from '../../delivery/attempts.ts';
+import { DeliveryView, LISTED_STATUSES } from '../../delivery/delivery.ts';
 import { RejectedBatchView } from '../../delivery/rejected-batches.ts';
 import { TransactionView } from '../../movements/body.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';

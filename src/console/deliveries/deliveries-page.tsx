@@ -3,14 +3,11 @@ import * as v from 'valibot';
 import { actFor } from '../../api/within-process.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
+import { type AttemptRow, batchOf, postOf, readAttempts } from '../../delivery/attempts.ts';
 import {
-  type AttemptRow,
-  batchOf,
   type FoundDelivery,
   findDelivery,
   LISTED_STATUSES,
-  postOf,
-  readAttempts,
   requireDeliveryId,
   viewDelivery,
 } from '../../delivery/delivery.ts';

@@ -1,14 +1,8 @@
 import type { Caller } from '../../customers/caller.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
-import {
-  type AttemptRow,
-  byTime,
-  type DeliveryRow,
-  type ListedStatus,
-  readAttempts,
-  statusOf,
-} from '../../delivery/delivery.ts';
+import { type AttemptRow, byTime, readAttempts } from '../../delivery/attempts.ts';
+import { type DeliveryRow, type ListedStatus, statusOf } from '../../delivery/delivery.ts';
 import { type DeliveryBounds, findIdBounds, readPage } from '../../delivery/list-deliveries.ts';
 import { pendingOf } from '../../webhook-record/pending.ts';
 import type { WebhookRecord } from '../../webhook-record/record.ts';

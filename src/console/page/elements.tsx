@@ -2,7 +2,7 @@ import type { Context } from 'hono';
 import type { Child } from 'hono/jsx';
 import type * as v from 'valibot';
 import { hasThreeDecimals, showAmount } from '../../../packages/statements/src/amounts.ts';
-import { type AttemptRow, batchOf, postOf } from '../../delivery/delivery.ts';
+import { type AttemptRow, batchOf, postOf } from '../../delivery/attempts.ts';
 import { type RejectedBatchRow, viewRejectedBatch } from '../../delivery/rejected-batches.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { countOf, formatCount, formatDuration, timesInARow } from '../../platform/text.ts';

@@ -3,13 +3,11 @@ import * as v from 'valibot';
 import { showAmount } from '../../../packages/statements/src/amounts.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
+import { type AttemptRow, byTime, readAttempts } from '../../delivery/attempts.ts';
 import {
-  type AttemptRow,
-  byTime,
   type FoundDelivery,
   findDeliveriesOf,
   parseDeliveryId,
-  readAttempts,
   viewDelivery,
 } from '../../delivery/delivery.ts';
 import type { ApiEnv } from '../../http/app.ts';

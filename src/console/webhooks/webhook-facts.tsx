@@ -1,4 +1,4 @@
-import type { AttemptRow } from '../../delivery/delivery.ts';
+import type { AttemptRow } from '../../delivery/attempts.ts';
 import type { WebhookState as RunState } from '../../delivery/webhook-state.ts';
 import { andToCome } from '../../verdict/webhooks.ts';
 import type { WebhookRecord } from '../../webhook-record/record.ts';

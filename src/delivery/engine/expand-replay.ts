@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
+import { withdrawSome } from '../cancel-replay.ts';
 import { lockCursor } from '../filters.ts';
-import { withdrawSome } from '../replays.ts';
 import { makePendingAgain } from './make-pending.ts';
 
 /** Turns a replay into retries, 200 deliveries at a time. */
@@ -15,26 +15,26 @@ const READ_REPLAY = `
   WHERE webhook_id = ? AND finished_at IS NULL ORDER BY id LIMIT 1`;
 
 /** Index: the primary key, in the order of the movements' ids. */
-const BY_STATUS = `
+const ENDED_IN_RANGE = `
   FROM deliveries d FORCE INDEX (PRIMARY)
   WHERE d.webhook_id = ? AND d.transaction_id > ? AND d.transaction_id <= ? AND d.status IN (?)`;
 
 /** Deliveries that have failed for good (due_at NULL) form one range of the index retries_due. */
-const FAILED = `
+const FAILED_IN_RANGE = `
   FROM retries r FORCE INDEX (retries_due)
   WHERE r.webhook_id = ? AND r.transaction_id > ? AND r.transaction_id <= ? AND r.due_at IS NULL`;
 
 const OF_ACCOUNTS = (id: string) =>
   `AND EXISTS (SELECT 1 FROM transactions t WHERE t.id = ${id} AND t.account_id IN (?))`;
 
-const ADVANCE = `
+const ADVANCE_REPLAY = `
   UPDATE replays SET position = ?, replayed = replayed + ?, to_come = CASE WHEN ? OR to_come <= ? THEN 0 ELSE to_come - ? END,
     started_at = COALESCE(started_at, NOW(6)), finished_at = IF(?, NOW(6), NULL)
   WHERE id = ?`;
 
 const SET_TO_COME = 'UPDATE replays SET to_come = ? WHERE id = ? AND position = ? AND to_come IS NULL';
 
-const OPEN_REPLAYS = 'SELECT 1 FROM replays WHERE webhook_id = ? AND finished_at IS NULL LIMIT 1';
+const FIND_OPEN_REPLAY = 'SELECT 1 FROM replays WHERE webhook_id = ? AND finished_at IS NULL LIMIT 1';
 
 interface ReplayRow {
   id: string;
@@ -83,8 +83,8 @@ export async function expandReplay(
     const position = isFinished ? replay.until_id : found.at(-1)?.transaction_id;
     const { length } = found;
     const finished = isFinished ? 1 : 0;
-    await sql.query(ADVANCE, [position, added, finished, length, length, finished, replay.id]);
-    const open = isFinished ? await sql.query<unknown[]>(OPEN_REPLAYS, [webhookId]) : [replay];
+    await sql.query(ADVANCE_REPLAY, [position, added, finished, length, length, finished, replay.id]);
+    const open = isFinished ? await sql.query<unknown[]>(FIND_OPEN_REPLAY, [webhookId]) : [replay];
     return { added, replaying: open.length > 0 };
   });
 }
@@ -109,7 +109,9 @@ function matching(webhookId: string, replay: ReplayRow): { from: string; id: str
   const statuses = replay.statuses.split(',');
   const accounts = replay.account_ids?.split(',') ?? null;
   const onlyFailed = statuses.length === 1 && statuses[0] === 'failed';
-  const [from, id] = onlyFailed ? [FAILED, 'r.transaction_id'] : [BY_STATUS, 'd.transaction_id'];
+  const [from, id] = onlyFailed
+    ? [FAILED_IN_RANGE, 'r.transaction_id']
+    : [ENDED_IN_RANGE, 'd.transaction_id'];
   return {
     from: `${from} ${accounts === null ? '' : OF_ACCOUNTS(id)}`,
     id,

@@ -4,7 +4,7 @@ import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
 /** Makes deliveries that have ended pending again, for a redelivery or a replay. */
 
 /** Leaves out accounts that are being deleted. Index of this and the following statements: the primary keys. */
-const READ_ENDED = `
+const READ_ENDED_DELIVERIES = `
   SELECT d.transaction_id, d.status FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id
   LEFT JOIN transactions t ON t.id = d.transaction_id AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} LEFT JOIN accounts a ON a.id = t.account_id
   WHERE w.id = ? AND d.transaction_id IN (?) AND d.status IN ('delivered', 'failed')
@@ -29,7 +29,7 @@ const MAKE_DUE = `
   ON DUPLICATE KEY UPDATE due_at = VALUES(due_at), attempts = VALUES(attempts), failures = 0,
     replay_id = VALUES(replay_id)`;
 
-const COUNT_PENDING = `
+const SUBTRACT_ENDED = `
   UPDATE webhook_cursors SET delivered_count = delivered_count - ?, failed_count = failed_count - ?
   WHERE webhook_id = ?`;
 
@@ -47,7 +47,7 @@ export async function makePendingAgain(
   replayId: string | null,
 ): Promise<number> {
   if (subjectIds.length === 0) return 0;
-  const ended = await sql.query<{ transaction_id: string; status: string }[]>(READ_ENDED, [
+  const ended = await sql.query<{ transaction_id: string; status: string }[]>(READ_ENDED_DELIVERIES, [
     webhookId,
     subjectIds,
   ]);
@@ -57,6 +57,6 @@ export async function makePendingAgain(
   await sql.query(KEEP_LAST_ATTEMPT, [webhookId, ids]);
   await sql.query(MAKE_PENDING, [webhookId, ids]);
   await sql.query(MAKE_DUE, [replayId, webhookId, ids]);
-  await sql.query(COUNT_PENDING, [delivered, ended.length - delivered, webhookId]);
+  await sql.query(SUBTRACT_ENDED, [delivered, ended.length - delivered, webhookId]);
   return ended.length;
 }

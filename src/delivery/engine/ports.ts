@@ -8,8 +8,11 @@ import type { SealedSettings, Settings } from '../posting/request.ts';
 import type { Answer, PostRequest } from '../posting/types.ts';
 import type { RunRecord } from '../run/types.ts';
 import type { WebhookState } from '../webhook-state.ts';
-import type { MovementLog, RetriesRead } from './movement-log.ts';
+import type { MovementLog } from './movement-log.ts';
+import type { RetriesRead } from './retries.ts';
 import type { Quarantine } from './webhook-status.ts';
+
+/** The interfaces of the delivery engine: the runner, and the ports through which it reaches MySQL, the queue, endpoints and the clock. */
 
 export interface RunnerOptions extends EnginePorts {
   /** `undefined`: traces are off. */

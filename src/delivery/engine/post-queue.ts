@@ -17,6 +17,8 @@ import type { ClockPort } from './ports.ts';
  * At the second and the fourth, webhooks take turns, and a webhook may always have one POST in flight, so that other webhooks whose POSTs hang
  * do not hold it up.
  */
+
+/** The queue of one process. */
 export interface PostQueue {
   /** Makes the queue of one run of a webhook. */
   open(customerId: string, origin: string): RunPosts;

@@ -4,14 +4,14 @@ import { lockImports, setFilter } from '../filters.ts';
 import { readSubject, recordEvent } from '../operational-event.ts';
 import { MAX_CRASHES } from '../webhook-state.ts';
 
-/** Disables a webhook when a run requires it: after a 410, or after five days of failures. */
+/** Disables or pauses a webhook whose delivery runs require it. */
 
 /** Does nothing if the owner has changed the webhook since the run read it. */
-const DISABLE = `
+const DISABLE_WEBHOOK = `
   UPDATE webhooks SET status = 'disabled', status_reason = ?, revision = revision + 1
   WHERE id = ? AND status = 'active' AND revision = ?`;
 
-/** Disables a webhook. From now on, the webhook matches nothing. Its pending deliveries are kept but not sent. */
+/** Disables a webhook, after a 410 or after five days of failures. From now on, the webhook matches nothing. Its pending deliveries are kept but not sent. */
 export async function disableWebhook(
   database: DataSource,
   webhook: { id: string; customerId: string; revision: number },
@@ -20,7 +20,7 @@ export async function disableWebhook(
   const { id, customerId, revision } = webhook;
   await inTransaction(database, async (sql) => {
     await lockImports(sql, customerId);
-    const { affectedRows } = await sql.query<WriteResult>(DISABLE, [reason, id, revision]);
+    const { affectedRows } = await sql.query<WriteResult>(DISABLE_WEBHOOK, [reason, id, revision]);
     if (affectedRows !== 1) return;
     await setFilter(sql, webhook, null);
     await recordEvent(sql, {
@@ -32,8 +32,6 @@ export async function disableWebhook(
   });
 }
 
-/** Pauses a webhook whose delivery runs keep ending their process. */
-
 export type Quarantine = 'paused' | 'not active' | 'many';
 
 /**
@@ -41,14 +39,14 @@ export type Quarantine = 'paused' | 'not active' | 'many';
  * The query reads each cursor once.
  */
 const SUSPECTS = 5;
-const MANY_SUSPECTS = `
+const FIND_SUSPECTS = `
   SELECT webhook_id FROM webhook_cursors WHERE crash_count >= ${MAX_CRASHES / 2} LIMIT ${SUSPECTS}`;
 
-const PAUSE = `
+const PAUSE_WEBHOOK = `
   UPDATE webhooks SET status = 'paused', revision = revision + 1, status_reason = ? WHERE id = ? AND status = 'active'`;
 
 /**
- * Pauses a webhook. The stored reason also says that its deliveries are kept. The webhook keeps matching new movements, and its owner or
+ * Pauses a webhook whose delivery runs keep ending their process, or whose results MySQL refuses. The stored reason also says that its deliveries are kept. The webhook keeps matching new movements, and its owner or
  * an operator can make it active again.
  * @returns `not active`: the webhook is not active any more. `many`: many other webhooks crash too, so none is paused.
  */
@@ -58,10 +56,10 @@ export function quarantineWebhook(
   cause: string,
 ): Promise<Quarantine> {
   return inTransaction(database, async (sql) => {
-    const suspects = await sql.query<unknown[]>(MANY_SUSPECTS);
+    const suspects = await sql.query<unknown[]>(FIND_SUSPECTS);
     if (suspects.length === SUSPECTS) return 'many';
     const reason = `${cause}. Its deliveries are kept.`;
-    const { affectedRows } = await sql.query<WriteResult>(PAUSE, [reason, id]);
+    const { affectedRows } = await sql.query<WriteResult>(PAUSE_WEBHOOK, [reason, id]);
     if (affectedRows !== 1) return 'not active';
     await recordEvent(sql, {
       type: 'webhook.quarantined',

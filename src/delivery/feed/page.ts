@@ -5,7 +5,7 @@ import { SEALED } from '../../database/secret-box.ts';
 import type { WriteResult } from '../../database/transaction.ts';
 import { formatDeliveryId } from '../delivery-id.ts';
 import { type MovementLog, openMovementLog } from '../engine/movement-log.ts';
-import { buildSharedBody } from '../posting/request.ts';
+import { buildSharedBody } from '../posting/body.ts';
 import { readSampleMovement } from '../posting/sample.ts';
 import type { LoggedMovement, NotifiedMovement } from '../run/types.ts';
 import type { LogFilter, WebhookState } from '../webhook-state.ts';

@@ -19,7 +19,7 @@ import type { Position } from './cursor.ts';
  */
 
 /** Every change of a feed's position or counters locks this row first. Index: the primary key. */
-const LOCK = `
+const LOCK_POSITION = `
   SELECT customer_id, sent_through, feed_epoch, failed_count FROM webhook_cursors WHERE webhook_id = ? FOR UPDATE`;
 
 interface Locked {
@@ -29,7 +29,7 @@ interface Locked {
   failed_count: string;
 }
 
-const ADVANCE = `
+const ADVANCE_POSITION = `
   UPDATE webhook_cursors SET sent_through = ?, delivered_count = delivered_count + ?, failed_count = failed_count + ?,
     progressed_at = NOW(6)
   WHERE webhook_id = ?`;
@@ -44,13 +44,13 @@ export async function acknowledge(
   { epoch, through }: Position,
 ): Promise<void> {
   await inTransaction(database, async (sql) => {
-    const [feed] = await sql.query<Locked[]>(LOCK, [webhookId]);
+    const [feed] = await sql.query<Locked[]>(LOCK_POSITION, [webhookId]);
     if (feed === undefined) return;
     if (feed.feed_epoch !== epoch) throw replayed();
     if (Number(feed.sent_through) >= through) return;
     const range = { after: feed.sent_through, through: String(through) };
     const { live, deleting } = await countMatches(sql, { webhookId, customerId: feed.customer_id, ...range });
-    await sql.query(ADVANCE, [through, live, deleting, webhookId]);
+    await sql.query(ADVANCE_POSITION, [through, live, deleting, webhookId]);
   });
 }
 
@@ -61,13 +61,13 @@ export const replayed = (): Problem =>
     'The feed was replayed after this cursor was handed out. Leave cursor out: the answer then begins where the replay begins.',
   );
 
-const MOVE_BACK = `
+const MOVE_POSITION_BACK = `
   UPDATE webhook_cursors SET sent_through = ?, delivered_count = delivered_count - ?, failed_count = failed_count - ?,
     feed_epoch = feed_epoch + 1
   WHERE webhook_id = ?`;
 
 /** Nothing was matched before this id. Index: the primary key. */
-const FIRST_FILTER = 'SELECT MIN(from_id) AS id FROM webhook_filters WHERE webhook_id = ?';
+const READ_FIRST_FILTER = 'SELECT MIN(from_id) AS id FROM webhook_filters WHERE webhook_id = ?';
 
 /**
  * Moves the position of a feed back. Cursors that were handed out before are refused from then on.
@@ -80,7 +80,7 @@ export async function moveBack(sql: Sql, webhookId: string, through: string): Pr
   if (back === null) return 0;
   const { feed, to, live, deleting } = back;
   const failed = Math.min(deleting, Number(feed.failed_count));
-  await sql.query(MOVE_BACK, [to, live + deleting - failed, failed, webhookId]);
+  await sql.query(MOVE_POSITION_BACK, [to, live + deleting - failed, failed, webhookId]);
   return live + deleting;
 }
 
@@ -92,8 +92,8 @@ export async function countBack(sql: Sql, webhookId: string, through: string): P
 
 /** @returns null if the position would not move back. */
 async function measureBack(sql: Sql, webhookId: string, through: string) {
-  const [feed] = await sql.query<Locked[]>(LOCK, [webhookId]);
-  const [created] = await sql.query<{ id: string | null }[]>(FIRST_FILTER, [webhookId]);
+  const [feed] = await sql.query<Locked[]>(LOCK_POSITION, [webhookId]);
+  const [created] = await sql.query<{ id: string | null }[]>(READ_FIRST_FILTER, [webhookId]);
   const first = BigInt(created?.id ?? 0);
   const to = BigInt(through) < first ? first : BigInt(through);
   if (feed === undefined || to >= BigInt(feed.sent_through)) return null;
@@ -135,10 +135,10 @@ export interface RemovedMovement {
 }
 
 /** Index: the primary key. */
-const FEEDS =
+const FIND_FEEDS =
   "SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN (?) AND delivery = 'pull' ORDER BY id";
 
-const FAIL = 'UPDATE webhook_cursors SET failed_count = failed_count + ? WHERE webhook_id = ?';
+const ADD_FAILED = 'UPDATE webhook_cursors SET failed_count = failed_count + ? WHERE webhook_id = ?';
 
 /**
  * Counts the events of feeds that can never be handed out, because their movements are deleted with their account.
@@ -153,8 +153,8 @@ export async function failInFeeds(
 ): Promise<void> {
   const last = movements.at(-1)?.id;
   if (last === undefined || webhookIds.length === 0) return;
-  for (const { id: webhookId } of await sql.query<{ id: string }[]>(FEEDS, [webhookIds])) {
-    const [feed] = await sql.query<Locked[]>(LOCK, [webhookId]);
+  for (const { id: webhookId } of await sql.query<{ id: string }[]>(FIND_FEEDS, [webhookIds])) {
+    const [feed] = await sql.query<Locked[]>(LOCK_POSITION, [webhookId]);
     if (feed === undefined) continue;
     const pending = movements.filter(({ id }) => BigInt(id) > BigInt(feed.sent_through));
     const first = pending[0]?.id;
@@ -168,15 +168,15 @@ export async function failInFeeds(
           matchesFilter(range.filter, it),
       ).length;
     });
-    if (failed > 0) await sql.query(FAIL, [failed, webhookId]);
+    if (failed > 0) await sql.query(ADD_FAILED, [failed, webhookId]);
   }
 }
 
 /** Index: the primary key. */
-const DELETING = 'SELECT account_id FROM deletions WHERE customer_id = ?';
+const READ_DELETING_ACCOUNTS = 'SELECT account_id FROM deletions WHERE customer_id = ?';
 
 /** Index: the one of the filter. */
-const COUNT = (range: { customerId: string; filter: Filter }, condition: string) => `
+const COUNT_MOVEMENTS = (range: { customerId: string; filter: Filter }, condition: string) => `
   SELECT COUNT(*) AS number FROM transactions t FORCE INDEX (${indexOf(range, 't').name})
   WHERE t.${ownerOf(range)} = ? AND t.id > ? AND t.id <= ?${condition}`;
 
@@ -188,7 +188,7 @@ export async function countMatches(
   sql: Sql,
   { webhookId, customerId, after, through }: { webhookId: string; customerId: string } & IdRange,
 ): Promise<{ live: number; deleting: number }> {
-  const deletions = await sql.query<{ account_id: string }[]>(DELETING, [customerId]);
+  const deletions = await sql.query<{ account_id: string }[]>(READ_DELETING_ACCOUNTS, [customerId]);
   const accounts = deletions.map(({ account_id }) => account_id);
   let matched = 0;
   let deleting = 0;
@@ -198,7 +198,7 @@ export async function countMatches(
     const count = async (condition: string, values: unknown[]) => {
       const ofFilter = dc === null ? [] : [dc];
       const [row] = await sql.query<{ number: string | number }[]>(
-        COUNT(range, `${dc === null ? '' : ' AND t.dc = ?'}${condition}`),
+        COUNT_MOVEMENTS(range, `${dc === null ? '' : ' AND t.dc = ?'}${condition}`),
         [ownerIdOf(range), fromId, throughId, ...ofFilter, ...values],
       );
       return Number(row?.number);

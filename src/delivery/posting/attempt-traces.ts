@@ -8,7 +8,7 @@ import type { Answer, PostRequest } from './types.ts';
 /** The traces of attempts. The span of each attempt is a child of the span that imported its movement, even hours later. */
 
 /** Indexes: the primary keys. */
-const READ = `
+const READ_ORIGINS = `
   SELECT t.id, t.import_id, i.traceparent FROM transactions t LEFT JOIN imports i ON i.id = t.import_id WHERE t.id IN (?)`;
 
 interface Origin {
@@ -39,7 +39,7 @@ export function createAttemptTraces(database: Sql, poster: Poster, tracing: Trac
       if (unknown.length === 0) return;
       const ids = unknown.map(({ id }) => id);
       // If MySQL is unreachable, the run itself finds out and reports it.
-      const rows = await database.query<Origin[]>(READ, [ids]).catch(() => []);
+      const rows = await database.query<Origin[]>(READ_ORIGINS, [ids]).catch(() => []);
       const byId = new Map(rows.map((row) => [row.id, row]));
       for (const { content, id } of unknown) {
         const origin = byId.get(id);

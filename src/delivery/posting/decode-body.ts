@@ -1,5 +1,7 @@
 import { brotliDecompressSync, constants, gunzipSync, inflateSync } from 'node:zlib';
 
+/** Reads what an endpoint answered, although it may be compressed, and cut off. */
+
 /** How much text a compressed beginning of 4 KiB may become before it is not shown. */
 const MAX_TEXT = 64 * 1024;
 

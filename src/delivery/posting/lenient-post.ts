@@ -2,6 +2,8 @@ import { request as startRequest } from 'node:http';
 import type { buildConnector } from 'undici';
 import type { PostHandler, PostRequest } from './types.ts';
 
+/** Sends a POST to an endpoint whose answers break the rules of HTTP. */
+
 /** An answer that is no answer to a POST. As undici calls it. */
 class UpgradeError extends Error {
   override message = 'bad upgrade';

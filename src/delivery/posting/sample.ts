@@ -19,7 +19,7 @@ interface SampleAccount {
 }
 
 /** The webhook's own account, or the customer's first one. */
-const ACCOUNT = `
+const READ_ACCOUNT = `
   SELECT a.id AS account_id, a.title AS account, a.currency, b.name AS bank
   FROM webhooks w JOIN accounts a ON a.customer_id = w.customer_id AND a.id = COALESCE(w.account_id, a.id)
   JOIN banks b ON b.id = a.bank_id
@@ -65,7 +65,7 @@ export const readSampleMovement = async (
 ): Promise<NotifiedMovement> => sampleMovement(await readAccount(sql, webhookId), like);
 
 const readAccount = async (sql: Sql, webhookId: string): Promise<SampleAccount> =>
-  (await sql.query<SampleAccount[]>(ACCOUNT, [webhookId]))[0] ?? INVENTED;
+  (await sql.query<SampleAccount[]>(READ_ACCOUNT, [webhookId]))[0] ?? INVENTED;
 
 const sampleEvent = (now: Date): NotifiedEvent => ({
   type: 'webhook.test',

@@ -1,5 +1,7 @@
 import type { Socket } from 'node:net';
 
+/** What one POST is, and how it ended. */
+
 /** One POST. */
 export interface PostRequest {
   origin: string;

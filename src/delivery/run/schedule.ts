@@ -1,5 +1,7 @@
 import { MAX_RETRY_AFTER } from '../../webhook-record/circuit.ts';
 
+/** How an attempt can end, and when a delivery is tried again. */
+
 /**
  * How one attempt ended.
  * - delivered: a 2xx.

@@ -1,6 +1,6 @@
 import { expect, it, onTestFinished } from 'vitest';
 import { startSubscriber } from '../../../src/cli/demo/subscriber.ts';
-import { createSigner, movementHash } from '../../../src/delivery/posting/request.ts';
+import { createSigner, movementHash } from '../../../src/delivery/posting/signature.ts';
 
 const secret = `whsec_${Buffer.alloc(32, 7).toString('base64')}`;
 const apiSecret = 's3cr3t-ğ';

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { createDataSource } from '../../../src/database/data-source.ts';
-import { reportFailingWebhooks } from '../../../src/delivery/operational-event.ts';
+import { reportFailingWebhooks } from '../../../src/delivery/report-failing-webhooks.ts';
 import { systemClock } from '../../../src/platform/system-clock.ts';
 import { reportEvents } from '../../../src/upkeep/worker.ts';
 import { useReceiver } from '../../support/receiver.ts';

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { countMatches } from '../../../src/delivery/feed/position.ts';
-import { movementHash } from '../../../src/delivery/posting/request.ts';
+import { movementHash } from '../../../src/delivery/posting/signature.ts';
 import { countsOf, createFeed, type Feed, idsOf } from '../../support/feeds.ts';
 import { useService } from '../../support/service.ts';
 import { until } from '../../support/until.ts';

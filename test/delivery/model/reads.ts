@@ -1,10 +1,6 @@
-import {
-  type LogRead,
-  type LogRequest,
-  nextRange,
-  nothingMatches,
-  type RetriesRead,
-} from '../../../src/delivery/engine/movement-log.ts';
+import type { LogRead } from '../../../src/delivery/engine/log-ranges.ts';
+import { type LogRequest, nextRange, nothingMatches } from '../../../src/delivery/engine/movement-log.ts';
+import type { RetriesRead } from '../../../src/delivery/engine/retries.ts';
 import type { SealedSettings } from '../../../src/delivery/posting/request.ts';
 import type { LoggedMovement } from '../../../src/delivery/run/types.ts';
 import type { LogFilter, WebhookState } from '../../../src/delivery/webhook-state.ts';
@@ -159,7 +155,7 @@ export function readLog(
   };
 }
 
-/** The read of movement-log.ts. */
+/** The read of retries.ts. */
 export function readRetries(
   tables: Tables,
   now: number,

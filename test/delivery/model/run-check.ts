@@ -1,6 +1,6 @@
 import type { Answer } from '../../../src/delivery/posting/types.ts';
-import { FAILURES_TO_OPEN } from '../../../src/delivery/run/attempt.ts';
-import { TIMER_LATENESS } from '../../../src/delivery/run/run.ts';
+import { FAILURES_TO_OPEN } from '../../../src/delivery/run/circuit-breaker.ts';
+import { TIMER_LATENESS } from '../../../src/delivery/run/pace.ts';
 import type { AttemptResult, RunCommand, RunEvent } from '../../../src/delivery/run/types.ts';
 import type { ObservedRun, Post } from './observed-run.ts';
 import { violation } from './violation.ts';

@@ -1,6 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
-import { createSigner, movementHash } from '../../../src/delivery/posting/request.ts';
+import { createSigner, movementHash } from '../../../src/delivery/posting/signature.ts';
 import { createWebhookSecret } from '../../../src/webhooks/webhooks.ts';
 
 const rent = {

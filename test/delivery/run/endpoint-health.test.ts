@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { afterOutcome, inFlightLimit, shouldDisable, toOutcome } from '../../../src/delivery/run/attempt.ts';
+import { toOutcome } from '../../../src/delivery/run/attempt.ts';
+import { afterOutcome, inFlightLimit, shouldDisable } from '../../../src/delivery/run/circuit-breaker.ts';
 import type { Outcome } from '../../../src/delivery/run/schedule.ts';
 import type { EndpointHealth } from '../../../src/delivery/run/types.ts';
 import { healthy } from '../../support/endpoint-health.ts';

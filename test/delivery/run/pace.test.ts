@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { createPace } from '../../../src/delivery/run/run.ts';
+import { createPace } from '../../../src/delivery/run/pace.ts';
 
 /** When each of `count` POSTs goes if it is asked for as early as allowed, with a timer that is `late` milliseconds late. */
 function departures(perSecond: number, count: number, late = 0): number[] {

@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { type BodyFormat, buildBody, createSigner } from '../../../src/delivery/posting/request.ts';
+import { type BodyFormat, buildBody } from '../../../src/delivery/posting/body.ts';
+import { createSigner } from '../../../src/delivery/posting/signature.ts';
 import type { PostRequest } from '../../../src/delivery/posting/types.ts';
 import type { NotifiedMovement } from '../../../src/delivery/run/types.ts';
 import { createWebhookSecret } from '../../../src/webhooks/webhooks.ts';

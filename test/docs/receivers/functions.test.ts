@@ -1,6 +1,6 @@
 import { Webhook, WebhookVerificationError } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { movementHash } from '../../../src/delivery/posting/request.ts';
+import { movementHash } from '../../../src/delivery/posting/signature.ts';
 import { createSigningWebhook, MOVEMENT } from './deliveries.ts';
 import { findMissing } from './language.ts';
 import { createProject, type Project } from './project.ts';
