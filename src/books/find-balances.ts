@@ -158,8 +158,6 @@ export async function readNewestClosing(sql: Sql, accountId: string): Promise<Da
   return findLast(toBalances(rows, 'statement')) ?? null;
 }
 
-/** Finds the balance at the end of a day. */
-
 /** A statement, or a movement with the balance after it. Thousandths of the currency. */
 export interface BalanceStep {
   id: string;

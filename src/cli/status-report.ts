@@ -10,9 +10,9 @@ import {
   WRITE_PATIENCE,
   within,
 } from '../database/health.ts';
-import { type ProcessSeen, readProcesses } from '../database/heartbeat.ts';
 import { NoPrimaryError, readHostProblems, UnfitHostsError } from '../database/lead-to-primary.ts';
 import { findPacketProblem } from '../database/packet-size.ts';
+import { type ProcessSeen, readProcesses } from '../database/processes.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { Config } from '../platform/config.ts';
 import { connectFailFast } from '../platform/redis.ts';

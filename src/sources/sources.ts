@@ -8,7 +8,7 @@ import { lockImports } from '../delivery/filters.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
 import { notFound, Problem } from '../platform/problem.ts';
 import { findSource, type SourceRow } from './find-source.ts';
-import { findSourceAccounts, refreshAccounts } from './runs/finish-run.ts';
+import { findSourceAccounts, refreshAccounts } from './runs/refresh-accounts.ts';
 import { revokeRun } from './runs/source-lease.ts';
 import { createSourceChecks, type NewSource, type SourceChange, type SourceChecks } from './source-input.ts';
 import { queueSources, scheduleSource, unscheduleSource } from './source-jobs.ts';

@@ -1,7 +1,8 @@
 import { hostname } from 'node:os';
 import type { DataSource } from 'typeorm';
 import { startOps } from '../console/server.ts';
-import { markKilled, startHeartbeat } from '../database/heartbeat.ts';
+import { startHeartbeat } from '../database/heartbeat.ts';
+import { markKilled } from '../database/processes.ts';
 import { openRuntime } from '../database/runtime.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { recordEvent } from '../delivery/operational-event.ts';

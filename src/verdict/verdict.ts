@@ -1,6 +1,6 @@
 import { mysqlProblem } from '../database/errors.ts';
 import { type ServerState, stateOf, within } from '../database/health.ts';
-import { type ProcessSeen, readProcesses } from '../database/heartbeat.ts';
+import { type ProcessSeen, readProcesses } from '../database/processes.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { RoleName } from '../platform/config.ts';
 import {

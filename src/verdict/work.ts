@@ -1,5 +1,5 @@
 import { showAmount } from '../../packages/statements/src/amounts.ts';
-import type { ProcessSeen } from '../database/heartbeat.ts';
+import type { ProcessSeen } from '../database/processes.ts';
 import type { Sql } from '../database/transaction.ts';
 import { MAX_CRASHES } from '../intake/imports.ts';
 import { formatDuration, timesInARow } from '../platform/text.ts';

@@ -6,14 +6,8 @@ import {
   HASH_ENCODINGS,
   WEBHOOK_EVENTS,
 } from '../database/webhook-enums.ts';
-import {
-  documented,
-  HttpUrl,
-  maxCharacters,
-  shortRecord,
-  Title,
-  wellFormed,
-} from '../platform/validation.ts';
+import { HttpUrl } from '../platform/customer-urls.ts';
+import { documented, maxCharacters, shortRecord, Title, wellFormed } from '../platform/validation.ts';
 import { Id, JsonInteger } from '../platform/whole-numbers.ts';
 
 /** The highest rate limit and the most POSTs at a time that a webhook may have. */

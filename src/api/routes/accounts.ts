@@ -3,13 +3,8 @@ import { addDays } from '../../../packages/statements/src/values.ts';
 import { findDifferences, summariseDifferences } from '../../books/book-differences.ts';
 import { BalanceView, CompletenessView, StatementView } from '../../books/books-view.ts';
 import { EVER, readBalances, viewBalance } from '../../books/find-balances.ts';
-import {
-  findStatements,
-  readCompleteness,
-  readLateAt,
-  viewPeriod,
-  viewStatement,
-} from '../../books/find-statements.ts';
+import { findStatements, readCompleteness, viewPeriod, viewStatement } from '../../books/find-statements.ts';
+import { readLateAt } from '../../books/late-statements.ts';
 import { AccountChange, AccountView, NewAccount, viewAccounts } from '../../customers/account-view.ts';
 import { changeAccount, createAccount, findAccount, findAccounts } from '../../customers/accounts.ts';
 import type { Runtime } from '../../database/runtime.ts';

@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { predicateOf, type ServerState } from '../../database/health.ts';
-import type { ProcessSeen } from '../../database/heartbeat.ts';
+import type { ProcessSeen } from '../../database/processes.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { createPoller, type Poller } from '../../platform/poller.ts';

@@ -4,7 +4,7 @@ import { readHostProblems } from '../../database/lead-to-primary.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { READ_LIMIT, readVerdict, type Verdict } from '../../verdict/verdict.ts';
-import { readRecentAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';
+import { readRecentAttempts, summarizeAttempts } from '../deliveries/newest-attempts.ts';
 
 /** One point of the charts. null: not known. */
 export interface Sample extends Record<keyof typeof NOTHING_KNOWN, number | null> {

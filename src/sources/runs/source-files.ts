@@ -9,11 +9,11 @@ import { countOf } from '../../platform/text.ts';
 import {
   type Connector,
   type FileOutcome,
-  MAX_FILE_BYTES,
   type MarkedFile,
   type OfferedFile,
   SourceError,
 } from '../connectors/connector.ts';
+import { MAX_FILE_BYTES } from '../connectors/file-names.ts';
 import type { SourceSchedule } from '../source-schedule.ts';
 
 /** The files of sources: which files are known, and whose imports have ended. */

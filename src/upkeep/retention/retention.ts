@@ -4,26 +4,15 @@ import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
 import type { Retention } from '../../platform/config.ts';
 import { KEY_HOURS } from '../../platform/idempotency-key.ts';
 import type { RemovedKind, RetentionMetrics } from '../../platform/metrics.ts';
-import { removeImports, removeSources } from './remove-imports.ts';
-import { removeMovements, removeStatements } from './remove-movements.ts';
-import {
-  removeAttempts,
-  removeDeletedWebhook,
-  removeDeliveries,
-  removeEvents,
-  removeFilters,
-  removeRejectedBatches,
-  removeReplays,
-} from './remove-webhooks.ts';
-import {
-  createAgeFinder,
-  dateOf,
-  daysBefore,
-  readNow,
-  repeatInOrder,
-  repeatWhileFull,
-  type Steps,
-} from './steps.ts';
+import { createAgeFinder, dateOf, daysBefore, readNow } from './age.ts';
+import { removeAttempts, removeDeliveries, removeRejectedBatches } from './remove-deliveries.ts';
+import { removeEvents } from './remove-events.ts';
+import { removeImports } from './remove-imports.ts';
+import { removeMovements } from './remove-movements.ts';
+import { removeSources } from './remove-sources.ts';
+import { removeStatements } from './remove-statements.ts';
+import { removeDeletedWebhook, removeFilters, removeReplays } from './remove-webhooks.ts';
+import { repeatInOrder, repeatWhileFull, type Steps } from './steps.ts';
 
 /** Removes data that is older than the settings allow. */
 
