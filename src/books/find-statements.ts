@@ -22,7 +22,7 @@ const COLUMNS = `
   id, import_id, line, kind, number, sequence, from_date, to_date, opening_balance, closing_balance, opening_balance_date, closing_balance_date, difference,
   entries, received_at`;
 /** Index: statements_page. */
-const PAGE = `
+const READ_STATEMENTS_PAGE = `
   SELECT ${COLUMNS} FROM statements FORCE INDEX (statements_page) WHERE account_id = ? AND id < ? ORDER BY id DESC LIMIT ?`;
 
 /** Finds statements of an account below an id, the newest first. */
@@ -30,7 +30,7 @@ export const findStatements = (
   sql: Sql,
   accountId: string,
   { before, limit }: { before: string; limit: number },
-): Promise<StatementRecord[]> => sql.query(PAGE, [accountId, before, limit]);
+): Promise<StatementRecord[]> => sql.query(READ_STATEMENTS_PAGE, [accountId, before, limit]);
 
 const show = (amount: string | null, currency: string): string | null =>
   amount === null ? null : showAmount(amount, currency);
@@ -69,7 +69,7 @@ export const viewPeriod = ({ from, to, status, opening, closing, difference }: P
 type ChainRow = StatementRecord & Record<'from_date' | 'to_date' | 'format' | 'credits' | 'debits', string>;
 
 /** Index: statements_time. Ten years of daily statements are 2,500 rows. */
-const CHAIN = `
+const READ_CHAIN = `
   SELECT id, format, number, sequence, from_date, to_date, opening_balance, closing_balance, difference, credits, debits, entries
   FROM statements FORCE INDEX (statements_time)
   WHERE account_id = ? AND kind = 'final' AND from_date IS NOT NULL AND to_date IS NOT NULL AND opening_balance IS NOT NULL
@@ -77,7 +77,7 @@ const CHAIN = `
   ORDER BY account_id, kind, to_date, id LIMIT ?`;
 
 /** Entries of some days whose movements also came with other statements. Indexes: repeated_entries_day, then the primary key. */
-const REPEATED = `
+const READ_REPEATED_ENTRIES = `
   SELECT r.transaction_id, r.statement_id, d.statement_id AS first_statement_id
   FROM repeated_entries r FORCE INDEX (repeated_entries_day)
   LEFT JOIN transaction_details d ON d.transaction_id = r.transaction_id
@@ -90,7 +90,7 @@ const [MOST_STATEMENTS, MOST_REPEATED] = [100_000, 200_000];
 const ROWS_PER_PASS = 1_000;
 
 /** Index: the primary key. */
-const NUMBERS = 'SELECT statement_numbers FROM accounts WHERE id = ?';
+const READ_STATEMENT_NUMBERS = 'SELECT statement_numbers FROM accounts WHERE id = ?';
 
 /**
  * Reads the periods of an account that touch a range of days.
@@ -102,9 +102,9 @@ export async function readCompleteness(
   accountId: string,
   between: { from: string | null; to: string | null } = { from: null, to: null },
 ): Promise<{ status: Completeness; periods: Period[] }> {
-  const rows = await sql.query<ChainRow[]>(CHAIN, [accountId, MOST_STATEMENTS + 1]);
+  const rows = await sql.query<ChainRow[]>(READ_CHAIN, [accountId, MOST_STATEMENTS + 1]);
   if (rows.length > MOST_STATEMENTS) throw tooMany(MOST_STATEMENTS, 'final statements');
-  const [account] = await sql.query<{ statement_numbers: string }[]>(NUMBERS, [accountId]);
+  const [account] = await sql.query<{ statement_numbers: string }[]>(READ_STATEMENT_NUMBERS, [accountId]);
   const areNumbersUsed = account?.statement_numbers !== 'ignore';
   const statements: ChainStatement[] = [];
   for (const [index, row] of rows.entries()) {
@@ -143,7 +143,7 @@ async function readRepeated(sql: Sql, accountId: string, statements: ChainStatem
   const days = new Set(begun.map(({ from }) => from));
   const rows = await sql.query<
     { transaction_id: string; statement_id: string; first_statement_id: string | null }[]
-  >(REPEATED, [accountId, [...days], MOST_REPEATED + 1]);
+  >(READ_REPEATED_ENTRIES, [accountId, [...days], MOST_REPEATED + 1]);
   if (rows.length > MOST_REPEATED) throw tooMany(MOST_REPEATED, 'repeated entries');
   const repeated = new Map(statements.map(({ id }) => [id, new Set<string>()]));
   for (const [index, { transaction_id, statement_id, first_statement_id }] of rows.entries()) {

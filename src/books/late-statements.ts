@@ -3,7 +3,7 @@ import type { Sql } from '../database/transaction.ts';
 /** Finds when the next statement of an account is late: at a time that was set, or that is learnt from its last statements. */
 
 /** Index: statements_time, from its end. */
-const LAST_DAYS = `
+const READ_LAST_DAYS = `
   SELECT to_date, MIN(received_at) AS received_at FROM statements FORCE INDEX (statements_time)
   WHERE account_id = ? AND kind = 'final' AND to_date IS NOT NULL
   GROUP BY account_id, kind, to_date ORDER BY account_id DESC, kind DESC, to_date DESC LIMIT ?`;
@@ -13,7 +13,7 @@ export async function readLateAt(
   sql: Sql,
   { id, lateAfterDays }: { id: string; lateAfterDays: number | null },
 ): Promise<Date | null> {
-  const rows = await sql.query<{ to_date: string; received_at: Date }[]>(LAST_DAYS, [id, LEARNED_FROM]);
+  const rows = await sql.query<{ to_date: string; received_at: Date }[]>(READ_LAST_DAYS, [id, LEARNED_FROM]);
   const arrivals = rows.map((row): Arrival => ({ to: row.to_date, receivedAt: row.received_at }));
   return findLateAt(arrivals, lateAfterDays);
 }

@@ -53,7 +53,7 @@ export interface ProcessSeen extends Omit<Heartbeat, 'id' | 'sessions'> {
 }
 
 /** Index: the primary key. The times are those of MySQL's clock. `steady_since` is set before `seen_at`, from which it follows. */
-const BEAT = `
+const WRITE_HEARTBEAT = `
   INSERT INTO processes (id, name, roles, version, host, pid, time_zone_offset, cpu_percent, loop_delay_ms, memory_mib, mysql_problem, redis_problem,
     clock_ahead_ms, sessions, dns_problem)
   VALUES (?)
@@ -63,9 +63,9 @@ const BEAT = `
     steady_since = IF(seen_at < NOW(6) - INTERVAL ${STEADY_GAP_SECONDS} SECOND, NOW(6), steady_since), seen_at = NOW(6)`;
 
 /** A process that was killed stays visible for an hour. The table has one row per process and is read as a whole. */
-const FORGET = 'DELETE FROM processes WHERE id = ? OR seen_at < NOW(6) - INTERVAL 1 HOUR';
+const DELETE_GONE_PROCESSES = 'DELETE FROM processes WHERE id = ? OR seen_at < NOW(6) - INTERVAL 1 HOUR';
 
-const READ = `
+const READ_PROCESSES = `
   SELECT name, roles, version, host, pid, time_zone_offset AS timeZoneOffset, cpu_percent AS cpuPercent, loop_delay_ms AS loopDelayMs, memory_mib AS memoryMib,
     started_at AS startedAt, mysql_problem AS mysqlProblem, redis_problem AS redisProblem, dns_problem AS dnsProblem, clock_ahead_ms AS clockAhead,
     killed_at AS killedAt, (steady_since <= started_at OR steady_since < NOW(6) - INTERVAL ${HEARTBEATS_SETTLE / SECOND} SECOND) AS steady,
@@ -78,7 +78,7 @@ export async function recordHeartbeat(
   { mysql, redis, clockAhead }: Health,
 ): Promise<void> {
   const problems = [mysql, redis].map((state) => (state === 'ok' ? null : state));
-  await sql.query(BEAT, [
+  await sql.query(WRITE_HEARTBEAT, [
     [
       ...[beat.id, beat.name, beat.roles.join(), beat.version, beat.host, beat.pid, beat.timeZoneOffset],
       ...[beat.cpuPercent, beat.loopDelayMs, beat.memoryMib],
@@ -91,7 +91,7 @@ export async function recordHeartbeat(
 
 /** Removes a process that stops, and all processes that have not been seen for an hour. */
 export async function removeProcess(sql: Sql, id: string): Promise<void> {
-  await sql.query(FORGET, [id]);
+  await sql.query(DELETE_GONE_PROCESSES, [id]);
 }
 
 /** A host reuses the ids of processes, but not within an hour. */
@@ -113,7 +113,7 @@ interface Row extends Omit<ProcessSeen, 'roles' | 'seenSecondsAgo' | 'running' |
 
 /** Reads all processes that were seen within the last hour, including those that no longer run. */
 export async function readProcesses(sql: Sql): Promise<ProcessSeen[]> {
-  const rows = await sql.query<Row[]>(READ);
+  const rows = await sql.query<Row[]>(READ_PROCESSES);
   return rows.map((row) => ({
     ...row,
     roles: row.roles.split(','),

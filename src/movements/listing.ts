@@ -71,12 +71,12 @@ export const FIRST_READ_AFTER = `
  * Takes the smallest and the largest id of each day of each account, and then the extremes of these. In the index
  * transactions_account_date, this takes one step per day, however many movements a day has.
  */
-const RANGE_OF_DATES = `
+const FIND_RANGE_OF_DATES = `
   SELECT MIN(first) AS first, MAX(last) AS last FROM (
     SELECT MIN(id) AS first, MAX(id) AS last FROM transactions FORCE INDEX (transactions_account_date)
     WHERE account_id IN (?) AND date_issue >= ? AND date_issue <= ? GROUP BY account_id, date_issue) days`;
 
-const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
+const FIND_ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
 
 /** Finds where a listing begins, from its cursor and `after`. Ignores its dates. @returns null when nothing can match. */
 export async function findIdRange(sql: Sql, listing: Listing): Promise<IdRange | null> {
@@ -91,10 +91,10 @@ export async function findIdRange(sql: Sql, listing: Listing): Promise<IdRange |
 export async function narrowToDates(sql: Sql, listing: Listing, range: IdRange): Promise<IdRange | null> {
   const accountIds =
     listing.accountIds === 'all'
-      ? (await sql.query<{ id: string }[]>(ACCOUNTS, [listing.customerId])).map(({ id }) => id)
+      ? (await sql.query<{ id: string }[]>(FIND_ACCOUNTS, [listing.customerId])).map(({ id }) => id)
       : listing.accountIds;
   if (accountIds.length === 0) return null;
-  const [dates] = await sql.query<{ first: string | null; last: string | null }[]>(RANGE_OF_DATES, [
+  const [dates] = await sql.query<{ first: string | null; last: string | null }[]>(FIND_RANGE_OF_DATES, [
     accountIds,
     listing.starts ?? '1000-01-01',
     listing.ends ?? '9999-12-31',
@@ -122,7 +122,7 @@ const MAX_COUNTS = 100;
  * For each segment, the number of movements that certainly lie between the dates, because all movements of their account in the
  * segment do, and whether others may. Rows are sorted by segment only for several accounts.
  */
-const SEGMENTS = `
+const READ_SEGMENTS = `
   SELECT last_id, SUM(IF(first_date_issue >= ? AND last_date_issue <= ?, movements, 0)) AS inside,
     MAX(last_date_issue >= ? AND first_date_issue <= ? AND NOT (first_date_issue >= ? AND last_date_issue <= ?)) AS mixed
   FROM transaction_segments WHERE customer_id = ? AND account_id IN (?) AND last_id >= ?
@@ -137,7 +137,7 @@ const SEGMENTS = `
 export async function seek(sql: Sql, listing: Listing, range: IdRange): Promise<PageStart> {
   const { customerId, accountIds, page, perPage } = listing;
   const dates = [listing.starts ?? '1000-01-01', listing.ends ?? '9999-12-31'];
-  const rows = await sql.query<{ last_id: string; inside: string; mixed: string }[]>(SEGMENTS, [
+  const rows = await sql.query<{ last_id: string; inside: string; mixed: string }[]>(READ_SEGMENTS, [
     ...dates,
     ...dates,
     ...dates,

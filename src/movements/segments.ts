@@ -10,15 +10,15 @@ export const SEGMENT_SIZE = 10_000;
 export const ALL_ACCOUNTS = '0';
 
 /** Compares only counts. They show which customers to check. Listings do not depend on them. */
-const WAITING = `
+const FIND_WAITING_CUSTOMERS = `
   SELECT l.customer_id FROM import_locks l LEFT JOIN segment_checkpoints b ON b.customer_id = l.customer_id
   WHERE l.movements >= COALESCE(b.movements, 0) + ?`;
 
 /** Inserts the checkpoint if there is none yet, and locks it in any case. No other segment is made until the transaction ends. */
-const LOCK =
+const LOCK_CHECKPOINT =
   'INSERT INTO segment_checkpoints (customer_id) VALUES (?) ON DUPLICATE KEY UPDATE customer_id = customer_id';
 
-const CHECKPOINT = 'SELECT last_id FROM segment_checkpoints WHERE customer_id = ?';
+const READ_CHECKPOINT = 'SELECT last_id FROM segment_checkpoints WHERE customer_id = ?';
 
 /** Ends at the newest movement in import_locks. Movements beyond it may be uncommitted, and others may still get smaller ids. */
 const LAST_OF_SEGMENT = `
@@ -26,12 +26,12 @@ const LAST_OF_SEGMENT = `
   WHERE customer_id = ? AND id > ? AND id <= (SELECT last_transaction_id FROM import_locks WHERE customer_id = ?)
   ORDER BY id LIMIT 1 OFFSET ?`;
 
-const COUNT = `
+const COUNT_PER_ACCOUNT = `
   SELECT account_id, COUNT(*) AS movements, MIN(date_issue) AS first_date_issue, MAX(date_issue) AS last_date_issue
   FROM transactions FORCE INDEX (transactions_customer_page)
   WHERE customer_id = ? AND id > ? AND id <= ? GROUP BY account_id`;
 
-const STORE = `
+const STORE_SEGMENTS = `
   INSERT INTO transaction_segments (customer_id, account_id, last_id, movements, first_date_issue, last_date_issue)
   VALUES ?`;
 
@@ -68,7 +68,7 @@ export async function makeSegments(
 
 /** Finds the customers with enough movements for another segment. */
 export const findWaiting = (sql: Sql, size = SEGMENT_SIZE): Promise<{ customer_id: string }[]> =>
-  sql.query(WAITING, [size]);
+  sql.query(FIND_WAITING_CUSTOMERS, [size]);
 
 /**
  * Makes a customer's next segment.
@@ -76,8 +76,8 @@ export const findWaiting = (sql: Sql, size = SEGMENT_SIZE): Promise<{ customer_i
  * @returns false when there are not enough movements.
  */
 export async function makeSegment(sql: Sql, customerId: string, size: number): Promise<boolean> {
-  await sql.query(LOCK, [customerId]);
-  const [checkpoint] = await sql.query<{ last_id: string }[]>(CHECKPOINT, [customerId]);
+  await sql.query(LOCK_CHECKPOINT, [customerId]);
+  const [checkpoint] = await sql.query<{ last_id: string }[]>(READ_CHECKPOINT, [customerId]);
   const after = checkpoint?.last_id ?? '0';
   const [last] = await sql.query<{ id: string }[]>(LAST_OF_SEGMENT, [
     customerId,
@@ -86,7 +86,7 @@ export async function makeSegment(sql: Sql, customerId: string, size: number): P
     size - 1,
   ]);
   if (last === undefined) return false;
-  const accounts = await sql.query<AccountCount[]>(COUNT, [customerId, after, last.id]);
+  const accounts = await sql.query<AccountCount[]>(COUNT_PER_ACCOUNT, [customerId, after, last.id]);
   const rows = [...accounts, countAll(accounts)].map((it) => [
     customerId,
     it.account_id,
@@ -95,7 +95,7 @@ export async function makeSegment(sql: Sql, customerId: string, size: number): P
     it.first_date_issue,
     it.last_date_issue,
   ]);
-  await sql.query(STORE, [rows]);
+  await sql.query(STORE_SEGMENTS, [rows]);
   await sql.query(MOVE_CHECKPOINT, [last.id, size, customerId]);
   return true;
 }
@@ -118,18 +118,18 @@ function countAll(accounts: readonly AccountCount[]): AccountCount {
 }
 
 /** Index: the primary key. */
-const SEGMENT_OF = `
+const FIND_SEGMENT = `
   SELECT last_id FROM transaction_segments WHERE customer_id = ? AND account_id = ${ALL_ACCOUNTS} AND last_id >= ?
   ORDER BY customer_id, account_id, last_id LIMIT 1`;
 
-const SUBTRACT = `
+const SUBTRACT_MOVEMENTS = `
   UPDATE transaction_segments SET movements = movements - ? WHERE customer_id = ? AND account_id = ? AND last_id = ?`;
 
-const DELETE_EMPTY = `
+const DELETE_EMPTY_SEGMENTS = `
   DELETE FROM transaction_segments WHERE customer_id = ? AND account_id IN (?) AND last_id = ? AND movements = 0`;
 
 /** Counts removed movements that are in no segment, and now never will be. */
-const SKIP = 'UPDATE segment_checkpoints SET movements = movements + ? WHERE customer_id = ?';
+const ADD_TO_CHECKPOINT = 'UPDATE segment_checkpoints SET movements = movements + ? WHERE customer_id = ?';
 
 /**
  * Locks the segments of a customer, and finds the one that holds a movement.
@@ -141,8 +141,8 @@ export async function lockSegment(
   customerId: string,
   transactionId: string,
 ): Promise<string | null> {
-  await sql.query(LOCK, [customerId]);
-  const [segment] = await sql.query<{ last_id: string }[]>(SEGMENT_OF, [customerId, transactionId]);
+  await sql.query(LOCK_CHECKPOINT, [customerId]);
+  const [segment] = await sql.query<{ last_id: string }[]>(FIND_SEGMENT, [customerId, transactionId]);
   return segment?.last_id ?? null;
 }
 
@@ -156,25 +156,25 @@ export async function subtractFromSegment(
   movements: readonly { account_id: string }[],
 ): Promise<void> {
   if (segment === null) {
-    await sql.query(SKIP, [movements.length, customerId]);
+    await sql.query(ADD_TO_CHECKPOINT, [movements.length, customerId]);
     return;
   }
   const counts = new Map([[ALL_ACCOUNTS, movements.length]]);
   for (const { account_id } of movements) counts.set(account_id, (counts.get(account_id) ?? 0) + 1);
   for (const [accountId, count] of counts) {
-    await sql.query(SUBTRACT, [count, customerId, accountId, segment]);
+    await sql.query(SUBTRACT_MOVEMENTS, [count, customerId, accountId, segment]);
   }
-  await sql.query(DELETE_EMPTY, [customerId, [...counts.keys()], segment]);
+  await sql.query(DELETE_EMPTY_SEGMENTS, [customerId, [...counts.keys()], segment]);
 }
 
 /** Index: the primary key. */
-const IN_SEGMENTS = `
+const SUM_SEGMENTS = `
   SELECT COALESCE(SUM(s.movements), 0) AS movements, COALESCE(MAX(c.last_id), 0) AS last_id
   FROM segment_checkpoints c
   LEFT JOIN transaction_segments s ON s.customer_id = c.customer_id AND s.account_id = ? WHERE c.customer_id = ?`;
 
 /** The indexes have all columns that are read. */
-const BEYOND = {
+const COUNT_BEYOND_SEGMENTS = {
   customer:
     'SELECT COUNT(*) AS movements FROM transactions FORCE INDEX (transactions_customer_page) WHERE customer_id = ? AND id > ?',
   account:
@@ -189,12 +189,12 @@ export async function countMovements(
   sql: Sql,
   { customerId, accountId }: { customerId: string; accountId: string | null },
 ): Promise<number> {
-  const [segments] = await sql.query<{ movements: string; last_id: string }[]>(IN_SEGMENTS, [
+  const [segments] = await sql.query<{ movements: string; last_id: string }[]>(SUM_SEGMENTS, [
     accountId ?? ALL_ACCOUNTS,
     customerId,
   ]);
   const [beyond] = await sql.query<{ movements: string }[]>(
-    accountId === null ? BEYOND.customer : BEYOND.account,
+    accountId === null ? COUNT_BEYOND_SEGMENTS.customer : COUNT_BEYOND_SEGMENTS.account,
     [accountId ?? customerId, segments?.last_id ?? '0'],
   );
   return Number(segments?.movements ?? 0) + Number(beyond?.movements ?? 0);

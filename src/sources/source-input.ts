@@ -176,7 +176,7 @@ export const SourceChange = v.pipe(
 
 export type SourceChange = v.InferOutput<typeof SourceChange>;
 
-const SAME = `
+const FIND_SAME_SETTINGS = `
   SELECT id FROM sources WHERE customer_id = ? AND kind = ? AND status <> 'deleted' AND settings = ? AND id <> ? LIMIT 1`;
 
 export type SourceChecks = ReturnType<typeof createSourceChecks>;
@@ -212,7 +212,12 @@ export function createSourceChecks(
         throw invalid([{ path: 'settings', message: `are not allowed: ${refusal.replace(/\.$/, '')}` }]);
       const stored = JSON.stringify(settings);
       if (kind.isExclusive) {
-        const [other] = await database.query<{ id: string }[]>(SAME, [customerId, name, stored, id]);
+        const [other] = await database.query<{ id: string }[]>(FIND_SAME_SETTINGS, [
+          customerId,
+          name,
+          stored,
+          id,
+        ]);
         if (other !== undefined)
           throw invalid([{ path: 'settings', message: `are those of source ${other.id} already` }]);
       }

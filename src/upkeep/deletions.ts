@@ -33,18 +33,18 @@ type DeletionRow = Pick<Deletion, 'customerId' | 'requestedAt'> &
   Record<'accountId' | 'movementsDeleted', string> & { movements: string | null };
 
 /** Reads deletions in the order in which they were requested. There are few of them. */
-const DELETIONS = `
+const READ_DELETIONS = `
   SELECT customer_id AS customerId, account_id AS accountId, requested_at AS requestedAt, movements,
     movements_deleted AS movementsDeleted
   FROM deletions
   ORDER BY requested_at, customer_id, account_id`;
 
-const SET_COUNT =
+const SET_MOVEMENT_COUNT =
   'UPDATE deletions SET movements = ? WHERE customer_id = ? AND account_id = ? AND movements IS NULL';
 
 /** Reads the deletions of all customers, the oldest request first. */
 export async function readDeletions(sql: Sql): Promise<Deletion[]> {
-  return (await sql.query<DeletionRow[]>(DELETIONS)).map((row) => ({
+  return (await sql.query<DeletionRow[]>(READ_DELETIONS)).map((row) => ({
     ...row,
     accountId: row.accountId === WHOLE_CUSTOMER ? null : row.accountId,
     movements: row.movements === null ? null : Number(row.movements),
@@ -70,7 +70,7 @@ export async function runDeletions(
     if (accountId !== null && customers.has(customerId)) continue;
     if (movements === null) {
       const count = await countMovements(database, { customerId, accountId });
-      await database.query(SET_COUNT, [count, customerId, accountId ?? WHOLE_CUSTOMER]);
+      await database.query(SET_MOVEMENT_COUNT, [count, customerId, accountId ?? WHOLE_CUSTOMER]);
     }
     if (accountId === null) completed += (await deleteCustomer(database, steps, customerId)) ? 1 : 0;
     else {
@@ -93,14 +93,14 @@ async function wakeMatching(
 }
 
 /** Indexes: webhooks_customer, and the primary key of webhook_filters. */
-const MATCHING = `
+const FIND_MATCHING_WEBHOOKS = `
   SELECT w.id, w.status = 'deleted' AS is_deleted FROM webhooks w
   WHERE w.customer_id = ? AND EXISTS (
     SELECT 1 FROM webhook_filters f
     WHERE f.webhook_id = w.id AND f.event IS NOT NULL AND (f.account_id IS NULL OR f.account_id = ?))`;
 
 /** Failed imports keep their bodies for a retry, but now a retry would reject every row. Index: imports_status. */
-const FAILED_IMPORTS =
+const FIND_FAILED_IMPORTS =
   "SELECT id FROM imports FORCE INDEX (imports_status) WHERE status = 'failed' AND customer_id = ? AND account_id = ?";
 
 const ACCOUNT_MOVEMENTS = `
@@ -115,7 +115,7 @@ const DELETE_ACCOUNT = [
   'DELETE FROM accounts WHERE id = ?',
 ];
 const DELETE_SEGMENTS = 'DELETE FROM transaction_segments WHERE customer_id = ? AND account_id = ?';
-const END = 'DELETE FROM deletions WHERE customer_id = ? AND account_id = ?';
+const END_DELETION = 'DELETE FROM deletions WHERE customer_id = ? AND account_id = ?';
 /** From now on, nothing hides the account's movements that processes have cached, so they read again. */
 const FORGET_CACHED = 'UPDATE import_locks SET accounts_deleted = accounts_deleted + 1 WHERE customer_id = ?';
 
@@ -125,7 +125,7 @@ async function findMatchingWebhooks(
   customerId: string,
   accountId: string,
 ): Promise<MatchingWebhooks> {
-  const rows = await database.query<{ id: string; is_deleted: number | string }[]>(MATCHING, [
+  const rows = await database.query<{ id: string; is_deleted: number | string }[]>(FIND_MATCHING_WEBHOOKS, [
     customerId,
     accountId,
   ]);
@@ -151,15 +151,15 @@ async function deleteAccount(
   if (!(await deleteAccountMovements(database, steps, options))) return false;
   if (!(await deleteStatements(database, steps, accountId))) return false;
   if (!(await deleteEvents(database, steps, { customerId, accountId }))) return false;
-  const failed = await database.query<{ id: string }[]>(FAILED_IMPORTS, [customerId, accountId]);
+  const failed = await database.query<{ id: string }[]>(FIND_FAILED_IMPORTS, [customerId, accountId]);
   for (const { id } of failed) if (!(await removeDetails(database, steps, id, 'any'))) return false;
   return deleteRow(database, customerId, accountId);
 }
 
 /** Index: operational_events_account. */
-const EVENTS = 'SELECT id FROM operational_events WHERE account_id = ? ORDER BY account_id, id LIMIT ?';
+const FIND_EVENTS = 'SELECT id FROM operational_events WHERE account_id = ? ORDER BY account_id, id LIMIT ?';
 /** Index: the primary key. */
-const PENDING_EVENTS =
+const FIND_PENDING_EVENTS =
   'SELECT transaction_id AS id FROM retries WHERE webhook_id IN (?) AND transaction_id IN (?) AND due_at IS NOT NULL';
 const DELETE_EVENTS = 'DELETE FROM operational_events WHERE id IN (?)';
 
@@ -174,13 +174,13 @@ async function deleteEvents(
 ): Promise<boolean> {
   const webhooks = await findRecipients(database, [customerId]);
   return steps.repeat(async (rows) => {
-    const ids = (await database.query<{ id: string }[]>(EVENTS, [accountId, rows])).map(({ id }) => id);
+    const ids = (await database.query<{ id: string }[]>(FIND_EVENTS, [accountId, rows])).map(({ id }) => id);
     if (ids.length === 0) return false;
     await inTransaction(database, async (sql) => {
       const pending = new Set(
         webhooks.length === 0
           ? []
-          : (await sql.query<{ id: string }[]>(PENDING_EVENTS, [webhooks, ids])).map(({ id }) => id),
+          : (await sql.query<{ id: string }[]>(FIND_PENDING_EVENTS, [webhooks, ids])).map(({ id }) => id),
       );
       const ended = ids.filter((id) => !pending.has(id));
       for (const webhookId of webhooks) await deleteDeliveries(sql, webhookId, ended);
@@ -201,23 +201,23 @@ function deleteRow(database: DataSource, customerId: string, accountId: string):
     await stopWebhooks(sql, { customerId, accountId, newest });
     for (const statement of DELETE_ACCOUNT) await sql.query(statement, [accountId]);
     await sql.query(DELETE_SEGMENTS, [customerId, accountId]);
-    await sql.query(END, [customerId, accountId]);
+    await sql.query(END_DELETION, [customerId, accountId]);
     await sql.query(FORGET_CACHED, [customerId]);
     return true;
   });
 }
 
 /** Indexes: imports_page; the foreign keys of the others. */
-const IMPORTS = 'SELECT id FROM imports WHERE customer_id = ? ORDER BY id LIMIT ?';
+const FIND_IMPORTS = 'SELECT id FROM imports WHERE customer_id = ? ORDER BY id LIMIT ?';
 const DELETE_IMPORTS = 'DELETE i FROM imports i FORCE INDEX (PRIMARY) WHERE i.id IN (?)';
-const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
-const WEBHOOKS = 'SELECT id FROM webhooks WHERE customer_id = ?';
+const FIND_ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
+const FIND_WEBHOOKS = 'SELECT id FROM webhooks WHERE customer_id = ?';
 
 /** Index: the primary keys. */
 const DELETE_LOG = ['deliveries', 'attempts', 'retries', 'rejected_batches'].map(
   (table) => `DELETE FROM ${table} WHERE webhook_id = ? LIMIT ?`,
 );
-const SOURCES = 'SELECT id FROM sources WHERE customer_id = ?';
+const FIND_SOURCES = 'SELECT id FROM sources WHERE customer_id = ?';
 const DELETE_REQUESTS = 'DELETE FROM idempotency_keys WHERE customer_id = ? LIMIT ?';
 /** If the operator has still to be sent such an event, that delivery fails. Index: operational_events_recent. */
 const DELETE_CUSTOMER_EVENTS = 'DELETE FROM operational_events WHERE customer_id = ? LIMIT ?';
@@ -245,18 +245,18 @@ const DELETE_CUSTOMER = [
  */
 async function deleteCustomer(database: DataSource, steps: Steps, customerId: string): Promise<boolean> {
   if (!(await deleteImports(database, steps, customerId))) return false;
-  for (const { id: accountId } of await database.query<{ id: string }[]>(ACCOUNTS, [customerId])) {
+  for (const { id: accountId } of await database.query<{ id: string }[]>(FIND_ACCOUNTS, [customerId])) {
     const webhooks = await findMatchingWebhooks(database, customerId, accountId);
     const options = { customerId, accountId, countedIn: WHOLE_CUSTOMER, webhooks };
     if (!(await deleteAccountMovements(database, steps, options))) return false;
     if (!(await deleteStatements(database, steps, accountId))) return false;
   }
-  for (const { id } of await database.query<{ id: string }[]>(WEBHOOKS, [customerId])) {
+  for (const { id } of await database.query<{ id: string }[]>(FIND_WEBHOOKS, [customerId])) {
     for (const statement of DELETE_LOG)
       if (!(await deleteRows(database, steps, statement, [id])).isWhole) return false;
     await inTransaction(database, (sql) => deleteWebhookRows(sql, id));
   }
-  for (const { id } of await database.query<{ id: string }[]>(SOURCES, [customerId])) {
+  for (const { id } of await database.query<{ id: string }[]>(FIND_SOURCES, [customerId])) {
     if (!(await removeCollected(database, steps, id))) return false;
   }
   for (const statement of [DELETE_REQUESTS, DELETE_CUSTOMER_EVENTS])
@@ -267,7 +267,7 @@ async function deleteCustomer(database: DataSource, steps: Steps, customerId: st
 /** An import that is being stored or received ends when its row is gone. */
 function deleteImports(database: DataSource, steps: Steps, customerId: string): Promise<boolean> {
   return steps.repeat(async (rows) => {
-    const imports = await database.query<{ id: string }[]>(IMPORTS, [customerId, rows]);
+    const imports = await database.query<{ id: string }[]>(FIND_IMPORTS, [customerId, rows]);
     const ids = imports.map(({ id }) => id);
     for (const id of ids) if (!(await removeDetails(database, steps, id, 'any'))) return false;
     if (ids.length > 0) await inTransaction(database, (sql) => sql.query(DELETE_IMPORTS, [ids]));

@@ -4,12 +4,12 @@ import { type AttemptRow, byTime, readAttempts } from '../../delivery/delivery.t
 /** The newest attempts of webhooks, whatever the status of their deliveries. The console takes latencies and success rates from them. */
 
 /** Index: the primary key, read backwards. */
-const NEWEST_DELIVERIES = `
+const FIND_NEWEST_DELIVERIES = `
   SELECT transaction_id AS id FROM deliveries FORCE INDEX (PRIMARY)
   WHERE webhook_id = ? ORDER BY webhook_id DESC, transaction_id DESC LIMIT ?`;
 
 /** Index: retries_due. */
-const NEXT_RETRIES = `
+const FIND_NEXT_RETRIES = `
   SELECT transaction_id AS id FROM retries FORCE INDEX (retries_due)
   WHERE webhook_id = ? AND due_at IS NOT NULL ORDER BY webhook_id, due_at LIMIT ?`;
 
@@ -22,8 +22,8 @@ const MOST_IN_BATCHES = 1_000;
  */
 export async function readNewestAttempts(sql: Sql, webhookId: string, limit: number): Promise<AttemptRow[]> {
   const [newest, retried] = await Promise.all([
-    sql.query<{ id: string }[]>(NEWEST_DELIVERIES, [webhookId, limit]),
-    sql.query<{ id: string }[]>(NEXT_RETRIES, [webhookId, limit]),
+    sql.query<{ id: string }[]>(FIND_NEWEST_DELIVERIES, [webhookId, limit]),
+    sql.query<{ id: string }[]>(FIND_NEXT_RETRIES, [webhookId, limit]),
   ]);
   const subjectIds = [...new Set([...newest, ...retried].map(({ id }) => id))];
   const attempts = await readAttempts(sql, { webhookIds: [webhookId], subjectIds });
@@ -40,7 +40,7 @@ interface RecentAttempt {
 }
 
 /** The last attempt of the newest deliveries. Index: the primary key, read backwards. */
-const NEWEST = `
+const READ_LAST_ATTEMPTS = `
   (SELECT webhook_id, outcome, started_at, duration_ms FROM deliveries FORCE INDEX (PRIMARY)
    WHERE webhook_id = ? ORDER BY webhook_id DESC, transaction_id DESC LIMIT ?)`;
 
@@ -51,7 +51,7 @@ export async function readRecentAttempts(
   each: number,
 ): Promise<RecentAttempt[]> {
   if (webhookIds.length === 0) return [];
-  const statement = webhookIds.map(() => NEWEST).join(' UNION ALL ');
+  const statement = webhookIds.map(() => READ_LAST_ATTEMPTS).join(' UNION ALL ');
   return sql.query<RecentAttempt[]>(
     statement,
     webhookIds.flatMap((id) => [id, each]),

@@ -53,13 +53,13 @@ interface WrongFile {
 }
 
 /** Index: source_files_outcome. */
-const WRONG = `
+const READ_WRONG_FILES = `
   SELECT name, run_id, import_id, created_at FROM source_files FORCE INDEX (source_files_outcome)
   WHERE outcome = 'failed' AND source_id = ? ORDER BY id DESC LIMIT ?`;
 
 /** The newest files of a source that could not be imported completely. */
 export const readWrongFiles = (sql: Sql, sourceId: string, most: number): Promise<WrongFile[]> =>
-  sql.query(WRONG, [sourceId, most]);
+  sql.query(READ_WRONG_FILES, [sourceId, most]);
 
 /** The most imports that are named for each run. */
 const NAMED_IMPORTS = 5;

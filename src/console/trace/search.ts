@@ -26,7 +26,7 @@ const BY_ID = {
   customer: 'SELECT id, name AS text FROM customers WHERE id = ?',
 } as const;
 
-const DELIVERY = `
+const FIND_DELIVERY = `
   SELECT CONCAT(w.id, '-', COALESCE(t.id, e.id)) AS id, CONCAT(w.title, ', ', u.name) AS text
   FROM webhooks w JOIN customers u ON u.id = w.customer_id
     LEFT JOIN transactions t ON w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND t.id = ? AND t.customer_id = w.customer_id
@@ -61,7 +61,7 @@ export async function search(sql: Sql, text: string): Promise<Hit[]> {
   const isId = v.safeParse(IdText, text).success;
   const kinds = ['movement', 'webhook', 'import', 'source', 'customer'] as const;
   const found = await Promise.all([
-    key === null ? [] : find('delivery', DELIVERY, [key.subjectId, key.subjectId, key.webhookId]),
+    key === null ? [] : find('delivery', FIND_DELIVERY, [key.subjectId, key.subjectId, key.webhookId]),
     ...kinds.map((kind) => (isId ? find(kind, BY_ID[kind], [text]) : [])),
     find('movement', BY_UNIQUE_ID, [Buffer.from(text, 'utf8')]),
     isId ? [] : find('customer', BY_NAME, [`${text.replaceAll(/[\\%_]/g, '\\$&')}%`]),

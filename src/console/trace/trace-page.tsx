@@ -56,7 +56,7 @@ export interface TracedMovement {
 }
 
 /** Indexes: the primary keys, a row of each. */
-const MOVEMENT = `
+const READ_MOVEMENT = `
   SELECT t.id, t.customer_id, u.name AS customer, t.account_id, a.title AS account, b.name AS bank, a.currency, t.import_id,
     CONVERT(t.unique_id USING utf8mb4) AS unique_id, t.dc, t.amount, t.description, t.date_issue, t.date_readed,
     i.received_at AS import_received_at, i.format AS import_format, i.source_id, CONCAT(k.prefix, '… ', k.title) AS api_key
@@ -65,7 +65,7 @@ const MOVEMENT = `
   WHERE t.id = ?`;
 
 export async function readMovement(sql: Sql, id: string): Promise<TracedMovement | undefined> {
-  const [movement] = await sql.query<TracedMovement[]>(MOVEMENT, [id]);
+  const [movement] = await sql.query<TracedMovement[]>(READ_MOVEMENT, [id]);
   return movement && { ...movement, amount: showAmount(movement.amount, movement.currency) };
 }
 

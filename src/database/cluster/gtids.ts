@@ -10,7 +10,7 @@ export type Gtids =
   | { server: 'mariadb'; last: ReadonlyMap<string, bigint> };
 
 /** All servers know the first column, and each ignores the other's comment. */
-const READ = `
+const READ_GTIDS = `
   SELECT @@GLOBAL.log_bin AS log_bin
     /*!80000 , @@GLOBAL.gtid_mode AS mode, @@GLOBAL.gtid_executed AS executed */
     /*M!100100 , @@GLOBAL.gtid_binlog_state AS binlog, @@GLOBAL.gtid_slave_pos AS applied */`;
@@ -26,7 +26,7 @@ export async function readGtids(ask: Ask): Promise<Gtids | null> {
     executed?: string;
     binlog?: string;
     applied?: string;
-  }>(READ);
+  }>(READ_GTIDS);
   // Without a binary log, a host counts what it has applied, and not what it has written itself.
   if (Number(row?.log_bin) !== 1) return null;
   if (row?.executed !== undefined)

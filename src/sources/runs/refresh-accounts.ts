@@ -3,12 +3,12 @@ import type { Sql } from '../../database/transaction.ts';
 /** Accounts show how the runs of their sources end. */
 
 /** Index: the primary keys. */
-const ACCOUNTS = `
+const FIND_ACCOUNTS_OF_SOURCE = `
   SELECT account_id AS id FROM sources WHERE id = ? AND account_id IS NOT NULL
   UNION SELECT account_id FROM source_accounts WHERE source_id = ?`;
 
 /** Of the sources that the account has movements from, takes the error of the source that ran last. Index: sources_page. */
-const REFRESH = `
+const REFRESH_ACCOUNTS = `
   UPDATE accounts a SET
     a.last_work = IF(?, GREATEST(COALESCE(a.last_work, NOW(6)), NOW(6)), a.last_work),
     a.error = (
@@ -21,7 +21,7 @@ const REFRESH = `
 
 /** The accounts of a source: its own account, and the accounts of movements from its files. */
 export async function findSourceAccounts(sql: Sql, sourceId: string): Promise<string[]> {
-  const rows = await sql.query<{ id: string }[]>(ACCOUNTS, [sourceId, sourceId]);
+  const rows = await sql.query<{ id: string }[]>(FIND_ACCOUNTS_OF_SOURCE, [sourceId, sourceId]);
   return rows.map(({ id }) => id);
 }
 
@@ -36,5 +36,5 @@ export async function refreshAccounts(
   hasWorked: boolean,
 ): Promise<void> {
   if (accountIds.length === 0) return;
-  await sql.query(REFRESH, [hasWorked, accountIds]);
+  await sql.query(REFRESH_ACCOUNTS, [hasWorked, accountIds]);
 }

@@ -20,10 +20,10 @@ const READ_MOVEMENTS = `
 const READ_BY_ID = 'SELECT id, account_id, dc FROM transactions WHERE id IN (?) ORDER BY id';
 
 /** A redelivery may have come just when the deletion was requested. Index: the primary key. */
-const PENDING = `
+const FIND_PENDING_DELIVERY = `
   SELECT 1 FROM deliveries FORCE INDEX (PRIMARY) WHERE webhook_id IN (?) AND transaction_id IN (?) AND status = 'pending' LIMIT 1`;
 
-const COUNT_DELETED = `
+const ADD_TO_MOVEMENTS_DELETED = `
   UPDATE deletions SET movements_deleted = movements_deleted + ? WHERE customer_id = ? AND account_id = ?`;
 
 /** Webhooks that may have deliveries of the account. */
@@ -73,7 +73,7 @@ async function deleteSome(
   ids: readonly string[],
   { customerId, countedIn, webhooks: { live, deleted: gone } }: MovementsOfAccount,
 ): Promise<string | null> {
-  const pending = live.length === 0 ? [] : await sql.query<unknown[]>(PENDING, [live, ids]);
+  const pending = live.length === 0 ? [] : await sql.query<unknown[]>(FIND_PENDING_DELIVERY, [live, ids]);
   if (pending.length > 0) return null;
   const movements = live.length === 0 ? [] : await sql.query<RemovedMovement[]>(READ_BY_ID, [ids]);
   const { deleted, through } = await deleteMovements(sql, customerId, ids);
@@ -84,6 +84,6 @@ async function deleteSome(
   );
   const part = ids.filter((id) => BigInt(id) <= BigInt(through));
   for (const webhookId of [...live, ...gone]) await deleteDeliveries(sql, webhookId, part);
-  await sql.query(COUNT_DELETED, [deleted, customerId, countedIn]);
+  await sql.query(ADD_TO_MOVEMENTS_DELETED, [deleted, customerId, countedIn]);
   return through;
 }

@@ -8,25 +8,25 @@ import { findRecorded, type OperationalEvent, recordEvent } from '../../delivery
 /** Reports gaps and contradictions between the statements of an account, and late statements. Reports each only once. */
 
 /** Index: statement_checks_due. */
-const DUE =
+const FIND_DUE_CHECKS =
   'SELECT account_id, customer_id FROM statement_checks WHERE due_at <= NOW(6) ORDER BY due_at LIMIT 100';
 
 /**
  * Postpones a check before it begins, so that a check that fails or takes long does not come first again. If a statement was stored since,
  * due_at is later already and does not change.
  */
-const POSTPONE = `
+const POSTPONE_CHECK = `
   UPDATE statement_checks SET due_at = NOW(6) + INTERVAL 10 MINUTE WHERE account_id = ? AND due_at <= NOW(6)`;
 
 /** Makes new statements wait until the check has ended. They are checked later. Index: the primary key. */
-const LOCK = 'SELECT account_id FROM statement_checks WHERE account_id = ? FOR UPDATE';
+const LOCK_CHECK = 'SELECT account_id FROM statement_checks WHERE account_id = ? FOR UPDATE';
 
 /** Index: the primary key. */
-const ACCOUNT =
+const READ_ACCOUNT =
   'SELECT id, customer_id, currency, late_after_days AS lateAfterDays, NOW(6) AS now FROM accounts WHERE id = ?';
 
 /** The account is checked again when its next statement is late. */
-const FINISH =
+const FINISH_CHECK =
   'UPDATE statement_checks SET completeness = ?, late_since = ?, due_at = ? WHERE account_id = ?';
 
 /** Tries again later, because the limit of events in this hour is reached. */
@@ -42,13 +42,13 @@ interface CheckedAccount {
 
 /** Checks accounts whose last statement came ten minutes ago, or whose next statement is late. @returns how many were checked. */
 export async function checkStatements(database: DataSource): Promise<number> {
-  const due = await database.query<{ account_id: string }[]>(DUE);
+  const due = await database.query<{ account_id: string }[]>(FIND_DUE_CHECKS);
   await eachAlone(due, async ({ account_id }) => {
-    const { affectedRows } = await database.query<WriteResult>(POSTPONE, [account_id]);
+    const { affectedRows } = await database.query<WriteResult>(POSTPONE_CHECK, [account_id]);
     if (affectedRows === 0) return;
     await inTransaction(database, async (sql) => {
-      await sql.query(LOCK, [account_id]);
-      const [account] = await sql.query<CheckedAccount[]>(ACCOUNT, [account_id]);
+      await sql.query(LOCK_CHECK, [account_id]);
+      const [account] = await sql.query<CheckedAccount[]>(READ_ACCOUNT, [account_id]);
       if (account !== undefined) await checkAccount(sql, account);
     });
   });
@@ -66,7 +66,7 @@ async function checkAccount(sql: Sql, account: CheckedAccount): Promise<void> {
   );
   const lateAt = await readLateAt(sql, account);
   const isLate = lateAt !== null && lateAt <= now;
-  await sql.query(FINISH, [status, isLate ? lateAt : null, isLate ? null : lateAt, id]);
+  await sql.query(FINISH_CHECK, [status, isLate ? lateAt : null, isLate ? null : lateAt, id]);
   const events = periods.filter(isWrong).map((period): ReportedEvent => {
     const { status, statements } = period;
     return {

@@ -5,11 +5,11 @@ import { FIRST_READ_AFTER } from '../../movements/listing.ts';
 
 const DAY = 24 * 60 * 60 * 1_000;
 
-const NOW = 'SELECT NOW(3) AS now';
+const READ_NOW = 'SELECT NOW(3) AS now';
 
 /** The time of MySQL's clock, which all processes share. */
 export async function readNow(sql: Sql): Promise<Date> {
-  const [row] = await sql.query<{ now: Date }[]>(NOW);
+  const [row] = await sql.query<{ now: Date }[]>(READ_NOW);
   if (row === undefined) throw new Error('MySQL does not say what time it is');
   return row.now;
 }
@@ -20,7 +20,7 @@ export const daysBefore = (now: Date, days: number): Date => new Date(now.getTim
 /** A calendar date in UTC, as MySQL writes it. */
 export const dateOf = (moment: Date): string => moment.toISOString().slice(0, 10);
 
-const NEWEST = 'SELECT last_transaction_id FROM import_locks WHERE customer_id = ?';
+const READ_LAST_MOVEMENT_ID = 'SELECT last_transaction_id FROM import_locks WHERE customer_id = ?';
 
 /** Finds the newest movement of a customer that was stored before a moment. */
 type FindNewestBefore = (customerId: string) => Promise<bigint>;
@@ -36,7 +36,7 @@ export function createAgeFinder(sql: Sql, before: Date): FindNewestBefore {
     const known = found.get(customerId);
     if (known !== undefined) return known;
     // Read first. The second statement then finds any movement that is stored after this.
-    const [lock] = await sql.query<{ last_transaction_id: string }[]>(NEWEST, [customerId]);
+    const [lock] = await sql.query<{ last_transaction_id: string }[]>(READ_LAST_MOVEMENT_ID, [customerId]);
     const [younger] = await sql.query<{ id: string }[]>(FIRST_READ_AFTER, [customerId, before]);
     const newest = younger === undefined ? BigInt(lock?.last_transaction_id ?? 0) : BigInt(younger.id) - 1n;
     found.set(customerId, newest);

@@ -11,7 +11,7 @@ import { deleteByIds, deleteRows, leastId, repeatInOrder, type Steps } from './s
 export const LOCK_WEBHOOK = 'SELECT status FROM webhooks WHERE id = ? FOR UPDATE';
 
 /** Indexes: the primary key, and replays_open. */
-const CURSOR = `
+const READ_CURSOR = `
   SELECT c.sent_through, (SELECT MIN(p.position) FROM replays p FORCE INDEX (replays_open)
     WHERE p.webhook_id = c.webhook_id AND p.finished_at IS NULL) AS replay_position
   FROM webhook_cursors c WHERE c.webhook_id = ?`;
@@ -100,7 +100,7 @@ async function removeSomeDeliveries(
 }
 
 async function lastRemovable(sql: Sql, webhookId: string, through: bigint): Promise<bigint> {
-  const [cursor] = await sql.query<{ sent_through: string; replay_position: string | null }[]>(CURSOR, [
+  const [cursor] = await sql.query<{ sent_through: string; replay_position: string | null }[]>(READ_CURSOR, [
     webhookId,
   ]);
   return cursor === undefined ? 0n : leastId(through, cursor.sent_through, cursor.replay_position);

@@ -7,18 +7,18 @@ import { deleteByIds, repeatInOrder, type Steps } from './steps.ts';
 /** Removes old operational events with their deliveries. */
 
 /** Index: customers_operator. */
-const OPERATOR = 'SELECT id FROM customers WHERE is_operator = 1';
+const FIND_OPERATOR = 'SELECT id FROM customers WHERE is_operator = 1';
 
 /** Index: webhooks_customer. */
-const WEBHOOKS = `
+const FIND_EVENT_WEBHOOKS = `
   SELECT id FROM webhooks FORCE INDEX (webhooks_customer) WHERE customer_id IN (?) AND event IN ${EVENTS_WITHOUT_MOVEMENTS}`;
 
 /** Finds the webhooks that may have been sent the events of these customers. */
 export async function findRecipients(sql: Sql, customerIds: readonly (string | null)[]): Promise<string[]> {
-  const operators = await sql.query<{ id: string }[]>(OPERATOR);
+  const operators = await sql.query<{ id: string }[]>(FIND_OPERATOR);
   const customers = new Set([...operators.map(({ id }) => id), ...customerIds]);
   if (customers.size === 0) return [];
-  return (await sql.query<{ id: string }[]>(WEBHOOKS, [[...customers]])).map(({ id }) => id);
+  return (await sql.query<{ id: string }[]>(FIND_EVENT_WEBHOOKS, [[...customers]])).map(({ id }) => id);
 }
 
 /** Index: operational_events_created. */
@@ -30,11 +30,11 @@ const READ_EVENTS = `
 const LOCK_WEBHOOKS = 'SELECT id FROM webhooks WHERE id IN (?) ORDER BY id FOR UPDATE';
 
 /** Finds an open replay, because events that it has not reached yet must stay. Open replays are rare. Index: replays_open. */
-const REPLAYING = `
+const FIND_OPEN_REPLAY = `
   SELECT 1 FROM replays FORCE INDEX (replays_open) WHERE webhook_id IN (?) AND finished_at IS NULL LIMIT 1`;
 
 /** Events with a delivery that is pending, or was attempted since. Ignores deleted webhooks. Indexes: the primary keys. */
-const NEEDED = `
+const FIND_NEEDED_EVENTS = `
   SELECT r.transaction_id AS id FROM retries r JOIN webhooks w ON w.id = r.webhook_id
   WHERE r.webhook_id IN (?) AND r.transaction_id IN (?) AND r.due_at IS NOT NULL AND w.status <> 'deleted'
   UNION
@@ -70,9 +70,15 @@ async function removeSomeEvents(
   const needed = new Set<string>();
   if (webhookIds.length > 0) {
     await sql.query(LOCK_WEBHOOKS, [webhookIds]);
-    const replaying = await sql.query<unknown[]>(REPLAYING, [webhookIds]);
+    const replaying = await sql.query<unknown[]>(FIND_OPEN_REPLAY, [webhookIds]);
     if (replaying.length > 0) return 0;
-    const rows = await sql.query<{ id: string }[]>(NEEDED, [webhookIds, ids, webhookIds, ids, before]);
+    const rows = await sql.query<{ id: string }[]>(FIND_NEEDED_EVENTS, [
+      webhookIds,
+      ids,
+      webhookIds,
+      ids,
+      before,
+    ]);
     for (const { id } of rows) needed.add(id);
   }
   const old = ids.filter((id) => !needed.has(id));

@@ -94,7 +94,7 @@ async function lastRemovable(sql: Sql, customerId: string, through: bigint): Pro
 }
 
 /** Index of both: the primary key. */
-const STORED = 'SELECT id, account_id FROM transactions FORCE INDEX (PRIMARY) WHERE id IN (?)';
+const FIND_STORED_MOVEMENTS = 'SELECT id, account_id FROM transactions FORCE INDEX (PRIMARY) WHERE id IN (?)';
 const DELETE_MOVEMENTS = 'DELETE FROM transactions WHERE id IN (?)';
 
 /** The outcome for movements that were to be deleted. */
@@ -119,7 +119,7 @@ export async function deleteMovements(
   if (first === undefined) throw new Error('there are no movements to delete');
   const segment = await lockSegment(sql, customerId, first);
   const part = segment === null ? ids : ids.filter((id) => BigInt(id) <= BigInt(segment));
-  const stored = await sql.query<{ id: string; account_id: string }[]>(STORED, [part]);
+  const stored = await sql.query<{ id: string; account_id: string }[]>(FIND_STORED_MOVEMENTS, [part]);
   if (stored.length > 0) {
     await deleteByIds(
       sql,

@@ -8,7 +8,7 @@ import { deleteRows, type Steps } from './steps.ts';
  */
 
 /** There are few sources, so the table is read as a whole. */
-const DELETED_SOURCES = `
+const FIND_DELETED_SOURCES = `
   SELECT id FROM sources WHERE status = 'deleted' AND COALESCE(last_run_at, created_at) < ? ORDER BY id`;
 
 /** Indexes: source_files_fingerprint, and the primary key of imports. */
@@ -29,7 +29,7 @@ const DELETE_SOURCE = "DELETE FROM sources WHERE id = ? AND status = 'deleted'";
  * @returns how many sources were removed.
  */
 export async function removeSources(database: DataSource, steps: Steps, before: Date): Promise<number> {
-  const deleted = await database.query<{ id: string }[]>(DELETED_SOURCES, [before]);
+  const deleted = await database.query<{ id: string }[]>(FIND_DELETED_SOURCES, [before]);
   let removed = 0;
   for (const { id } of deleted) {
     const imports = await database.query<unknown[]>(HAS_IMPORTS, [id]);

@@ -39,7 +39,7 @@ interface WebhookPage {
  * they are removed with their events. Indexes: the primary keys, and replays_open. The order of the join is fixed, because otherwise MySQL
  * would read and sort all cursors for each page.
  */
-const WEBHOOKS = `
+const READ_WEBHOOKS = `
   SELECT w.id, w.customer_id, w.status,
     IF(w.event IN ${EVENTS_WITHOUT_MOVEMENTS}, NULL, (SELECT d.transaction_id FROM deliveries d FORCE INDEX (PRIMARY) WHERE d.webhook_id = w.id
       ORDER BY d.webhook_id, d.transaction_id LIMIT 1)) AS oldest_delivery,
@@ -49,7 +49,7 @@ const WEBHOOKS = `
   FROM webhooks w WHERE w.id > ? ORDER BY w.id LIMIT ${PAGE}`;
 
 /** Index: transactions_customer_page, one entry for each customer. */
-const CUSTOMERS = `
+const READ_OLDEST_MOVEMENTS = `
   SELECT l.customer_id AS id, (SELECT t.id FROM transactions t FORCE INDEX (transactions_customer_page)
     WHERE t.customer_id = l.customer_id ORDER BY t.customer_id, t.id LIMIT 1) AS oldest
   FROM import_locks l WHERE l.customer_id > ? ORDER BY l.customer_id LIMIT ${PAGE}`;
@@ -144,7 +144,9 @@ async function removeOfAttempts(database: DataSource, steps: Steps, before: Date
 async function removeOfMovements(database: DataSource, steps: Steps, before: Date, count: Count) {
   const newestBefore = createAgeFinder(database, before);
   await repeatInOrder(steps, async (after) => {
-    const customers = await database.query<{ id: string; oldest: string | null }[]>(CUSTOMERS, [after]);
+    const customers = await database.query<{ id: string; oldest: string | null }[]>(READ_OLDEST_MOVEMENTS, [
+      after,
+    ]);
     for (const { id: customerId, oldest } of customers) {
       const through = await newestBefore(customerId);
       if (oldest !== null && BigInt(oldest) <= through) {
@@ -167,16 +169,20 @@ async function forEachWebhook(
   work: (webhook: WebhookPage) => Promise<void>,
 ): Promise<void> {
   await repeatInOrder(steps, async (after) => {
-    const webhooks = await database.query<WebhookPage[]>(WEBHOOKS, [before, after]);
+    const webhooks = await database.query<WebhookPage[]>(READ_WEBHOOKS, [before, after]);
     for (const webhook of webhooks) await work(webhook);
     return { count: 0, last: webhooks[PAGE - 1]?.id ?? null };
   });
 }
 
 /** Index: idempotency_keys_created. */
-const PRUNE = `DELETE FROM idempotency_keys WHERE created_at < NOW(6) - INTERVAL ${KEY_HOURS} HOUR LIMIT ?`;
+const DELETE_IDEMPOTENCY_KEYS = `DELETE FROM idempotency_keys WHERE created_at < NOW(6) - INTERVAL ${KEY_HOURS} HOUR LIMIT ?`;
 
 /** Deletes the stored responses whose keys no longer count, in steps. @returns how many. */
 export const pruneIdempotencyKeys = async (sql: Sql, steps: Steps): Promise<number> =>
-  (await repeatWhileFull(steps, async (rows) => (await sql.query<WriteResult>(PRUNE, [rows])).affectedRows))
-    .count;
+  (
+    await repeatWhileFull(
+      steps,
+      async (rows) => (await sql.query<WriteResult>(DELETE_IDEMPOTENCY_KEYS, [rows])).affectedRows,
+    )
+  ).count;
