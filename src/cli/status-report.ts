@@ -26,6 +26,8 @@ import { withInstallation } from './open-service.ts';
 import { mayStart } from './service-access.ts';
 import { REDIS_TIMEOUT, withQueues } from './service-redis.ts';
 
+/** Reads what the command `status` shows, also when parts of the installation cannot be reached. */
+
 /** The state of an installation, as far as this machine can see it. */
 export interface StatusReport {
   verdict: Verdict;

@@ -8,6 +8,8 @@ import { onConnection, recentLackOfRoom } from './connection.ts';
 import { isRetryableLockError, mysqlProblem } from './errors.ts';
 import { findPacketProblem } from './packet-size.ts';
 
+/** Looks at MySQL and at Redis, and keeps what it sees for the callers. */
+
 /** `ok`, `not available`, or what is wrong with a server, for a sentence that begins with its name: "refuses writes: it is read-only". */
 export type ServerState = string;
 

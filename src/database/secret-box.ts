@@ -2,6 +2,8 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEq
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from './transaction.ts';
 
+/** Seals the secrets in MySQL with SECRET_KEY, and opens them. */
+
 /** Where a sealed value is stored. A value that was sealed for one location cannot be opened in another. */
 export interface SecretLocation {
   /** Table and column. */

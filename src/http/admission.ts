@@ -14,6 +14,8 @@ import { createCarryOutOnce } from './admission/idempotency.ts';
 import { traceRequests } from './admission/trace-requests.ts';
 import { type ApiEnv, createMiddleware, nameClient } from './app.ts';
 
+/** Lets a request in: who is calling, how many requests are in flight, the guessing of keys, and the rate limit. */
+
 /**
  * A request passes these before its route, in this order: the limit of requests in flight, authentication, the limit of its customer's
  * requests in flight, its span, and the rate limit. The route itself carries out a POST with an Idempotency-Key once.

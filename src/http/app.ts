@@ -17,6 +17,8 @@ import type { Log } from '../platform/log.ts';
 import { notFound, PROBLEMS, Problem } from '../platform/problem.ts';
 import type { Span } from '../platform/tracing.ts';
 
+/** What all apps share: the values of a request, its id, the client's address, the request log, and the answers to errors. */
+
 /**
  * Carries out a POST with an Idempotency-Key once.
  * @param secret the path of the answer's member that holds a secret. The secret is not stored.

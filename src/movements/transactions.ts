@@ -17,6 +17,8 @@ import {
   seek,
 } from './listing.ts';
 
+/** Reads movements: a page of a listing, or one movement. */
+
 /** A movement and its account, as they are read. */
 export interface ListedTransaction {
   id: string;

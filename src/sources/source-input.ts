@@ -14,6 +14,8 @@ import { customerFolder } from './connectors/settings.ts';
 import { isCron, isTimeZone, parseInterval, type SourceSchedule } from './source-schedule.ts';
 import { KIND_NAMES } from './source-view.ts';
 
+/** What a caller may send to create or to change a source. */
+
 const FORMATS = ['auto', ...STATEMENT_FORMATS] as const;
 
 const INTERVAL_RULE =

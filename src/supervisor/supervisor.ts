@@ -14,6 +14,8 @@ import type { Service } from '../service.ts';
 import { createProcessGroup, type KilledProcess, type ProcessGroup } from './processes/process-group.ts';
 import type { ProcessPlan, RoleProcess } from './processes/role-process.ts';
 
+/** Starts the service in several processes, under one supervisor. */
+
 export interface StartOptions {
   config: Config;
   /** Receives one-line messages for a person. */

@@ -26,6 +26,8 @@ import { pruneIdempotencyKeys, removeOld } from './retention/retention.ts';
 import { createSteps } from './retention/steps.ts';
 import { startLeader } from './tasks/leader.ts';
 
+/** The role `maintenance`: its tasks, and how often each runs. */
+
 const SECOND = 1_000;
 const RECONCILE_EVERY = 10 * SECOND;
 

@@ -15,6 +15,8 @@ import { sortTroubles, type Trouble } from './trouble.ts';
 import { findWebhookTroubles } from './webhooks.ts';
 import { findBookTroubles, findImportTroubles, findSourceTroubles } from './work.ts';
 
+/** Whether anything is wrong, and with what. The console, `status` and the metrics ask here. */
+
 /** The one answer to "is anything wrong?". The console, the command line, the metrics and the alerts show it. */
 export interface Verdict {
   at: Date;

@@ -13,6 +13,8 @@ import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import { CIRCUITS } from '../webhook-record/circuit.ts';
 import { readWebhooks, type WebhookRecord } from '../webhook-record/record.ts';
 
+/** Webhooks as the API shows them. */
+
 const Health = v.object({
   circuit: v.pipe(
     v.picklist(CIRCUITS),

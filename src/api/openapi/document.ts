@@ -27,6 +27,8 @@ import { EVENT_NOTIFICATION } from './event-notification.ts';
 import { HEADERS } from './headers.ts';
 import { NOTIFICATION } from './notification.ts';
 
+/** Builds /openapi.json from the descriptions of the routes. */
+
 const DOCUMENTATION = {
   info: {
     title: 'Ledgerbell',

@@ -17,6 +17,8 @@ import { idParameter } from '../openapi/openapi.ts';
 import type { AddRoute } from './route.ts';
 import { addAccountMovementRoute } from './transactions.ts';
 
+/** The routes of accounts, of their balances and statements, and of what is missing between these. */
+
 const Query = v.strictObject(paging('a1', MAX_PER_PAGE));
 
 const PER_PAGE = 100;

@@ -15,6 +15,8 @@ import { type CommandContext, Failure } from '../context.ts';
 import { withInstallation } from '../open-service.ts';
 import { currentOperator } from '../owner.ts';
 
+/** The command that seals the stored secrets with the newest key. */
+
 /** Rows per transaction. Their locks are held for a few milliseconds. */
 const STEP = 100;
 

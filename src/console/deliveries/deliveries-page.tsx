@@ -67,6 +67,8 @@ import {
   shownStatus,
 } from './delivery-rows.ts';
 
+/** The pages of the console that list deliveries, and show one with its attempts. */
+
 const PER_PAGE = 50;
 
 /** GET /ops/deliveries: the deliveries of one webhook, or of the webhooks that the filters select. Newest movements first. */

@@ -45,6 +45,8 @@ import { sendConfirmation, sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, callerFor } from '../page/operator.ts';
 import { DASHBOARD_PATH } from '../queues/dashboard.ts';
 
+/** The pages of the console that list imports, and show one with its movements and duplicates. */
+
 export interface ImportedMovement {
   id: string;
   account_id: string;

@@ -12,6 +12,8 @@ import { sendPage } from '../page/layout.tsx';
 import { shownZone } from '../page/zone.ts';
 import { createNowReader, type Now } from './now-reader.ts';
 
+/** The first page of the console: whether anything is wrong now, with what, and what runs. */
+
 /** The charts: their id in the page, title, and unit. public/ops/now.js draws them. */
 const CHARTS = [
   ['pending', 'Pending deliveries', ''],

@@ -6,6 +6,8 @@ import type { Sql } from '../../database/transaction.ts';
 import { READ_LIMIT, readVerdict, type Verdict } from '../../verdict/verdict.ts';
 import { readRecentAttempts, summarizeAttempts } from '../deliveries/newest-attempts.ts';
 
+/** Reads the figures of the first page of the console, and compares them with the last reading. */
+
 /** One point of the charts. null: not known. */
 export interface Sample extends Record<keyof typeof NOTHING_KNOWN, number | null> {
   /** Seconds since 1970. */

@@ -44,6 +44,8 @@ import { type ConsoleContext, callApiFor } from '../page/operator.ts';
 import { DASHBOARD_PATH } from '../queues/dashboard.ts';
 import { describeSchedule, SourceState } from './sources-page.tsx';
 
+/** The page of one source in the console: its settings, runs and wrong files. */
+
 interface WrongFile {
   name: string;
   run_id: string;

@@ -25,6 +25,8 @@ import { actionsForFeed, confirmFeedAction, DONE_OF_FEED, requireFeedAction } fr
 import { type FactsProps, FeedFacts, WebhookFacts } from './webhook-facts.tsx';
 import { WebhookState } from './webhooks-page.tsx';
 
+/** The page of one webhook in the console, and the actions that it offers. */
+
 interface WebhookPageProps extends FactsProps {
   troubles: readonly WebhookTrouble[];
   /** The operator who has paused the webhook, from the audit log. null: no operator has. */

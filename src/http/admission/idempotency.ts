@@ -6,6 +6,8 @@ import { KEY_HOURS } from '../../platform/idempotency-key.ts';
 import type { CarryOutOnce } from '../app.ts';
 import { keyReused, RESOURCE_BYTES, readBytes, readIdempotencyKey, requestInProgress } from '../input.ts';
 
+/** Carries out a request with an Idempotency-Key only once, and keeps its answer for repetitions. */
+
 /** Index of all: the primary key. */
 const RESERVE_KEY = `
   INSERT IGNORE INTO idempotency_keys (customer_id, idempotency_key, request_hash) VALUES (?, ?, ?)`;

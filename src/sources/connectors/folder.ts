@@ -13,6 +13,8 @@ import {
 import type { FolderSettings } from './settings.ts';
 import { folderError, openFolders, type SourceFolders } from './source-folders.ts';
 
+/** Collects files from a folder on the machine of the service. */
+
 /** Why a folder source cannot be created or used. */
 export const NO_FOLDERS = 'There are no folder sources on this service. Have the operator set SOURCES_DIR.';
 

@@ -5,6 +5,8 @@ import { MAX_CRASHES, STUCK_IMPORTS } from '../../intake/imports.ts';
 import { type Circuit, circuitOf } from '../../webhook-record/circuit.ts';
 import { pendingOf } from '../../webhook-record/pending.ts';
 
+/** Counts what the verdict looks at: webhooks, imports, replays and books. */
+
 /** The open work of all customers together, in figures. */
 export interface Figures {
   /** Webhooks by status. `quarantined`: the service has paused them, because their delivery runs kept crashing. */

@@ -6,6 +6,8 @@ import { Problem } from '../../platform/problem.ts';
 import type { Filter } from '../../webhook-record/filter.ts';
 import type { WebhookSettings } from '../../webhook-record/record.ts';
 
+/** Writes the rows of webhooks, with sealed secrets. */
+
 /** Columns of `webhooks` and their values. The names come from our code, never from a caller. */
 type WebhookColumns = Record<string, unknown>;
 
