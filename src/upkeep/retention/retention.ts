@@ -39,7 +39,7 @@ interface WebhookPage {
  * they are removed with their events. Indexes: the primary keys, and replays_open. The order of the join is fixed, because otherwise MySQL
  * would read and sort all cursors for each page.
  */
-const READ_WEBHOOKS = `
+const READ_OLDEST_OF_WEBHOOKS = `
   SELECT w.id, w.customer_id, w.status,
     IF(w.event IN ${EVENTS_WITHOUT_MOVEMENTS}, NULL, (SELECT d.transaction_id FROM deliveries d FORCE INDEX (PRIMARY) WHERE d.webhook_id = w.id
       ORDER BY d.webhook_id, d.transaction_id LIMIT 1)) AS oldest_delivery,
@@ -169,7 +169,7 @@ async function forEachWebhook(
   work: (webhook: WebhookPage) => Promise<void>,
 ): Promise<void> {
   await repeatInOrder(steps, async (after) => {
-    const webhooks = await database.query<WebhookPage[]>(READ_WEBHOOKS, [before, after]);
+    const webhooks = await database.query<WebhookPage[]>(READ_OLDEST_OF_WEBHOOKS, [before, after]);
     for (const webhook of webhooks) await work(webhook);
     return { count: 0, last: webhooks[PAGE - 1]?.id ?? null };
   });
