@@ -2,7 +2,7 @@ import type { DataSource } from 'typeorm';
 import { SEALED } from '../src/database/secret-box.ts';
 import { derivedRows } from '../src/database/transaction.ts';
 import { wakeWebhooks } from '../src/delivery/wake.ts';
-import { findWaiting } from '../src/movements/listing.ts';
+import { findWaiting } from '../src/movements/segments.ts';
 import { type Owner, storeHistory } from './history.ts';
 import { type Installation, pause } from './installation.ts';
 import type { Subscribed } from './load.ts';

@@ -3,7 +3,7 @@ import type { Runtime } from '../src/database/runtime.ts';
 import { reconcileDeliveries } from '../src/delivery/reconcile.ts';
 import { reconcileImports } from '../src/intake/worker.ts';
 import { dropDeadUploads } from '../src/ledger/earlier-uploads.ts';
-import { makeSegments } from '../src/movements/listing.ts';
+import { makeSegments } from '../src/movements/segments.ts';
 import { createLog } from '../src/platform/log.ts';
 import { reconcileSources } from '../src/sources/source-jobs.ts';
 import { runDeletions } from '../src/upkeep/deletions.ts';

@@ -6,6 +6,8 @@ import { html } from 'hono/html';
 import { type ApiEnv, createHandlers, pageHeaders } from '../http/app.ts';
 import { notFound, PROBLEMS, type ProblemName } from '../platform/problem.ts';
 
+/** The pages of the API's documentation: Swagger UI, and a page for each error. */
+
 /** Swagger UI's files. They are served from here, so that the page works without internet access. */
 const FILES: ReadonlyMap<string, string> = new Map([
   ['swagger-ui.css', 'text/css'],

@@ -5,6 +5,8 @@ import type { Runtime } from '../database/runtime.ts';
 import { VERSION } from '../platform/config.ts';
 import { handlersOf } from './routes/route.ts';
 
+/** The routes by which a load balancer learns whether a process answers and is ready. */
+
 /** GET /healthz: 200 while the process answers. */
 export const getHealthRoute = () =>
   handlersOf({

@@ -8,6 +8,8 @@ import { createAddressGuard } from '../platform/address-guard.ts';
 import { Problem } from '../platform/problem.ts';
 import { createApp } from './routes/app.ts';
 
+/** Calls the routes of the API within this process, for an operator. */
+
 /** A request to the API that an operator makes for a customer. */
 interface OperatorRequest {
   customerId: string;

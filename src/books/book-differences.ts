@@ -20,7 +20,7 @@ export interface Differences {
 const MOST_DIFFERENCES = 1_000;
 
 /** Entries whose movements also came with other statements. Index: repeated_entries_day. */
-const REPEATED = `
+const FIND_REPEATED_ENTRIES = `
   SELECT r.statement_id, r.transaction_id, r.import_id, d.statement_id AS first_statement_id, t.dc, t.amount
   FROM repeated_entries r FORCE INDEX (repeated_entries_day)
   JOIN transactions t ON t.id = r.transaction_id
@@ -28,7 +28,7 @@ const REPEATED = `
   WHERE r.account_id = ? AND r.date_issue BETWEEN ? AND ?`;
 
 /** Movements that are no entry of these statements. Indexes: transactions_account_date, then the foreign key of repeated_entries. */
-const SURPLUS = `
+const FIND_SURPLUS_MOVEMENTS = `
   SELECT t.id, t.dc, t.amount FROM transactions t FORCE INDEX (transactions_account_date)
   LEFT JOIN transaction_details d ON d.transaction_id = t.id
   WHERE t.account_id = ? AND t.date_issue BETWEEN ? AND ? AND (d.statement_id IS NULL OR d.statement_id NOT IN (?))
@@ -64,7 +64,7 @@ export async function findDifferences(
     const surplus =
       days === null
         ? []
-        : await sql.query<{ id: string; dc: 'Debit' | 'Credit'; amount: string }[]>(SURPLUS, [
+        : await sql.query<{ id: string; dc: 'Debit' | 'Credit'; amount: string }[]>(FIND_SURPLUS_MOVEMENTS, [
             account.id,
             days.from,
             days.to,
@@ -94,7 +94,7 @@ async function findMissing(
   { from, to, statements }: Period,
 ): Promise<Differences['missing']> {
   const places = new Map(statements.map(({ id }, place) => [id, place]));
-  const rows = await sql.query<RepeatedRow[]>(REPEATED, [accountId, from, to]);
+  const rows = await sql.query<RepeatedRow[]>(FIND_REPEATED_ENTRIES, [accountId, from, to]);
   const byMovement = new Map<string, { row: RepeatedRow; place: number }[]>();
   for (const row of rows) {
     const place = places.get(row.statement_id);
@@ -141,7 +141,7 @@ async function enclosedDays(
 }
 
 /** Of the last day with an interim report: for each first day, the report with the most entries. Index: statements_time. */
-const REPORTED = `
+const FIND_INTERIM_REPORTS = `
   SELECT id, from_date, to_date FROM (
     SELECT id, COALESCE(from_date, to_date) AS from_date, to_date,
       ROW_NUMBER() OVER (PARTITION BY COALESCE(from_date, to_date) ORDER BY entries DESC) AS place
@@ -152,7 +152,7 @@ const REPORTED = `
   WHERE place = 1`;
 
 /** Counts the entries of a statement on some days. Indexes: transactions_account_date, then the primary keys of the other tables. */
-const ENTRIES = `
+const COUNT_ENTRIES = `
   SELECT COUNT(*) AS entries FROM transactions t FORCE INDEX (transactions_account_date)
   LEFT JOIN transaction_details d ON d.transaction_id = t.id AND d.statement_id = ?
   LEFT JOIN repeated_entries r ON r.transaction_id = t.id AND r.statement_id = ?
@@ -166,14 +166,12 @@ export async function withoutOpenDay(sql: Sql, accountId: string, period: Period
   const last = period.statements.at(-1);
   const before = period.statements.at(-2);
   if (last === undefined) return period;
-  const reports = await sql.query<{ id: string; from_date: string; to_date: string }[]>(REPORTED, [
-    accountId,
-    accountId,
-    last.from,
-    period.to,
-  ]);
+  const reports = await sql.query<{ id: string; from_date: string; to_date: string }[]>(
+    FIND_INTERIM_REPORTS,
+    [accountId, accountId, last.from, period.to],
+  );
   const countEntries = async (statementId: string, days: readonly [string, string]): Promise<number> => {
-    const [row] = await sql.query<{ entries: string }[]>(ENTRIES, [
+    const [row] = await sql.query<{ entries: string }[]>(COUNT_ENTRIES, [
       statementId,
       statementId,
       accountId,

@@ -30,13 +30,13 @@ export const viewBalance = (
 const MOST_READ = 5_000;
 
 /** Index: statements_time, read backwards. */
-const STATEMENTS = `
+const READ_STATEMENT_BALANCES = `
   SELECT id, import_id, to_date AS date, opening_balance, closing_balance, entries FROM statements FORCE INDEX (statements_time)
   WHERE account_id = ? AND kind = ? AND to_date BETWEEN ? AND ? AND closing_balance IS NOT NULL
   ORDER BY account_id DESC, kind DESC, to_date DESC, id DESC LIMIT ?`;
 
 /** Index: transactions_account_date, read backwards. */
-const MOVEMENTS = `
+const READ_MOVEMENT_BALANCES = `
   SELECT id, import_id, date_issue AS date, IF(dc = 'Credit', balance - amount, balance + amount) AS opening_balance,
     balance AS closing_balance, 1 AS entries
   FROM transactions FORCE INDEX (transactions_account_date) WHERE account_id = ? AND date_issue BETWEEN ? AND ?
@@ -66,7 +66,7 @@ const readStatements = (
   kind: 'final' | 'interim',
   { from, to }: DayRange,
   limit: number,
-) => sql.query<Row[]>(STATEMENTS, [accountId, kind, from, to, limit]);
+) => sql.query<Row[]>(READ_STATEMENT_BALANCES, [accountId, kind, from, to, limit]);
 
 const toBalances = (rows: readonly Row[], source: DayBalance['source']): DayBalance[] =>
   rows.flatMap(({ id, import_id, date, opening_balance, closing_balance, entries }) =>
@@ -113,7 +113,7 @@ export async function readBalances(
     readStatements(sql, account.id, 'interim', range, MOST_READ).then(cutLastDay),
     account.balance === null
       ? { rows: [], unread: null }
-      : sql.query<Row[]>(MOVEMENTS, [account.id, from, to, MOST_READ]).then(cutLastDay),
+      : sql.query<Row[]>(READ_MOVEMENT_BALANCES, [account.id, from, to, MOST_READ]).then(cutLastDay),
   ]);
   const unread = [final, interim, movements].reduce<string | null>(
     (latest, it) => (it.unread !== null && (latest === null || it.unread > latest) ? it.unread : latest),
@@ -157,8 +157,6 @@ export async function readNewestClosing(sql: Sql, accountId: string): Promise<Da
   const rows = await readStatements(sql, accountId, isFinal ? 'final' : 'interim', day, MOST_READ);
   return findLast(toBalances(rows, 'statement')) ?? null;
 }
-
-/** Finds the balance at the end of a day. */
 
 /** A statement, or a movement with the balance after it. Thousandths of the currency. */
 export interface BalanceStep {

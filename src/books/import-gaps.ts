@@ -10,16 +10,17 @@ import { readCompleteness, TooManyStatementsError } from './find-statements.ts';
 const MOST_ACCOUNTS = 10;
 
 /** Index: statements_import, and the primary key. */
-const ACCOUNTS = `
+const FIND_ACCOUNTS_OF_IMPORT = `
   SELECT s.account_id AS id, a.currency, GROUP_CONCAT(s.id) AS statements
   FROM statements s FORCE INDEX (statements_import) JOIN accounts a ON a.id = s.account_id
   WHERE s.import_id = ? AND s.kind = 'final' GROUP BY s.account_id, a.currency ORDER BY s.account_id LIMIT ${MOST_ACCOUNTS}`;
 
 /** Finds the gaps that end where a statement of the import begins. */
 export async function findGapsBefore(sql: Sql, importId: string): Promise<v.InferOutput<typeof GapView>[]> {
-  const accounts = await sql.query<{ id: string; currency: string; statements: string }[]>(ACCOUNTS, [
-    importId,
-  ]);
+  const accounts = await sql.query<{ id: string; currency: string; statements: string }[]>(
+    FIND_ACCOUNTS_OF_IMPORT,
+    [importId],
+  );
   const gaps = await Promise.all(
     accounts.map(async ({ id, currency, statements }) => {
       const own = new Set(statements.split(','));

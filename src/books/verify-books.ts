@@ -39,19 +39,19 @@ export interface BooksReport {
 }
 
 /** Index: the foreign key's. */
-const ACCOUNTS =
+const READ_ACCOUNTS =
   "SELECT id, title, currency FROM accounts WHERE customer_id = ? AND status <> 'deleting' AND (? IS NULL OR id = ?) ORDER BY id";
 /** Reads the day before which retention has removed movements. Index: the primary key. */
-const REMOVED = 'SELECT removed_before FROM import_locks WHERE customer_id = ?';
+const READ_REMOVED_BEFORE = 'SELECT removed_before FROM import_locks WHERE customer_id = ?';
 /** Index: transactions_account_date. */
-const SUM = `
+const SUM_MOVEMENTS = `
   SELECT COALESCE(SUM(IF(dc = 'Credit', amount, -amount)), 0.00) AS total
   FROM transactions FORCE INDEX (transactions_account_date) WHERE account_id = ? AND date_issue BETWEEN ? AND ?`;
 /** Index: movement_conflicts_account_status. */
-const CONFLICTS =
+const COUNT_OPEN_CONFLICTS =
   "SELECT COUNT(*) AS number FROM movement_conflicts FORCE INDEX (movement_conflicts_account_status) WHERE account_id = ? AND status = 'open'";
 /** Index: webhooks_customer. */
-const PENDING = `
+const COUNT_PENDING_DELIVERIES = `
   SELECT w.id, w.title, ${pendingOf('b', 'c')} AS pending
   FROM webhooks w JOIN webhook_backlogs b ON b.webhook_id = w.id JOIN webhook_cursors c ON c.webhook_id = w.id
   WHERE w.customer_id = ? AND w.status <> 'deleted' AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY w.id`;
@@ -68,14 +68,14 @@ export async function verifyBooks(
   accountId: string | null = null,
 ): Promise<BooksReport> {
   const accounts: AccountReport[] = [];
-  const [removed] = await sql.query<{ removed_before: string | null }[]>(REMOVED, [customerId]);
-  for (const account of await sql.query<{ id: string; title: string; currency: string }[]>(ACCOUNTS, [
+  const [removed] = await sql.query<{ removed_before: string | null }[]>(READ_REMOVED_BEFORE, [customerId]);
+  for (const account of await sql.query<{ id: string; title: string; currency: string }[]>(READ_ACCOUNTS, [
     customerId,
     accountId,
     accountId,
   ])) {
     const { status, periods } = await readCompleteness(sql, account.id, between);
-    const [conflicts] = await sql.query<{ number: string | number }[]>(CONFLICTS, [account.id]);
+    const [conflicts] = await sql.query<{ number: string | number }[]>(COUNT_OPEN_CONFLICTS, [account.id]);
     const differences = [...(await findDifferences(sql, account, periods)).values()];
     accounts.push({
       id: Number(account.id),
@@ -89,9 +89,10 @@ export async function verifyBooks(
       open_conflicts: Number(conflicts?.number ?? 0),
     });
   }
-  const webhooks = await sql.query<{ id: string; title: string; pending: string | number }[]>(PENDING, [
-    customerId,
-  ]);
+  const webhooks = await sql.query<{ id: string; title: string; pending: string | number }[]>(
+    COUNT_PENDING_DELIVERIES,
+    [customerId],
+  );
   const pending = webhooks
     .map(({ id, title, pending }) => ({ webhook_id: Number(id), title, pending: Number(pending) }))
     .filter((it) => it.pending > 0);
@@ -122,7 +123,7 @@ async function findWrongSums(
     if (confirmed !== null) complete.push(confirmed);
   }
   for (const { from, to, booked } of joinDays(complete)) {
-    const [row] = await sql.query<{ total: string }[]>(SUM, [account.id, from, to]);
+    const [row] = await sql.query<{ total: string }[]>(SUM_MOVEMENTS, [account.id, from, to]);
     const stored = parseThousandths(row?.total ?? '0');
     if (stored === booked) continue;
     const [statements, movements, difference] = [booked, stored, stored - booked].map((sum) =>

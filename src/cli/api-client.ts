@@ -5,6 +5,8 @@ import { text } from 'node:stream/consumers';
 import * as v from 'valibot';
 import { Failure } from './context.ts';
 
+/** Calls the API for the commands. */
+
 const SECOND = 1_000;
 /** Long, because an upload is answered only when all of it is committed. */
 const ANSWER_TIMEOUT = 120 * SECOND;

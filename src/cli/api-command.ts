@@ -9,6 +9,8 @@ import { type Column, renderColumns } from './output.ts';
 import type { Subject } from './owner.ts';
 import { parseDeliveryKey, parseId, parseNumber } from './values.ts';
 
+/** What the commands that call the API have in common: options, answers and lists. */
+
 /** Creates a command of a group. */
 export type CreateCommand = (context: CommandContext) => Command;
 

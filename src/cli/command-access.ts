@@ -5,6 +5,8 @@ import type { Subject } from './owner.ts';
 import { withApi } from './service-access.ts';
 import { parseHttpUrl, parseId } from './values.ts';
 
+/** The options that say for whom a command acts, and how it reaches the API. */
+
 /** The options of every command that sends a request to the API. */
 export interface AccessOptions {
   customer?: string;

@@ -1,6 +1,8 @@
 import { Argument, type Command, type Option } from 'commander';
 import type { CommandContext } from './context.ts';
 
+/** Generates the completion of commands for shells. */
+
 /** The shells that a completion script can be generated for. */
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 export type Shell = (typeof SHELLS)[number];

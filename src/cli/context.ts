@@ -3,6 +3,8 @@ import { inWordsOf } from '../intake/advice.ts';
 import { type ClientConfig, type Config, calledAs } from '../platform/config.ts';
 import { withoutValues } from '../platform/text.ts';
 
+/** What a command gets: the terminal, the signal and the configuration; and how it fails. */
+
 /** An error for the user. Its message is shown unchanged, and says what went wrong or what to do next. */
 export class Failure extends Error {
   override name = 'Failure';

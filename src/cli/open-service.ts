@@ -7,6 +7,8 @@ import { DataDirInUseError, findRunning, hasDatabase } from '../servers/running-
 import { type CommandContext, Failure, SCHEMA_MISSING } from './context.ts';
 import { noDatabaseIn } from './service-access.ts';
 
+/** Opens an installation for a command: its MySQL, and its Redis if there is one. */
+
 const SECOND = 1_000;
 
 /** How long to wait for a service that is starting its servers. */

@@ -13,6 +13,8 @@ import { type Installation, withInstallation } from './open-service.ts';
 import { currentOperator, findCustomerId, type Subject } from './owner.ts';
 import { connectToService, withoutRedis, withQueues } from './service-redis.ts';
 
+/** Calls the API for the operator within this process, without an API key. */
+
 /** The customer and the object of an operator's command. */
 export interface Operation {
   /** undefined: the owner of the subject. */

@@ -1,6 +1,8 @@
 import { formatMoment, type ZoneOffset } from '../platform/moment.ts';
 import { oneLine } from './context.ts';
 
+/** Writes tables and facts for the terminal. */
+
 /** The greatest width of a table, in characters. */
 const WIDTH = 100;
 const GAP = '  ';

@@ -3,6 +3,8 @@ import type { Operator } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
 import { Failure } from './context.ts';
 
+/** The person at the command line, and the customer that owns the object of a command. */
+
 /** The person at the command line, for the audit log: the system's user. */
 export const currentOperator = (): Operator => ({ source: 'command line', name: userName() });
 

@@ -2,6 +2,8 @@ import { Command, CommanderError, Help, type Option } from 'commander';
 import { VERSION } from '../platform/config.ts';
 import { type CommandContext, explain, Interruption, NegativeAnswer, type Terminal } from './context.ts';
 
+/** The commands of the command line, with their groups, options and help. */
+
 /** Adds arguments, options and the action to a command. */
 type Define = (command: Command, context: CommandContext) => Command;
 

@@ -3,6 +3,8 @@ import { createServer, type IncomingMessage, type ServerResponse } from 'node:ht
 import type { AddressInfo } from 'node:net';
 import type { Headers } from './verification.ts';
 
+/** A small HTTP server that receives notifications for the commands and the demo. */
+
 /** The limit for a body. A notification has only a few hundred bytes. */
 const MAX_BYTES = 1024 * 1024;
 

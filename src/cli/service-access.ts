@@ -5,6 +5,8 @@ import { findRunning, hasDatabase } from '../servers/running-servers.ts';
 import { type Api, createApi, RefusedError, UnreachableError } from './api-client.ts';
 import { type CommandContext, Failure } from './context.ts';
 
+/** Finds the running service for a command, or starts one while the command runs. */
+
 /**
  * Runs `work` with a client of the API at `url`, or at the address of this configuration. If nothing answers at the configured address,
  * and MySQL may be embedded but is not running, starts the whole service while `work` runs.

@@ -5,6 +5,8 @@ import { openQueues, type Queues } from '../platform/queues.ts';
 import { connectFailFast, type RedisClient } from '../platform/redis.ts';
 import type { Installation } from './open-service.ts';
 
+/** Reaches the Redis of a service from a command, which must also work without it. */
+
 /** How long a command tries to reach Redis. Milliseconds. */
 export const REDIS_TIMEOUT = 3_000;
 

@@ -10,9 +10,9 @@ import {
   WRITE_PATIENCE,
   within,
 } from '../database/health.ts';
-import { type ProcessSeen, readProcesses } from '../database/heartbeat.ts';
 import { NoPrimaryError, readHostProblems, UnfitHostsError } from '../database/lead-to-primary.ts';
 import { findPacketProblem } from '../database/packet-size.ts';
+import { type ProcessSeen, readProcesses } from '../database/processes.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { Config } from '../platform/config.ts';
 import { connectFailFast } from '../platform/redis.ts';
@@ -25,6 +25,8 @@ import type { CommandContext } from './context.ts';
 import { withInstallation } from './open-service.ts';
 import { mayStart } from './service-access.ts';
 import { REDIS_TIMEOUT, withQueues } from './service-redis.ts';
+
+/** Reads what the command `status` shows, also when parts of the installation cannot be reached. */
 
 /** The state of an installation, as far as this machine can see it. */
 export interface StatusReport {

@@ -6,6 +6,8 @@ import { toValidationIssue } from '../platform/validation.ts';
 import { Id, LAST_PORT, PORT_RULE, parseWholeNumber, rangeRule } from '../platform/whole-numbers.ts';
 import { Failure } from './context.ts';
 
+/** Parses the values of options and arguments. */
+
 /** Parses an option that takes an id. */
 export function parseId(text: string): string {
   if (!v.is(Id, text)) throw new InvalidArgumentError('It must be an id: a string of digits.');

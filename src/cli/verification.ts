@@ -1,5 +1,7 @@
 import { createHash, createHmac, timingSafeEqual } from 'node:crypto';
 
+/** Checks the signatures of notifications that the command line receives. */
+
 const MINUTE_SECONDS = 60;
 
 /** How far `webhook-timestamp` may be from the receiver's clock. The limit prevents attackers from repeating an old request. */

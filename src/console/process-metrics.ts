@@ -5,6 +5,8 @@ import { type HostsReport, onHostsChange, readHosts } from '../database/lead-to-
 import type { Runtime } from '../database/runtime.ts';
 import { metricsOf } from '../platform/metrics.ts';
 
+/** The metrics of one process for Prometheus. */
+
 /** The other processes of a supervisor. The supervisor has the operators' listener for all of them. */
 export interface OtherProcesses {
   /** `metrics` is undefined for a process that does not answer. */

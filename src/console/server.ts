@@ -39,6 +39,8 @@ import { tracePage } from './trace/trace-page.tsx';
 import { webhookRoutes } from './webhooks/webhook-page.tsx';
 import { webhooksPage } from './webhooks/webhooks-page.tsx';
 
+/** The server of the console: who may use it, and its pages. */
+
 type Admin = NonNullable<Config['admin']>;
 
 /** Wrong passwords that one client may send in a minute. */

@@ -9,6 +9,8 @@ import {
   StatementError,
 } from './errors.ts';
 
+/** Runs statements on a connection of the pool, and notes when MySQL lacks room. */
+
 /** Runs statements: the DataSource itself, or a transaction on it. */
 export interface Sql {
   query<T>(statement: string, values?: unknown[]): Promise<T>;

@@ -6,6 +6,8 @@ import { Account, Bank } from './entities.ts';
 import { leadToPrimary } from './lead-to-primary.ts';
 import { InitialSchema1763700000000 } from './migrations/initial-schema.ts';
 
+/** Opens the pool of connections to MySQL, with time limits for statements. */
+
 const SECOND = 1_000;
 
 /**

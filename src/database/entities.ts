@@ -1,5 +1,7 @@
 import { Column, CreateDateColumn, Entity, JoinColumn, ManyToOne, PrimaryGeneratedColumn } from 'typeorm';
 
+/** Accounts and banks, as TypeORM maps their tables to classes. */
+
 @Entity({ name: 'accounts', synchronize: false })
 export class Account {
   @PrimaryGeneratedColumn({ type: 'bigint', unsigned: true })

@@ -8,6 +8,8 @@ import { onConnection, recentLackOfRoom } from './connection.ts';
 import { isRetryableLockError, mysqlProblem } from './errors.ts';
 import { findPacketProblem } from './packet-size.ts';
 
+/** Looks at MySQL and at Redis, and keeps what it sees for the callers. */
+
 /** `ok`, `not available`, or what is wrong with a server, for a sentence that begins with its name: "refuses writes: it is read-only". */
 export type ServerState = string;
 
@@ -57,7 +59,7 @@ const NEEDED_TABLES = [
 const OPEN_TABLES = `SELECT 1 FROM ${NEEDED_TABLES.join(', ')} WHERE FALSE FOR UPDATE`;
 
 /** One of 256 rows, so that processes do not wait for each other. A read-only server or a full binary log refuses or holds the write. */
-const WRITE = `
+const WRITE_CHECK_ROW = `
   INSERT INTO write_checks (id, written_at) VALUES (?, NOW(6)) ON DUPLICATE KEY UPDATE written_at = NOW(6)`;
 
 /**
@@ -161,7 +163,7 @@ export function createWriteCheck(database: DataSource): WriteCheck {
     try {
       await onConnection(database, async (sql) => {
         sentAt = performance.now();
-        await sql.query(WRITE, [id]);
+        await sql.query(WRITE_CHECK_ROW, [id]);
         await sql.query(OPEN_TABLES);
       });
       outcome = 'ok';

@@ -8,6 +8,8 @@ import { abandonConnections, type MysqlPool, poolOf } from './connection.ts';
 
 export { type HostsReport, NoPrimaryError, UnfitHostsError } from './cluster/primary.ts';
 
+/** Leads the connections of a pool to the primary of several hosts. */
+
 type Listener = (report: HostsReport, before: HostsReport) => void;
 
 const followed = new WeakMap<MysqlPool, { primary: Primary; listeners: Set<Listener> }>();

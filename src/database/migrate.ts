@@ -4,6 +4,8 @@ import type { MysqlDataSourceOptions } from 'typeorm/driver/mysql/MysqlDataSourc
 import { createDriver } from './data-source.ts';
 import { raiseMinimumVersion, requireNoOlderProcess } from './migrations/minimum-version.ts';
 
+/** Runs migrations, and finds those of a newer version. */
+
 const LOCK = 'ledgerbell.migrations';
 const LOCK_TIMEOUT_SECONDS = 60;
 /** The last table of the initial schema. */

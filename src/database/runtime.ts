@@ -20,6 +20,8 @@ import { requireMinimumVersion } from './migrations/minimum-version.ts';
 import { claimPrefix, readInstallationId, sharedPrefix } from './processes/installation.ts';
 import { checkSecretKey, createSecretBox, type SecretBox } from './secret-box.ts';
 
+/** What every process keeps open: MySQL, Redis and the queues. */
+
 const SECOND = 1_000;
 const START_TIMEOUT = 60 * SECOND;
 

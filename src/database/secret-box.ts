@@ -2,6 +2,8 @@ import { createCipheriv, createDecipheriv, createHmac, randomBytes, timingSafeEq
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from './transaction.ts';
 
+/** Seals the secrets in MySQL with SECRET_KEY, and opens them. */
+
 /** Where a sealed value is stored. A value that was sealed for one location cannot be opened in another. */
 export interface SecretLocation {
   /** Table and column. */
@@ -115,15 +117,15 @@ function readKey(secretKey: string): { id: string; bytes: Buffer } {
 }
 
 /** Index: the primary key. */
-const ADD = 'INSERT IGNORE INTO installation (key_id, sealed) VALUES (?, ?)';
+const ADD_KEY = 'INSERT IGNORE INTO installation (key_id, sealed) VALUES (?, ?)';
 
 /**
  * The lock waits for a process that is adding its key. So if two processes start with keys that do not know each other, one is
  * refused.
  */
-const READ = 'SELECT key_id, sealed FROM installation LOCK IN SHARE MODE';
+const READ_KEYS = 'SELECT key_id, sealed FROM installation LOCK IN SHARE MODE';
 
-const FORGET = 'DELETE FROM installation WHERE key_id <> ?';
+const FORGET_OTHER_KEYS = 'DELETE FROM installation WHERE key_id <> ?';
 
 /**
  * Checks that this process knows every key in use, and adds its own SECRET_KEY to them. Without one of the keys, the process could
@@ -132,13 +134,13 @@ const FORGET = 'DELETE FROM installation WHERE key_id <> ?';
  */
 export async function checkSecretKey(database: DataSource, secrets: SecretBox): Promise<void> {
   await inTransaction(database, async (sql) => {
-    await sql.query(ADD, [secrets.keyId, secrets.seal('ledgerbell', SEALED.keyCheck(secrets.keyId))]);
-    const rows = await sql.query<{ key_id: string; sealed: string }[]>(READ);
+    await sql.query(ADD_KEY, [secrets.keyId, secrets.seal('ledgerbell', SEALED.keyCheck(secrets.keyId))]);
+    const rows = await sql.query<{ key_id: string; sealed: string }[]>(READ_KEYS);
     for (const { key_id, sealed } of rows) secrets.open(sealed, SEALED.keyCheck(key_id));
   });
 }
 
 /** Makes SECRET_KEY the only key in use. Call it when no value is sealed with another key any more. */
 export async function forgetPreviousKeys(sql: Sql, { keyId }: SecretBox): Promise<void> {
-  await sql.query(FORGET, [keyId]);
+  await sql.query(FORGET_OTHER_KEYS, [keyId]);
 }

@@ -3,6 +3,8 @@ import type { DataSource } from 'typeorm';
 import { onConnection, type Sql } from './connection.ts';
 import { isRetryableLockError, isTransient } from './errors.ts';
 
+/** Runs work in a transaction, and repeats it after a lock error. */
+
 export type { Sql };
 
 /** MySQL's response to a statement that writes. */

@@ -14,6 +14,8 @@ import { createCarryOutOnce } from './admission/idempotency.ts';
 import { traceRequests } from './admission/trace-requests.ts';
 import { type ApiEnv, createMiddleware, nameClient } from './app.ts';
 
+/** Lets a request in: who is calling, how many requests are in flight, the guessing of keys, and the rate limit. */
+
 /**
  * A request passes these before its route, in this order: the limit of requests in flight, authentication, the limit of its customer's
  * requests in flight, its span, and the rate limit. The route itself carries out a POST with an Idempotency-Key once.
@@ -140,7 +142,7 @@ const FIND_KEYS = `
 
 const SET_LAST_USED = 'UPDATE api_keys SET last_used_at = NOW(6) WHERE id IN (?)';
 
-const KEY_ACCOUNTS = 'SELECT api_key_id, account_id FROM api_key_accounts WHERE api_key_id IN (?)';
+const READ_ACCOUNTS_OF_KEYS = 'SELECT api_key_id, account_id FROM api_key_accounts WHERE api_key_id IN (?)';
 
 /**
  * Creates a function that finds the caller by the SHA-256 of an API key, or null for an unknown key. Looks up the keys of concurrent
@@ -156,7 +158,7 @@ async function findCallers(sql: Sql, hashes: readonly Buffer[]): Promise<(Caller
   const accounts =
     limited.length === 0
       ? []
-      : await sql.query<{ api_key_id: string; account_id: string }[]>(KEY_ACCOUNTS, [limited]);
+      : await sql.query<{ api_key_id: string; account_id: string }[]>(READ_ACCOUNTS_OF_KEYS, [limited]);
   const unused = keys.filter((key) => Number(key.unused) === 1).map(({ id }) => id);
   // Not awaited. If it fails, the key's next use writes it.
   if (unused.length > 0) sql.query(SET_LAST_USED, [unused]).catch(() => {});

@@ -12,10 +12,12 @@ import ipaddr from 'ipaddr.js';
 import type { Caller } from '../customers/caller.ts';
 import { mysqlProblem } from '../database/errors.ts';
 import type { Runtime } from '../database/runtime.ts';
-import { type Address, contains, parseCidr, type Range } from '../platform/address-guard.ts';
+import { type Address, contains, parseCidr, type Range } from '../platform/address-ranges.ts';
 import type { Log } from '../platform/log.ts';
 import { notFound, PROBLEMS, Problem } from '../platform/problem.ts';
 import type { Span } from '../platform/tracing.ts';
+
+/** What all apps share: the values of a request, its id, the client's address, the request log, and the answers to errors. */
 
 /**
  * Carries out a POST with an Idempotency-Key once.

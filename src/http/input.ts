@@ -9,6 +9,8 @@ import { check } from '../platform/validation.ts';
 import { Id } from '../platform/whole-numbers.ts';
 import type { ApiEnv } from './app.ts';
 
+/** Reads the parts of a request: its idempotency key, its media type, and its body within limits. */
+
 /**
  * Reads the Idempotency-Key: a string of RFC 8941 in quotes, as in the draft for this header, or the bare text that most clients send.
  * An API key limited to accounts has its own idempotency keys, because a shared key could return a response that it may not see.

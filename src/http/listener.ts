@@ -14,6 +14,8 @@ import type { Role } from '../database/runtime.ts';
 import { PROBLEMS, Problem } from '../platform/problem.ts';
 import { PROBLEM_TYPE, renderProblem } from './app.ts';
 
+/** The HTTP server of the API and of the console: its port, its time limits, and its end. */
+
 const SECOND = 1_000;
 
 /** Long enough for the headers of any honest client. Short enough that slow senders cannot hold many connections open. */

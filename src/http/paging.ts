@@ -5,6 +5,8 @@ import { documented } from '../platform/validation.ts';
 import { WholeNumber } from '../platform/whole-numbers.ts';
 import type { ApiEnv } from './app.ts';
 
+/** The pages of lists: how many items they have, and the link to the next page. */
+
 export const MAX_PER_PAGE = 1_000;
 
 /** The query parameters `per_page` and `cursor` of a list, for a schema: `v.strictObject({ ...paging('i1', 100) })`. */

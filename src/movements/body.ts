@@ -4,6 +4,8 @@ import { Amount, IdView } from '../platform/validation.ts';
 import { ExtendedView } from './extended.ts';
 import type { ListedAccount, ListedTransaction } from './transactions.ts';
 
+/** Writes movements as JSON for the answers of the API. */
+
 /** Holds the UTF-8 of movements until a part of a body is complete. Reused for each part. */
 const BUFFER = Buffer.allocUnsafeSlow(1024 * 1024);
 

@@ -84,7 +84,7 @@ interface Row extends Record<Exclude<keyof Extended, 'details' | 'details_more'>
 }
 
 /** A movement that was sent as JSON has no details. Indexes: the primary keys. */
-const READ = `
+const READ_EXTENDED = `
   SELECT STRAIGHT_JOIN t.id, COALESCE(d.currency, a.currency) AS currency, d.value_date, d.end_to_end_id, d.creditor_reference,
     d.mandate_reference, IF(d.transaction_id IS NULL, NULL, t.code) AS bank_transaction_code, d.statement_id, d.line, d.reverses,
     d.original_amount, d.original_currency, d.exchange_rate
@@ -116,7 +116,7 @@ interface ExtendedRead {
 /** Reads what the bank says of these movements, with limits on the details of batches. */
 export async function readExtended(sql: Sql, ids: readonly string[]): Promise<ExtendedRead> {
   if (ids.length === 0) return { extended: new Map(), unread: [] };
-  const rows = await sql.query<Row[]>(READ, [ids]);
+  const rows = await sql.query<Row[]>(READ_EXTENDED, [ids]);
   const extended = new Map(rows.map(({ id, ...row }) => [id, toExtended(row)]));
   return { extended, unread: await readDetails(sql, ids, extended) };
 }
@@ -162,15 +162,17 @@ async function readDetails(
 }
 
 /** Index: the primary key. */
-const WITH_DETAILS = 'SELECT DISTINCT transaction_id FROM batch_details WHERE transaction_id IN (?)';
+const FIND_WITH_BATCH_DETAILS =
+  'SELECT DISTINCT transaction_id FROM batch_details WHERE transaction_id IN (?)';
 
 /** As `readExtended`, but of all movements: those whose details are not read have none, and say that there are more. */
 export async function readExtendedPage(sql: Sql, ids: readonly string[]): Promise<Map<string, Extended>> {
   const { extended, unread } = await readExtended(sql, ids);
   if (unread.length === 0) return extended;
-  for (const { transaction_id: id } of await sql.query<{ transaction_id: string }[]>(WITH_DETAILS, [
-    unread,
-  ])) {
+  for (const { transaction_id: id } of await sql.query<{ transaction_id: string }[]>(
+    FIND_WITH_BATCH_DETAILS,
+    [unread],
+  )) {
     const ofBatch = extended.get(id);
     if (ofBatch !== undefined) Object.assign(ofBatch, { details: [], details_more: true });
   }

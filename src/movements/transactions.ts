@@ -17,6 +17,8 @@ import {
   seek,
 } from './listing.ts';
 
+/** Reads movements: a page of a listing, or one movement. */
+
 /** A movement and its account, as they are read. */
 export interface ListedTransaction {
   id: string;
@@ -184,7 +186,7 @@ export interface ListedAccount {
 /** The accounts of rows, by id. */
 export type AccountsOfRows = ReadonlyMap<string, { currency: string; account: ListedAccount }>;
 
-const ACCOUNTS = `
+const READ_ACCOUNTS = `
   SELECT a.id, a.currency, a.title, a.bank_id, b.name AS bank_name FROM accounts a JOIN banks b ON b.id = a.bank_id
   WHERE a.id IN (?) AND a.customer_id = ?`;
 
@@ -201,7 +203,7 @@ export async function readAccounts(
   const ids = [...new Set(rows.map(({ account_id }) => account_id))];
   const found = await sql.query<
     { id: string; currency: string; title: string; bank_id: string; bank_name: string }[]
-  >(ACCOUNTS, [ids, customerId]);
+  >(READ_ACCOUNTS, [ids, customerId]);
   return new Map(
     found.map(({ id, currency, title, bank_id, bank_name }) => {
       const bank = { id: Number(bank_id), name: bank_name };

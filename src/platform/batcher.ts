@@ -1,5 +1,7 @@
 import { setImmediate as nextPass } from 'node:timers/promises';
 
+/** Puts items that come together into one batch. */
+
 /** Results resolved per pass of the event loop. The work that hundreds of them trigger in one pass would block the loop. */
 const RESULTS_PER_PASS = 8;
 

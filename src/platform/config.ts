@@ -23,6 +23,8 @@ import { LAST_PORT, PORT_RULE, WholeNumber } from './whole-numbers.ts';
 
 export { ConfigError, isLoopback, type OpsWebhook, type Retention };
 
+/** Reads the configuration from the environment variables. */
+
 const LOG_LEVELS = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'] as const;
 
 const port = WholeNumber(0, LAST_PORT, PORT_RULE);

@@ -2,6 +2,8 @@ import { type DestinationStream, type Logger, pino } from 'pino';
 import { countRepeatedLines } from './log/repeated-lines.ts';
 import { withoutValues } from './text.ts';
 
+/** Creates the log of a process. */
+
 export type Log = Logger;
 
 /**

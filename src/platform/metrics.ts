@@ -1,6 +1,8 @@
 import { Counter, Gauge, Histogram, Registry } from 'prom-client';
 import { VERSION } from './config.ts';
 
+/** The metrics of the processes for Prometheus, by what they measure. */
+
 /** Functions that create the counters and gauges of a registry, from a name without `ledgerbell_`, a text and the names of labels. */
 export const metricsOf = (registry: Registry) => ({
   counter: (name: string, help: string, ...labelNames: string[]): Counter<string> =>

@@ -1,6 +1,8 @@
 import * as v from 'valibot';
 import { CALENDAR_DATE, documented } from './validation.ts';
 
+/** Parses and writes moments, with the offset of a time zone. */
+
 const MINUTE = 60_000;
 
 /** A moment as a regular expression. The offset may begin with a space, because an unescaped "+" in a URL is decoded as one. */

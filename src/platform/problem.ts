@@ -1,6 +1,8 @@
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { KEY_HOURS } from './idempotency-key.ts';
 
+/** The errors of the API: their names, statuses and texts (RFC 9457). */
+
 /** One error of an input: its dot path, and what is allowed. Never contains the value. */
 export interface ValidationIssue {
   path: string;

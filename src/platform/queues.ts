@@ -3,6 +3,8 @@ import type { Log } from './log.ts';
 import { type RedisClient, redisProblem } from './redis.ts';
 import { withoutValues } from './text.ts';
 
+/** The queues in Redis, their jobs, and how the workers take them. */
+
 const SECOND = 1_000;
 
 /** Jobs contain only ids. Everything else is read from MySQL when they run, and no secret ever reaches Redis. */

@@ -1,6 +1,8 @@
 import { Cluster, type ClusterNode, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
 import { parseRedisUrl } from './server-urls.ts';
 
+/** Connects to Redis, in the ways that queues, workers and commands need. */
+
 /** A connection to a single Redis, or the connections to the nodes of a Redis Cluster. */
 export type RedisClient = Redis | Cluster;
 

@@ -2,6 +2,8 @@ import { X509Certificate } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { isIP } from 'node:net';
 
+/** Parses the URLs of MySQL and of Redis. */
+
 const FORM = {
   protocols: ['mysql:'],
   path: /^\/[^/]+$/,

@@ -3,6 +3,8 @@ import { existsSync } from 'node:fs';
 import { setImmediate as nextPass } from 'node:timers/promises';
 import { Worker, type WorkerOptions } from 'node:worker_threads';
 
+/** Runs work in threads, and exchanges messages with them. */
+
 /** Megabytes of a thread's heap. Ordinary input never needs this much, so input that does was made to fill the memory. */
 const MEMORY_LIMIT = 192;
 

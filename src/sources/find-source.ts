@@ -41,13 +41,13 @@ export interface SourceRow extends SourceSummary {
 }
 
 /** Finds the ids first, so that only one page is joined. Indexes of the joins: the primary keys. */
-const ROWS = (ids: string) => `
+const READ_SOURCES = (ids: string) => `
   SELECT ${SUMMARY_COLUMNS}, s.settings, s.credentials, s.schedule, s.account_id, s.format, s.profile, s.encoding, s.create_accounts,
     s.force_account, s.settle_seconds, s.on_conflict, s.created_at
   FROM (${ids}) f JOIN sources s ON s.id = f.id JOIN customers u ON u.id = s.customer_id ORDER BY s.id`;
 
 /** A key limited to accounts sees only sources of its accounts, and none for all accounts. */
-const VISIBLE = "customer_id = ? AND status <> 'deleted' AND (? OR account_id IN (?))";
+const IS_VISIBLE = "customer_id = ? AND status <> 'deleted' AND (? OR account_id IN (?))";
 
 const visibleTo = ({ customerId, accountIds }: SourceViewer) => [
   customerId,
@@ -56,12 +56,12 @@ const visibleTo = ({ customerId, accountIds }: SourceViewer) => [
 ];
 
 /** Each way to find sources above an id, with its index. */
-const FIND = {
+const FIND_IDS = {
   all: `SELECT id FROM sources FORCE INDEX (PRIMARY) WHERE status <> 'deleted' AND id > ? ORDER BY id LIMIT ?`,
   paused: `SELECT id FROM sources FORCE INDEX (sources_status) WHERE status = 'paused' AND id > ? ORDER BY id LIMIT ?`,
   customer: `
     SELECT id FROM sources FORCE INDEX (sources_page)
-    WHERE ${VISIBLE} AND id > ? ORDER BY id LIMIT ?`,
+    WHERE ${IS_VISIBLE} AND id > ? ORDER BY id LIMIT ?`,
   // Sources for this account alone, and sources whose files had movements of it.
   account: `
     SELECT id FROM (
@@ -95,11 +95,11 @@ export async function listSources(
 ): Promise<Page<SourceRow>> {
   const [find, values] =
     accountId !== undefined
-      ? [FIND.account, [accountId, accountId]]
+      ? [FIND_IDS.account, [accountId, accountId]]
       : viewer !== null
-        ? [FIND.customer, visibleTo(viewer)]
-        : [status === 'paused' ? FIND.paused : FIND.all, []];
-  const found = await sql.query<SourceRow[]>(ROWS(find), [...values, after, limit + 1]);
+        ? [FIND_IDS.customer, visibleTo(viewer)]
+        : [status === 'paused' ? FIND_IDS.paused : FIND_IDS.all, []];
+  const found = await sql.query<SourceRow[]>(READ_SOURCES(find), [...values, after, limit + 1]);
   const { rows, next } = cutPage(found, limit);
   const isShown = (it: SourceRow) =>
     (status === undefined || it.status === status) &&
@@ -108,7 +108,7 @@ export async function listSources(
 }
 
 /** Index: the primary key. */
-const ONE = 'SELECT id FROM sources WHERE id = ?';
+const FIND_ONE_ID = 'SELECT id FROM sources WHERE id = ?';
 
 /**
  * Reads a source.
@@ -118,8 +118,11 @@ const ONE = 'SELECT id FROM sources WHERE id = ?';
 export async function findSource(sql: Sql, viewer: SourceViewer | null, id: string): Promise<SourceRow> {
   const [found] =
     viewer === null
-      ? await sql.query<SourceRow[]>(ROWS(ONE), [id])
-      : await sql.query<SourceRow[]>(ROWS(`${ONE} AND ${VISIBLE}`), [id, ...visibleTo(viewer)]);
+      ? await sql.query<SourceRow[]>(READ_SOURCES(FIND_ONE_ID), [id])
+      : await sql.query<SourceRow[]>(READ_SOURCES(`${FIND_ONE_ID} AND ${IS_VISIBLE}`), [
+          id,
+          ...visibleTo(viewer),
+        ]);
   if (found === undefined) throw notFound('source');
   return found;
 }
@@ -149,7 +152,7 @@ export interface RunFilters {
 }
 
 /** Index: source_runs_page. At most 1,000 runs of a source are kept, so filters may leave out many rows. */
-const RUNS = (conditions: readonly string[]) => `
+const READ_RUNS = (conditions: readonly string[]) => `
   SELECT id, status, started_at, finished_at, files, error FROM source_runs FORCE INDEX (source_runs_page)
   WHERE ${['source_id = ?', ...conditions, 'id < ?'].join(' AND ')} ORDER BY id DESC LIMIT ?`;
 
@@ -165,7 +168,7 @@ export function listRuns(
     ['started_at >= ?', since] as const,
     ['started_at <= ?', until] as const,
   ].filter(([, value]) => value !== undefined);
-  return sql.query(RUNS(given.map(([condition]) => condition)), [
+  return sql.query(READ_RUNS(given.map(([condition]) => condition)), [
     sourceId,
     ...given.map(([, value]) => value),
     before,
@@ -174,7 +177,7 @@ export function listRuns(
 }
 
 /** Index: source_files_run. */
-const IMPORTS = `
+const READ_IMPORTS_OF_RUNS = `
   SELECT runId, id, file FROM (
     SELECT run_id AS runId, import_id AS id, name AS file, ROW_NUMBER() OVER (PARTITION BY run_id ORDER BY id) AS place
     FROM source_files WHERE run_id IN (?) AND import_id IS NOT NULL) f
@@ -187,7 +190,7 @@ export async function findRunImports(
 ): Promise<Map<string, { id: number; file: string }[]>> {
   const imports = new Map<string, { id: number; file: string }[]>();
   if (runIds.length === 0) return imports;
-  const rows = await sql.query<{ runId: string; id: string; file: string }[]>(IMPORTS, [runIds]);
+  const rows = await sql.query<{ runId: string; id: string; file: string }[]>(READ_IMPORTS_OF_RUNS, [runIds]);
   for (const { runId, id, file } of rows)
     imports.set(runId, [...(imports.get(runId) ?? []), { id: Number(id), file }]);
   return imports;

@@ -14,6 +14,8 @@ import { customerFolder } from './connectors/settings.ts';
 import { isCron, isTimeZone, parseInterval, type SourceSchedule } from './source-schedule.ts';
 import { KIND_NAMES } from './source-view.ts';
 
+/** What a caller may send to create or to change a source. */
+
 const FORMATS = ['auto', ...STATEMENT_FORMATS] as const;
 
 const INTERVAL_RULE =
@@ -176,7 +178,7 @@ export const SourceChange = v.pipe(
 
 export type SourceChange = v.InferOutput<typeof SourceChange>;
 
-const SAME = `
+const FIND_SAME_SETTINGS = `
   SELECT id FROM sources WHERE customer_id = ? AND kind = ? AND status <> 'deleted' AND settings = ? AND id <> ? LIMIT 1`;
 
 export type SourceChecks = ReturnType<typeof createSourceChecks>;
@@ -212,7 +214,12 @@ export function createSourceChecks(
         throw invalid([{ path: 'settings', message: `are not allowed: ${refusal.replace(/\.$/, '')}` }]);
       const stored = JSON.stringify(settings);
       if (kind.isExclusive) {
-        const [other] = await database.query<{ id: string }[]>(SAME, [customerId, name, stored, id]);
+        const [other] = await database.query<{ id: string }[]>(FIND_SAME_SETTINGS, [
+          customerId,
+          name,
+          stored,
+          id,
+        ]);
         if (other !== undefined)
           throw invalid([{ path: 'settings', message: `are those of source ${other.id} already` }]);
       }

@@ -72,7 +72,7 @@ export async function unscheduleSource(queues: Queues, sourceId: string): Promis
  * imports have ended since. A source is overdue 5 s after its time, so that its scheduler comes first. There are few sources, so the table
  * is read as a whole. Index for the files: source_files_outcome.
  */
-const DUE = `
+const FIND_DUE_SOURCES = `
   SELECT s.id, s.schedule, s.created_at AS createdAt,
     (s.status = 'active' AND s.next_run_at < NOW(6) - INTERVAL 5 SECOND) AS isOverdue
   FROM sources s
@@ -83,17 +83,19 @@ const DUE = `
         WHERE f.outcome = 'pending' AND i.status IN ('done', 'failed'))))))`;
 
 /** Sources that wait for longer than a failing source can. */
-const FAR_AHEAD = `
+const FIND_SOURCES_FAR_AHEAD = `
   SELECT id, schedule, created_at AS start, next_run_at AS next, NOW(6) AS now FROM sources
   WHERE status = 'active' AND next_run_at > NOW(6) + INTERVAL 7 HOUR`;
-const MAKE_DUE = 'UPDATE sources SET next_run_at = NOW(6) WHERE id IN (?) AND next_run_at > NOW(6)';
+const MAKE_SOURCES_DUE = 'UPDATE sources SET next_run_at = NOW(6) WHERE id IN (?) AND next_run_at > NOW(6)';
 
 /** Makes sources due whose time was set before the clock was set back. */
 async function healClock(sql: Sql): Promise<void> {
   const far =
-    await sql.query<{ id: string; schedule: string; start: Date; next: Date; now: Date }[]>(FAR_AHEAD);
+    await sql.query<{ id: string; schedule: string; start: Date; next: Date; now: Date }[]>(
+      FIND_SOURCES_FAR_AHEAD,
+    );
   const wrong = far.filter(({ schedule, ...moments }) => isTooFarAhead(JSON.parse(schedule), moments));
-  if (wrong.length > 0) await sql.query(MAKE_DUE, [wrong.map(({ id }) => id)]);
+  if (wrong.length > 0) await sql.query(MAKE_SOURCES_DUE, [wrong.map(({ id }) => id)]);
 }
 
 /**
@@ -110,7 +112,7 @@ export async function reconcileSources({
   const due =
     await database.query<
       { id: string; schedule: string; createdAt: Date; isOverdue: number | string | null }[]
-    >(DUE);
+    >(FIND_DUE_SOURCES);
   const now = new Date();
   for (const { id, schedule, createdAt, isOverdue } of due) {
     if (Number(isOverdue) !== 1) continue;

@@ -1,5 +1,7 @@
 import { CronExpressionParser } from 'cron-parser';
 
+/** When a source runs: intervals, and cron expressions in a time zone. */
+
 /** When a source is due: at equal intervals, or at times in a time zone. */
 export type SourceSchedule = { every: string } | { cron: string; time_zone: string };
 

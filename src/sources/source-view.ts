@@ -5,6 +5,8 @@ import type { Sql } from '../database/transaction.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import { findRunImports, MAX_RUN_IMPORTS, type RunRow, type SourceRow } from './find-source.ts';
 
+/** Sources and their runs as the API shows them. */
+
 /** The kinds of sources, by the name that is stored in `sources.kind`. */
 export const KIND_NAMES = ['folder', 'sftp', 'http', 's3'] as const;
 export type KindName = (typeof KIND_NAMES)[number];

@@ -8,7 +8,7 @@ import { lockImports } from '../delivery/filters.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
 import { notFound, Problem } from '../platform/problem.ts';
 import { findSource, type SourceRow } from './find-source.ts';
-import { findSourceAccounts, refreshAccounts } from './runs/finish-run.ts';
+import { findSourceAccounts, refreshAccounts } from './runs/refresh-accounts.ts';
 import { revokeRun } from './runs/source-lease.ts';
 import { createSourceChecks, type NewSource, type SourceChange, type SourceChecks } from './source-input.ts';
 import { queueSources, scheduleSource, unscheduleSource } from './source-jobs.ts';
@@ -46,13 +46,16 @@ export async function createSource(
   };
   const id = await inTransaction(database, async (sql) => {
     await requireRoom(sql, caller.customerId);
-    const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), Object.values(columns));
+    const { insertId } = await sql.query<WriteResult>(
+      INSERT_SOURCE(Object.keys(columns)),
+      Object.values(columns),
+    );
     const sourceId = String(insertId);
     const { created_at: createdAt } = await readTimes(sql, sourceId);
     // Sealing needs the row's id, which is known only now.
     const sealed =
       credentials === null ? null : secrets.seal(credentials, SEALED.sourceCredentials(sourceId));
-    await sql.query(COMPLETE, [sealed, firstRun(body.schedule, createdAt), sourceId]);
+    await sql.query(COMPLETE_SOURCE, [sealed, firstRun(body.schedule, createdAt), sourceId]);
     await recordChange(sql, caller, { action: 'create', subject: `source ${sourceId}`, detail: body.kind });
     return sourceId;
   });
@@ -131,20 +134,20 @@ async function planChange(
 async function updateSource(sql: Sql, id: string, plan: SourceChangePlan): Promise<void> {
   const { columns, schedule, isElsewhere, isForgotten, isRescheduled, status } = plan;
   const names = Object.keys(columns);
-  const [before] = await sql.query<{ status: string }[]>(LOCK, [id]);
+  const [before] = await sql.query<{ status: string }[]>(LOCK_SOURCE, [id]);
   if (before === undefined) throw notFound('source');
-  if (names.length > 0) await sql.query(UPDATE(names), [...Object.values(columns), id]);
-  if (isForgotten) await sql.query(FORGET, [id]);
+  if (names.length > 0) await sql.query(UPDATE_SOURCE(names), [...Object.values(columns), id]);
+  if (isForgotten) await sql.query(FORGET_POSITION, [id]);
   if (names.includes('account_id')) await sql.query(FORGET_ACCOUNTS, [id]);
   const isActive = (status ?? before.status) === 'active';
   const isResumed = isActive && before.status === 'paused';
   if (isElsewhere || !isActive)
     await revokeRun(sql, id, `The source was ${isActive ? 'changed' : 'paused'} during the run.`);
-  if (!isActive) await sql.query(STOP, [id]);
+  if (!isActive) await sql.query(STOP_SCHEDULE, [id]);
   else if (isElsewhere || isResumed || isRescheduled) {
     const { created_at: createdAt, now } = await readTimes(sql, id);
     const next = isResumed ? firstRun(schedule, now) : nextSlot(schedule, createdAt, now);
-    await sql.query(RESTART, [isElsewhere ? now : next, id]);
+    await sql.query(RESTART_SCHEDULE, [isElsewhere ? now : next, id]);
   }
 }
 
@@ -182,8 +185,8 @@ export async function runSource(
   const source = await findSource(database, caller, sourceId);
   const previousRun = await inTransaction(database, async (sql) => {
     // This takes the lock under which runs begin, so each run begins either before or after the request.
-    await sql.query(REQUEST, [source.id]);
-    const [newest] = await sql.query<{ id: string | null }[]>(NEWEST_RUN, [source.id]);
+    await sql.query(REQUEST_RUN, [source.id]);
+    const [newest] = await sql.query<{ id: string | null }[]>(FIND_NEWEST_RUN, [source.id]);
     await recordChange(sql, caller, { action: 'run', subject: `source ${source.id}` });
     return newest?.id ?? null;
   });
@@ -195,7 +198,7 @@ export async function runSource(
 }
 
 /** Index: sources_page. */
-const SOURCES = `
+const LOCK_SOURCES = `
   SELECT id FROM sources WHERE customer_id = ? AND status <> 'deleted' AND (? IS NULL OR account_id = ?) ORDER BY id FOR UPDATE`;
 
 const DELETE_SOURCE = `
@@ -210,7 +213,7 @@ export async function stopSources(
   sql: Sql,
   { customerId, accountId }: { customerId: string; accountId: string | null },
 ): Promise<void> {
-  const sources = await sql.query<{ id: string }[]>(SOURCES, [customerId, accountId, accountId]);
+  const sources = await sql.query<{ id: string }[]>(LOCK_SOURCES, [customerId, accountId, accountId]);
   for (const { id } of sources) {
     await revokeRun(sql, id, 'The source was deleted during the run.');
     await sql.query(DELETE_SOURCE, [id]);
@@ -220,21 +223,21 @@ export async function stopSources(
 /** Columns of `sources` and their values. The names come from our code, never from a caller. */
 type SourceColumns = Record<string, unknown>;
 
-const INSERT = (columns: readonly string[]) =>
+const INSERT_SOURCE = (columns: readonly string[]) =>
   `INSERT INTO sources (${columns.join(', ')}) VALUES (${columns.map(() => '?').join(', ')})`;
 /** With MySQL's time, because the clocks of processes may differ. */
-const CREATED = 'SELECT created_at, NOW(6) AS now FROM sources WHERE id = ?';
-const COMPLETE = 'UPDATE sources SET credentials = ?, next_run_at = ? WHERE id = ?';
+const READ_CREATED_AT = 'SELECT created_at, NOW(6) AS now FROM sources WHERE id = ?';
+const COMPLETE_SOURCE = 'UPDATE sources SET credentials = ?, next_run_at = ? WHERE id = ?';
 
 const MOST_SOURCES = 1_000;
 
 /** Index: sources_page. */
-const COUNT = "SELECT COUNT(*) AS number FROM sources WHERE customer_id = ? AND status <> 'deleted'";
+const COUNT_SOURCES = "SELECT COUNT(*) AS number FROM sources WHERE customer_id = ? AND status <> 'deleted'";
 
 /** @throws {Problem} 409 */
 async function requireRoom(sql: Sql, customerId: string): Promise<void> {
   await lockImports(sql, customerId);
-  const [count] = await sql.query<{ number: string | number }[]>(COUNT, [customerId]);
+  const [count] = await sql.query<{ number: string | number }[]>(COUNT_SOURCES, [customerId]);
   if (Number(count?.number) >= MOST_SOURCES)
     throw new Problem(
       'source-limit-reached',
@@ -247,7 +250,7 @@ const firstRun = (schedule: SourceSchedule, now: Date): Date =>
   'cron' in schedule ? nextSlot(schedule, now, now) : now;
 
 async function readTimes(sql: Sql, id: string): Promise<{ created_at: Date; now: Date }> {
-  const [row] = await sql.query<{ created_at: Date; now: Date }[]>(CREATED, [id]);
+  const [row] = await sql.query<{ created_at: Date; now: Date }[]>(READ_CREATED_AT, [id]);
   if (row === undefined) throw new Error(`source ${id} was not stored`);
   return row;
 }
@@ -255,18 +258,18 @@ async function readTimes(sql: Sql, id: string): Promise<{ created_at: Date; now:
 /** A change of a source: its columns and its other effects. */
 type SourceChangePlan = Awaited<ReturnType<typeof planChange>>;
 
-const LOCK = `SELECT status FROM sources WHERE id = ? AND status <> 'deleted' FOR UPDATE`;
-const UPDATE = (columns: readonly string[]) =>
+const LOCK_SOURCE = `SELECT status FROM sources WHERE id = ? AND status <> 'deleted' FOR UPDATE`;
+const UPDATE_SOURCE = (columns: readonly string[]) =>
   `UPDATE sources SET ${columns.map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
-const FORGET = 'UPDATE sources SET revision = revision + 1, position = NULL WHERE id = ?';
-const RESTART = 'UPDATE sources SET next_run_at = ?, consecutive_failures = 0 WHERE id = ?';
-const STOP = 'UPDATE sources SET next_run_at = NULL, is_requested = 0 WHERE id = ?';
+const FORGET_POSITION = 'UPDATE sources SET revision = revision + 1, position = NULL WHERE id = ?';
+const RESTART_SCHEDULE = 'UPDATE sources SET next_run_at = ?, consecutive_failures = 0 WHERE id = ?';
+const STOP_SCHEDULE = 'UPDATE sources SET next_run_at = NULL, is_requested = 0 WHERE id = ?';
 const FORGET_ACCOUNTS = 'DELETE FROM source_accounts WHERE source_id = ?';
 
-const REQUEST = `UPDATE sources SET is_requested = 1 WHERE id = ? AND status <> 'deleted'`;
+const REQUEST_RUN = `UPDATE sources SET is_requested = 1 WHERE id = ? AND status <> 'deleted'`;
 
 /** Index: source_runs_page. */
-const NEWEST_RUN = 'SELECT MAX(id) AS id FROM source_runs WHERE source_id = ?';
+const FIND_NEWEST_RUN = 'SELECT MAX(id) AS id FROM source_runs WHERE source_id = ?';
 
 /**
  * Makes or removes the job scheduler of a source that was created or changed, and queues the source if it is due. If Redis is

@@ -14,7 +14,7 @@ import { unscheduleSource } from './source-jobs.ts';
 const RUNS = { total: 12, perOwner: 4, patience: 60_000 };
 
 /** Index: the primary key. */
-const CUSTOMER = 'SELECT customer_id FROM sources WHERE id = ?';
+const READ_CUSTOMER_ID = 'SELECT customer_id FROM sources WHERE id = ?';
 
 /** Runs the jobs of the queue `sources`. A part of the role `importer`. */
 export function startCollectorWorker(runtime: Runtime): Role {
@@ -36,7 +36,7 @@ export function startCollectorWorker(runtime: Runtime): Role {
     runtime,
     { queue: QUEUES.sources, concurrency: CONCURRENCY.sources },
     async ({ data: { sourceId } }) => {
-      const [source] = await database.query<{ customer_id: string }[]>(CUSTOMER, [sourceId]);
+      const [source] = await database.query<{ customer_id: string }[]>(READ_CUSTOMER_ID, [sourceId]);
       const release = await turns.reserve(source?.customer_id ?? '', 1);
       if (release === null) return;
       try {

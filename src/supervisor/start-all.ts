@@ -8,6 +8,8 @@ import { defaultCount, forkRoleProcess, planProcesses } from './processes/role-p
 import type { StartOptions, SupervisedService } from './supervisor.ts';
 import { compileEarlier } from './v8-settings.ts';
 
+/** Decides in how many processes the service starts, and starts it. */
+
 const CGROUPS = '/sys/fs/cgroup';
 
 /**

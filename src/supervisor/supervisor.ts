@@ -1,7 +1,8 @@
 import { hostname } from 'node:os';
 import type { DataSource } from 'typeorm';
 import { startOps } from '../console/server.ts';
-import { markKilled, startHeartbeat } from '../database/heartbeat.ts';
+import { startHeartbeat } from '../database/heartbeat.ts';
+import { markKilled } from '../database/processes.ts';
 import { openRuntime } from '../database/runtime.ts';
 import { inTransaction } from '../database/transaction.ts';
 import { recordEvent } from '../delivery/operational-event.ts';
@@ -12,6 +13,8 @@ import { findServers } from '../servers/embedded.ts';
 import type { Service } from '../service.ts';
 import { createProcessGroup, type KilledProcess, type ProcessGroup } from './processes/process-group.ts';
 import type { ProcessPlan, RoleProcess } from './processes/role-process.ts';
+
+/** Starts the service in several processes, under one supervisor. */
 
 export interface StartOptions {
   config: Config;

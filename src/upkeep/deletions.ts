@@ -2,15 +2,21 @@ import type { DataSource } from 'typeorm';
 import type { Runtime } from '../database/runtime.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { lockImports } from '../delivery/filters.ts';
-import { endPending, failInFeeds, type RemovedMovement, stopWebhooks } from '../delivery/stop-sending.ts';
+import { endPending, stopWebhooks } from '../delivery/stop-sending.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
-import { countMovements } from '../movements/listing.ts';
+import { countMovements } from '../movements/segments.ts';
 import { stopSources } from '../sources/sources.ts';
+import { deleteAccountMovements, type MatchingWebhooks } from './deletion/delete-account-movements.ts';
 import { WHOLE_CUSTOMER } from './request-deletion.ts';
-import { removeCollected, removeDetails } from './retention/remove-imports.ts';
-import { deleteMovements, deleteStatements } from './retention/remove-movements.ts';
-import { deleteDeliveries, deleteWebhookRows, findRecipients } from './retention/remove-webhooks.ts';
+import { deleteDeliveries } from './retention/remove-deliveries.ts';
+import { findRecipients } from './retention/remove-events.ts';
+import { removeDetails } from './retention/remove-imports.ts';
+import { removeCollected } from './retention/remove-sources.ts';
+import { deleteStatements } from './retention/remove-statements.ts';
+import { deleteWebhookRows } from './retention/remove-webhooks.ts';
 import { deleteByIds, deleteRows, type Steps } from './retention/steps.ts';
+
+/** Runs the deletions of accounts and customers. request-deletion.ts accepts them. */
 
 /** The deletion of an account or a customer. */
 export interface Deletion {
@@ -27,18 +33,18 @@ type DeletionRow = Pick<Deletion, 'customerId' | 'requestedAt'> &
   Record<'accountId' | 'movementsDeleted', string> & { movements: string | null };
 
 /** Reads deletions in the order in which they were requested. There are few of them. */
-const DELETIONS = `
+const READ_DELETIONS = `
   SELECT customer_id AS customerId, account_id AS accountId, requested_at AS requestedAt, movements,
     movements_deleted AS movementsDeleted
   FROM deletions
   ORDER BY requested_at, customer_id, account_id`;
 
-const SET_COUNT =
+const SET_MOVEMENT_COUNT =
   'UPDATE deletions SET movements = ? WHERE customer_id = ? AND account_id = ? AND movements IS NULL';
 
 /** Reads the deletions of all customers, the oldest request first. */
 export async function readDeletions(sql: Sql): Promise<Deletion[]> {
-  return (await sql.query<DeletionRow[]>(DELETIONS)).map((row) => ({
+  return (await sql.query<DeletionRow[]>(READ_DELETIONS)).map((row) => ({
     ...row,
     accountId: row.accountId === WHOLE_CUSTOMER ? null : row.accountId,
     movements: row.movements === null ? null : Number(row.movements),
@@ -64,7 +70,7 @@ export async function runDeletions(
     if (accountId !== null && customers.has(customerId)) continue;
     if (movements === null) {
       const count = await countMovements(database, { customerId, accountId });
-      await database.query(SET_COUNT, [count, customerId, accountId ?? WHOLE_CUSTOMER]);
+      await database.query(SET_MOVEMENT_COUNT, [count, customerId, accountId ?? WHOLE_CUSTOMER]);
     }
     if (accountId === null) completed += (await deleteCustomer(database, steps, customerId)) ? 1 : 0;
     else {
@@ -87,14 +93,14 @@ async function wakeMatching(
 }
 
 /** Indexes: webhooks_customer, and the primary key of webhook_filters. */
-const MATCHING = `
+const FIND_MATCHING_WEBHOOKS = `
   SELECT w.id, w.status = 'deleted' AS is_deleted FROM webhooks w
   WHERE w.customer_id = ? AND EXISTS (
     SELECT 1 FROM webhook_filters f
     WHERE f.webhook_id = w.id AND f.event IS NOT NULL AND (f.account_id IS NULL OR f.account_id = ?))`;
 
 /** Failed imports keep their bodies for a retry, but now a retry would reject every row. Index: imports_status. */
-const FAILED_IMPORTS =
+const FIND_FAILED_IMPORTS =
   "SELECT id FROM imports FORCE INDEX (imports_status) WHERE status = 'failed' AND customer_id = ? AND account_id = ?";
 
 const ACCOUNT_MOVEMENTS = `
@@ -109,7 +115,7 @@ const DELETE_ACCOUNT = [
   'DELETE FROM accounts WHERE id = ?',
 ];
 const DELETE_SEGMENTS = 'DELETE FROM transaction_segments WHERE customer_id = ? AND account_id = ?';
-const END = 'DELETE FROM deletions WHERE customer_id = ? AND account_id = ?';
+const END_DELETION = 'DELETE FROM deletions WHERE customer_id = ? AND account_id = ?';
 /** From now on, nothing hides the account's movements that processes have cached, so they read again. */
 const FORGET_CACHED = 'UPDATE import_locks SET accounts_deleted = accounts_deleted + 1 WHERE customer_id = ?';
 
@@ -119,7 +125,7 @@ async function findMatchingWebhooks(
   customerId: string,
   accountId: string,
 ): Promise<MatchingWebhooks> {
-  const rows = await database.query<{ id: string; is_deleted: number | string }[]>(MATCHING, [
+  const rows = await database.query<{ id: string; is_deleted: number | string }[]>(FIND_MATCHING_WEBHOOKS, [
     customerId,
     accountId,
   ]);
@@ -145,15 +151,15 @@ async function deleteAccount(
   if (!(await deleteAccountMovements(database, steps, options))) return false;
   if (!(await deleteStatements(database, steps, accountId))) return false;
   if (!(await deleteEvents(database, steps, { customerId, accountId }))) return false;
-  const failed = await database.query<{ id: string }[]>(FAILED_IMPORTS, [customerId, accountId]);
+  const failed = await database.query<{ id: string }[]>(FIND_FAILED_IMPORTS, [customerId, accountId]);
   for (const { id } of failed) if (!(await removeDetails(database, steps, id, 'any'))) return false;
   return deleteRow(database, customerId, accountId);
 }
 
 /** Index: operational_events_account. */
-const EVENTS = 'SELECT id FROM operational_events WHERE account_id = ? ORDER BY account_id, id LIMIT ?';
+const FIND_EVENTS = 'SELECT id FROM operational_events WHERE account_id = ? ORDER BY account_id, id LIMIT ?';
 /** Index: the primary key. */
-const PENDING_EVENTS =
+const FIND_PENDING_EVENTS =
   'SELECT transaction_id AS id FROM retries WHERE webhook_id IN (?) AND transaction_id IN (?) AND due_at IS NOT NULL';
 const DELETE_EVENTS = 'DELETE FROM operational_events WHERE id IN (?)';
 
@@ -168,13 +174,13 @@ async function deleteEvents(
 ): Promise<boolean> {
   const webhooks = await findRecipients(database, [customerId]);
   return steps.repeat(async (rows) => {
-    const ids = (await database.query<{ id: string }[]>(EVENTS, [accountId, rows])).map(({ id }) => id);
+    const ids = (await database.query<{ id: string }[]>(FIND_EVENTS, [accountId, rows])).map(({ id }) => id);
     if (ids.length === 0) return false;
     await inTransaction(database, async (sql) => {
       const pending = new Set(
         webhooks.length === 0
           ? []
-          : (await sql.query<{ id: string }[]>(PENDING_EVENTS, [webhooks, ids])).map(({ id }) => id),
+          : (await sql.query<{ id: string }[]>(FIND_PENDING_EVENTS, [webhooks, ids])).map(({ id }) => id),
       );
       const ended = ids.filter((id) => !pending.has(id));
       for (const webhookId of webhooks) await deleteDeliveries(sql, webhookId, ended);
@@ -195,106 +201,23 @@ function deleteRow(database: DataSource, customerId: string, accountId: string):
     await stopWebhooks(sql, { customerId, accountId, newest });
     for (const statement of DELETE_ACCOUNT) await sql.query(statement, [accountId]);
     await sql.query(DELETE_SEGMENTS, [customerId, accountId]);
-    await sql.query(END, [customerId, accountId]);
+    await sql.query(END_DELETION, [customerId, accountId]);
     await sql.query(FORGET_CACHED, [customerId]);
     return true;
   });
 }
 
-/** Deletes the movements of an account, each with all of its deliveries. */
-
-/** The most lookups in a step. Each webhook is looked up for each movement, so this limits the movements of a step. */
-const MOST_LOOKUPS = 4_000;
-const LEAST_MOVEMENTS = 20;
-
-/** Index: transactions_account_page. */
-const READ_MOVEMENTS = `
-  SELECT id FROM transactions FORCE INDEX (transactions_account_page)
-  WHERE account_id = ? AND id > ? ORDER BY account_id, id LIMIT ?`;
-
-/** Index: the primary key. */
-const READ_BY_ID = 'SELECT id, account_id, dc FROM transactions WHERE id IN (?) ORDER BY id';
-
-/** A redelivery may have come just when the deletion was requested. Index: the primary key. */
-const PENDING = `
-  SELECT 1 FROM deliveries FORCE INDEX (PRIMARY) WHERE webhook_id IN (?) AND transaction_id IN (?) AND status = 'pending' LIMIT 1`;
-
-const COUNT_DELETED = `
-  UPDATE deletions SET movements_deleted = movements_deleted + ? WHERE customer_id = ? AND account_id = ?`;
-
-/** Webhooks that may have deliveries of the account. */
-interface MatchingWebhooks {
-  /** Webhooks that still send. */
-  live: string[];
-  deleted: string[];
-}
-
-interface MovementsOfAccount {
-  customerId: string;
-  accountId: string;
-  /** account_id of the deletion that shows the progress. */
-  countedIn: string;
-  webhooks: MatchingWebhooks;
-}
-
-/**
- * Deletes the movements of an account.
- * @returns false if the work was stopped early, or a delivery is pending again.
- */
-async function deleteAccountMovements(
-  database: DataSource,
-  steps: Steps,
-  options: MovementsOfAccount,
-): Promise<boolean> {
-  const { accountId, webhooks } = options;
-  const all = webhooks.live.length + webhooks.deleted.length;
-  let after = '0';
-  let isFree = true;
-  const isWhole = await steps.repeat(async (rows) => {
-    const most = Math.max(LEAST_MOVEMENTS, Math.min(rows, Math.floor(MOST_LOOKUPS / Math.max(1, all))));
-    const found = await database.query<{ id: string }[]>(READ_MOVEMENTS, [accountId, after, most]);
-    const ids = found.map(({ id }) => id);
-    if (ids.length === 0) return false;
-    const end = await inTransaction(database, (sql) => deleteSome(sql, ids, options));
-    isFree = end !== null;
-    after = end ?? after;
-    return isFree;
-  });
-  return isWhole && isFree;
-}
-
-/** @returns the last movement that was deleted; null: nothing was deleted, because a delivery is pending. */
-async function deleteSome(
-  sql: Sql,
-  ids: readonly string[],
-  { customerId, countedIn, webhooks: { live, deleted: gone } }: MovementsOfAccount,
-): Promise<string | null> {
-  const pending = live.length === 0 ? [] : await sql.query<unknown[]>(PENDING, [live, ids]);
-  if (pending.length > 0) return null;
-  const movements = live.length === 0 ? [] : await sql.query<RemovedMovement[]>(READ_BY_ID, [ids]);
-  const { deleted, through } = await deleteMovements(sql, customerId, ids);
-  await failInFeeds(
-    sql,
-    live,
-    movements.filter(({ id }) => BigInt(id) <= BigInt(through)),
-  );
-  const part = ids.filter((id) => BigInt(id) <= BigInt(through));
-  for (const webhookId of [...live, ...gone]) await deleteDeliveries(sql, webhookId, part);
-  await sql.query(COUNT_DELETED, [deleted, customerId, countedIn]);
-  return through;
-}
-
 /** Indexes: imports_page; the foreign keys of the others. */
-const IMPORTS = 'SELECT id FROM imports WHERE customer_id = ? ORDER BY id LIMIT ?';
+const FIND_IMPORTS = 'SELECT id FROM imports WHERE customer_id = ? ORDER BY id LIMIT ?';
 const DELETE_IMPORTS = 'DELETE i FROM imports i FORCE INDEX (PRIMARY) WHERE i.id IN (?)';
-const ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
-const WEBHOOKS = 'SELECT id FROM webhooks WHERE customer_id = ?';
+const FIND_ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
+const FIND_WEBHOOKS = 'SELECT id FROM webhooks WHERE customer_id = ?';
 
 /** Index: the primary keys. */
 const DELETE_LOG = ['deliveries', 'attempts', 'retries', 'rejected_batches'].map(
   (table) => `DELETE FROM ${table} WHERE webhook_id = ? LIMIT ?`,
 );
-const SOURCES = 'SELECT id FROM sources WHERE customer_id = ?';
+const FIND_SOURCES = 'SELECT id FROM sources WHERE customer_id = ?';
 const DELETE_REQUESTS = 'DELETE FROM idempotency_keys WHERE customer_id = ? LIMIT ?';
 /** If the operator has still to be sent such an event, that delivery fails. Index: operational_events_recent. */
 const DELETE_CUSTOMER_EVENTS = 'DELETE FROM operational_events WHERE customer_id = ? LIMIT ?';
@@ -322,18 +245,18 @@ const DELETE_CUSTOMER = [
  */
 async function deleteCustomer(database: DataSource, steps: Steps, customerId: string): Promise<boolean> {
   if (!(await deleteImports(database, steps, customerId))) return false;
-  for (const { id: accountId } of await database.query<{ id: string }[]>(ACCOUNTS, [customerId])) {
+  for (const { id: accountId } of await database.query<{ id: string }[]>(FIND_ACCOUNTS, [customerId])) {
     const webhooks = await findMatchingWebhooks(database, customerId, accountId);
     const options = { customerId, accountId, countedIn: WHOLE_CUSTOMER, webhooks };
     if (!(await deleteAccountMovements(database, steps, options))) return false;
     if (!(await deleteStatements(database, steps, accountId))) return false;
   }
-  for (const { id } of await database.query<{ id: string }[]>(WEBHOOKS, [customerId])) {
+  for (const { id } of await database.query<{ id: string }[]>(FIND_WEBHOOKS, [customerId])) {
     for (const statement of DELETE_LOG)
       if (!(await deleteRows(database, steps, statement, [id])).isWhole) return false;
     await inTransaction(database, (sql) => deleteWebhookRows(sql, id));
   }
-  for (const { id } of await database.query<{ id: string }[]>(SOURCES, [customerId])) {
+  for (const { id } of await database.query<{ id: string }[]>(FIND_SOURCES, [customerId])) {
     if (!(await removeCollected(database, steps, id))) return false;
   }
   for (const statement of [DELETE_REQUESTS, DELETE_CUSTOMER_EVENTS])
@@ -344,7 +267,7 @@ async function deleteCustomer(database: DataSource, steps: Steps, customerId: st
 /** An import that is being stored or received ends when its row is gone. */
 function deleteImports(database: DataSource, steps: Steps, customerId: string): Promise<boolean> {
   return steps.repeat(async (rows) => {
-    const imports = await database.query<{ id: string }[]>(IMPORTS, [customerId, rows]);
+    const imports = await database.query<{ id: string }[]>(FIND_IMPORTS, [customerId, rows]);
     const ids = imports.map(({ id }) => id);
     for (const id of ids) if (!(await removeDetails(database, steps, id, 'any'))) return false;
     if (ids.length > 0) await inTransaction(database, (sql) => sql.query(DELETE_IMPORTS, [ids]));

@@ -11,6 +11,11 @@ import { wakeWebhooks } from '../delivery/wake.ts';
 import { notFound } from '../platform/problem.ts';
 import { stopSources } from '../sources/sources.ts';
 
+/**
+ * Accepts the deletion of an account or a customer. After the commit, no import stores its movements, and none is sent. The maintenance
+ * role deletes the rows.
+ */
+
 /** account_id of the deletion of a customer. */
 export const WHOLE_CUSTOMER = '0';
 
@@ -58,11 +63,6 @@ export function requestCustomerDeletion(
     return stopWebhooks(sql, { customerId, accountId: null, newest });
   });
 }
-
-/**
- * Accepts the deletion of an account or a customer. After the commit, no import stores its movements, and none of them is sent. The
- * maintenance role deletes the rows.
- */
 
 const FIND_ACCOUNT = 'SELECT status FROM accounts WHERE id = ? AND customer_id = ? FOR UPDATE';
 

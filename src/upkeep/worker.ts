@@ -7,7 +7,7 @@ import { wakeWebhooks } from '../delivery/wake.ts';
 import { reportStuckImports } from '../intake/imports.ts';
 import { reconcileImports } from '../intake/worker.ts';
 import { dropDeadUploads } from '../ledger/earlier-uploads.ts';
-import { makeSegments } from '../movements/listing.ts';
+import { makeSegments } from '../movements/segments.ts';
 import {
   addDeliveryJobs,
   countCustomersWithoutJob,
@@ -17,11 +17,14 @@ import {
 import { reconcileSources } from '../sources/source-jobs.ts';
 import { watchWebhooks } from '../verdict/watch-webhooks.ts';
 import { runDeletions } from './deletions.ts';
-import { checkStatements, tellBalances } from './events/check-accounts.ts';
+import { checkStatements } from './events/check-accounts.ts';
 import { dispatchEvents } from './events/dispatch-events.ts';
+import { tellBalances } from './events/tell-balances.ts';
 import { pruneIdempotencyKeys, removeOld } from './retention/retention.ts';
 import { createSteps } from './retention/steps.ts';
 import { startLeader } from './tasks/leader.ts';
+
+/** The role `maintenance`: its tasks, and how often each runs. */
 
 const SECOND = 1_000;
 const RECONCILE_EVERY = 10 * SECOND;

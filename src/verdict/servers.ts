@@ -1,5 +1,5 @@
 import { clockProblem, type Health, type ServerState, sentenceOf } from '../database/health.ts';
-import { HEARTBEATS_SETTLE, type ProcessSeen } from '../database/heartbeat.ts';
+import { HEARTBEATS_SETTLE, type ProcessSeen } from '../database/processes.ts';
 import { ROLES, type RoleName } from '../platform/config.ts';
 import { countOf } from '../platform/text.ts';
 import type { Figures } from './state/figures.ts';

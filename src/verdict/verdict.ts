@@ -1,6 +1,6 @@
 import { mysqlProblem } from '../database/errors.ts';
 import { type ServerState, stateOf, within } from '../database/health.ts';
-import { type ProcessSeen, readProcesses } from '../database/heartbeat.ts';
+import { type ProcessSeen, readProcesses } from '../database/processes.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { RoleName } from '../platform/config.ts';
 import {
@@ -14,6 +14,8 @@ import { type Figures, readFigures } from './state/figures.ts';
 import { sortTroubles, type Trouble } from './trouble.ts';
 import { findWebhookTroubles } from './webhooks.ts';
 import { findBookTroubles, findImportTroubles, findSourceTroubles } from './work.ts';
+
+/** Whether anything is wrong, and with what. The console, `status` and the metrics ask here. */
 
 /** The one answer to "is anything wrong?". The console, the command line, the metrics and the alerts show it. */
 export interface Verdict {

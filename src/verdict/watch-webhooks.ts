@@ -17,17 +17,17 @@ export const FAILING_WEBHOOKS = `
   WHERE c.failing_since IS NOT NULL ORDER BY c.failing_since LIMIT ?`;
 
 /** Reads the whole table, which has a row only for webhooks that have failed or been behind within the last hour. */
-const STANDINGS = 'SELECT * FROM webhook_standings';
+const READ_STANDINGS = 'SELECT * FROM webhook_standings';
 
 /** Indexes: the primary keys. */
-const COUNTERS = `
+const READ_COUNTERS = `
   SELECT w.id, w.customer_id, ${countsOf('b', 'c')}, NOW(6) AS now
   FROM webhooks w JOIN webhook_backlogs b ON b.webhook_id = w.id JOIN webhook_cursors c ON c.webhook_id = w.id
   WHERE w.id IN (?) AND w.status = 'active'`;
 
-const FORGET = 'DELETE FROM webhook_standings WHERE webhook_id IN (?)';
+const DELETE_STANDINGS = 'DELETE FROM webhook_standings WHERE webhook_id IN (?)';
 
-const KEEP = `
+const STORE_STANDINGS = `
   REPLACE INTO webhook_standings (webhook_id, customer_id, failing, changed_at, recovered_1, recovered_2, recovered_3, flapping_since, behind_since,
     sampled_at, sampled_matched, sampled_finished, next_at, next_matched, next_finished) VALUES ?`;
 
@@ -85,14 +85,14 @@ export async function watchWebhooks(database: DataSource): Promise<void> {
   const [failing, waiting, rows] = await Promise.all([
     database.query<{ id: string }[]>(FAILING_WEBHOOKS, [MOST]),
     readWaitingWebhooks(database, { failing: false }),
-    database.query<StandingRow[]>(STANDINGS),
+    database.query<StandingRow[]>(READ_STANDINGS),
   ]);
   const isFailing = new Set(failing.map(({ id }) => id));
   const waits = new Map(waiting.map(({ id, seconds }) => [id, seconds]));
   const standings = new Map(rows.map((row) => [row.webhook_id, toStanding(row)]));
   const ids = [...new Set([...isFailing, ...waits.keys(), ...standings.keys()])];
   if (ids.length === 0) return;
-  const counters = await database.query<Counters[]>(COUNTERS, [ids]);
+  const counters = await database.query<Counters[]>(READ_COUNTERS, [ids]);
   const active = new Set(counters.map(({ id }) => id));
   const forgotten = [...standings.keys()].filter((id) => !active.has(id));
   const kept: unknown[][] = [];
@@ -113,13 +113,13 @@ export async function watchWebhooks(database: DataSource): Promise<void> {
     }
     if (changes.length > 0)
       await inTransaction(database, async (sql) => {
-        if (standing === null) await sql.query(FORGET, [[it.id]]);
-        else await sql.query(KEEP, [[toValues(it, standing)]]);
+        if (standing === null) await sql.query(DELETE_STANDINGS, [[it.id]]);
+        else await sql.query(STORE_STANDINGS, [[toValues(it, standing)]]);
         for (const change of changes) await report(sql, change, it, seen, standing ?? before ?? UNREMARKABLE);
       });
   }
-  if (kept.length > 0) await database.query(KEEP, [kept]);
-  if (forgotten.length > 0) await database.query(FORGET, [forgotten]);
+  if (kept.length > 0) await database.query(STORE_STANDINGS, [kept]);
+  if (forgotten.length > 0) await database.query(DELETE_STANDINGS, [forgotten]);
 }
 
 async function report(

@@ -57,7 +57,7 @@ interface Seen {
 }
 
 /** Index: the primary key. */
-const STANDINGS = 'SELECT * FROM webhook_standings WHERE webhook_id IN (?)';
+const READ_STANDINGS = 'SELECT * FROM webhook_standings WHERE webhook_id IN (?)';
 
 /** Reads the troubles of these webhooks, by their ids. A webhook may have several, the worst first. */
 export async function readWebhookTroubles(
@@ -70,7 +70,7 @@ export async function readWebhookTroubles(
     readStates(sql, ids),
     readWaitingWebhooks(sql, { failing: false, ids }),
     readUnreadFeeds(sql, ids),
-    sql.query<StandingRow[]>(STANDINGS, [ids]),
+    sql.query<StandingRow[]>(READ_STANDINGS, [ids]),
   ]);
   const stateOf = new Map(ids.map((id, index) => [id, states[index] ?? null]));
   const standingOf = new Map(standings.map((it) => [it.webhook_id, toStanding(it)]));
@@ -200,12 +200,12 @@ function describePace(pace: Pace | null): string {
 }
 
 /** Webhooks that the service has disabled, or paused because their runs kept crashing. Index: webhooks_status. */
-const STOPPED = `
+const FIND_STOPPED_WEBHOOKS = `
   SELECT id FROM webhooks FORCE INDEX (webhooks_status)
   WHERE status = ? AND status_reason IS NOT NULL ORDER BY id DESC LIMIT ?`;
 
 /** Reads the whole table, which has a row only for webhooks that have failed or been behind within the last hour. */
-const ALL_STANDINGS = `
+const READ_ALL_STANDINGS = `
   SELECT n.*, c.failing_since, NOW(6) AS now
   FROM webhook_standings n JOIN webhooks w ON w.id = n.webhook_id AND w.status = 'active'
     JOIN webhook_cursors c ON c.webhook_id = n.webhook_id
@@ -242,11 +242,11 @@ export async function nameWebhookTroubles(sql: Sql, most: number) {
     (await sql.query<{ id: string }[]>(statement, values)).map(({ id }) => id);
   const [failing, quarantined, disabled, waiting, unread, standings] = await Promise.all([
     idsOf(FAILING_WEBHOOKS, most),
-    idsOf(STOPPED, 'paused', most),
-    idsOf(STOPPED, 'disabled', most),
+    idsOf(FIND_STOPPED_WEBHOOKS, 'paused', most),
+    idsOf(FIND_STOPPED_WEBHOOKS, 'disabled', most),
     readWaitingWebhooks(sql, { failing: false }),
     readUnreadFeeds(sql),
-    sql.query<(StandingRow & { failing_since: Date | null; now: Date })[]>(ALL_STANDINGS),
+    sql.query<(StandingRow & { failing_since: Date | null; now: Date })[]>(READ_ALL_STANDINGS),
   ]);
   const behindSince = new Map(standings.map((it) => [it.webhook_id, it.behind_since]));
   const behind = waiting.filter(({ id, seconds }) => isBehind(seconds, behindSince.get(id) ?? null));

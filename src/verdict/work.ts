@@ -1,5 +1,5 @@
 import { showAmount } from '../../packages/statements/src/amounts.ts';
-import type { ProcessSeen } from '../database/heartbeat.ts';
+import type { ProcessSeen } from '../database/processes.ts';
 import type { Sql } from '../database/transaction.ts';
 import { MAX_CRASHES } from '../intake/imports.ts';
 import { formatDuration, timesInARow } from '../platform/text.ts';
@@ -23,7 +23,7 @@ interface FailedImport {
 }
 
 /** Index: imports_status. */
-const FAILED = `
+const READ_FAILED_IMPORTS = `
   SELECT i.id, c.name AS customer, i.error, i.crash_count, i.finished_at
   FROM imports i FORCE INDEX (imports_status) JOIN customers c ON c.id = i.customer_id
   WHERE i.status = 'failed' AND i.crash_count >= ? AND i.crash_count <= ? AND (? OR i.finished_at > NOW(6) - INTERVAL 1 DAY)
@@ -44,7 +44,7 @@ export async function findImportTroubles(
     if (count === 0) return [];
     const isGivenUp = kind === 'import_given_up';
     const range = isGivenUp ? [MAX_CRASHES, 255, true] : [0, MAX_CRASHES - 1, false];
-    const found = await sql.query<FailedImport[]>(FAILED, [...range, most]);
+    const found = await sql.query<FailedImport[]>(READ_FAILED_IMPORTS, [...range, most]);
     const troubles = found.map((it) =>
       troubleOf(kind, {
         subject: { type: 'import', id: it.id, title: '', customer: it.customer },
@@ -78,7 +78,7 @@ export async function findImportTroubles(
 }
 
 /** Active sources with an error. Sources whose runs fail come first, the most failures on top. Index: sources_status. */
-const SOURCES = `
+const READ_SOURCES_WITH_ERROR = `
   SELECT ${SUMMARY_COLUMNS} FROM sources s FORCE INDEX (sources_status) STRAIGHT_JOIN customers u ON u.id = s.customer_id
   WHERE s.status = 'active' AND s.error IS NOT NULL AND s.consecutive_failures > 0 = ?
   ORDER BY s.consecutive_failures DESC, s.id LIMIT ?`;
@@ -103,8 +103,8 @@ export async function findSourceTroubles(
 
 /** Reads the troubles of the first sources of each kind. */
 export async function nameSourceTroubles(sql: Sql, most: number): Promise<Trouble[]> {
-  const failing = await sql.query<SourceSummary[]>(SOURCES, [true, most]);
-  const wrong = await sql.query<SourceSummary[]>(SOURCES, [false, most]);
+  const failing = await sql.query<SourceSummary[]>(READ_SOURCES_WITH_ERROR, [true, most]);
+  const wrong = await sql.query<SourceSummary[]>(READ_SOURCES_WITH_ERROR, [false, most]);
   return Promise.all([...failing, ...wrong].map((it) => sourceTroubleOf(sql, it)));
 }
 
@@ -132,7 +132,7 @@ export async function sourceTroubleOf(sql: Sql, it: SourceSummary): Promise<Trou
 }
 
 /** Indexes: movement_conflicts_status, and the primary key. */
-const CONFLICTS = `
+const READ_OPEN_CONFLICTS = `
   SELECT a.currency, SUM(c.amount) AS amount, MIN(c.received_at) AS oldest
   FROM movement_conflicts c JOIN accounts a ON a.id = c.account_id WHERE c.status = 'open' GROUP BY a.currency`;
 
@@ -187,7 +187,7 @@ export async function findBookTroubles(
   const conflicts =
     openConflicts === 0
       ? []
-      : await sql.query<{ currency: string; amount: string; oldest: Date }[]>(CONFLICTS);
+      : await sql.query<{ currency: string; amount: string; oldest: Date }[]>(READ_OPEN_CONFLICTS);
   const money = conflicts.map(({ currency, amount }) => ({ currency, amount: showAmount(amount, currency) }));
   const oldest = conflicts.map((it) => it.oldest).toSorted((one, other) => one.getTime() - other.getTime());
   return [

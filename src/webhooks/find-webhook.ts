@@ -46,19 +46,20 @@ export async function findWebhook(sql: Sql, caller: Caller, id: string): Promise
 const MOST_RETRIES = 1_000;
 
 /** Indexes: the primary keys. */
-const PROGRESS = `
+const READ_PROGRESS = `
   SELECT c.sent_through, b.matched_through
   FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id WHERE c.webhook_id = ?`;
 
 /** Index: retries_due. */
-const RETRIES = `
+const READ_RETRIES = `
   SELECT transaction_id FROM retries FORCE INDEX (retries_due)
   WHERE webhook_id = ? AND due_at IS NOT NULL LIMIT ${MOST_RETRIES + 1}`;
 
-const OF_OTHERS = 'SELECT id FROM transactions WHERE id IN (?) AND account_id NOT IN (?) LIMIT 1';
+const FIND_MOVEMENT_OF_OTHERS =
+  'SELECT id FROM transactions WHERE id IN (?) AND account_id NOT IN (?) LIMIT 1';
 
 /** Index: replays_open. */
-const REPLAYS = `
+const READ_REPLAYS = `
   SELECT position, until_id, account_ids FROM replays FORCE INDEX (replays_open)
   WHERE webhook_id = ? AND finished_at IS NULL`;
 
@@ -71,7 +72,7 @@ export async function mayHavePendingOfOtherAccounts(
   webhookId: string,
   accountIds: readonly string[],
 ): Promise<boolean> {
-  const [progress] = await sql.query<{ sent_through: string; matched_through: string }[]>(PROGRESS, [
+  const [progress] = await sql.query<{ sent_through: string; matched_through: string }[]>(READ_PROGRESS, [
     webhookId,
   ]);
   if (progress === undefined) return false;
@@ -85,16 +86,16 @@ export async function mayHavePendingOfOtherAccounts(
   };
   if (await foreignWithin(sent_through, matched_through)) return true;
 
-  const retries = await sql.query<{ transaction_id: string }[]>(RETRIES, [webhookId]);
+  const retries = await sql.query<{ transaction_id: string }[]>(READ_RETRIES, [webhookId]);
   if (retries.length > MOST_RETRIES) return foreignWithin('0', matched_through);
   if (retries.length > 0) {
     const ids = retries.map(({ transaction_id }) => transaction_id);
-    const others = await sql.query<unknown[]>(OF_OTHERS, [ids, accountIds]);
+    const others = await sql.query<unknown[]>(FIND_MOVEMENT_OF_OTHERS, [ids, accountIds]);
     if (others.length > 0) return true;
   }
 
   const replays = await sql.query<{ position: string; until_id: string; account_ids: string | null }[]>(
-    REPLAYS,
+    READ_REPLAYS,
     [webhookId],
   );
   for (const { position, until_id, account_ids } of replays) {

@@ -20,10 +20,10 @@ const TITLE = 'OPS_WEBHOOK_URL';
 const OPERATOR_NAME = 'Operator';
 
 /** Index: customers_operator. */
-const OPERATOR = 'SELECT id FROM customers WHERE is_operator = 1';
+const FIND_OPERATOR = 'SELECT id FROM customers WHERE is_operator = 1';
 
 /** Index: webhooks_customer. */
-const WEBHOOK = `
+const FIND_OPERATOR_WEBHOOK = `
   SELECT id, endpoint, status, secret FROM webhooks
   WHERE customer_id = ? AND title = ? AND event = 'OPERATIONAL' AND status <> 'deleted' ORDER BY id LIMIT 1`;
 
@@ -61,12 +61,12 @@ async function setWebhook(
   secrets: SecretBox,
   wanted: OpsWebhook | undefined,
 ): Promise<string | null> {
-  const [operator] = await sql.query<{ id: string }[]>(OPERATOR);
+  const [operator] = await sql.query<{ id: string }[]>(FIND_OPERATOR);
   if (operator === undefined && wanted === undefined) return null;
   const customerId = operator?.id ?? (await addOperator(sql, secrets));
   // Other processes wait here, and then find the work done.
   await lockImports(sql, customerId);
-  const [webhook] = await sql.query<StoredWebhook[]>(WEBHOOK, [customerId, TITLE]);
+  const [webhook] = await sql.query<StoredWebhook[]>(FIND_OPERATOR_WEBHOOK, [customerId, TITLE]);
   if (webhook === undefined) {
     if (wanted !== undefined) await add(sql, secrets, customerId, wanted);
     return null;

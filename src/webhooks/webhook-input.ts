@@ -6,15 +6,11 @@ import {
   HASH_ENCODINGS,
   WEBHOOK_EVENTS,
 } from '../database/webhook-enums.ts';
-import {
-  documented,
-  HttpUrl,
-  maxCharacters,
-  shortRecord,
-  Title,
-  wellFormed,
-} from '../platform/validation.ts';
+import { HttpUrl } from '../platform/customer-urls.ts';
+import { documented, maxCharacters, shortRecord, Title, wellFormed } from '../platform/validation.ts';
 import { Id, JsonInteger } from '../platform/whole-numbers.ts';
+
+/** What a caller may send to create or to change a webhook. */
 
 /** The highest rate limit and the most POSTs at a time that a webhook may have. */
 export const MOST_PER_SECOND = 10_000;

@@ -8,9 +8,12 @@ import {
   HASH_ENCODINGS,
   WEBHOOK_EVENTS,
 } from '../database/webhook-enums.ts';
-import { Count, HTTP_URL, IdView, Timestamp } from '../platform/validation.ts';
+import { HTTP_URL } from '../platform/customer-urls.ts';
+import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import { CIRCUITS } from '../webhook-record/circuit.ts';
 import { readWebhooks, type WebhookRecord } from '../webhook-record/record.ts';
+
+/** Webhooks as the API shows them. */
 
 const Health = v.object({
   circuit: v.pipe(

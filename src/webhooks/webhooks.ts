@@ -23,6 +23,8 @@ import {
 } from './settings/save-webhook.ts';
 import type { NewWebhook, WebhookChange } from './webhook-input.ts';
 
+/** Creates, changes and deletes webhooks for a caller, and rotates their secrets. */
+
 /**
  * Creates a webhook.
  * @returns its id and its secret. A feed signs nothing, so it has none.

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { type Arrival, findLateAt, LEARNED_FROM } from '../../src/books/find-statements.ts';
+import { type Arrival, findLateAt, LEARNED_FROM } from '../../src/books/late-statements.ts';
 
 const DAY = 86_400_000;
 const dayOf = (time: number) => new Date(time).toISOString().slice(0, 10);

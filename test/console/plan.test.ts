@@ -3,14 +3,11 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { actFor } from '../../src/api/within-process.ts';
 import { readAudit } from '../../src/console/audit/audit-page.tsx';
 import { findBookedAccounts } from '../../src/console/books/books-routes.tsx';
-import {
-  chooseWebhooks,
-  listAcross,
-  readNewestAttempts,
-  readRecentAttempts,
-} from '../../src/console/deliveries/delivery-rows.ts';
+import { chooseWebhooks, listAcross } from '../../src/console/deliveries/delivery-rows.ts';
+import { readNewestAttempts, readRecentAttempts } from '../../src/console/deliveries/newest-attempts.ts';
 import { readStored } from '../../src/console/imports/imports-page.tsx';
-import { readMovement, search } from '../../src/console/trace/trace-page.tsx';
+import { search } from '../../src/console/trace/search.ts';
+import { readMovement } from '../../src/console/trace/trace-page.tsx';
 import type { Sql } from '../../src/database/transaction.ts';
 import { readAttempts } from '../../src/delivery/attempts.ts';
 import { readWaitingWebhooks } from '../../src/delivery/waiting-webhooks.ts';

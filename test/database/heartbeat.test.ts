@@ -1,6 +1,7 @@
 import { hostname } from 'node:os';
 import { expect, it, onTestFinished } from 'vitest';
-import { readProcesses, startHeartbeat } from '../../src/database/heartbeat.ts';
+import { startHeartbeat } from '../../src/database/heartbeat.ts';
+import { readProcesses } from '../../src/database/processes.ts';
 import { VERSION } from '../../src/platform/config.ts';
 import { countRunning } from '../../src/verdict/servers.ts';
 import { useService } from '../support/service.ts';

@@ -60,9 +60,9 @@ it.each([
     'MAX_LOOKED_AT = 2_000;',
   ],
   ['Runs kept per source', '1,000', 'sources/runs/finish-run.ts', 'KEPT_RUNS = 1_000;'],
-  ['Time to connect to an SFTP', '15 s', 'sources/connectors/connector.ts', 'connect: 15 * SECOND'],
-  ['Silence of such a server', '30 s', 'sources/connectors/connector.ts', 'idle: 30 * SECOND'],
-  ['Files in a folder of an SFTP', '100,000', 'sources/connectors/sftp.ts', 'MAX_FILES = 100_000;'],
+  ['Time to connect to an SFTP', '15 s', 'sources/connectors/connection-errors.ts', 'connect: 15 * SECOND'],
+  ['Silence of such a server', '30 s', 'sources/connectors/connection-errors.ts', 'idle: 30 * SECOND'],
+  ['Files in a folder of an SFTP', '100,000', 'sources/connectors/sftp-mover.ts', 'MAX_FILES = 100_000;'],
   ['Redirects of an HTTP source', '3', 'sources/connectors/http-get.ts', 'MAX_REDIRECTS = 3;'],
   [
     'A page of a JSON source',

@@ -3,13 +3,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { advanceImportLocks } from '../../bench/filled-tables.ts';
 import { storeHistory } from '../../bench/history.ts';
 import type { Sql } from '../../src/database/transaction.ts';
-import {
-  type Listing,
-  makeSegment,
-  makeSegments,
-  NEAR_PAGES,
-  SEGMENT_SIZE,
-} from '../../src/movements/listing.ts';
+import { type Listing, NEAR_PAGES } from '../../src/movements/listing.ts';
+import { makeSegment, makeSegments, SEGMENT_SIZE } from '../../src/movements/segments.ts';
 import { listTransactions } from '../../src/movements/transactions.ts';
 import { parseOffset } from '../../src/platform/moment.ts';
 import { useDatabase } from '../support/database.ts';

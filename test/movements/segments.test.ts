@@ -1,6 +1,7 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { type Listing, makeSegments, NEAR_PAGES } from '../../src/movements/listing.ts';
+import { type Listing, NEAR_PAGES } from '../../src/movements/listing.ts';
+import { makeSegments } from '../../src/movements/segments.ts';
 import { listTransactions } from '../../src/movements/transactions.ts';
 import { parseOffset } from '../../src/platform/moment.ts';
 import { readPage } from '../support/listing.ts';

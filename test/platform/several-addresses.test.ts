@@ -8,7 +8,7 @@ import { createPoster, type Poster } from '../../src/delivery/posting/post.ts';
 import { createAddressGuard } from '../../src/platform/address-guard.ts';
 import type { Resolve } from '../../src/platform/addresses/resolver.ts';
 import { createConnector, explainAddressErrors } from '../../src/platform/connector.ts';
-import { TIME_LIMITS, toSourceError } from '../../src/sources/connectors/connector.ts';
+import { TIME_LIMITS, toSourceError } from '../../src/sources/connectors/connection-errors.ts';
 import { reservePort } from '../support/reserved-port.ts';
 
 const RECEIVER = `

@@ -1,7 +1,7 @@
 import { createPoster } from '../../src/delivery/posting/post.ts';
 import { createAddressGuard } from '../../src/platform/address-guard.ts';
 import { createHttpClient } from '../../src/sources/connectors/http-get.ts';
-import { createS3Client, explainS3, loadSdk } from '../../src/sources/connectors/s3.ts';
+import { createS3Client, explainS3, loadSdk } from '../../src/sources/connectors/s3-client.ts';
 
 /**
  * Connects as Ledgerbell does, in a process of its own, because Node reads NODE_EXTRA_CA_CERTS only when it starts. Arguments: "post",

@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ChainStatement, findPeriods, summarisePeriods } from '../../packages/reconcile/src/periods.ts';
-import { findPeriodsOf } from '../../src/books/find-statements.ts';
+import { findPeriodsOf } from '../../src/books/periods/find-periods.ts';
 
 const DAY = 86_400_000;
 const SEED = 20_261_231;

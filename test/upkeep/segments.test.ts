@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { advanceImportLocks, segmentsMade } from '../../bench/filled-tables.ts';
 import { storeHistory } from '../../bench/history.ts';
 import { inTransaction } from '../../src/database/transaction.ts';
-import { makeSegments, SEGMENT_SIZE } from '../../src/movements/listing.ts';
+import { makeSegments, SEGMENT_SIZE } from '../../src/movements/segments.ts';
 import { startMaintenance } from '../../src/upkeep/worker.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';
 import { useOwnService } from '../support/service.ts';

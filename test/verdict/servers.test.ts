@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { HEARTBEATS_SETTLE, type ProcessSeen } from '../../src/database/heartbeat.ts';
+import { HEARTBEATS_SETTLE, type ProcessSeen } from '../../src/database/processes.ts';
 import {
   findProcessTroubles,
   findServerTroubles,

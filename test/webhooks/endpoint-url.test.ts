@@ -1,6 +1,6 @@
 import * as v from 'valibot';
 import { expect, it } from 'vitest';
-import { HttpUrl } from '../../src/platform/validation.ts';
+import { HttpUrl } from '../../src/platform/customer-urls.ts';
 
 const faultOf = (text: string): string | null => {
   const result = v.safeParse(HttpUrl, text, { abortPipeEarly: true });

@@ -23,8 +23,12 @@ import { StandingWebhookView } from '../../verdict/standing-view.ts';
 import { NewWebhook, WebhookChange } from '../../webhooks/webhook-input.ts';
 import { NewImport } from '../routes/imports/create.ts';
 import { ReplayStatus } from '../routes/webhooks.ts';
-import { EVENT_NOTIFICATION, NOTIFICATION } from './notification.ts';
-import { EXAMPLES, HEADERS, PROBLEM_SCHEMA } from './openapi.ts';
+import { EXAMPLES, PROBLEM_SCHEMA } from './errors.ts';
+import { EVENT_NOTIFICATION } from './event-notification.ts';
+import { HEADERS } from './headers.ts';
+import { NOTIFICATION } from './notification.ts';
+
+/** Builds /openapi.json from the descriptions of the routes. */
 
 const DOCUMENTATION = {
   info: {

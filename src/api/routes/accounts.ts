@@ -3,13 +3,8 @@ import { addDays } from '../../../packages/statements/src/values.ts';
 import { findDifferences, summariseDifferences } from '../../books/book-differences.ts';
 import { BalanceView, CompletenessView, StatementView } from '../../books/books-view.ts';
 import { EVER, readBalances, viewBalance } from '../../books/find-balances.ts';
-import {
-  findStatements,
-  readCompleteness,
-  readLateAt,
-  viewPeriod,
-  viewStatement,
-} from '../../books/find-statements.ts';
+import { findStatements, readCompleteness, viewPeriod, viewStatement } from '../../books/find-statements.ts';
+import { readLateAt } from '../../books/late-statements.ts';
 import { AccountChange, AccountView, NewAccount, viewAccounts } from '../../customers/account-view.ts';
 import { changeAccount, createAccount, findAccount, findAccounts } from '../../customers/accounts.ts';
 import type { Runtime } from '../../database/runtime.ts';
@@ -21,6 +16,8 @@ import { acceptAccountDeletion } from '../../upkeep/request-deletion.ts';
 import { idParameter } from '../openapi/openapi.ts';
 import type { AddRoute } from './route.ts';
 import { addAccountMovementRoute } from './transactions.ts';
+
+/** The routes of accounts, of their balances and statements, and of what is missing between these. */
 
 const Query = v.strictObject(paging('a1', MAX_PER_PAGE));
 

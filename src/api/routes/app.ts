@@ -22,6 +22,8 @@ import { addSourceRoutes } from './sources.ts';
 import { addMovementRoutes } from './transactions.ts';
 import { addWebhookRoutes } from './webhooks.ts';
 
+/** The app of the API, with all of its routes. */
+
 /**
  * Creates the app with all its routes: the API, health checks and docs.
  * @param options.reader of statement files.

@@ -29,6 +29,8 @@ import { findWebhook } from '../../webhooks/find-webhook.ts';
 import { idParameter, type Parameter } from '../openapi/openapi.ts';
 import type { AddRoute } from './route.ts';
 
+/** The routes of deliveries, of a webhook and of a movement. */
+
 /** The id of a delivery in a path, for /openapi.json. */
 const DELIVERY_ID: Parameter = {
   description: 'The id of the delivery: <webhook_id>-<transaction_id>.',

@@ -18,6 +18,8 @@ import { findWebhook } from '../../webhooks/find-webhook.ts';
 import { idParameter } from '../openapi/openapi.ts';
 import type { AddRoute } from './route.ts';
 
+/** The routes of the feed, by which a customer reads notifications instead of receiving them. */
+
 const Query = v.strictObject({
   cursor: v.pipe(
     v.optional(v.pipe(v.string(), ...maxCharacters(200))),

@@ -20,6 +20,8 @@ import { idParameter } from '../openapi/openapi.ts';
 import { addUploadRoute } from './imports/create.ts';
 import type { AddRoute } from './route.ts';
 
+/** The routes that list and show imports, and retry them. */
+
 const PER_PAGE = 100;
 
 const Query = v.strictObject(paging('i1', PER_PAGE));

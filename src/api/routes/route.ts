@@ -4,6 +4,8 @@ import { type ApiEnv, createHandlers, createMiddleware } from '../../http/app.ts
 import { invalid, Problem } from '../../platform/problem.ts';
 import { describe, type RouteDescription } from '../openapi/openapi.ts';
 
+/** How the files of routes add a route, and what a route checks before its handler. */
+
 /** A route: its entry in /openapi.json, its scope and its handler. */
 export interface Route extends RouteDescription {
   handle: Handler<ApiEnv>;

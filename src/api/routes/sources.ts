@@ -11,6 +11,8 @@ import { changeSource, createSource, deleteSource, runSource } from '../../sourc
 import { idParameter } from '../openapi/openapi.ts';
 import type { AddRoute } from './route.ts';
 
+/** The routes of sources and of their runs. */
+
 const Query = v.strictObject(paging('s1', MAX_PER_PAGE));
 
 const PreviousRun = v.pipe(

@@ -23,6 +23,8 @@ import { WholeNumber } from '../../platform/whole-numbers.ts';
 import { idParameter } from '../openapi/openapi.ts';
 import type { AddRoute } from './route.ts';
 
+/** The routes of movements, of a customer and of an account. */
+
 const Fields = v.pipe(
   v.optional(v.picklist(['extended'], 'must be "extended", or left out')),
   v.description('"extended" adds what the bank says beyond the usual fields, as the object extended.'),

@@ -30,6 +30,8 @@ import { changeWebhook, createWebhook, deleteWebhook, rotateWebhookSecret } from
 import { idParameter } from '../openapi/openapi.ts';
 import type { AddRoute } from './route.ts';
 
+/** The routes of webhooks, of their secrets and tests, and of replays. */
+
 const Query = v.strictObject(paging('w1', MAX_PER_PAGE));
 
 const MINUTE_IN_SECONDS = 60;

@@ -19,6 +19,8 @@ import { type CommandContext, Failure } from '../context.ts';
 import { type Column, formatTime, renderColumns } from '../output.ts';
 import { parseId, readOptions } from '../values.ts';
 
+/** The commands for accounts. */
+
 /** An account as the API shows it. */
 const Account = v.looseObject(AccountView.entries);
 

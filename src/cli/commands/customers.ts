@@ -11,6 +11,8 @@ import { renderTable } from '../output.ts';
 import { currentOperator, requireCustomer } from '../owner.ts';
 import { parseId, readOptions } from '../values.ts';
 
+/** The commands for customers. */
+
 const Options = v.object({
   name: v.pipe(
     v.string(),

@@ -18,6 +18,8 @@ import { type CommandContext, Failure } from '../context.ts';
 import { type Column, formatTime, renderColumns, renderFacts } from '../output.ts';
 import { parseId, readMomentUtc } from '../values.ts';
 
+/** The commands for deliveries. */
+
 /** A delivery as the API shows it. */
 export const Delivery = v.looseObject(DeliveryView.entries);
 export type Delivery = v.InferOutput<typeof Delivery>;

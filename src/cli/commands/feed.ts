@@ -6,6 +6,8 @@ import { type AccessOptions, addCallerOptions, withAccess } from '../command-acc
 import { type CommandContext, Failure } from '../context.ts';
 import { parseId } from '../values.ts';
 
+/** The command `feed`, which shows or follows the feed of a webhook. */
+
 /** A page of a feed. Fields of a newer service are printed too. */
 const Page = v.object({ events: v.array(v.looseObject({})), cursor: v.string(), more: v.boolean() });
 

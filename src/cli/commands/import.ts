@@ -23,6 +23,8 @@ import { withApi } from '../service-access.ts';
 import { parseHttpUrl, parseId } from '../values.ts';
 import { describeGaps } from './imports.ts';
 
+/** The command `import`, which uploads a file and waits for the import. */
+
 const LINE_FEED = 0x0a;
 
 const FORMAT_OF_EXTENSION: Readonly<Record<string, string>> = {

@@ -6,6 +6,8 @@ import { countOf, formatCount } from '../../platform/text.ts';
 import { type CreateCommand, listCommand, subjectCommand } from '../api-command.ts';
 import { type Column, formatTime, renderColumns, renderFacts } from '../output.ts';
 
+/** The commands for imports. */
+
 /** An import as the API shows it. */
 export const Import = v.looseObject(ImportView.entries);
 export type Import = v.InferOutput<typeof Import>;

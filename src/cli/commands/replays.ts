@@ -17,6 +17,8 @@ import { type Column, formatTime, renderFacts } from '../output.ts';
 import { parseId, readMomentUtc } from '../values.ts';
 import { WebhookAnswer } from './webhooks.ts';
 
+/** The commands for replays. */
+
 /** A replay as the API shows it. Fields of a newer service are kept for --json. */
 const Replay = v.looseObject(ReplayProgressView.entries);
 type Replay = v.InferOutput<typeof Replay>;

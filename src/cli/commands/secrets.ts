@@ -15,6 +15,8 @@ import { type CommandContext, Failure } from '../context.ts';
 import { withInstallation } from '../open-service.ts';
 import { currentOperator } from '../owner.ts';
 
+/** The command that seals the stored secrets with the newest key. */
+
 /** Rows per transaction. Their locks are held for a few milliseconds. */
 const STEP = 100;
 
@@ -52,17 +54,17 @@ const COLUMNS: readonly SealedColumn[] = [
   },
 ];
 
-const COUNT = ({ table, column }: SealedColumn) =>
+const COUNT_UNDER_OLD_KEYS = ({ table, column }: SealedColumn) =>
   `SELECT COUNT(*) AS count FROM ${table} WHERE ${column} NOT LIKE ?`;
 
 /** Index: the primary key. Reads every row after the last one, because no other statement needs an index by key. */
-const READ = ({ table, column, key }: SealedColumn) => `
+const READ_UNDER_OLD_KEYS = ({ table, column, key }: SealedColumn) => `
   SELECT ${key.join(', ')}, ${column} AS sealed FROM ${table}
   WHERE ${key.length === 1 ? `${key[0]} > ?` : `(${key[0]} > ? OR (${key[0]} = ? AND ${key[1]} > ?))`} AND ${column} NOT LIKE ?
   ORDER BY ${key.join(', ')} LIMIT ${STEP}`;
 
 /** Compares with the value that was read, so that a newer value stays. Index: the primary key. */
-const WRITE = ({ table, column, key }: SealedColumn) =>
+const WRITE_SEALED = ({ table, column, key }: SealedColumn) =>
   `UPDATE ${table} SET ${column} = ? WHERE ${key.map((name) => `${name} = ?`).join(' AND ')} AND ${column} = ?`;
 
 interface Value {
@@ -84,7 +86,7 @@ export interface Resealed {
 export async function countForeign(sql: Sql, { keyId }: SecretBox): Promise<number> {
   let sum = 0;
   for (const column of COLUMNS) {
-    const [row] = await sql.query<{ count: string }[]>(COUNT(column), [`${keyId}.%`]);
+    const [row] = await sql.query<{ count: string }[]>(COUNT_UNDER_OLD_KEYS(column), [`${keyId}.%`]);
     sum += Number(row?.count);
   }
   return sum;
@@ -125,7 +127,7 @@ async function readStep(
   after: readonly string[],
 ): Promise<Value[]> {
   const values = [...after.slice(0, -1), ...after, `${keyId}.%`];
-  const rows = await sql.query<Record<string, unknown>[]>(READ(column), values);
+  const rows = await sql.query<Record<string, unknown>[]>(READ_UNDER_OLD_KEYS(column), values);
   return rows.map((row) => ({
     key: column.key.map((name) => String(row[name])),
     sealed: String(row.sealed),
@@ -158,7 +160,7 @@ function writeStep(
   return inTransaction(database, async (sql) => {
     let written = 0;
     for (const values of updates) {
-      const { affectedRows } = await sql.query<WriteResult>(WRITE(column), values);
+      const { affectedRows } = await sql.query<WriteResult>(WRITE_SEALED(column), values);
       written += affectedRows;
     }
     return written;

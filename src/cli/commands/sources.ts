@@ -22,6 +22,8 @@ import { type CommandContext, Failure, NegativeAnswer, oneLine } from '../contex
 import { type Column, formatTime, renderFacts } from '../output.ts';
 import { parseCount, parseId } from '../values.ts';
 
+/** The commands for sources. */
+
 /** A source as the API shows it. Kinds and fields of a newer service are kept for --json. */
 export const Source = v.looseObject({ ...SourceView.entries, kind: v.string() });
 export type Source = v.InferOutput<typeof Source>;

@@ -7,6 +7,8 @@ import { type CommandContext, NegativeAnswer } from '../context.ts';
 import { type Column, renderColumns, renderFacts } from '../output.ts';
 import type { StatusReport } from '../status-report.ts';
 
+/** The command `status`. */
+
 /** `ledgerbell status` */
 export const defineStatus = (command: Command, context: CommandContext) =>
   command

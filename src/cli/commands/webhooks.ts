@@ -25,6 +25,8 @@ import { type CommandContext, Failure, NegativeAnswer, oneLine } from '../contex
 import { formatTime, renderFacts } from '../output.ts';
 import { parseCount, parseHeader, parseId, readOptions } from '../values.ts';
 
+/** The commands for webhooks. */
+
 /** A webhook as the API shows it. Fields of a newer service are kept for --json. */
 export const Webhook = v.looseObject(StandingWebhookView.entries);
 export type Webhook = v.InferOutput<typeof Webhook>;

@@ -11,6 +11,8 @@ import type { ListedMovement } from './report.ts';
 import type { Screen } from './screen.ts';
 import { failTwice, type Subscriber, type Subscription } from './subscriber.ts';
 
+/** The demo's customer, with its accounts and webhooks. It uses the API like any client. */
+
 export const Accounts = v.array(
   v.object({ ref: v.string(), bank: v.string(), title: v.string(), currency: v.string(), iban: v.string() }),
 );

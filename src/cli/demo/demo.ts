@@ -27,6 +27,8 @@ import { findProblems, NO_PROGRESS, type Outcome, renderOutcomes, watchDeliverie
 import type { Screen } from './screen.ts';
 import { type Subscriber, startSubscriber } from './subscriber.ts';
 
+/** The demo: takes a bank statement through the whole path, from its import to receivers that verify every notification. */
+
 export interface DemoOptions {
   config: Config;
   /** Ends when everything is delivered, instead of running until `signal`. */

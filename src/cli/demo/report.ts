@@ -6,6 +6,8 @@ import { renderTable } from '../output.ts';
 import type { Screen } from './screen.ts';
 import type { Subscriber } from './subscriber.ts';
 
+/** Writes what the demo has seen of each subscriber, and finds what is wrong. */
+
 const LISTED = 5;
 
 /** A movement as GET /v1/transactions shows it. */

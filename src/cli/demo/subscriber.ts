@@ -2,6 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type Receiver, type Reply, startReceiver } from '../receiver.ts';
 import { checkPost, type Secrets, transactionIdOf } from '../verification.ts';
 
+/** A receiver of one webhook of the demo, and how it behaves. */
+
 /** One webhook of the demo. */
 export interface Subscription {
   title: string;

@@ -24,6 +24,8 @@ import {
 import type { Screen } from './screen.ts';
 import { answerSlowly, flap, type Subscriber, type Subscription, startSubscriber } from './subscriber.ts';
 
+/** The part of the demo that makes trouble: imports that continue, endpoints that fail, and what an operator sees of it. */
+
 const INTERVAL = 1_000;
 
 /** A customer, and the ids of its accounts by the example's `ref`. */

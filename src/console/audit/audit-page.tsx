@@ -52,7 +52,7 @@ const INDEXES = {
   source: 'audit_events_source',
 } as const;
 
-const READ = (index: string, conditions: readonly string[]) => `
+const READ_CHANGES = (index: string, conditions: readonly string[]) => `
   SELECT e.id, e.at, e.customer_id, u.name AS customer, e.source, e.actor, e.action, e.subject, e.detail
   FROM audit_events e FORCE INDEX (${index}) LEFT JOIN customers u ON u.id = e.customer_id
   WHERE ${[...conditions, 'e.id < ?'].join(' AND ')} ORDER BY e.id DESC LIMIT ?`;
@@ -71,7 +71,7 @@ export function readAudit(
   const [first] = given;
   const index = first === undefined ? 'PRIMARY' : INDEXES[first[0]];
   return sql.query<AuditEvent[]>(
-    READ(
+    READ_CHANGES(
       index,
       given.map(([column]) => `e.${column} = ?`),
     ),

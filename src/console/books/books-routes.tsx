@@ -52,7 +52,7 @@ export interface BookedAccount {
 }
 
 /** Indexes: the primary keys; statements_time, read backwards; movement_conflicts_account_status. */
-const ACCOUNTS = `
+const READ_ACCOUNTS = `
   SELECT a.id, u.name AS customer, b.name AS bank, a.title, a.currency, s.to_date AS newest_day, s.number AS newest_number,
     k.completeness, k.completeness = 'unknown' AND k.due_at IS NOT NULL AS is_due, k.late_since,
     (SELECT COUNT(*) FROM movement_conflicts c FORCE INDEX (movement_conflicts_account_status)
@@ -70,11 +70,11 @@ export async function findBookedAccounts(
   before: string,
   limit: number,
 ): Promise<Page<BookedAccount>> {
-  return cutPage(await sql.query<BookedAccount[]>(ACCOUNTS, [before, limit + 1]), limit);
+  return cutPage(await sql.query<BookedAccount[]>(READ_ACCOUNTS, [before, limit + 1]), limit);
 }
 
 /** Index: the primary key. */
-const IMPORTS = 'SELECT id, import_id FROM transactions WHERE id IN (?)';
+const READ_IMPORT_IDS = 'SELECT id, import_id FROM transactions WHERE id IN (?)';
 
 /** Reads the import that has stored each of these movements. */
 export async function readImports(
@@ -82,7 +82,7 @@ export async function readImports(
   movementIds: readonly string[],
 ): Promise<ReadonlyMap<string, string>> {
   if (movementIds.length === 0) return new Map();
-  const rows = await sql.query<{ id: string; import_id: string }[]>(IMPORTS, [movementIds]);
+  const rows = await sql.query<{ id: string; import_id: string }[]>(READ_IMPORT_IDS, [movementIds]);
   return new Map(rows.map(({ id, import_id }) => [id, import_id]));
 }
 
@@ -315,13 +315,13 @@ interface AccountRow {
 }
 
 /** Indexes: the primary keys. */
-const ACCOUNT = `
+const READ_ACCOUNT = `
   SELECT a.id, a.title, a.currency, a.iban, a.check_balances, u.name AS customer
   FROM accounts a JOIN customers u ON u.id = a.customer_id WHERE a.id = ?`;
 
 /** @throws {Problem} 404. */
 async function requireAccount(sql: Sql, id: string): Promise<AccountRow> {
-  const [account] = await sql.query<AccountRow[]>(ACCOUNT, [id]);
+  const [account] = await sql.query<AccountRow[]>(READ_ACCOUNT, [id]);
   if (account === undefined) throw notFound('account');
   return account;
 }

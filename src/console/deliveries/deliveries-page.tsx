@@ -25,26 +25,28 @@ import { readWebhooks, type WebhookRecord } from '../../webhook-record/record.ts
 import {
   attemptColumns,
   batchColumn,
+  countEach,
+  Events,
+  groupByPost,
+  type Post,
+  rejectedColumns,
+} from '../page/attempts.tsx';
+import {
   Choice,
   type Column,
-  countEach,
   countOf,
   DeliveryLink,
-  Events,
   Facts,
   Field,
   FilterForm,
   formatCount,
   formatDuration,
-  groupByPost,
   LinkButton,
   Moment,
   More,
   Notice,
   PeriodFields,
-  type Post,
   readFilters,
-  rejectedColumns,
   Table,
   Tag,
   WebhookLink,
@@ -61,6 +63,8 @@ import {
   MOST_WEBHOOKS,
   shownStatus,
 } from './delivery-rows.ts';
+
+/** The pages of the console that list deliveries, and show one with its attempts. */
 
 const PER_PAGE = 50;
 

@@ -45,6 +45,8 @@ import { sendConfirmation, sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, callerFor } from '../page/operator.ts';
 import { DASHBOARD_PATH } from '../queues/dashboard.ts';
 
+/** The pages of the console that list imports, and show one with its movements and duplicates. */
+
 export interface ImportedMovement {
   id: string;
   account_id: string;
@@ -62,7 +64,7 @@ const LOOKED_AT = 5_000;
 const STORED_WITHIN_SECONDS = 60;
 
 /** Index: transactions_readed, from the beginning of the import to its end, because no index holds the movements of an import. */
-const STORED = `
+const READ_STORED_MOVEMENTS = `
   SELECT t.id, t.account_id, t.dc, t.amount, a.currency, t.description, t.date_issue FROM (
     SELECT id FROM transactions FORCE INDEX (transactions_readed)
     WHERE customer_id = ? AND date_readed >= ? AND date_readed <= COALESCE(?, NOW(6)) + INTERVAL ${STORED_WITHIN_SECONDS} SECOND
@@ -76,7 +78,7 @@ export const readStored = (
   limit: number,
 ): Promise<ImportedMovement[]> =>
   // Movements that were stored before the retry are older than `started_at`.
-  sql.query(STORED, [
+  sql.query(READ_STORED_MOVEMENTS, [
     customer_id,
     retried_at === null ? (started_at ?? received_at) : received_at,
     finished_at,
@@ -98,13 +100,13 @@ export interface AssumedRow {
 }
 
 /** Indexes: import_duplicates_import, of which an import has at most 10,000, and the primary key. */
-const ASSUMED = `
+const READ_ASSUMED_DUPLICATES = `
   SELECT d.line, d.reason, d.transaction_id, t.dc, t.amount, a.currency, t.date_issue, t.description, t.import_id
   FROM import_duplicates d STRAIGHT_JOIN transactions t ON t.id = d.transaction_id STRAIGHT_JOIN accounts a ON a.id = t.account_id
   WHERE d.import_id = ? AND d.reason IN ('assumed', 'assumed_new') ORDER BY d.id LIMIT ?`;
 
 export const readAssumed = (sql: Sql, importId: string, limit: number): Promise<AssumedRow[]> =>
-  sql.query<AssumedRow[]>(ASSUMED, [importId, limit]);
+  sql.query<AssumedRow[]>(READ_ASSUMED_DUPLICATES, [importId, limit]);
 
 const PER_PAGE = 50;
 

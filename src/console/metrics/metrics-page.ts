@@ -12,6 +12,8 @@ import { countTroubles } from '../../verdict/trouble.ts';
 import { readVerdict, runningRoles } from '../../verdict/verdict.ts';
 import { createProcessMetrics, type OtherProcesses } from '../process-metrics.ts';
 
+/** The metrics of the whole installation for Prometheus. */
+
 /** How long the processes share a reading. Prometheus asks every 15 s by default. */
 const SHARED_SECONDS = 10;
 

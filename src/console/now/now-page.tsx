@@ -2,7 +2,7 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { Hono } from 'hono';
 import { streamSSE } from 'hono/streaming';
 import { predicateOf, type ServerState } from '../../database/health.ts';
-import type { ProcessSeen } from '../../database/heartbeat.ts';
+import type { ProcessSeen } from '../../database/processes.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { createPoller, type Poller } from '../../platform/poller.ts';
@@ -11,6 +11,8 @@ import { type Column, formatCount, formatDuration, Moment, Table, Tag, Troubles 
 import { sendPage } from '../page/layout.tsx';
 import { shownZone } from '../page/zone.ts';
 import { createNowReader, type Now } from './now-reader.ts';
+
+/** The first page of the console: whether anything is wrong now, with what, and what runs. */
 
 /** The charts: their id in the page, title, and unit. public/ops/now.js draws them. */
 const CHARTS = [

@@ -4,7 +4,9 @@ import { readHostProblems } from '../../database/lead-to-primary.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { READ_LIMIT, readVerdict, type Verdict } from '../../verdict/verdict.ts';
-import { readRecentAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';
+import { readRecentAttempts, summarizeAttempts } from '../deliveries/newest-attempts.ts';
+
+/** Reads the figures of the first page of the console, and compares them with the last reading. */
 
 /** One point of the charts. null: not known. */
 export interface Sample extends Record<keyof typeof NOTHING_KNOWN, number | null> {
@@ -34,10 +36,11 @@ interface Counters {
 }
 
 /** One row per webhook. Index: the primary key. */
-const FINISHED = 'SELECT webhook_id, delivered_count + failed_count AS finished FROM webhook_cursors';
+const READ_FINISHED_COUNTS =
+  'SELECT webhook_id, delivered_count + failed_count AS finished FROM webhook_cursors';
 
 /** One entry of the primary key. */
-const NEWEST_IMPORT = 'SELECT MAX(id) AS id FROM imports';
+const FIND_NEWEST_IMPORT = 'SELECT MAX(id) AS id FROM imports';
 
 /**
  * Creates a function that reads the installation. Rates are differences from the previous call, so the first call has none.
@@ -79,8 +82,8 @@ export function createNowReader({ database, health }: Pick<Runtime, 'database' |
 async function readCounters(sql: Sql): Promise<Counters> {
   const at = performance.now();
   const [finished, [newest]] = await Promise.all([
-    sql.query<{ webhook_id: string; finished: string }[]>(FINISHED),
-    sql.query<{ id: string | null }[]>(NEWEST_IMPORT),
+    sql.query<{ webhook_id: string; finished: string }[]>(READ_FINISHED_COUNTS),
+    sql.query<{ id: string | null }[]>(FIND_NEWEST_IMPORT),
   ]);
   return {
     at,

@@ -16,6 +16,8 @@ import { DASHBOARD_PATH } from '../queues/dashboard.ts';
 import { LinkButton } from './elements.tsx';
 import { otherZone, shownZone } from './zone.ts';
 
+/** The frame of every page of the console, and the files that its pages load. */
+
 /** Where the files of the console are served. */
 export const ASSETS_PATH = '/ops/assets';
 

@@ -10,6 +10,8 @@ import { type ApiEnv, createMiddleware, pageHeaders } from '../../http/app.ts';
 import type { Queues } from '../../platform/queues.ts';
 import { operatorOf } from '../page/operator.ts';
 
+/** The page of the queues in the console, by Bull Board. */
+
 /** Path of the dashboard. bull-board writes it into its page. */
 export const DASHBOARD_PATH = '/ops/queues';
 

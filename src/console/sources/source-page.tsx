@@ -44,6 +44,8 @@ import { type ConsoleContext, callApiFor } from '../page/operator.ts';
 import { DASHBOARD_PATH } from '../queues/dashboard.ts';
 import { describeSchedule, SourceState } from './sources-page.tsx';
 
+/** The page of one source in the console: its settings, runs and wrong files. */
+
 interface WrongFile {
   name: string;
   run_id: string;
@@ -53,13 +55,13 @@ interface WrongFile {
 }
 
 /** Index: source_files_outcome. */
-const WRONG = `
+const READ_WRONG_FILES = `
   SELECT name, run_id, import_id, created_at FROM source_files FORCE INDEX (source_files_outcome)
   WHERE outcome = 'failed' AND source_id = ? ORDER BY id DESC LIMIT ?`;
 
 /** The newest files of a source that could not be imported completely. */
 export const readWrongFiles = (sql: Sql, sourceId: string, most: number): Promise<WrongFile[]> =>
-  sql.query(WRONG, [sourceId, most]);
+  sql.query(READ_WRONG_FILES, [sourceId, most]);
 
 /** The most imports that are named for each run. */
 const NAMED_IMPORTS = 5;

@@ -4,6 +4,8 @@ import { andToCome, describeNextAttempt, endSentence, type WebhookTrouble } from
 import type { WebhookRecord } from '../../webhook-record/record.ts';
 import { paceLimitOf, waitsFor } from '../../webhook-record/waiting.ts';
 
+/** Says in sentences what a webhook waits for, or why it is not sent anything. */
+
 /** Says whether a webhook has a feed. */
 export const isPulled = ({ delivery }: Pick<WebhookRecord, 'delivery'>): boolean => delivery === 'pull';
 

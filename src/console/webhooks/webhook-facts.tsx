@@ -3,7 +3,7 @@ import type { WebhookState as RunState } from '../../delivery/webhook-state.ts';
 import { andToCome } from '../../verdict/webhooks.ts';
 import type { WebhookRecord } from '../../webhook-record/record.ts';
 import type { WebhookView } from '../../webhooks/webhook-view.ts';
-import { summarizeAttempts } from '../deliveries/delivery-rows.ts';
+import { summarizeAttempts } from '../deliveries/newest-attempts.ts';
 import { Facts, formatCount, formatDuration, formatShare, Moment } from '../page/elements.tsx';
 
 /** The settings and numbers on the page of a webhook. */

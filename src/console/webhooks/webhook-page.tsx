@@ -14,8 +14,9 @@ import { readWebhookTroubles, type WebhookTrouble } from '../../verdict/webhooks
 import { readWebhooks, type WebhookRecord } from '../../webhook-record/record.ts';
 import { MOST_IN_FLIGHT, MOST_PER_SECOND } from '../../webhooks/webhook-input.ts';
 import { viewWebhook } from '../../webhooks/webhook-view.ts';
-import { readNewestAttempts } from '../deliveries/delivery-rows.ts';
-import { countOf, Done, formatCount, formatDuration, LinkButton, Timeline } from '../page/elements.tsx';
+import { readNewestAttempts } from '../deliveries/newest-attempts.ts';
+import { Timeline } from '../page/attempts.tsx';
+import { countOf, Done, formatCount, formatDuration, LinkButton } from '../page/elements.tsx';
 import { type Confirmation, sendConfirmation, sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, callerFor } from '../page/operator.ts';
 import { DASHBOARD_PATH } from '../queues/dashboard.ts';
@@ -23,6 +24,8 @@ import { explainWebhook, isPulled } from './explain-webhook.ts';
 import { actionsForFeed, confirmFeedAction, DONE_OF_FEED, requireFeedAction } from './feed-actions.ts';
 import { type FactsProps, FeedFacts, WebhookFacts } from './webhook-facts.tsx';
 import { WebhookState } from './webhooks-page.tsx';
+
+/** The page of one webhook in the console, and the actions that it offers. */
 
 interface WebhookPageProps extends FactsProps {
   troubles: readonly WebhookTrouble[];

@@ -15,7 +15,7 @@ import {
 import { readWebhooks, type WebhookRecord } from '../../webhook-record/record.ts';
 import { stateWords } from '../../webhook-record/state-words.ts';
 import { findWebhooks } from '../../webhooks/find-webhook.ts';
-import { type AttemptSummary, readRecentAttempts, summarizeAttempts } from '../deliveries/delivery-rows.ts';
+import { type AttemptSummary, readRecentAttempts, summarizeAttempts } from '../deliveries/newest-attempts.ts';
 import {
   type Column,
   customerColumn,

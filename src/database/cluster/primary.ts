@@ -1,14 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import mysql, { type Connection, type ConnectionOptions } from 'mysql2';
 import type { Host } from '../../platform/server-urls.ts';
-import {
-  type Ask,
-  containsGtids,
-  ER_UNKNOWN_SYSTEM_VARIABLE,
-  type HostState,
-  readGtids,
-  readHostState,
-} from './host-state.ts';
+import { containsGtids, readGtids } from './gtids.ts';
+import { type Ask, ER_UNKNOWN_SYSTEM_VARIABLE, type HostState, readHostState } from './host-state.ts';
 
 /** Finds which of several hosts may be written, and notices when another one takes its place. */
 

@@ -9,12 +9,13 @@ import type { Sql } from '../transaction.ts';
  */
 const OLDEST_COMPATIBLE = '1.0.0';
 
-const READ = 'SELECT version FROM minimum_version WHERE id = 1';
-const RAISE = `
+const READ_MINIMUM_VERSION = 'SELECT version FROM minimum_version WHERE id = 1';
+const RAISE_MINIMUM_VERSION = `
   INSERT INTO minimum_version (id, version) VALUES (1, ?) ON DUPLICATE KEY UPDATE version = VALUES(version)`;
 
 /** Processes of the last half minute. A process reports every 5 s. */
-const RUNNING = 'SELECT version, host, pid FROM processes WHERE seen_at > NOW(6) - INTERVAL 30 SECOND';
+const READ_RUNNING_PROCESSES =
+  'SELECT version, host, pid FROM processes WHERE seen_at > NOW(6) - INTERVAL 30 SECOND';
 
 /** Whether one version (`1.10.2`) comes before another. */
 export function isOlder(one: string, other: string): boolean {
@@ -25,7 +26,7 @@ export function isOlder(one: string, other: string): boolean {
 }
 
 async function readMinimum(sql: Sql): Promise<string> {
-  const [row] = await sql.query<{ version: string }[]>(READ);
+  const [row] = await sql.query<{ version: string }[]>(READ_MINIMUM_VERSION);
   return row?.version ?? '0.0.0';
 }
 
@@ -49,7 +50,7 @@ export async function requireMinimumVersion(sql: Sql, version: string): Promise<
  */
 export async function requireNoOlderProcess(sql: Sql, oldest = OLDEST_COMPATIBLE): Promise<void> {
   if (!isOlder(await readMinimum(sql), oldest)) return;
-  const running = await sql.query<{ version: string; host: string; pid: number }[]>(RUNNING);
+  const running = await sql.query<{ version: string; host: string; pid: number }[]>(READ_RUNNING_PROCESSES);
   const old = running.filter(({ version }) => isOlder(version, oldest));
   if (old.length === 0) return;
   const names = old.map(({ version, host, pid }) => `${version} (process ${pid} on ${host})`).join(', ');
@@ -60,5 +61,5 @@ export async function requireNoOlderProcess(sql: Sql, oldest = OLDEST_COMPATIBLE
 
 /** Records the minimum version that the migrations require. It never goes back. */
 export async function raiseMinimumVersion(sql: Sql, oldest = OLDEST_COMPATIBLE): Promise<void> {
-  if (isOlder(await readMinimum(sql), oldest)) await sql.query(RAISE, [oldest]);
+  if (isOlder(await readMinimum(sql), oldest)) await sql.query(RAISE_MINIMUM_VERSION, [oldest]);
 }

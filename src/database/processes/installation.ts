@@ -7,13 +7,13 @@ import type { Sql } from '../transaction.ts';
  * installations never share a prefix there. Each would take the other's jobs, and find nothing to do.
  */
 
-const ADD = 'INSERT IGNORE INTO installation_id (id, value) VALUES (1, ?)';
-const READ = 'SELECT value FROM installation_id WHERE id = 1';
+const ADD_INSTALLATION_ID = 'INSERT IGNORE INTO installation_id (id, value) VALUES (1, ?)';
+const READ_INSTALLATION_ID = 'SELECT value FROM installation_id WHERE id = 1';
 
 /** Reads the id of the installation, 16 characters. The first process makes it. */
 export async function readInstallationId(sql: Sql): Promise<string> {
-  await sql.query(ADD, [randomBytes(8).toString('hex')]);
-  const [row] = await sql.query<{ value: string }[]>(READ);
+  await sql.query(ADD_INSTALLATION_ID, [randomBytes(8).toString('hex')]);
+  const [row] = await sql.query<{ value: string }[]>(READ_INSTALLATION_ID);
   if (row === undefined) throw new Error('the installation has no id');
   return row.value;
 }

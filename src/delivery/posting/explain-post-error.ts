@@ -1,5 +1,6 @@
 import { cutTo } from '../../database/text-columns.ts';
-import { explainAddressErrors, explainTlsError, firstErrorOf } from '../../platform/connector.ts';
+import { explainAddressErrors } from '../../platform/connector.ts';
+import { explainTlsError, firstErrorOf } from '../../platform/tls-errors.ts';
 
 /** Says in words why a POST got no complete answer. The messages of undici and of llhttp are for the authors of HTTP clients. */
 

@@ -6,23 +6,25 @@ import { KEY_HOURS } from '../../platform/idempotency-key.ts';
 import type { CarryOutOnce } from '../app.ts';
 import { keyReused, RESOURCE_BYTES, readBytes, readIdempotencyKey, requestInProgress } from '../input.ts';
 
+/** Carries out a request with an Idempotency-Key only once, and keeps its answer for repetitions. */
+
 /** Index of all: the primary key. */
-const RESERVE = `
+const RESERVE_KEY = `
   INSERT IGNORE INTO idempotency_keys (customer_id, idempotency_key, request_hash) VALUES (?, ?, ?)`;
 
 /** Releases a request without a response after a minute, because its process has died. A small request takes far less time. */
-const RELEASE_STALE = `
+const RELEASE_STALE_KEY = `
   DELETE FROM idempotency_keys WHERE customer_id = ? AND idempotency_key = ?
     AND (created_at < NOW(6) - INTERVAL ${KEY_HOURS} HOUR OR (status IS NULL AND created_at < NOW(6) - INTERVAL 1 MINUTE))`;
 
-const READ = `
+const READ_KEY = `
   SELECT HEX(request_hash) AS request_hash, status, response FROM idempotency_keys
   WHERE customer_id = ? AND idempotency_key = ?`;
 
 const KEEP_RESPONSE = `
   UPDATE idempotency_keys SET status = ?, response = ? WHERE customer_id = ? AND idempotency_key = ?`;
 
-const RELEASE = 'DELETE FROM idempotency_keys WHERE customer_id = ? AND idempotency_key = ?';
+const RELEASE_KEY = 'DELETE FROM idempotency_keys WHERE customer_id = ? AND idempotency_key = ?';
 
 interface StoredRequest {
   request_hash: string;
@@ -46,8 +48,8 @@ export const createCarryOutOnce =
     const body = await readBytes(c, RESOURCE_BYTES);
     const hash = createHash('sha256').update(`${pathname}${search}\n`).update(body).digest();
 
-    await database.query(RELEASE_STALE, [customerId, key]);
-    const reserved = await database.query<WriteResult>(RESERVE, [customerId, key, hash]);
+    await database.query(RELEASE_STALE_KEY, [customerId, key]);
+    const reserved = await database.query<WriteResult>(RESERVE_KEY, [customerId, key, hash]);
     if (reserved.affectedRows === 0) {
       const earlier = await readRequest(database, customerId, key);
       if (earlier === undefined) throw requestInProgress();
@@ -66,7 +68,7 @@ export const createCarryOutOnce =
       const response = secrets.seal(text, SEALED.idempotentResponse(customerId, key));
       await database.query(KEEP_RESPONSE, [c.res.status, response, customerId, key]);
     } else {
-      await giveBack(database, RELEASE, [customerId, key]);
+      await giveBack(database, RELEASE_KEY, [customerId, key]);
     }
     return undefined;
   };
@@ -84,6 +86,6 @@ function withoutSecret(text: string, path: string | undefined): string {
 }
 
 async function readRequest(sql: Sql, customerId: string, key: string): Promise<StoredRequest | undefined> {
-  const [request] = await sql.query<StoredRequest[]>(READ, [customerId, key]);
+  const [request] = await sql.query<StoredRequest[]>(READ_KEY, [customerId, key]);
   return request;
 }

@@ -2,6 +2,11 @@ import { readFileSync } from 'node:fs';
 import { BlockList, isIP } from 'node:net';
 import * as v from 'valibot';
 
+/**
+ * The environment variables with rules of their own: ranges of addresses, the operator's webhook, retention, secrets in files, and
+ * traces.
+ */
+
 /** A wrong or missing environment variable. The message is one line for the user, and never contains a secret. */
 export class ConfigError extends Error {
   override name = 'ConfigError';
@@ -18,8 +23,7 @@ export const parsedBy = <T>(parse: (text: string) => T) =>
     }
   });
 
-/** Checks addresses in the configuration without ipaddr.js, which would delay every command. */
-
+/** Addresses are checked without ipaddr.js, which would delay every command. */
 const LOOPBACK = new BlockList();
 LOOPBACK.addSubnet('127.0.0.0', 8);
 LOOPBACK.addAddress('::1', 'ipv6');

@@ -1,6 +1,8 @@
 import type { LogFn, Logger, LoggerOptions } from 'pino';
 import { withoutValues } from '../text.ts';
 
+/** Counts lines of the log that repeat, instead of writing each. */
+
 type LogMethod = NonNullable<NonNullable<LoggerOptions['hooks']>['logMethod']>;
 
 const WARN = 40;

@@ -1,25 +1,19 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import {
-  type Connector,
-  FileError,
-  isSettled,
-  type OfferedFile,
-  SourceError,
-  WAIT_FOR_WRITERS,
-} from './connector.ts';
+import { type Connector, FileError, type OfferedFile, SourceError } from './connector.ts';
+import { isSettled, WAIT_FOR_WRITERS } from './file-names.ts';
 import {
   findTaken,
-  folderError,
   look,
   markFile,
-  openFolders,
   readTaken,
-  type SourceFolders,
   type TakenFile,
   takeBackFile,
   takeFile,
 } from './folder-files.ts';
 import type { FolderSettings } from './settings.ts';
+import { folderError, openFolders, type SourceFolders } from './source-folders.ts';
+
+/** Collects files from a folder on the machine of the service. */
 
 /** Why a folder source cannot be created or used. */
 export const NO_FOLDERS = 'There are no folder sources on this service. Have the operator set SOURCES_DIR.';

@@ -3,7 +3,8 @@ import { parseRetryAfter } from '../../../packages/sdk/src/retry-after.ts';
 import type { AddressGuard } from '../../platform/address-guard.ts';
 import { VERSION } from '../../platform/config.ts';
 import { createConnector } from '../../platform/connector.ts';
-import { SourceError, type TimeLimits, toSourceError } from './connector.ts';
+import { type TimeLimits, toSourceError } from './connection-errors.ts';
+import { SourceError } from './connector.ts';
 
 /** Sends GET requests for an HTTP source. Checks every address, follows redirects, and sends credentials only to their own origin. */
 

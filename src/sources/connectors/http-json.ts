@@ -2,7 +2,8 @@ import { createHash } from 'node:crypto';
 import { pipeline, Readable } from 'node:stream';
 import { createGunzip } from 'node:zlib';
 import * as v from 'valibot';
-import { codeOf, type OfferedFile, SourceError } from './connector.ts';
+import { codeOf } from './connection-errors.ts';
+import { type OfferedFile, SourceError } from './connector.ts';
 import type { HttpAnswer, HttpClient } from './http-get.ts';
 import type { HttpSettings } from './settings.ts';
 
@@ -126,8 +127,6 @@ function decode({ body, headers, url }: HttpAnswer): AsyncIterable<Uint8Array> {
   );
 }
 
-/** Reads one page of a JSON API: its movements, and where the next page is. */
-
 export interface Page {
   movements: unknown[];
   /** null: this is the last page. */
@@ -137,7 +136,7 @@ export interface Page {
 const Body = v.object({ transactions: v.array(v.unknown()) });
 const Cursor = v.union([v.string(), v.number(), v.null(), v.undefined()]);
 
-/** @throws {SourceError} when the page does not have the shape of `POST /v1/imports`. */
+/** Reads the movements of a page, and where the next page is. @throws {SourceError} when the page does not have the shape of `POST /v1/imports`. */
 export function readPage(text: string, answer: HttpAnswer, settings: HttpSettings): Page {
   const { host } = answer.url;
   let json: unknown;

@@ -1,12 +1,7 @@
 import type { AddressGuard } from '../../platform/address-guard.ts';
-import {
-  type Connector,
-  MAX_FILE_BYTES,
-  type OfferedFile,
-  SourceError,
-  TIME_LIMITS,
-  type TimeLimits,
-} from './connector.ts';
+import { TIME_LIMITS, type TimeLimits } from './connection-errors.ts';
+import { type Connector, type OfferedFile, SourceError } from './connector.ts';
+import { MAX_FILE_BYTES } from './file-names.ts';
 import { createHttpClient, type HttpAnswer, type HttpClient } from './http-get.ts';
 import { offerPages } from './http-json.ts';
 import { type HttpCredentials, type HttpSettings, headersOf } from './settings.ts';

@@ -1,13 +1,7 @@
 import { join, resolve } from 'node:path';
 import * as v from 'valibot';
-import {
-  documented,
-  HOST,
-  HttpUrl,
-  maxCharacters,
-  shortRecord,
-  wellFormed,
-} from '../../platform/validation.ts';
+import { HOST, HttpUrl } from '../../platform/customer-urls.ts';
+import { documented, maxCharacters, shortRecord, wellFormed } from '../../platform/validation.ts';
 import { JsonInteger, LAST_PORT } from '../../platform/whole-numbers.ts';
 
 /** Settings that several kinds of sources have in common. */

@@ -31,6 +31,8 @@ import {
 } from './source-files.ts';
 import { claimSource, RENEW_EVERY, renewLease } from './source-lease.ts';
 
+/** Carries out the run of a source: looks at the files that it offers, and imports the new ones. */
+
 /** How long a run waits for the imports of its files, so that it can mark most of its files itself. Milliseconds. */
 const IMPORT_PATIENCE = 10_000;
 const LOOK_EVERY = 100;

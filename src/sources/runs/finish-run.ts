@@ -4,7 +4,10 @@ import { inTransaction, type Sql, type WriteResult } from '../../database/transa
 import { recordEvent } from '../../delivery/operational-event.ts';
 import { countOf } from '../../platform/text.ts';
 import { backoff } from '../source-schedule.ts';
+import { findSourceAccounts, refreshAccounts } from './refresh-accounts.ts';
 import type { ClaimedSource, RunTally } from './source-files.ts';
+
+/** Ends the run of a source: its outcome, when the source runs next, and the report of a failing source. */
 
 /**
  * How a run ended. `done`: the run has looked at the whole source, but files may have failed. `failed`: the run could not do this.
@@ -26,23 +29,23 @@ const END_RUN = `
  * MySQL assigns from left to right, so `error` comes before the count that it depends on. A run that found no files keeps an earlier
  * run's error about files, and clears an error about the source.
  */
-const DONE = `
+const SET_DONE = `
   UPDATE sources SET run_id = NULL, lease_until = NULL, error = IF(?, ?, IF(? OR consecutive_failures > 0, NULL, error)),
     consecutive_failures = 0
   WHERE id = ? AND run_id = ?`;
 
-const FAILED = `
+const SET_FAILED = `
   UPDATE sources SET run_id = NULL, lease_until = NULL, error = ?, consecutive_failures = ?, 
     next_run_at = IF(status = 'active', NOW(6) + INTERVAL ? MICROSECOND, NULL)
   WHERE id = ? AND run_id = ?`;
 
-const INTERRUPTED = `
+const SET_INTERRUPTED = `
   UPDATE sources SET run_id = NULL, lease_until = NULL, next_run_at = IF(status = 'active', NOW(6), NULL)
   WHERE id = ? AND run_id = ?`;
 
 /** Index: source_runs_page. The files of a deleted run stay known. */
-const OLDEST_KEPT = `SELECT id FROM source_runs WHERE source_id = ? ORDER BY id DESC LIMIT 1 OFFSET ${KEPT_RUNS - 1}`;
-const DELETE_OLDER = 'DELETE FROM source_runs WHERE source_id = ? AND id < ?';
+const FIND_OLDEST_KEPT_RUN = `SELECT id FROM source_runs WHERE source_id = ? ORDER BY id DESC LIMIT 1 OFFSET ${KEPT_RUNS - 1}`;
+const DELETE_OLDER_RUNS = 'DELETE FROM source_runs WHERE source_id = ? AND id < ?';
 
 /** Ends a run, and shows its result in the accounts. Changes nothing if the source has another run now, or none. */
 export function finishRun(database: DataSource, source: ClaimedSource, end: RunEnd): Promise<void> {
@@ -53,8 +56,8 @@ export function finishRun(database: DataSource, source: ClaimedSource, end: RunE
     if (affectedRows !== 1) return;
     const error = end.status === 'done' ? describeFailures(end.tally) : cutTo('source_runs.error', end.error);
     await sql.query(END_RUN, [end.status === 'done' ? 'done' : 'failed', error, runId]);
-    const [oldest] = await sql.query<{ id: string }[]>(OLDEST_KEPT, [id]);
-    if (oldest !== undefined) await sql.query(DELETE_OLDER, [id, oldest.id]);
+    const [oldest] = await sql.query<{ id: string }[]>(FIND_OLDEST_KEPT_RUN, [id]);
+    if (oldest !== undefined) await sql.query(DELETE_OLDER_RUNS, [id, oldest.id]);
     await refreshAccounts(sql, await findSourceAccounts(sql, id), end.status === 'done');
     if (end.status === 'failed')
       await reportFailingSource(sql, id, {
@@ -70,13 +73,13 @@ function updateOf(
 ): [statement: string, values: unknown[]] {
   switch (end.status) {
     case 'done':
-      return [DONE, [end.tally.failed > 0, describeFailures(end.tally), end.tally.done > 0, id, runId]];
+      return [SET_DONE, [end.tally.failed > 0, describeFailures(end.tally), end.tally.done > 0, id, runId]];
     case 'failed': {
       const wait = 1_000 * backoff(schedule, failures + 1, Math.random, end.wait);
-      return [FAILED, [cutTo('sources.error', end.error), failures + 1, wait, id, runId]];
+      return [SET_FAILED, [cutTo('sources.error', end.error), failures + 1, wait, id, runId]];
     }
     case 'interrupted':
-      return [INTERRUPTED, [id, runId]];
+      return [SET_INTERRUPTED, [id, runId]];
   }
 }
 
@@ -87,49 +90,10 @@ function describeFailures({ failed, firstFailure }: RunTally): string | null {
   return cutTo('sources.error', `${firstFailure}${others}`);
 }
 
-/** Accounts show how the runs of their sources end. */
-
-/** Index: the primary keys. */
-const ACCOUNTS = `
-  SELECT account_id AS id FROM sources WHERE id = ? AND account_id IS NOT NULL
-  UNION SELECT account_id FROM source_accounts WHERE source_id = ?`;
-
-/** Of the sources that the account has movements from, takes the error of the source that ran last. Index: sources_page. */
-const REFRESH = `
-  UPDATE accounts a SET
-    a.last_work = IF(?, GREATEST(COALESCE(a.last_work, NOW(6)), NOW(6)), a.last_work),
-    a.error = (
-      SELECT s.error FROM sources s
-      WHERE s.customer_id = a.customer_id AND s.status = 'active' AND s.error IS NOT NULL
-        AND (s.account_id = a.id
-          OR EXISTS (SELECT 1 FROM source_accounts x WHERE x.source_id = s.id AND x.account_id = a.id))
-      ORDER BY s.last_run_at DESC, s.id DESC LIMIT 1)
-  WHERE a.id IN (?)`;
-
-/** The accounts of a source: its own account, and the accounts of movements from its files. */
-export async function findSourceAccounts(sql: Sql, sourceId: string): Promise<string[]> {
-  const rows = await sql.query<{ id: string }[]>(ACCOUNTS, [sourceId, sourceId]);
-  return rows.map(({ id }) => id);
-}
-
-/**
- * Writes the state of their sources to accounts.
- * @param sql a transaction, which is repeated when an import is writing the same accounts.
- * @param hasWorked whether a run has just ended well, which counts as work on these accounts.
- */
-export async function refreshAccounts(
-  sql: Sql,
-  accountIds: readonly string[],
-  hasWorked: boolean,
-): Promise<void> {
-  if (accountIds.length === 0) return;
-  await sql.query(REFRESH, [hasWorked, accountIds]);
-}
-
 /** After this many failed runs in a row, a source is reported. One or two failures may come from a short network outage. */
 const FAILURES = 3;
 
-const READ = 'SELECT id, customer_id, title, kind, next_run_at FROM sources WHERE id = ?';
+const READ_SOURCE = 'SELECT id, customer_id, title, kind, next_run_at FROM sources WHERE id = ?';
 
 interface FailingSource {
   id: string;
@@ -150,7 +114,7 @@ export async function reportFailingSource(
   { failures, error }: { failures: number; error: string },
 ): Promise<void> {
   if (failures !== FAILURES) return;
-  const [source] = await sql.query<FailingSource[]>(READ, [sourceId]);
+  const [source] = await sql.query<FailingSource[]>(READ_SOURCE, [sourceId]);
   if (source === undefined) return;
   const { id, customer_id, title, kind, next_run_at } = source;
   await recordEvent(sql, {

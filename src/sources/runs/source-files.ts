@@ -9,11 +9,11 @@ import { countOf } from '../../platform/text.ts';
 import {
   type Connector,
   type FileOutcome,
-  MAX_FILE_BYTES,
   type MarkedFile,
   type OfferedFile,
   SourceError,
 } from '../connectors/connector.ts';
+import { MAX_FILE_BYTES } from '../connectors/file-names.ts';
 import type { SourceSchedule } from '../source-schedule.ts';
 
 /** The files of sources: which files are known, and whose imports have ended. */
@@ -43,7 +43,7 @@ export const fingerprintOf = (
     .digest();
 
 /** Index: source_files_fingerprint. */
-const KNOWN = 'SELECT 1 FROM source_files WHERE source_id = ? AND fingerprint = ?';
+const FIND_KNOWN_FILE = 'SELECT 1 FROM source_files WHERE source_id = ? AND fingerprint = ?';
 
 /** Says whether a file was collected before with the same settings. */
 export async function isKnown(
@@ -51,7 +51,7 @@ export async function isKnown(
   source: ClaimedSource,
   file: { name: string; version: string },
 ): Promise<boolean> {
-  return (await sql.query<unknown[]>(KNOWN, [source.id, fingerprintOf(source, file)])).length > 0;
+  return (await sql.query<unknown[]>(FIND_KNOWN_FILE, [source.id, fingerprintOf(source, file)])).length > 0;
 }
 
 const ADD_FILE = `
@@ -112,7 +112,7 @@ export interface EndedFile {
  * Looks only at the oldest pending files, because the imports of a customer end in the order in which they came. Otherwise, each look
  * would read all files that wait for their imports. Indexes: source_files_outcome, and the primary keys.
  */
-const ENDED = `
+const FROM_ENDED_IMPORTS = `
   FROM (
     SELECT id, import_id FROM source_files FORCE INDEX (source_files_outcome)
     WHERE outcome = 'pending' AND source_id = ? ORDER BY id LIMIT 100) o
@@ -123,21 +123,21 @@ const ENDED = `
 /** Reads at most 100 files whose imports have ended, in the order in which they were collected. */
 export const findEndedFiles = (sql: Sql, sourceId: string): Promise<EndedFile[]> =>
   sql.query(
-    `SELECT f.id, f.name, f.version, f.import_id, i.status, i.error, i.received, i.rejected ${ENDED} ORDER BY f.id`,
+    `SELECT f.id, f.name, f.version, f.import_id, i.status, i.error, i.received, i.rejected ${FROM_ENDED_IMPORTS} ORDER BY f.id`,
     [sourceId],
   );
 
 /** Says whether a source has files that can be marked. */
 export async function hasEndedFiles(sql: Sql, sourceId: string): Promise<boolean> {
-  return (await sql.query<unknown[]>(`SELECT 1 ${ENDED} LIMIT 1`, [sourceId])).length > 0;
+  return (await sql.query<unknown[]>(`SELECT 1 ${FROM_ENDED_IMPORTS} LIMIT 1`, [sourceId])).length > 0;
 }
 
 /** Index: source_files_outcome. */
-const PENDING = `SELECT 1 FROM source_files WHERE outcome = 'pending' AND source_id = ? LIMIT 1`;
+const FIND_PENDING_FILE = `SELECT 1 FROM source_files WHERE outcome = 'pending' AND source_id = ? LIMIT 1`;
 
 /** Says whether a source has files whose imports have not ended, or that are not marked. */
 export async function hasPendingFiles(sql: Sql, sourceId: string): Promise<boolean> {
-  return (await sql.query<unknown[]>(PENDING, [sourceId])).length > 0;
+  return (await sql.query<unknown[]>(FIND_PENDING_FILE, [sourceId])).length > 0;
 }
 
 const SET_OUTCOME = `
@@ -147,13 +147,13 @@ const SET_OUTCOME = `
 const MAX_LOOKED_AT = 2_000;
 
 /** Index: source_files_marked. */
-const MARKED = `
+const READ_MARKED_FILES = `
   SELECT name, version, place, fingerprint FROM source_files
   WHERE source_id = ? AND marked_at > NOW(6) - INTERVAL 1 DAY ORDER BY marked_at DESC, id DESC LIMIT ${MAX_LOOKED_AT}`;
 
 /** Reads the files that were marked within the last day. Of several files that were put in the same place, only the last one is there. */
 export async function findMarkedFiles(sql: Sql, source: ClaimedSource): Promise<MarkedFile[]> {
-  const rows = await sql.query<(MarkedFile & { fingerprint: Buffer })[]>(MARKED, [source.id]);
+  const rows = await sql.query<(MarkedFile & { fingerprint: Buffer })[]>(READ_MARKED_FILES, [source.id]);
   const byPlace = new Map<string, MarkedFile>();
   for (const { fingerprint, ...file } of rows) {
     if (byPlace.has(file.place)) continue;
@@ -167,7 +167,7 @@ export async function findMarkedFiles(sql: Sql, source: ClaimedSource): Promise<
 const MAX_PLACE = 1_024;
 
 /** Index: the primary key. */
-const REASONS = `
+const READ_IMPORT_ERRORS = `
   SELECT line, path, message FROM import_errors WHERE import_id = ? AND severity = 'error' ORDER BY line, path LIMIT ?`;
 
 /** The data of a source that a run needs. */
@@ -333,7 +333,7 @@ async function describeFailure(
   const reasons =
     rejected === 0
       ? []
-      : await sql.query<{ line: number; path: string; message: string }[]>(REASONS, [
+      : await sql.query<{ line: number; path: string; message: string }[]>(READ_IMPORT_ERRORS, [
           importId,
           SHOWN_REASONS,
         ]);

@@ -37,7 +37,7 @@ type LeaseRow = Omit<ClaimedSource, 'runId' | 'schedule' | 'createAccounts' | 'f
 };
 
 /** The tolerance allows for different clocks. Without it, a job that comes a little early would be lost. */
-const READ = `
+const LOCK_SOURCE = `
   SELECT id, customer_id AS customerId, kind, settings, credentials, schedule, account_id AS accountId, format, profile,
     create_accounts AS createAccounts, force_account AS forceAccount, settle_seconds AS settleSeconds, status, revision, position,
     consecutive_failures AS failures, is_requested, run_id, created_at, NOW(6) AS now, next_run_at,
@@ -48,16 +48,16 @@ const READ = `
 const ABANDON_RUN = `
   UPDATE source_runs SET status = 'failed', finished_at = NOW(6), error = ? WHERE id = ? AND status = 'running'`;
 
-const FILES_OF_RUN = 'SELECT files FROM source_runs WHERE id = ?';
+const COUNT_FILES_OF_RUN = 'SELECT files FROM source_runs WHERE id = ?';
 
-const WAIT = `
+const RELEASE_AND_WAIT = `
   UPDATE sources SET run_id = NULL, lease_until = NULL, is_requested = 0, consecutive_failures = ?,
     next_run_at = IF(status = 'active', NOW(6) + INTERVAL ? MICROSECOND, NULL), error = ?
   WHERE id = ?`;
 
 const ADD_RUN = 'INSERT INTO source_runs (source_id, customer_id) VALUES (?, ?)';
 
-const TAKE = `
+const TAKE_LEASE = `
   UPDATE sources SET run_id = ?, lease_until = ${LEASE}, is_requested = 0, last_run_at = NOW(6), consecutive_failures = ?,
     next_run_at = IF(status = 'active', ?, NULL)
   WHERE id = ?`;
@@ -70,7 +70,7 @@ const CRASHED = 'The process that ran it ended before the run did.';
  */
 export function claimSource(database: DataSource, id: string): Promise<Claim> {
   return inTransaction(database, async (sql) => {
-    const [row] = await sql.query<LeaseRow[]>(READ, [id]);
+    const [row] = await sql.query<LeaseRow[]>(LOCK_SOURCE, [id]);
     if (row === undefined || row.status === 'deleted') return { outcome: 'inactive' };
     if (row.run_id !== null && Number(row.is_leased) === 1) return { outcome: 'in progress' };
     const isAbandoned = row.run_id !== null;
@@ -80,7 +80,7 @@ export function claimSource(database: DataSource, id: string): Promise<Claim> {
     if (!isDue && !(row.failures === 0 && (await hasEndedFiles(sql, id)))) return { outcome: 'not due' };
     if (isAbandoned) {
       await sql.query(ABANDON_RUN, [CRASHED, row.run_id]);
-      const [run] = await sql.query<{ files: number }[]>(FILES_OF_RUN, [row.run_id]);
+      const [run] = await sql.query<{ files: number }[]>(COUNT_FILES_OF_RUN, [row.run_id]);
       // If the crashed run has collected files, the next run has less to do and need not wait.
       row.failures = run !== undefined && run.files > 0 ? 0 : row.failures + 1;
       if (row.failures > MAX_CRASHES && !isRequested) return await waitAfterCrash(sql, row);
@@ -94,7 +94,7 @@ export function claimSource(database: DataSource, id: string): Promise<Claim> {
 async function waitAfterCrash(sql: Sql, row: LeaseRow): Promise<Claim> {
   const { id, failures } = row;
   const wait = backoff(JSON.parse(row.schedule), failures, Math.random);
-  await sql.query(WAIT, [failures, 1_000 * wait, CRASHED, id]);
+  await sql.query(RELEASE_AND_WAIT, [failures, 1_000 * wait, CRASHED, id]);
   return { outcome: 'not due' };
 }
 
@@ -105,7 +105,7 @@ async function beginRun(sql: Sql, row: LeaseRow): Promise<ClaimedSource> {
   // A run that comes a little early counts as the run of its slot. The slot must not be due again when the run ends.
   const slot = Number(row.is_due) === 1 ? (row.next_run_at?.getTime() ?? 0) : 0;
   const next = nextSlot(schedule, createdAt, new Date(Math.max(now.getTime(), slot)));
-  await sql.query(TAKE, [insertId, row.failures, next, id]);
+  await sql.query(TAKE_LEASE, [insertId, row.failures, next, id]);
   return {
     ...row,
     runId: String(insertId),
@@ -115,21 +115,21 @@ async function beginRun(sql: Sql, row: LeaseRow): Promise<ClaimedSource> {
   };
 }
 
-const RENEW = `UPDATE sources SET lease_until = ${LEASE} WHERE id = ? AND run_id = ?`;
+const RENEW_LEASE = `UPDATE sources SET lease_until = ${LEASE} WHERE id = ? AND run_id = ?`;
 
 /** @returns false when the lease is lost, because the source was changed or the run was taken over. */
 export async function renewLease(sql: Sql, { id, runId }: ClaimedSource): Promise<boolean> {
-  const { affectedRows } = await sql.query<WriteResult>(RENEW, [id, runId]);
+  const { affectedRows } = await sql.query<WriteResult>(RENEW_LEASE, [id, runId]);
   return affectedRows === 1;
 }
 
-const REVOKE = 'UPDATE sources SET run_id = NULL, lease_until = NULL WHERE id = ?';
-const RUN_OF = 'SELECT run_id FROM sources WHERE id = ? FOR UPDATE';
+const REVOKE_LEASE = 'UPDATE sources SET run_id = NULL, lease_until = NULL WHERE id = ?';
+const LOCK_RUN_OF_SOURCE = 'SELECT run_id FROM sources WHERE id = ? FOR UPDATE';
 
 /** Ends the run of a source that is changed. The run's process notices that it has lost the lease. @param reason one sentence. */
 export async function revokeRun(sql: Sql, id: string, reason: string): Promise<void> {
-  const [row] = await sql.query<{ run_id: string | null }[]>(RUN_OF, [id]);
+  const [row] = await sql.query<{ run_id: string | null }[]>(LOCK_RUN_OF_SOURCE, [id]);
   if (row === undefined || row.run_id === null) return;
   await sql.query(ABANDON_RUN, [reason, row.run_id]);
-  await sql.query(REVOKE, [id]);
+  await sql.query(REVOKE_LEASE, [id]);
 }

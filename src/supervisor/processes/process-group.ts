@@ -4,6 +4,8 @@ import { PortTakenError } from '../../http/listener.ts';
 import { type Assignment, forkRoleProcess, type ProcessPlan, type RoleProcess } from './role-process.ts';
 import { createWatchdog, MOST_MISSED, PING_EVERY } from './watchdog.ts';
 
+/** Starts the processes of the service, starts them again when they end, and ends those that do not answer. */
+
 const SECOND = 1_000;
 const MINUTE = 60 * SECOND;
 const FIRST_PAUSE = SECOND / 2;

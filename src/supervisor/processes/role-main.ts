@@ -12,6 +12,8 @@ import { type RunningRoles, startRoles } from '../../service.ts';
 import { collectGarbageEarlier, compileEarlier } from '../v8-settings.ts';
 import type { Assignment, RoleProcessFunctions, StartOutcome, SupervisorFunctions } from './role-process.ts';
 
+/** The program of a process of the supervisor. It gets its roles in a message, and ends with its supervisor. */
+
 const SECOND = 1_000;
 
 /** How long a stop may take after a SIGTERM to this process alone. In other cases, the supervisor kills a process that takes too long. */
@@ -19,8 +21,6 @@ const SHUTDOWN_LIMIT = 10 * SECOND;
 
 /** How long this process may take to tell the supervisor why it ends. */
 const LAST_WORDS = SECOND / 2;
-
-/** The program of a process of the supervisor. It gets its roles in a message, and ends with its supervisor. */
 
 collectGarbageEarlier();
 compileEarlier();

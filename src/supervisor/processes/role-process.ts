@@ -6,6 +6,8 @@ import type { MetricObject } from 'prom-client';
 import type { Servers } from '../../database/runtime.ts';
 import { type Config, ROLES, type RoleName } from '../../platform/config.ts';
 
+/** Which process has which roles, and what the supervisor and its processes say to each other. */
+
 /** A process of the supervisor: its name in logs, metrics and the console, and its roles. */
 export interface ProcessPlan {
   name: string;

@@ -1,43 +1,32 @@
 import type { DataSource } from 'typeorm';
 import { isWrong } from '../../../packages/reconcile/src/periods.ts';
-import { formatAmount, parseThousandths } from '../../../packages/statements/src/amounts.ts';
-import { readNewestClosing } from '../../books/find-balances.ts';
-import {
-  readCompleteness,
-  readLateAt,
-  TooManyStatementsError,
-  viewPeriod,
-} from '../../books/find-statements.ts';
+import { readCompleteness, TooManyStatementsError, viewPeriod } from '../../books/find-statements.ts';
+import { readLateAt } from '../../books/late-statements.ts';
 import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
-import {
-  findRecorded,
-  type OperationalEvent,
-  recordBalance,
-  recordEvent,
-} from '../../delivery/operational-event.ts';
+import { findRecorded, type OperationalEvent, recordEvent } from '../../delivery/operational-event.ts';
 
 /** Reports gaps and contradictions between the statements of an account, and late statements. Reports each only once. */
 
 /** Index: statement_checks_due. */
-const DUE =
+const FIND_DUE_CHECKS =
   'SELECT account_id, customer_id FROM statement_checks WHERE due_at <= NOW(6) ORDER BY due_at LIMIT 100';
 
 /**
  * Postpones a check before it begins, so that a check that fails or takes long does not come first again. If a statement was stored since,
  * due_at is later already and does not change.
  */
-const POSTPONE = `
+const POSTPONE_CHECK = `
   UPDATE statement_checks SET due_at = NOW(6) + INTERVAL 10 MINUTE WHERE account_id = ? AND due_at <= NOW(6)`;
 
 /** Makes new statements wait until the check has ended. They are checked later. Index: the primary key. */
-const LOCK = 'SELECT account_id FROM statement_checks WHERE account_id = ? FOR UPDATE';
+const LOCK_CHECK = 'SELECT account_id FROM statement_checks WHERE account_id = ? FOR UPDATE';
 
 /** Index: the primary key. */
-const ACCOUNT =
+const READ_ACCOUNT =
   'SELECT id, customer_id, currency, late_after_days AS lateAfterDays, NOW(6) AS now FROM accounts WHERE id = ?';
 
 /** The account is checked again when its next statement is late. */
-const FINISH =
+const FINISH_CHECK =
   'UPDATE statement_checks SET completeness = ?, late_since = ?, due_at = ? WHERE account_id = ?';
 
 /** Tries again later, because the limit of events in this hour is reached. */
@@ -53,13 +42,13 @@ interface CheckedAccount {
 
 /** Checks accounts whose last statement came ten minutes ago, or whose next statement is late. @returns how many were checked. */
 export async function checkStatements(database: DataSource): Promise<number> {
-  const due = await database.query<{ account_id: string }[]>(DUE);
+  const due = await database.query<{ account_id: string }[]>(FIND_DUE_CHECKS);
   await eachAlone(due, async ({ account_id }) => {
-    const { affectedRows } = await database.query<WriteResult>(POSTPONE, [account_id]);
+    const { affectedRows } = await database.query<WriteResult>(POSTPONE_CHECK, [account_id]);
     if (affectedRows === 0) return;
     await inTransaction(database, async (sql) => {
-      await sql.query(LOCK, [account_id]);
-      const [account] = await sql.query<CheckedAccount[]>(ACCOUNT, [account_id]);
+      await sql.query(LOCK_CHECK, [account_id]);
+      const [account] = await sql.query<CheckedAccount[]>(READ_ACCOUNT, [account_id]);
       if (account !== undefined) await checkAccount(sql, account);
     });
   });
@@ -77,7 +66,7 @@ async function checkAccount(sql: Sql, account: CheckedAccount): Promise<void> {
   );
   const lateAt = await readLateAt(sql, account);
   const isLate = lateAt !== null && lateAt <= now;
-  await sql.query(FINISH, [status, isLate ? lateAt : null, isLate ? null : lateAt, id]);
+  await sql.query(FINISH_CHECK, [status, isLate ? lateAt : null, isLate ? null : lateAt, id]);
   const events = periods.filter(isWrong).map((period): ReportedEvent => {
     const { status, statements } = period;
     return {
@@ -105,75 +94,6 @@ async function checkAccount(sql: Sql, account: CheckedAccount): Promise<void> {
 }
 
 type ReportedEvent = OperationalEvent & { occasion: string };
-
-/** Sends newer closing balances to BALANCE_UPDATED webhooks, each balance once. */
-
-/** The most accounts in one pass. The others follow ten seconds later. */
-const ACCOUNTS_AT_A_TIME = 10_000;
-
-/**
- * Accounts whose statements came with an import that has ended or that retention has removed. A file may hold the statements of a
- * year, of which only the last counts. Index: told_balances_import.
- */
-const DUE_BALANCES = `
-  SELECT b.account_id FROM told_balances b LEFT JOIN imports i ON i.id = b.import_id
-  WHERE b.import_id IS NOT NULL AND (i.id IS NULL OR i.status IN ('done', 'failed')) LIMIT ${ACCOUNTS_AT_A_TIME}`;
-
-const LOCK_BALANCE = `
-  SELECT customer_id, date, balance FROM told_balances WHERE account_id = ? AND import_id IS NOT NULL FOR UPDATE`;
-
-/** Indexes: the primary keys, and webhooks_customer. */
-const TOLD_ACCOUNT = `
-  SELECT a.title, a.currency, b.name AS bank, EXISTS (
-    SELECT 1 FROM webhooks w WHERE w.customer_id = a.customer_id AND w.status IN ('active', 'paused')
-      AND w.event = 'BALANCE_UPDATED' AND (w.account_id IS NULL OR w.account_id = a.id)) AS is_awaited
-  FROM accounts a JOIN banks b ON b.id = a.bank_id WHERE a.id = ?`;
-
-const DONE = 'UPDATE told_balances SET import_id = NULL, date = ?, balance = ? WHERE account_id = ?';
-
-/** Tells newer balances, each account in its own transaction. @returns how many accounts were looked at. */
-export async function tellBalances(database: DataSource): Promise<number> {
-  const due = await database.query<{ account_id: string }[]>(DUE_BALANCES);
-  await eachAlone(due, ({ account_id }) => inTransaction(database, (sql) => tellBalance(sql, account_id)));
-  return due.length;
-}
-
-/** Does not tell a day that is older than the last told day, and tells the same balance of a day only once. */
-async function tellBalance(sql: Sql, accountId: string): Promise<void> {
-  const [told] = await sql.query<{ customer_id: string; date: string | null; balance: string | null }[]>(
-    LOCK_BALANCE,
-    [accountId],
-  );
-  if (told === undefined) return;
-  const newest = await readNewestClosing(sql, accountId);
-  const isOlder = newest === null || (told.date !== null && newest.date < told.date);
-  const isKnown =
-    newest?.date === told.date && told.balance !== null && newest.closing === parseThousandths(told.balance);
-  if (isOlder || isKnown) {
-    await sql.query(DONE, [told.date, told.balance, accountId]);
-    return;
-  }
-  const [account] = await sql.query<
-    { title: string; currency: string; bank: string; is_awaited: number | string }[]
-  >(TOLD_ACCOUNT, [accountId]);
-  await sql.query(DONE, [newest.date, formatAmount(newest.closing, null), accountId]);
-  if (account === undefined || Number(account.is_awaited) === 0) return;
-  await recordBalance(sql, {
-    customerId: told.customer_id,
-    accountId,
-    data: {
-      account_id: Number(accountId),
-      account: account.title,
-      bank: account.bank,
-      currency: account.currency,
-      balance: formatAmount(newest.closing, account.currency),
-      date: newest.date,
-      source: newest.source,
-      import_id: Number(newest.importId),
-      statement_id: Number(newest.id),
-    },
-  });
-}
 
 /**
  * Does the work for each item, one after the other. Continues after a failure.

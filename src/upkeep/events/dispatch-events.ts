@@ -8,16 +8,16 @@ import { BALANCE_UPDATED } from '../../delivery/operational-event.ts';
 const EVENTS_PER_TRANSACTION = 100;
 
 /** Uses SKIP LOCKED, because another process may dispatch events, or a transaction that records an event may be open. */
-const UNDISPATCHED = `
+const READ_UNDISPATCHED_EVENTS = `
   SELECT id, customer_id, webhook_id, account_id, type, created_at
   FROM operational_events FORCE INDEX (operational_events_undispatched)
   WHERE dispatched_at IS NULL ORDER BY id LIMIT ${EVENTS_PER_TRANSACTION} FOR UPDATE SKIP LOCKED`;
 
 /** Index: customers_operator. */
-const OPERATOR = 'SELECT id FROM customers WHERE is_operator = 1';
+const FIND_OPERATOR = 'SELECT id FROM customers WHERE is_operator = 1';
 
 /** A paused webhook gets its events when it is active again. Index: webhooks_customer. */
-const RECIPIENTS = `
+const FIND_RECIPIENTS = `
   SELECT id, customer_id, event, account_id, created_at FROM webhooks
   WHERE customer_id IN (?) AND status IN ('active', 'paused') AND event IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY id`;
 
@@ -29,7 +29,7 @@ const ADD_DELIVERIES = `
 const COUNT_PENDING =
   'UPDATE webhook_backlogs SET matched_count = matched_count + ?, due_at = NOW(6) WHERE webhook_id = ?';
 
-const MARK = 'UPDATE operational_events SET dispatched_at = NOW(6) WHERE id IN (?)';
+const MARK_DISPATCHED = 'UPDATE operational_events SET dispatched_at = NOW(6) WHERE id IN (?)';
 
 interface Undispatched {
   id: string;
@@ -56,7 +56,7 @@ interface Recipient {
  * @returns the webhooks to wake.
  */
 export async function dispatchEvents(database: DataSource): Promise<string[]> {
-  const [operator] = await database.query<{ id: string }[]>(OPERATOR);
+  const [operator] = await database.query<{ id: string }[]>(FIND_OPERATOR);
   const woken = new Set<string>();
   for (;;) {
     const { events, webhookIds } = await inTransaction(database, (sql) => dispatchSome(sql, operator?.id));
@@ -69,11 +69,11 @@ async function dispatchSome(
   sql: Sql,
   operatorId: string | undefined,
 ): Promise<{ events: number; webhookIds: string[] }> {
-  const events = await sql.query<Undispatched[]>(UNDISPATCHED);
+  const events = await sql.query<Undispatched[]>(READ_UNDISPATCHED_EVENTS);
   if (events.length === 0) return { events: 0, webhookIds: [] };
   const customers = [operatorId, ...events.map(({ customer_id }) => customer_id)].filter((id) => id != null);
   const webhooks =
-    customers.length === 0 ? [] : await sql.query<Recipient[]>(RECIPIENTS, [[...new Set(customers)]]);
+    customers.length === 0 ? [] : await sql.query<Recipient[]>(FIND_RECIPIENTS, [[...new Set(customers)]]);
   const deliveries = webhooks.map((webhook) => ({
     webhook,
     events: events.filter((event) => isFor(event, webhook, operatorId)),
@@ -84,7 +84,7 @@ async function dispatchSome(
   if (pairs.length > 0) await sql.query(ADD_DELIVERIES, [eventIds, webhookIds, pairs]);
   for (const { webhook, events: own } of deliveries)
     if (own.length > 0) await sql.query(COUNT_PENDING, [own.length, webhook.id]);
-  await sql.query(MARK, [eventIds]);
+  await sql.query(MARK_DISPATCHED, [eventIds]);
   return { events: events.length, webhookIds };
 }
 

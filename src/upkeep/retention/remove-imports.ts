@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
-import { deleteRows, repeatInOrder, type Steps } from './steps.ts';
+import { repeatInOrder, type Steps } from './steps.ts';
 
 /** Removes old imports that have ended, with their errors and with the bodies of failed ones. */
 
@@ -16,18 +16,18 @@ const READ_IMPORTS = `
  * Imports whose file is not marked in its source yet, for example because the source is paused. Marking needs the import's status. Index:
  * source_files_outcome.
  */
-const UNMARKED = `
+const FIND_UNMARKED_IMPORTS = `
   SELECT f.import_id AS id FROM source_files f FORCE INDEX (source_files_outcome) JOIN sources s ON s.id = f.source_id
   WHERE f.outcome = 'pending' AND f.source_id IN (?) AND f.import_id IN (?) AND s.status <> 'deleted'`;
 
 /** Indexes: the primary keys of the two tables begin with the import's id. */
-const WITH_DETAILS = `
+const FIND_IMPORTS_WITH_DETAILS = `
   SELECT DISTINCT import_id FROM import_parts FORCE INDEX (PRIMARY) WHERE import_id IN (?)
   UNION SELECT DISTINCT import_id FROM import_errors FORCE INDEX (PRIMARY) WHERE import_id IN (?)`;
 
 /** A request to retry a failed import takes the same lock. It is refused once the first part of the body is gone. */
-const LOCK = 'SELECT id FROM imports WHERE id = ? FOR UPDATE';
-const ENDED = `SELECT id FROM imports FORCE INDEX (PRIMARY) WHERE id IN (?) AND status IN ('done', 'failed') FOR UPDATE`;
+const LOCK_IMPORT = 'SELECT id FROM imports WHERE id = ? FOR UPDATE';
+const LOCK_ENDED_IMPORTS = `SELECT id FROM imports FORCE INDEX (PRIMARY) WHERE id IN (?) AND status IN ('done', 'failed') FOR UPDATE`;
 
 const DELETE_PARTS = `DELETE FROM import_parts WHERE import_id = ? ORDER BY seq LIMIT ${PARTS}`;
 const DELETE_ERRORS = 'DELETE FROM import_errors WHERE import_id = ? LIMIT ?';
@@ -66,16 +66,16 @@ async function findUnmarked(sql: Sql, imports: readonly OldImport[]): Promise<Se
   if (collected.length === 0) return new Set();
   const sources = [...new Set(collected.map(({ source_id }) => source_id))];
   const values = [sources, collected.map(({ id }) => id)];
-  return new Set((await sql.query<{ id: string }[]>(UNMARKED, values)).map(({ id }) => id));
+  return new Set((await sql.query<{ id: string }[]>(FIND_UNMARKED_IMPORTS, values)).map(({ id }) => id));
 }
 
 async function removeEnded(database: DataSource, steps: Steps, ids: readonly string[]): Promise<number> {
-  const detailed = await database.query<{ import_id: string }[]>(WITH_DETAILS, [ids, ids]);
+  const detailed = await database.query<{ import_id: string }[]>(FIND_IMPORTS_WITH_DETAILS, [ids, ids]);
   for (const { import_id } of detailed) {
     if (!(await removeDetails(database, steps, import_id, 'ended'))) return 0;
   }
   return inTransaction(database, async (sql) => {
-    const ended = await sql.query<{ id: string }[]>(ENDED, [ids]);
+    const ended = await sql.query<{ id: string }[]>(LOCK_ENDED_IMPORTS, [ids]);
     if (ended.length === 0) return 0;
     const { affectedRows } = await sql.query<WriteResult>(DELETE_IMPORTS, [ended.map(({ id }) => id)]);
     return affectedRows;
@@ -95,7 +95,9 @@ export async function removeDetails(
 ): Promise<boolean> {
   const deleteSome = (statement: string, values: unknown[]) =>
     inTransaction(database, async (sql) => {
-      const found = await sql.query<unknown[]>(which === 'any' ? LOCK : ENDED, [importId]);
+      const found = await sql.query<unknown[]>(which === 'any' ? LOCK_IMPORT : LOCK_ENDED_IMPORTS, [
+        importId,
+      ]);
       if (found.length === 0) return 0;
       return (await sql.query<WriteResult>(statement, values)).affectedRows;
     });
@@ -103,57 +105,4 @@ export async function removeDetails(
     (await steps.repeat(async () => (await deleteSome(DELETE_PARTS, [importId])) === PARTS)) &&
     (await steps.repeat(async (rows) => (await deleteSome(DELETE_ERRORS, [importId, rows])) === rows))
   );
-}
-
-/**
- * Removes deleted sources, with their runs and files. The rows of a source's files stay until the source is deleted, because a file
- * without its row would be collected again.
- */
-
-/** There are few sources, so the table is read as a whole. */
-const DELETED_SOURCES = `
-  SELECT id FROM sources WHERE status = 'deleted' AND COALESCE(last_run_at, created_at) < ? ORDER BY id`;
-
-/** Indexes: source_files_fingerprint, and the primary key of imports. */
-const HAS_IMPORTS = `
-  SELECT 1 FROM source_files f FORCE INDEX (source_files_fingerprint) JOIN imports i ON i.id = f.import_id
-  WHERE f.source_id = ? LIMIT 1`;
-
-/** Indexes: source_files_fingerprint, the primary key, and source_runs_page. */
-const DELETE_COLLECTED = ['source_files', 'source_accounts', 'source_runs'].map(
-  (table) => `DELETE FROM ${table} WHERE source_id = ? LIMIT ?`,
-);
-
-/** Index: the primary key. */
-const DELETE_SOURCE = "DELETE FROM sources WHERE id = ? AND status = 'deleted'";
-
-/**
- * Removes deleted sources whose last run began before a moment and whose imports are all removed.
- * @returns how many sources were removed.
- */
-export async function removeSources(database: DataSource, steps: Steps, before: Date): Promise<number> {
-  const deleted = await database.query<{ id: string }[]>(DELETED_SOURCES, [before]);
-  let removed = 0;
-  for (const { id } of deleted) {
-    const imports = await database.query<unknown[]>(HAS_IMPORTS, [id]);
-    if (imports.length > 0) continue;
-    if (!(await removeCollected(database, steps, id))) break;
-    await inTransaction(database, (sql) => sql.query(DELETE_SOURCE, [id]));
-    removed += 1;
-  }
-  return removed;
-}
-
-/**
- * Removes the files, accounts and runs of a deleted source.
- * @returns false if the work was stopped early.
- */
-export async function removeCollected(
-  database: DataSource,
-  steps: Steps,
-  sourceId: string,
-): Promise<boolean> {
-  for (const statement of DELETE_COLLECTED)
-    if (!(await deleteRows(database, steps, statement, [sourceId])).isWhole) return false;
-  return true;
 }

@@ -4,26 +4,15 @@ import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
 import type { Retention } from '../../platform/config.ts';
 import { KEY_HOURS } from '../../platform/idempotency-key.ts';
 import type { RemovedKind, RetentionMetrics } from '../../platform/metrics.ts';
-import { removeImports, removeSources } from './remove-imports.ts';
-import { removeMovements, removeStatements } from './remove-movements.ts';
-import {
-  removeAttempts,
-  removeDeletedWebhook,
-  removeDeliveries,
-  removeEvents,
-  removeFilters,
-  removeRejectedBatches,
-  removeReplays,
-} from './remove-webhooks.ts';
-import {
-  createAgeFinder,
-  dateOf,
-  daysBefore,
-  readNow,
-  repeatInOrder,
-  repeatWhileFull,
-  type Steps,
-} from './steps.ts';
+import { createAgeFinder, dateOf, daysBefore, readNow } from './age.ts';
+import { removeAttempts, removeDeliveries, removeRejectedBatches } from './remove-deliveries.ts';
+import { removeEvents } from './remove-events.ts';
+import { removeImports } from './remove-imports.ts';
+import { removeMovements } from './remove-movements.ts';
+import { removeSources } from './remove-sources.ts';
+import { removeStatements } from './remove-statements.ts';
+import { removeDeletedWebhook, removeFilters, removeReplays } from './remove-webhooks.ts';
+import { repeatInOrder, repeatWhileFull, type Steps } from './steps.ts';
 
 /** Removes data that is older than the settings allow. */
 
@@ -50,7 +39,7 @@ interface WebhookPage {
  * they are removed with their events. Indexes: the primary keys, and replays_open. The order of the join is fixed, because otherwise MySQL
  * would read and sort all cursors for each page.
  */
-const WEBHOOKS = `
+const READ_OLDEST_OF_WEBHOOKS = `
   SELECT w.id, w.customer_id, w.status,
     IF(w.event IN ${EVENTS_WITHOUT_MOVEMENTS}, NULL, (SELECT d.transaction_id FROM deliveries d FORCE INDEX (PRIMARY) WHERE d.webhook_id = w.id
       ORDER BY d.webhook_id, d.transaction_id LIMIT 1)) AS oldest_delivery,
@@ -60,7 +49,7 @@ const WEBHOOKS = `
   FROM webhooks w WHERE w.id > ? ORDER BY w.id LIMIT ${PAGE}`;
 
 /** Index: transactions_customer_page, one entry for each customer. */
-const CUSTOMERS = `
+const READ_OLDEST_MOVEMENTS = `
   SELECT l.customer_id AS id, (SELECT t.id FROM transactions t FORCE INDEX (transactions_customer_page)
     WHERE t.customer_id = l.customer_id ORDER BY t.customer_id, t.id LIMIT 1) AS oldest
   FROM import_locks l WHERE l.customer_id > ? ORDER BY l.customer_id LIMIT ${PAGE}`;
@@ -155,7 +144,9 @@ async function removeOfAttempts(database: DataSource, steps: Steps, before: Date
 async function removeOfMovements(database: DataSource, steps: Steps, before: Date, count: Count) {
   const newestBefore = createAgeFinder(database, before);
   await repeatInOrder(steps, async (after) => {
-    const customers = await database.query<{ id: string; oldest: string | null }[]>(CUSTOMERS, [after]);
+    const customers = await database.query<{ id: string; oldest: string | null }[]>(READ_OLDEST_MOVEMENTS, [
+      after,
+    ]);
     for (const { id: customerId, oldest } of customers) {
       const through = await newestBefore(customerId);
       if (oldest !== null && BigInt(oldest) <= through) {
@@ -178,16 +169,20 @@ async function forEachWebhook(
   work: (webhook: WebhookPage) => Promise<void>,
 ): Promise<void> {
   await repeatInOrder(steps, async (after) => {
-    const webhooks = await database.query<WebhookPage[]>(WEBHOOKS, [before, after]);
+    const webhooks = await database.query<WebhookPage[]>(READ_OLDEST_OF_WEBHOOKS, [before, after]);
     for (const webhook of webhooks) await work(webhook);
     return { count: 0, last: webhooks[PAGE - 1]?.id ?? null };
   });
 }
 
 /** Index: idempotency_keys_created. */
-const PRUNE = `DELETE FROM idempotency_keys WHERE created_at < NOW(6) - INTERVAL ${KEY_HOURS} HOUR LIMIT ?`;
+const DELETE_IDEMPOTENCY_KEYS = `DELETE FROM idempotency_keys WHERE created_at < NOW(6) - INTERVAL ${KEY_HOURS} HOUR LIMIT ?`;
 
 /** Deletes the stored responses whose keys no longer count, in steps. @returns how many. */
 export const pruneIdempotencyKeys = async (sql: Sql, steps: Steps): Promise<number> =>
-  (await repeatWhileFull(steps, async (rows) => (await sql.query<WriteResult>(PRUNE, [rows])).affectedRows))
-    .count;
+  (
+    await repeatWhileFull(
+      steps,
+      async (rows) => (await sql.query<WriteResult>(DELETE_IDEMPOTENCY_KEYS, [rows])).affectedRows,
+    )
+  ).count;

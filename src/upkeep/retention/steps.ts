@@ -1,7 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
-import { FIRST_READ_AFTER } from '../../movements/listing.ts';
 
 /** Divides the work of retention and of deletions into steps that imports and deliveries do not notice. */
 
@@ -154,49 +153,6 @@ export const deleteRows = (
 /** The least of these ids. Leaves out null. */
 export const leastId = (first: bigint, ...others: readonly (bigint | string | null | undefined)[]): bigint =>
   others.reduce<bigint>((least, id) => (id == null || BigInt(id) > least ? least : BigInt(id)), first);
-
-/** Finds movements that are older than a moment. */
-
-const DAY = 24 * 60 * 60 * 1_000;
-
-const NOW = 'SELECT NOW(3) AS now';
-
-/** The time of MySQL's clock, which all processes share. */
-export async function readNow(sql: Sql): Promise<Date> {
-  const [row] = await sql.query<{ now: Date }[]>(NOW);
-  if (row === undefined) throw new Error('MySQL does not say what time it is');
-  return row.now;
-}
-
-/** The moment that is this many days before `now`. */
-export const daysBefore = (now: Date, days: number): Date => new Date(now.getTime() - days * DAY);
-
-/** A calendar date in UTC, as MySQL writes it. */
-export const dateOf = (moment: Date): string => moment.toISOString().slice(0, 10);
-
-const NEWEST = 'SELECT last_transaction_id FROM import_locks WHERE customer_id = ?';
-
-/** Finds the newest movement of a customer that was stored before a moment. */
-type FindNewestBefore = (customerId: string) => Promise<bigint>;
-
-/**
- * A customer's ids grow with date_readed, so all movements up to one id are older than a moment. Therefore the other tables need no index
- * on their times.
- * @returns a function that finds this id for a customer, and remembers it; 0: nothing is older.
- */
-export function createAgeFinder(sql: Sql, before: Date): FindNewestBefore {
-  const found = new Map<string, bigint>();
-  return async (customerId) => {
-    const known = found.get(customerId);
-    if (known !== undefined) return known;
-    // Read first. The second statement then finds any movement that is stored after this.
-    const [lock] = await sql.query<{ last_transaction_id: string }[]>(NEWEST, [customerId]);
-    const [younger] = await sql.query<{ id: string }[]>(FIRST_READ_AFTER, [customerId, before]);
-    const newest = younger === undefined ? BigInt(lock?.last_transaction_id ?? 0) : BigInt(younger.id) - 1n;
-    found.set(customerId, newest);
-    return newest;
-  };
-}
 
 /**
  * Ids per statement. MySQL looks up each id in the index if there are fewer than 200 (eq_range_index_dive_limit). With more, it relies on

@@ -12,8 +12,8 @@ import type { Log } from '../../platform/log.ts';
 const CHECK_EVERY = 2_000;
 
 /** A lock ends with its connection. */
-const LOCK = 'SELECT GET_LOCK(?, 0) AS taken';
-const IS_HELD = 'SELECT IS_USED_LOCK(?) = CONNECTION_ID() AS held';
+const TAKE_LOCK = 'SELECT GET_LOCK(?, 0) AS taken';
+const IS_LOCK_HELD = 'SELECT IS_USED_LOCK(?) = CONNECTION_ID() AS held';
 const RELEASE = 'DO RELEASE_LOCK(?)';
 
 /**
@@ -48,7 +48,7 @@ export function startLeader(
 
   const lead = () =>
     onConnection(database, async (sql) => {
-      const [lock] = await sql.query<{ taken: string | number | null }[]>(LOCK, [lockName]);
+      const [lock] = await sql.query<{ taken: string | number | null }[]>(TAKE_LOCK, [lockName]);
       if (Number(lock?.taken) !== 1) return;
       const leading = new AbortController();
       const signal = AbortSignal.any([ending.signal, leading.signal]);
@@ -59,7 +59,7 @@ export function startLeader(
         for (;;) {
           await pause(CHECK_EVERY, signal);
           if (signal.aborted) return;
-          const [row] = await sql.query<{ held: string | number | null }[]>(IS_HELD, [lockName]);
+          const [row] = await sql.query<{ held: string | number | null }[]>(IS_LOCK_HELD, [lockName]);
           if (Number(row?.held) !== 1) return;
         }
       } finally {

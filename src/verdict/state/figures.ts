@@ -5,6 +5,8 @@ import { MAX_CRASHES, STUCK_IMPORTS } from '../../intake/imports.ts';
 import { type Circuit, circuitOf } from '../../webhook-record/circuit.ts';
 import { pendingOf } from '../../webhook-record/pending.ts';
 
+/** Counts what the verdict looks at: webhooks, imports, replays and books. */
+
 /** The open work of all customers together, in figures. */
 export interface Figures {
   /** Webhooks by status. `quarantined`: the service has paused them, because their delivery runs kept crashing. */
@@ -45,7 +47,7 @@ export interface Figures {
 }
 
 /** Reads each webhook once: its counters, not its deliveries. Indexes: the primary keys. */
-const WEBHOOKS = `
+const COUNT_WEBHOOKS = `
   SELECT IF(w.status = 'paused' AND w.status_reason IS NOT NULL, 'quarantined', w.status) AS status_now,
     ${circuitOf('c')} AS circuit, w.delivery,
     c.failing_since IS NOT NULL AS failing, COUNT(*) AS webhooks, SUM(${pendingOf('b', 'c')}) AS pending,
@@ -65,20 +67,20 @@ interface WebhookGroup {
 }
 
 /** Reads the whole table, which has a row for each replay of the last months. */
-const TO_COME = `
+const COUNT_REPLAYS_TO_COME = `
   SELECT COALESCE(SUM(p.to_come), 0) AS number FROM replays p JOIN webhooks w ON w.id = p.webhook_id AND w.status <> 'deleted'
   WHERE p.finished_at IS NULL AND p.cancelled_at IS NULL`;
 
 /** Index: imports_status. */
-const IMPORTS = `
+const COUNT_IMPORTS = `
   SELECT status, COUNT(*) AS number, COALESCE(SUM(crash_count >= ${MAX_CRASHES}), 0) AS crashing,
     COALESCE(SUM(crash_count < ${MAX_CRASHES} AND finished_at > NOW(6) - INTERVAL 1 DAY), 0) AS lately
   FROM imports FORCE INDEX (imports_status) WHERE status IN ('receiving', 'queued', 'running', 'failed') GROUP BY status`;
 
-const STUCK = `SELECT COUNT(*) AS number FROM ${STUCK_IMPORTS}`;
+const COUNT_STUCK_IMPORTS = `SELECT COUNT(*) AS number FROM ${STUCK_IMPORTS}`;
 
 /** The import with the lowest id was received first. Index: imports_status, one entry for each status. */
-const OLDEST_IMPORT = `
+const FIND_OLDEST_IMPORT = `
   SELECT TIMESTAMPDIFF(MICROSECOND, MIN(i.received_at), NOW(6)) / 1000000 AS seconds
   FROM (${['queued', 'running']
     .map(
@@ -103,7 +105,7 @@ const BOOKS = `
  * For each active webhook with pending deliveries, the oldest movement that waits for a retry. Indexes: the primary keys, of which older
  * dead letters are passed over. Ordered by the whole key, because MySQL otherwise sorts all retries of the webhook.
  */
-const OLDEST_RETRY = `
+const FIND_OLDEST_RETRY = `
   SELECT MIN(t.date_readed) AS oldest FROM (
     SELECT (SELECT r.transaction_id FROM retries r FORCE INDEX (PRIMARY)
       WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL ORDER BY r.webhook_id, r.transaction_id LIMIT 1) AS id
@@ -116,17 +118,17 @@ export async function readFigures(sql: Sql): Promise<Figures> {
   const one = async (statement: string): Promise<Record<string, string | number | null>> =>
     (await sql.query<Record<string, string | number | null>[]>(statement))[0] ?? {};
   const [groups, imports, toCome, stuck, oldestImport, books, healthy, failing, [retry]] = await Promise.all([
-    sql.query<WebhookGroup[]>(WEBHOOKS),
+    sql.query<WebhookGroup[]>(COUNT_WEBHOOKS),
     sql.query<{ status: keyof Figures['imports']; number: string; crashing: string; lately: string }[]>(
-      IMPORTS,
+      COUNT_IMPORTS,
     ),
-    one(TO_COME),
-    one(STUCK),
-    one(OLDEST_IMPORT),
+    one(COUNT_REPLAYS_TO_COME),
+    one(COUNT_STUCK_IMPORTS),
+    one(FIND_OLDEST_IMPORT),
     one(BOOKS),
     readWaitingWebhooks(sql, { failing: false }),
     readWaitingWebhooks(sql, { failing: true }),
-    sql.query<{ oldest: Date | null }[]>(OLDEST_RETRY),
+    sql.query<{ oldest: Date | null }[]>(FIND_OLDEST_RETRY),
   ]);
   const failed = imports.find(({ status }) => status === 'failed');
   const pendingSince = [healthy[0]?.since, failing[0]?.since, retry?.oldest].filter((it) => it != null);

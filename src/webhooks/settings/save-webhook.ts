@@ -6,14 +6,16 @@ import { Problem } from '../../platform/problem.ts';
 import type { Filter } from '../../webhook-record/filter.ts';
 import type { WebhookSettings } from '../../webhook-record/record.ts';
 
+/** Writes the rows of webhooks, with sealed secrets. */
+
 /** Columns of `webhooks` and their values. The names come from our code, never from a caller. */
 type WebhookColumns = Record<string, unknown>;
 
-const INSERT = (columns: readonly string[]) => `
+const INSERT_WEBHOOK = (columns: readonly string[]) => `
   INSERT INTO webhooks (customer_id, event, account_id, ${columns.join(', ')})
   VALUES (?, ?, ?, ${columns.map(() => '?').join(', ')})`;
 
-const SEAL = 'UPDATE webhooks SET secret = ?, headers = ? WHERE id = ?';
+const SET_SECRETS = 'UPDATE webhooks SET secret = ?, headers = ? WHERE id = ?';
 
 interface NewWebhookRow {
   customerId: string;
@@ -39,7 +41,7 @@ export async function addWebhook(sql: Sql, row: NewWebhookRow): Promise<string> 
   // Imports take this lock before they lock accounts. The INSERT locks the webhook's account, so it must come after this lock too.
   await lockImports(sql, customerId);
   if (most !== undefined) await requireRoom(sql, customerId, most);
-  const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), [
+  const { insertId } = await sql.query<WriteResult>(INSERT_WEBHOOK(Object.keys(columns)), [
     customerId,
     event,
     accountId,
@@ -47,17 +49,18 @@ export async function addWebhook(sql: Sql, row: NewWebhookRow): Promise<string> 
   ]);
   const id = String(insertId);
   const { secret, headers } = seal(id);
-  await sql.query(SEAL, [secret, headers, id]);
+  await sql.query(SET_SECRETS, [secret, headers, id]);
   await createProgress(sql, { id, customerId }, filterOf({ event, account_id: accountId, status: 'active' }));
   await record?.(sql, id);
   return id;
 }
 
 /** Index: webhooks_customer. */
-const COUNT = "SELECT COUNT(*) AS number FROM webhooks WHERE customer_id = ? AND status <> 'deleted'";
+const COUNT_WEBHOOKS =
+  "SELECT COUNT(*) AS number FROM webhooks WHERE customer_id = ? AND status <> 'deleted'";
 
 async function requireRoom(sql: Sql, customerId: string, most: number): Promise<void> {
-  const [count] = await sql.query<{ number: string | number }[]>(COUNT, [customerId]);
+  const [count] = await sql.query<{ number: string | number }[]>(COUNT_WEBHOOKS, [customerId]);
   if (Number(count?.number) >= most)
     throw new Problem(
       'webhook-limit-reached',
@@ -77,11 +80,11 @@ export interface StoredWebhook {
   headers: string | null;
 }
 
-const READ = `
+const LOCK_WEBHOOK = `
   SELECT delivery, event, account_id, status, revision, endpoint, headers FROM webhooks WHERE id = ? AND status <> 'deleted' FOR UPDATE`;
 
 /** An active delivery run ends when it sees another revision, and the settings are read again. */
-const UPDATE = (columns: readonly string[]) => `
+const UPDATE_WEBHOOK = (columns: readonly string[]) => `
   UPDATE webhooks SET ${columns.map((column) => `${column} = ?`).join(', ')}, revision = ? WHERE id = ?`;
 
 /** Columns that decide which movements a webhook matches. Imports are locked before they change. */
@@ -110,13 +113,13 @@ export async function changeColumns(
 ): Promise<boolean> {
   const names = Object.keys(columns);
   if (names.some((name) => FILTERING.includes(name))) await lockImports(sql, customerId);
-  const [webhook] = await sql.query<StoredWebhook[]>(READ, [id]);
+  const [webhook] = await sql.query<StoredWebhook[]>(LOCK_WEBHOOK, [id]);
   if (webhook === undefined) return false;
   await check(sql, webhook);
   const changed: StoredWebhook = { ...webhook, ...columns, revision: webhook.revision + 1 };
   if (!sameFilter(filterOf(webhook), filterOf(changed)))
     await setFilter(sql, { id, customerId }, filterOf(changed));
-  await sql.query(UPDATE(names), [...Object.values(columns), changed.revision, id]);
+  await sql.query(UPDATE_WEBHOOK(names), [...Object.values(columns), changed.revision, id]);
   const isReset = columns.status === 'active' || names.some((name) => REDIRECTING.includes(name));
   // A feed has no health, and its progressed_at says when its reader acknowledged events.
   if (isReset && webhook.delivery === 'push') await resetHealth(sql, id, changed.revision);
@@ -135,7 +138,7 @@ const filterOf = ({
 const sameFilter = (one: Filter | null, other: Filter | null): boolean =>
   one?.event === other?.event && one?.accountId === other?.accountId;
 
-const DELETE = `
+const DELETE_WEBHOOK = `
   UPDATE webhooks SET status = 'deleted', revision = revision + 1 WHERE id = ? AND status <> 'deleted'`;
 
 /**
@@ -149,7 +152,7 @@ export async function markDeleted(
   record: (sql: Sql) => Promise<void>,
 ): Promise<boolean> {
   await lockImports(sql, webhook.customerId);
-  const { affectedRows } = await sql.query<WriteResult>(DELETE, [webhook.id]);
+  const { affectedRows } = await sql.query<WriteResult>(DELETE_WEBHOOK, [webhook.id]);
   if (affectedRows === 0) return false;
   await setFilter(sql, webhook, null);
   await record(sql);
@@ -157,7 +160,7 @@ export async function markDeleted(
 }
 
 /** MySQL assigns from left to right, so the old secret is kept before the new one replaces it. */
-const ROTATE = `
+const ROTATE_SECRET = `
   UPDATE webhooks SET previous_secret = secret, previous_secret_until = NOW(6) + INTERVAL 24 HOUR, secret = ?,
     revision = revision + 1
   WHERE id = ? AND status <> 'deleted'`;
@@ -167,6 +170,6 @@ const ROTATE = `
  * @returns false when there is no such webhook any more.
  */
 export async function replaceSecret(sql: Sql, id: string, sealedSecret: string): Promise<boolean> {
-  const { affectedRows } = await sql.query<WriteResult>(ROTATE, [sealedSecret, id]);
+  const { affectedRows } = await sql.query<WriteResult>(ROTATE_SECRET, [sealedSecret, id]);
   return affectedRows > 0;
 }

@@ -1,11 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { isContained, parseMariadb } from '../../../src/database/cluster/gtids.ts';
 import {
   galeraState,
   groupState,
   type HostState,
-  isContained,
   type Member,
-  parseMariadb,
 } from '../../../src/database/cluster/host-state.ts';
 import { choosePrimary } from '../../../src/database/cluster/primary.ts';
 

@@ -1,7 +1,8 @@
 import fc from 'fast-check';
 import ipaddr from 'ipaddr.js';
 import { describe, expect, it } from 'vitest';
-import { createAddressGuard, SPECIAL_RANGES } from '../../../src/platform/address-guard.ts';
+import { createAddressGuard } from '../../../src/platform/address-guard.ts';
+import { SPECIAL_RANGES } from '../../../src/platform/address-ranges.ts';
 import { answering, lookUp } from './fixed-answers.ts';
 
 const strict = createAddressGuard({ allow: [] });

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { isUnfinished, matchesPattern, numberedName } from '../../../src/sources/connectors/connector.ts';
+import { isUnfinished, matchesPattern, numberedName } from '../../../src/sources/connectors/file-names.ts';
 
 describe('a file name pattern', () => {
   it.each([

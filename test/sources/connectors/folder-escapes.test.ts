@@ -3,8 +3,9 @@ import { join } from 'node:path';
 import * as v from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { createFolderConnector } from '../../../src/sources/connectors/folder.ts';
-import { markFile, openFolders, readTaken, takeFile } from '../../../src/sources/connectors/folder-files.ts';
+import { markFile, readTaken, takeFile } from '../../../src/sources/connectors/folder-files.ts';
 import { KINDS, kindOf } from '../../../src/sources/connectors/kinds.ts';
+import { openFolders } from '../../../src/sources/connectors/source-folders.ts';
 import { writeQuietly } from '../folder-source.ts';
 import { collect, namesOf, useFolders } from './inbox.ts';
 

@@ -1,6 +1,7 @@
 import { afterEach } from 'vitest';
 import { type AddressGuard, createAddressGuard } from '../../../src/platform/address-guard.ts';
-import type { Connector, TimeLimits } from '../../../src/sources/connectors/connector.ts';
+import type { TimeLimits } from '../../../src/sources/connectors/connection-errors.ts';
+import type { Connector } from '../../../src/sources/connectors/connector.ts';
 import { createHttpConnector } from '../../../src/sources/connectors/http.ts';
 import type { HttpCredentials, HttpSettings } from '../../../src/sources/connectors/settings.ts';
 

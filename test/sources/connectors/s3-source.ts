@@ -1,6 +1,7 @@
 import { afterEach, beforeEach } from 'vitest';
 import { type AddressGuard, createAddressGuard } from '../../../src/platform/address-guard.ts';
-import type { Connector, TimeLimits } from '../../../src/sources/connectors/connector.ts';
+import type { TimeLimits } from '../../../src/sources/connectors/connection-errors.ts';
+import type { Connector } from '../../../src/sources/connectors/connector.ts';
 import { createS3Connector } from '../../../src/sources/connectors/s3.ts';
 import type { S3Credentials, S3Settings } from '../../../src/sources/connectors/settings.ts';
 import { CREDENTIALS, useS3Server } from './s3-server.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { makeSegments } from '../../../src/movements/listing.ts';
+import { makeSegments } from '../../../src/movements/segments.ts';
 import { runDeletions } from '../../../src/upkeep/deletions.ts';
 import { createSteps } from '../../../src/upkeep/retention/steps.ts';
 import { createFeed } from '../../support/feeds.ts';

@@ -47,6 +47,8 @@ import {
   UploadQuery,
 } from './statement-upload.ts';
 
+/** The route that receives imports: as JSON, as NDJSON, or as a bank's file. */
+
 const JSON_TYPE = 'application/json';
 const NDJSON_TYPE = 'application/x-ndjson';
 

@@ -1,5 +1,7 @@
 import { TABLE } from './table-options.ts';
 
+/** The tables of the installation, of customers, keys and accounts, and of sources, as the first migration creates them. */
+
 /** Customers, their keys, banks and accounts. */
 export const CUSTOMER_TABLES = [
   // Columns of sealed values are ascii_bin, so that they are compared byte by byte.

@@ -1,5 +1,7 @@
 import { TABLE } from './table-options.ts';
 
+/** The tables of imports, movements and statements, as the first migration creates them. */
+
 /** Movements, imports, and the segments of the listing. */
 export const MOVEMENT_TABLES = [
   // transactions_customer_page and transactions_account_page contain date_issue, so that a page with `starts` and `ends` is

@@ -1,5 +1,7 @@
 import { TABLE } from './table-options.ts';
 
+/** The tables of webhooks and deliveries, of operational events, and of the operation, as the first migration creates them. */
+
 /** Webhooks, their progress, and deliveries. */
 export const WEBHOOK_TABLES = [
   // A deleted webhook keeps its row, so that its deliveries stay readable. delivery: push sends POSTs to endpoint; the events of pull are

@@ -1,0 +1,64 @@
+/** The headers of the API's answers, for /openapi.json. */
+
+const text = (description: string, example: string, required = false) => ({
+  description,
+  required,
+  schema: { type: 'string' as const },
+  example,
+});
+
+/** Header components of the document. */
+export const HEADERS = {
+  'X-Request-Id': text(
+    'Identifies the request in the log of the service. It is your own X-Request-Id if you sent a plain one.',
+    '3f1c9a52-8d0e-4a57-9a4b-6d1f0c2b7e11',
+    true,
+  ),
+  'RateLimit-Policy': text(
+    'How many requests (q) the API key may send in how many seconds (w). Absent if the service has no rate limit, and if the API key is missing or unknown. See draft-ietf-httpapi-ratelimit-headers.',
+    '"default";q=10000;w=10',
+  ),
+  RateLimit: text(
+    'How many requests (r) the API key has left for the coming seconds (t). Absent when RateLimit-Policy is.',
+    '"default";r=9998;t=7',
+  ),
+  'Retry-After': {
+    description: 'How many seconds to wait before the next try. Absent if waiting does not help.',
+    schema: { type: 'integer' as const, minimum: 1 },
+    example: 5,
+  },
+  'WWW-Authenticate': text('The scheme of the header Authorization.', 'Bearer realm="ledgerbell"', true),
+  Link: text(
+    'The path of the next page, rel="next" (RFC 8288). Absent on the last page.',
+    '</v1/transactions?starts=2026-01-01&cursor=dDE6MTAwMA>; rel="next"',
+  ),
+  Location: text('The path of what was created.', '/v1/imports/17', true),
+  'Cache-Control': text(
+    'no-store where an answer may hold a secret, or the request changes something, so that it must not be cached. A stream has no-transform, too: what compresses it would hold events back.',
+    'no-store',
+  ),
+};
+
+export type HeaderName = keyof typeof HEADERS;
+
+export const refer = (names: readonly HeaderName[]) =>
+  Object.fromEntries(names.map((name) => [name, { $ref: `#/components/headers/${name}` }]));
+
+const RETRIABLE = new Set([409, 429, 503]);
+
+/** The facts about a route that decide which headers its answers have. */
+export interface Traits {
+  /** No API key is needed. */
+  open: boolean;
+  /** An answer may hold a secret, the route's own or one stored for an Idempotency-Key; or the request changes something. */
+  uncached: boolean;
+}
+
+/** The headers of an answer with this status. */
+export const headersOf = (status: number, { open, uncached }: Traits): HeaderName[] => [
+  ...(uncached ? (['Cache-Control'] as const) : []),
+  'X-Request-Id',
+  ...(open ? [] : (['RateLimit-Policy', 'RateLimit'] as const)),
+  ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
+  ...(RETRIABLE.has(status) ? (['Retry-After'] as const) : []),
+];
