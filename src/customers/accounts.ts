@@ -49,10 +49,7 @@ export async function createAccount(
 ): Promise<Account> {
   const id = await inTransaction(database, async (sql) => {
     await requireRoom(sql, customerId);
-    const bankId =
-      'id' in bank
-        ? await existingBank(sql, customerId, bank.id)
-        : await bankOfName(sql, customerId, bank.name);
+    const bankId = await findBank(sql, customerId, bank);
     const columns = { customer_id: customerId, bank_id: bankId, ...DEFAULTS, ...fields };
     const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), [Object.values(columns)]);
     if (caller !== undefined)
@@ -85,6 +82,9 @@ const BANK_OF_ID = 'SELECT id FROM banks WHERE id = ? AND customer_id = ?';
 /** Index: banks_name. */
 const BANK_OF_NAME = 'SELECT id FROM banks WHERE customer_id = ? AND name = ?';
 const ADD_BANK = 'INSERT INTO banks (customer_id, name) VALUES (?, ?) ON DUPLICATE KEY UPDATE id = id';
+
+const findBank = (sql: Sql, customerId: string, bank: NewAccount['bank']): Promise<string | null> =>
+  'id' in bank ? existingBank(sql, customerId, bank.id) : bankOfName(sql, customerId, bank.name);
 
 async function existingBank(sql: Sql, customerId: string, id: string): Promise<string> {
   const [bank] = await sql.query<{ id: string }[]>(BANK_OF_ID, [id, customerId]);
@@ -146,8 +146,9 @@ export async function changeAccount(
   database: DataSource,
   caller: Caller,
   id: string,
-  change: AccountChange,
+  { bank, bank_id, ...change }: AccountChange,
 ): Promise<Account> {
+  const other = bank_id !== undefined ? { id: bank_id } : bank !== undefined ? { name: bank } : null;
   await inTransaction(database, async (sql) => {
     if (change.check_balances !== undefined) await sql.query(READ_AGAIN, [caller.customerId]);
     const accounts = await sql.query<{ id: string; currency: string; iban: string | null }[]>(LOCK, [
@@ -156,42 +157,52 @@ export async function changeAccount(
     const account = accounts.find((it) => it.id === id);
     if (account === undefined) throw notFound('account');
     const { iban = null } = change;
-    const other =
+    const owner =
       iban === null || iban === account.iban
         ? undefined
         : accounts.find((it) => it.iban === iban && it.currency === account.currency);
-    if (other !== undefined)
-      throw invalid([{ path: 'iban', message: `is that of account ${other.id}, in the same currency` }]);
-    await sql.query(UPDATE(Object.keys(change)), [...Object.values(change), id]);
+    if (owner !== undefined)
+      throw invalid([{ path: 'iban', message: `is that of account ${owner.id}, in the same currency` }]);
+    const columns = {
+      ...change,
+      ...(other !== null && { bank_id: await findBank(sql, caller.customerId, other) }),
+    };
+    await sql.query(UPDATE(Object.keys(columns)), [...Object.values(columns), id]);
     if (change.late_after_days !== undefined) await sql.query(CHECK_STATEMENTS, [id]);
     await recordChange(sql, caller, {
       action: 'change',
       subject: `account ${id}`,
-      detail: Object.keys(change).join(', '),
+      detail: Object.keys({ ...(other !== null && { bank: other }), ...change }).join(', '),
     });
   });
   return findAccount(database, caller, id);
 }
 
 /** Columns that are set already stay as they are. */
-const COMPLETE_ACCOUNT =
-  'UPDATE accounts SET iban = COALESCE(iban, ?), type = COALESCE(type, ?) WHERE id = ? AND customer_id = ?';
+const COMPLETE_ACCOUNT = `
+  UPDATE accounts SET iban = COALESCE(iban, ?), type = COALESCE(type, ?), bank_id = COALESCE(?, bank_id)
+  WHERE id = ? AND customer_id = ?`;
+
+/** What an import has learned about an account: an IBAN, a type, or the name or code of its bank. */
+export type ToldColumns = Partial<{ iban: string; type: string; bank: string }>;
 
 /** Stores what an import has learned about an account. */
 export async function completeAccount(
   database: DataSource,
   author: { customerId: string; importId: string },
   id: string,
-  { iban = null, type = null }: { iban?: string | null; type?: string | null },
+  told: ToldColumns,
 ): Promise<void> {
+  const { iban = null, type = null, bank } = told;
   await inTransaction(database, async (sql) => {
-    await sql.query(COMPLETE_ACCOUNT, [iban, type, id, author.customerId]);
+    const bankId = bank === undefined ? null : await bankOfName(sql, author.customerId, bank);
+    await sql.query(COMPLETE_ACCOUNT, [iban, type, bankId, id, author.customerId]);
     await recordChange(sql, author, {
       action: 'complete',
       subject: `account ${id}`,
-      detail: [...(iban === null ? [] : [`iban ${iban}`]), ...(type === null ? [] : [`type ${type}`])].join(
-        ', ',
-      ),
+      detail: Object.entries(told)
+        .map(([name, value]) => `${name} ${value}`)
+        .join(', '),
     });
   });
 }

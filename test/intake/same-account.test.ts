@@ -176,3 +176,23 @@ describe('an account that has only a number', () => {
     }
   });
 });
+
+describe('the bank of an account', () => {
+  it('that a file did not tell is told by the next file, and can be changed', async () => {
+    const { importFile, key } = await createStatementCustomer(service);
+    const accountOf = async () => {
+      const { accounts } = (await service.call('GET', '/v1/accounts', { key })).body;
+      return accounts.find(({ number }: { number: string | null }) => number === '62000361');
+    };
+    await importFile(mt940('62000361', '1,00'), { create_accounts: 1 });
+    expect((await accountOf()).bank.name).toBe('Unknown bank');
+    await importFile(mt940('50010517/62000361', '2,00'));
+    const { id, bank } = await accountOf();
+    expect(bank.name).toBe('50010517');
+    const change = (body: object) => service.call('PATCH', `/v1/accounts/${id}`, { key, body });
+    expect((await change({ bank: 'ING' })).body.account.bank).toMatchObject({ name: 'ING' });
+    expect((await change({ bank_id: bank.id })).body.account.bank).toEqual(bank);
+    expect(await change({ bank: 'ING', bank_id: bank.id })).toMatchObject({ status: 422 });
+    expect((await change({ bank_id: 999_999_999 })).body.errors).toMatchObject([{ path: 'bank_id' }]);
+  });
+});

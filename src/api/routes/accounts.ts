@@ -116,9 +116,9 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
     scope: 'admin',
     wholeKey: 'Change accounts with a key for all accounts.',
     operationId: 'updateAccount',
-    summary: 'Change the title, the IBAN or the number of an account',
+    summary: 'Change the bank, the title, the IBAN or the number of an account',
     description:
-      'Statements find the account by the new IBAN or number from now on. null removes one. Bank and currency cannot be changed. An IBAN that another of your accounts in the same currency has is refused with 422. Needs a key for all accounts.',
+      'Statements find the account by the new IBAN or number from now on. null removes one. The currency cannot be changed. An IBAN that another of your accounts in the same currency has is refused with 422. Needs a key for all accounts.',
     body: { 'application/json': AccountChange },
     path: { id: idParameter('account') },
     answer: { schema: v.object({ account: AccountView }), description: 'The account.' },

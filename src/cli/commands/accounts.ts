@@ -105,17 +105,18 @@ const changeAccountCommand = (context: CommandContext) =>
   addSettings(
     addAccessOptions(
       new Command('change').description(
-        'change the title, the IBAN, the number or the settings of an account',
+        'change the bank, the title, the IBAN, the number or the settings of an account',
       ),
       'print { "account": { "id", … } }',
     )
       .argument('<id>', 'of the account', parseId)
+      .option('--bank <name>', 'the name of its bank')
       .option('--title <title>', 'the title of the account'),
   ).action(async (id: string, options: SettingsOptions) => {
     const given = readSettings(options);
     if (Object.keys(given).length === 0)
       throw new Failure(
-        'Say what to change: --title, --iban, --number, --on-conflict, --check-balances or --late-after-days.',
+        'Say what to change: --bank, --title, --iban, --number, --on-conflict, --check-balances or --late-after-days.',
       );
     // Checked before anything is connected to or started.
     const change = readOptions(AccountChange, given);

@@ -1,6 +1,6 @@
 import type { AccountReference } from '../../../packages/statements/src/statement.ts';
 import { isIban, looksLikeIban } from '../../../packages/statements/src/values.ts';
-import type { NewAccount } from '../../customers/accounts.ts';
+import type { NewAccount, ToldColumns } from '../../customers/accounts.ts';
 import { cutTo } from '../../database/text-columns.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { createGiveWay } from '../../platform/give-way.ts';
@@ -39,12 +39,9 @@ interface AccountOptions {
   accounts: readonly KnownAccount[];
   /** Creates an account. */
   addAccount: (account: NewAccount) => Promise<{ id: string } | { problem: string } | null>;
-  /** Stores what a statement has told about an account: its IBAN, if it had none, and its type. */
+  /** Stores what a statement has told about an account: its IBAN, if it had none, its type, and its bank. */
   completeAccount: (id: string, told: ToldColumns) => Promise<void>;
 }
-
-/** What an account takes from a statement. */
-export type ToldColumns = Partial<{ iban: string; type: string }>;
 
 export interface KnownAccount {
   id: string;
@@ -111,12 +108,13 @@ export function createAccountFinder(options: AccountOptions): FindAccount {
 async function complete(
   accounts: AccountIndex,
   account: KnownAccount,
-  { iban, type }: AccountReference,
+  { iban, type, bank }: AccountReference,
   { forceAccount, completeAccount }: AccountOptions,
 ): Promise<KnownAccount> {
   const told: ToldColumns = {};
   if (account.iban === null && isIban(plain(iban)) && !forceAccount) told.iban = plain(iban);
   if (account.type === null && type !== undefined) told.type = cutTo('accounts.type', type);
+  if (account.bank === UNKNOWN_BANK && bank?.trim()) told.bank = cutTo('banks.name', bank.trim());
   if (Object.keys(told).length === 0) return account;
   await completeAccount(account.id, told);
   Object.assign(account, told);

@@ -111,6 +111,28 @@ describe('a statement of an OFX file', () => {
     ]);
   });
 
+  it('is read beside an investment account, which a warning names with its cash', async () => {
+    const investment = (cash: string) =>
+      `<INVSTMTMSGSRSV1><INVSTMTTRNRS><INVSTMTRS><CURDEF>USD<INVACCTFROM><ACCTID>INV1</INVACCTFROM><INVTRANLIST>${cash}</INVTRANLIST></INVSTMTRS></INVSTMTTRNRS></INVSTMTMSGSRSV1>`;
+    const cash = ['77.00', '-7.5'].map(
+      (amount) => `<INVBANKTRAN><STMTTRN><DTPOSTED>20260301<TRNAMT>${amount}</STMTTRN></INVBANKTRAN>`,
+    );
+    const bank =
+      '<BANKMSGSRSV1><STMTTRNRS><STMTRS><CURDEF>USD<BANKACCTFROM><ACCTID>1</BANKACCTFROM></STMTRS></STMTTRNRS></BANKMSGSRSV1>';
+    for (const [transactions, said] of [
+      [cash.join(''), ' Its cash is not stored either: 2 transactions, 69.50 USD altogether.'],
+      ['', ''],
+    ] as const) {
+      const events = await read(`<OFX>${investment(transactions)}${bank}</OFX>`);
+      expect(events.filter(({ type }) => type !== 'statement' && type !== 'end')).toMatchObject([
+        {
+          type: 'warning',
+          message: `The file has the investment account "INV1" (INVSTMTRS), which is not read.${said}`,
+        },
+      ]);
+    }
+  });
+
   it('that breaks off gives an issue, and keeps no value that may be cut', async () => {
     const whole = inStatement(
       '<STMTTRN><DTPOSTED>20260301<TRNAMT>1</STMTTRN><STMTTRN><DTPOSTED>20260302<TRNAMT>-12.34',

@@ -369,9 +369,9 @@ export class Api extends HeyApiClient {
     }
     
     /**
-     * Change the title, the IBAN or the number of an account
+     * Change the bank, the title, the IBAN or the number of an account
      *
-     * Statements find the account by the new IBAN or number from now on. null removes one. Bank and currency cannot be changed. An IBAN that another of your accounts in the same currency has is refused with 422. Needs a key for all accounts.
+     * Statements find the account by the new IBAN or number from now on. null removes one. The currency cannot be changed. An IBAN that another of your accounts in the same currency has is refused with 422. Needs a key for all accounts.
      */
     public updateAccount<ThrowOnError extends boolean = true>(options: Options<UpdateAccountData, ThrowOnError>): RequestResult<UpdateAccountResponses, UpdateAccountErrors, ThrowOnError> {
         return (options.client ?? this.client).patch<UpdateAccountResponses, UpdateAccountErrors, ThrowOnError>({

@@ -130,6 +130,11 @@ export type NewAccount = unknown & {
 };
 
 export type AccountChange = {
+    /**
+     * The name of its bank. A new name is added to your banks.
+     */
+    bank?: string;
+    bank_id?: number | string;
     title?: string;
     iban?: string | null;
     /**

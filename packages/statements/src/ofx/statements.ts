@@ -1,3 +1,4 @@
+import { formatAmount } from '../amounts.ts';
 import { countOf, quote } from '../shared/text.ts';
 import { type Entry, type MinorUnits, NO_IDENTITY, type StatementEvent } from '../statement.ts';
 import type { Aggregate, AggregateEvent } from './aggregates.ts';
@@ -16,6 +17,9 @@ function isAgainstSign({ code, dc, amount }: Entry): boolean {
   return amount !== 0n && (dc === 'Credit' ? TAKES : BRINGS).has(type);
 }
 
+/** The most investment accounts of a file that are named. */
+const MOST_INVESTMENTS = 100;
+
 /** Turns aggregates into the events of statements. */
 export function createStatementReader() {
   let organisation: string | null = null;
@@ -26,7 +30,10 @@ export function createStatementReader() {
   let balanceRows = createBalanceRows();
   let againstSign = { count: 0, line: 0 };
   let statements = 0;
-  let hasInvestments = false;
+  /** Warnings of investment accounts, for a file that has other accounts too. */
+  const investments: { line: number; message: string }[] = [];
+  /** The transactions of an investment statement that move cash. */
+  let cash = { count: 0, sum: 0n };
   let isInOfx = false;
   let events: StatementEvent[] = [];
 
@@ -83,7 +90,12 @@ export function createStatementReader() {
 
   const endTransaction = (transaction: Aggregate, inside: readonly Aggregate[], isComplete: boolean) => {
     // Cash movements in an investment statement do not belong to a bank account.
-    if (inside.some(({ name }) => name === 'INVSTMTRS')) return;
+    if (inside.some(({ name }) => name === 'INVSTMTRS')) {
+      const entry = toEntry(transaction, false);
+      cash.count += 1;
+      if (!('type' in entry)) cash.sum += entry.dc === 'Credit' ? entry.amount : -entry.amount;
+      return;
+    }
     const { line } = transaction;
     if (!isComplete) {
       events.push({
@@ -116,6 +128,17 @@ export function createStatementReader() {
     events.push({ type: 'entry', entry });
   };
 
+  const noteInvestments = ({ line, values }: Aggregate) => {
+    const currency = values.get('CURDEF') ?? null;
+    const sum = `${formatAmount(cash.sum, currency)} ${currency ?? ''}`.trim();
+    const leftOut =
+      cash.count === 0
+        ? ''
+        : ` Its cash is not stored either: ${countOf(cash.count, 'transaction')}, ${sum} altogether.`;
+    const message = `The file has the investment account ${quote(values.get('ACCTID') ?? '')} (INVSTMTRS), which is not read.${leftOut}`;
+    if (investments.length < MOST_INVESTMENTS) investments.push({ line, message });
+  };
+
   /**
    * Checks the status of the sign-on or of a statement. Codes other than 0 are errors, except mere information (OFX 2.2, 3.1.5).
    */
@@ -138,8 +161,8 @@ export function createStatementReader() {
     }
     const { aggregate, inside } = event;
     if (aggregate.name === 'OFX') isInOfx = event.type === 'begin' || !event.complete;
-    if (aggregate.name === 'INVSTMTRS') hasInvestments = true;
     if (event.type === 'begin') {
+      if (aggregate.name === 'INVSTMTRS') cash = { count: 0, sum: 0n };
       if (aggregate.name === 'BANKTRANLIST') list = aggregate;
       if (!isStatement(aggregate)) return;
       statement = aggregate;
@@ -150,6 +173,7 @@ export function createStatementReader() {
       return;
     }
     if (isStatement(aggregate)) endStatement(event.line, event.complete);
+    else if (aggregate.name === 'INVSTMTRS') noteInvestments(aggregate);
     else if (isTransaction(aggregate.name)) endTransaction(aggregate, inside, event.complete);
     else if (aggregate.name === 'SONRS') organisation = aggregate.values.get('FI.ORG') || null;
     else if (aggregate.name === 'STATUS' && event.complete)
@@ -166,10 +190,12 @@ export function createStatementReader() {
     end(line: number): StatementEvent[] {
       events = [];
       if (isInOfx) warn(line, 'The file ends without </OFX>. It may be incomplete.');
-      if (statements === 0) {
-        const what = hasInvestments
-          ? ' It has investment statements, which hold no movements of a bank account.'
-          : '';
+      if (statements > 0) for (const it of investments) warn(it.line, it.message);
+      else {
+        const what =
+          investments.length > 0
+            ? ' It has investment statements, which hold no movements of a bank account.'
+            : '';
         const message = `There is no bank or credit card statement (STMTRS, CCSTMTRS) in this file.${what}`;
         events.push({ type: 'issue', line, path: 'OFX', message });
       }
