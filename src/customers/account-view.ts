@@ -116,7 +116,6 @@ export const AccountChange = v.pipe(
       v.optional(Title),
       v.description('The name of its bank. A new name is added to your banks.'),
     ),
-    bank_id: v.optional(Id),
     title: v.optional(Title),
     iban: v.optional(v.nullable(Iban)),
     number: v.optional(v.nullable(AccountNumber)),
@@ -127,13 +126,6 @@ export const AccountChange = v.pipe(
     encoding: v.optional(Encoding),
   }),
   v.check((change) => Object.keys(change).length > 0, 'must have at least one field to change'),
-  v.forward(
-    v.check(
-      ({ bank, bank_id }) => bank === undefined || bank_id === undefined,
-      'must be given either by its name (bank) or by its id (bank_id), not both',
-    ),
-    ['bank'],
-  ),
   documented({ minProperties: 1 }),
 );
 

@@ -146,9 +146,8 @@ export async function changeAccount(
   database: DataSource,
   caller: Caller,
   id: string,
-  { bank, bank_id, ...change }: AccountChange,
+  { bank, ...change }: AccountChange,
 ): Promise<Account> {
-  const other = bank_id !== undefined ? { id: bank_id } : bank !== undefined ? { name: bank } : null;
   await inTransaction(database, async (sql) => {
     if (change.check_balances !== undefined) await sql.query(READ_AGAIN, [caller.customerId]);
     const accounts = await sql.query<{ id: string; currency: string; iban: string | null }[]>(LOCK, [
@@ -165,14 +164,14 @@ export async function changeAccount(
       throw invalid([{ path: 'iban', message: `is that of account ${owner.id}, in the same currency` }]);
     const columns = {
       ...change,
-      ...(other !== null && { bank_id: await findBank(sql, caller.customerId, other) }),
+      ...(bank !== undefined && { bank_id: await bankOfName(sql, caller.customerId, bank) }),
     };
     await sql.query(UPDATE(Object.keys(columns)), [...Object.values(columns), id]);
     if (change.late_after_days !== undefined) await sql.query(CHECK_STATEMENTS, [id]);
     await recordChange(sql, caller, {
       action: 'change',
       subject: `account ${id}`,
-      detail: Object.keys({ ...(other !== null && { bank: other }), ...change }).join(', '),
+      detail: [...(bank === undefined ? [] : ['bank']), ...Object.keys(change)].join(', '),
     });
   });
   return findAccount(database, caller, id);

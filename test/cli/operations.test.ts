@@ -142,7 +142,7 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
       'error: --iban must be an IBAN, with or without spaces.',
     );
     expect(reasonOf(await change())).toBe(
-      'error: Say what to change: --title, --iban, --number, --on-conflict, --check-balances or --late-after-days.',
+      'error: Say what to change: --bank, --title, --iban, --number, --on-conflict, --check-balances or --late-after-days.',
     );
   });
 

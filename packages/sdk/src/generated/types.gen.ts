@@ -134,7 +134,6 @@ export type AccountChange = {
      * The name of its bank. A new name is added to your banks.
      */
     bank?: string;
-    bank_id?: number | string;
     title?: string;
     iban?: string | null;
     /**
