@@ -49,7 +49,10 @@ export async function createAccount(
 ): Promise<Account> {
   const id = await inTransaction(database, async (sql) => {
     await requireRoom(sql, customerId);
-    const bankId = await findBank(sql, customerId, bank);
+    const bankId =
+      'id' in bank
+        ? await existingBank(sql, customerId, bank.id)
+        : await bankOfName(sql, customerId, bank.name);
     const columns = { customer_id: customerId, bank_id: bankId, ...DEFAULTS, ...fields };
     const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), [Object.values(columns)]);
     if (caller !== undefined)
@@ -82,9 +85,6 @@ const BANK_OF_ID = 'SELECT id FROM banks WHERE id = ? AND customer_id = ?';
 /** Index: banks_name. */
 const BANK_OF_NAME = 'SELECT id FROM banks WHERE customer_id = ? AND name = ?';
 const ADD_BANK = 'INSERT INTO banks (customer_id, name) VALUES (?, ?) ON DUPLICATE KEY UPDATE id = id';
-
-const findBank = (sql: Sql, customerId: string, bank: NewAccount['bank']): Promise<string | null> =>
-  'id' in bank ? existingBank(sql, customerId, bank.id) : bankOfName(sql, customerId, bank.name);
 
 async function existingBank(sql: Sql, customerId: string, id: string): Promise<string> {
   const [bank] = await sql.query<{ id: string }[]>(BANK_OF_ID, [id, customerId]);

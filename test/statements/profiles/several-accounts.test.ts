@@ -128,6 +128,25 @@ it('tables below each other are statements of the accounts that they name', asyn
   ]);
 });
 
+it('tables below each other keep their accounts where the order of the dates is known only later', async () => {
+  const profile = parseProfile('tables', {
+    ...BASE,
+    dateFormats: ['DD/MM/YYYY', 'MM/DD/YYYY'],
+    heading: ['Day', 'Text', 'Amount'],
+    columns: { date: 'Day', description: 'Text', amount: 'Amount' },
+    account: { number: { label: 'Account' }, currency: { value: 'EUR' } },
+  });
+  const { statements, issues } = await parse(profile, [
+    ...['Account;111;', TABLE, '01/02/2026;a;1,00'],
+    ...['Account;222;', TABLE, '02/02/2026;b;1,00', '13/02/2026;c;1,00'],
+  ]);
+  expect(issues).toEqual([]);
+  expect(statements).toMatchObject([
+    { account: '111 EUR', texts: ['a'] },
+    { account: '222 EUR', texts: ['b', 'c'] },
+  ]);
+});
+
 it('a further table with balances of its own and without an account is rejected', async () => {
   const rows = [...table('111', 'a', ['9,00', '10,00']), '', ...table(null, 'b', ['49,00', '50,00'])];
   const { statements, issues } = await parse(OF_TABLES, rows);

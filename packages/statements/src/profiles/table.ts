@@ -172,7 +172,8 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
       closing = again.closingBalance ?? null;
       again = {};
       unknownTable = null;
-      table = { ...table, readAccount: () => next };
+      // The same table goes on, also for rows that were held until the order of their dates was known.
+      table.readAccount = () => next;
       writer.begin(at, next, opening);
     } else if (!isNamed && (again.openingBalance ?? again.closingBalance) !== undefined) {
       again = {};
