@@ -1,12 +1,19 @@
 import type { AccountReference } from '../../../packages/statements/src/statement.ts';
-import { isIban, looksLikeIban } from '../../../packages/statements/src/values.ts';
+import { isIban } from '../../../packages/statements/src/values.ts';
 import type { NewAccount, ToldColumns } from '../../customers/accounts.ts';
 import { cutTo } from '../../database/text-columns.ts';
 import type { Sql } from '../../database/transaction.ts';
 import { createGiveWay } from '../../platform/give-way.ts';
 import { ADVICE } from '../advice.ts';
 import type { FoundAccount } from './rows.ts';
-import { compareAccount, numberKey, plain, SHORTEST_NUMBER, SHORTEST_OWN_NUMBER } from './same-account.ts';
+import {
+  compareAccount,
+  haveTwoIbans,
+  numberKey,
+  plain,
+  SHORTEST_NUMBER,
+  SHORTEST_OWN_NUMBER,
+} from './same-account.ts';
 import type { FindAccount } from './statement-rows.ts';
 
 /** Finds the account that a statement is about, among those that the sender of the file can see. */
@@ -208,9 +215,6 @@ function givenAccount(
       }
     : { problem: `${contradiction}: leave the account out, or ${ADVICE.forceAccount} if it is meant` };
 }
-
-const haveTwoIbans = (reference: AccountReference, account: KnownAccount): boolean =>
-  looksLikeIban(plain(reference.iban)) && plain(account.iban) !== '';
 
 /** The accounts that a statement may name, whatever its currency. */
 interface Named {

@@ -42,9 +42,13 @@ export const plain = (text: string | null): string =>
 /** The same number with and without zeros at its beginning is one account. */
 export const numberKey = (number: string | null): string => plain(number).replace(/^0+/, '');
 
+/** Whether both have an IBAN, so that nothing else counts. */
+export const haveTwoIbans = (reference: AccountReference, account: ComparedAccount): boolean =>
+  IBAN.test(plain(reference.iban)) && plain(account.iban) !== '';
+
 export function compareAccount(reference: AccountReference, account: ComparedAccount): SameAccount {
   const [iban, ownIban] = [plain(reference.iban), plain(account.iban)];
-  if (IBAN.test(iban) && ownIban !== '')
+  if (haveTwoIbans(reference, account))
     return iban === ownIban || iban.startsWith(ownIban) ? { is: 'same' } : OTHER;
   const [number, ownNumber] = [numberKey(reference.number), numberKey(account.number)];
   if (iban !== '' && iban === ownIban) return { is: 'same' };
