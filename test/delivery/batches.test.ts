@@ -224,7 +224,7 @@ describe('a webhook with batches', () => {
     ).toHaveLength(4);
   });
 
-  it('sends all again after a gzip that ends early, and after an empty JSON that only the connection ends', async () => {
+  it('sends all again after a gzip that ends early, and after an empty JSON or gzip that only the connection ends', async () => {
     const webhook = await createBatched('/broken-off', { max: 5 });
     receiver.answer('/broken-off', (_received, response) => {
       const number = receiver.at('/broken-off').length;
@@ -235,11 +235,16 @@ describe('a webhook with batches', () => {
           .end(gzipSync('{"failed":[]}').subarray(0, 10));
       else if (number === 2)
         response.socket?.end('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n');
+      else if (number === 3)
+        response.socket?.end(
+          'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\n\r\n',
+        );
       else response.writeHead(200, json).end();
     });
     await webhook.store(2);
     await webhook.delivered(2);
     expect(webhook.numbers().map((numbers) => numbers.toSorted())).toEqual([
+      [0, 1],
       [0, 1],
       [0, 1],
       [0, 1],

@@ -159,3 +159,11 @@ it('unidentified=store takes nothing for known that nothing proves', () => {
   expect(receive(files, { mayAssume: false })[1]).toMatch(/^new/);
   expect(receive([files[0], files[0]] as never, { mayAssume: false })[1]).toBe('same same');
 });
+
+it('11: the same statement twice in a file, whose balances come back to their beginning, has the same bookings if the bank gives them ids', () => {
+  const day = { number: '1', sequence: '1', opening: 1000, rows: 'C20//R1, D5, D15//R2' };
+  const before = { number: '1', sequence: '1', opening: 990, rows: 'C10' };
+  expect(receive([before, [day, day]])[1]).toBe('new new new same same same');
+  const withoutIds = { ...day, rows: 'C20, D5, D15' };
+  expect(receive([before, [withoutIds, withoutIds]])[1]).toMatch(/^new new new new/);
+});

@@ -145,12 +145,14 @@ function begin(
   const repeated = books.sameAs(laid);
   const same = repeated?.laid ?? null;
   const findOthers = once(() => [...books.related(laid)].filter((it) => it !== same));
+  const bankIdOf = books.idsOf(laid);
   // The same rows may have been booked again: another statement leads from the same one to this one, or the balance comes back to its
-  // beginning, and no number says which of them it is.
+  // beginning, and neither a number nor an id of the bank says which of them it is.
   const isFollowing =
     same !== null &&
     isFinal(laid) &&
     !books.isNumbered(laid) &&
+    laid.statement.rows.every((row) => bankIdOf(row) === null) &&
     (areLinked(laid, same) || (isReachable(same) && findOthers().some(isFinal)));
   const isOfFile = isFollowing && file.isBefore(same);
   const isApartInFile = file.apartFrom(laid);
@@ -174,7 +176,7 @@ function begin(
     sameMovements: (!isOfFile && repeated?.movements) || [],
     isSameDoubtful: isFollowing,
     relations: findRelations,
-    idOf: books.idsOf(laid),
+    idOf: bankIdOf,
     isApartInFile: (other) => other !== same && isApartInFile(other),
     decisions: laid.statement.rows.map(() => undefined),
     taken: new Set(),

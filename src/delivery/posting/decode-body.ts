@@ -43,9 +43,13 @@ export function decodeBody(bytes: Buffer, encoding: string, limit: number): stri
   return null;
 }
 
-/** Whether a body in a coding was received to its end. An empty one was. */
-export function isWholeBody(bytes: Buffer, encoding: string): boolean {
-  if (encoding === 'identity' || bytes.length === 0) return true;
+/**
+ * Whether a body in a coding was received to its end.
+ * @param isOpenEnded only the closing of the connection has ended the body. An empty one may then have lost all of its bytes.
+ */
+export function isWholeBody(bytes: Buffer, encoding: string, isOpenEnded: boolean): boolean {
+  if (encoding === 'identity') return true;
+  if (bytes.length === 0) return !isOpenEnded;
   try {
     return DECODERS[encoding.trim().toLowerCase()]?.(bytes, 'whole') !== undefined;
   } catch {
