@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { createAccount, importDone } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
@@ -97,4 +98,16 @@ it('without an account, each currency says so, also where accounts may be create
     '2: the statement does not say the account’s number, which a new account needs, only its currency: create the account in EUR, and send account_id with the file',
   );
   expect(created).toMatchObject({ inserted: 0, rejected: 6 });
+});
+
+it('a file of UBS, whose rows say the currency of the IBAN above them, creates its account', async () => {
+  const { api_key: key } = await service.customer();
+  const accepted = await service.call('POST', '/v1/imports?create_accounts=true', {
+    key,
+    body: readFileSync(new URL('../samples/csv/ubs.csv', import.meta.url)),
+    type: 'application/octet-stream',
+  });
+  expect(await importDone(service, key, accepted.body.import.id)).toMatchObject({ rejected: 0 });
+  const { accounts } = (await service.call('GET', '/v1/accounts', { key })).body;
+  expect(accounts).toMatchObject([{ iban: 'CH9300762011623852957', currency: 'CHF' }]);
 });

@@ -235,3 +235,12 @@ it('a heading that is repeated on each page is no other table', async () => {
   expect(issues).toEqual([]);
   expect(statements).toMatchObject([{ account: '111 EUR', texts: ['a', 'b', 'c'] }]);
 });
+
+it('currencies of a table without account numbers are bounded too, and no row is lost', async () => {
+  const code = (at: number) =>
+    [at / 676, at / 26, at].map((it) => String.fromCharCode(65 + (Math.floor(it) % 26))).join('');
+  const rows = Array.from({ length: 3_000 }, (_, at) => `01.03.2026;t;1,00;${code(at % 1_500)}`);
+  const { statements, issues } = await parse(OF_CURRENCIES, ['Day;Text;Amount;Currency', ...rows]);
+  expect(statements).toHaveLength(1_000);
+  expect(statements.reduce((sum, { texts }) => sum + texts.length, 0) + issues.length).toBe(3_000);
+});
