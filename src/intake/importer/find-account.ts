@@ -259,9 +259,15 @@ const isInCurrency = (account: KnownAccount, { currency, isCurrencyAssumed }: Ac
 
 function checkCurrency(account: KnownAccount, reference: AccountReference): FoundAccount {
   if (isInCurrency(account, reference)) return account;
-  return {
-    problem: `the statement is in ${reference.currency}, and account ${account.id} is kept in ${account.currency}`,
-  };
+  const { currency } = reference;
+  const problem = `the statement is in ${currency}, and account ${account.id} is kept in ${account.currency}`;
+  // A file that names no accounts may have several currencies, such as a table with a column for them.
+  return nameOf(reference) === null
+    ? {
+        problem: `${problem}: send the file once more for your account in ${currency}`,
+        notStored: `in ${currency}`,
+      }
+    : { problem };
 }
 
 /** The bank of an account that a file has created without telling its bank. */
@@ -274,7 +280,8 @@ const nameOf = ({ iban, number }: AccountReference): string | null =>
 function unknown(reference: AccountReference, why: string | null): FoundAccount {
   const name = nameOf(reference);
   if (name === null) {
-    return { problem: `the statement does not say which account it is about: ${ADVICE.account}` };
+    const known = reference.currency === null ? '' : `, only that it is kept in ${reference.currency}`;
+    return { problem: `the statement does not say which account it is about${known}: ${ADVICE.account}` };
   }
   return {
     problem: `${name.slice(0, 40)} is not one of your accounts${why === null ? '' : ` (${why})`}: create it, ${ADVICE.account}, or ${ADVICE.newAccounts}`,
@@ -287,6 +294,11 @@ async function create(
 ): Promise<KnownAccount | { problem: string }> {
   const name = nameOf(reference);
   const { currency, bank, iban, number, type } = reference;
+  if (name === null && currency !== null) {
+    return {
+      problem: `the statement does not say the account’s number, which a new account needs, only its currency: create the account in ${currency}, and ${ADVICE.account}`,
+    };
+  }
   if (name === null || currency === null || !/^[A-Z]{3}$/.test(currency)) {
     return {
       problem: 'the statement does not say the account’s number and currency, which a new account needs',

@@ -21,8 +21,11 @@ export interface BegunStatement {
 
 /**
  * The customer's account that a statement is about, perhaps with a warning for the sender, or a sentence that says why there is none.
+ * `notStored`: what the rows of such a statement have in common, for a warning with their number, because the file may have others.
  */
-export type FoundAccount = { id: string; currency: string; warning?: string } | { problem: string };
+export type FoundAccount =
+  | { id: string; currency: string; warning?: string }
+  | { problem: string; notStored?: string };
 
 /** The balances of a statement as the file has them, and the sums of its booked entries. */
 export interface StatementTotals {

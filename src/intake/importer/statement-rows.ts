@@ -6,6 +6,7 @@ import {
   LARGEST_AMOUNT,
   UNFIT_BALANCE,
 } from '../../../packages/statements/src/amounts.ts';
+import { countOf } from '../../../packages/statements/src/shared/text.ts';
 import type {
   AccountReference,
   Entry,
@@ -199,6 +200,10 @@ function endStatement(
   const { credits, debits } = sums;
   const { warnings, ends } = running.end();
   if (warning !== null) warnings.push({ line, warning });
+  if ('problem' in account && account.notStored !== undefined && entries > 0) {
+    const rows = `${countOf(entries, 'row')} ${account.notStored}`;
+    warnings.push({ line: statement.line, warning: `Not stored: ${rows}.` });
+  }
   const opening = shared.opening ?? ends?.opening ?? null;
   shared.closing = closing?.amount ?? ends?.closing ?? null;
   shared.opening = opening;

@@ -107,6 +107,69 @@ it('a file has at most a thousand accounts, and says so', async () => {
   expect(issues[0]).toEqual([1_002, 'the file has more than 1000 accounts: send it in parts']);
 });
 
+const OF_CURRENCIES = parseProfile('currencies', {
+  ...BASE,
+  heading: ['Day', 'Text', 'Amount', 'Currency'],
+  columns: { date: 'Day', description: 'Text', amount: 'Amount', currency: 'Currency' },
+  account: { currency: { column: 'Currency' } },
+});
+
+it('rows of several currencies without an account number are one statement for each currency', async () => {
+  const { statements, issues } = await parse(OF_CURRENCIES, [
+    'Day;Text;Amount;Currency',
+    // A row before the first currency is not of that currency.
+    '01.03.2026;z;1,00;',
+    '01.03.2026;a;1,00;EUR',
+    '01.03.2026;b;1,00;USD',
+    '02.03.2026;c;1,00;eur',
+    '02.03.2026;d;wrong;USD',
+    // A row without a currency belongs to that of the row before.
+    '02.03.2026;e;1,00;',
+    '03.03.2026;f;1,00;EUR',
+    '03.03.2026;g;1,00;TL',
+    'Day;Text;Amount;Currency',
+    '04.03.2026;h;1,00;USD',
+    '04.03.2026;i;1,00;€',
+  ]);
+  expect(statements.map(({ account, texts }) => [account, texts.join('')])).toEqual([
+    ['null null', 'z'],
+    ['null EUR', 'acf'],
+    ['null USD', 'beh'],
+    ['null TRY', 'g'],
+  ]);
+  expect(issues).toEqual([
+    [6, expect.stringMatching(/^"wrong" is not an amount/)],
+    [12, expect.stringMatching(/^"€" is not a currency/)],
+  ]);
+});
+
+it('currencies under the number above a table are accounts of their own, and keep it when another table follows', async () => {
+  const profile = parseProfile('labels', {
+    ...BASE,
+    heading: ['Day', 'Text', 'Amount', 'Currency'],
+    columns: { date: 'Day', description: 'Text', amount: 'Amount', currency: 'Currency' },
+    account: { number: { label: 'Account' }, currency: { column: 'Currency' } },
+    openingBalance: { label: 'Old balance' },
+    closingBalance: { label: 'New balance' },
+  });
+  const rows = (account: string, texts: string) => [
+    `Account;${account};;`,
+    'Old balance;1,00;;',
+    'Day;Text;Amount;Currency',
+    ...[...texts].map((text, at) => `0${at + 1}.03.2026;${text};1,00;${at % 2 === 0 ? 'EUR' : 'USD'}`),
+    'New balance;9,00;;',
+  ];
+  const { statements, issues } = await parse(profile, [...rows('111', 'abcd'), ...rows('222', 'efg')]);
+  expect(issues).toEqual([]);
+  expect(statements.map(({ account, texts }) => [account, texts.join('')])).toEqual([
+    ['111 EUR', 'ac'],
+    ['222 EUR', 'eg'],
+    ['111 USD', 'bd'],
+    ['222 USD', 'f'],
+  ]);
+  expect(statements.map(({ closing }) => closing)).toEqual([9_000n, null, null, null]);
+});
+
 const TABLE = 'Day;Text;Amount';
 const table = (account: string | null, text: string, [from, to]: [string, string]) => [
   ...(account === null ? ['Some title;;'] : [`Account;${account};`]),
@@ -171,4 +234,13 @@ it('a heading that is repeated on each page is no other table', async () => {
   const { statements, issues } = await parse(OF_TABLES, rows);
   expect(issues).toEqual([]);
   expect(statements).toMatchObject([{ account: '111 EUR', texts: ['a', 'b', 'c'] }]);
+});
+
+it('currencies of a table without account numbers are bounded too, and no row is lost', async () => {
+  const code = (at: number) =>
+    [at / 676, at / 26, at].map((it) => String.fromCharCode(65 + (Math.floor(it) % 26))).join('');
+  const rows = Array.from({ length: 3_000 }, (_, at) => `01.03.2026;t;1,00;${code(at % 1_500)}`);
+  const { statements, issues } = await parse(OF_CURRENCIES, ['Day;Text;Amount;Currency', ...rows]);
+  expect(statements).toHaveLength(1_000);
+  expect(statements.reduce((sum, { texts }) => sum + texts.length, 0) + issues.length).toBe(3_000);
 });

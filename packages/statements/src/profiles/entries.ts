@@ -196,7 +196,7 @@ const orNull = (text: string): string | null => (text === '' ? null : text);
 const listOf = (columns: Column | Column[] | undefined): Column[] =>
   columns === undefined ? [] : Array.isArray(columns) ? columns : [columns];
 
-/** Puts events in order. The beginning of a statement comes before its entries, and a new account begins a new statement. */
+/** Puts events in order. The beginning of a statement comes before its entries. */
 export function createStatementWriter() {
   let events: StatementEvent[] = [];
   /** Issues and warnings of rows before the first statement. */
@@ -218,18 +218,8 @@ export function createStatementWriter() {
   };
 
   return {
-    /**
-     * Begins a statement, unless the open statement has the same account. A row that names no account belongs to the open
-     * statement.
-     */
+    /** Begins a statement, and ends the open one. */
     begin(line: number, next: AccountReference, opening: Balance | null) {
-      const isSame =
-        account !== null &&
-        ((next.iban === null && next.number === null) ||
-          (next.iban === account.iban &&
-            next.number === account.number &&
-            (next.currency === null || account.currency === null || next.currency === account.currency)));
-      if (isSame) return;
       releaseEntry();
       if (account !== null) events.push({ type: 'end', line: line - 1, closing: null });
       account = next;

@@ -24,6 +24,12 @@ export interface TableReader {
 /** The most accounts of a file whose rows alternate. */
 const MOST_ACCOUNTS = 1_000;
 
+/** The rows of an account, with the reader of the accounts of their table. */
+interface OtherAccount {
+  rows: PackedRows;
+  readAccount: (row: readonly Cell[]) => AccountReference;
+}
+
 /**
  * Creates a reader of a table as `profile` describes it: rows above it, its heading, its rows, and rows below it.
  * @param options.mayBeCut whether a short row may be cut off. In a sheet, empty cells at the end are left out.
@@ -54,9 +60,14 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
   /** The line of a further table whose account is not known. */
   let unknownTable: number | null = null;
   /** The rows of accounts other than the first, which come as statements of their own when the first one has ended. */
-  const others = new Map<string, PackedRows>();
+  const others = new Map<string, OtherAccount>();
   let firstKey: string | null = null;
   let lastKey: string | null = null;
+  /** The account of the open statement. undefined: none is open yet. */
+  let openKey: string | null | undefined;
+  /** A row has named an account by its number, so that a row without one belongs to the account of the row before. */
+  let isNumbered = false;
+  const isByRow = hasAccountColumn(profile) || hasCurrencyColumn(profile);
 
   const openTable = (heading: readonly Cell[] | null) => {
     const rows = above.flatMap((row) => ('cells' in row ? [row.cells] : []));
@@ -88,7 +99,7 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
     if (above.length === MAX_ROWS_ABOVE) return;
     if ('cells' in row && profile.heading !== undefined && isHeading(foldRow(row.cells), profile.heading)) {
       table = openTable(row.cells);
-      if (!hasAccountColumn(profile)) writer.begin(row.line, table.readAccount([]), opening);
+      if (!isByRow) writer.begin(row.line, table.readAccount([]), opening);
       return;
     }
     above.push(row);
@@ -135,8 +146,12 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
       return;
     }
     const account = readAccount(row.cells);
-    if (isOfOther(row, keyOf(account) ?? lastKey)) return;
-    writer.begin(row.line, account, opening);
+    const key = keyOf(account) ?? lastKey;
+    if (isOfOther(row, key)) return;
+    if (isByRow && key !== openKey) {
+      writer.begin(row.line, account, opening);
+      openKey = key;
+    }
     if (reading.kind === 'fault') writer.issue(row.line, reading.fault);
     else writer.entry(reading.entry, reading.warning);
   };
@@ -163,7 +178,8 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
     if (table === null) return;
     doubtful = [];
     const own = table.readAccount([]);
-    const next = createAccountReader(profile, between, heading)([]);
+    const titles = between;
+    const next = createAccountReader(profile, titles, heading)([]);
     between = [];
     const isNamed = next.iban !== null || next.number !== null;
     if (isNamed && (next.iban !== own.iban || next.number !== own.number)) {
@@ -173,41 +189,61 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
       again = {};
       unknownTable = null;
       // The same table goes on, also for rows that were held until the order of their dates was known.
-      table.readAccount = () => next;
-      writer.begin(at, next, opening);
+      table.readAccount = createAccountReader(profile, titles, heading);
+      firstKey = null;
+      lastKey = null;
+      openKey = undefined;
+      if (!isByRow) writer.begin(at, next, opening);
     } else if (!isNamed && (again.openingBalance ?? again.closingBalance) !== undefined) {
       again = {};
       unknownTable = at;
     }
   };
 
-  /** The account that a row names. null: it names none, and belongs to the account of the row before. */
-  const keyOf = ({ iban, number, currency }: AccountReference): string | null =>
-    iban === null && number === null
-      ? null
-      : `${iban} ${number} ${hasCurrencyColumn(profile) ? currency : ''}`;
+  /**
+   * The account that a row names: by its number, or by its currency alone in a table without numbers. null: it names none, and belongs to
+   * the account of the row before.
+   */
+  const keyOf = ({ iban, number, currency }: AccountReference): string | null => {
+    if (!isByRow) return null;
+    const stated = hasCurrencyColumn(profile) ? currency : null;
+    if (iban === null && number === null) return isNumbered || stated === null ? null : `- - ${stated}`;
+    isNumbered = hasAccountColumn(profile);
+    // Above a table, the number is that of all rows, so that a row without a currency belongs to the row before.
+    return !hasAccountColumn(profile) && stated === null ? null : `${iban} ${number} ${stated ?? ''}`;
+  };
 
   /** Keeps a row of another account than the first one for later. @returns whether it is such a row. */
   const isOfOther = (row: Row, key: string | null): boolean => {
     lastKey = key;
     firstKey ??= key;
     if (key === null || key === firstKey) return false;
-    const rows = others.get(key) ?? (others.size < MOST_ACCOUNTS - 1 ? createPackedRows() : null);
-    if (rows === null) {
+    const other = others.get(key) ?? (others.size < MOST_ACCOUNTS - 1 ? addOther(key) : null);
+    if (other === null) {
       const message = `the file has more than ${MOST_ACCOUNTS} accounts: send it in parts`;
       writer.issue(row.line, { path: 'account', message });
       return true;
     }
-    others.set(key, rows);
-    rows.add(row);
+    other.rows.add(row);
     return true;
   };
 
-  /** Reads the rows that were kept, account by account. */
+  const addOther = (key: string): OtherAccount | null => {
+    if (table === null) return null;
+    const other = { rows: createPackedRows(), readAccount: table.readAccount };
+    others.set(key, other);
+    return other;
+  };
+
+  /** Reads the rows that were kept, account by account. The balances beside the table are not theirs. */
   function* readOthers(open: ReturnType<typeof openTable>): Generator<StatementEvent[]> {
-    for (const [key, kept] of others) {
+    opening = null;
+    closing = null;
+    unknownTable = null;
+    for (const [key, { rows: kept, readAccount }] of others) {
       others.delete(key);
       firstKey = key;
+      open.readAccount = readAccount;
       for (const rows of kept.read()) {
         for (const row of rows) readRow(row, open);
         yield writer.flush();
@@ -238,7 +274,7 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
     line = row.line;
     if (table === null && profile.skipRows !== undefined && above.length >= profile.skipRows) {
       table = openTable(null);
-      if (!hasAccountColumn(profile)) writer.begin(row.line, table.readAccount([]), opening);
+      if (!isByRow) writer.begin(row.line, table.readAccount([]), opening);
     }
     if (table === null) {
       readAbove(row);
@@ -272,11 +308,11 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
       if (incomplete > 0)
         writer.warn(line, `pending rows without a date or an amount are left out: ${incomplete}`);
       reportDoubtful();
-      if (others.size > 0) yield* readOthers(table);
       if (unknownTable === null) {
         opening = again.openingBalance ?? opening;
         closing = again.closingBalance ?? closing;
       }
+      if (others.size > 0) yield* readOthers(table);
       writer.end(line, closing, table.readAccount([]), opening);
       yield writer.flushAll();
     },
