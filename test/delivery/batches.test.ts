@@ -236,9 +236,7 @@ describe('a webhook with batches', () => {
       else if (number === 2)
         response.socket?.end('HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n\r\n');
       else if (number === 3)
-        response.socket?.end(
-          'HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\n\r\n',
-        );
+        response.socket?.end('HTTP/1.1 200 OK\r\nContent-Type: text/plain\r\nContent-Encoding: gzip\r\n\r\n');
       else response.writeHead(200, json).end();
     });
     await webhook.store(2);

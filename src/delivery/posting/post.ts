@@ -288,7 +288,8 @@ class Exchange implements Dispatcher.DispatchHandler, PostHandler {
       body: body ?? `(an answer in the coding ${this.#encoding?.slice(0, 40)}, which cannot be shown)`,
       contentType: this.#contentType,
       isCut: this.#bytes > READ_BYTES,
-      isUnreadable: body === null || (mustBeWhole && !isWholeBody(bytes, this.#encoding ?? '', this.#isOpenEnded)),
+      isUnreadable:
+        body === null || (mustBeWhole && !isWholeBody(bytes, this.#encoding ?? '', this.#isOpenEnded)),
       isOpenEnded: this.#isOpenEnded,
       error: enough ? null : explainPostError(error, this.#isBegun),
       isUnresolved: (error as NodeJS.ErrnoException | null)?.code === DNS_FAILED,
