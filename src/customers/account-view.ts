@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { showAmount } from '../../packages/statements/src/amounts.ts';
+import { formatAmount } from '../../packages/statements/src/amounts.ts';
 import { ENCODINGS } from '../../packages/statements/src/encodings.ts';
 import { isIban } from '../../packages/statements/src/values.ts';
 import type { Account } from '../database/entities.ts';
@@ -137,7 +137,28 @@ export const AccountView = v.object({
   id: IdView,
   bank: BankView,
   title: v.string(),
-  balance: v.nullable(v.string()),
+  balance: v.pipe(
+    v.nullable(v.string()),
+    v.description(
+      'The newest balance that the bank has stated, plus what was booked on later days. Without a statement: that of the newest movement that has one. null: none has.',
+    ),
+  ),
+  balance_source: v.pipe(
+    v.picklist(['statement', 'computed']),
+    v.description(
+      'statement: balance begins with the closing balance of the newest statement. computed: it is that of the newest movement that has one.',
+    ),
+  ),
+  balance_date: v.pipe(
+    v.nullable(v.string()),
+    v.description('The last day of that statement, or the day of that movement.'),
+  ),
+  difference: v.pipe(
+    v.nullable(v.string()),
+    v.description(
+      'balance less the balance after the newest movement. null: they are the same, or one of them is not known.',
+    ),
+  ),
   currency: v.string(),
   iban: v.nullable(v.string()),
   number: v.nullable(v.string()),
@@ -160,20 +181,48 @@ export const AccountView = v.object({
 
 export type AccountView = v.InferOutput<typeof AccountView>;
 
-/** Shows accounts of one customer, with the progress of their deletions. */
+/** As `src/books` finds it. Thousandths of the currency. */
+interface NewestBalance {
+  balance: bigint | null;
+  source: AccountView['balance_source'];
+  date: string | null;
+  difference: bigint | null;
+}
+
+/** Shows accounts of one customer, with their balances and the progress of their deletions. */
 export async function viewAccounts(
   { config, database }: Pick<Runtime, 'config' | 'database'>,
   accounts: readonly Account[],
+  balances: ReadonlyMap<string, NewestBalance>,
 ): Promise<AccountView[]> {
   const progress = await readDeletionProgress(database, accounts);
-  return accounts.map((account) => view(account, config.zone, progress.get(account.id)));
+  return accounts.map((account) => ({
+    ...view(account, config.zone, progress.get(account.id)),
+    ...viewBalance(balances.get(account.id), account.currency),
+  }));
 }
 
-const view = (account: Account, zone: ZoneOffset, deletion: AccountView['deletion']): AccountView => ({
+type BalanceOfAccount = Pick<AccountView, 'balance' | 'balance_source' | 'balance_date' | 'difference'>;
+
+/** @param newest undefined: the account was deleted meanwhile. */
+function viewBalance(newest: NewestBalance | undefined, currency: string): BalanceOfAccount {
+  const show = (amount: bigint | null = null) => (amount === null ? null : formatAmount(amount, currency));
+  return {
+    balance: show(newest?.balance),
+    balance_source: newest?.source ?? 'computed',
+    balance_date: newest?.date ?? null,
+    difference: show(newest?.difference),
+  };
+}
+
+const view = (
+  account: Account,
+  zone: ZoneOffset,
+  deletion: AccountView['deletion'],
+): Omit<AccountView, keyof BalanceOfAccount> => ({
   id: Number(account.id),
   bank: { id: Number(account.bank.id), name: account.bank.name },
   title: account.title,
-  balance: account.balance === null ? null : showAmount(account.balance, account.currency),
   currency: account.currency,
   iban: account.iban,
   number: account.number,

@@ -149,3 +149,25 @@ it('the list of balances continues on the next page after a page that very many 
   expect(dates).toEqual(['8', '7', '6', '4', '3', '2', '1']);
   expect(pages).toBe(2);
 });
+
+it('the balance of an account is the newest of a statement with what was booked on later days, and says how far the movements differ', async () => {
+  const { key, account, send, store } = await customer();
+  const now = async () => {
+    const { balance, balance_source, balance_date, difference } = (
+      await service.call('GET', `/v1/accounts/${account}`, { key })
+    ).body.accounts[0];
+    return [balance, balance_source, balance_date, difference];
+  };
+  expect(await now()).toEqual([null, 'computed', null, null]);
+  await store([
+    ['2026-03-01', '10.00', '60.00'],
+    ['2026-03-01', '1.00', null],
+  ]);
+  expect(await now()).toEqual(['60.00', 'computed', '2026-03-01', null]);
+  await send(dayStatement(1, 2, 100, [50]));
+  expect(await now()).toEqual(['150.00', 'statement', '2026-03-02', null]);
+  await store([['2026-03-02', '5.00', '155.00']]);
+  expect(await now()).toEqual(['150.00', 'statement', '2026-03-02', '-5.00']);
+  await store([['2026-03-04', '7.00', null]]);
+  expect(await now()).toEqual(['157.00', 'statement', '2026-03-02', null]);
+});

@@ -178,7 +178,7 @@ describe('amounts in a currency with three decimals, with two, and with none', (
       }
 
       const { accounts } = await it.get('/v1/accounts');
-      expect(accounts[0].balance).toBe(format === 'ofx' ? null : closing);
+      expect(accounts[0].balance).toBe(closing);
       const days = await it.get(`/v1/accounts/${it.id}/balances`);
       expect(days.balances[0].balance).toBe(closing);
       const { statements } = await it.get(`/v1/accounts/${it.id}/statements`);

@@ -5,8 +5,10 @@ import { BalanceView, CompletenessView, StatementView } from '../../books/books-
 import { EVER, readBalances, viewBalance } from '../../books/find-balances.ts';
 import { findStatements, readCompleteness, viewPeriod, viewStatement } from '../../books/find-statements.ts';
 import { readLateAt } from '../../books/late-statements.ts';
+import { readNewestBalances } from '../../books/newest-balances.ts';
 import { AccountChange, AccountView, NewAccount, viewAccounts } from '../../customers/account-view.ts';
 import { changeAccount, createAccount, findAccount, findAccounts } from '../../customers/accounts.ts';
+import type { Account } from '../../database/entities.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { readId, readJson, readQuery } from '../../http/input.ts';
 import { BEYOND_NEWEST, linkNext, linkPage, MAX_PER_PAGE, paging } from '../../http/paging.ts';
@@ -51,6 +53,15 @@ const Time = v.strictObject({
 /** Adds the routes of accounts, their balances and statements. */
 export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
   const { database } = runtime;
+  const show = async (accounts: readonly Account[]) =>
+    viewAccounts(
+      runtime,
+      accounts,
+      await readNewestBalances(
+        database,
+        accounts.map(({ id }) => id),
+      ),
+    );
   route('GET /v1/accounts', {
     tag: 'Accounts',
     scope: 'read',
@@ -67,7 +78,7 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
       const { per_page, cursor = '0' } = readQuery(c, Query);
       const page = { after: cursor, limit: per_page + 1 };
       const found = await findAccounts(runtime.database, c.get('caller'), page);
-      return c.json({ accounts: await viewAccounts(runtime, linkPage(c, 'a1', found, per_page)) });
+      return c.json({ accounts: await show(linkPage(c, 'a1', found, per_page)) });
     },
   });
 
@@ -84,7 +95,7 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
     },
     handle: async (c) => {
       const account = await findAccount(runtime.database, c.get('caller'), readId(c, 'account'));
-      return c.json({ accounts: await viewAccounts(runtime, [account]) });
+      return c.json({ accounts: await show([account]) });
     },
   });
 
@@ -106,7 +117,7 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
       const bank = id === undefined ? { name } : { id };
       const account = { ...fields, bank, customerId: caller.customerId };
       const created = await createAccount(runtime.database, account, caller);
-      const [view] = await viewAccounts(runtime, [created]);
+      const [view] = await show([created]);
       return c.json({ account: view });
     },
   });
@@ -127,7 +138,7 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
       const { id } = await findAccount(runtime.database, caller, readId(c, 'account'));
       const change = await readJson(c, AccountChange);
       const changed = await changeAccount(runtime.database, caller, id, change);
-      const [account] = await viewAccounts(runtime, [changed]);
+      const [account] = await show([changed]);
       return c.json({ account });
     },
   });
@@ -149,7 +160,7 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
     handle: async (c) => {
       const caller = c.get('caller');
       const deleting = await acceptAccountDeletion(runtime, caller, readId(c, 'account'));
-      const [account] = await viewAccounts(runtime, [deleting]);
+      const [account] = await show([deleting]);
       return c.json({ account }, 202);
     },
   });

@@ -5,8 +5,9 @@ import {
   isBalanceFit,
   LARGEST_AMOUNT,
   UNFIT_BALANCE,
+import { countOf } from '../../platform/text.ts';
 } from '../../../packages/statements/src/amounts.ts';
-import { countOf } from '../../../packages/statements/src/shared/text.ts';
+
 import type {
   AccountReference,
   Entry,

@@ -56,7 +56,22 @@ export type Account = {
     id: number;
     bank: Bank;
     title: string;
+    /**
+     * The newest balance that the bank has stated, plus what was booked on later days. Without a statement: that of the newest movement that has one. null: none has.
+     */
     balance: string | null;
+    /**
+     * statement: balance begins with the closing balance of the newest statement. computed: it is that of the newest movement that has one.
+     */
+    balance_source: 'statement' | 'computed';
+    /**
+     * The last day of that statement, or the day of that movement.
+     */
+    balance_date: string | null;
+    /**
+     * balance less the balance after the newest movement. null: they are the same, or one of them is not known.
+     */
+    difference: string | null;
     currency: string;
     iban: string | null;
     number: string | null;
