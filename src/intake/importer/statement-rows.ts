@@ -5,9 +5,7 @@ import {
   isBalanceFit,
   LARGEST_AMOUNT,
   UNFIT_BALANCE,
-import { countOf } from '../../platform/text.ts';
 } from '../../../packages/statements/src/amounts.ts';
-
 import type {
   AccountReference,
   Entry,
@@ -16,6 +14,7 @@ import type {
 } from '../../../packages/statements/src/statement.ts';
 import { createSums, type Sums } from '../../../packages/statements/src/sums.ts';
 import type { Movement } from '../../ledger/movement.ts';
+import { countOf } from '../../platform/text.ts';
 import type { BegunStatement, EntryStatement, FoundAccount, Row, StatementTotals } from './rows.ts';
 import { createRunningBalances, type RunningBalances } from './running-balances.ts';
 
