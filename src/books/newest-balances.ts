@@ -90,7 +90,7 @@ async function readStated(
   };
 }
 
-/** @returns what was booked on days after this one. null: that are too many movements. */
+/** @returns the sum of what was booked after a day. null: more than `MOST_BOOKED_SINCE` movements were. */
 async function sumBookedSince(sql: Sql, accountId: string, date: string): Promise<bigint | null> {
   const [since] = await sql.query<{ movements: number | string; sum: string }[]>(SUM_BOOKED_SINCE, [
     accountId,

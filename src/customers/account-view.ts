@@ -204,7 +204,7 @@ export async function viewAccounts(
 
 type BalanceOfAccount = Pick<AccountView, 'balance' | 'balance_source' | 'balance_date' | 'difference'>;
 
-/** @param newest undefined: the account was deleted meanwhile. */
+/** @param newest `undefined` if the account has been deleted in the meantime. */
 function viewBalance(newest: NewestBalance | undefined, currency: string): BalanceOfAccount {
   const show = (amount: bigint | null = null) => (amount === null ? null : formatAmount(amount, currency));
   return {

@@ -37,7 +37,7 @@ function describeProfile(name: string, file: unknown): string[] {
   ];
 }
 
-it('has a row for each built-in profile, which says what the profile reads', () => {
+it('the table has a row for each built-in profile, and the row says what the profile reads', () => {
   expect(rows).toEqual(Object.entries(BANKS).map(([name, file]) => describeProfile(name, file)));
 });
 

@@ -30,7 +30,7 @@ async function newCustomer() {
       body: Buffer.from(WISE),
       type: 'application/octet-stream',
     });
-  /** What a dry run and the import say, which must be the same. */
+  /** Sends the file as a dry run and as an import, and checks that both say the same. */
   async function sendBoth(query: string) {
     const { body: dry } = await send(`dry_run=true&${query}`);
     const ended = await importDone(service, key, (await send(query)).body.import.id);
