@@ -63,13 +63,17 @@ const LOOKED_AT = 5_000;
 /** A small import may be stored this long after the moment that its row names. */
 const STORED_WITHIN_SECONDS = 60;
 
-/** Index: transactions_readed, from the beginning of the import to its end, because no index holds the movements of an import. */
+/**
+ * Index: transactions_readed, from the beginning of the import to its end, because no index holds the movements of an import. The order of
+ * the joins is fixed: MySQL would begin with an account that has most movements, and read them all.
+ */
 const READ_STORED_MOVEMENTS = `
   SELECT t.id, t.account_id, t.dc, t.amount, a.currency, t.description, t.date_issue FROM (
     SELECT id FROM transactions FORCE INDEX (transactions_readed)
     WHERE customer_id = ? AND date_readed >= ? AND date_readed <= COALESCE(?, NOW(6)) + INTERVAL ${STORED_WITHIN_SECONDS} SECOND
     ORDER BY date_readed, id LIMIT ${LOOKED_AT}) n
-  JOIN transactions t ON t.id = n.id JOIN accounts a ON a.id = t.account_id WHERE t.import_id = ? ORDER BY t.id LIMIT ?`;
+  STRAIGHT_JOIN transactions t ON t.id = n.id STRAIGHT_JOIN accounts a ON a.id = t.account_id
+  WHERE t.import_id = ? ORDER BY t.id LIMIT ?`;
 
 /** Reads the first movements that an import has stored. */
 export const readStored = (
