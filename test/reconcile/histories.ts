@@ -1,6 +1,6 @@
-import { createHash } from 'node:crypto';
 import fc from 'fast-check';
-import type { ReceivedStatement, Statement, StatementRow } from '../../packages/reconcile/src/statement.ts';
+import type { ReceivedStatement, StatementRow } from '../../packages/reconcile/src/statement.ts';
+import { createDice, fingerprintOf, HABITS } from './habits.ts';
 
 /**
  * Histories of a bank in memory: what it has booked, and the files that it and its customer send, in any cut, order and repetition. A
@@ -22,6 +22,8 @@ export interface BankHistory {
   files: BankStatement[][];
   /** The final statements of the days. Together, they have all that was booked. */
   finals: BankStatement[];
+  /** The statement that brings the last bookings of a day; null: none does. Without it, it is the final statement that ends on that day. */
+  due?: { day: string; statement: BankStatement | null }[];
   /** Another format has entries under another day, so that only the amount says what is the same. */
   isMoved: boolean;
   /** Details and their batch are one booking, so that only the sum of a day can be compared. */
@@ -47,7 +49,7 @@ export interface Variant {
   isBatched?: boolean;
 }
 
-/** What banks do, and how often it is tried. */
+/** What banks do, and how often it is tried over HTTP. */
 export const VARIANTS = {
   plain: { weight: 4, parts: 2 },
   'three parts': { weight: 2, parts: 3 },
@@ -96,8 +98,21 @@ interface Plan {
   isOrdered: boolean;
 }
 
+/** The names of all variants, and of what only some banks do. */
+export const NAMES = [...Object.keys(VARIANTS), ...Object.keys(HABITS)] as (
+  | keyof typeof VARIANTS
+  | keyof typeof HABITS
+)[];
+
 /** @param days the most days of a history. */
-export function histories(variant: Variant, days: number): fc.Arbitrary<BankHistory> {
+export function histories(name: (typeof NAMES)[number], days: number): fc.Arbitrary<BankHistory> {
+  if (name in HABITS) {
+    const make = HABITS[name as keyof typeof HABITS];
+    return fc
+      .record({ seed: fc.nat(), days: fc.integer({ min: 1, max: days }) })
+      .map((it) => make(createDice(it.seed), it.days));
+  }
+  const variant: Variant = VARIANTS[name as keyof typeof VARIANTS];
   const plan = fc.record<Plan>({
     days: fc.array(amounts, { minLength: 1, maxLength: days }),
     references: fc.constantFrom(...(variant.references ?? (['own', 'none', 'by day'] as const))),
@@ -324,15 +339,4 @@ function csvOf(rows: readonly BankRow[], opening: bigint, isReversed: boolean): 
     ? { opening: null, closing: null }
     : { opening, closing: rows.at(-1)?.balance ?? null };
   return { format: 'csv', rows: plain, ...ends };
-}
-
-/** As the importer makes it: of the header and the sums, and of no row. */
-function fingerprintOf({ rows, ...header }: Statement): string {
-  const sum = (isWanted: (amount: bigint) => boolean) =>
-    rows.reduce((total, { amount }) => (isWanted(amount) ? total + amount : total), 0n);
-  const sums = [sum((it) => it > 0n), sum((it) => it < 0n)];
-  const { kind, format, number, sequence, from, to } = header;
-  const names = [kind, format, number, sequence, from, to];
-  const content = [...names, ...[header.opening, header.closing, ...sums].map(String), rows.length];
-  return createHash('sha256').update(JSON.stringify(content)).digest('hex');
 }

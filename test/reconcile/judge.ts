@@ -31,7 +31,7 @@ export interface Judgement {
  * be too much.
  */
 export function judge(
-  { bookings, files, finals, isMoved, isBatched }: BankHistory,
+  { bookings, files, finals, due, isMoved, isBatched }: BankHistory,
   decide: typeof findKnown,
 ): Judgement {
   const groupOf = ({ day, amount }: { day: string; amount: bigint }) =>
@@ -56,7 +56,11 @@ export function judge(
       for (const [position, decision] of (decisions[number] ?? []).entries())
         if (isShown(decision)) assumed.add(groupOf(statement.rows[position] as StatementRow));
     }
-    const open = new Set(finals.filter((it) => !sent.has(it)).map(({ to }) => to));
+    const open = new Set(
+      (due ?? finals.map((it) => ({ day: it.to, statement: it }))).flatMap((it) =>
+        it.statement === null || !sent.has(it.statement) ? [it.day] : [],
+      ),
+    );
     const stored = countAll(books.movements);
     for (const group of new Set([...stored.keys(), ...booked.keys()])) {
       const [found, expected] = [stored.get(group) ?? 0, booked.get(group) ?? 0];
