@@ -11,7 +11,6 @@ const SEED = Number(process.env.SEED ?? 20_261_126);
 /** What goes wrong more often. */
 const OFTEN_WRONG: readonly string[] = [
   'moved days',
-  'late bookings',
   'other days in tables',
   'out and back',
   'changed amounts',

@@ -22,7 +22,7 @@ export interface BankHistory {
   files: BankStatement[][];
   /** The final statements of the days. Together, they have all that was booked. */
   finals: BankStatement[];
-  /** The statement that brings the last bookings of a day; null: none does. Without it, it is the final statement that ends on that day. */
+  /** The statement that brings the last bookings of a day; null: none does. By default: the final statement with rows of that day. */
   due?: { day: string; statement: BankStatement | null }[];
   /** Another format has entries under another day, so that only the amount says what is the same. */
   isMoved: boolean;

@@ -57,7 +57,7 @@ export function judge(
         if (isShown(decision)) assumed.add(groupOf(statement.rows[position] as StatementRow));
     }
     const open = new Set(
-      (due ?? finals.map((it) => ({ day: it.to, statement: it }))).flatMap((it) =>
+      (due ?? finals.flatMap((it) => it.rows.map(({ day }) => ({ day, statement: it })))).flatMap((it) =>
         it.statement === null || !sent.has(it.statement) ? [it.day] : [],
       ),
     );

@@ -234,4 +234,42 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
       expect(receive([first, first])).toEqual(['new new', 'same same']);
     },
   ],
+
+  [
+    '10: the bank books a charge late, and issues that statement and the one after it again',
+    (receive) => {
+      const february = { from: '2026-03-01', to: '2026-03-05', number: '2', opening: 1000 };
+      const march = { from: '2026-03-06', to: '2026-03-09', number: '3', rows: '06:D10 Café, 08:D10 Café' };
+      const files = [
+        { ...february, rows: '01:D100 Rent' },
+        { ...march, opening: 900 },
+        { ...february, rows: '01:D100 Rent, 05:D5 Charge' },
+        { ...march, opening: 895 },
+      ];
+      expect(receive(files)).toEqual(['new', 'new new', 'same new', 'changed changed']);
+      expect(receive([files[0], files[1], [files[2], files[3]]] as Given[])[2]).toBe(
+        'same new changed changed',
+      );
+      expect(receive(files.toReversed())).toEqual(['new new', 'new new', 'changed changed', 'same']);
+    },
+  ],
+
+  [
+    '10: a statement of one day with other balances may be that day again, or go on after a part of it',
+    (receive) => {
+      const day = { from: '2026-03-01', to: '2026-03-01', rows: 'D10 Café' };
+      expect(
+        receive([
+          { ...day, opening: 1000 },
+          { ...day, opening: 995 },
+        ]),
+      ).toEqual(['new', 'new?']);
+      expect(
+        receive([
+          { ...day, opening: 1000 },
+          { ...day, opening: 990 },
+        ]),
+      ).toEqual(['new', 'new']);
+    },
+  ],
 ];

@@ -6,6 +6,7 @@ import type { Batch, Candidate, StatementRow, Stored } from './statement.ts';
 import {
   append,
   balanceBefore,
+  daysKey,
   hasWalk,
   idOf,
   isFinal,
@@ -36,7 +37,7 @@ export interface Books {
   within(row: StatementRow, by: 'reference' | 'balance'): { movement: number; laid: Laid }[];
   /**
    * The statements that may have rows of this one, or come before or after it: they have a balance in common with it, and days that are at
-   * most three days away. If there are none, the last of the same days, which may have its rows with other balances.
+   * most three days away, or they are issues of the same statement. If there are none, the last of the same days, which may have its rows with other balances.
    */
   related(laid: Laid): ReadonlySet<Laid>;
   /** The statement with the same header and the same rows, and the movement of each row. */
@@ -183,6 +184,10 @@ export function openBooks(stored: Stored): Books {
   const byBalance = createIndex<Laid, Laid[]>(statements, (index, laid) => {
     for (const key of balanceKeys(laid)) append(index, key, laid);
   });
+  const byDays = createIndex<Laid, Laid[]>(statements, (index, laid) => {
+    const key = isFinal(laid) ? daysKey(laid) : null;
+    if (key !== null) append(index, key, laid);
+  });
 
   const daysAround = new Map<string, readonly string[]>();
   const around = (day: string) => {
@@ -213,11 +218,13 @@ export function openBooks(stored: Stored): Books {
     related(laid) {
       const [from, to] = [addDays(laid.first, -MARGIN), addDays(laid.last, MARGIN)];
       const isNear = (it: Laid) => it.last >= from && it.first <= to;
-      const found = new Set(
-        balanceKeys(laid)
+      const issues = isFinal(laid) ? (byDays().get(daysKey(laid) ?? '') ?? []) : [];
+      const found = new Set([
+        ...issues.slice(-MOST),
+        ...balanceKeys(laid)
           .flatMap((key) => (byBalance().get(key) ?? []).slice(-MOST_RELATED))
           .filter(isNear),
-      );
+      ]);
       if ([...found].some((it) => it.fingerprint !== laid.fingerprint)) return found;
       const others = [...laid.days.keys()].flatMap((day) => (byDay().get(day) ?? []).slice(-MOST));
       return new Set([...found, ...others]);

@@ -5,7 +5,7 @@ import { compare, compareWholeDay, type Place } from './comparison/compare.ts';
 import { createFileStatements, type FileStatements } from './comparison/file.ts';
 import { once } from './comparison/lazy.ts';
 import { findText, matchLeft } from './comparison/match.ts';
-import { areLinked, areNumbersOfDownloads, type Relation, relate } from './relation.ts';
+import { areLinked, areNumbersOfDownloads, leadsTo, type Relation, relate } from './relation.ts';
 import { createReversals } from './reversals.ts';
 import type {
   Decision,
@@ -331,10 +331,14 @@ function takeCommon(deciding: Deciding, isWanted: (relation: Relation) => boolea
       if (!isFree(deciding, pair.one, movement) || isApart(deciding, movement)) continue;
       const isChanged = books.movements[movement]?.day !== rowAt(laid, pair.one).day || shift !== 0n;
       take(deciding, pair.one, movement, isAssumed ? 'assumed' : isChanged ? 'changed' : 'same');
-      if (shift !== 0n && !isExplained) deciding.shift = shift;
+      if (shift !== 0n && !isExplained && !isLedTo(deciding)) deciding.shift = shift;
     }
   }
 }
+
+/** Whether another final statement ends where this one begins, and so explains its balances. */
+const isLedTo = ({ laid, relations }: Deciding): boolean =>
+  [...relations().keys()].some((it) => isFinal(it) && leadsTo(it, laid));
 
 /** @returns the decisions about the rows that the statement itself has. */
 function toDecisions({ laid, decisions }: Deciding, { positions, rearranged }: Arranged): Decision[] {

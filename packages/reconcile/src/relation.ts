@@ -1,6 +1,17 @@
 import { type Comparison, compare, haveOtherReferences } from './comparison/compare.ts';
 import type { Statement, StatementRow } from './statement.ts';
-import { append, hasWalk, idOf, isFinal, isWindow, type Laid, rowAt, rowKey } from './walk.ts';
+import {
+  append,
+  areIssues,
+  hasWalk,
+  haveSameDays,
+  idOf,
+  isFinal,
+  isWindow,
+  type Laid,
+  rowAt,
+  rowKey,
+} from './walk.ts';
 
 /** How two statements of an account relate. */
 
@@ -34,8 +45,10 @@ export function relate(
   const relation = (kind: Relation['kind'], isAssumed = false): Relation => ({ kind, isAssumed, comparison });
   const linked = areLinked(one, other);
   const { pairs, shift, isByAmount, isDoubtful } = comparison;
+  if (areIssues(one, other)) return relation(pairs.length > 0 ? 'common' : 'unknown', linked);
   if (pairs.length === 0 || shift !== 0n) {
-    if (linked) return relation('apart');
+    const isIssue = mayBeIssues(one, other, linked);
+    if (linked || isIssue) return relation('apart', isIssue);
     if (pairs.length === 0) return relation(comparison.contradictions.length > 0 ? 'contradict' : 'unknown');
   }
   // A statement of the day so far may have another number than the shorter one before it.
@@ -44,7 +57,8 @@ export function relate(
   const areOther = haveOtherReferences(one, other, pairs);
   const ofFormat = one.statement.format === other.statement.format;
   const areFinal = isFinal(one) && isFinal(other);
-  if (isByAmount && shift === 0n && ofFormat && areFinal && isReachable(other)) return relation('apart');
+  if (isByAmount && shift === 0n && ofFormat && areFinal && isReachable(other))
+    return relation('apart', mayBeIssues(one, other, linked));
   if (separate && (linked || areOther)) return relation('apart', true);
   if (areOther && isReachable(other)) return relation('apart', true);
   // A statement of the day so far has all that was booked since.
@@ -56,6 +70,29 @@ export function relate(
     'common',
     isDoubtful || mayGoOn || beginsLater || (linked && mayFollow(one, other)) || separate,
   );
+}
+
+/**
+ * Whether one of two statements of a day may be the other, issued again: all rows of one are in the other, with the same texts, and no
+ * balance says that one follows the other. A balance that comes back says nothing, and neither does one between two equal numbers.
+ */
+function mayBeIssues(one: Laid, other: Laid, areLinked: boolean): boolean {
+  if (!haveSameDays(one, other)) return false;
+  const { number } = one.statement;
+  if (number !== other.statement.number) return false;
+  if (areLinked && number === null && one.opening !== other.opening) return false;
+  const [fewer, more] = [one, other].sort((a, b) => a.statement.rows.length - b.statement.rows.length) as [
+    Laid,
+    Laid,
+  ];
+  const keyOf = ({ amount, text }: StatementRow) => `${amount} ${text}`;
+  const left = new Map<string, number>();
+  for (const row of more.statement.rows) left.set(keyOf(row), (left.get(keyOf(row)) ?? 0) + 1);
+  return fewer.statement.rows.every((row) => {
+    const count = left.get(keyOf(row)) ?? 0;
+    left.set(keyOf(row), count - 1);
+    return count > 0;
+  });
 }
 
 /**

@@ -1,5 +1,5 @@
 import type { StatementRow } from '../statement.ts';
-import { append, balanceBefore, hasWalk, idOf, isWindow, type Laid, rowAt } from '../walk.ts';
+import { append, areIssues, balanceBefore, hasWalk, idOf, isWindow, type Laid, rowAt } from '../walk.ts';
 import { longestRun } from './run.ts';
 
 /** Compares the walks of two statements day by day. */
@@ -24,7 +24,10 @@ export interface Comparison {
   contradictions: string[];
 }
 
-/** A shift that nothing explains is believed when this many rows with at least two different amounts are the same. */
+/**
+ * A shift that nothing explains is believed when this many rows with at least two different amounts are the same. With equal texts, two
+ * suffice.
+ */
 const ROWS_OF_SHIFT = 3;
 
 const DAY = 86_400_000;
@@ -41,6 +44,7 @@ export function compare(one: Laid, other: Laid): Comparison {
     contradictions: [],
   };
   if (!hasWalk(one) || !hasWalk(other)) return result;
+  if (areIssues(one, other)) return compareIssues(one, other, result);
   const days = [...new Set([...one.days.keys(), ...other.days.keys()])].sort();
   let shift = 0n;
   let seen = false;
@@ -76,6 +80,16 @@ export function compare(one: Laid, other: Laid): Comparison {
     result.shift = 0n;
   }
   if (result.shift !== 0n && !result.isExplained && days.length === 1) result.isDoubtful = true;
+  return result;
+}
+
+/** The bank has issued a statement again, perhaps with entries that it booked since. Their balances say nothing about the rows in common. */
+function compareIssues(one: Laid, other: Laid, result: Comparison): Comparison {
+  for (const [day, a] of one.days) {
+    const pairs = pairInStages(one, a, other, other.days.get(day) ?? [], [BY_ID, BY_TEXT, BY_AMOUNT]);
+    for (const pair of pairs) result.pairs.push(pair);
+  }
+  result.shift = (one.opening ?? 0n) - (other.opening ?? 0n);
   return result;
 }
 
@@ -190,22 +204,35 @@ export function compareWholeDay(
   return found.length < Math.min(positions.length, rows.length) ? null : found;
 }
 
+type KeyOf = (row: StatementRow) => string | null;
+
+const BY_ID: KeyOf = (row) => (idOf(row) === null ? null : `${row.amount} ${row.reference}`);
+const BY_REFERENCE: KeyOf = ({ amount, reference }) => (reference === null ? null : `${amount} ${reference}`);
+const BY_BALANCE: KeyOf = ({ amount, balance }) => `${amount} ${balance}`;
+const BY_TEXT: KeyOf = ({ amount, text }) => `${amount} ${text}`;
+const BY_AMOUNT: KeyOf = ({ amount }) => String(amount);
+
 /** Pairs rows with the same amount: first those with the same reference, balance or text, then in their order. */
-function pairByAmount(
+const pairByAmount = (
   one: Laid,
   a: readonly number[],
   other: Laid,
   b: readonly number[],
   { fromEnd }: { fromEnd: boolean },
+): Pair[] => pairInStages(one, a, other, b, [BY_REFERENCE, BY_BALANCE, BY_TEXT, BY_AMOUNT], { fromEnd });
+
+/** Pairs rows with an equal key: what the first key leaves, the next one pairs. */
+function pairInStages(
+  one: Laid,
+  a: readonly number[],
+  other: Laid,
+  b: readonly number[],
+  stages: readonly KeyOf[],
+  { fromEnd = false } = {},
 ): Pair[] {
   const pairs: Pair[] = [];
   const [taken, paired] = [new Set<number>(), new Set<number>()];
-  for (const keyOf of [
-    ({ amount, reference }: StatementRow) => (reference === null ? null : `${amount} ${reference}`),
-    ({ amount, balance }: StatementRow) => `${amount} ${balance}`,
-    ({ amount, text }: StatementRow) => `${amount} ${text}`,
-    ({ amount }: StatementRow) => String(amount),
-  ]) {
+  for (const keyOf of stages) {
     const [left, free] = [a.filter((it) => !paired.has(it)), b.filter((it) => !taken.has(it))];
     if (fromEnd) for (const list of [left, free]) list.reverse();
     for (const pair of pairBy(one, left, other, free, keyOf, keyOf)) {
@@ -239,7 +266,15 @@ const haveOtherDates = (one: Laid, other: Laid): boolean =>
 
 function isShiftBelieved(one: Laid, other: Laid, { pairs }: Comparison): boolean {
   const amounts = new Set(pairs.map((it) => rowAt(one, it.one).amount));
-  return pairs.length >= ROWS_OF_SHIFT && amounts.size > 1 && !haveOtherReferences(one, other, pairs);
+  const haveEqualTexts = pairs.every(({ one: a, other: b }) => {
+    const { text } = rowAt(one, a);
+    return text !== '' && text === rowAt(other, b).text;
+  });
+  return (
+    (pairs.length >= ROWS_OF_SHIFT || haveEqualTexts) &&
+    amounts.size > 1 &&
+    !haveOtherReferences(one, other, pairs)
+  );
 }
 
 /** Whether the bank's references of rows that were paired differ, in one format. */
