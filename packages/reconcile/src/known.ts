@@ -329,11 +329,22 @@ function takeCommon(deciding: Deciding, isWanted: (relation: Relation) => boolea
     for (const pair of pairs) {
       const movement = other.movements[pair.other] as number;
       if (!isFree(deciding, pair.one, movement) || isApart(deciding, movement)) continue;
+      if (hasOwnDay(deciding, pair.one, movement)) continue;
       const isChanged = books.movements[movement]?.day !== rowAt(laid, pair.one).day || shift !== 0n;
       take(deciding, pair.one, movement, isAssumed ? 'assumed' : isChanged ? 'changed' : 'same');
       if (shift !== 0n && !isExplained && !isLedTo(deciding)) deciding.shift = shift;
     }
   }
+}
+
+/** Whether statements of this format have a movement under another day than a row. One format has an entry under one day. */
+function hasOwnDay({ books, laid }: Deciding, position: number, movement: number): boolean {
+  const { day } = rowAt(laid, position);
+  if (books.movements[movement]?.day === day) return false;
+  const ofFormat = (books.movements[movement]?.seen ?? []).filter(
+    (it) => it.laid.statement.format === laid.statement.format,
+  );
+  return ofFormat.length > 0 && ofFormat.every((it) => rowAt(it.laid, it.position).day !== day);
 }
 
 /** Whether another final statement ends where this one begins, and so explains its balances. */

@@ -47,7 +47,7 @@ export function relate(
   const { pairs, shift, isByAmount, isDoubtful } = comparison;
   if (areIssues(one, other)) return relation(pairs.length > 0 ? 'common' : 'unknown', linked);
   if (pairs.length === 0 || shift !== 0n) {
-    const isIssue = mayBeIssues(one, other, linked);
+    const isIssue = mayBeIssues(one, other, isReachable);
     if (linked || isIssue) return relation('apart', isIssue);
     if (pairs.length === 0) return relation(comparison.contradictions.length > 0 ? 'contradict' : 'unknown');
   }
@@ -58,7 +58,7 @@ export function relate(
   const ofFormat = one.statement.format === other.statement.format;
   const areFinal = isFinal(one) && isFinal(other);
   if (isByAmount && shift === 0n && ofFormat && areFinal && isReachable(other))
-    return relation('apart', mayBeIssues(one, other, linked));
+    return relation('apart', mayBeIssues(one, other, isReachable));
   if (separate && (linked || areOther)) return relation('apart', true);
   if (areOther && isReachable(other)) return relation('apart', true);
   // A statement of the day so far has all that was booked since.
@@ -74,13 +74,12 @@ export function relate(
 
 /**
  * Whether one of two statements of a day may be the other, issued again: all rows of one are in the other, with the same texts, and no
- * balance says that one follows the other. A balance that comes back says nothing, and neither does one between two equal numbers.
+ * balance says that one follows the other. A balance that comes back says nothing.
  */
-function mayBeIssues(one: Laid, other: Laid, areLinked: boolean): boolean {
+function mayBeIssues(one: Laid, other: Laid, isReachable: Circumstances['isReachable']): boolean {
   if (!haveSameDays(one, other)) return false;
-  const { number } = one.statement;
-  if (number !== other.statement.number) return false;
-  if (areLinked && number === null && one.opening !== other.opening) return false;
+  if (one.statement.number !== other.statement.number) return false;
+  if (one.opening !== other.opening && isReachable(other)) return false;
   const [fewer, more] = [one, other].sort((a, b) => a.statement.rows.length - b.statement.rows.length) as [
     Laid,
     Laid,

@@ -68,12 +68,11 @@ export function compare(one: Laid, other: Laid): Comparison {
     }
     shift = found.closing;
   }
-  if (haveOtherDates(one, other)) {
-    const pairs = pairNear(one, other);
-    if (pairs.length > result.pairs.length) {
-      const isDoubtful = !pairs.some((it) => rowAt(one, it.one).day === rowAt(other, it.other).day);
-      return { ...result, pairs, isByAmount: false, isDoubtful, shift: 0n, contradictions: [] };
-    }
+  const moved = findMoved(one, other);
+  if (moved.pairs.length > result.pairs.length) {
+    const haveCommonDay = moved.pairs.some((it) => rowAt(one, it.one).day === rowAt(other, it.other).day);
+    const isDoubtful = moved.isDoubtful || !haveCommonDay;
+    return { ...result, ...moved, isByAmount: false, isDoubtful, shift: 0n, contradictions: [] };
   }
   if (result.shift !== 0n && !result.isExplained && !isShiftBelieved(one, other, result)) {
     result.pairs = [];
@@ -244,12 +243,31 @@ function pairInStages(
   return pairs;
 }
 
+/** Finds the rows in common of two formats of which one may have them under other days: they take the same steps. */
+function findMoved(one: Laid, other: Laid): Pick<Comparison, 'pairs' | 'isDoubtful'> {
+  if (one.statement.format === other.statement.format) return { pairs: [], isDoubtful: false };
+  if (haveOtherDates(one, other)) return { pairs: pairNear(one, other), isDoubtful: false };
+  const stepsOf = (laid: Laid) => laid.walk.map((it) => BY_BALANCE(rowAt(laid, it)) as string);
+  const run = longestRun(stepsOf(one), stepsOf(other));
+  if (run === null) return { pairs: [], isDoubtful: false };
+  const pairs = Array.from({ length: run.length }, (_, step) => ({
+    one: one.walk[run.one + step] as number,
+    other: other.walk[run.other + step] as number,
+  }));
+  return pairs.every((it) => areNear(one, other, it))
+    ? { pairs, isDoubtful: run.isDoubtful }
+    : { pairs: [], isDoubtful: false };
+}
+
+const areNear = (one: Laid, other: Laid, { one: a, other: b }: Pair): boolean =>
+  Math.abs(Date.parse(rowAt(one, a).day) - Date.parse(rowAt(other, b).day)) <= MOST_DAYS_APART * DAY;
+
 /** Pairs rows with the same amount and balance, whatever their days, within ten days. */
 function pairNear(one: Laid, other: Laid): Pair[] {
   const keyOf = ({ amount, balance }: StatementRow) => `${amount} ${balance}`;
-  const isNear = ({ one: a, other: b }: Pair) =>
-    Math.abs(Date.parse(rowAt(one, a).day) - Date.parse(rowAt(other, b).day)) <= MOST_DAYS_APART * DAY;
-  const pairs = pairBy(one, one.walk, other, other.walk, keyOf, keyOf).filter(isNear);
+  const pairs = pairBy(one, one.walk, other, other.walk, keyOf, keyOf).filter((it) =>
+    areNear(one, other, it),
+  );
   const isAll = pairs.length === Math.min(one.walk.length, other.walk.length);
   const haveEqualEnds = one.opening === other.opening && one.closing === other.closing;
   const sameDays = pairs.filter((it) => rowAt(one, it.one).day === rowAt(other, it.other).day).length;
