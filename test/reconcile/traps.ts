@@ -272,4 +272,17 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
       ).toEqual(['new', 'new']);
     },
   ],
+
+  [
+    '11: a word that stands beside many entries is no id',
+    (receive) => {
+      const report = { format: 'mt942', kind: 'interim' as const, rows: 'D15//POS Metro' };
+      expect(
+        receive([
+          { ...report, number: '1' },
+          { ...report, number: '2' },
+        ]),
+      ).toEqual(['new', 'assumed']);
+    },
+  ],
 ];
