@@ -285,4 +285,22 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
       ).toEqual(['new', 'assumed']);
     },
   ],
+
+  [
+    '12: one format has a lump, and the other one its payments',
+    (receive) => {
+      const lump = { opening: 1000, rows: 'D300 Lump, C40' };
+      const payments = { format: 'csv', isPrinted: true, rows: 'C40=740, D100=700, D120=800, D80=920' };
+      expect(receive([lump, payments])).toEqual(['new new', 'same same same same']);
+      expect(receive([payments, lump])).toEqual(['new new new new', 'same same']);
+      expect(receive([payments, lump, payments, lump]).slice(2)).toEqual([
+        'same same same same',
+        'same same',
+      ]);
+      // Other steps between the same balances are other bookings, unless all go in one direction.
+      expect(receive([lump, { ...payments, rows: 'C40=740, D400=700, C100=1100' }])[1]).toMatch(
+        /new\? new\?$/,
+      );
+    },
+  ],
 ];

@@ -48,6 +48,8 @@ export interface Books {
   hasDetails(): boolean;
   /** The details of batches with the day and amount of a row, and with its reference or balance. */
   detailsOf(row: StatementRow, by: 'reference' | 'balance' | null): readonly Details[];
+  /** The steps of walks that begin on a day with a balance. At most 16. */
+  stepsFrom(day: string, balance: bigint | null): readonly { laid: Laid; step: number }[];
   /** The final statements with a row of a day, by format. */
   finalsOf(day: string): ReadonlyMap<string, readonly Laid[]>;
   /** Whether final statements with the same last day connect a statement with another one, in either direction. */
@@ -184,6 +186,12 @@ export function openBooks(stored: Stored): Books {
   const byBalance = createIndex<Laid, Laid[]>(statements, (index, laid) => {
     for (const key of balanceKeys(laid)) append(index, key, laid);
   });
+  const bySteps = createIndex<Laid, { laid: Laid; step: number }[]>(statements, (index, laid) => {
+    for (const [step, position] of laid.walk.entries()) {
+      const row = rowAt(laid, position);
+      append(index, `${row.day} ${balanceBefore(row)}`, { laid, step });
+    }
+  });
   const byDays = createIndex<Laid, Laid[]>(statements, (index, laid) => {
     const key = isFinal(laid) ? daysKey(laid) : null;
     if (key !== null) append(index, key, laid);
@@ -244,6 +252,7 @@ export function openBooks(stored: Stored): Books {
     },
     hasDetails: () => details().size > 0,
     detailsOf: (row, by) => details().get(by === null ? groupOf(row) : contentKey(row, by)) ?? [],
+    stepsFrom: (day, balance) => (bySteps().get(`${day} ${balance}`) ?? []).slice(0, MOST),
     finalsOf: (day) => finals.get(day) ?? new Map(),
     reachable: (laid) => createReachable(laid, chains.get(laid.last)),
     idsOf({ statement: { rows, format } }) {

@@ -4,6 +4,7 @@ import { type Arranged, arrange } from './comparison/batch.ts';
 import { compare, compareWholeDay, type Place } from './comparison/compare.ts';
 import { createFileStatements, type FileStatements } from './comparison/file.ts';
 import { once } from './comparison/lazy.ts';
+import { findLumps, type Lumps } from './comparison/lumps.ts';
 import { findText, matchLeft } from './comparison/match.ts';
 import { areLinked, areNumbersOfDownloads, leadsTo, type Relation, relate } from './relation.ts';
 import { createReversals } from './reversals.ts';
@@ -70,8 +71,9 @@ export function findKnown(
     const file = fileOf(index);
     // A batch that is not found as its details is compared again as the statement has it, and so are details.
     const asTheyAre = new Set(statement.stored?.keys());
+    let lumps: Lumps | null = null;
     for (;;) {
-      const arranged = arrange(books, statement, asTheyAre);
+      const arranged = arrange(books, statement, asTheyAre, lumps);
       const laid =
         arranged.rearranged.length === 0
           ? (all[index] as Laid)
@@ -88,6 +90,10 @@ export function findKnown(
       );
       for (const position of undecided) asTheyAre.add(position);
       if (undecided.length > 0) continue;
+      if (lumps === null && arranged.rearranged.length === 0) {
+        lumps = findLumps(books, laid, leftOf(deciding));
+        if (lumps.parted.size + lumps.joined.length > 0) continue;
+      }
       addNew(deciding);
       books.add(laid);
       file.add(laid, laid);

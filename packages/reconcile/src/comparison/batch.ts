@@ -2,6 +2,7 @@ import { type Books, groupOf } from '../books.ts';
 import type { ReceivedStatement, StatementRow } from '../statement.ts';
 import { balanceBefore, isId, rowKey } from '../walk.ts';
 import { type Details, findBatches } from './details.ts';
+import type { Lumps } from './lumps.ts';
 
 /**
  * A batch and its details are one booking. One file lists the batch, and another one its details. What is stored first stays: the other is
@@ -22,14 +23,18 @@ export interface Arranged {
 /**
  * Lists details as one row where their batch is stored, and a batch as details where these are stored.
  * @param asTheyAre rows that are compared as the statement has them.
+ * @param lumps the same, where no file calls the rows a batch.
  */
 export function arrange(
   books: Books,
   statement: ReceivedStatement,
   asTheyAre: ReadonlySet<number>,
+  lumps: Lumps | null,
 ): Arranged {
   const { rows } = statement;
-  if (!books.hasDetails() && rows.every(({ batch }) => batch === undefined)) return asItIs(statement);
+  if (lumps === null && !books.hasDetails() && rows.every(({ batch }) => batch === undefined))
+    return asItIs(statement);
+  const joined = new Map(lumps?.joined.map((it) => [Math.min(...ends(it)), it]));
   const arranged: StatementRow[] = [];
   const positions: number[][] = [];
   const origins: number[] = [];
@@ -47,6 +52,26 @@ export function arrange(
       return arranged.push(row) - 1;
     };
     const row = rows[position] as StatementRow;
+    const ofLump = joined.get(position) ?? [];
+    const payments = lumps?.parted.get(position);
+    if (!asTheyAre.has(position) && (ofLump.length > 0 || payments !== undefined)) {
+      if (payments === undefined) {
+        const at = add(joinRows(ofLump.map((it) => rows[it] as StatementRow)));
+        for (const it of ofLump) {
+          positions.push([at]);
+          rearranged.push(it);
+        }
+        position += ofLump.length - 1;
+      } else {
+        rearranged.push(position);
+        const isDescending = rows.length > 1 && !isAscending(rows, position);
+        const added = (isDescending ? payments.toReversed() : payments).map((it) =>
+          add({ ...it, reference: null }),
+        );
+        positions.push(isDescending ? added.toReversed() : added);
+      }
+      continue;
+    }
     const ofBatch = (batches.get(position) ?? []).filter((it) => !asTheyAre.has(it));
     const batch = toBatch(
       search,
@@ -64,6 +89,23 @@ export function arrange(
     }
   }
   return { statement: { ...statement, rows: arranged }, positions, origins, rearranged };
+}
+
+const ends = (items: readonly number[]) => [items[0] as number, items.at(-1) as number];
+
+/** The payments of a lump as one row. @param payments in the order of their balances. */
+function joinRows(payments: readonly StatementRow[]): StatementRow {
+  const last = payments.at(-1) as StatementRow;
+  const amount = payments.reduce((sum, it) => sum + it.amount, 0n);
+  return { day: last.day, amount, balance: last.balance, reference: null, text: '' };
+}
+
+/** Whether the row before or after a row shows that the file lists the oldest row first. */
+function isAscending(rows: readonly StatementRow[], position: number): boolean {
+  const [before, row, after] = [rows[position - 1], rows[position] as StatementRow, rows[position + 1]];
+  return before === undefined
+    ? after !== undefined && balanceBefore(after) === row.balance
+    : before.balance === balanceBefore(row);
 }
 
 const asItIs = (statement: ReceivedStatement): Arranged => {

@@ -1,0 +1,94 @@
+import type { Books } from '../books.ts';
+import type { StatementRow } from '../statement.ts';
+import { balanceBefore, type Laid, rowAt } from '../walk.ts';
+
+/**
+ * A lump and its payments are one booking, as a batch and its details are. No file says so: another format leads between the same two
+ * balances of a day in one step, and this one in several, or the other way round. All go in one direction.
+ */
+export interface Lumps {
+  /** The rows of other formats that a row is, by its position, in the order of the walk. */
+  parted: ReadonlyMap<number, readonly StatementRow[]>;
+  /** The positions of rows that another format has as one, in the order of the walk. */
+  joined: readonly (readonly number[])[];
+}
+
+/** Steps of a walk that follow each other on one day and in one direction. No balance comes twice in them. */
+interface Stretches {
+  /** The number of the stretch of each step of the walk. */
+  numbers: readonly number[];
+  /** The step that leads to a balance, by stretch and balance. */
+  leadingTo: ReadonlyMap<string, number>;
+}
+
+const cache = new WeakMap<Laid, Stretches>();
+
+function stretchesOf(laid: Laid): Stretches {
+  const known = cache.get(laid);
+  if (known !== undefined) return known;
+  const numbers: number[] = [];
+  const leadingTo = new Map<string, number>();
+  for (const [step, position] of laid.walk.entries()) {
+    const row = rowAt(laid, position);
+    const before = rowAt(laid, laid.walk[step - 1] ?? position);
+    const isNext =
+      step > 0 &&
+      before.day === row.day &&
+      before.amount < 0n === row.amount < 0n &&
+      before.balance === balanceBefore(row);
+    const number = (numbers.at(-1) ?? 0) + (isNext ? 0 : 1);
+    numbers.push(number);
+    leadingTo.set(`${number} ${row.balance}`, step);
+  }
+  const found = { numbers, leadingTo };
+  cache.set(laid, found);
+  return found;
+}
+
+/** @returns the last step of those that begin with a step and lead to a balance; null: none do, or one does alone. */
+function endOf(laid: Laid, step: number, balance: bigint | null): number | null {
+  const { numbers, leadingTo } = stretchesOf(laid);
+  const end = leadingTo.get(`${numbers[step]} ${balance}`);
+  return end === undefined || end <= step ? null : end;
+}
+
+/**
+ * Finds lumps and their payments among the rows that nothing else has decided. Linear in their number.
+ * @param left the positions of these rows.
+ */
+export function findLumps(books: Books, laid: Laid, left: readonly number[]): Lumps {
+  const parted = new Map<number, readonly StatementRow[]>();
+  const joined: number[][] = [];
+  const free = new Set(left);
+  const steps = new Map(laid.walk.map((position, step) => [position, step]));
+  const isOther = (it: Laid) =>
+    it.statement.format !== laid.statement.format || it.statement.kind !== laid.statement.kind;
+  for (const position of laid.walk) {
+    if (!free.has(position)) continue;
+    const row = rowAt(laid, position);
+    for (const { laid: it, step } of books
+      .stepsFrom(row.day, balanceBefore(row))
+      .filter((at) => isOther(at.laid))) {
+      const end = endOf(it, step, row.balance);
+      if (end !== null) {
+        parted.set(
+          position,
+          it.walk.slice(step, end + 1).map((at) => rowAt(it, at)),
+        );
+        break;
+      }
+      const lump = rowAt(it, it.walk[step] as number);
+      const last = endOf(laid, steps.get(position) as number, lump.balance);
+      const ofLump = last === null ? [] : laid.walk.slice(steps.get(position), last + 1);
+      if (ofLump.length < 2 || !ofLump.every((at) => free.has(at)) || !areNeighbours(ofLump)) continue;
+      joined.push(ofLump);
+      for (const at of ofLump) free.delete(at);
+      break;
+    }
+  }
+  return { parted, joined };
+}
+
+/** Whether positions of a file follow each other, in either direction. */
+const areNeighbours = (positions: readonly number[]): boolean =>
+  positions.every((it, at) => at === 0 || Math.abs(it - (positions[at - 1] as number)) === 1);
