@@ -38,8 +38,8 @@ const BREAKS: [name: string, file: string, rule: string, instead: string][] = [
   [
     'a statement that is issued again is compared by its balances',
     'comparison/compare.ts',
-    'if (areIssues(one, other)) return compareIssues(one, other, result);',
-    '',
+    'areIssues(one, other) ? compareIssues(one, other, byBalance) : byBalance',
+    'byBalance',
   ],
   [
     'days need no balance in common',

@@ -303,4 +303,24 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
       );
     },
   ],
+
+  [
+    '13: a balance that comes back proves nothing',
+    (receive) => {
+      const table = { format: 'csv', isPrinted: true };
+      expect(
+        receive([
+          { ...table, rows: 'C7=1000, D7=993' },
+          { ...table, rows: 'C7=1000' },
+        ])[1],
+      ).toBe('assumed');
+      // The second one may go on after the first one, or begin with its last rows.
+      const days = { number: null, from: '2026-03-01' };
+      const [, second] = receive([
+        { ...days, to: '2026-03-01', opening: 1000, rows: 'D10, C10, D10' },
+        { ...days, to: '2026-03-02', opening: 990, rows: 'C10, D10, 02:C10' },
+      ]);
+      expect(second).toMatch(/^(new|assumed|new\?) (assumed|new\?) (new|new\?)$/);
+    },
+  ],
 ];

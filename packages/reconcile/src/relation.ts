@@ -45,7 +45,7 @@ export function relate(
   const relation = (kind: Relation['kind'], isAssumed = false): Relation => ({ kind, isAssumed, comparison });
   const linked = areLinked(one, other);
   const { pairs, shift, isByAmount, isDoubtful } = comparison;
-  if (areIssues(one, other)) return relation(pairs.length > 0 ? 'common' : 'unknown', linked);
+  if (areIssues(one, other)) return relation(pairs.length > 0 ? 'common' : 'unknown', linked || isDoubtful);
   if (pairs.length === 0 || shift !== 0n) {
     const isIssue = mayBeIssues(one, other, isReachable);
     if (linked || isIssue) return relation('apart', isIssue);
@@ -68,7 +68,7 @@ export function relate(
   const beginsLater = areOfDay && one.opening !== other.opening;
   return relation(
     'common',
-    isDoubtful || mayGoOn || beginsLater || (linked && mayFollow(one, other)) || separate,
+    isDoubtful || mayGoOn || beginsLater || (linked && mayFollow(one, other, comparison)) || separate,
   );
 }
 
@@ -108,11 +108,13 @@ export const leadsTo = (one: Laid, next: Laid): boolean =>
   one.closing === next.opening;
 
 /**
- * Whether a statement that has rows in common with another may follow it instead. The statements of a month and of its days belong to
- * different series, and so do statements of two formats.
+ * Whether a statement that has rows in common with another may follow it instead. The statement of a month, which has all rows of that of a
+ * day, belongs to another series, and so do statements of two formats.
  */
-const mayFollow = (one: Laid, other: Laid): boolean =>
-  (one.statement.format === other.statement.format && one.statement.to === other.statement.to) ||
+const mayFollow = (one: Laid, other: Laid, { pairs }: Comparison): boolean =>
+  (one.statement.format === other.statement.format &&
+    (one.statement.to === other.statement.to ||
+      pairs.length < Math.min(one.walk.length, other.walk.length))) ||
   isWindow(one) ||
   isWindow(other);
 

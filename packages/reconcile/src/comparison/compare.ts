@@ -35,6 +35,11 @@ const DAY = 86_400_000;
 const MOST_DAYS_APART = 10;
 
 export function compare(one: Laid, other: Laid): Comparison {
+  const byBalance = compareDays(one, other);
+  return areIssues(one, other) ? compareIssues(one, other, byBalance) : byBalance;
+}
+
+function compareDays(one: Laid, other: Laid): Comparison {
   const result: Comparison = {
     pairs: [],
     isByAmount: false,
@@ -44,7 +49,6 @@ export function compare(one: Laid, other: Laid): Comparison {
     contradictions: [],
   };
   if (!hasWalk(one) || !hasWalk(other)) return result;
-  if (areIssues(one, other)) return compareIssues(one, other, result);
   const days = [...new Set([...one.days.keys(), ...other.days.keys()])].sort();
   let shift = 0n;
   let seen = false;
@@ -82,14 +86,27 @@ export function compare(one: Laid, other: Laid): Comparison {
   return result;
 }
 
-/** The bank has issued a statement again, perhaps with entries that it booked since. Their balances say nothing about the rows in common. */
-function compareIssues(one: Laid, other: Laid, result: Comparison): Comparison {
-  for (const [day, a] of one.days) {
-    const pairs = pairInStages(one, a, other, other.days.get(day) ?? [], [BY_ID, BY_TEXT, BY_AMOUNT]);
-    for (const pair of pairs) result.pairs.push(pair);
-  }
-  result.shift = (one.opening ?? 0n) - (other.opening ?? 0n);
-  return result;
+/**
+ * The bank has issued a statement again, perhaps with entries that it has booked since: rows of a day with the same id or text and amount are
+ * the same, whatever their balances. Where these have as much in common, they count.
+ */
+function compareIssues(one: Laid, other: Laid, byBalance: Comparison): Comparison {
+  const pairs: Pair[] = [];
+  for (const [day, a] of one.days)
+    for (const pair of pairInStages(one, a, other, other.days.get(day) ?? [], [BY_ID, BY_TEXT, BY_AMOUNT]))
+      pairs.push(pair);
+  const found = byBalance.shift === 0n ? byBalance.pairs.length : 0;
+  if (found >= pairs.length) return byBalance;
+  const shift = (one.opening ?? 0n) - (other.opening ?? 0n);
+  return {
+    ...byBalance,
+    pairs,
+    shift,
+    isByAmount: false,
+    isDoubtful: found > 0 && shift !== 0n,
+    isExplained: false,
+    contradictions: [],
+  };
 }
 
 interface ComparedDay {
@@ -283,7 +300,8 @@ const haveOtherDates = (one: Laid, other: Laid): boolean =>
   !isWindow(other);
 
 function isShiftBelieved(one: Laid, other: Laid, { pairs }: Comparison): boolean {
-  const amounts = new Set(pairs.map((it) => rowAt(one, it.one).amount));
+  // One amount that goes out and comes back leads from every balance to the same ones again.
+  const amounts = new Set(pairs.map((it) => absolute(rowAt(one, it.one).amount)));
   const haveEqualTexts = pairs.every(({ one: a, other: b }) => {
     const { text } = rowAt(one, a);
     return text !== '' && text === rowAt(other, b).text;
@@ -302,6 +320,8 @@ export const haveOtherReferences = (one: Laid, other: Laid, pairs: readonly Pair
     const [a, b] = [idOf(rowAt(one, it.one)), idOf(rowAt(other, it.other))];
     return a !== null && b !== null && a !== b;
   });
+
+const absolute = (amount: bigint): bigint => (amount < 0n ? -amount : amount);
 
 const sumOf = (laid: Laid, positions: readonly number[]): bigint =>
   positions.reduce((sum, position) => sum + rowAt(laid, position).amount, 0n);

@@ -69,8 +69,8 @@ export function matchLeft(
     keysOf: ({ group, balances }) => balances.map((it) => `${group} ${it}`),
     keyOf: ({ balance }) => (balance === null ? null : String(balance)),
     may: (it) => !(isLoose && it.isLoose),
-    // Two walks have been compared already.
-    isCertain: (it, position) => isOnWalk(position) !== it.isOnWalk,
+    // Two walks have been compared already. A file that can be read in both orders proves nothing.
+    isCertain: (it, position) => isOnWalk(position) !== it.isOnWalk && (it.isOnWalk || it.isLoose),
   });
   if (!mayAssume) return matches;
   if (isLoose)
