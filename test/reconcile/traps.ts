@@ -323,4 +323,20 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
       expect(second).toMatch(/^(new|assumed|new\?) (assumed|new\?) (new|new\?)$/);
     },
   ],
+
+  [
+    '14: references that are positions in the file name other entries in the next file',
+    (receive) => {
+      const noon = { format: 'csv', rows: 'D10//1 Rent, D20//2 Café, D30//3 Shop' };
+      const evening = { format: 'csv', rows: 'D5//1 Charge, D10//2 Rent, D20//3 Café, D30//4 Shop' };
+      expect(receive([noon, evening])[1]).toBe('new assumed assumed assumed');
+      const long = (given: typeof noon) => ({ ...given, rows: given.rows.replaceAll('//', '//9000') });
+      expect(receive([long(noon), long(evening)])[1]).toBe('new assumed assumed assumed');
+      // Two references with other amounts, and more with the same, are ids.
+      const ids = { format: 'csv', rows: 'D10//R1 A, D20//R2 B, D30//R3 C, D40//R4 D, D50//R5 E' };
+      expect(
+        receive([ids, { ...ids, rows: 'D11//R1 A, D21//R2 B, D30//R3 C, D40//R4 D, D50//R5 E' }])[1],
+      ).toBe('new new same same same');
+    },
+  ],
 ];

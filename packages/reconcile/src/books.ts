@@ -2,7 +2,7 @@ import { addDays } from '../../statements/src/values.ts';
 import { type Details, findBatches } from './comparison/details.ts';
 import { createIndex, once } from './comparison/lazy.ts';
 import { addToChain, areLinked, type Chain, createReachable, findRows } from './relation.ts';
-import type { Batch, Candidate, StatementRow, Stored } from './statement.ts';
+import type { Batch, Candidate, Statement, StatementRow, Stored } from './statement.ts';
 import {
   append,
   balanceBefore,
@@ -56,6 +56,11 @@ export interface Books {
   reachable(laid: Laid): (other: Laid) => boolean;
   /** The bank's id of a row, unless the bank repeats it: two rows of the statement, or two movements of its format, have it. */
   idsOf(laid: Laid): (row: StatementRow) => string | null;
+  /**
+   * Whether the references of a statement are positions in its file: they count its rows, or several name other amounts than in the
+   * statements of its format, and more than name the same.
+   */
+  arePositions(statement: Statement): boolean;
   /** Whether a statement has a number that no other statement has. */
   isNumbered(laid: Laid): boolean;
   /** @returns the number of the movement. */
@@ -89,6 +94,18 @@ const contentKey = ({ day, amount, ...row }: StatementRow, by: 'reference' | 'ba
 /** A reversal may have the reference of what it takes back. */
 const referenceKey = (format: string, { amount, reference }: StatementRow) =>
   `${format} ${amount < 0n} ${reference}`;
+
+/** Whether the references are numbers from 1 to the count of the rows, each once. */
+function countRows(rows: readonly StatementRow[]): boolean {
+  const found = new Set<number>();
+  for (const { reference } of rows) {
+    if (reference === null) continue;
+    const number = /^\d{1,9}$/.test(reference) ? Number(reference) : 0;
+    if (number < 1 || number > rows.length || found.has(number)) return false;
+    found.add(number);
+  }
+  return found.size > 0;
+}
 
 const numberOf = ({ statement: { number, sequence } }: Laid) => JSON.stringify([number, sequence]);
 
@@ -155,6 +172,13 @@ export function openBooks(stored: Stored): Books {
       const key = referenceKey(laid.statement.format, rowAt(laid, position));
       const first = index.get(key) ?? movement;
       index.set(key, first === movement ? movement : 'several');
+    }
+  });
+  const amountsOf = createIndex<Laid, Set<bigint>>(statements, (index, { statement: { format, rows } }) => {
+    for (const { amount, reference } of rows) {
+      if (!isId(reference)) continue;
+      const key = `${format} ${reference}`;
+      index.set(key, (index.get(key) ?? new Set()).add(amount));
     }
   });
   const details = createIndex<Laid, Details[]>(statements, (index, laid) => {
@@ -270,6 +294,16 @@ export function openBooks(stored: Stored): Books {
         const key = referenceKey(format, row);
         return findAgain().has(key) || byReference().get(key) === 'several' ? null : idOf(row);
       };
+    },
+    arePositions({ rows, format }) {
+      if (countRows(rows)) return true;
+      let [same, other] = [0, 0];
+      for (const { amount, reference } of rows.filter((row) => idOf(row) !== null)) {
+        const amounts = amountsOf().get(`${format} ${reference}`);
+        if (amounts?.has(amount)) same += 1;
+        else if (amounts !== undefined) other += 1;
+      }
+      return other > 1 && other > same;
     },
     isNumbered: (laid) => laid.statement.number !== null && (byNumber.get(numberOf(laid))?.size ?? 0) < 2,
     addMovement: ({ day, amount, text }) => movements.push({ day, amount, text, seen: [] }) - 1,

@@ -48,8 +48,10 @@ export function findKnown(
   { mayAssume = true, useNumbers = true, currency = null }: KnownOptions = {},
 ): Known {
   const settled = fromFile.map(createReversals(stored, currency));
-  const received = settled.map(({ statement }) => statement);
   const books = openBooks(stored);
+  const received = settled.map(({ statement }) =>
+    books.arePositions(statement) ? withPositions(statement) : statement,
+  );
   const areNumbersUsed = useNumbers && !areNumbersOfDownloads(books.statements);
   const shifted: Known['warnings'] = [];
   const moved: Known['warnings'] = [];
@@ -112,6 +114,11 @@ export function findKnown(
   );
   return { decisions, warnings: [...shifted, ...moved, ...turned] };
 }
+
+const withPositions = (statement: ReceivedStatement): ReceivedStatement => ({
+  ...statement,
+  rows: statement.rows.map((row): StatementRow => ({ ...row, isPosition: true })),
+});
 
 const describeShift = (shift: bigint, currency: string | null) =>
   `The balances of this statement are ${formatAmount(shift, currency)} more than those of the same entries before. The bank has probably inserted an entry on an earlier day: a statement of that day is missing.`;

@@ -14,6 +14,8 @@ export interface StatementRow {
   text: string;
   /** The reference is not the bank's, but the account owner's. It is no id. Of stored rows it is not known. */
   isOwnReference?: true;
+  /** The reference is the position of the row in its file. It is no id, and says nothing. Of stored rows it is not known. */
+  isPosition?: true;
   /** The row is one of the details of a batch. */
   batch?: Batch;
   /** The file calls the row a reversal. Banks mean either direction by that. */

@@ -65,8 +65,8 @@ export const isId = (reference: string | null): reference is string =>
   reference !== null && /[1-9]/.test(reference) && !/^\d{1,4}$/.test(reference);
 
 /** The bank's id of a row. null: it has none. */
-export const idOf = ({ reference, isOwnReference }: StatementRow): string | null =>
-  isId(reference) && isOwnReference === undefined ? reference : null;
+export const idOf = ({ reference, isOwnReference, isPosition }: StatementRow): string | null =>
+  isId(reference) && isOwnReference === undefined && isPosition === undefined ? reference : null;
 
 export function layOut(
   statement: Statement,

@@ -46,7 +46,8 @@ export function matchLeft(
       const key = matched.has(position) ? null : keyOf(row);
       if (key === null) continue;
       const traits = TRAITS.filter((it) => may(it, position));
-      const allowed = areIdsComparable && row.reference !== null ? NAMES[references](row.reference) : [ANY];
+      const name = areIdsComparable ? referenceOf(row) : null;
+      const allowed = name === null ? [ANY] : NAMES[references](name);
       const candidate = queues.first(`${groupOf(row)} ${key}`, traits, allowed);
       if (candidate === null) continue;
       const isSame = isCertain(candidate, position);
@@ -93,7 +94,8 @@ export function matchLeft(
     // An equal reference that is no id, with another text, says nothing.
     references: 'none',
     may: (it, position) =>
-      mayCount(it, position) && !(areTextsKept && it.isOfFormat && rowAt(laid, position).reference === null),
+      mayCount(it, position) &&
+      !(areTextsKept && it.isOfFormat && referenceOf(rowAt(laid, position)) === null),
   });
   return matches;
 }
@@ -178,6 +180,8 @@ export const findText = (
     .filter(({ laid }) => laid.statement.format === format)
     .map(({ laid, position }) => rowAt(laid, position).text)
     .find((text) => text !== '') ?? null;
+
+const referenceOf = ({ reference, isPosition }: StatementRow) => (isPosition ? null : reference);
 
 const ANY = 'any';
 const NONE = 'none';
