@@ -106,8 +106,15 @@ export function createBooks(options: KnownOptions = {}, decide: typeof findKnown
         const known = statements.find(
           (it) => it.fingerprint !== null && it.fingerprint === statement.fingerprint,
         );
+        // A row in conflict is held, and stored nowhere.
+        const isStored = (position: number) => decisions[index]?.[position]?.outcome !== 'conflict';
         if (known === undefined)
-          statements.push({ ...statement, id: String(statements.length + 1), movements: ids });
+          statements.push({
+            ...statement,
+            id: String(statements.length + 1),
+            rows: statement.rows.filter((_, position) => isStored(position)),
+            movements: ids.filter((_, position) => isStored(position)),
+          });
         // The same statement is kept once. An entry of it that was taken for another one's movement now has its own.
         else
           for (const [position, decision] of (decisions[index] ?? []).entries())
@@ -124,5 +131,13 @@ export function createBooks(options: KnownOptions = {}, decide: typeof findKnown
 export const told = (decisions: readonly Decision[][]): string =>
   decisions
     .flat()
-    .map((it) => (it.outcome === 'new' ? (it.isAssumed ? 'new?' : 'new') : it.reason))
+    .map((it) =>
+      it.outcome === 'new'
+        ? it.isAssumed
+          ? 'new?'
+          : 'new'
+        : it.outcome === 'conflict'
+          ? 'conflict'
+          : it.reason,
+    )
     .join(' ');

@@ -93,7 +93,8 @@ export function findUnstable({ files }: BankHistory, decide: typeof findKnown): 
   return null;
 }
 
-const isShown = (it: Decision): boolean => (it.outcome === 'new' ? it.isAssumed : it.reason === 'assumed');
+const isShown = (it: Decision): boolean =>
+  it.outcome === 'new' ? it.isAssumed : it.outcome === 'conflict' || it.reason === 'assumed';
 
 /** A row of a stored statement, or a movement that came without one. */
 interface StoredRow {
@@ -181,7 +182,7 @@ function createStoredBooks(decide: typeof findKnown) {
               (old) => old.statement === id && old.movement === replaced && !firsts.has(old),
             );
             if (at >= 0) rows.splice(at, 1);
-          } else
+          } else if (decision.outcome === 'known')
             for (const it of decision.rows ?? [{ ...row, movement: decision.movement }]) {
               const known = { statement: id, movement: numberOf(it.movement), position };
               if (id === null || rows.some((old) => old.statement === id && old.movement === known.movement))

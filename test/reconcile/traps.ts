@@ -336,7 +336,26 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
       const ids = { format: 'csv', rows: 'D10//R1 A, D20//R2 B, D30//R3 C, D40//R4 D, D50//R5 E' };
       expect(
         receive([ids, { ...ids, rows: 'D11//R1 A, D21//R2 B, D30//R3 C, D40//R4 D, D50//R5 E' }])[1],
-      ).toBe('new new same same same');
+      ).toBe('new? new? same same same');
+    },
+  ],
+
+  [
+    '15: an id with another amount is a conflict only if a final statement of the day has the one and not the other',
+    (receive) => {
+      const report = {
+        format: 'mt942',
+        kind: 'interim' as const,
+        rows: 'D50//R7001 Restaurant, D9//R7002 Kiosk',
+      };
+      const day = { opening: 1000, rows: 'D55//R7001 Restaurant, D9//R7002 Kiosk' };
+      expect(receive([report, day])).toEqual(['new new', 'conflict same']);
+      expect(receive([report, day, day])[2]).toBe('conflict same');
+      expect(receive([day, report])).toEqual(['new new', 'new? same']);
+      // The bank gives a payment and its charge one id.
+      const both = { opening: 1000, rows: 'D50//R7001 Restaurant, D1//R7001 Charge, D9//R7002 Kiosk' };
+      expect(receive([report, both])[1]).toMatch(/^(same|assumed) new same$/);
+      expect(receive([report, { ...report, rows: 'D55//R7001 Restaurant' }])[1]).toBe('new?');
     },
   ],
 ];

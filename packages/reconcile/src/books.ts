@@ -35,6 +35,8 @@ export interface Books {
    * day.
    */
   within(row: StatementRow, by: 'reference' | 'balance'): { movement: number; laid: Laid }[];
+  /** Movements with the bank's id of a row and its direction, up to three days before or after its day. At most 16 of each day. */
+  named(row: StatementRow): number[];
   /**
    * The statements that may have rows of this one, or come before or after it: they have a balance in common with it, and days that are at
    * most three days away, or they are issues of the same statement. If there are none, the last of the same days, which may have its rows with other balances.
@@ -94,6 +96,8 @@ const contentKey = ({ day, amount, ...row }: StatementRow, by: 'reference' | 'ba
 /** A reversal may have the reference of what it takes back. */
 const referenceKey = (format: string, { amount, reference }: StatementRow) =>
   `${format} ${amount < 0n} ${reference}`;
+
+const nameKey = ({ amount, reference }: StatementRow, day: string) => `${day} ${amount < 0n} ${reference}`;
 
 /** Whether the references are numbers from 1 to the count of the rows, each once. */
 function countRows(rows: readonly StatementRow[]): boolean {
@@ -204,6 +208,12 @@ export function openBooks(stored: Stored): Books {
         }
     },
   );
+  const byName = createIndex<Laid, number[]>(statements, (index, laid) => {
+    for (const [position, movement] of laid.movements.entries()) {
+      const row = rowAt(laid, position);
+      if (isId(row.reference)) append(index, nameKey(row, row.day), movement);
+    }
+  });
   const byDay = createIndex<Laid, Laid[]>(statements, (index, laid) => {
     for (const day of laid.days.keys()) append(index, day, laid);
   });
@@ -247,6 +257,7 @@ export function openBooks(stored: Stored): Books {
       around(row.day).flatMap((day) =>
         (byContent().get(contentKey({ ...row, day }, by)) ?? []).slice(0, MOST),
       ),
+    named: (row) => around(row.day).flatMap((day) => (byName().get(nameKey(row, day)) ?? []).slice(0, MOST)),
     related(laid) {
       const [from, to] = [addDays(laid.first, -MARGIN), addDays(laid.last, MARGIN)];
       const isNear = (it: Laid) => it.last >= from && it.first <= to;

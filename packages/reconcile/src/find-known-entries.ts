@@ -14,12 +14,15 @@ export interface StoredEntry extends Entry {
  * - `known`: the same booking as `entry`, which is the object that you passed: a stored entry (`isStored`), or an earlier entry of the received
  *   statements. `same`: the balances or the reference prove it. `changed`: they do, and the day or the balance has changed. `assumed`: it is
  *   likely, and not proven.
+ * - `conflict`: it has the bank's id of `entry` and another amount, and the statement, which is final, does not have `entry`. Only one of
+ *   them was booked. You decide which.
  * - `pending`: it is not booked yet, and is not compared.
  */
 export type EntryDecision<S extends StoredEntry = StoredEntry> =
   | { outcome: 'new'; isAssumed: boolean }
   | { outcome: 'known'; reason: 'same' | 'changed' | 'assumed'; isStored: true; entry: S }
   | { outcome: 'known'; reason: 'same' | 'changed' | 'assumed'; isStored: false; entry: Entry }
+  | { outcome: 'conflict'; entry: S | Entry }
   | { outcome: 'pending' };
 
 export interface KnownEntries<S extends StoredEntry = StoredEntry> {
@@ -74,6 +77,8 @@ export function findKnownEntries<S extends StoredEntry>(
       if (decision.outcome === 'new') {
         entries[decision.movement] = whole[position] as Entry;
         decided[position] = { outcome: 'new', isAssumed: decision.isAssumed };
+      } else if (decision.outcome === 'conflict') {
+        decided[position] = { outcome: 'conflict', entry: entries[decision.movement] as S | Entry };
       } else {
         const { movement, reason } = decision;
         decided[position] =

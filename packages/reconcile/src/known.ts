@@ -1,5 +1,5 @@
 import { formatAmount } from '../../statements/src/amounts.ts';
-import { type Books, groupOf, openBooks } from './books.ts';
+import { type BookedMovement, type Books, groupOf, openBooks } from './books.ts';
 import { type Arranged, arrange } from './comparison/batch.ts';
 import { compare, compareWholeDay, type Place } from './comparison/compare.ts';
 import { createFileStatements, type FileStatements } from './comparison/file.ts';
@@ -392,6 +392,28 @@ function takeLeft(deciding: Deciding, mayAssume: boolean): void {
   for (const { position, movement, reason } of matches) take(deciding, position, movement, reason);
 }
 
+/**
+ * Finds the movement with the id of a row and another amount, such as that of a card payment before its tip. Banks also give a payment and
+ * its charge one id. So the two conflict only if a final statement of the movement's day does not have it.
+ */
+function findOtherAmount(
+  deciding: Deciding,
+  row: StatementRow,
+): { movement: number; isConflict: boolean } | null {
+  const { books, laid, taken } = deciding;
+  if (deciding.idOf(row) === null) return null;
+  const { opening, closing } = laid.statement;
+  for (const movement of books.named(row)) {
+    const { day, amount, seen } = books.movements[movement] as BookedMovement;
+    if (amount === row.amount || taken.has(movement) || isApart(deciding, movement)) continue;
+    const isConflict =
+      isFinal(laid) && opening !== null && closing !== null && laid.first <= day && day <= laid.last;
+    // Two final statements have two bookings.
+    if (isConflict || !isFinal(laid) || !seen.some((it) => isFinal(it.laid))) return { movement, isConflict };
+  }
+  return null;
+}
+
 function addNew(deciding: Deciding): void {
   const { books, laid, decisions, taken, sameMovements } = deciding;
   const left = leftOf(deciding);
@@ -445,6 +467,12 @@ function addNew(deciding: Deciding): void {
   const mayBeKnown = new Set([...groups].filter((it) => books.ofGroup(it).some(mayBeRow)));
   for (const position of left) {
     const row = rowAt(laid, position);
+    const renamed = findOtherAmount(deciding, row);
+    if (renamed?.isConflict) {
+      taken.add(renamed.movement);
+      decisions[position] = { outcome: 'conflict', movement: renamed.movement };
+      continue;
+    }
     const sameId = findSameId(row);
     if (sameId !== undefined) deciding.moved.set(position, books.movements[sameId]?.day ?? '');
     const isAssumed =
@@ -452,6 +480,7 @@ function addNew(deciding: Deciding): void {
       contradicting.has(row.day) ||
       mayBeKnown.has(groupOf(row)) ||
       sameId !== undefined ||
+      renamed !== null ||
       hasSameBalance(row);
     const movement = books.addMovement(row);
     laid.movements[position] = movement;

@@ -92,8 +92,10 @@ export type KnownRow = Pick<StatementRow, 'balance' | 'reference'> & { movement:
  *   the movement that this row of the same statement was taken for before.
  * - `known`: a stored movement, or one that an earlier row of the file brings. `rows`: what the statement has instead of the row, because
  *   a batch and its details are one booking. The details of a batch have one row together, that of the first.
+ * - `conflict`: the row has the bank's id of a movement, and another amount, and a final statement says that the movement was not booked.
  */
 export type Decision = { movement: number } & (
   | { outcome: 'new'; isAssumed: boolean; replaces?: number }
   | { outcome: 'known'; reason: KnownReason; rows?: readonly KnownRow[] }
+  | { outcome: 'conflict' }
 );

@@ -108,6 +108,12 @@ function toIdentities(
         identities.push([indexes[position] as number, { uniqueId, isAssumed: decision.isAssumed, replaces }]);
         continue;
       }
+      if (decision.outcome === 'conflict') {
+        // The row gets the id of the movement, so that it is held as a row of JSON with that id is.
+        const uniqueId = origins[movement]?.uniqueId ?? uniqueIds.get(movement) ?? '';
+        identities.push([indexes[position] as number, { uniqueId, isAssumed: false, replaces: null }]);
+        continue;
+      }
       const { reason } = decision;
       const ofBatch = decision.rows?.map((row) => ({
         known: nameOf(row.movement),

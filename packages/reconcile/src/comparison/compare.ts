@@ -149,7 +149,17 @@ function compareDay(
     other: b[(run?.other ?? 0) + step] as number,
   }));
   if (isAll(ofRun)) return found('same', ofRun);
-  const byBalance = pairBy(one, a, other, b, keyOfOne, keyOfOther);
+  // Where a balance comes twice, the bank's ids say which row is which.
+  const withId = (keyOf: KeyOf) => (row: StatementRow) =>
+    idOf(row) === null ? null : `${row.reference} ${keyOf(row)}`;
+  const byId = pairBy(one, a, other, b, withId(keyOfOne), withId(keyOfOther));
+  const byBalance =
+    byId.length === 0
+      ? pairBy(one, a, other, b, keyOfOne, keyOfOther)
+      : [
+          ...byId,
+          ...pairBy(one, without(a, byId, 'one'), other, without(b, byId, 'other'), keyOfOne, keyOfOther),
+        ];
   if (isAll(byBalance)) return found('same', byBalance);
   const byAmount = pairByAmount(one, a, other, b, { fromEnd: closesEqual && !opensEqual });
   const isReordered = isAnchored && isAll(byAmount);
@@ -163,6 +173,11 @@ function compareDay(
   if (byBalance.length > 0) return found('same', byBalance, { isDoubtful: true });
   if (isFirst && isAll(byAmount)) return found('shift', byAmount, { isByAmount: true });
   return found('nothing', []);
+}
+
+function without(positions: readonly number[], pairs: readonly Pair[], side: keyof Pair): number[] {
+  const paired = new Set(pairs.map((it) => it[side]));
+  return positions.filter((it) => !paired.has(it));
 }
 
 function pairBy(
