@@ -352,6 +352,15 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
       expect(receive([report, day])).toEqual(['new new', 'conflict same']);
       expect(receive([report, day, day])[2]).toBe('conflict same');
       expect(receive([day, report])).toEqual(['new new', 'new? same']);
+      expect(
+        receive([
+          report,
+          [
+            { ...day, rows: `D1 A, ${day.rows}` },
+            { ...day, opening: 999 },
+          ],
+        ])[1],
+      ).toBe('new conflict same conflict same');
       // The bank gives a payment and its charge one id.
       const both = { opening: 1000, rows: 'D50//R7001 Restaurant, D1//R7001 Charge, D9//R7002 Kiosk' };
       expect(receive([report, both])[1]).toMatch(/^(same|assumed) new same$/);

@@ -97,8 +97,9 @@ export function findKnown(
         if (lumps.parted.size + lumps.joined.length > 0) continue;
       }
       addNew(deciding);
-      books.add(laid);
-      file.add(laid, laid);
+      const kept = withoutConflicts(deciding);
+      books.add(kept);
+      file.add(kept, laid);
       last = laid;
       for (const [at, from] of deciding.moved) {
         const row = statement.rows[arranged.origins[at] as number] as StatementRow;
@@ -125,6 +126,14 @@ const describeShift = (shift: bigint, currency: string | null) =>
 
 const describeMove = ({ day, amount, reference }: StatementRow, from: string, currency: string | null) =>
   `The entry of ${day} over ${formatAmount(amount, currency)} has the id “${reference}” of a stored movement of ${from}, and is stored too. If the bank has moved the entry to another day, one of the two is too much.`;
+
+/** The statement as it is stored: rows in conflict have no movement. */
+function withoutConflicts({ laid, decisions }: Deciding): Laid {
+  const isKept = (_: unknown, position: number) => decisions[position]?.outcome !== 'conflict';
+  if (decisions.every(isKept)) return laid;
+  const { statement, fingerprint, movements } = laid;
+  return layOut({ ...statement, rows: statement.rows.filter(isKept) }, fingerprint, movements.filter(isKept));
+}
 
 /** A statement of the file while its rows are decided. */
 interface Deciding {

@@ -26,7 +26,7 @@ import type { ValidationIssue } from '../../platform/problem.ts';
 import { type ChunkedImport, cutIntoChunks } from '../importer/chunks.ts';
 import type { BegunStatement, Row, StatementTotals } from '../importer/rows.ts';
 import type { Chunk } from '../importer/store-chunk.ts';
-import { fateOf, type Identity } from '../known/entry.ts';
+import { type ConflictingEntry, fateOf, type Identity } from '../known/entry.ts';
 import { createFileEntries } from '../known/file-entries.ts';
 import { createFileIdentifier } from '../known/identify-file.ts';
 
@@ -95,7 +95,8 @@ export async function runDry(
     statements: [],
   };
   const file = createFileEntries();
-  const decideRows = createRowDecisions(sql, policyOf);
+  const decide = createConflictDecisions();
+  const decideRows = createRowDecisions(sql, decide, policyOf);
   const listed: { row: DryRow; entry: number | null }[] = [];
   const chunks = cutIntoChunks(collectStatements(rows, result.statements), {
     id: NO_IMPORT,
@@ -132,7 +133,15 @@ export async function runDry(
     mayAssume: unidentified === 'known',
   });
   await identifier.prepare(sql);
-  await addEntries(sql, result, identifier.identities(), listed);
+  const identities = identifier.identities();
+  const conflicts = [...identities.values()].flatMap((it) => ('conflict' in it ? it.conflict : []));
+  const findConflict = await readConflicts(sql, [
+    ...new Set(conflicts.flatMap(({ transactionId }) => transactionId ?? [])),
+  ]);
+  await addEntries(sql, result, identities, listed, ({ accountId, transactionId, version }) => {
+    const kept = transactionId === null ? undefined : findConflict(transactionId, version);
+    return conflictingRow(decide(`${accountId} ${transactionId} ${version}`, kept, policyOf(accountId)));
+  });
   addWarnings(result, identifier.warnings(), identifier.warnings().length);
   return result;
 }
@@ -160,9 +169,12 @@ async function* collectStatements(
  * Creates a function that decides rows that have an id. Call it for each chunk, in the order of the file: a row may come earlier in the
  * file.
  */
-function createRowDecisions(sql: Sql, policyOf: (accountId: string) => OnConflict) {
+function createRowDecisions(
+  sql: Sql,
+  decide: ReturnType<typeof createConflictDecisions>,
+  policyOf: (accountId: string) => OnConflict,
+) {
   const first = new Map<string, Compared>();
-  const decide = createConflictDecisions();
 
   return async (rows: readonly IdentifiedRow[]): Promise<DryRow[]> => {
     if (rows.length === 0) return [];
@@ -219,11 +231,13 @@ async function addEntries(
   result: DryRun,
   identities: ReadonlyMap<number, Identity>,
   listed: readonly { row: DryRow; entry: number | null }[],
+  decide: (conflict: ConflictingEntry) => RowFate,
 ): Promise<void> {
+  const fates = new Map([...identities.values()].map((it) => [it, fateOf(it, decide)]));
   addCounts(
     result,
     identities.size,
-    [...identities.values()].flatMap((it) => fateOf(it) ?? []),
+    [...fates.values()].flatMap((it) => it ?? []),
   );
   const identityOf = (entry: number | null) => (entry === null ? undefined : identities.get(entry));
   const stored = await readStoredById(
@@ -233,13 +247,17 @@ async function addEntries(
   for (const { row, entry } of listed) {
     const identity = identityOf(entry);
     const movement = stored.get(storedIdOf(identity) ?? '') ?? null;
-    result.rows.push(identity === undefined ? row : { ...row, fate: fateOf(identity), stored: movement });
+    result.rows.push(
+      identity === undefined ? row : { ...row, fate: fates.get(identity) ?? null, stored: movement },
+    );
   }
 }
 
 /** The stored movement that an entry was taken for. Null: the entry is new, or was taken for an earlier entry of the file. */
 function storedIdOf(identity: Identity | undefined): string | null {
-  if (identity === undefined || 'uniqueId' in identity) return null;
+  if (identity === undefined) return null;
+  if ('conflict' in identity) return identity.conflict.transactionId;
+  if ('uniqueId' in identity) return null;
   return 'transactionId' in identity.known ? identity.known.transactionId : null;
 }
 

@@ -201,8 +201,10 @@ async function storeMovements(
       found.push({ entry, identity });
       continue;
     }
-    const { uniqueId, isAssumed, replaces } = identity;
+    const { uniqueId } = identity;
     added.push({ ...entry, uniqueId });
+    if ('conflict' in identity) continue;
+    const { isAssumed, replaces } = identity;
     if (isAssumed) assumed.push({ ...entry, uniqueId });
     if (replaces !== null) replaced.push(replaces);
   }

@@ -2,6 +2,7 @@ import { groupOf } from '../../../packages/reconcile/src/books.ts';
 import { findKnown } from '../../../packages/reconcile/src/known.ts';
 import type { Decision, ReceivedStatement, StatementRow } from '../../../packages/reconcile/src/statement.ts';
 import { formatAmount } from '../../../packages/statements/src/amounts.ts';
+import { versionOf } from '../../ledger/row-fate.ts';
 import type { Identity, KnownMovement } from './entry.ts';
 import type { FileStatement } from './file-entries.ts';
 import { type ReadBooks, type StoredRows, toBooks } from './read-stored.ts';
@@ -26,7 +27,13 @@ export interface RowDecisions {
 }
 
 /** Decides for each row of a file whether it is a stored movement. Pure. */
-export function decideAll({ importId, mayAssume, stored, statements }: RowsToDecide): RowDecisions {
+export function decideAll({
+  accountId,
+  importId,
+  mayAssume,
+  stored,
+  statements,
+}: RowsToDecide): RowDecisions {
   const books = toBooks(stored, importId);
   const own = ownMovements(books, importId);
   const received = statements.map((it): ReceivedStatement => ({ ...it, stored: storedRows(it, own) }));
@@ -36,7 +43,7 @@ export function decideAll({ importId, mayAssume, stored, statements }: RowsToDec
     currency: stored.currency,
   });
   return {
-    identities: toIdentities(books, statements, decisions),
+    identities: toIdentities(accountId, books, statements, decisions),
     warnings: warnings.map(({ statement, message }) => ({ line: statements[statement]?.line ?? 0, message })),
   };
 }
@@ -66,6 +73,7 @@ const unsigned = (amount: bigint) => ({
 
 /** Gives new movements their unique ids, and refers known ones to their movements. */
 function toIdentities(
+  accountId: string,
   { movements, statements, origins }: ReadBooks,
   received: readonly FileStatement[],
   decisions: readonly (readonly Decision[])[],
@@ -111,7 +119,13 @@ function toIdentities(
       if (decision.outcome === 'conflict') {
         // The row gets the id of the movement, so that it is held as a row of JSON with that id is.
         const uniqueId = origins[movement]?.uniqueId ?? uniqueIds.get(movement) ?? '';
-        identities.push([indexes[position] as number, { uniqueId, isAssumed: false, replaces: null }]);
+        const { day, amount } = rows[position] as StatementRow;
+        const version = versionOf({ ...unsigned(amount), date_issue: day });
+        const transactionId = movements[movement]?.id ?? null;
+        identities.push([
+          indexes[position] as number,
+          { uniqueId, conflict: { accountId, transactionId, version } },
+        ]);
         continue;
       }
       const { reason } = decision;

@@ -21,7 +21,16 @@ export interface StatementEntry {
 /** A stored movement; or the unique id of one that an earlier entry of the file brings. */
 export type KnownMovement = { transactionId: string } | { uniqueId: string };
 
-/** An entry is a new movement or a known movement. */
+/** An entry with the bank's id of a movement, and another amount. */
+export interface ConflictingEntry {
+  accountId: string;
+  /** The stored movement. null: an earlier entry of the file brings it. */
+  transactionId: string | null;
+  /** Its direction, amount and date. See `versionOf`. */
+  version: string;
+}
+
+/** An entry is a new movement, a known movement, or conflicts with a movement. */
 export type Identity =
   | {
       uniqueId: string;
@@ -29,6 +38,11 @@ export type Identity =
       isAssumed: boolean;
       /** The movement that this entry of the same statement was taken for before. */
       replaces: { statementId: string; transactionId: string } | null;
+    }
+  | {
+      /** The unique id of the movement with which the entry conflicts. */
+      uniqueId: string;
+      conflict: ConflictingEntry;
     }
   | {
       known: KnownMovement;
@@ -39,9 +53,21 @@ export type Identity =
       isRepeated: boolean;
     };
 
-/** What becomes of an entry. null: it is simply new. */
-export const fateOf = (identity: Identity): RowFate | null =>
-  'known' in identity ? knownRow(identity.reason) : identity.isAssumed ? ASSUMED_NEW : null;
+/**
+ * What becomes of an entry. null: it is simply new.
+ * @param decide what becomes of an entry that conflicts.
+ */
+export const fateOf = (
+  identity: Identity,
+  decide: (conflict: ConflictingEntry) => RowFate,
+): RowFate | null =>
+  'known' in identity
+    ? knownRow(identity.reason)
+    : 'conflict' in identity
+      ? decide(identity.conflict)
+      : identity.isAssumed
+        ? ASSUMED_NEW
+        : null;
 
 /**
  * Identifies the entries of a chunk.
