@@ -29,6 +29,7 @@ export function rowsOf(text: string, opening: number | null = null): StatementRo
         balance: printed === undefined ? balance : BigInt(printed) * 100n,
         reference: reference ?? null,
         text: words,
+        ...(words.includes('\uFFFD') && { isBroken: true as const }),
       };
     });
 }

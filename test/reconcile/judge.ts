@@ -204,6 +204,7 @@ const toRow = ({ day, amount, balance, reference, text, batch }: StatementRow): 
   balance,
   reference: reference?.slice(0, 128) || null,
   text: hash('md5', text, 'base64'),
+  ...(text.includes('\uFFFD') && { isBroken: true as const }),
   ...(batch && { batch }),
 });
 

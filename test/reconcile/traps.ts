@@ -367,4 +367,32 @@ export const TRAPS: [name: string, check: (receive: Receive) => void][] = [
       expect(receive([report, { ...report, rows: 'D55//R7001 Restaurant' }])[1]).toBe('new?');
     },
   ],
+
+  [
+    '16: a text with a broken letter is no other text',
+    (receive) => {
+      const table = { format: 'csv' };
+      const whole = { ...table, rows: 'D10 Café, D20 Müller, D10 Rent' };
+      for (const broken of ['D10 Caf\uFFFD, D20 Müller', 'D10 Café, D20 M\uFFFD']) {
+        const file = { ...table, rows: broken };
+        expect(receive([file, whole])).toEqual([
+          'new new',
+          expect.stringMatching(/^assumed assumed new\??$/),
+        ]);
+        expect(receive([whole, file])).toEqual(['new new new', 'assumed assumed']);
+      }
+    },
+  ],
+
+  [
+    '17: a file has an entry under another day than before, and both files have both days',
+    (receive) => {
+      const file = { format: 'ofx', rows: '01:D10//R8001 A, 02:D20//R8002 B, 03:D5//R8003 C' };
+      const moved = { format: 'ofx', rows: '01:D10//R8001 A, 03:D20//R8002 B, 03:D5//R8003 C' };
+      expect(receive([file, moved])[1]).toBe('same assumed same');
+      expect(receive([moved, file])[1]).toBe('same assumed same');
+      // The second file does not say that the first day is without the entry.
+      expect(receive([file, { format: 'ofx', rows: '03:D20//R8002 B' }])[1]).toBe('new?');
+    },
+  ],
 ];

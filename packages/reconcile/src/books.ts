@@ -34,7 +34,10 @@ export interface Books {
    * Rows of statements with the same amount and the same reference or balance, up to three days before or after a day. At most 16 of each
    * day.
    */
-  within(row: StatementRow, by: 'reference' | 'balance'): { movement: number; laid: Laid }[];
+  within(
+    row: StatementRow,
+    by: 'reference' | 'balance',
+  ): { movement: number; laid: Laid; row: StatementRow }[];
   /** Movements with the bank's id of a row and its direction, up to three days before or after its day. At most 16 of each day. */
   named(row: StatementRow): number[];
   /**

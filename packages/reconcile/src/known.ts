@@ -87,6 +87,7 @@ export function findKnown(
       takeDays(deciding, mayAssume);
       takeCommon(deciding, ({ isAssumed }) => mayAssume || !isAssumed);
       takeLeft(deciding, mayAssume);
+      if (mayAssume) takeMoved(deciding);
       const undecided = arranged.rearranged.filter((it) =>
         arranged.positions[it]?.some((at) => deciding.decisions[at] === undefined),
       );
@@ -401,6 +402,27 @@ function takeLeft(deciding: Deciding, mayAssume: boolean): void {
   for (const { position, movement, reason } of matches) take(deciding, position, movement, reason);
 }
 
+const covers = ({ first, last }: Laid, day: string): boolean => first <= day && day <= last;
+
+/** Takes movements with the id and the amount of a row, if the bank has them under another day now: both files have both days. */
+function takeMoved(deciding: Deciding): void {
+  const { books, laid, idOf } = deciding;
+  for (const position of leftOf(deciding)) {
+    const row = rowAt(laid, position);
+    if (idOf(row) === null) continue;
+    const found = books
+      .within(row, 'reference')
+      .find(
+        ({ movement, laid: it, row: { day } }) =>
+          isFree(deciding, position, movement) &&
+          !isApart(deciding, movement) &&
+          covers(laid, day) &&
+          covers(it, row.day),
+      );
+    if (found !== undefined) take(deciding, position, found.movement, 'assumed');
+  }
+}
+
 /**
  * Finds the movement with the id of a row and another amount, such as that of a card payment before its tip. Banks also give a payment and
  * its charge one id. So the two conflict only if a final statement of the movement's day does not have it.
@@ -415,8 +437,7 @@ function findOtherAmount(
   for (const movement of books.named(row)) {
     const { day, amount, seen } = books.movements[movement] as BookedMovement;
     if (amount === row.amount || taken.has(movement) || isApart(deciding, movement)) continue;
-    const isConflict =
-      isFinal(laid) && opening !== null && closing !== null && laid.first <= day && day <= laid.last;
+    const isConflict = isFinal(laid) && opening !== null && closing !== null && covers(laid, day);
     // Two final statements have two bookings.
     if (isConflict || !isFinal(laid) || !seen.some((it) => isFinal(it.laid))) return { movement, isConflict };
   }

@@ -16,6 +16,8 @@ export interface StatementRow {
   isOwnReference?: true;
   /** The reference is the position of the row in its file. It is no id, and says nothing. Of stored rows it is not known. */
   isPosition?: true;
+  /** A letter of the text could not be read (U+FFFD), or the text is cut there. */
+  isBroken?: true;
   /** The row is one of the details of a batch. */
   batch?: Batch;
   /** The file calls the row a reversal. Banks mean either direction by that. */

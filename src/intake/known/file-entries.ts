@@ -6,7 +6,7 @@ import type { EntryStatement } from '../importer/rows.ts';
 import type { Chunk } from '../importer/store-chunk.ts';
 import { fingerprintOf } from '../statements.ts';
 import type { StatementEntry } from './entry.ts';
-import { type Days, signedAmount, textOf } from './read-stored.ts';
+import { type Days, isBroken, signedAmount, textOf } from './read-stored.ts';
 import { shortenReference } from './statement-id.ts';
 
 /** Collects the data that identifies the entries of a file: about 300 bytes for each entry. */
@@ -95,6 +95,7 @@ const toRow = ({
   balance: movement.balance === null ? null : parseThousandths(movement.balance),
   reference: shortenReference(reference),
   text: textOf(movement),
+  ...(isBroken(movement) && { isBroken: true as const }),
   ...(isOwnReference && { isOwnReference }),
   ...(isReversal && { isReversal }),
   ...(batch && { batch: { reference: shortenReference(batch.reference), total: batch.amount } }),

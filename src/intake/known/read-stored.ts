@@ -93,6 +93,10 @@ type Texts = Pick<Movement, 'name' | 'code' | 'description' | 'opponent_id' | 'o
 export const textOf = ({ name, code, description, opponent_id, opponent_iban }: Texts): string =>
   hash('md5', JSON.stringify([name, code, description, opponent_id, opponent_iban]), 'base64');
 
+/** Whether letters of a row could not be read. */
+export const isBroken = ({ name, description, opponent_id }: Texts): boolean =>
+  [name, description, opponent_id].some((it) => it?.includes('\uFFFD'));
+
 /** The rows of the database about the days of a file, for one account. */
 export interface StoredRows {
   movements: MovementRow[];
@@ -157,6 +161,7 @@ export function toBooks({ movements, repeated, headers }: StoredRows, importId: 
       balance: money(row.balance),
       reference,
       text,
+      ...(isBroken(row) && { isBroken: true as const }),
       ...(row.is_reversal === 1 && { isReversal: true as const }),
       ...(row.batch_amount !== null && {
         batch: { reference: row.batch_reference, total: parseThousandths(row.batch_amount) },

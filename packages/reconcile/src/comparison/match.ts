@@ -93,9 +93,12 @@ export function matchLeft(
     keyOf: () => '',
     // An equal reference that is no id, with another text, says nothing.
     references: 'none',
-    may: (it, position) =>
-      mayCount(it, position) &&
-      !(areTextsKept && it.isOfFormat && referenceOf(rowAt(laid, position)) === null),
+    may: (it, position) => {
+      const row = rowAt(laid, position);
+      // A text with a broken letter is no other text.
+      const haveTexts = areTextsKept && it.isOfFormat && !it.isBroken && !row.isBroken;
+      return mayCount(it, position) && !(haveTexts && referenceOf(row) === null);
+    },
   });
   return matches;
 }
@@ -121,13 +124,18 @@ interface Traits {
   isLoose: boolean;
   /** A row of the same format has brought it. */
   isOfFormat: boolean;
+  /** Letters of its text could not be read. */
+  isBroken: boolean;
 }
 
 const BOTH = [false, true];
 const TRAITS: readonly Traits[] = BOTH.flatMap((isOnWalk) =>
-  BOTH.flatMap((isLoose) => BOTH.map((isOfFormat) => ({ isOnWalk, isLoose, isOfFormat }))),
+  BOTH.flatMap((isLoose) =>
+    BOTH.flatMap((isOfFormat) => BOTH.map((isBroken) => ({ isOnWalk, isLoose, isOfFormat, isBroken }))),
+  ),
 );
-const nameOf = ({ isOnWalk, isLoose, isOfFormat }: Traits) => `${isOnWalk} ${isLoose} ${isOfFormat}`;
+const nameOf = ({ isOnWalk, isLoose, isOfFormat, isBroken }: Traits) =>
+  `${isOnWalk} ${isLoose} ${isOfFormat} ${isBroken}`;
 
 /** A stored movement that a row may be. */
 interface Candidate extends Traits {
@@ -168,6 +176,7 @@ function candidateOf(books: Books, laid: Laid, movement: number): Candidate {
     isOnWalk: seen.some((it) => it.laid.isOnWalk.has(it.position)),
     isLoose: seen.length === 0 || seen.some((it) => it.laid.statement.kind === 'none'),
     isOfFormat: ofFormat.length > 0,
+    isBroken: rows.some((row) => row.isBroken),
   };
 }
 
