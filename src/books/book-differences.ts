@@ -1,5 +1,5 @@
 import type * as v from 'valibot';
-import type { Completeness, Period } from '../../packages/reconcile/src/periods.ts';
+import type { Period } from '../../packages/reconcile/src/periods.ts';
 import { showAmount } from '../../packages/statements/src/amounts.ts';
 import { addDays } from '../../packages/statements/src/values.ts';
 import type { Sql } from '../database/transaction.ts';
@@ -119,6 +119,10 @@ async function findMissing(
 /** A file of these formats may begin and end within a day. */
 const WINDOWS: readonly string[] = ['csv', 'xlsx'];
 
+/** Whether a period begins or ends within a day, so that the bank may have booked more on that day. */
+export const isWindow = ({ statements }: Period, end: 'first' | 'last'): boolean =>
+  WINDOWS.includes(statements.at(end === 'first' ? 0 : -1)?.format ?? '');
+
 /**
  * The days of a period on which the bank has booked nothing else. Leaves out days that the period shares with another period, and days
  * that are not over. null: no day is left.
@@ -132,10 +136,9 @@ async function enclosedDays(
   const confirmed = await withoutOpenDay(sql, accountId, period);
   if (confirmed === null) return null;
   let { from, to } = confirmed;
-  const [first, last] = [confirmed.statements[0], confirmed.statements.at(-1)];
-  if (WINDOWS.includes(first?.format ?? '') || others.some((it) => it !== period && it.to === from))
+  if (isWindow(confirmed, 'first') || others.some((it) => it !== period && it.to === from))
     from = addDays(from, 1);
-  if (WINDOWS.includes(last?.format ?? '') || others.some((it) => it !== period && it.from === to))
+  if (isWindow(confirmed, 'last') || others.some((it) => it !== period && it.from === to))
     to = addDays(to, -1);
   return from > to ? null : { from, to };
 }
@@ -187,11 +190,4 @@ export async function withoutOpenDay(sql: Sql, accountId: string, period: Period
   if (!isOpen) return period;
   if (before === undefined) return null;
   return { ...period, to: before.to, closing: last.opening, statements: period.statements.slice(0, -1) };
-}
-
-/** The completeness of an account whose movements were compared. */
-export function summariseDifferences(status: Completeness, differences: Iterable<Differences>): Completeness {
-  const all = [...differences];
-  if (status === 'contradictory' || all.some(({ surplus }) => surplus.length > 0)) return 'contradictory';
-  return all.some(({ missing }) => missing.length > 0) ? 'incomplete' : status;
 }

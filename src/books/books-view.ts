@@ -57,7 +57,7 @@ const ComparedPeriod = v.object({
   difference: v.pipe(
     v.string(),
     v.description(
-      'gap: what was booked in it, which is what is missing between the two balances. contradiction: by how much the balances differ.',
+      'gap: what was booked in it, which is what is missing between the two balances. contradiction: by how much the balances, or the stored movements, differ.',
     ),
   ),
 });

@@ -1,22 +1,13 @@
-import { type Completeness, isWrong, type Period } from '../../packages/reconcile/src/periods.ts';
-import { formatAmount, parseThousandths } from '../../packages/statements/src/amounts.ts';
+import { type Completeness, isWrong } from '../../packages/reconcile/src/periods.ts';
 import type { Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
 import { pendingOf } from '../webhook-record/pending.ts';
-import { type Differences, findDifferences, withoutOpenDay } from './book-differences.ts';
-import { readCompleteness, viewPeriod } from './find-statements.ts';
+import type { Differences } from './book-differences.ts';
+import { compareBooks } from './compare-books.ts';
+import { viewPeriod } from './find-statements.ts';
+import type { WrongSum } from './wrong-sums.ts';
 
 /** Checks the books of a customer: compares statements, movements and deliveries with each other. */
-
-/** Movements whose sum differs from the statements of the same days. */
-interface WrongSum {
-  from: string;
-  to: string;
-  /** The booked sum according to the statements' balances. `movements` is the sum of the stored movements. */
-  statements: string;
-  movements: string;
-  difference: string;
-}
 
 export interface AccountReport {
   id: number;
@@ -41,12 +32,6 @@ export interface BooksReport {
 /** Index: the foreign key's. */
 const READ_ACCOUNTS =
   "SELECT id, title, currency FROM accounts WHERE customer_id = ? AND status <> 'deleting' AND (? IS NULL OR id = ?) ORDER BY id";
-/** Reads the day before which retention has removed movements. Index: the primary key. */
-const READ_REMOVED_BEFORE = 'SELECT removed_before FROM import_locks WHERE customer_id = ?';
-/** Index: transactions_account_date. */
-const SUM_MOVEMENTS = `
-  SELECT COALESCE(SUM(IF(dc = 'Credit', amount, -amount)), 0.00) AS total
-  FROM transactions FORCE INDEX (transactions_account_date) WHERE account_id = ? AND date_issue BETWEEN ? AND ?`;
 /** Index: movement_conflicts_account_status. */
 const COUNT_OPEN_CONFLICTS =
   "SELECT COUNT(*) AS number FROM movement_conflicts FORCE INDEX (movement_conflicts_account_status) WHERE account_id = ? AND status = 'open'";
@@ -68,24 +53,22 @@ export async function verifyBooks(
   accountId: string | null = null,
 ): Promise<BooksReport> {
   const accounts: AccountReport[] = [];
-  const [removed] = await sql.query<{ removed_before: string | null }[]>(READ_REMOVED_BEFORE, [customerId]);
   for (const account of await sql.query<{ id: string; title: string; currency: string }[]>(READ_ACCOUNTS, [
     customerId,
     accountId,
     accountId,
   ])) {
-    const { status, periods } = await readCompleteness(sql, account.id, between);
+    const { status, periods, differences, wrongSums } = await compareBooks(sql, account, between);
     const [conflicts] = await sql.query<{ number: string | number }[]>(COUNT_OPEN_CONFLICTS, [account.id]);
-    const differences = [...(await findDifferences(sql, account, periods)).values()];
     accounts.push({
       id: Number(account.id),
       title: account.title,
       currency: account.currency,
       completeness: status,
       periods: periods.filter(isWrong).map((period) => viewPeriod(period, account.currency)),
-      wrong_sums: await findWrongSums(sql, account, periods, removed?.removed_before ?? null),
-      missing: differences.flatMap((it) => it.missing),
-      surplus: differences.flatMap((it) => it.surplus),
+      wrong_sums: wrongSums,
+      missing: [...differences.values()].flatMap((it) => it.missing),
+      surplus: [...differences.values()].flatMap((it) => it.surplus),
       open_conflicts: Number(conflicts?.number ?? 0),
     });
   }
@@ -108,53 +91,3 @@ export const areBooksRight = ({ accounts }: BooksReport): boolean =>
     ({ periods, wrong_sums, missing, surplus, open_conflicts }) =>
       periods.length + wrong_sums.length + missing.length + surplus.length + open_conflicts === 0,
   );
-
-async function findWrongSums(
-  sql: Sql,
-  account: { id: string; currency: string },
-  periods: readonly Period[],
-  removedBefore: string | null,
-): Promise<WrongSum[]> {
-  const wrong: WrongSum[] = [];
-  const complete: Pick<Period, 'from' | 'to' | 'opening' | 'closing'>[] = [];
-  for (const period of periods.filter(({ status }) => status === 'complete')) {
-    const kept = withoutRemoved(period, removedBefore);
-    const confirmed = kept && (await withoutOpenDay(sql, account.id, kept));
-    if (confirmed !== null) complete.push(confirmed);
-  }
-  for (const { from, to, booked } of joinDays(complete)) {
-    const [row] = await sql.query<{ total: string }[]>(SUM_MOVEMENTS, [account.id, from, to]);
-    const stored = parseThousandths(row?.total ?? '0');
-    if (stored === booked) continue;
-    const [statements, movements, difference] = [booked, stored, stored - booked].map((sum) =>
-      formatAmount(sum, account.currency),
-    ) as [string, string, string];
-    wrong.push({ from, to, statements, movements, difference });
-  }
-  return wrong;
-}
-
-/** A period without the statements whose movements may have been removed. null: nothing is left. */
-function withoutRemoved(period: Period, removedBefore: string | null): Period | null {
-  if (removedBefore === null || period.from >= removedBefore) return period;
-  const at = 1 + period.statements.findLastIndex(({ from }) => from < removedBefore);
-  const first = period.statements[at];
-  if (first === undefined) return null;
-  return { ...period, from: first.from, opening: first.opening, statements: period.statements.slice(at) };
-}
-
-/** Joins periods that share a day, because the movements of that day may belong to either period. */
-function joinDays(
-  periods: readonly Pick<Period, 'from' | 'to' | 'opening' | 'closing'>[],
-): { from: string; to: string; booked: bigint }[] {
-  const joined: { from: string; to: string; booked: bigint }[] = [];
-  for (const { from, to, opening, closing } of periods) {
-    const last = joined.at(-1);
-    if (last === undefined || from > last.to) joined.push({ from, to, booked: closing - opening });
-    else {
-      last.booked += closing - opening;
-      if (to > last.to) last.to = to;
-    }
-  }
-  return joined;
-}

@@ -88,6 +88,7 @@ export function findPeriods(statements: readonly ChainStatement[]): Period[] {
   /** All balances of the covered time, including the opening and closing balances of shorter statements. */
   let balances = new Set<bigint>();
   for (const run of runs) {
+    periods.push(...findWrong(run.statements));
     // A third statement may be missing between two statements of one day.
     if (
       covering === null ||
@@ -95,7 +96,7 @@ export function findPeriods(statements: readonly ChainStatement[]): Period[] {
       (run.from === covering.to && !balances.has(run.opening) && !sharesFirstDay(run, covering))
     ) {
       if (covering !== null) periods.push(gapBetween(covering, run));
-      periods.push(...viewRun(run));
+      periods.push(viewRun(run));
       covering = run;
       balances = new Set(run.balances);
       continue;
@@ -456,25 +457,29 @@ function haveNumbers(statements: readonly ChainStatement[]): boolean {
   return following >= NUMBERED && following > 3 * skipping;
 }
 
-function viewRun(run: Run): Period[] {
-  const { from, to, opening, closing, statements } = run;
-  const wrong = statements.flatMap((it): Period[] =>
+const viewRun = ({ from, to, opening, closing, statements }: Run): Period => ({
+  ...{ status: 'complete', from, to, opening, closing },
+  ...{ difference: 0n, statements },
+});
+
+/** The statements whose entries do not give their closing balance contradict themselves, wherever they lie. */
+const findWrong = (statements: readonly ChainStatement[]): Period[] =>
+  statements.flatMap((it): Period[] =>
     it.difference === null
       ? []
       : [
           {
-            status: 'contradiction',
-            from: it.from,
-            to: it.to,
-            opening: it.opening,
-            closing: it.closing,
-            difference: it.difference,
-            statements: [it],
+            ...{
+              status: 'contradiction',
+              from: it.from,
+              to: it.to,
+              opening: it.opening,
+              closing: it.closing,
+            },
+            ...{ difference: it.difference, statements: [it] },
           },
         ],
   );
-  return [{ status: 'complete', from, to, opening, closing, difference: 0n, statements }, ...wrong];
-}
 
 /** A gap may contain no day, if two statements of one day do not follow each other. */
 function gapBetween(one: Run, other: Run): Period {

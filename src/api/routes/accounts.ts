@@ -1,9 +1,9 @@
 import * as v from 'valibot';
 import { addDays } from '../../../packages/statements/src/values.ts';
-import { findDifferences, summariseDifferences } from '../../books/book-differences.ts';
 import { BalanceView, CompletenessView, StatementView } from '../../books/books-view.ts';
+import { compareBooks } from '../../books/compare-books.ts';
 import { EVER, readBalances, viewBalance } from '../../books/find-balances.ts';
-import { findStatements, readCompleteness, viewPeriod, viewStatement } from '../../books/find-statements.ts';
+import { findStatements, viewPeriod, viewStatement } from '../../books/find-statements.ts';
 import { readLateAt } from '../../books/late-statements.ts';
 import { readNewestBalances } from '../../books/newest-balances.ts';
 import { AccountChange, AccountView, NewAccount, viewAccounts } from '../../customers/account-view.ts';
@@ -232,14 +232,17 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
       const { from = null, to = null } = readQuery(c, Time);
       if (from !== null && to !== null && from > to)
         throw invalid([{ path: 'from', message: 'must not be after to' }]);
-      const { status, periods: all } = await readCompleteness(database, account.id, { from, to });
-      const periods = all.slice(-MOST_PERIODS);
-      const differences = await findDifferences(database, account, periods);
+      const { status, periods, differences, contradictions } = await compareBooks(
+        database,
+        account,
+        { from, to },
+        MOST_PERIODS,
+      );
       const lateAt = await readLateAt(database, account);
       return c.json({
         completeness: {
-          status: summariseDifferences(status, differences.values()),
-          periods: periods.map((period) => ({
+          status,
+          periods: [...periods, ...contradictions].map((period) => ({
             ...viewPeriod(period, account.currency),
             ...(differences.get(period) ?? { missing: [], surplus: [] }),
           })),

@@ -63,7 +63,7 @@ const COMPLETENESS = {
 
 function describeAccount(it: AccountReport): string[] {
   const { id, title, currency, completeness, periods, wrong_sums, missing, surplus, open_conflicts } = it;
-  const isWrong = completeness === 'complete' && wrong_sums.length + missing.length + surplus.length > 0;
+  const isWrong = periods.length === 0 && wrong_sums.length + missing.length + surplus.length > 0;
   return [
     `Account ${id}, ${title}: ${isWrong ? 'its movements do not give the balances of its statements' : COMPLETENESS[completeness]}`,
     ...periods.map(

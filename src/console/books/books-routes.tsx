@@ -2,7 +2,8 @@ import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import type { Completeness, Period, PeriodStatus } from '../../../packages/reconcile/src/periods.ts';
 import { showAmount } from '../../../packages/statements/src/amounts.ts';
-import { findStatements, readCompleteness, viewPeriod } from '../../books/find-statements.ts';
+import { compareBooks } from '../../books/compare-books.ts';
+import { findStatements, viewPeriod } from '../../books/find-statements.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
@@ -262,7 +263,9 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
     .post('/conflicts/:id/ignore', decide('ignore'))
     .get('/accounts/:id', async (c) => {
       const account = await requireAccount(database, readId(c, 'account'));
-      const { status, periods } = await readCompleteness(database, account.id);
+      const compared = await compareBooks(database, account);
+      const { status } = compared;
+      const periods = [...compared.periods, ...compared.contradictions];
       const statements = await findStatements(database, account.id, {
         before: BEYOND_NEWEST,
         limit: MOST_STATEMENTS,
