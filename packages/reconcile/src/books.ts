@@ -30,16 +30,10 @@ export interface Books {
   candidatesOf(rows: readonly StatementRow[]): Set<number>;
   /** Rows of statements with the same day and amount, and the same reference or balance. */
   equalTo(row: StatementRow, by: 'reference' | 'balance'): readonly { row: StatementRow }[];
-  /**
-   * Rows of statements with the same amount and the same reference or balance, up to three days before or after a day. At most 16 of each
-   * day.
-   */
-  within(
-    row: StatementRow,
-    by: 'reference' | 'balance',
-  ): { movement: number; laid: Laid; row: StatementRow }[];
-  /** Movements with the bank's id of a row and its direction, up to three days before or after its day. At most 16 of each day. */
-  named(row: StatementRow): number[];
+  /** Rows of statements with the same amount and the same balance, up to three days before or after a day. At most 16 of each day. */
+  withBalance(row: StatementRow): { movement: number; laid: Laid }[];
+  /** Rows of statements with the bank's id of a row and its direction, up to three days before or after its day. At most 64. */
+  named(row: StatementRow): { movement: number; laid: Laid; row: StatementRow }[];
   /**
    * The statements that may have rows of this one, or come before or after it: they have a balance in common with it, and days that are at
    * most three days away, or they are issues of the same statement. If there are none, the last of the same days, which may have its rows with other balances.
@@ -100,7 +94,7 @@ const contentKey = ({ day, amount, ...row }: StatementRow, by: 'reference' | 'ba
 const referenceKey = (format: string, { amount, reference }: StatementRow) =>
   `${format} ${amount < 0n} ${reference}`;
 
-const nameKey = ({ amount, reference }: StatementRow, day: string) => `${day} ${amount < 0n} ${reference}`;
+const nameKey = ({ amount, reference }: StatementRow) => `${amount < 0n} ${reference}`;
 
 /** Whether the references are numbers from 1 to the count of the rows, each once. */
 function countRows(rows: readonly StatementRow[]): boolean {
@@ -211,12 +205,15 @@ export function openBooks(stored: Stored): Books {
         }
     },
   );
-  const byName = createIndex<Laid, number[]>(statements, (index, laid) => {
-    for (const [position, movement] of laid.movements.entries()) {
-      const row = rowAt(laid, position);
-      if (isId(row.reference)) append(index, nameKey(row, row.day), movement);
-    }
-  });
+  const byName = createIndex<Laid, { movement: number; laid: Laid; row: StatementRow }[]>(
+    statements,
+    (index, laid) => {
+      for (const [position, movement] of laid.movements.entries()) {
+        const row = rowAt(laid, position);
+        if (isId(row.reference)) append(index, nameKey(row), { movement, laid, row });
+      }
+    },
+  );
   const byDay = createIndex<Laid, Laid[]>(statements, (index, laid) => {
     for (const day of laid.days.keys()) append(index, day, laid);
   });
@@ -256,11 +253,16 @@ export function openBooks(stored: Stored): Books {
       return found;
     },
     equalTo: (row, by) => byContent().get(contentKey(row, by)) ?? [],
-    within: (row, by) =>
+    withBalance: (row) =>
       around(row.day).flatMap((day) =>
-        (byContent().get(contentKey({ ...row, day }, by)) ?? []).slice(0, MOST),
+        (byContent().get(contentKey({ ...row, day }, 'balance')) ?? []).slice(0, MOST),
       ),
-    named: (row) => around(row.day).flatMap((day) => (byName().get(nameKey(row, day)) ?? []).slice(0, MOST)),
+    named(row) {
+      const found = byName().get(nameKey(row));
+      if (found === undefined) return [];
+      const near = new Set(around(row.day));
+      return found.slice(-MOST_RELATED).filter((it) => near.has(it.row.day));
+    },
     related(laid) {
       const [from, to] = [addDays(laid.first, -MARGIN), addDays(laid.last, MARGIN)];
       const isNear = (it: Laid) => it.last >= from && it.first <= to;

@@ -411,9 +411,10 @@ function takeMoved(deciding: Deciding): void {
     const row = rowAt(laid, position);
     if (idOf(row) === null) continue;
     const found = books
-      .within(row, 'reference')
+      .named(row)
       .find(
-        ({ movement, laid: it, row: { day } }) =>
+        ({ movement, laid: it, row: { day, amount } }) =>
+          amount === row.amount &&
           isFree(deciding, position, movement) &&
           !isApart(deciding, movement) &&
           covers(laid, day) &&
@@ -434,7 +435,7 @@ function findOtherAmount(
   const { books, laid, taken } = deciding;
   if (deciding.idOf(row) === null) return null;
   const { opening, closing } = laid.statement;
-  for (const movement of books.named(row)) {
+  for (const { movement } of books.named(row)) {
     const { day, amount, seen } = books.movements[movement] as BookedMovement;
     if (amount === row.amount || taken.has(movement) || isApart(deciding, movement)) continue;
     const isConflict = isFinal(laid) && opening !== null && closing !== null && covers(laid, day);
@@ -483,11 +484,11 @@ function addNew(deciding: Deciding): void {
   const findSameId = (row: StatementRow) =>
     deciding.idOf(row) === null
       ? undefined
-      : books.within(row, 'reference').find(({ movement }) => !taken.has(movement))?.movement;
+      : books.named(row).find((it) => it.row.amount === row.amount && !taken.has(it.movement))?.movement;
   const hasSameBalance = (row: StatementRow) =>
     row.balance !== null &&
     books
-      .within(row, 'balance')
+      .withBalance(row)
       .some(
         ({ movement, laid: it }) =>
           !taken.has(movement) &&

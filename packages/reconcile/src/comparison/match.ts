@@ -34,6 +34,8 @@ export function matchLeft(
   const taken = new Set<Candidate>();
   const matched = new Set<number>();
 
+  const names = new Set(candidates.map(nameOf));
+  const present = TRAITS.filter((it) => names.has(nameOf(it)));
   const areIdsComparable = !areReissued(laid, candidatesOfFormat(candidates));
   // An equal id with another text of the same format may be an id that the bank repeats.
   const haveOtherTexts = (it: Candidate, position: number) =>
@@ -45,7 +47,7 @@ export function matchLeft(
       const row = rowAt(laid, position);
       const key = matched.has(position) ? null : keyOf(row);
       if (key === null) continue;
-      const traits = TRAITS.filter((it) => may(it, position));
+      const traits = present.filter((it) => may(it, position));
       const name = areIdsComparable ? referenceOf(row) : null;
       const allowed = name === null ? [ANY] : NAMES[references](name);
       const candidate = queues.first(`${groupOf(row)} ${key}`, traits, allowed);
