@@ -181,7 +181,10 @@ function begin(
   const isApartInFile = file.apartFrom(laid);
   const findRelations = once(() => {
     const others = findOthers();
-    const circumstances = { useNumbers, isReachable, hasNeighbour: hasNeighbour(laid, others) };
+    const isLinked = others.some(
+      (it) => isFinal(it) && it.statement.format === laid.statement.format && areLinked(laid, it),
+    );
+    const circumstances = { useNumbers, isReachable, isLinked, hasNeighbour: hasNeighbour(laid, others) };
     const relations = new Map<Laid, Relation>();
     for (const other of others) {
       const relation = relate(laid, other, circumstances);

@@ -32,6 +32,7 @@ export function relateStatements(one: Statement, other: Statement): StatementRel
     useNumbers: true,
     isReachable: () => false,
     hasNeighbour: false,
+    isLinked: false,
   });
   const { rows } = first.received;
   const movements = rows.map((row, index) => ({ ...row, id: String(index) }));

@@ -34,12 +34,14 @@ export interface Circumstances {
   isReachable: (other: Laid) => boolean;
   /** Whether a final statement of the same day comes before or after the first one, and is no part of it. */
   hasNeighbour: boolean;
+  /** Whether any statement of its format ends where the first one begins, or begins where it ends. */
+  isLinked: boolean;
 }
 
 export function relate(
   one: Laid,
   other: Laid,
-  { useNumbers, isReachable, hasNeighbour }: Circumstances,
+  { useNumbers, isReachable, hasNeighbour, isLinked }: Circumstances,
 ): Relation {
   const comparison = compare(one, other);
   const relation = (kind: Relation['kind'], isAssumed = false): Relation => ({ kind, isAssumed, comparison });
@@ -66,9 +68,17 @@ export function relate(
   const mayGoOn = areOfDay && isReachable(other);
   if (mayGoOn && hasNeighbour) return relation('apart', true);
   const beginsLater = areOfDay && one.opening !== other.opening;
+  // A statement that follows another one has its rows nowhere else, and the end of a third one only looks the same.
+  const isPart = pairs.length < Math.min(one.walk.length, other.walk.length);
+  const mayOnlySeem = isPart && isLinked && ofFormat && areFinal;
   return relation(
     'common',
-    isDoubtful || mayGoOn || beginsLater || (linked && mayFollow(one, other, comparison)) || separate,
+    isDoubtful ||
+      mayGoOn ||
+      beginsLater ||
+      mayOnlySeem ||
+      (linked && mayFollow(one, other, comparison)) ||
+      separate,
   );
 }
 
