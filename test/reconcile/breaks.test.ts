@@ -14,8 +14,8 @@ const BREAKS: [name: string, file: string, rule: string, instead: string][] = [
   [
     'a repetition that may be a new statement is certain',
     'relation.ts',
-    'isDoubtful || mayGoOn || beginsLater || mayOnlySeem ||',
-    '',
+    'isDoubtful || mayGoOn || beginsLater || mayOnlySeem;',
+    'false;',
   ],
   [
     'what statements before have brought is free',

@@ -71,15 +71,8 @@ export function relate(
   // A statement that follows another one has its rows nowhere else, and the end of a third one only looks the same.
   const isPart = pairs.length < Math.min(one.walk.length, other.walk.length);
   const mayOnlySeem = isPart && isLinked && ofFormat && areFinal;
-  return relation(
-    'common',
-    isDoubtful ||
-      mayGoOn ||
-      beginsLater ||
-      mayOnlySeem ||
-      (linked && mayFollow(one, other, comparison)) ||
-      separate,
-  );
+  const mayBeNew = isDoubtful || mayGoOn || beginsLater || mayOnlySeem;
+  return relation('common', mayBeNew || (linked && mayFollow(one, other, comparison)) || separate);
 }
 
 /**
