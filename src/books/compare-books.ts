@@ -1,8 +1,8 @@
 import type { Completeness, Period } from '../../packages/reconcile/src/periods.ts';
 import type { Sql } from '../database/transaction.ts';
-import { type Differences, findDifferences } from './book-differences.ts';
+import { type Differences, findDifferences } from './compared/book-differences.ts';
+import { findWrongSums, type WrongSum } from './compared/wrong-sums.ts';
 import { readCompleteness } from './find-statements.ts';
-import { findWrongSums, type WrongSum } from './wrong-sums.ts';
 
 /** Whether the books of an account are right: the API, the console and `verify` ask here. */
 

@@ -2,10 +2,10 @@ import { type Completeness, isWrong } from '../../packages/reconcile/src/periods
 import type { Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
 import { pendingOf } from '../webhook-record/pending.ts';
-import type { Differences } from './book-differences.ts';
 import { compareBooks } from './compare-books.ts';
+import type { Differences } from './compared/book-differences.ts';
+import type { WrongSum } from './compared/wrong-sums.ts';
 import { viewPeriod } from './find-statements.ts';
-import type { WrongSum } from './wrong-sums.ts';
 
 /** Checks the books of a customer: compares statements, movements and deliveries with each other. */
 

@@ -174,7 +174,10 @@ function begin(
   const isFollowing =
     same !== null &&
     isFinal(laid) &&
-    !books.isNumbered(laid) &&
+    (!books.isNumbered(laid) ||
+      (repeated?.movements ?? []).some((movement, position) =>
+        hasOtherText(books, laid, { position, movement }),
+      )) &&
     laid.statement.rows.every((row) => bankIdOf(row) === null) &&
     (areLinked(laid, same) || (isReachable(same) && findOthers().some(isFinal)));
   const isOfFile = isFollowing && file.isBefore(same);
@@ -211,6 +214,16 @@ function begin(
   };
 }
 
+/** Whether a row has another text than the movement has in its format. Texts of known rows are not stored. */
+function hasOtherText(
+  books: Books,
+  laid: Laid,
+  { position, movement }: { position: number; movement: number },
+): boolean {
+  const before = findText(books.movements[movement]?.seen ?? [], laid);
+  return before !== null && before !== rowAt(laid, position).text;
+}
+
 /** How many rows a statement has of the days of another one. */
 const rowsOfDays = (laid: Laid, other: Laid): number =>
   [...laid.days].reduce((sum, [day, rows]) => (other.days.has(day) ? sum + rows.length : sum), 0);
@@ -239,13 +252,8 @@ function take(
 ): void {
   laid.movements[position] = movement;
   taken.add(movement);
-  const before = findText(books.movements[movement]?.seen ?? [], laid);
-  const hasOtherText = before !== null && before !== rowAt(laid, position).text;
-  decisions[position] = {
-    outcome: 'known',
-    movement,
-    reason: reason === 'same' && hasOtherText ? 'changed' : reason,
-  };
+  const isChanged = reason === 'same' && hasOtherText(books, laid, { position, movement });
+  decisions[position] = { outcome: 'known', movement, reason: isChanged ? 'changed' : reason };
 }
 
 const isFree = ({ laid, taken }: Deciding, position: number, movement: number): boolean =>

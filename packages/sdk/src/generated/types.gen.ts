@@ -372,7 +372,7 @@ export type Completeness = {
         opening_balance: string;
         closing_balance: string;
         /**
-         * gap: what was booked in it, which is what is missing between the two balances. contradiction: by how much the balances differ.
+         * gap: what was booked in it, which is what is missing between the two balances. contradiction: by how much the balances, or the stored movements, differ.
          */
         difference: string;
         /**

@@ -1,9 +1,9 @@
 import type * as v from 'valibot';
-import type { Period } from '../../packages/reconcile/src/periods.ts';
-import { showAmount } from '../../packages/statements/src/amounts.ts';
-import { addDays } from '../../packages/statements/src/values.ts';
-import type { Sql } from '../database/transaction.ts';
-import type { MissingView, SurplusView } from './books-view.ts';
+import type { Period } from '../../../packages/reconcile/src/periods.ts';
+import { showAmount } from '../../../packages/statements/src/amounts.ts';
+import { addDays } from '../../../packages/statements/src/values.ts';
+import type { Sql } from '../../database/transaction.ts';
+import type { MissingView, SurplusView } from '../books-view.ts';
 
 /**
  * Compares the stored movements with the entries of the statements that follow each other, as multisets of direction and amount. See

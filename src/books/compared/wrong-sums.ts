@@ -1,6 +1,6 @@
-import type { Period } from '../../packages/reconcile/src/periods.ts';
-import { formatAmount, parseThousandths } from '../../packages/statements/src/amounts.ts';
-import type { Sql } from '../database/transaction.ts';
+import type { Period } from '../../../packages/reconcile/src/periods.ts';
+import { formatAmount, parseThousandths } from '../../../packages/statements/src/amounts.ts';
+import type { Sql } from '../../database/transaction.ts';
 import { isWindow, withoutOpenDay } from './book-differences.ts';
 
 /** Compares what the balances of statements that follow each other say with the sum of the stored movements of the same days. */
