@@ -26,12 +26,13 @@ const ADDED = (days: number) =>
     .join(' UNION ALL ');
 
 /**
- * Finds a final statement about these days that another import has stored. Its entries may be of other days. Index:
- * statements_time.
+ * Finds a final statement about these days that another import has stored. Its entries may be of other days. Another format may have an entry
+ * up to three days before or after. Index: statements_time.
  */
 const COVERED = `
   SELECT 1 FROM statements FORCE INDEX (statements_time)
-  WHERE account_id = ? AND kind = 'final' AND to_date >= ? AND from_date <= ? AND entries > 0 AND import_id <> ? LIMIT 1`;
+  WHERE account_id = ? AND kind = 'final' AND to_date >= ? - INTERVAL ${MARGIN} DAY AND from_date <= ? + INTERVAL ${MARGIN} DAY
+    AND entries > 0 AND import_id <> ? AND (format <> ? OR (to_date >= ? AND from_date <= ?)) LIMIT 1`;
 
 /** Reads the ids of the entries of these days. Index: transactions_account_date. */
 const IDS = `
@@ -92,8 +93,13 @@ export function createChunkIdentifier(importId: string): IdentifyEntries {
     if (unread.length > 0) {
       const days = unread.map(({ accountId, date }) => [accountId, date]);
       await refuse(sql, KNOWN, [days, importId], 'movements of these days are stored');
-      for (const [accountId, { from, to }] of rangesOf(unread))
-        await refuse(sql, COVERED, [accountId, from, to, importId], 'statements of these days are stored');
+      for (const [accountId, { from, to, format }] of rangesOf(unread))
+        await refuse(
+          sql,
+          COVERED,
+          [accountId, from, to, importId, format, from, to],
+          'statements of these days are stored',
+        );
     }
     if (added.length > 0) {
       const days = added.flatMap((it) => [it.accountId, it.date, String(it.readThrough), importId]);
@@ -144,11 +150,11 @@ async function refuse(sql: Sql, statement: string, values: unknown[], reason: st
 const follows = (before: EntryStatement, next: EntryStatement): boolean =>
   before.closing !== null && before.closing === next.opening && before.closing !== before.opening;
 
-function rangesOf(days: readonly Day[]): Map<string, { from: string; to: string }> {
-  const ranges = new Map<string, { from: string; to: string }>();
-  for (const { accountId, date } of days) {
+function rangesOf(days: readonly Day[]): Map<string, { from: string; to: string; format: string }> {
+  const ranges = new Map<string, { from: string; to: string; format: string }>();
+  for (const { accountId, date, statement } of days) {
     const range = ranges.get(accountId);
-    if (range === undefined) ranges.set(accountId, { from: date, to: date });
+    if (range === undefined) ranges.set(accountId, { from: date, to: date, format: statement.format });
     else if (date < range.from) range.from = date;
     else if (date > range.to) range.to = date;
   }

@@ -374,13 +374,16 @@ test('a movement that was assumed known is stored and delivered when a statement
   expect((await get('/v1/transactions?starts=2025-01-01')).transactions).toHaveLength(3);
 });
 
-const ofx = (rows: readonly (readonly [day: string, amount: string, id: string, name: string])[]): string =>
+const ofx = (
+  rows: readonly (readonly [day: string, amount: string, id: string, name: string])[],
+  [from, to] = ['01', '31'],
+): string =>
   [
     'OFXHEADER:100',
     'DATA:OFXSGML',
     '',
     '<OFX><BANKMSGSRSV1><STMTTRNRS><STMTRS><CURDEF>TRY<BANKACCTFROM><BANKID>0001',
-    `<ACCTID>${IBAN}<ACCTTYPE>CHECKING</BANKACCTFROM><BANKTRANLIST><DTSTART>20260301<DTEND>20260331`,
+    `<ACCTID>${IBAN}<ACCTTYPE>CHECKING</BANKACCTFROM><BANKTRANLIST><DTSTART>202603${from}<DTEND>202603${to}`,
     ...rows.map(
       ([day, amount, id, name]) =>
         `<STMTTRN><TRNTYPE>DEBIT<DTPOSTED>202603${day}<TRNAMT>${amount}<FITID>${id}<NAME>${name}</STMTTRN>`,
@@ -393,16 +396,31 @@ test('the same id under another day is stored as an assumption, with a warning t
   const { get, send } = await createClient();
   await send(ofx([['02', '-15.00', '2026030200077', 'CAFE']]));
   const moved = await send(
-    ofx([
-      ['03', '-15.00', '2026030200077', 'CAFE'],
-      ['04', '-2.00', '2026030400001', 'BUS'],
-    ]),
+    ofx(
+      [
+        ['03', '-15.00', '2026030200077', 'CAFE'],
+        ['04', '-2.00', '2026030400001', 'BUS'],
+      ],
+      ['03', '31'],
+    ),
   );
   expect(moved).toMatchObject({ inserted: 2, assumed_new: 1, warnings: 1 });
   const { warnings } = await get(`/v1/imports/${moved.id}/errors`);
   expect(warnings[0].message).toContain(
     'The entry of 2026-03-03 over -15.00 has the id “2026030200077” of a stored movement of 2026-03-02',
   );
+});
+
+test('the same id under another day is known, as an assumption, if both files have both days', async () => {
+  const { send } = await createClient();
+  await send(ofx([['02', '-15.00', '2026030200077', 'CAFE']]));
+  const moved = await send(
+    ofx([
+      ['03', '-15.00', '2026030200077', 'CAFE'],
+      ['04', '-2.00', '2026030400001', 'BUS'],
+    ]),
+  );
+  expect(moved).toMatchObject({ inserted: 1, duplicates: 1, assumed_duplicates: 1, assumed_new: 0 });
 });
 
 test('a dry run and the import list the same assumptions, row for row', async () => {
@@ -492,4 +510,19 @@ test('a movement that is missing from the statements is listed as surplus and ma
     status: 'contradictory',
     periods: [{ missing: [], surplus }],
   });
+});
+
+test('an entry that a table has two days later, alone, is known by its balance, as an assumption', async () => {
+  const { send } = await createClient();
+  await send(mt940({ opening: 900, rows: '01:D42' }));
+  expect(await send(csv('03:D42=858'))).toMatchObject({ inserted: 0, duplicates: 1, assumed_duplicates: 1 });
+});
+
+test('a table with a letter that could not be read, and then the whole table, bring each row once', async () => {
+  const { send } = await createClient();
+  const whole = csv('01:D42 Dönerci, 01:D7 Market');
+  const broken = Buffer.from(whole, 'utf8');
+  const at = broken.indexOf(Buffer.from('ö'));
+  await send(Buffer.concat([broken.subarray(0, at), Buffer.from([0xff]), broken.subarray(at + 2)]));
+  expect(await send(whole)).toMatchObject({ inserted: 0, duplicates: 2 });
 });
