@@ -2,7 +2,7 @@ import { addDays } from '../../statements/src/values.ts';
 import { type Details, findBatches } from './comparison/details.ts';
 import { createIndex, once } from './comparison/lazy.ts';
 import { addToChain, areLinked, type Chain, createReachable, findRows } from './relation.ts';
-import type { Batch, Candidate, Statement, StatementRow, Stored } from './statement.ts';
+import type { Batch, Candidate, ReceivedStatement, StatementRow, Stored } from './statement.ts';
 import {
   append,
   balanceBefore,
@@ -57,9 +57,9 @@ export interface Books {
   idsOf(laid: Laid): (row: StatementRow) => string | null;
   /**
    * Whether the references of a statement are positions in its file: they count its rows, or several name other amounts than in the
-   * statements of its format, and more than name the same.
+   * statements of its format, and more than name the same. Of a statement that is stored, nobody needs to know.
    */
-  arePositions(statement: Statement): boolean;
+  arePositions(statement: ReceivedStatement): boolean;
   /** Whether a statement has a number that no other statement has. */
   isNumbered(laid: Laid): boolean;
   /** @returns the number of the movement. */
@@ -311,7 +311,8 @@ export function openBooks(stored: Stored): Books {
         return findAgain().has(key) || byReference().get(key) === 'several' ? null : idOf(row);
       };
     },
-    arePositions({ rows, format }) {
+    arePositions({ rows, format, fingerprint }) {
+      if (fingerprint !== null && byFingerprint.has(fingerprint)) return false;
       if (countRows(rows)) return true;
       let [same, other] = [0, 0];
       for (const { amount, reference } of rows.filter((row) => idOf(row) !== null)) {
