@@ -36,7 +36,8 @@ export interface Books {
   named(row: StatementRow): { movement: number; laid: Laid; row: StatementRow }[];
   /**
    * The statements that may have rows of this one, or come before or after it: they have a balance in common with it, and days that are at
-   * most three days away, or they are issues of the same statement. If there are none, the last of the same days, which may have its rows with other balances.
+   * most three days away, or they are issues of the same statement. If there are none, the last of the same days, which may have its rows
+   * with other balances.
    */
   related(laid: Laid): ReadonlySet<Laid>;
   /** The statement with the same header and the same rows, and the movement of each row. */
@@ -227,7 +228,7 @@ export function openBooks(stored: Stored): Books {
     }
   });
   const byDays = createIndex<Laid, Laid[]>(statements, (index, laid) => {
-    const key = isFinal(laid) ? daysKey(laid) : null;
+    const key = daysKey(laid);
     if (key !== null) append(index, key, laid);
   });
 
@@ -266,7 +267,7 @@ export function openBooks(stored: Stored): Books {
     related(laid) {
       const [from, to] = [addDays(laid.first, -MARGIN), addDays(laid.last, MARGIN)];
       const isNear = (it: Laid) => it.last >= from && it.first <= to;
-      const issues = isFinal(laid) ? (byDays().get(daysKey(laid) ?? '') ?? []) : [];
+      const issues = byDays().get(daysKey(laid) ?? '') ?? [];
       const found = new Set([
         ...issues.slice(-MOST),
         ...balanceKeys(laid)

@@ -458,28 +458,23 @@ function haveNumbers(statements: readonly ChainStatement[]): boolean {
 }
 
 const viewRun = ({ from, to, opening, closing, statements }: Run): Period => ({
-  ...{ status: 'complete', from, to, opening, closing },
-  ...{ difference: 0n, statements },
+  status: 'complete',
+  from,
+  to,
+  opening,
+  closing,
+  difference: 0n,
+  statements,
 });
 
 /** The statements whose entries do not give their closing balance contradict themselves, wherever they lie. */
 const findWrong = (statements: readonly ChainStatement[]): Period[] =>
-  statements.flatMap((it): Period[] =>
-    it.difference === null
+  statements.flatMap((it) => {
+    const { from, to, opening, closing, difference } = it;
+    return difference === null
       ? []
-      : [
-          {
-            ...{
-              status: 'contradiction',
-              from: it.from,
-              to: it.to,
-              opening: it.opening,
-              closing: it.closing,
-            },
-            ...{ difference: it.difference, statements: [it] },
-          },
-        ],
-  );
+      : [{ status: 'contradiction', from, to, opening, closing, difference, statements: [it] }];
+  });
 
 /** A gap may contain no day, if two statements of one day do not follow each other. */
 function gapBetween(one: Run, other: Run): Period {

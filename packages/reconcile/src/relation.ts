@@ -72,7 +72,7 @@ export function relate(
   const isPart = pairs.length < Math.min(one.walk.length, other.walk.length);
   const mayOnlySeem = isPart && isLinked && ofFormat && areFinal;
   const mayBeNew = isDoubtful || mayGoOn || beginsLater || mayOnlySeem;
-  return relation('common', mayBeNew || (linked && mayFollow(one, other, comparison)) || separate);
+  return relation('common', mayBeNew || (linked && mayFollow(one, other, isPart)) || separate);
 }
 
 /**
@@ -113,11 +113,10 @@ export const leadsTo = (one: Laid, next: Laid): boolean =>
 /**
  * Whether a statement that has rows in common with another may follow it instead. The statement of a month, which has all rows of that of a
  * day, belongs to another series, and so do statements of two formats.
+ * @param isPart both have rows that the other has not.
  */
-const mayFollow = (one: Laid, other: Laid, { pairs }: Comparison): boolean =>
-  (one.statement.format === other.statement.format &&
-    (one.statement.to === other.statement.to ||
-      pairs.length < Math.min(one.walk.length, other.walk.length))) ||
+const mayFollow = (one: Laid, other: Laid, isPart: boolean): boolean =>
+  (one.statement.format === other.statement.format && (one.statement.to === other.statement.to || isPart)) ||
   isWindow(one) ||
   isWindow(other);
 

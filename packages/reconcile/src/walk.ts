@@ -35,18 +35,20 @@ export const hasWalk = ({ walk }: Laid): boolean => walk.length > 0;
 export const isFinal = (laid: Laid): boolean =>
   laid.statement.kind === 'final' && hasWalk(laid) && !isWindow(laid);
 
+/** What two issues of a final statement have in common: format, page, first and last day. null: it does not say which days it has. */
+export const daysKey = (laid: Laid): string | null => {
+  const { format, sequence, from, to } = laid.statement;
+  return !isFinal(laid) || from === null || to === null ? null : JSON.stringify([format, sequence, from, to]);
+};
+
 /**
- * Whether two final statements may be one that the bank has issued twice: they have the same format, page, first and last day. Numbers
- * prove nothing, because banks restart them each January.
+ * Whether two statements may be one that the bank has issued twice. Numbers prove nothing, because banks restart them each January. A
+ * statement of one day may also be a part of the day.
  */
 export const haveSameDays = (one: Laid, other: Laid): boolean =>
-  isFinal(one) && isFinal(other) && daysKey(one) !== null && daysKey(one) === daysKey(other);
+  daysKey(one) !== null && daysKey(one) === daysKey(other);
 
-/** What two issues of a statement have in common; null: it does not say which days it has. */
-export const daysKey = ({ statement: { format, sequence, from, to } }: Laid): string | null =>
-  from === null || to === null ? null : JSON.stringify([format, sequence, from, to]);
-
-/** The same, and certain: a statement of one day may be a part of the day. */
+/** Whether two statements, of several days, are one that the bank has issued twice. */
 export const areIssues = (one: Laid, other: Laid): boolean =>
   one.statement.from !== one.statement.to && haveSameDays(one, other);
 

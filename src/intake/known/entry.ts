@@ -57,17 +57,11 @@ export type Identity =
  * What becomes of an entry. null: it is simply new.
  * @param decide what becomes of an entry that conflicts.
  */
-export const fateOf = (
-  identity: Identity,
-  decide: (conflict: ConflictingEntry) => RowFate,
-): RowFate | null =>
-  'known' in identity
-    ? knownRow(identity.reason)
-    : 'conflict' in identity
-      ? decide(identity.conflict)
-      : identity.isAssumed
-        ? ASSUMED_NEW
-        : null;
+export function fateOf(identity: Identity, decide: (conflict: ConflictingEntry) => RowFate): RowFate | null {
+  if ('known' in identity) return knownRow(identity.reason);
+  if ('conflict' in identity) return decide(identity.conflict);
+  return identity.isAssumed ? ASSUMED_NEW : null;
+}
 
 /**
  * Identifies the entries of a chunk.

@@ -34,7 +34,7 @@ export function arrange(
   const { rows } = statement;
   if (lumps === null && !books.hasDetails() && rows.every(({ batch }) => batch === undefined))
     return asItIs(statement);
-  const joined = new Map(lumps?.joined.map((it) => [Math.min(...ends(it)), it]));
+  const joins = new Map(lumps?.joined.map((it) => [Math.min(it[0] as number, it.at(-1) as number), it]));
   const arranged: StatementRow[] = [];
   const positions: number[][] = [];
   const origins: number[] = [];
@@ -52,46 +52,30 @@ export function arrange(
       return arranged.push(row) - 1;
     };
     const row = rows[position] as StatementRow;
-    const ofLump = joined.get(position) ?? [];
-    const payments = lumps?.parted.get(position);
-    if (!asTheyAre.has(position) && (ofLump.length > 0 || payments !== undefined)) {
-      if (payments === undefined) {
-        const at = add(joinRows(ofLump.map((it) => rows[it] as StatementRow)));
-        for (const it of ofLump) {
-          positions.push([at]);
-          rearranged.push(it);
-        }
-        position += ofLump.length - 1;
-      } else {
-        rearranged.push(position);
-        const isDescending = rows.length > 1 && !isAscending(rows, position);
-        const added = (isDescending ? payments.toReversed() : payments).map((it) =>
-          add({ ...it, reference: null }),
-        );
-        positions.push(isDescending ? added.toReversed() : added);
-      }
+    const isAsItIs = asTheyAre.has(position);
+    const joined = isAsItIs ? undefined : joins.get(position);
+    const payments = isAsItIs ? undefined : lumps?.parted.get(position);
+    const ofBatch = payments === undefined ? (batches.get(position) ?? []) : [];
+    const together = joined ?? ofBatch.filter((it) => !asTheyAre.has(it));
+    const ofTogether = together.map((it) => rows[it] as StatementRow);
+    const whole = joined === undefined ? toBatch(search, ofTogether) : joinRows(ofTogether);
+    if (whole !== null) {
+      const at = add(whole);
+      for (const _ of together) positions.push([at]);
+      rearranged.push(...together);
+      position += together.length - 1;
       continue;
     }
-    const ofBatch = (batches.get(position) ?? []).filter((it) => !asTheyAre.has(it));
-    const batch = toBatch(
-      search,
-      ofBatch.map((it) => rows[it] as StatementRow),
-    );
-    const details = row.batch !== undefined || asTheyAre.has(position) ? null : toDetails(search, row);
-    if (batch !== null) {
-      const at = add(batch);
-      for (const _ of ofBatch) positions.push([at]);
-      rearranged.push(...ofBatch);
-      position += ofBatch.length - 1;
-    } else {
-      if (details !== null) rearranged.push(position);
-      positions.push((details ?? [row]).map(add));
-    }
+    const isReversed = payments !== undefined && rows.length > 1 && !isAscending(rows, position);
+    const ofLump = payments?.map((it) => ({ ...it, reference: null }));
+    const details = ofLump ?? (row.batch !== undefined || isAsItIs ? null : toDetails(search, row));
+    if (details !== null) rearranged.push(position);
+    const parts = details ?? [row];
+    const added = (isReversed ? parts.toReversed() : parts).map(add);
+    positions.push(isReversed ? added.toReversed() : added);
   }
   return { statement: { ...statement, rows: arranged }, positions, origins, rearranged };
 }
-
-const ends = (items: readonly number[]) => [items[0] as number, items.at(-1) as number];
 
 /** The payments of a lump as one row. @param payments in the order of their balances. */
 function joinRows(payments: readonly StatementRow[]): StatementRow {

@@ -1,6 +1,6 @@
 import type { StatementRow } from '../statement.ts';
 import { append, areIssues, balanceBefore, hasWalk, idOf, isWindow, type Laid, rowAt } from '../walk.ts';
-import { longestRun } from './run.ts';
+import { longestRun, type Run } from './run.ts';
 
 /** Compares the walks of two statements day by day. */
 
@@ -144,22 +144,14 @@ function compareDay(
     a.map((it) => keyOfOne(rowAt(one, it))),
     b.map((it) => keyOfOther(rowAt(other, it))),
   );
-  const ofRun = Array.from({ length: run?.length ?? 0 }, (_, step) => ({
-    one: a[(run?.one ?? 0) + step] as number,
-    other: b[(run?.other ?? 0) + step] as number,
-  }));
+  const ofRun = pairRun(run, a, b);
   if (isAll(ofRun)) return found('same', ofRun);
   // Where a balance comes twice, the bank's ids say which row is which.
   const withId = (keyOf: KeyOf) => (row: StatementRow) =>
     idOf(row) === null ? null : `${row.reference} ${keyOf(row)}`;
   const byId = pairBy(one, a, other, b, withId(keyOfOne), withId(keyOfOther));
-  const byBalance =
-    byId.length === 0
-      ? pairBy(one, a, other, b, keyOfOne, keyOfOther)
-      : [
-          ...byId,
-          ...pairBy(one, without(a, byId, 'one'), other, without(b, byId, 'other'), keyOfOne, keyOfOther),
-        ];
+  const [ofA, ofB] = [without(a, byId, 'one'), without(b, byId, 'other')];
+  const byBalance = [...byId, ...pairBy(one, ofA, other, ofB, keyOfOne, keyOfOther)];
   if (isAll(byBalance)) return found('same', byBalance);
   const byAmount = pairByAmount(one, a, other, b, { fromEnd: closesEqual && !opensEqual });
   const isReordered = isAnchored && isAll(byAmount);
@@ -174,6 +166,15 @@ function compareDay(
   if (isFirst && isAll(byAmount)) return found('shift', byAmount, { isByAmount: true });
   return found('nothing', []);
 }
+
+/** The rows of a run, which stands in two lists of positions. */
+const pairRun = (run: Run | null, a: readonly number[], b: readonly number[]): Pair[] =>
+  run === null
+    ? []
+    : Array.from({ length: run.length }, (_, step) => ({
+        one: a[run.one + step] as number,
+        other: b[run.other + step] as number,
+      }));
 
 function without(positions: readonly number[], pairs: readonly Pair[], side: keyof Pair): number[] {
   const paired = new Set(pairs.map((it) => it[side]));
@@ -281,13 +282,9 @@ function findMoved(one: Laid, other: Laid): Pick<Comparison, 'pairs' | 'isDoubtf
   if (haveOtherDates(one, other)) return { pairs: pairNear(one, other), isDoubtful: false };
   const stepsOf = (laid: Laid) => laid.walk.map((it) => BY_BALANCE(rowAt(laid, it)) as string);
   const run = longestRun(stepsOf(one), stepsOf(other));
-  if (run === null) return { pairs: [], isDoubtful: false };
-  const pairs = Array.from({ length: run.length }, (_, step) => ({
-    one: one.walk[run.one + step] as number,
-    other: other.walk[run.other + step] as number,
-  }));
+  const pairs = pairRun(run, one.walk, other.walk);
   return pairs.every((it) => areNear(one, other, it))
-    ? { pairs, isDoubtful: run.isDoubtful }
+    ? { pairs, isDoubtful: run?.isDoubtful ?? false }
     : { pairs: [], isDoubtful: false };
 }
 
