@@ -1,6 +1,6 @@
 import type { Completeness, Period } from '../../packages/reconcile/src/periods.ts';
 import type { Sql } from '../database/transaction.ts';
-import { type Differences, findDifferences } from './compared/book-differences.ts';
+import { confirmPeriods, type Differences, findDifferences } from './compared/book-differences.ts';
 import { findWrongSums, type WrongSum } from './compared/wrong-sums.ts';
 import { readCompleteness } from './find-statements.ts';
 
@@ -30,8 +30,9 @@ export async function compareBooks(
 ): Promise<ComparedBooks> {
   const { status, periods: all } = await readCompleteness(sql, account.id, between);
   const periods = all.slice(-mostPeriods);
-  const differences = await findDifferences(sql, account, periods);
-  const wrong = await findWrongSums(sql, account, periods);
+  const confirmed = await confirmPeriods(sql, account.id, periods);
+  const differences = await findDifferences(sql, account, confirmed);
+  const wrong = await findWrongSums(sql, account, confirmed);
   const found = [...differences.values()];
   const areMissing = found.some(({ missing }) => missing.length > 0);
   const areSurplus = found.some(({ surplus }) => surplus.length > 0);

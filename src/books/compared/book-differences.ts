@@ -27,12 +27,15 @@ const FIND_REPEATED_ENTRIES = `
   LEFT JOIN transaction_details d ON d.transaction_id = r.transaction_id
   WHERE r.account_id = ? AND r.date_issue BETWEEN ? AND ?`;
 
-/** Movements that are no entry of these statements. Indexes: transactions_account_date, then the foreign key of repeated_entries. */
+/** A movement `t` with its details `d` is no entry of the statements with these ids, given twice. Index: the foreign key of repeated_entries. */
+export const IS_BESIDE = `(d.statement_id IS NULL OR d.statement_id NOT IN (?))
+    AND NOT EXISTS (SELECT 1 FROM repeated_entries r WHERE r.transaction_id = t.id AND r.statement_id IN (?))`;
+
+/** Movements that are no entry of these statements. Index: transactions_account_date. */
 const FIND_SURPLUS_MOVEMENTS = `
   SELECT t.id, t.dc, t.amount FROM transactions t FORCE INDEX (transactions_account_date)
   LEFT JOIN transaction_details d ON d.transaction_id = t.id
-  WHERE t.account_id = ? AND t.date_issue BETWEEN ? AND ? AND (d.statement_id IS NULL OR d.statement_id NOT IN (?))
-    AND NOT EXISTS (SELECT 1 FROM repeated_entries r WHERE r.transaction_id = t.id AND r.statement_id IN (?))
+  WHERE t.account_id = ? AND t.date_issue BETWEEN ? AND ? AND ${IS_BESIDE}
   ORDER BY t.account_id, t.date_issue, t.id LIMIT ?`;
 
 interface RepeatedRow {
@@ -44,23 +47,40 @@ interface RepeatedRow {
   amount: string;
 }
 
-/**
- * Finds the differences of complete periods. Reads the movements of their days.
- * @param periods as `readCompleteness` found them.
- */
+/** Complete periods, each without its last statement if the day of that is not over. null: nothing is left. */
+export type ConfirmedPeriods = ReadonlyMap<Period, Period | null>;
+
+/** @param periods as `readCompleteness` found them. @returns the complete ones. */
+export async function confirmPeriods(
+  sql: Sql,
+  accountId: string,
+  periods: readonly Period[],
+): Promise<ConfirmedPeriods> {
+  const confirmed = new Map<Period, Period | null>();
+  for (const period of periods)
+    if (period.status === 'complete') confirmed.set(period, await withoutOpenDay(sql, accountId, period));
+  return confirmed;
+}
+
+/** Finds the differences of complete periods. Reads the movements of their days. */
 export async function findDifferences(
   sql: Sql,
   account: { id: string; currency: string },
-  periods: readonly Period[],
+  periods: ConfirmedPeriods,
 ): Promise<Map<Period, Differences>> {
-  const complete = periods.filter(({ status }) => status === 'complete');
+  const complete = [...periods.keys()];
   // Statements without entries have no movements. No statement has the id 0, so the list is never empty.
   const withEntries = complete.flatMap(({ statements }) => statements.filter(({ entries }) => entries > 0));
   const ids = ['0', ...withEntries.map(({ id }) => id)];
   const found = new Map<Period, Differences>();
-  for (const period of complete) {
+  for (const [period, confirmed] of periods) {
     const missing = await findMissing(sql, account, period);
-    const days = await enclosedDays(sql, account.id, period, complete);
+    const days =
+      confirmed &&
+      enclosedDays(
+        confirmed,
+        complete.filter((it) => it !== period),
+      );
     const surplus =
       days === null
         ? []
@@ -124,22 +144,13 @@ export const isWindow = ({ statements }: Period, end: 'first' | 'last'): boolean
   WINDOWS.includes(statements.at(end === 'first' ? 0 : -1)?.format ?? '');
 
 /**
- * The days of a period on which the bank has booked nothing else. Leaves out days that the period shares with another period, and days
- * that are not over. null: no day is left.
+ * The days of a confirmed period on which the bank has booked nothing else. Leaves out days that the period shares with another period.
+ * null: no day is left.
  */
-async function enclosedDays(
-  sql: Sql,
-  accountId: string,
-  period: Period,
-  others: readonly Period[],
-): Promise<{ from: string; to: string } | null> {
-  const confirmed = await withoutOpenDay(sql, accountId, period);
-  if (confirmed === null) return null;
+function enclosedDays(confirmed: Period, others: readonly Period[]): { from: string; to: string } | null {
   let { from, to } = confirmed;
-  if (isWindow(confirmed, 'first') || others.some((it) => it !== period && it.to === from))
-    from = addDays(from, 1);
-  if (isWindow(confirmed, 'last') || others.some((it) => it !== period && it.from === to))
-    to = addDays(to, -1);
+  if (isWindow(confirmed, 'first') || others.some((it) => it.to === from)) from = addDays(from, 1);
+  if (isWindow(confirmed, 'last') || others.some((it) => it.from === to)) to = addDays(to, -1);
   return from > to ? null : { from, to };
 }
 
@@ -165,7 +176,7 @@ const COUNT_ENTRIES = `
  * A period without its last statement, if an interim report has more entries of the same days. These entries are stored, but no final
  * statement has confirmed them yet. null: nothing is left.
  */
-export async function withoutOpenDay(sql: Sql, accountId: string, period: Period): Promise<Period | null> {
+async function withoutOpenDay(sql: Sql, accountId: string, period: Period): Promise<Period | null> {
   const last = period.statements.at(-1);
   const before = period.statements.at(-2);
   if (last === undefined) return period;

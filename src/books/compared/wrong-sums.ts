@@ -1,7 +1,7 @@
 import type { Period } from '../../../packages/reconcile/src/periods.ts';
 import { formatAmount, parseThousandths } from '../../../packages/statements/src/amounts.ts';
 import type { Sql } from '../../database/transaction.ts';
-import { isWindow, withoutOpenDay } from './book-differences.ts';
+import { type ConfirmedPeriods, IS_BESIDE, isWindow } from './book-differences.ts';
 
 /** Compares what the balances of statements that follow each other say with the sum of the stored movements of the same days. */
 
@@ -22,27 +22,22 @@ const READ_REMOVED_BEFORE =
 const SUM_MOVEMENTS = `
   SELECT COALESCE(SUM(IF(dc = 'Credit', amount, -amount)), 0.00) AS total
   FROM transactions FORCE INDEX (transactions_account_date) WHERE account_id = ? AND date_issue BETWEEN ? AND ?`;
+
 /**
  * Finds the complete periods whose movements do not give the difference between their balances. Periods that share a day are compared
  * together.
  * @returns each with a period that contradicts the movements.
- * @param periods as `readCompleteness` found them.
  */
 export async function findWrongSums(
   sql: Sql,
   account: { id: string; currency: string },
-  periods: readonly Period[],
+  periods: ConfirmedPeriods,
 ): Promise<{ sum: WrongSum; period: Period }[]> {
   const [removed] = await sql.query<{ removed_before: string | null }[]>(READ_REMOVED_BEFORE, [account.id]);
   const removedBefore = removed?.removed_before ?? null;
   const wrong: { sum: WrongSum; period: Period }[] = [];
-  const complete: Period[] = [];
-  for (const period of periods.filter(({ status }) => status === 'complete')) {
-    const kept = withoutRemoved(period, removedBefore);
-    const confirmed = kept && (await withoutOpenDay(sql, account.id, kept));
-    if (confirmed !== null) complete.push(confirmed);
-  }
-  for (const { from, to, booked, periods: joined } of joinDays(complete)) {
+  const kept = [...periods.values()].flatMap((it) => (it && withoutRemoved(it, removedBefore)) ?? []);
+  for (const { from, to, booked, periods: joined } of joinDays(kept)) {
     const [row] = await sql.query<{ total: string }[]>(SUM_MOVEMENTS, [account.id, from, to]);
     const all = parseThousandths(row?.total ?? '0');
     if (all === booked) continue;
@@ -63,13 +58,12 @@ export async function findWrongSums(
   return wrong;
 }
 
-/** Movements of a day that are no entry of these statements. Indexes: transactions_account_date, then the foreign key of repeated_entries. */
+/** Movements of some days that are no entry of these statements. Index: transactions_account_date. */
 const SUM_BESIDE = `
   SELECT COALESCE(SUM(IF(t.dc = 'Credit', t.amount, -t.amount)), 0.00) AS total
   FROM transactions t FORCE INDEX (transactions_account_date)
   LEFT JOIN transaction_details d ON d.transaction_id = t.id
-  WHERE t.account_id = ? AND t.date_issue IN (?) AND (d.statement_id IS NULL OR d.statement_id NOT IN (?))
-    AND NOT EXISTS (SELECT 1 FROM repeated_entries r WHERE r.transaction_id = t.id AND r.statement_id IN (?))`;
+  WHERE t.account_id = ? AND t.date_issue IN (?) AND ${IS_BESIDE}`;
 
 /** The sum of what was booked on the first and the last day before or after files that begin and end within a day. */
 async function sumBeside(sql: Sql, accountId: string, periods: readonly Period[]): Promise<bigint> {
