@@ -3,8 +3,8 @@ import type { Statement } from '../../packages/reconcile/src/statement.ts';
 import type { BankHistory, BankRow, BankStatement } from './histories.ts';
 
 /**
- * What single banks do beside the ordinary: late bookings, lumps, references that are positions. Each habit makes a history from a seed, and
- * an equal seed makes an equal history.
+ * Histories of what only some banks do: they book late, send lumps, or use positions as references. Each habit makes a history from a seed,
+ * and an equal seed makes an equal history.
  */
 
 type Habit = (dice: Dice, days: number) => BankHistory;
@@ -152,11 +152,18 @@ const bookingsOf = (rows: readonly BankRow[]) => rows.map(({ day, amount }) => (
 /** Some files come twice. One history in three has them in any order. */
 function send(dice: Dice, files: readonly BankStatement[][]): BankStatement[][] {
   const sent = files
-    .filter((file) => file.some(({ rows }) => rows.length > 0))
     .map((file) => file.filter(({ rows }) => rows.length > 0))
+    .filter((file) => file.length > 0)
     .flatMap((file) => (dice.once(5) ? [file, file] : [file]));
   return dice.once(3) ? dice.shuffled(sent) : sent;
 }
+
+/** The same, each statement in a file of its own. */
+const sendAlone = (dice: Dice, statements: readonly BankStatement[]) =>
+  send(
+    dice,
+    statements.map((it) => [it]),
+  );
 
 const history = (fields: Pick<BankHistory, 'bookings' | 'files' | 'finals'> & Partial<BankHistory>) => ({
   isMoved: false,
@@ -246,10 +253,7 @@ const otherDayInTable: Habit = (dice, days) => {
   });
   return history({
     bookings: bookingsOf(rows),
-    files: send(
-      dice,
-      dice.shuffled([...finals, ...tables]).map((it) => [it]),
-    ),
+    files: sendAlone(dice, dice.shuffled([...finals, ...tables])),
     finals,
     isMoved: true,
   });
@@ -280,10 +284,7 @@ const lumps: Habit = (dice, days) => {
   });
   return history({
     bookings: bookingsOf(rows),
-    files: send(
-      dice,
-      dice.shuffled([...finals, ...tables]).map((it) => [it]),
-    ),
+    files: sendAlone(dice, dice.shuffled([...finals, ...tables])),
     finals,
     isBatched: true,
   });
@@ -304,10 +305,7 @@ const outAndBack: Habit = (dice, days) => {
     : [];
   return history({
     bookings: bookingsOf(rows),
-    files: send(
-      dice,
-      [...finals, ...others, ...tables].map((it) => [it]),
-    ),
+    files: sendAlone(dice, [...finals, ...others, ...tables]),
     finals: [],
     due: finals.flatMap((it) => daysOf(it.rows).map((of) => ({ day: of, statement: it }))),
   });
@@ -335,10 +333,7 @@ const positions: Habit = (dice, days) => {
   });
   return history({
     bookings: bookingsOf(rows),
-    files: send(
-      dice,
-      files.flatMap((it) => it.map((one) => [one])),
-    ),
+    files: sendAlone(dice, files.flat()),
     finals: files.map(([, whole]) => whole),
   });
 };
@@ -364,39 +359,44 @@ const brokenLetters: Habit = (dice, days) => {
   });
   return history({
     bookings: bookingsOf(rows),
-    files: send(
-      dice,
-      dice.shuffled([...finals, ...broken]).map((it) => [it]),
-    ),
+    files: sendAlone(dice, dice.shuffled([...finals, ...broken])),
     finals,
   });
 };
 
+/**
+ * Reports of each day so far, without balances, and its final statement. Half of the reports do not come.
+ * @param reportedOf the rows that the report has of a day.
+ */
+function reportDays(
+  dice: Dice,
+  rows: readonly BankRow[],
+  reportedOf: (whole: readonly BankRow[]) => BankRow[],
+) {
+  const format = dice.oneOf(['camt', 'mt940', 'ofx']);
+  const bare = (of: readonly BankRow[]) => ({ opening: null, closing: null, rows: withoutBalances(of) });
+  const days = daysOf(rows).map((day) => {
+    const whole = ofDay(rows, day);
+    const early = reportedOf(whole);
+    return [
+      statement(early, { ...bare(early), format: format === 'mt940' ? 'mt942' : format, kind: 'interim' }),
+      statement(whole, { format, ...(format === 'ofx' && bare(whole)) }),
+    ] as const;
+  });
+  const sent = days.flatMap(([early, whole]) => (dice.once(2) ? [whole] : [early, whole]));
+  return { files: sendAlone(dice, sent), finals: days.map(([, whole]) => whole) };
+}
+
 /** The final amount of a card payment has the id of the reserved one. */
 const changedAmount: Habit = (dice, days) => {
   const rows = book(dice, days, { hasIds: true });
-  const format = dice.oneOf(['camt', 'mt940', 'ofx']);
-  const all = daysOf(rows);
-  const files = all.map((day) => {
-    const whole = ofDay(rows, day);
+  const reserve = (whole: readonly BankRow[]) => {
     const changed = dice.oneOf(whole).booking;
-    const before = whole.map((row) =>
-      row.booking === changed ? { ...row, amount: row.amount - 550n } : row,
-    );
-    const bare = { format: format === 'mt940' ? 'mt942' : format, opening: null, closing: null };
-    const early = statement(before, { ...bare, kind: 'interim', rows: withoutBalances(before) });
-    return [
-      early,
-      statement(whole, format === 'ofx' ? { ...bare, rows: withoutBalances(whole) } : { format }),
-    ] as const;
-  });
+    return whole.map((row) => (row.booking === changed ? { ...row, amount: row.amount - 550n } : row));
+  };
   return history({
     bookings: bookingsOf(rows),
-    files: send(
-      dice,
-      files.flatMap(([early, whole]) => (dice.once(2) ? [[whole]] : [[early], [whole]])),
-    ),
-    finals: files.map(([, whole]) => whole),
+    ...reportDays(dice, rows, reserve),
     isBatched: true,
   });
 };
@@ -414,24 +414,8 @@ const sharedId: Habit = (dice, days) => {
       return dice.once(3) ? [row, charge] : [row];
     }),
   );
-  const format = dice.oneOf(['camt', 'mt940', 'ofx']);
-  const bare = { format: format === 'mt940' ? 'mt942' : format, opening: null, closing: null };
-  const files = daysOf(rows).map((day) => {
-    const whole = ofDay(rows, day);
-    const early = whole.filter(({ booking }) => booking < 10_000);
-    return [
-      statement(early, { ...bare, kind: 'interim', rows: withoutBalances(early) }),
-      statement(whole, format === 'ofx' ? { ...bare, rows: withoutBalances(whole) } : { format }),
-    ] as const;
-  });
-  return history({
-    bookings: bookingsOf(rows),
-    files: send(
-      dice,
-      files.flatMap(([early, whole]) => (dice.once(2) ? [[whole]] : [[early], [whole]])),
-    ),
-    finals: files.map(([, whole]) => whole),
-  });
+  const leaveOutCharges = (whole: readonly BankRow[]) => whole.filter(({ booking }) => booking < 10_000);
+  return history({ bookings: bookingsOf(rows), ...reportDays(dice, rows, leaveOutCharges) });
 };
 
 /** Each day goes out and comes back, and all statements have one number. */
@@ -458,10 +442,7 @@ const repeatedHeader: Habit = (dice, days) => {
   const tables = dice.once(2) ? [table(dice, ofDay(rows, dice.oneOf(all)))] : [];
   return history({
     bookings: bookingsOf(rows),
-    files: send(
-      dice,
-      [...finals, ...tables].map((it) => [it]),
-    ),
+    files: sendAlone(dice, [...finals, ...tables]),
     finals,
   });
 };
@@ -479,10 +460,7 @@ const shiftingIds: Habit = (dice, days) => {
   });
   return history({
     bookings: bookingsOf(rows),
-    files: send(
-      dice,
-      dice.shuffled([...finals, ...reports]).map((it) => [it]),
-    ),
+    files: sendAlone(dice, dice.shuffled([...finals, ...reports])),
     finals,
   });
 };
@@ -502,10 +480,7 @@ const movedIds: Habit = (dice, days) => {
   const finals = [file(rows)];
   return history({
     bookings: bookingsOf(rows),
-    files: send(
-      dice,
-      [...finals, file(inOrder)].map((it) => [it]),
-    ),
+    files: sendAlone(dice, [...finals, file(inOrder)]),
     finals,
     isMoved: true,
   });
