@@ -48,3 +48,37 @@ it.each(['csv', 'xlsx'])('a table of later days with shifted balances: %s', (for
   expect(receive([first, second])[1]).toBe('new changed changed');
   expect(receive([second, first])[1]).toBe('changed changed new');
 });
+
+it('a file of lumps that all begin and end with the balances of one long stretch of payments is decided in linear time', () => {
+  const count = 10_000;
+  const payments = { format: 'camt', opening: count, rows: Array(count).fill('D1').join(', ') };
+  const lumps = {
+    format: 'mt940',
+    opening: count,
+    rows: Array(count / 2)
+      .fill(`D${count}, C${count}`)
+      .join(', '),
+  };
+  const [, decided] = receive([payments, lumps]);
+  expect(decided?.split(' ')).toHaveLength(count);
+}, 60_000);
+
+it('a file of payments that lead to the lumps of many days before is decided in linear time', () => {
+  const count = 10_000;
+  // Each lump goes from a place in the stretch to its end, and back.
+  const lumps = Array.from({ length: count - 2 }, (_, at) => [`D${count - at}`, `C${count - at - 1}`]).flat();
+  const [, decided] = receive([
+    { format: 'camt', opening: count, rows: lumps.join(', ') },
+    { format: 'mt940', opening: count, rows: [...Array(count - 1).fill('D1'), 'D1//KNOWN'].join(', ') },
+  ]);
+  expect(decided?.split(' ')).toHaveLength(count);
+}, 60_000);
+
+it('many statements of one lump each, which could all be one long stretch of payments, are decided in linear time', () => {
+  const count = 5_000;
+  const payments = { format: 'camt', opening: count, rows: Array(count).fill('D1').join(', ') };
+  const lump = { format: 'mt940', opening: count, rows: `D${count}` };
+  const lumps = Array.from({ length: 1_000 }, (_, at) => ({ ...lump, number: String(100 * at) }));
+  const [, decided] = receive([payments, lumps]);
+  expect(decided?.split(' ')).toHaveLength(lumps.length);
+}, 60_000);

@@ -4,7 +4,7 @@ import { type Arranged, arrange } from './comparison/batch.ts';
 import { compare, compareWholeDay, type Place } from './comparison/compare.ts';
 import { createFileStatements, type FileStatements } from './comparison/file.ts';
 import { once } from './comparison/lazy.ts';
-import { findLumps, type Lumps } from './comparison/lumps.ts';
+import { findLumps, type Lumps, type PaymentBudget } from './comparison/lumps.ts';
 import { findText, matchLeft } from './comparison/match.ts';
 import { areLinked, areNumbersOfDownloads, leadsTo, type Relation, relate } from './relation.ts';
 import { createReversals } from './reversals.ts';
@@ -68,6 +68,8 @@ export function findKnown(
     const same = books.sameAs(laid)?.laid;
     if (same !== undefined) fileOf(index).add(same, laid);
   }
+  const rows = received.reduce((sum, it) => sum + it.rows.length, stored.movements.length);
+  const payments: PaymentBudget = { left: 2 * rows };
   let last: Laid | null = null;
   const decisions = received.map((statement, index) => {
     const file = fileOf(index);
@@ -94,7 +96,7 @@ export function findKnown(
       for (const position of undecided) asTheyAre.add(position);
       if (undecided.length > 0) continue;
       if (lumps === null && arranged.rearranged.length === 0) {
-        lumps = findLumps(books, laid, leftOf(deciding));
+        lumps = findLumps(books, laid, leftOf(deciding), payments);
         if (lumps.parted.size + lumps.joined.length > 0) continue;
       }
       addNew(deciding);
@@ -174,12 +176,12 @@ function begin(
   const isFollowing =
     same !== null &&
     isFinal(laid) &&
+    laid.statement.rows.every((row) => bankIdOf(row) === null) &&
+    (areLinked(laid, same) || (isReachable(same) && findOthers().some(isFinal))) &&
     (!books.isNumbered(laid) ||
       (repeated?.movements ?? []).some((movement, position) =>
         hasOtherText(books, laid, { position, movement }),
-      )) &&
-    laid.statement.rows.every((row) => bankIdOf(row) === null) &&
-    (areLinked(laid, same) || (isReachable(same) && findOthers().some(isFinal)));
+      ));
   const isOfFile = isFollowing && file.isBefore(same);
   const isApartInFile = file.apartFrom(laid);
   const findRelations = once(() => {
@@ -359,14 +361,15 @@ function takeCommon(deciding: Deciding, isWanted: (relation: Relation) => boolea
     (comparison.isByAmount || comparison.shift !== 0n ? 0 : comparison.pairs.length) - (isAssumed ? 0.5 : 0);
   common.sort(([, one], [, other]) => rank(other) - rank(one));
   for (const [other, { comparison, isAssumed }] of common) {
-    const { pairs, shift, isExplained } = comparison;
+    const { pairs, shift } = comparison;
+    const isUnexplained = shift !== 0n && !comparison.isExplained && !isLedTo(deciding);
     for (const pair of pairs) {
       const movement = other.movements[pair.other] as number;
       if (!isFree(deciding, pair.one, movement) || isApart(deciding, movement)) continue;
       if (hasOwnDay(deciding, pair.one, movement)) continue;
       const isChanged = books.movements[movement]?.day !== rowAt(laid, pair.one).day || shift !== 0n;
       take(deciding, pair.one, movement, isAssumed ? 'assumed' : isChanged ? 'changed' : 'same');
-      if (shift !== 0n && !isExplained && !isLedTo(deciding)) deciding.shift = shift;
+      if (isUnexplained) deciding.shift = shift;
     }
   }
 }

@@ -53,33 +53,42 @@ function endOf(laid: Laid, step: number, balance: bigint | null): number | null 
 }
 
 /**
- * Finds lumps and their payments among the rows that nothing else has decided. Linear in their number.
+ * How many payments may still be found for a file. Each is of one lump, so that all together are hardly more than the rows of the file and
+ * those that are stored. Otherwise, many lumps could share one long stretch.
+ */
+export interface PaymentBudget {
+  left: number;
+}
+
+/**
+ * Finds lumps and their payments among the rows that nothing else has decided. Linear in the length of the walk and in the budget.
  * @param left the positions of these rows.
  */
-export function findLumps(books: Books, laid: Laid, left: readonly number[]): Lumps {
+export function findLumps(books: Books, laid: Laid, left: readonly number[], budget: PaymentBudget): Lumps {
   const parted = new Map<number, readonly StatementRow[]>();
-  const joined: number[][] = [];
+  const joined: (readonly number[])[] = [];
   const free = new Set(left);
-  const steps = new Map(laid.walk.map((position, step) => [position, step]));
+  const take = (it: Laid, from: number, to: number): readonly number[] => {
+    budget.left -= to - from + 1;
+    return budget.left < 0 ? [] : it.walk.slice(from, to + 1);
+  };
   const isOther = (it: Laid) =>
     it.statement.format !== laid.statement.format || it.statement.kind !== laid.statement.kind;
-  for (const position of laid.walk) {
+  for (const [ownStep, position] of laid.walk.entries()) {
+    if (budget.left < 0) break;
     if (!free.has(position)) continue;
     const row = rowAt(laid, position);
-    for (const { laid: it, step } of books
-      .stepsFrom(row.day, balanceBefore(row))
-      .filter((at) => isOther(at.laid))) {
+    const others = books.stepsFrom(row.day, balanceBefore(row)).filter((it) => isOther(it.laid));
+    for (const { laid: it, step } of others) {
       const end = endOf(it, step, row.balance);
       if (end !== null) {
-        parted.set(
-          position,
-          it.walk.slice(step, end + 1).map((at) => rowAt(it, at)),
-        );
+        const ofLump = take(it, step, end).map((at) => rowAt(it, at));
+        if (ofLump.length > 0) parted.set(position, ofLump);
         break;
       }
       const lump = rowAt(it, it.walk[step] as number);
-      const last = endOf(laid, steps.get(position) as number, lump.balance);
-      const ofLump = last === null ? [] : laid.walk.slice(steps.get(position), last + 1);
+      const last = endOf(laid, ownStep, lump.balance);
+      const ofLump = last === null ? [] : take(laid, ownStep, last);
       if (ofLump.length < 2 || !ofLump.every((at) => free.has(at)) || !areNeighbours(ofLump)) continue;
       joined.push(ofLump);
       for (const at of ofLump) free.delete(at);
