@@ -68,6 +68,8 @@ export function findLumps(books: Books, laid: Laid, left: readonly number[], bud
   const parted = new Map<number, readonly StatementRow[]>();
   const joined: (readonly number[])[] = [];
   const free = new Set(left);
+  /** Movements that are payments of a lump. Each is of one. */
+  const ofLumps = new Set<number>();
   const take = (it: Laid, from: number, to: number): readonly number[] => {
     budget.left -= to - from + 1;
     return budget.left < 0 ? [] : it.walk.slice(from, to + 1);
@@ -82,8 +84,11 @@ export function findLumps(books: Books, laid: Laid, left: readonly number[], bud
     for (const { laid: it, step } of others) {
       const end = endOf(it, step, row.balance);
       if (end !== null) {
-        const ofLump = take(it, step, end).map((at) => rowAt(it, at));
-        if (ofLump.length > 0) parted.set(position, ofLump);
+        const found = take(it, step, end);
+        if (found.some((at) => ofLumps.has(it.movements[at] as number))) continue;
+        for (const at of found) ofLumps.add(it.movements[at] as number);
+        const payments = found.map((at) => rowAt(it, at));
+        if (payments.length > 0) parted.set(position, payments);
         break;
       }
       const lump = rowAt(it, it.walk[step] as number);
