@@ -1,10 +1,11 @@
 import { addDays } from '../../statements/src/values.ts';
 import { type Details, findBatches } from './comparison/details.ts';
 import { createIndex, once } from './comparison/lazy.ts';
-import { addToChain, areLinked, type Chain, createReachable, findRows } from './relation.ts';
+import { addToChain, areLinked, type Chain, createReachable, findRows, haveSameRows } from './relation.ts';
 import type { Batch, Candidate, ReceivedStatement, StatementRow, Stored } from './statement.ts';
 import {
   append,
+  areIssues,
   balanceBefore,
   daysKey,
   hasWalk,
@@ -269,7 +270,7 @@ export function openBooks(stored: Stored): Books {
       const isNear = (it: Laid) => it.last >= from && it.first <= to;
       const issues = byDays().get(daysKey(laid) ?? '') ?? [];
       const found = new Set([
-        ...issues.slice(-MOST),
+        ...issues.slice(-MOST).filter((it) => areIssues(it, laid) || haveSameRows(it, laid)),
         ...balanceKeys(laid)
           .flatMap((key) => (byBalance().get(key) ?? []).slice(-MOST_RELATED))
           .filter(isNear),

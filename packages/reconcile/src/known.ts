@@ -177,11 +177,11 @@ function begin(
     same !== null &&
     isFinal(laid) &&
     laid.statement.rows.every((row) => bankIdOf(row) === null) &&
-    (areLinked(laid, same) || (isReachable(same) && findOthers().some(isFinal))) &&
     (!books.isNumbered(laid) ||
       (repeated?.movements ?? []).some((movement, position) =>
         hasOtherText(books, laid, { position, movement }),
-      ));
+      )) &&
+    (areLinked(laid, same) || (isReachable(same) && findOthers().some(isFinal)));
   const isOfFile = isFollowing && file.isBefore(same);
   const isApartInFile = file.apartFrom(laid);
   const findRelations = once(() => {

@@ -1,4 +1,5 @@
 import { type Comparison, compare, haveOtherReferences } from './comparison/compare.ts';
+import { once } from './comparison/lazy.ts';
 import type { Statement, StatementRow } from './statement.ts';
 import {
   append,
@@ -83,17 +84,34 @@ function mayBeIssues(one: Laid, other: Laid, isReachable: Circumstances['isReach
   if (!haveSameDays(one, other)) return false;
   if (one.statement.number !== other.statement.number) return false;
   if (one.opening !== other.opening && isReachable(other)) return false;
-  const [fewer, more] = [one, other].sort((a, b) => a.statement.rows.length - b.statement.rows.length) as [
-    Laid,
-    Laid,
-  ];
-  const keyOf = ({ amount, text }: StatementRow) => `${amount} ${text}`;
-  const left = new Map<string, number>();
-  for (const row of more.statement.rows) left.set(keyOf(row), (left.get(keyOf(row)) ?? 0) + 1);
+  return haveSameRows(one, other);
+}
+
+const contents = new WeakMap<Laid, ReadonlyMap<string, number>>();
+
+const contentOf = ({ amount, text }: StatementRow): string => `${amount} ${text}`;
+
+/** How often a statement has each amount and text. */
+function contentsOf(laid: Laid): ReadonlyMap<string, number> {
+  const known = contents.get(laid);
+  if (known !== undefined) return known;
+  const counts = new Map<string, number>();
+  for (const row of laid.statement.rows) counts.set(contentOf(row), (counts.get(contentOf(row)) ?? 0) + 1);
+  contents.set(laid, counts);
+  return counts;
+}
+
+/** Whether one of two statements has all rows of the other, by amount and text. */
+export function haveSameRows(one: Laid, other: Laid): boolean {
+  const isFewer = one.statement.rows.length <= other.statement.rows.length;
+  const [fewer, more] = isFewer ? [one, other] : [other, one];
+  const counts = contentsOf(more);
+  const used = new Map<string, number>();
   return fewer.statement.rows.every((row) => {
-    const count = left.get(keyOf(row)) ?? 0;
-    left.set(keyOf(row), count - 1);
-    return count > 0;
+    const key = contentOf(row);
+    const count = (used.get(key) ?? 0) + 1;
+    used.set(key, count);
+    return count <= (counts.get(key) ?? 0);
   });
 }
 
@@ -233,18 +251,22 @@ export function addToChain(chains: Map<string, Chain>, { last, opening, closing 
   chain.back.set(closing, (chain.back.get(closing) ?? new Set()).add(opening));
 }
 
+/** How many balances of a day are followed. A day that has more leads from nearly every statement to every other. */
+const MOST_REACHED = 1_000;
+
 /** Creates a function that says whether a chain connects a statement with another one, in either direction. */
 export function createReachable(laid: Laid, chain: Chain | undefined): (other: Laid) => boolean {
   const reach = (from: bigint | null, steps: Chain['forward'] | undefined) => {
     const seen = new Set(from === null ? [] : [from]);
-    for (const balance of seen) for (const next of steps?.get(balance) ?? []) seen.add(next);
-    return seen;
+    for (const balance of seen) {
+      for (const next of steps?.get(balance) ?? []) seen.add(next);
+      if (seen.size > MOST_REACHED) break;
+    }
+    return {
+      has: (balance: bigint | null) => balance !== null && (seen.size > MOST_REACHED || seen.has(balance)),
+    };
   };
-  let reached: { after: Set<bigint>; before: Set<bigint> } | null = null;
-  return ({ opening, closing }) => {
-    reached ??= { after: reach(laid.closing, chain?.forward), before: reach(laid.opening, chain?.back) };
-    return (
-      (opening !== null && reached.after.has(opening)) || (closing !== null && reached.before.has(closing))
-    );
-  };
+  const after = once(() => reach(laid.closing, chain?.forward));
+  const before = once(() => reach(laid.opening, chain?.back));
+  return ({ opening, closing }) => after().has(opening) || before().has(closing);
 }

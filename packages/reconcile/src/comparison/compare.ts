@@ -153,17 +153,18 @@ function compareDay(
   const [ofA, ofB] = [without(a, byId, 'one'), without(b, byId, 'other')];
   const byBalance = [...byId, ...pairBy(one, ofA, other, ofB, keyOfOne, keyOfOther)];
   if (isAll(byBalance)) return found('same', byBalance);
-  const byAmount = pairByAmount(one, a, other, b, { fromEnd: closesEqual && !opensEqual });
-  const isReordered = isAnchored && isAll(byAmount);
+  const haveAmounts = haveSameAmounts(one, a, other, b);
+  const byAmount = () => pairByAmount(one, a, other, b, { fromEnd: closesEqual && !opensEqual });
+  const isReordered = isAnchored && haveAmounts;
   if (isReordered && ((opensEqual && closesEqual) || run === null))
-    return found('same', byAmount, { isByAmount: true });
+    return found('same', byAmount(), { isByAmount: true });
   // Another format may list the day in another order, so that it has the same row in the same place by chance.
-  const mayBeReordered = one.statement.format !== other.statement.format && isAll(byAmount);
+  const mayBeReordered = one.statement.format !== other.statement.format && haveAmounts;
   if (run !== null)
     return found('run', ofRun, { isDoubtful: run.isDoubtful || isReordered || mayBeReordered });
   if (isAnchored) return found('contradict', []);
   if (byBalance.length > 0) return found('same', byBalance, { isDoubtful: true });
-  if (isFirst && isAll(byAmount)) return found('shift', byAmount, { isByAmount: true });
+  if (isFirst && haveAmounts) return found('shift', byAmount(), { isByAmount: true });
   return found('nothing', []);
 }
 
@@ -243,6 +244,30 @@ const BY_REFERENCE: KeyOf = ({ amount, reference }) => (reference === null ? nul
 const BY_BALANCE: KeyOf = ({ amount, balance }) => `${amount} ${balance}`;
 const BY_TEXT: KeyOf = ({ amount, text }) => `${amount} ${text}`;
 const BY_AMOUNT: KeyOf = ({ amount }) => String(amount);
+
+/** Whether the amounts of the rows on one side, as often as they come, are among those of the other. */
+function haveSameAmounts(one: Laid, a: readonly number[], other: Laid, b: readonly number[]): boolean {
+  const [fewer, more] = [
+    { laid: one, rows: a },
+    { laid: other, rows: b },
+  ].sort((x, y) => x.rows.length - y.rows.length) as [Part, Part];
+  const left = new Map<bigint, number>();
+  for (const it of more.rows) {
+    const { amount } = rowAt(more.laid, it);
+    left.set(amount, (left.get(amount) ?? 0) + 1);
+  }
+  return fewer.rows.every((it) => {
+    const { amount } = rowAt(fewer.laid, it);
+    const count = left.get(amount) ?? 0;
+    left.set(amount, count - 1);
+    return count > 0;
+  });
+}
+
+interface Part {
+  laid: Laid;
+  rows: readonly number[];
+}
 
 /** Pairs rows with the same amount: first those with the same reference, balance or text, then in their order. */
 const pairByAmount = (
