@@ -183,7 +183,11 @@ function begin(
       )) &&
     (areLinked(laid, same) || (isReachable(same) && findOthers().some(isFinal)));
   const isOfFile = isFollowing && file.isBefore(same);
-  const isApartInFile = file.apartFrom(laid);
+  const areApart = file.apartFrom(laid);
+  const isNext = last !== null && isFinal(laid) && last.closing === laid.opening && areLinked(last, laid);
+  /** A statement that begins where the one before it in its file ends has no row of a statement before. */
+  const isApartInFile = (other: Laid) =>
+    (isNext && isFinal(other) && file.isBefore(other)) || areApart(other);
   const findRelations = once(() => {
     const others = findOthers();
     const isLinked = others.some(
@@ -193,8 +197,7 @@ function begin(
     const relations = new Map<Laid, Relation>();
     for (const other of others) {
       const relation = relate(laid, other, circumstances);
-      const isApart = (file.isBefore(other) && followsInFile(laid, other, last)) || isApartInFile(other);
-      relations.set(other, isApart ? { ...relation, kind: 'apart' } : relation);
+      relations.set(other, isApartInFile(other) ? { ...relation, kind: 'apart' } : relation);
     }
     if (isOfFile)
       relations.set(same, { ...relate(laid, same, circumstances), kind: 'apart', isAssumed: false });
@@ -241,10 +244,6 @@ const hasNeighbour = (laid: Laid, near: readonly Laid[]): boolean =>
       areLinked(laid, it) &&
       compare(laid, it).pairs.length < rowsOfDays(it, laid),
   );
-
-/** Whether a statement comes after another one of its file, and begins where the one before it ends. */
-const followsInFile = (laid: Laid, other: Laid, last: Laid | null): boolean =>
-  last !== null && isFinal(laid) && isFinal(other) && last.closing === laid.opening && areLinked(last, laid);
 
 function take(
   { books, laid, taken, decisions }: Deciding,

@@ -16,13 +16,20 @@ export interface FileStatements {
   apartFrom(laid: Laid): (other: Laid) => boolean;
 }
 
-/** The statements with a row, and those of which no row was in fewer statements when they were added. */
-interface OfRow {
-  having: Laid[];
-  rarest: Laid[];
+/** Rows that one or more statements have in the same order, as one of them has sent them. */
+interface Content {
+  sent: Laid;
 }
 
-/** The most statements that are looked at for rows at the end of one that another one begins with. */
+/** The contents with a row, and those of which no row was in fewer contents when they were added. */
+interface OfRow {
+  /** From 0, in the order in which rows came first. */
+  number: number;
+  having: Content[];
+  rarest: Content[];
+}
+
+/** The most contents that are looked at for rows at the end of one that another one begins with. */
 const MOST_OVERLAPPING = 20;
 
 const keyOf = (row: StatementRow): string => `${rowKey(row)} ${row.text}`;
@@ -46,7 +53,7 @@ function countOverlap(one: readonly string[], other: readonly string[]): number 
   return one.reduce((length, item) => next(length, item), 0);
 }
 
-/** The row that the fewest statements have. */
+/** The row that the fewest contents have. */
 function findRarest(index: ReadonlyMap<string, OfRow>, keys: readonly string[]): string | undefined {
   const countOf = (key: string) => index.get(key)?.having.length ?? 0;
   return keys.reduce((one, other) => (countOf(other) < countOf(one) ? other : one), keys[0] as string);
@@ -56,39 +63,50 @@ const isStatement = (laid: Laid): boolean => laid.statement.kind === 'final' && 
 
 export function createFileStatements(): FileStatements {
   const sent = new Map<Laid, Laid>();
-  const asSent = (laid: Laid) => sent.get(laid) as Laid;
   const added: Laid[] = [];
+  const contents = new Map<string, Content>();
+  const contentOf = new Map<Laid, Content>();
   const byRow = createIndex<Laid, OfRow>(added, (index, laid) => {
-    const keys = keysOf(asSent(laid));
+    const asSent = sent.get(laid) as Laid;
+    const rows = asSent.statement.rows.map(keyOf);
+    const keys = [...new Set(rows)];
+    for (const key of keys)
+      if (!index.has(key)) index.set(key, { number: index.size, having: [], rarest: [] });
+    const name = rows.map((key) => index.get(key)?.number).join();
+    const known = contents.get(name);
+    const content = known ?? { sent: asSent };
+    contentOf.set(laid, content);
+    if (known !== undefined) return;
+    contents.set(name, content);
     const rarest = findRarest(index, keys);
     for (const key of keys) {
-      const ofRow = index.get(key) ?? { having: [], rarest: [] };
-      index.set(key, ofRow);
-      ofRow.having.push(laid);
-      if (key === rarest) ofRow.rarest.push(laid);
+      const ofRow = index.get(key) as OfRow;
+      ofRow.having.push(content);
+      if (key === rarest) ofRow.rarest.push(content);
     }
   });
-  const findOverlapping = (laid: Laid): Set<Laid> => {
-    const index = byRow();
+  /** The contents that have all rows of a statement, or none but those. */
+  const findContained = (laid: Laid, index: ReadonlyMap<string, OfRow>): Set<Content> => {
     const keys = keysOf(laid);
     const containing = (index.get(findRarest(index, keys) ?? '')?.having ?? []).filter(
-      (it) => findRows(laid, asSent(it), true) !== null,
+      (it) => findRows(laid, it.sent, true) !== null,
     );
     const contained = keys
       .flatMap((key) => index.get(key)?.rarest ?? [])
-      .filter((it) => findRows(asSent(it), laid, true) !== null);
-    return new Set([...containing, ...contained, ...findContinuing(laid, index)]);
+      .filter((it) => findRows(it.sent, laid, true) !== null);
+    return new Set([...containing, ...contained]);
   };
-  /** The statements whose last rows are the first ones of this one, or the other way round. What follows by its balances has no row in common. */
-  const findContinuing = (laid: Laid, index: ReadonlyMap<string, OfRow>): Laid[] => {
+  /** The contents whose last rows are the first ones of a statement, or the other way round. */
+  const findContinuing = (laid: Laid, index: ReadonlyMap<string, OfRow>): Set<Content> => {
     const walk = walkOf(laid);
     const near = [walk[0], walk.at(-1)].flatMap(
       (key) => index.get(key ?? '')?.having.slice(-MOST_OVERLAPPING) ?? [],
     );
-    return [...new Set(near)].filter((it) => {
-      const other = walkOf(asSent(it));
-      return !areLinked(laid, it) && (countOverlap(other, walk) > 0 || countOverlap(walk, other) > 0);
+    const overlapping = [...new Set(near)].filter((it) => {
+      const other = walkOf(it.sent);
+      return countOverlap(other, walk) > 0 || countOverlap(walk, other) > 0;
     });
+    return new Set(overlapping);
   };
   return {
     add(laid, asSent) {
@@ -98,8 +116,17 @@ export function createFileStatements(): FileStatements {
     isBefore: (laid) => sent.get(laid) === laid,
     apartFrom(laid) {
       if (!isStatement(laid)) return () => false;
-      const overlapping = once(() => findOverlapping(laid));
-      return (other) => sent.has(other) && isStatement(other) && !overlapping().has(other);
+      const findOverlapping = once(() => {
+        const index = byRow();
+        return { contained: findContained(laid, index), continuing: findContinuing(laid, index) };
+      });
+      return (other) => {
+        if (!sent.has(other) || !isStatement(other)) return false;
+        const { contained, continuing } = findOverlapping();
+        const content = contentOf.get(other) as Content;
+        // What follows by its balances has no row in common.
+        return !contained.has(content) && !(continuing.has(content) && !areLinked(laid, other));
+      };
     },
   };
 }
