@@ -49,6 +49,14 @@ it.each(['csv', 'xlsx'])('a table of later days with shifted balances: %s', (for
   expect(receive([second, first])[1]).toBe('changed changed new');
 });
 
+it('a file of statements of one day that go out and back, each from where the one before ends', () => {
+  const day = { format: 'mt940', opening: 100, rows: 'D10 Café, C10 Café, D10 Café, C10 Café' };
+  const file = Array.from({ length: 200 }, (_, at) => ({ ...day, number: String(at + 1) }));
+  const [first, second] = receive([file, file]);
+  expect(first?.split(' ').filter((it) => !it.startsWith('new'))).toEqual([]);
+  expect(second?.split(' ').filter((it) => it.startsWith('new'))).toEqual([]);
+});
+
 it('a file of lumps that all begin and end with the balances of one long stretch of payments is decided in linear time', () => {
   const count = 10_000;
   const payments = { format: 'camt', opening: count, rows: Array(count).fill('D1').join(', ') };

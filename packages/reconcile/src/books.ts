@@ -28,12 +28,12 @@ export interface Books {
    * The movements that rows on a walk may be matched with, by day and amount: those that a statement has without a place on its walk, and those
    * with the reference or the balance of a row.
    */
-  candidatesOf(rows: readonly StatementRow[]): Set<number>;
+  candidatesOf(rows: readonly StatementRow[], mayBe: (movement: number) => boolean): Set<number>;
   /** Rows of statements with the same day and amount, and the same reference or balance. */
   equalTo(row: StatementRow, by: 'reference' | 'balance'): readonly { row: StatementRow }[];
   /** Rows of statements with the same amount and the same balance, up to three days before or after a day. At most 16 of each day. */
   withBalance(row: StatementRow): { movement: number; laid: Laid }[];
-  /** Rows of statements with the bank's id of a row and its direction, up to three days before or after its day. At most 64. */
+  /** Rows of statements with the bank's id of a row and its direction, up to three days before or after its day. At most 16. */
   named(row: StatementRow): { movement: number; laid: Laid; row: StatementRow }[];
   /**
    * The statements that may have rows of this one, or come before or after it: they have a balance in common with it, and days that are at
@@ -82,9 +82,6 @@ export const groupOf = ({ day, amount }: { day: string; amount: bigint }): strin
 
 /** Most statements with the same balance that are compared. A balance that many statements have says little. */
 const MOST = 16;
-
-/** The same, where the statements also have rows or days in common. */
-const MOST_RELATED = 64;
 
 /** Another format may have a booking under another day. Readers fetch as many days more. */
 export const MARGIN = 3;
@@ -245,13 +242,13 @@ export function openBooks(stored: Stored): Books {
     movements,
     statements,
     ofGroup: (group) => byGroup().get(group) ?? [],
-    candidatesOf(rows) {
-      const found = new Set(
-        [...new Set(rows.map(groupOf))].flatMap((group) => [...(offWalk().get(group) ?? [])]),
-      );
+    candidatesOf(rows, mayBe) {
+      const found = new Set<number>();
+      for (const group of new Set(rows.map(groupOf)))
+        for (const movement of offWalk().get(group) ?? []) if (mayBe(movement)) found.add(movement);
       const ids = rows.filter(({ reference }) => isId(reference)).map((row) => contentKey(row, 'reference'));
       for (const key of new Set([...ids, ...rows.map((row) => contentKey(row, 'balance'))]))
-        for (const { movement } of byContent().get(key) ?? []) found.add(movement);
+        for (const { movement } of byContent().get(key) ?? []) if (mayBe(movement)) found.add(movement);
       return found;
     },
     equalTo: (row, by) => byContent().get(contentKey(row, by)) ?? [],
@@ -263,7 +260,7 @@ export function openBooks(stored: Stored): Books {
       const found = byName().get(nameKey(row));
       if (found === undefined) return [];
       const near = new Set(around(row.day));
-      return found.slice(-MOST_RELATED).filter((it) => near.has(it.row.day));
+      return found.slice(-MOST).filter((it) => near.has(it.row.day));
     },
     related(laid) {
       const [from, to] = [addDays(laid.first, -MARGIN), addDays(laid.last, MARGIN)];
@@ -272,7 +269,7 @@ export function openBooks(stored: Stored): Books {
       const found = new Set([
         ...issues.slice(-MOST).filter((it) => areIssues(it, laid) || haveSameRows(it, laid)),
         ...balanceKeys(laid)
-          .flatMap((key) => (byBalance().get(key) ?? []).slice(-MOST_RELATED))
+          .flatMap((key) => (byBalance().get(key) ?? []).slice(-MOST))
           .filter(isNear),
       ]);
       if ([...found].some((it) => it.fingerprint !== laid.fingerprint)) return found;

@@ -1,9 +1,9 @@
 import { formatAmount } from '../../statements/src/amounts.ts';
 import { type BookedMovement, type Books, groupOf, openBooks } from './books.ts';
 import { type Arranged, arrange } from './comparison/batch.ts';
-import { compare, compareWholeDay, type Place } from './comparison/compare.ts';
+import { type Comparison, compare, compareWholeDay, type Place } from './comparison/compare.ts';
 import { createFileStatements, type FileStatements } from './comparison/file.ts';
-import { once } from './comparison/lazy.ts';
+import { once, remember } from './comparison/lazy.ts';
 import { findLumps, type Lumps, type PaymentBudget } from './comparison/lumps.ts';
 import { findText, matchLeft } from './comparison/match.ts';
 import { areLinked, areNumbersOfDownloads, leadsTo, type Relation, relate } from './relation.ts';
@@ -151,8 +151,8 @@ interface Deciding {
   relations: () => ReadonlyMap<Laid, Relation>;
   /** The bank's id of a row. null: it has none, or the bank repeats it. */
   idOf: (row: StatementRow) => string | null;
-  /** Whether another statement of the file has no booking in common with this one. */
-  isApartInFile: (other: Laid) => boolean;
+  /** Whether another statement has no booking in common with this one. */
+  isApartFrom: (other: Laid) => boolean;
   decisions: (Decision | undefined)[];
   /** Movements that rows of this statement have already. */
   taken: Set<number>;
@@ -188,15 +188,21 @@ function begin(
   /** A statement that begins where the one before it in its file ends has no row of a statement before. */
   const isApartInFile = (other: Laid) =>
     (isNext && isFinal(other) && file.isBefore(other)) || areApart(other);
+  const compareWith = remember((other: Laid) => compare(laid, other));
   const findRelations = once(() => {
     const others = findOthers();
     const isLinked = others.some(
       (it) => isFinal(it) && it.statement.format === laid.statement.format && areLinked(laid, it),
     );
-    const circumstances = { useNumbers, isReachable, isLinked, hasNeighbour: hasNeighbour(laid, others) };
+    const circumstances = {
+      useNumbers,
+      isReachable,
+      isLinked,
+      hasNeighbour: hasNeighbour(laid, others, compareWith),
+    };
     const relations = new Map<Laid, Relation>();
     for (const other of others) {
-      const relation = relate(laid, other, circumstances);
+      const relation = relate(laid, other, circumstances, compareWith(other));
       relations.set(other, isApartInFile(other) ? { ...relation, kind: 'apart' } : relation);
     }
     if (isOfFile)
@@ -211,7 +217,10 @@ function begin(
     isSameDoubtful: isFollowing,
     relations: findRelations,
     idOf: bankIdOf,
-    isApartInFile: (other) => other !== same && isApartInFile(other),
+    isApartFrom: remember((other) => {
+      if (other === same) return isOfFile;
+      return findRelations().get(other)?.kind === 'apart' || isApartInFile(other);
+    }),
     decisions: laid.statement.rows.map(() => undefined),
     taken: new Set(),
     shift: 0n,
@@ -234,7 +243,7 @@ const rowsOfDays = (laid: Laid, other: Laid): number =>
   [...laid.days].reduce((sum, [day, rows]) => (other.days.has(day) ? sum + rows.length : sum), 0);
 
 /** Whether a final statement of the same day ends where this one begins, or begins where it ends, and is no part of it. */
-const hasNeighbour = (laid: Laid, near: readonly Laid[]): boolean =>
+const hasNeighbour = (laid: Laid, near: readonly Laid[], compareWith: (it: Laid) => Comparison): boolean =>
   isFinal(laid) &&
   near.some(
     (it) =>
@@ -242,7 +251,7 @@ const hasNeighbour = (laid: Laid, near: readonly Laid[]): boolean =>
       it.last === laid.last &&
       it.statement.format === laid.statement.format &&
       areLinked(laid, it) &&
-      compare(laid, it).pairs.length < rowsOfDays(it, laid),
+      compareWith(it).pairs.length < rowsOfDays(it, laid),
   );
 
 function take(
@@ -265,10 +274,11 @@ const isFree = ({ laid, taken }: Deciding, position: number, movement: number): 
  * statements count, those of the same format first: files and reports may have taken an equal movement for it.
  */
 function isApart(deciding: Deciding, movement: number): boolean {
-  const { books, laid, same, relations, isApartInFile } = deciding;
+  const { books, laid, same, isApartFrom } = deciding;
   const seen = books.movements[movement]?.seen ?? [];
+  if (seen.length === 1) return isApartFrom((seen[0] as { laid: Laid }).laid);
   if (seen.every((it) => it.laid === same)) return false;
-  const isOf = (it: { laid: Laid }) => relations().get(it.laid)?.kind === 'apart' || isApartInFile(it.laid);
+  const isOf = (it: { laid: Laid }) => isApartFrom(it.laid);
   const finals = seen.filter((it) => isFinal(it.laid));
   const ofFormat = finals.filter((it) => it.laid.statement.format === laid.statement.format);
   if (ofFormat.length > 0) return ofFormat.some(isOf);

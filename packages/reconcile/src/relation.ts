@@ -43,8 +43,8 @@ export function relate(
   one: Laid,
   other: Laid,
   { useNumbers, isReachable, hasNeighbour, isLinked }: Circumstances,
+  comparison = compare(one, other),
 ): Relation {
-  const comparison = compare(one, other);
   const relation = (kind: Relation['kind'], isAssumed = false): Relation => ({ kind, isAssumed, comparison });
   const linked = areLinked(one, other);
   const { pairs, shift, isByAmount, isDoubtful } = comparison;

@@ -9,6 +9,18 @@ export function once<T>(find: () => T): () => T {
   };
 }
 
+/** Makes a function that finds its result for each argument once. */
+export function remember<Key, T>(find: (key: Key) => T): (key: Key) => T {
+  const found = new Map<Key, T>();
+  return (key) => {
+    const known = found.get(key);
+    if (known !== undefined) return known;
+    const result = find(key);
+    found.set(key, result);
+    return result;
+  };
+}
+
 /**
  * Creates an index of items, which is filled when it is asked for.
  * @param items to which more may be added.

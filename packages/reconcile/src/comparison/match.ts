@@ -22,11 +22,10 @@ export function matchLeft(
   const areOnWalk = left.every((position) => laid.isOnWalk.has(position));
   // Two rows on walks are matched by a reference or a balance only. Most statements of a day need not be looked at.
   const movements = areOnWalk
-    ? books.candidatesOf(rows)
-    : new Set([...new Set(rows.map(groupOf))].flatMap((group) => books.ofGroup(group)));
+    ? books.candidatesOf(rows, mayBe)
+    : new Set([...new Set(rows.map(groupOf))].flatMap((group) => books.ofGroup(group).filter(mayBe)));
   const candidates = [...movements]
     .sort((one, other) => one - other)
-    .filter(mayBe)
     .map((movement) => candidateOf(books, laid, movement));
   if (candidates.length === 0) return [];
   const areTextsKept = !isLoose && keepsTexts(books, laid);
