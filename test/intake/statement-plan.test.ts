@@ -139,6 +139,40 @@ describe('the stored movements on the days of a file', () => {
     await expect(createChunkIdentifier('1')(database, newest, known)).rejects.toThrow(KnownDaysError);
   });
 
+  it('are found not to be covered by thousands of newer statements without reading them', async () => {
+    const dayOf = (at: number) => new Date(Date.UTC(2010, 0, 1 + at)).toISOString().slice(0, 10);
+    const daily = Array.from({ length: 2_000 }, (_, at) => [dayOf(at), dayOf(at)]);
+    const monthly = Array.from({ length: 60 }, (_, at) => [dayOf(30 * at), dayOf(30 * at + 29)]);
+    const yearly = [0, 366, 732].map((at) => [dayOf(at), dayOf(at + 365)]);
+    await database.query(
+      `INSERT INTO statements (customer_id, account_id, import_id, line, format, kind, credits, debits, entries, from_date, to_date, fingerprint) VALUES ?`,
+      [
+        [...daily, ...monthly, ...yearly].map((days, at) => [
+          1,
+          16,
+          2,
+          0,
+          'camt',
+          'final',
+          0,
+          0,
+          1,
+          ...days,
+          Buffer.from(String(at).padStart(16)),
+        ]),
+      ],
+    );
+    const newest = await newestOf(database);
+    const identify = (date: string, sql: Sql = database) =>
+      createChunkIdentifier('1')(sql, newest, entriesOf(date, ['1.00'], '16'));
+    await identify('2009-11-01');
+    const { result, read } = await watch((sql) => identify('2009-12-01', sql));
+    expect(result).toHaveLength(1);
+    expect(read).toBeLessThan(30);
+    await expect(identify('2009-12-29')).rejects.toThrow(KnownDaysError);
+    await expect(identify('2012-12-30')).rejects.toThrow(KnownDaysError);
+  });
+
   it('are read again without the lock after other imports have stored movements, and with the lock after four attempts', async () => {
     const date = daysOf('11', 1)[0]?.date ?? '';
     const entries = entriesOf(date, ['1.00']);

@@ -13,7 +13,7 @@ export async function createOwner(database: DataSource): Promise<void> {
 }
 
 /** Entries of account 11 on one day, with ordinals as in a file. An entry is an amount, and perhaps a reference: "10.00 A". */
-export function entriesOf(date: string, texts: readonly string[]): StatementEntry[] {
+export function entriesOf(date: string, texts: readonly string[], accountId = '11'): StatementEntry[] {
   const counts = new Map<string, number>();
   return texts.map((text, index) => {
     const [amount = '', reference = null] = text.split(' ');
@@ -22,7 +22,7 @@ export function entriesOf(date: string, texts: readonly string[]): StatementEntr
     return {
       line: 1,
       movement: {
-        account_id: '11',
+        account_id: accountId,
         dc: 'Credit',
         code: null,
         amount,

@@ -25,14 +25,24 @@ const ADDED = (days: number) =>
     )
     .join(' UNION ALL ');
 
+/** Statements of 512 days or more are few, and all looked at. */
+const SPANS = [1, 2, 3];
+
 /**
  * Finds a final statement about these days that another import has stored. Its entries may be of other days. Another format may have an entry
- * up to three days before or after. Index: statements_time.
+ * up to three days before or after. How long a statement is says where it may end: the newer ones need not be read. Index: statements_span.
  */
 const COVERED = `
-  SELECT 1 FROM statements FORCE INDEX (statements_time)
-  WHERE account_id = ? AND kind = 'final' AND to_date >= ? - INTERVAL ${MARGIN} DAY AND from_date <= ? + INTERVAL ${MARGIN} DAY
+  SELECT 1 FROM statements FORCE INDEX (statements_span)
+  WHERE account_id = ? AND kind = 'final' AND (span > ${SPANS.length} AND to_date >= ?
+    ${SPANS.map((it) => `OR span = ${it} AND to_date BETWEEN ? AND COALESCE(? + INTERVAL ${MARGIN + 8 ** it} DAY, '9999-12-31')`).join(' ')})
+    AND from_date <= ? + INTERVAL ${MARGIN} DAY
     AND entries > 0 AND import_id <> ? AND (format <> ? OR (to_date >= ? AND from_date <= ?)) LIMIT 1`;
+
+function toCovered(accountId: string, importId: string, { from, to, format }: Range): string[] {
+  const first = addDays(from, -MARGIN);
+  return [accountId, first, ...SPANS.flatMap(() => [first, to]), to, importId, format, from, to];
+}
 
 /** Reads the ids of the entries of these days. Index: transactions_account_date. */
 const IDS = `
@@ -93,11 +103,11 @@ export function createChunkIdentifier(importId: string): IdentifyEntries {
     if (unread.length > 0) {
       const days = unread.map(({ accountId, date }) => [accountId, date]);
       await refuse(sql, KNOWN, [days, importId], 'movements of these days are stored');
-      for (const [accountId, { from, to, format }] of rangesOf(unread))
+      for (const [accountId, range] of rangesOf(unread))
         await refuse(
           sql,
           COVERED,
-          [accountId, from, to, importId, format, from, to],
+          toCovered(accountId, importId, range),
           'statements of these days are stored',
         );
     }
@@ -150,8 +160,15 @@ async function refuse(sql: Sql, statement: string, values: unknown[], reason: st
 const follows = (before: EntryStatement, next: EntryStatement): boolean =>
   before.closing !== null && before.closing === next.opening && before.closing !== before.opening;
 
-function rangesOf(days: readonly Day[]): Map<string, { from: string; to: string; format: string }> {
-  const ranges = new Map<string, { from: string; to: string; format: string }>();
+/** The days of an account, and the format of its statements. */
+interface Range {
+  from: string;
+  to: string;
+  format: string;
+}
+
+function rangesOf(days: readonly Day[]): Map<string, Range> {
+  const ranges = new Map<string, Range>();
   for (const { accountId, date, statement } of days) {
     const range = ranges.get(accountId);
     if (range === undefined) ranges.set(accountId, { from: date, to: date, format: statement.format });

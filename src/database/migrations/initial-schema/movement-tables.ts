@@ -155,7 +155,7 @@ export const MOVEMENT_TABLES = [
   ) ${TABLE}`,
 
   // Statements of files, each stored once. difference: by how much the entries miss the closing balance; NULL: there is no
-  // difference, or it is not known.
+  // difference, or it is not known. span: how many octal digits the number of days from its first to its last day has.
   `CREATE TABLE statements (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -168,6 +168,7 @@ export const MOVEMENT_TABLES = [
     sequence VARCHAR(64) NULL,
     from_date DATE NULL,
     to_date DATE NULL,
+    span TINYINT UNSIGNED AS (LENGTH(CONV(GREATEST(DATEDIFF(to_date, from_date), 0), 10, 8))) STORED,
     opening_balance DECIMAL(21,3) NULL,
     closing_balance DECIMAL(21,3) NULL,
     opening_balance_date DATE NULL,
@@ -181,6 +182,7 @@ export const MOVEMENT_TABLES = [
     UNIQUE KEY statements_same (account_id, fingerprint),
     KEY statements_page (account_id, id),
     KEY statements_time (account_id, kind, to_date),
+    KEY statements_span (account_id, kind, span, to_date),
     KEY statements_import (import_id, account_id),
     CONSTRAINT statements_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE
   ) ${TABLE}`,
