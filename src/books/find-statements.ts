@@ -4,8 +4,8 @@ import {
   type ChainStatement,
   type Completeness,
   findBegunWithin,
-  numberOf,
   type Period,
+  placeOf,
   summarisePeriods,
 } from '../../packages/reconcile/src/periods.ts';
 import { formatAmount, parseThousandths, showAmount } from '../../packages/statements/src/amounts.ts';
@@ -115,8 +115,9 @@ export async function readCompleteness(
       to: row.to_date,
       opening: parseThousandths(row.opening_balance ?? '0'),
       closing: parseThousandths(row.closing_balance ?? '0'),
-      number: numberOf(row.number),
-      name: areNumbersUsed ? row.number : null,
+      kind: 'final',
+      number: areNumbersUsed ? row.number : null,
+      place: placeOf(row.number),
       sequence: areNumbersUsed ? row.sequence : null,
       format: row.format,
       credits: parseThousandths(row.credits),

@@ -22,8 +22,9 @@ const statement = (
     to: dateOf(to),
     opening: BigInt(opening),
     closing: BigInt(closing),
+    kind: 'final' as const,
     number: null,
-    name: null,
+    place: null,
     sequence: null,
     format: 'mt940',
     credits: 0n,
@@ -202,10 +203,11 @@ describe('the statements of an account', () => {
   });
 
   it('have a gap of zero where a number is missing, if the bank numbers its statements', () => {
-    const numbered = (numbers: number[]) => numbers.map((number) => statement(number, 5, 5, { number }));
+    const numbered = (numbers: number[]) =>
+      numbers.map((number) => statement(number, 5, 5, { place: number }));
     expect(told(numbered([1, 2, 3, 4, 6, 7]))).toContainEqual(['gap', '2024-01-06', '2024-01-06', 0]);
     // A new year, and numbers that mean something else.
-    expect(told([...numbered([1, 2, 3, 4, 5]), statement(9, 5, 5, { number: 1 })])).toHaveLength(1);
+    expect(told([...numbered([1, 2, 3, 4, 5]), statement(9, 5, 5, { place: 1 })])).toHaveLength(1);
     expect(told(numbered([10, 20, 30, 40, 70]))).toHaveLength(1);
   });
 });
@@ -232,7 +234,7 @@ const bank = fc
       const cut = pages === 1 ? amounts.length : Math.ceil(amounts.length / 2);
       for (const page of [amounts.slice(0, cut), amounts.slice(cut)]) {
         const sum = page.reduce((total, it) => total + it, 0);
-        if (page.length > 0) statements.push(statement(day, balance, balance + sum, { number }));
+        if (page.length > 0) statements.push(statement(day, balance, balance + sum, { place: number }));
         balance += sum;
       }
       balanceAfter.push(balance);

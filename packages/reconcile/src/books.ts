@@ -263,8 +263,8 @@ export function openBooks(stored: Stored): Books {
       return found.slice(-MOST).filter((it) => near.has(it.row.day));
     },
     related(laid) {
-      const [from, to] = [addDays(laid.first, -MARGIN), addDays(laid.last, MARGIN)];
-      const isNear = (it: Laid) => it.last >= from && it.first <= to;
+      const [from, to] = [addDays(laid.from, -MARGIN), addDays(laid.to, MARGIN)];
+      const isNear = (it: Laid) => it.to >= from && it.from <= to;
       const issues = byDays().get(daysKey(laid) ?? '') ?? [];
       const found = new Set([
         ...issues.slice(-MOST).filter((it) => areIssues(it, laid) || haveSameRows(it, laid)),
@@ -293,7 +293,7 @@ export function openBooks(stored: Stored): Books {
     detailsOf: (row, by) => details().get(by === null ? groupOf(row) : contentKey(row, by)) ?? [],
     stepsFrom: (day, balance) => (bySteps().get(`${day} ${balance}`) ?? []).slice(0, MOST),
     finalsOf: (day) => finals.get(day) ?? new Map(),
-    reachable: (laid) => createReachable(laid, chains.get(laid.last)),
+    reachable: (laid) => createReachable(laid, chains.get(laid.to)),
     idsOf({ statement: { rows, format } }) {
       const findAgain = once(() => {
         const own = new Set<string>();

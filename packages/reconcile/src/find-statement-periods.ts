@@ -5,8 +5,8 @@ import {
   type Completeness,
   findBegunWithin,
   findPeriods,
-  numberOf,
   type PeriodStatus,
+  placeOf,
   summarisePeriods,
 } from './periods.ts';
 import { currencyOf, type PreparedStatement, prepare, type Statement } from './plain-statement.ts';
@@ -80,8 +80,9 @@ function toChainStatement(prepared: PreparedStatement, index: number): ChainStat
     to,
     opening,
     closing,
-    number: numberOf(number),
-    name: number,
+    kind,
+    number,
+    place: placeOf(number),
     sequence,
     format,
     credits,

@@ -6,8 +6,9 @@ import { createFileStatements, type FileStatements } from './comparison/file.ts'
 import { once, remember } from './comparison/lazy.ts';
 import { findLumps, type Lumps, type PaymentBudget } from './comparison/lumps.ts';
 import { findText, matchLeft } from './comparison/match.ts';
-import { areLinked, areNumbersOfDownloads, leadsTo, type Relation, relate } from './relation.ts';
+import { areLinked, type Relation, relate } from './relation.ts';
 import { createReversals } from './reversals.ts';
+import { areNumbersOfDownloads, leadsTo } from './series.ts';
 import type {
   Decision,
   KnownReason,
@@ -52,7 +53,12 @@ export function findKnown(
   const received = settled.map(({ statement }) =>
     books.arePositions(statement) ? withPositions(statement) : statement,
   );
-  const areNumbersUsed = useNumbers && !areNumbersOfDownloads(books.statements);
+  const movementsOf = remember(({ movements }: Pick<Laid, 'movements'>) => new Set(movements));
+  const areNumbersUsed =
+    useNumbers &&
+    !areNumbersOfDownloads(books.statements.map(headerOf), (one, other) =>
+      other.movements.some((it) => movementsOf(one).has(it)),
+    );
   const shifted: Known['warnings'] = [];
   const moved: Known['warnings'] = [];
   const all = received.map((it) => layOut(it, it.fingerprint));
@@ -118,6 +124,11 @@ export function findKnown(
   );
   return { decisions, warnings: [...shifted, ...moved, ...turned] };
 }
+
+const headerOf = ({ statement, from, to, opening, closing, movements }: Laid) => {
+  const { kind, format, number, sequence } = statement;
+  return { kind, format, number, sequence, from, to, opening, closing, movements };
+};
 
 const withPositions = (statement: ReceivedStatement): ReceivedStatement => ({
   ...statement,
@@ -248,7 +259,7 @@ const hasNeighbour = (laid: Laid, near: readonly Laid[], compareWith: (it: Laid)
   near.some(
     (it) =>
       isFinal(it) &&
-      it.last === laid.last &&
+      it.to === laid.to &&
       it.statement.format === laid.statement.format &&
       areLinked(laid, it) &&
       compareWith(it).pairs.length < rowsOfDays(it, laid),
@@ -425,7 +436,7 @@ function takeLeft(deciding: Deciding, mayAssume: boolean): void {
   for (const { position, movement, reason } of matches) take(deciding, position, movement, reason);
 }
 
-const covers = ({ first, last }: Laid, day: string): boolean => first <= day && day <= last;
+const covers = ({ from, to }: Laid, day: string): boolean => from <= day && day <= to;
 
 /** Takes movements with the id and the amount of a row, if the bank has them under another day now: both files have both days. */
 function takeMoved(deciding: Deciding): void {
@@ -492,7 +503,7 @@ function addNew(deciding: Deciding): void {
   const mayReorder = (it: Laid) =>
     it.statement.format !== laid.statement.format &&
     isFinal(it) &&
-    it.last === laid.last &&
+    it.to === laid.to &&
     relations.get(it)?.kind === 'apart';
   // Two rows on one walk that were not paired are two bookings.
   const isOther = (it: Laid) => books.areJoined(laid, it) && !doubtful.has(it);

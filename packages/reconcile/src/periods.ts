@@ -1,5 +1,15 @@
 import { addDays } from '../../statements/src/values.ts';
-import { areSeparate } from './relation.ts';
+import {
+  areNumbersOfDownloads,
+  contradict,
+  leadsTo,
+  mayBeWithin,
+  type Named,
+  repeats,
+  repetitionKey,
+  type Span,
+  type Sums,
+} from './series.ts';
 
 /**
  * Finds out whether the statements of an account are complete. The closing balance of a statement is the opening balance of the next.
@@ -7,22 +17,18 @@ import { areSeparate } from './relation.ts';
  */
 
 /** A final statement with both balances, in thousandths of the currency, and the data that decide its place in the chain. */
-export interface ChainStatement {
+export interface ChainStatement extends Named, Span, Sums {
   id: string;
+  kind: 'final';
   /** YYYY-MM-DD */
   from: string;
   to: string;
   opening: bigint;
   closing: bigint;
-  /** The number of the statement; null: the name is not a number. */
-  number: number | null;
-  /** The number or id in the file. `sequence` is the page. */
-  name: string | null;
-  sequence: string | null;
-  format: string;
-  /** The sums of the entries. */
-  credits: bigint;
-  debits: bigint;
+  /** The number or id in the file. `sequence` is the page. null: numbers do not count. */
+  number: string | null;
+  /** The place in the bank's series; null: the number in the file is not a number. */
+  place: number | null;
   /** By how much the entries miss the closing balance; null: they match. */
   difference: bigint | null;
   entries: number;
@@ -55,9 +61,9 @@ export const isWrong = (period: Period): period is WrongPeriod =>
 
 export type Completeness = 'complete' | 'incomplete' | 'contradictory' | 'unknown';
 
-/** The number by which statements are counted; null: the name of the statement is not a number. */
-export const numberOf = (name: string | null): number | null =>
-  name !== null && /^\d{1,9}$/.test(name) ? Number(name) : null;
+/** The place of a statement in the bank's series; null: its number is not a number. */
+export const placeOf = (number: string | null): number | null =>
+  number !== null && /^\d{1,9}$/.test(number) ? Number(number) : null;
 
 /** Statements that follow each other without a gap. */
 interface Run {
@@ -171,44 +177,23 @@ export function summarisePeriods(periods: readonly Period[]): Completeness {
 
 const compare = (one: string, other: string): number => (one < other ? -1 : one > other ? 1 : 0);
 
-/**
- * Leaves out repeated statements. The same statement may have come in another format with another number. A statement of an unfinished
- * day may have the same balances and fewer entries.
- */
+/** Leaves out repeated statements: the ones with most entries stay. */
 function withoutRepetitions(statements: readonly ChainStatement[]): ChainStatement[] {
   const seen = new Map<string, ChainStatement[]>();
   const longestFirst = statements.toSorted((one, other) => other.entries - one.entries);
   return longestFirst.filter((it) => {
-    const { from, to, opening, closing } = it;
-    const key = `${to} ${opening} ${closing} ${opening === closing ? from : ''}`;
-    const before = seen.get(key) ?? [];
-    if (before.some((other) => !haveOwnNumbers(it, other))) return false;
-    seen.set(key, [...before, it]);
+    const before = seen.get(repetitionKey(it)) ?? [];
+    if (before.some((other) => repeats(it, other))) return false;
+    seen.set(repetitionKey(it), [...before, it]);
     return true;
   });
 }
 
-/** Says whether the numbers of two statements show that the statements are different. */
-const haveOwnNumbers = (one: ChainStatement, other: ChainStatement): boolean =>
-  areSeparate(numbered(one), numbered(other));
-
-const numbered = ({ format, name, sequence, to }: ChainStatement) =>
-  ({ kind: 'final', format, number: name, sequence, to }) as const;
-
 /** Ignores numbers if the bank counts downloads. Such a bank gives different numbers to the same bookings of one day. */
-function withoutDownloadNumbers(statements: readonly ChainStatement[]): readonly ChainStatement[] {
-  const firsts = new Map<string, ChainStatement>();
-  const closings = new Set(statements.map(({ to, closing }) => `${to} ${closing}`));
-  const areDownloads = statements.some((it) => {
-    const key = `${it.format} ${it.to} ${it.opening}`;
-    const first = firsts.get(key);
-    if (first === undefined) firsts.set(key, it);
-    // If no statement returns to the opening balance, the longer statement contains the shorter one.
-    const returns = closings.has(`${it.to} ${it.opening}`);
-    return first !== undefined && !returns && first.closing !== it.closing && haveOwnNumbers(first, it);
-  });
-  return areDownloads ? statements.map((it) => ({ ...it, name: null, sequence: null })) : statements;
-}
+const withoutDownloadNumbers = (statements: readonly ChainStatement[]): readonly ChainStatement[] =>
+  areNumbersOfDownloads(statements, (one, other) => haveCommon(one.repeated, other.repeated))
+    ? statements.map((it) => ({ ...it, number: null, sequence: null }))
+    : statements;
 
 /**
  * After each run, the remaining statements are joined again, until this many statements have been looked at. After that, all runs that no
@@ -226,7 +211,7 @@ function findRuns(statements: readonly ChainStatement[]): Run[] {
     (one, other) =>
       compare(one.to, other.to) ||
       compare(one.from, other.from) ||
-      Number(one.number) - Number(other.number) ||
+      Number(one.place) - Number(other.place) ||
       // If a day's balances return to an earlier balance, only the ids show the order.
       Number(one.id) - Number(other.id),
   );
@@ -326,11 +311,11 @@ function findPaths(
     const end = firstIndex(candidates, ({ to }) => to > it.to);
     for (const before of candidates.slice(Math.max(0, end - NEAREST), end)) {
       const path = paths.get(before);
-      if (path === undefined || !follows(before, it, areNumbered) || leadsTo(paths, before, it)) continue;
+      if (path === undefined || !follows(before, it, areNumbered) || isInRun(paths, before, it)) continue;
       const days = daysBetween(before, it);
       if (days > (nearestNext.get(before) ?? 0)) continue;
       // A statement that may lie within this statement is left out of the run.
-      const isWithin = mayBeIn(before, it);
+      const isWithin = mayBeWithin(before, it);
       const weight = path.weight + own - (isWithin ? ownWeight(before) : 0);
       const isOverlapping = before.from < it.from && before.to >= it.from;
       const longer = { daysBetween: days, isOverlapping, weight, before: isWithin ? path.before : before };
@@ -369,28 +354,6 @@ function firstIndex<T>(items: readonly T[], isAtOrAfter: (item: T) => boolean): 
   return low;
 }
 
-/**
- * A statement of an unfinished day whose entries cancel out begins and ends with the opening balance of the day. So one of the two
- * statements may lie within the other.
- */
-const mayBeIn = (one: ChainStatement, other: ChainStatement): boolean =>
-  one.opening === one.closing &&
-  one.to >= other.from &&
-  (sumsAreWithin(one, other) || sumsAreWithin(other, one)) &&
-  !haveOwnNumbers(one, other);
-
-/** Says whether two statements begin with the same balance and end with different balances, and neither contains the other. */
-const contradict = (one: ChainStatement, other: ChainStatement): boolean =>
-  one.from === other.from &&
-  one.opening === other.opening &&
-  one.closing !== other.closing &&
-  !sumsAreWithin(one, other) &&
-  !sumsAreWithin(other, one) &&
-  !haveOwnNumbers(one, other);
-
-const sumsAreWithin = (one: ChainStatement, other: ChainStatement): boolean =>
-  one.credits <= other.credits && one.debits <= other.debits;
-
 /** A limit that is never reached, because there are few statements of one day. */
 const MOST_STEPS = 20;
 
@@ -398,7 +361,7 @@ const weightOf = (paths: ReadonlyMap<ChainStatement, Path>, it: ChainStatement):
   paths.get(it)?.weight ?? 0;
 
 /** Says whether a statement is in the run that ends with another statement. Prevents loops if the balances of a day return. */
-function leadsTo(
+function isInRun(
   paths: ReadonlyMap<ChainStatement, Path>,
   end: ChainStatement,
   wanted: ChainStatement,
@@ -413,14 +376,10 @@ function leadsTo(
   return false;
 }
 
-/**
- * Says whether a statement may be the next. Banks book some entries on earlier days. Statements that follow each other have no entry in
- * common.
- */
+/** Says whether a statement may be the next. Statements that follow each other have no entry in common. */
 const follows = (one: ChainStatement, other: ChainStatement, areNumbered: boolean): boolean =>
   one !== other &&
-  one.to <= other.to &&
-  one.from <= other.from &&
+  leadsTo(one, other) &&
   !shareBooking(one, other) &&
   !(areNumbered && skipsNumber(one, other));
 
@@ -436,21 +395,21 @@ function groupBy<T>(items: readonly T[], keyOf: (item: T) => bigint): Map<bigint
 
 /** Numbers begin again at 1, usually in a new year. */
 function skipsNumber(one: ChainStatement, other: ChainStatement): boolean {
-  if (one.number === null || other.number === null) return false;
-  if (other.number === 1 || other.number === one.number) return false;
-  return other.number !== one.number + 1;
+  if (one.place === null || other.place === null) return false;
+  if (other.place === 1 || other.place === one.place) return false;
+  return other.place !== one.place + 1;
 }
 
 /** Says whether the bank numbers the statements of the account consecutively. Many banks do not. */
 function haveNumbers(statements: readonly ChainStatement[]): boolean {
   const ordered = statements
-    .filter(({ number }) => number !== null)
-    .toSorted((one, other) => compare(one.to, other.to) || Number(one.number) - Number(other.number));
+    .filter(({ place }) => place !== null)
+    .toSorted((one, other) => compare(one.to, other.to) || Number(one.place) - Number(other.place));
   let following = 0;
   let skipping = 0;
   for (const [index, statement] of ordered.entries()) {
     const before = ordered[index - 1];
-    if (before === undefined || before.number === statement.number) continue;
+    if (before === undefined || before.place === statement.place) continue;
     if (skipsNumber(before, statement)) skipping += 1;
     else following += 1;
   }

@@ -1,6 +1,7 @@
 import { findKnown } from './known.ts';
 import { prepareStatement, type Statement } from './plain-statement.ts';
-import { leadsTo, relate } from './relation.ts';
+import { relate } from './relation.ts';
+import { leadsTo } from './series.ts';
 import { type Laid, layOut } from './walk.ts';
 
 /** How two statements of one account relate. */
@@ -56,7 +57,7 @@ export function relateStatements(one: Statement, other: Statement): StatementRel
   if (pairs.length > 0)
     return { kind: 'common', isAssumed: pairs.every((it) => it.isAssumed), isNext, pairs };
   // Statements of other days have nothing in common, unless a bank books an entry on another day later.
-  const areOtherDays = laid.last < next.first || next.last < laid.first;
+  const areOtherDays = laid.to < next.from || next.to < laid.from;
   return kind === 'common' || (kind === 'unknown' && areOtherDays)
     ? { kind: 'apart', isAssumed: true, isNext, pairs }
     : { kind, isAssumed, isNext, pairs };

@@ -1,6 +1,7 @@
 import { type Comparison, compare, haveOtherReferences } from './comparison/compare.ts';
 import { once } from './comparison/lazy.ts';
-import type { Statement, StatementRow } from './statement.ts';
+import { areSeparate, leadsTo } from './series.ts';
+import type { StatementRow } from './statement.ts';
 import {
   append,
   areIssues,
@@ -65,7 +66,7 @@ export function relate(
   if (separate && (linked || areOther)) return relation('apart', true);
   if (areOther && isReachable(other)) return relation('apart', true);
   // A statement of the day so far has all that was booked since.
-  const areOfDay = ofFormat && areFinal && one.last === other.last;
+  const areOfDay = ofFormat && areFinal && one.to === other.to;
   const mayGoOn = areOfDay && isReachable(other);
   if (mayGoOn && hasNeighbour) return relation('apart', true);
   const beginsLater = areOfDay && one.opening !== other.opening;
@@ -115,18 +116,9 @@ export function haveSameRows(one: Laid, other: Laid): boolean {
   });
 }
 
-/**
- * Whether one statement ends with the balance with which the other begins. Their days may overlap, because banks book some entries on
- * earlier days.
- */
-export const areLinked = (one: Laid, other: Laid): boolean => leadsTo(one, other) || leadsTo(other, one);
-
-export const leadsTo = (one: Laid, next: Laid): boolean =>
-  hasWalk(one) &&
-  hasWalk(next) &&
-  one.first <= next.first &&
-  one.last <= next.last &&
-  one.closing === next.opening;
+/** Whether one of two statements leads to the other. */
+export const areLinked = (one: Laid, other: Laid): boolean =>
+  hasWalk(one) && hasWalk(other) && (leadsTo(one, other) || leadsTo(other, one));
 
 /**
  * Whether a statement that has rows in common with another may follow it instead. The statement of a month, which has all rows of that of a
@@ -137,42 +129,6 @@ const mayFollow = (one: Laid, other: Laid, isPart: boolean): boolean =>
   (one.statement.format === other.statement.format && (one.statement.to === other.statement.to || isPart)) ||
   isWindow(one) ||
   isWindow(other);
-
-/** Statements of one day and series have numbers at most this far apart. */
-const NEAR = 10;
-
-type Numbered = Pick<Statement, 'kind' | 'format' | 'number' | 'sequence' | 'to'>;
-
-/** Whether the numbers of two final statements of one series with the same last day say that they have different bookings. */
-export function areSeparate(one: Numbered, other: Numbered): boolean {
-  if (one.kind !== 'final' || other.kind !== 'final' || one.format !== other.format || one.to !== other.to)
-    return false;
-  if (one.number === null || other.number === null) return false;
-  if (one.number === other.number)
-    return one.sequence !== null && other.sequence !== null && one.sequence !== other.sequence;
-  // A name that is not a number names a file, not a place in a series.
-  return Math.abs(Number(one.number) - Number(other.number)) <= NEAR;
-}
-
-/** Whether numbers count downloads: a longer statement has another number than the statement that it contains. */
-export function areNumbersOfDownloads(statements: Iterable<Laid>): boolean {
-  const byMovement = new Map<number, Laid>();
-  for (const laid of statements) {
-    for (const movement of laid.movements) {
-      const first = byMovement.get(movement);
-      if (first === undefined) byMovement.set(movement, laid);
-      else if (
-        first !== laid &&
-        first.statement.number !== laid.statement.number &&
-        first.opening === laid.opening &&
-        first.closing !== laid.closing &&
-        areSeparate(first.statement, laid.statement)
-      )
-        return true;
-    }
-  }
-  return false;
-}
 
 /**
  * Finds each row of a statement among the rows of another one. Statements with the same header are stored as one, so that the other may have
@@ -243,10 +199,10 @@ export interface Chain {
   back: Map<bigint, Set<bigint>>;
 }
 
-export function addToChain(chains: Map<string, Chain>, { last, opening, closing }: Laid): void {
+export function addToChain(chains: Map<string, Chain>, { to, opening, closing }: Laid): void {
   if (opening === null || closing === null) return;
-  const chain = chains.get(last) ?? { forward: new Map(), back: new Map() };
-  chains.set(last, chain);
+  const chain = chains.get(to) ?? { forward: new Map(), back: new Map() };
+  chains.set(to, chain);
   chain.forward.set(opening, (chain.forward.get(opening) ?? new Set()).add(closing));
   chain.back.set(closing, (chain.back.get(closing) ?? new Set()).add(opening));
 }

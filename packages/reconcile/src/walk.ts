@@ -17,8 +17,8 @@ export interface Laid {
   days: ReadonlyMap<string, readonly number[]>;
   isOnWalk: ReadonlySet<number>;
   /** The first day of its rows, and the last day of its rows or of the statement. */
-  first: string;
-  last: string;
+  from: string;
+  to: string;
   /** The balances before and after its rows. null: unknown. */
   opening: bigint | null;
   closing: bigint | null;
@@ -94,8 +94,8 @@ export function layOut(
     walk,
     days,
     isOnWalk: new Set(walk),
-    first: times.reduce((one, other) => (other < one ? other : one), times[0] ?? ''),
-    last: times.reduce((one, other) => (other > one ? other : one), ''),
+    from: times.reduce((one, other) => (other < one ? other : one), times[0] ?? ''),
+    to: times.reduce((one, other) => (other > one ? other : one), ''),
     opening: statement.opening ?? (first === undefined ? null : balanceBefore(first)),
     closing: statement.closing ?? last?.balance ?? null,
   };
