@@ -4,7 +4,15 @@ import { monthsOf } from '../../src/console/books/books-routes.tsx';
 
 const statement = (id: string, from: string, to: string, opening: bigint, closing: bigint) => ({
   ...{ id, from, to, opening, closing },
-  ...{ kind: 'final' as const, number: null, place: null, sequence: null, format: 'mt940', credits: 0n, debits: 0n },
+  ...{
+    kind: 'final' as const,
+    number: null,
+    place: null,
+    sequence: null,
+    format: 'mt940',
+    credits: 0n,
+    debits: 0n,
+  },
   ...{ difference: null, entries: 1, beginsWithin: false, repeated: new Set<string>() },
 });
 
