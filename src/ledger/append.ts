@@ -9,7 +9,10 @@ import { comparedOf, compareWith, conflictingRow, knownRow, type RowFate } from 
 export interface Batch {
   customerId: string;
   importId: string;
-  movements: readonly IdentifiedRow[];
+  movements: readonly (IdentifiedRow & {
+    /** Its id was made for it, and no movement has that id. */
+    isNew?: boolean;
+  })[];
 }
 
 /** A row that is not simply new, with the movement that it was taken for or stored as. */
@@ -66,7 +69,7 @@ export const NOTHING_STORED: Stored = {
 };
 
 /** A row with its import. */
-type BatchRow = IdentifiedRow & Pick<Batch, 'customerId' | 'importId'>;
+type BatchRow = Batch['movements'][number] & Pick<Batch, 'customerId' | 'importId'>;
 
 /**
  * Stores the movements of several imports, of any number of customers. Inserts new movements, and updates import locks, accounts
@@ -151,6 +154,7 @@ function dateReadedOf(locks: ReadonlyMap<string, ImportLock>, customerId: string
 /**
  * Finds the rows whose movements were known, and keeps the conflicts.
  * @param findBefore finds all known movements, if they were read before the new ones were inserted.
+ * @throws when a new row has the id of a movement.
  * @returns how many of the conflicts were stored under other ids.
  */
 async function handleKnown(
@@ -171,8 +175,13 @@ async function handleKnown(
     const isFirst = !seen.has(stored.id);
     seen.add(stored.id);
     if (isFirst && BigInt(stored.id) > BigInt(locks.get(row.customerId)?.newest ?? 0)) continue;
-    const reason = compareWith(row, comparedOf(stored));
     const { importId, line } = row;
+    // The booking would be lost without a word.
+    if (row.isNew)
+      throw new Error(
+        `import ${importId}: the new entry of line ${line} got the id of movement ${stored.id}, which is stored`,
+      );
+    const reason = compareWith(row, comparedOf(stored));
     if (reason === 'conflict') conflicts.push({ ...row, stored, at: listed.length });
     const fate = reason === 'conflict' ? conflictingRow({ outcome: 'held' }) : knownRow(reason);
     listed.push({ ...fate, importId, line, transactionId: stored.id });

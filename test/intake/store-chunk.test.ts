@@ -1,6 +1,7 @@
 import { parse } from 'valibot';
 import { describe, expect, it } from 'vitest';
 import { type Chunk, ImportTakenOverError, storeChunk } from '../../src/intake/importer/store-chunk.ts';
+import type { StatementEntry } from '../../src/intake/known/entry.ts';
 import { createChunkIdentifier } from '../../src/intake/known/identify-chunk.ts';
 import { createMatcher } from '../../src/ledger/matching.ts';
 import { Movement } from '../../src/ledger/movement.ts';
@@ -9,6 +10,7 @@ import { watchOwnReads } from '../support/reads.ts';
 import { useOwnService } from '../support/service.ts';
 import { createSubscriber, NOWHERE } from '../support/subscriber.ts';
 import { until } from '../support/until.ts';
+import { entriesOf } from './stored-movements.ts';
 
 // No importer: the tests store the chunks.
 const service = useOwnService({ because: 'MySQL plans by the size of the tables', roles: ['api'] });
@@ -98,6 +100,30 @@ describe('a chunk', () => {
       { line: 2, path: 'dc' },
     ]);
   });
+
+  it.each([false, true])(
+    'never takes a new entry for the movement that has its id (most rows are known: %s)',
+    async (areKnown) => {
+      const { customerId, accountId, importId, chunk } = await runningImport();
+      await store(chunk(0, [one(accountId, 'taken')]));
+      const before = await storedRows(customerId);
+      const [entry] = entriesOf('2026-03-02', ['1.00'], accountId) as [StatementEntry];
+      const options = {
+        database: service.runtime.database,
+        matcher: createMatcher(),
+        raised: { removals: 0 },
+        areKnown,
+      };
+      const storing = storeChunk(
+        { ...options, identify: async () => [{ uniqueId: 'taken', isAssumed: false, replaces: null }] },
+        chunk(1, [], { to: 2, entries: [entry] }),
+      );
+      await expect(storing).rejects.toThrow(
+        `import ${importId}: the new entry of line 1 got the id of movement ${before[0]?.id}, which is stored`,
+      );
+      expect(await storedRows(customerId)).toEqual(before);
+    },
+  );
 
   it('counts known movements as duplicates, from earlier chunks, other imports and the same chunk', async () => {
     const { key, customerId, accountId, importId, chunk, webhookIds } = await runningImport();

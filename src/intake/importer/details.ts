@@ -27,7 +27,11 @@ interface AddedMovement {
 }
 
 /** An entry with the unique id that its movement was stored under. */
-export type AddedEntry = StatementEntry & { uniqueId: string };
+export type AddedEntry = StatementEntry & {
+  uniqueId: string;
+  /** No movement has its id. Otherwise it conflicts with the movement of that id. */
+  isNew: boolean;
+};
 
 /**
  * Stores the details of the movements that a chunk has added.

@@ -202,10 +202,11 @@ async function storeMovements(
       continue;
     }
     const { uniqueId } = identity;
-    added.push({ ...entry, uniqueId });
-    if ('conflict' in identity) continue;
+    const isNew = !('conflict' in identity);
+    added.push({ ...entry, uniqueId, isNew });
+    if (!isNew) continue;
     const { isAssumed, replaces } = identity;
-    if (isAssumed) assumed.push({ ...entry, uniqueId });
+    if (isAssumed) assumed.push({ ...entry, uniqueId, isNew });
     if (replaces !== null) replaced.push(replaces);
   }
   if (found.length > 0)
