@@ -37,7 +37,9 @@ for (const path of paths) await load(path);
 
 // These functions call the constructor when they are called.
 const values = await load('packages/statements/src/profiles/values.ts');
+const decimals = await load('packages/statements/src/profiles/decimals.ts');
 for (const decimalSign of [',', '.']) {
+  decimals.createDecimals(decimalSign);
   values.createAmountReader({ decimalSign, currencyTexts: [] });
   values.createThousandsTest({ decimalSign });
 }

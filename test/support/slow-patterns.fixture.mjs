@@ -8,6 +8,7 @@ import { analyse } from 'scslre';
  */
 const LIMITS = {
   timeout: null,
+  randomSeed: 1,
   // The texts that it finds are not tried out.
   recallTimeout: -1,
   maxNFASize: 1_000,

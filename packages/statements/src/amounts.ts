@@ -1,4 +1,4 @@
-import type { Balance, MinorUnits } from './statement.ts';
+import type { Balance, Entry, MinorUnits } from './statement.ts';
 
 /** Amounts of money: how many decimals a currency has, and how amounts are read and shown. */
 
@@ -132,8 +132,12 @@ export const UNFIT_BALANCE =
   'The balance after this entry has more decimals than the currency. The entry is read without it.';
 
 /** Whether the balance after an entry is one of its currency. An entry without a balance is right. */
-export const isBalanceFit = (balance: MinorUnits | null, currency: string | null): boolean =>
-  balance === null || findDecimalsFault({ amount: balance }, currency) === null;
+export const isBalanceFit = (
+  { balance, mayBalanceBeThousands }: Pick<Entry, 'balance' | 'mayBalanceBeThousands'>,
+  currency: string | null,
+): boolean =>
+  balance === null ||
+  findDecimalsFault({ amount: balance, mayBeThousands: mayBalanceBeThousands }, currency) === null;
 
 /**
  * Leaves out a balance that is none of the account's currency.

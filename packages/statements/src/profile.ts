@@ -123,6 +123,8 @@ export type ProfileFile = v.InferOutput<typeof ProfileFile>;
 export type Layout = Omit<ProfileFile, 'delimiter'> & {
   name: string;
   delimiter: v.InferOutput<typeof Delimiter>;
+  /** The rows of a file have shown that three digits after the decimal sign are decimals. */
+  threeDecimals?: boolean;
 };
 
 /** The layout of a bank's export, and the others that it has in other languages or had in other years. */

@@ -238,7 +238,7 @@ function addEntry({ statement, sums }: OpenStatement, entry: EventEntry): void {
     return;
   }
   if (entry.status === 'booked') sums.add(entry);
-  const isFit = isBalanceFit(entry.balance, currency);
+  const isFit = isBalanceFit(entry, currency);
   if (!isFit) statement.warnings.push({ line: entry.line, message: UNFIT_BALANCE });
   statement.entries.push(toEntry(isFit ? entry : { ...entry, balance: null }, currency, sums.balance));
 }

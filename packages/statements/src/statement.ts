@@ -52,6 +52,8 @@ export interface Entry {
   currency: string | null;
   /** The balance after this entry, if the file says it for each entry. */
   balance: MinorUnits | null;
+  /** The same as `mayBeThousands`, for the balance. */
+  mayBalanceBeThousands?: true;
   /** The bank's code for the kind of transaction. */
   code: string | null;
   description: string | null;

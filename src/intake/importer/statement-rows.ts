@@ -131,7 +131,7 @@ function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): 
     rows.push({ line, path: 'amount', issue: fault });
     return;
   }
-  const isFit = isBalanceFit(entry.balance, currency);
+  const isFit = isBalanceFit(entry, currency);
   if (!isFit) rows.push({ line, warning: UNFIT_BALANCE });
   const ownBalance = isFit ? entry.balance : null;
   statement.running.add(isFit ? entry : { ...entry, balance: null });

@@ -154,7 +154,7 @@ function describe(transaction: Aggregate): string | null {
 
 /** Up to 17 digits, from the year to the milliseconds. A time or a zone may follow. Neither changes the date. */
 const DATE =
-  /^(\d{4})(-?)(\d{2})\2(\d{2})(?:[T ]?(?:\d{2}:?){0,3}(?:[.:,]\d{1,6})?\s*(?:\[[^\]]*\]?|Z|[+-]\d{2}:?\d{2})?)$/;
+  /^(\d{4})(-?)(\d{2})\2(\d{2})(?:[T ]?(?:\d{2}:?){0,3}(?:[.:,]\d{1,6})?\s*(?:\[[^\]]*\]?|Z|GMT|UTC|[+-]\d{2}:?\d{2})?)$/;
 
 /**
  * Reads the date as it stands: `20260301120000.000[-5:EST]` is 2026-03-01.

@@ -64,7 +64,7 @@ export function encodingOf(start: string): string | null {
 /** Some banks write the whole header on one line, without anything between the fields. */
 function headerField(start: string, name: string): string {
   const field = new RegExp(
-    String.raw`${name}\s*:[ \t]*([\w-]*?)(?=CHARSET|COMPRESSION|OLDFILEUID|NEWFILEUID|[^\w-]|$)`,
+    String.raw`${name}\s*:[ \t]*([\w-]{0,40}?)(?=CHARSET|COMPRESSION|OLDFILEUID|NEWFILEUID|[^\w-]|$)`,
     'i',
   );
   return field.exec(beforeTags(start))?.[1] ?? '';

@@ -2,7 +2,13 @@ import type { CellReference, Label, Layout } from '../profile.ts';
 import type { AccountReference, Balance, Entry, MinorUnits } from '../statement.ts';
 import { findColumn, foldHeading } from './headings.ts';
 import { type Cell, cellAt, quote, textOf } from './row.ts';
-import { createAmountReader, createDateReader, createThousandsTest, hasNoAmount } from './values.ts';
+import {
+  createAmountReader,
+  createDateReader,
+  createThousandsTest,
+  hasDirection,
+  hasNoAmount,
+} from './values.ts';
 
 /** Two letters, two check digits and up to 30 characters (ISO 13616), perhaps in groups of four. */
 const IBAN = /(?<![A-Z0-9])[A-Z]{2}\d{2}(?: ?[A-Z0-9]{4}){2,7}(?: ?[A-Z0-9]{1,3})?(?![A-Z0-9])/i;
@@ -78,7 +84,7 @@ export const hasCurrencyColumn = ({ account: { currency } }: Layout): boolean =>
 export function createBalanceReader(profile: Layout) {
   const readAmount = createAmountReader({ ...profile, currencyTexts: profile.currencyTexts ?? [] });
   const mayBeThousands = createThousandsTest(profile);
-  const readDate = createDateReader(profile.dateFormats);
+  const readDate = createDateReader(profile.dateFormats, profile.country);
   return (row: readonly Cell[], label: Label | undefined): Balance | null | undefined => {
     const beside = label === undefined ? null : besideLabel(row, label);
     if (beside === null) return null;
@@ -153,7 +159,7 @@ export function createMovementReader(
   const readSigned = (row: readonly Cell[]): MinorUnits | Fault => {
     const amount = readAmount(row[at.amount]);
     if (amount === null) return notAnAmount('amount', row[at.amount]);
-    return positive === 'credit' ? amount : -amount;
+    return positive === 'credit' || hasDirection(row[at.amount]) ? amount : -amount;
   };
 
   const readIndicated = (row: readonly Cell[]): MinorUnits | Fault => {
@@ -176,9 +182,17 @@ export function createMovementReader(
       : amount;
   };
 
+  /** "Dr" in the column of debits says the same again, and "Cr" contradicts it. */
+  const readDebit = (cell: Cell | undefined): MinorUnits | null => {
+    const amount = readAmount(cell);
+    if (amount === null || !hasDirection(cell)) return amount;
+    if (amount > 0n) return null;
+    return negativeDebits ? amount : -amount;
+  };
+
   const readPair = (row: readonly Cell[]): MinorUnits | Fault => {
     const [debitCell, creditCell] = [row[at.debit], row[at.credit]];
-    const debit = hasNoAmount(debitCell) ? null : readAmount(debitCell);
+    const debit = hasNoAmount(debitCell) ? null : readDebit(debitCell);
     const credit = hasNoAmount(creditCell) ? null : readAmount(creditCell);
     if (debit === null && !hasNoAmount(debitCell)) return notAnAmount('debit', debitCell);
     if (credit === null && !hasNoAmount(creditCell)) return notAnAmount('credit', creditCell);

@@ -55,7 +55,7 @@ export function createEntryReader(
     counterparty: find(columns.counterparty),
     code: find(columns.code),
   };
-  const readDate = createDateReader(profile.dateFormats);
+  const readDate = createDateReader(profile.dateFormats, profile.country);
   const mayBeThousands = createThousandsTest(profile);
   const readBalance = createAmountReader({ ...profile, currencyTexts: profile.currencyTexts ?? [] });
   const readMovement = createMovementReader(profile, heading);
@@ -111,9 +111,7 @@ export function createEntryReader(
       return { kind: 'fault', fault: { path: 'currency', message } };
     }
     const balanceCell = cellAt(row, at.balance);
-    // A file writes all of its amounts with the same number of decimals.
-    const isDoubtful = !movement.mayBeThousands && mayBeThousands(balanceCell);
-    const balance = hasNoAmount(balanceCell) || isDoubtful ? null : readBalance(balanceCell);
+    const balance = hasNoAmount(balanceCell) ? null : readBalance(balanceCell);
     const isBalanceWrong = balance === null && !hasNoAmount(balanceCell);
     const { iban, number } = splitAccount(cellAt(row, at.counterparty));
     const details = readDetails(row);
@@ -128,6 +126,7 @@ export function createEntryReader(
         ...(movement.mayBeThousands && { mayBeThousands: true }),
         currency,
         balance,
+        ...(mayBeThousands(balanceCell) && { mayBalanceBeThousands: true }),
         code: orNull(textOf(cellAt(row, at.code))),
         description: describe(row),
         name: orNull(readName(row, movement.dc)),
@@ -151,7 +150,7 @@ export function createEntryReader(
 
 /** Creates a reader of what a row says beyond the fields of a movement. */
 function createDetailsReader(
-  { columns, dateFormats }: Layout,
+  { columns, country, dateFormats }: Layout,
   heading: readonly Cell[] | null,
 ): (row: readonly Cell[]) => EntryDetails | undefined {
   const valueDate = findColumn(columns.valueDate, heading);
@@ -159,7 +158,7 @@ function createDetailsReader(
   const mandate = findColumn(columns.mandateReference, heading);
   const creditor = findColumn(columns.creditorReference, heading);
   if ([valueDate, endToEndId, mandate, creditor].every((at) => at === -1)) return () => undefined;
-  const readDate = createDateReader(dateFormats);
+  const readDate = createDateReader(dateFormats, country);
   return (row) =>
     keepKnown<EntryDetails>({
       valueDate: readDate(cellAt(row, valueDate)) ?? undefined,

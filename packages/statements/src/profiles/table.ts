@@ -8,6 +8,7 @@ import {
   hasCurrencyColumn,
 } from './cells.ts';
 import { createDateOrder } from './date-order.ts';
+import { createDecimals } from './decimals.ts';
 import { createEntryReader, createStatementWriter } from './entries.ts';
 import { findColumn, foldRow, isHeading, MAX_ROWS_ABOVE } from './headings.ts';
 import { createPackedRows, type PackedRows } from './packed-rows.ts';
@@ -24,6 +25,9 @@ export interface TableReader {
 /** The most accounts of a file whose rows alternate. */
 const MOST_ACCOUNTS = 1_000;
 
+/** The columns with amounts. */
+const AMOUNTS = ['amount', 'debit', 'credit', 'fee', 'balance'] as const;
+
 /** The rows of an account, with the reader of the accounts of their table. */
 interface OtherAccount {
   rows: PackedRows;
@@ -37,10 +41,12 @@ interface OtherAccount {
 export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boolean }): TableReader {
   const writer = createStatementWriter();
   const readBalance = createBalanceReader(profile);
-  let readDate = createDateReader(profile.dateFormats);
+  let readDate = createDateReader(profile.dateFormats, profile.country);
   let dates = createDateOrder(profile.dateFormats);
-  /** Rows whose dates cannot be read yet. */
-  let held: Row[] = [];
+  let { dateFormats } = profile;
+  const decimals = createDecimals(profile.decimalSign);
+  /** Rows whose dates or amounts cannot be read yet. */
+  const held: Row[] = [];
   const hasBalanceRows = profile.openingBalance !== undefined || profile.closingBalance !== undefined;
   /** The last rows, which may be the trailer. */
   const last: Row[] = [];
@@ -77,6 +83,7 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
       heading,
       readAccount: createAccountReader(profile, rows, heading),
       dateAt: findColumn(profile.columns.date, heading),
+      amountsAt: AMOUNTS.map((name) => findColumn(profile.columns[name], heading)),
     };
   };
 
@@ -251,23 +258,34 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
     }
   }
 
-  /** Reads a row, or holds it until the order of the dates is decided. */
+  /** Reads a row, or holds it until the order of the dates and the decimals are decided. */
   const admit = (row: Row, open: ReturnType<typeof openTable>) => {
-    if (dates === null) {
+    const [datesBefore, wereProven] = [dates, decimals.areProven()];
+    if ('cells' in row) {
+      const formats = dates?.note(row.line, row.cells[open.dateAt]) ?? null;
+      if (formats !== null) {
+        dates = null;
+        dateFormats = formats;
+      }
+      decimals.note(open.amountsAt.map((at) => row.cells[at]));
+    }
+    const isOpen = dates !== null || decimals.areOpen();
+    const isDecided = dates !== datesBefore || decimals.areProven() !== wereProven;
+    if (!isOpen && !isDecided && held.length === 0) {
       readRow(row, open);
       return;
     }
     held.push(row);
-    const formats = 'cells' in row ? dates.note(row.line, row.cells[open.dateAt]) : null;
-    if (formats !== null) release(formats, open);
+    if (!isOpen) release(open);
   };
 
-  const release = (dateFormats: Layout['dateFormats'], open: ReturnType<typeof openTable>) => {
+  const release = (open: ReturnType<typeof openTable>) => {
+    dateFormats = dates?.end() ?? dateFormats;
     dates = null;
-    readDate = createDateReader(dateFormats);
-    open.readEntry = createEntryReader({ ...profile, dateFormats }, open.heading, mayBeCut);
-    for (const row of held) readRow(row, open);
-    held = [];
+    readDate = createDateReader(dateFormats, profile.country);
+    const decided = { ...profile, dateFormats, threeDecimals: decimals.areProven() };
+    open.readEntry = createEntryReader(decided, open.heading, mayBeCut);
+    for (const row of held.splice(0)) readRow(row, open);
   };
 
   const take = (row: Row) => {
@@ -299,10 +317,10 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
       if (breakOff !== undefined) {
         // If the file breaks off, the last rows are probably not the trailer, so they are read.
         for (const row of last) admit(row, table);
-        if (dates !== null) release(dates.end(), table);
+        release(table);
         writer.warn(line, `the file breaks off after line ${line}: ${breakOff}`);
       } else {
-        if (dates !== null) release(dates.end(), table);
+        release(table);
         for (const row of last) if ('cells' in row) noteBalances(row.cells);
       }
       if (incomplete > 0)

@@ -1,6 +1,7 @@
 import { parseAmount, parseShortAmount } from '../amounts.ts';
-import { rememberLast } from '../shared/text.ts';
+import { rememberLast, squeeze } from '../shared/text.ts';
 import type { MinorUnits } from '../statement.ts';
+import { monthOf } from './months.ts';
 import { type Cell, textOf } from './row.ts';
 
 /** How a profile writes amounts. */
@@ -14,18 +15,52 @@ interface AmountFormat {
 const SIGNED =
   /^(?:([-+\u2212])([^-+\u2212()]+)|([^-+\u2212()]+)([-+\u2212])|\(([^-+\u2212()]+)\)|([^-+\u2212()]+))$/;
 
+/** A direction before or behind an amount, such as "2,000.00 Dr". */
+const DIRECTION = /^(?:(d[rb]?|cr?)\.? ?(?=[-+\u2212(\d.,])|(.*[\d).,]) ?(d[rb]?|cr?)\.?$)/i;
+
+const isLetter = (code: number): boolean => (code | 0x20) >= 0x61 && (code | 0x20) <= 0x7a;
+
+/** Finds the direction beside an amount, and what is left. @param text with single spaces. @returns null if there is none. */
+function splitDirection(text: string): { isDebit: boolean; rest: string } | null {
+  const last = text.endsWith('.') ? text.charCodeAt(text.length - 2) : text.charCodeAt(text.length - 1);
+  if (!isLetter(last) && !isLetter(text.charCodeAt(0))) return null;
+  const match = DIRECTION.exec(text);
+  if (match === null) return null;
+  const [whole, before, amount, after] = match;
+  return {
+    isDebit: /^d/i.test(before ?? after ?? ''),
+    rest: before === undefined ? (amount ?? '') : text.slice(whole.length),
+  };
+}
+
+/** Whether a cell says with letters whether its amount is a debit or a credit. */
+export const hasDirection = (cell: Cell | undefined): boolean =>
+  typeof cell === 'string' && splitDirection(squeeze(cell)) !== null;
+
 /** Excel keeps 15 digits of a number. */
 const EXCEL_DIGITS = 15;
 
 /**
- * Creates a reader of amounts: "1.234,56", "-5,00", "5,00-", "(5,00)", "1 234,56". Thousands may be separated by a space, an
- * apostrophe, or the sign that is not the decimal sign. A separator must stand before each three digits.
- * @returns thousandths, negative with a minus or in parentheses; null if the cell is no such amount.
+ * Creates a reader of amounts: "1.234,56", "-5,00", "5,00-", "(5,00)", "1 234,56", "5,00 Dr". Thousands may be separated by a space, an
+ * apostrophe, or the sign that is not the decimal sign. A separator must stand before each three digits; or, as in India, before the last
+ * three digits and each two before them: "12,34,567.00". The first amount that tells the two apart decides for all.
+ * @returns thousandths, negative with a minus, in parentheses or with "Dr"; null if the cell is no such amount.
  */
 export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat) {
   const decimal = decimalSign === '.' ? '\\.' : ',';
   const thousands = decimalSign === '.' ? ",' \u2019" : ".' \u2019";
   const digits = new RegExp(`^(\\d*|\\d{1,3}(?:([${thousands}])\\d{3})(?:\\2\\d{3})*)(?:${decimal}(\\d+))?$`);
+  const indianDigits = /^(\d{1,2}(?:,\d{2})+,\d{3})()(?:\.(\d+))?$/;
+  let isIndian: boolean | null = null;
+  /** Whether groups of this form may stand in the file. */
+  const mayGroup = (isOfIndia: boolean): boolean => {
+    isIndian ??= isOfIndia;
+    return isIndian === isOfIndia;
+  };
+  const readIndian = (number: string): RegExpExecArray | null => {
+    const match = decimalSign === '.' ? indianDigits.exec(number) : null;
+    return match !== null && mayGroup(true) ? match : null;
+  };
   const currencies = currencyTexts
     .map((text) => text.toLowerCase())
     .sort((one, other) => other.length - one.length);
@@ -43,6 +78,7 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
   const plain = new RegExp(`^(-?)(\\d+|\\d{1,3}(?:[${other}]\\d{3})+)(?:${decimal}(\\d{1,3}))?$`);
   const readPlain = ([, sign, whole = '', fraction = '']: RegExpExecArray): MinorUnits | null => {
     const digits = whole.includes(other) ? whole.replaceAll(other, '') : whole;
+    if (whole.length > digits.length + 1 && !mayGroup(false)) return null;
     const amount = parseAmount(digits + decimalSign + fraction, decimalSign);
     return amount !== null && sign === '-' ? -amount : amount;
   };
@@ -52,12 +88,23 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
     if (short !== null) return short;
     const simple = plain.exec(cell);
     if (simple !== null) return readPlain(simple);
-    const match = SIGNED.exec(withoutCurrency(cell.replaceAll(/[\s\u00a0\u202f]+/g, ' ').trim(), currencies));
+    const text = cell.replaceAll(/[\s\u00a0\u202f]+/g, ' ').trim();
+    const direction = splitDirection(text);
+    if (direction === null) return readSigned(text);
+    const amount = readSigned(direction.rest);
+    if (amount === null || (amount < 0n && !direction.isDebit)) return null;
+    return direction.isDebit && amount > 0n ? -amount : amount;
+  };
+
+  const readSigned = (text: string): MinorUnits | null => {
+    const match = SIGNED.exec(withoutCurrency(text, currencies));
     if (match === null) return null;
     const [, before, afterSign, beforeSign, after, inParentheses, bare] = match;
-    const number = digits.exec(
-      withoutCurrency((afterSign ?? beforeSign ?? inParentheses ?? bare ?? '').trim(), currencies),
+    const unsigned = withoutCurrency(
+      (afterSign ?? beforeSign ?? inParentheses ?? bare ?? '').trim(),
+      currencies,
     );
+    const number = digits.exec(unsigned) ?? readIndian(unsigned);
     if (number === null) return null;
     const [, whole = '', , fraction = ''] = number;
     const amount = parseAmount(`${whole.replaceAll(/\D/g, '')}${decimalSign}${fraction}`, decimalSign);
@@ -75,8 +122,13 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
 /**
  * Creates a function that tells whether an amount is written with three digits after the decimal sign. If they are no decimals of its
  * currency, they may be thousands after the other sign.
+ * @param threeDecimals the file has shown that they are decimals.
  */
-export function createThousandsTest({ decimalSign }: Pick<AmountFormat, 'decimalSign'>) {
+export function createThousandsTest({
+  decimalSign,
+  threeDecimals = false,
+}: Pick<AmountFormat, 'decimalSign'> & { threeDecimals?: boolean }) {
+  if (threeDecimals) return () => false;
   const pattern = new RegExp(`[${decimalSign}]\\d{3}\\D*$`);
   return (cell: Cell | undefined): boolean =>
     typeof cell === 'string' &&
@@ -138,7 +190,6 @@ export const DATE_FORMATS = [
 
 export type DateFormat = (typeof DATE_FORMATS)[number];
 
-const MONTHS = ['jan', 'feb', 'mar', 'apr', 'may', 'jun', 'jul', 'aug', 'sep', 'oct', 'nov', 'dec'];
 const FIRST_YEAR = 1900;
 const LAST_YEAR = 2099;
 
@@ -150,10 +201,14 @@ const MILLISECONDS_PER_DAY = 86_400_000;
 
 /**
  * Creates a reader of dates.
+ * @param country ISO 3166-1, whose names of months count first.
  * @returns YYYY-MM-DD; null if the cell is not a date of these formats from 1900 to 2099.
  */
-export function createDateReader(formats: readonly DateFormat[]): (cell: Cell | undefined) => string | null {
-  const readers = formats.map(createTextReader);
+export function createDateReader(
+  formats: readonly DateFormat[],
+  country?: string,
+): (cell: Cell | undefined) => string | null {
+  const readers = formats.map((format) => createTextReader(format, country));
   const readText = rememberLast((text) =>
     readers.reduce<string | null>((date, read) => date ?? read(text), null),
   );
@@ -163,21 +218,22 @@ export function createDateReader(formats: readonly DateFormat[]): (cell: Cell | 
       : readText(textOf(cell));
 }
 
-function createTextReader(format: DateFormat): (text: string) => string | null {
+function createTextReader(format: DateFormat, country: string | undefined): (text: string) => string | null {
   const [separator = ''] = /[^DMY]/.exec(format) ?? [];
   const order = separator === '' ? (format.match(/D+|M+|Y+/g) ?? []) : format.split(separator);
   const groups = order.map((part) => {
-    if (part === 'MMM') return '([A-Za-z]{3,9})';
+    if (part === 'MMM') return '(\\p{L}{2,12}\\.?)';
+    if (part === 'DD' && order.includes('MMM')) return '(\\d{1,2})\\.?';
     if (part.startsWith('Y')) return `(\\d{${part.length}})`;
     return separator === '' ? '(\\d{2})' : '(\\d{1,2})';
   });
-  const pattern = new RegExp(`^${groups.join(separator === '.' ? '\\.' : separator)}(?!\\d)`);
+  const pattern = new RegExp(`^${groups.join(separator === '.' ? '\\.' : separator)}(?!\\d)`, 'u');
   const at = (letter: string) => 1 + order.findIndex((part) => part.startsWith(letter));
   const [day, month, year] = [at('D'), at('M'), at('Y')];
   return (text) => {
     const match = pattern.exec(text);
     if (match === null || !TIME.test(text.slice(match[0].length))) return null;
-    return toDate(readYear(match[year] ?? ''), readMonth(match[month] ?? ''), Number(match[day]));
+    return toDate(readYear(match[year] ?? ''), readMonth(match[month] ?? '', country), Number(match[day]));
   };
 }
 
@@ -188,8 +244,8 @@ function readYear(text: string): number {
   return year < 80 ? 2000 + year : 1900 + year;
 }
 
-const readMonth = (text: string): number =>
-  /^\d/.test(text) ? Number(text) : MONTHS.indexOf(text.slice(0, 3).toLowerCase()) + 1;
+const readMonth = (text: string, country: string | undefined): number =>
+  /^\d/.test(text) ? Number(text) : (monthOf(text, country) ?? 0);
 
 function toDate(year: number, month: number, day: number): string | null {
   const date = new Date(Date.UTC(year, month - 1, day));
