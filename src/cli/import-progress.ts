@@ -3,6 +3,7 @@ import { type Params, SingleBar } from 'cli-progress';
 import pRetry from 'p-retry';
 import * as v from 'valibot';
 import { GapView } from '../books/books-view.ts';
+import { WarningView } from '../intake/import-view.ts';
 import { countOf, formatCount, formatDuration } from '../platform/text.ts';
 import { type Api, RefusedError, UnreachableError } from './api-client.ts';
 import { Failure } from './context.ts';
@@ -101,6 +102,8 @@ export const ImportAnswer = v.object({
     assumed_new: v.number(),
     conflicts: v.number(),
     deliveries: v.number(),
+    warnings: v.number(),
+    first_warnings: v.array(v.looseObject(WarningView.entries)),
     error: v.nullable(v.string()),
     gaps: v.optional(v.array(v.looseObject(GapView.entries)), []),
   }),

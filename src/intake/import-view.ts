@@ -12,29 +12,67 @@ export interface ImportIssue {
   message: string;
 }
 
-/** Index: the primary key, in its order. */
-const ISSUES = `
-  SELECT severity, line, path, message FROM import_errors WHERE import_id = ? ORDER BY severity, line, path LIMIT ?`;
+/** The first issues of one severity of an import. Index: the primary key, in its order. */
+const FIND_ISSUES = `
+  (SELECT import_id, severity, line, path, message FROM import_errors FORCE INDEX (PRIMARY)
+   WHERE import_id = ? AND severity = ? ORDER BY import_id, severity, line, path LIMIT ?)`;
 
-/** The number of issues that are kept of an import. */
+/** The number of issues of each severity that are kept of an import. */
 const MOST_ISSUES = 10_000;
 
-/** Reads the first issues of an import: rejected rows by line, then warnings. */
-export const readIssues = (sql: Sql, importId: string, limit: number = MOST_ISSUES): Promise<ImportIssue[]> =>
-  sql.query(ISSUES, [importId, limit]);
+/** Reads the first issues of an import: rejected rows by line, then warnings by line. @param limit of each of the two. */
+export async function readIssues(
+  sql: Sql,
+  importId: string,
+  limit: number = MOST_ISSUES,
+): Promise<ImportIssue[]> {
+  const severities: ImportIssue['severity'][] = ['error', 'warning'];
+  const found = await Promise.all(
+    severities.map((severity) => sql.query<ImportIssue[]>(FIND_ISSUES, [importId, severity, limit])),
+  );
+  return found.flat();
+}
+
+/** A warning rejects no row, but somebody should look at it. */
+export const WarningView = v.object({ line: Count, message: v.string() });
+
+export type ImportWarning = v.InferOutput<typeof WarningView>;
+
+/** The most warnings that an import shows in words. */
+const MOST_FIRST_WARNINGS = 3;
+
+/** Reads the first warnings of imports, by line, with one query for all of them. @returns lists by the ids of imports. */
+export async function readFirstWarnings(
+  sql: Sql,
+  imports: readonly Pick<ImportRow, 'id' | 'warnings'>[],
+): Promise<Map<string, ImportWarning[]>> {
+  const warned = imports.filter(({ warnings }) => warnings > 0);
+  if (warned.length === 0) return new Map();
+  const issues = await sql.query<(ImportIssue & { import_id: string })[]>(
+    warned.map(() => FIND_ISSUES).join(' UNION ALL '),
+    warned.flatMap(({ id }) => [id, 'warning', MOST_FIRST_WARNINGS]),
+  );
+  const found = new Map<string, ImportWarning[]>(warned.map(({ id }) => [id, []]));
+  // UNION ALL promises no order.
+  for (const { import_id, line, message } of issues.sort((a, b) => a.line - b.line))
+    found.get(import_id)?.push({ line, message });
+  return found;
+}
 
 interface ImportErrors {
   /** Why rows were rejected, by line. */
   errors: { line: number; path: string; message: string }[];
-  /** Warnings, by line. They reject no row, but somebody should look at them. */
-  warnings: { line: number; message: string }[];
+  /** By line. */
+  warnings: ImportWarning[];
 }
 
 /** Reads the errors and warnings of an import. */
 export async function findImportErrors(sql: Sql, importId: string): Promise<ImportErrors> {
   const rows = await readIssues(sql, importId);
   return {
-    errors: rows.flatMap(({ severity, ...it }) => (severity === 'error' ? [it] : [])),
+    errors: rows.flatMap(({ severity, line, path, message }) =>
+      severity === 'error' ? [{ line, path, message }] : [],
+    ),
     warnings: rows.flatMap(({ severity, line, message }) =>
       severity === 'warning' ? [{ line, message }] : [],
     ),
@@ -132,6 +170,12 @@ export const ImportView = v.object({
   deliveries: Count,
   statements: Count,
   warnings: Count,
+  first_warnings: v.pipe(
+    v.array(WarningView),
+    v.description(
+      `The first ${MOST_FIRST_WARNINGS} warnings, by line. GET /v1/imports/{id}/errors lists more of them.`,
+    ),
+  ),
   received_at: Timestamp,
   started_at: v.nullable(Timestamp),
   finished_at: v.nullable(Timestamp),
@@ -151,8 +195,20 @@ export type ViewedImport = Omit<
   | 'retried_at'
 >;
 
-/** `received` is the number of rows. It is null until an NDJSON import has been read to its end. */
-export const viewImport = (it: ViewedImport) => ({
+/** Shows an import as in `viewImports`. */
+export const viewImport = async (sql: Sql, it: ViewedImport) =>
+  viewWith(it, await readFirstWarnings(sql, [it]));
+
+/**
+ * Shows imports with their first warnings. `received` is the number of rows. It is null until an NDJSON import has been read to its
+ * end.
+ */
+export async function viewImports(sql: Sql, imports: readonly ViewedImport[]) {
+  const warnings = await readFirstWarnings(sql, imports);
+  return imports.map((it) => viewWith(it, warnings));
+}
+
+const viewWith = (it: ViewedImport, firstWarnings: ReadonlyMap<string, ImportWarning[]>) => ({
   id: Number(it.id),
   source_id: it.source_id === null ? null : Number(it.source_id),
   status: it.status,
@@ -169,6 +225,7 @@ export const viewImport = (it: ViewedImport) => ({
   deliveries: it.deliveries,
   statements: it.statements,
   warnings: it.warnings,
+  first_warnings: firstWarnings.get(it.id) ?? [],
   received_at: it.received_at.toISOString(),
   started_at: it.started_at?.toISOString() ?? null,
   finished_at: it.finished_at?.toISOString() ?? null,

@@ -94,6 +94,43 @@ describe('ledgerbell import', () => {
     );
   });
 
+  const wrongBalance = (account: string) => mt940([{ day: 2, amount: 10 }], { account, closing: 1_241 });
+
+  it('says what the warnings of an import are, and ends with 0', async () => {
+    const path = await file('wrong.sta', wrongBalance('WARNED1'));
+    const { code, stdout, stderr } = await importFile(path, '--create-accounts');
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
+    expect(stdout).toMatch(
+      /^Import \d+ is done: 1 row, 1 new, .*\n1 warning: line \d+: The closing balance is 1241\.00, .*\n$/,
+    );
+    const again = documentOf(await importFile(path, '--create-accounts', '--json')).import;
+    expect(again).toMatchObject({
+      warnings: 1,
+      first_warnings: [{ line: expect.any(Number), message: expect.stringMatching(/^The closing balance/) }],
+    });
+  });
+
+  it('shows ten warnings, and says how many more there are and where', async () => {
+    const statements = Array.from({ length: 12 }, (_, at) => wrongBalance(`MANY${at}`));
+    const path = await file('many-wrong.sta', statements.join('\r\n'));
+    const { code, stdout } = await importFile(path, '--create-accounts');
+    expect(code).toBe(0);
+    const [, id] = /^Import (\d+) is done/.exec(stdout) ?? [];
+    expect(stdout).toMatch(/\n12 warnings: line \d+: The closing balance is 1241\.00, .*\n {2}line \d+: /);
+    expect(stdout.match(/line \d+: The closing/g)).toHaveLength(10);
+    expect(stdout).toContain(`\n  2 more: ledgerbell imports errors ${id}\n`);
+
+    const show = (...args: string[]) =>
+      runHere(['imports', 'show', String(id), '--key', key, '--url', service.url, ...args]);
+    const shown = (await show()).stdout;
+    expect(shown).toMatch(/^statements +12\nwarnings +12$/m);
+    expect(shown.match(/^warning +line \d+: The closing balance is 1241\.00, /gm)).toHaveLength(10);
+    expect(shown).toMatch(new RegExp(`^warning +2 more: ledgerbell imports errors ${id}$`, 'm'));
+    const answer = documentOf(await show('--json'));
+    expect(answer.import.first_warnings).toHaveLength(3);
+    expect(answer.warnings).toHaveLength(10);
+  });
+
   it('ends with 1 if every row was rejected, but not if one of them is known already', async () => {
     const path = await file('all.jsonl', '{"amount":"12,3"}\n'.repeat(2));
     const { code, stdout, stderr } = await importFile(path);

@@ -183,6 +183,29 @@ describe('the pages of the console', () => {
     for (const id of trouble.movementIds) expect(stored.text).toContain(`/ops/trace?movement=${id}`);
   });
 
+  it('show how many statements and warnings an import has, and its warnings after 200 rejected rows', async () => {
+    const { database } = service.runtime;
+    const id = trouble.imports.rejected;
+    const [before] = await database.query<object[]>('SELECT statements, warnings FROM imports WHERE id = ?', [
+      id,
+    ]);
+    const setCounts = 'UPDATE imports SET statements = ?, warnings = ? WHERE id = ?';
+    await database.query(setCounts, [4_711, 1, id]);
+    const issues = Array.from({ length: 250 }, (_, at) => [id, 'error', at + 100, 'amount', 'is wrong']);
+    await database.query('INSERT INTO import_errors (import_id, severity, line, path, message) VALUES ?', [
+      [...issues, [id, 'warning', 3, '', 'The closing balance is 612.71.']],
+    ]);
+    const list = await textOf('/ops/imports');
+    expect(list).toMatch(/Rejected Statements Warnings Deliveries/);
+    expect(list).toMatch(/ 4,711 1 \d+ /);
+    const text = await textOf(`/ops/imports/${id}`);
+    expect(text).toMatch(/ Warnings 1 .* Statements 4,711 /);
+    expect(text).toMatch(/ 3 warning The closing balance is 612\.71\./);
+    await database.query('DELETE FROM import_errors WHERE import_id = ? AND line >= 100', [id]);
+    await database.query("DELETE FROM import_errors WHERE import_id = ? AND severity = 'warning'", [id]);
+    await database.query(setCounts, [...Object.values(before ?? {}), id]);
+  });
+
   it('show the movements that an import stored before it was retried', async () => {
     const { database } = service.runtime;
     const { done } = trouble.imports;

@@ -12,7 +12,7 @@ import type { Sql } from '../../src/database/transaction.ts';
 import { readAttempts } from '../../src/delivery/attempts.ts';
 import { readWaitingWebhooks } from '../../src/delivery/waiting-webhooks.ts';
 import { BEYOND_NEWEST } from '../../src/http/paging.ts';
-import { readIssues } from '../../src/intake/import-view.ts';
+import { readFirstWarnings, readIssues } from '../../src/intake/import-view.ts';
 import { findImport, firstImportAt, listImports } from '../../src/intake/imports.ts';
 import { nameWebhookTroubles } from '../../src/verdict/webhooks.ts';
 import { readWebhooks } from '../../src/webhook-record/record.ts';
@@ -29,6 +29,8 @@ const MOVEMENTS = 50_000;
 const IMPORTS = 20_000;
 const CHANGES = 20_000;
 const ATTEMPTED = 40_000;
+/** A page of imports over the API. Each has 1,000 warnings. */
+const WARNED = 100;
 /** More than any page shows, and far less than there is of anything. */
 const FEW = 2_500;
 /** For pages that look at several webhooks, or through a bounded number of entries. */
@@ -102,6 +104,11 @@ beforeAll(async () => {
      SELECT ?, 'error', n, 'amount', 'must be an amount' FROM ${numbers(10_000)} it`,
     [firstImport],
   );
+  await database.query(
+    `INSERT INTO import_errors (import_id, severity, line, path, message)
+     SELECT ? + n % ${WARNED}, 'warning', n, '', 'The closing balance is 1.00.' FROM ${numbers(WARNED * 1_000)} it`,
+    [firstImport],
+  );
 });
 
 const callerOf = (customerId: string) => actFor(customerId, { source: 'console', name: 'test' });
@@ -168,6 +175,11 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>, most: number
   ['an import', async (sql) => [await findImport(sql, null, firstImport)], FEW],
   ['the issues of an import', (sql) => readIssues(sql, firstImport, 200), FEW],
   [
+    'the first warnings of a page of imports',
+    async (sql) => (await readFirstWarnings(sql, warned())).get(firstImport) ?? [],
+    FEW,
+  ],
+  [
     'the movements that an import stored',
     async (sql) => {
       const it = await findImport(sql, null, firstImport);
@@ -198,6 +210,9 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>, most: number
   ],
   ['the changes over the API', (sql) => readAudit(sql, { ...NO_AUDIT_FILTER, source: 'api' }, 100), FEW],
 ];
+
+const warned = () =>
+  Array.from({ length: WARNED }, (_, at) => ({ id: String(Number(firstImport) + at), warnings: 1_000 }));
 
 const firstMovement = () => String(Number(newest) - MOVEMENTS + 1);
 

@@ -40,7 +40,12 @@ it.each([
     'intake/importer/chunks.ts',
     'CHUNK_ROWS = 1_000;',
   ],
-  ['Validation issues kept per import', '10,000', 'intake/importer/chunks.ts', 'MAX_LISTED = 10_000;'],
+  [
+    'Rejected rows and warnings listed per import',
+    '10,000',
+    'intake/importer/chunks.ts',
+    'MAX_LISTED = 10_000;',
+  ],
   ['Runs that end at the same place', '10', 'intake/imports.ts', 'MAX_CRASHES = 10;'],
   ['Operational events of one type', '100', 'delivery/operational-event.ts', 'MOST_PER_HOUR = 100;'],
   ['Failed runs of a source until', '3', 'sources/runs/finish-run.ts', 'FAILURES = 3;'],

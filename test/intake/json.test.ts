@@ -37,6 +37,7 @@ describe('a JSON import', () => {
         conflicts: 0,
         statements: 0,
         warnings: 0,
+        first_warnings: [],
         detected_format: null,
         rejected: 0,
         deliveries: 0,

@@ -92,6 +92,49 @@ describe('a statement file', () => {
     expect(accounts.map(({ iban }: { iban: string }) => iban)).toContain('DE89370400440532013000');
   });
 
+  it('with warnings has their number and the first three, by line, in each answer about the import', async () => {
+    const { send, finished, key } = await customer();
+    const statements = [1, 2, 3, 4].map((at) =>
+      mt940([{ day: 2, amount: 10 }], { account: `WRONG${at}`, closing: 2_000 + at }),
+    );
+    const { id } = (await send(statements.join('\r\n'), '?create_accounts=true')).body.import;
+    const done = await finished(id);
+    const get = async (path: string) => (await service.call('GET', path, { key })).body;
+    const { warnings } = await get(`/v1/imports/${id}/errors`);
+    expect(warnings.map(({ message }: { message: string }) => message)).toEqual(
+      [1, 2, 3, 4].map((at) => expect.stringContaining(`The closing balance is 200${at}.00`)),
+    );
+    expect(done).toMatchObject({ warnings: 4, statements: 4, first_warnings: warnings.slice(0, 3) });
+
+    const right = await send(mt940([{ day: 4, amount: 10 }], { account: 'RIGHT' }), '?create_accounts=true');
+    expect(await finished(right.body.import.id)).toMatchObject({ warnings: 0, first_warnings: [] });
+    const other = mt940([{ day: 2, amount: 10 }], { account: 'WRONG5', closing: 2_005 });
+    const last = await finished((await send(other, '?create_accounts=true')).body.import.id);
+    const { imports } = await get('/v1/imports');
+    expect(imports.map((it: { first_warnings: object[] }) => it.first_warnings)).toEqual([
+      last.first_warnings,
+      [],
+      done.first_warnings,
+    ]);
+    expect(last.first_warnings).toHaveLength(1);
+  });
+
+  it('that is sent again with its Idempotency-Key is answered with its warnings', async () => {
+    const { send, finished } = await customer();
+    const again = () =>
+      send(mt940([{ day: 2, amount: 10 }], { closing: 1 }), '', 'application/octet-stream', {
+        'idempotency-key': 'wrong-balance',
+      });
+    const first = await again();
+    expect(first.body.import).toMatchObject({ status: 'queued', warnings: 0, first_warnings: [] });
+    const done = await finished(first.body.import.id);
+    expect((await again()).body.import).toMatchObject({
+      warnings: 1,
+      first_warnings: done.first_warnings,
+    });
+    expect(done.first_warnings).toHaveLength(1);
+  });
+
   it.each([
     ['?format=pdf', 'format'],
     ['?account_id=999999999', 'account_id'],

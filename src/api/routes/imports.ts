@@ -11,6 +11,8 @@ import {
   ImportFileView,
   ImportView,
   viewImport,
+  viewImports,
+  WarningView,
 } from '../../intake/import-view.ts';
 import { findImport, listImports, retryImport } from '../../intake/imports.ts';
 import type { FileReader } from '../../intake/parser-threads.ts';
@@ -57,7 +59,7 @@ export function addImportRoutes(route: AddRoute, runtime: Runtime, reader: FileR
       const filters = { viewer: c.get('caller'), before: cursor };
       const { rows, next } = await listImports(database, filters, per_page);
       linkNext(c, 'i1', next);
-      return c.json({ imports: rows.map(viewImport) });
+      return c.json({ imports: await viewImports(database, rows) });
     },
   });
 
@@ -73,7 +75,7 @@ export function addImportRoutes(route: AddRoute, runtime: Runtime, reader: FileR
     handle: async (c) => {
       const found = await findImport(database, c.get('caller'), readId(c, 'import'));
       const gaps = found.status === 'done' ? await findGapsBefore(database, found.id) : [];
-      return c.json({ import: { ...viewImport(found), gaps } });
+      return c.json({ import: { ...(await viewImport(database, found)), gaps } });
     },
   });
 
@@ -83,19 +85,22 @@ export function addImportRoutes(route: AddRoute, runtime: Runtime, reader: FileR
     operationId: 'listImportRejections',
     summary: 'List the rejected rows of an import',
     description:
-      'Lists why rows were rejected. The other rows are stored. At most 10,000 issues are listed, and rows of a statement that are rejected for the same reason are listed once. rejected and warnings in the import count all of them.',
+      'Lists why rows were rejected. The other rows are stored. At most 10,000 rejected rows and 10,000 warnings are listed, and rows of a statement that are rejected for the same reason are listed once. rejected and warnings in the import count all of them.',
     path: { id: idParameter('import') },
     answer: {
       schema: v.object({
         import: ImportView,
         errors: v.array(v.object({ line: Count, path: v.string(), message: v.string() })),
-        warnings: v.array(v.object({ line: Count, message: v.string() })),
+        warnings: v.array(WarningView),
       }),
       description: 'The issues, by line, and the import with its counts.',
     },
     handle: async (c) => {
       const found = await findImport(database, c.get('caller'), readId(c, 'import'));
-      return c.json({ import: viewImport(found), ...(await findImportErrors(database, found.id)) });
+      return c.json({
+        import: await viewImport(database, found),
+        ...(await findImportErrors(database, found.id)),
+      });
     },
   });
 
@@ -113,7 +118,10 @@ export function addImportRoutes(route: AddRoute, runtime: Runtime, reader: FileR
     },
     handle: async (c) => {
       const found = await findImport(database, c.get('caller'), readId(c, 'import'));
-      return c.json({ import: viewImport(found), files: await findImportFiles(database, found.id) });
+      return c.json({
+        import: await viewImport(database, found),
+        files: await findImportFiles(database, found.id),
+      });
     },
   });
 
@@ -137,7 +145,7 @@ export function addImportRoutes(route: AddRoute, runtime: Runtime, reader: FileR
     handle: async (c) => {
       const found = await findImport(database, c.get('caller'), readId(c, 'import'));
       return c.json({
-        import: viewImport(found),
+        import: await viewImport(database, found),
         duplicates: await findImportDuplicates(database, found.id),
       });
     },
@@ -160,7 +168,7 @@ export function addImportRoutes(route: AddRoute, runtime: Runtime, reader: FileR
     problems: ['import-not-failed', 'import-not-retryable'],
     handle: async (c) => {
       const retried = await retryImport(runtime, c.get('caller'), readId(c, 'import'));
-      return c.json({ import: viewImport(retried) }, 202);
+      return c.json({ import: await viewImport(database, retried) }, 202);
     },
   });
 }

@@ -5,6 +5,7 @@ import { Readable } from 'node:stream';
 import type { Command } from 'commander';
 import type * as v from 'valibot';
 import { DryRunView } from '../../intake/dry-run-view.ts';
+import type { ImportWarning } from '../../intake/import-view.ts';
 import { countOf, formatCount } from '../../platform/text.ts';
 import type { Api, Upload } from '../api-client.ts';
 import { withOptionName } from '../command-access.ts';
@@ -21,7 +22,7 @@ import {
 import { type Column, renderColumns } from '../output.ts';
 import { withApi } from '../service-access.ts';
 import { parseHttpUrl, parseId } from '../values.ts';
-import { describeGaps } from './imports.ts';
+import { describeGaps, describeWarnings, readWarnings } from './imports.ts';
 
 /** The command `import`, which uploads a file and waits for the import. */
 
@@ -240,7 +241,8 @@ export const defineImport = (command: Command, context: CommandContext) =>
         // Only NDJSON has one row per line.
         const rows = file.format === 'ndjson' ? lines : undefined;
         const ended = await follow(api, answer.import, rows, context.signal);
-        context.terminal.answer(json, { import: ended }, describe(ended));
+        const warnings = json === true ? [] : await readWarnings(api, ended);
+        context.terminal.answer(json, { import: ended }, describe(ended, warnings));
         if (isAllRejected(ended)) throw new NegativeAnswer('every row was rejected');
       });
     });
@@ -294,11 +296,19 @@ async function follow(
   }
 }
 
-function describe(state: ImportState): string {
+/** The number of warnings, and the first of them. */
+function summariseWarnings(state: ImportState, warnings: readonly ImportWarning[]): string[] {
+  if (state.warnings === 0) return [];
+  const [first, ...others] = describeWarnings(state, warnings);
+  return [`${countOf(state.warnings, 'warning')}: ${first}`, ...others.map((line) => `  ${line}`)];
+}
+
+function describe(state: ImportState, warnings: readonly ImportWarning[]): string {
   const summary = `Import ${state.id} is done: ${describeRows(state)}; ${countOf(state.deliveries, 'delivery', 'deliveries')}.`;
   const { id, rejected, assumed_duplicates: assumed, assumed_new: assumedNew, conflicts } = state;
   return [
     summary,
+    ...summariseWarnings(state, warnings),
     ...describeGaps(state.gaps),
     ...(rejected === 0 ? [] : [`Why rows were rejected: ledgerbell imports errors ${id}`]),
     ...(assumed === 0

@@ -1,9 +1,11 @@
 import * as v from 'valibot';
 import type { GapView } from '../../books/books-view.ts';
-import { ImportView } from '../../intake/import-view.ts';
+import { ImportView, type ImportWarning } from '../../intake/import-view.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
 import { countOf, formatCount } from '../../platform/text.ts';
+import type { Api } from '../api-client.ts';
 import { type CreateCommand, listCommand, subjectCommand } from '../api-command.ts';
+import { oneLine } from '../context.ts';
 import { type Column, formatTime, renderColumns, renderFacts } from '../output.ts';
 
 /** The commands for imports. */
@@ -40,7 +42,39 @@ export const describeGaps = (gaps: readonly Gap[]): string[] =>
       `A statement is missing before this one: ${difference} ${currency} of account ${account_id}, ${from === to ? from : `${from} to ${to}`}`,
   );
 
-const describeImport = (it: Import & { gaps?: Gap[] }, zone: ZoneOffset): string =>
+/** The most warnings that are shown with an import. */
+const MOST_WARNINGS = 10;
+
+/**
+ * Reads the first warnings of an import. An import has three itself. They are enough if it has no more, or if the others cannot be
+ * read.
+ */
+export async function readWarnings(
+  api: Api,
+  { id, warnings, first_warnings }: Pick<Import, 'id' | 'warnings' | 'first_warnings'>,
+): Promise<readonly ImportWarning[]> {
+  if (warnings <= first_warnings.length) return first_warnings;
+  const more = await api.get(`/v1/imports/${id}/errors`, ErrorsAnswer).catch(() => null);
+  return more?.warnings.slice(0, MOST_WARNINGS) ?? first_warnings;
+}
+
+/** A line for each warning that is shown, and one that says how many more there are. */
+export function describeWarnings(
+  { id, warnings }: Pick<Import, 'id' | 'warnings'>,
+  shown: readonly ImportWarning[],
+): string[] {
+  const left = warnings - shown.length;
+  return [
+    ...shown.map(({ line, message }) => oneLine(`line ${line}: ${message}`)),
+    ...(left > 0 ? [`${formatCount(left)} more: ledgerbell imports errors ${id}`] : []),
+  ];
+}
+
+const describeImport = (
+  it: Import & { gaps?: Gap[] },
+  warnings: readonly ImportWarning[],
+  zone: ZoneOffset,
+): string =>
   renderFacts([
     ['import', it.id],
     ['status', it.status],
@@ -54,11 +88,14 @@ const describeImport = (it: Import & { gaps?: Gap[] }, zone: ZoneOffset): string
     ['conflicts', count(it.conflicts)],
     ['rejected', count(it.rejected)],
     ['deliveries', count(it.deliveries)],
+    ['statements', count(it.statements)],
+    ['warnings', count(it.warnings)],
     ['received', formatTime(it.received_at, zone)],
     ['started', formatTime(it.started_at, zone)],
     ['finished', formatTime(it.finished_at, zone)],
     ['error', it.error],
     ...describeGaps(it.gaps ?? []).map((gap) => ['gap', gap] as const),
+    ...describeWarnings(it, warnings).map((warning) => ['warning', warning] as const),
   ]);
 
 const ErrorsAnswer = v.looseObject({
@@ -135,8 +172,11 @@ export const imports: readonly CreateCommand[] = [
   subjectCommand('import', {
     name: 'show',
     description: 'show how far an import is',
-    request: (api, id) => api.get(`/v1/imports/${id}`, ImportAnswer),
-    text: (answer, _, zone) => describeImport(answer.import, zone),
+    async request(api, id) {
+      const answer = await api.get(`/v1/imports/${id}`, ImportAnswer);
+      return { ...answer, warnings: await readWarnings(api, answer.import) };
+    },
+    text: (answer, _, zone) => describeImport(answer.import, answer.warnings, zone),
   }),
   subjectCommand('import', {
     name: 'errors',

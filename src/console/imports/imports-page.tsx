@@ -190,6 +190,8 @@ const columns = (now: Date): Column<ImportRow>[] => [
   { label: 'New', kind: 'number', cell: ({ inserted }) => formatCount(inserted) },
   { label: 'Known', kind: 'number', cell: ({ duplicates }) => formatCount(duplicates) },
   { label: 'Rejected', kind: 'number', cell: ({ rejected }) => formatCount(rejected) },
+  { label: 'Statements', kind: 'number', cell: ({ statements }) => formatCount(statements) },
+  { label: 'Warnings', kind: 'number', cell: ({ warnings }) => formatCount(warnings) },
   { label: 'Deliveries', kind: 'number', cell: ({ deliveries }) => formatCount(deliveries) },
   { label: 'Error', kind: 'wide', cell: ({ error }) => error ?? '' },
 ];
@@ -332,8 +334,8 @@ function ImportPage({ it, gaps, files, issues, assumed, movements, done }: Impor
       )}
       <h2>Rejected rows and warnings</h2>
       <Table caption="Issues" columns={issueColumns} rows={issues} empty="None." />
-      {it.rejected + it.warnings > issues.length && issues.length === MOST_ISSUES ? (
-        <p class="calm">These are the first {MOST_ISSUES}.</p>
+      {it.rejected + it.warnings > issues.length && issues.length >= MOST_ISSUES ? (
+        <p class="calm">At most the first {MOST_ISSUES} of each are shown.</p>
       ) : null}
       {assumed.length === 0 ? null : (
         <>

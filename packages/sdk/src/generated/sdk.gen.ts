@@ -563,7 +563,7 @@ export class Api extends HeyApiClient {
     /**
      * List the rejected rows of an import
      *
-     * Lists why rows were rejected. The other rows are stored. At most 10,000 issues are listed, and rows of a statement that are rejected for the same reason are listed once. rejected and warnings in the import count all of them.
+     * Lists why rows were rejected. The other rows are stored. At most 10,000 rejected rows and 10,000 warnings are listed, and rows of a statement that are rejected for the same reason are listed once. rejected and warnings in the import count all of them.
      */
     public listImportRejections<ThrowOnError extends boolean = true>(options: Options<ListImportRejectionsData, ThrowOnError>): RequestResult<ListImportRejectionsResponses, ListImportRejectionsErrors, ThrowOnError> {
         return (options.client ?? this.client).get<ListImportRejectionsResponses, ListImportRejectionsErrors, ThrowOnError>({

@@ -491,6 +491,13 @@ export type Import = {
     deliveries: number;
     statements: number;
     warnings: number;
+    /**
+     * The first 3 warnings, by line. GET /v1/imports/{id}/errors lists more of them.
+     */
+    first_warnings: Array<{
+        line: number;
+        message: string;
+    }>;
     received_at: string;
     started_at: string | null;
     finished_at: string | null;
@@ -5789,6 +5796,13 @@ export type GetImportResponses = {
             deliveries: number;
             statements: number;
             warnings: number;
+            /**
+             * The first 3 warnings, by line. GET /v1/imports/{id}/errors lists more of them.
+             */
+            first_warnings: Array<{
+                line: number;
+                message: string;
+            }>;
             received_at: string;
             started_at: string | null;
             finished_at: string | null;

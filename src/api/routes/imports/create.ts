@@ -255,7 +255,7 @@ export function addUploadRoute(route: AddRoute, runtime: Runtime, reader: FileRe
       const found = await readAccepted(runtime, c.get('caller'), requireAccepted(accepted));
       c.get('span')?.set({ 'ledgerbell.import.id': Number(found.id) });
       c.header('Location', `/v1/imports/${found.id}`);
-      return c.json({ import: viewImport(found) }, 202);
+      return c.json({ import: await viewImport(database, found) }, 202);
     },
   });
 }
