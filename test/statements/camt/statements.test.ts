@@ -1,8 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { entries, messages, ntry, ofType, parse, statement } from './events.ts';
 
-const bal = (type: string, amount: string, more: { dc?: string; date?: string; currency?: string } = {}) =>
-  `<Bal><Tp><CdOrPrtry><Cd>${type}</Cd></CdOrPrtry></Tp><Amt Ccy="${more.currency ?? 'EUR'}">${amount}</Amt>` +
+const bal = (
+  type: string,
+  amount: string,
+  more: { dc?: string; date?: string; currency?: string; line?: string } = {},
+) =>
+  `<Bal><Tp><CdOrPrtry><Cd>${type}</Cd></CdOrPrtry></Tp>${more.line ?? ''}<Amt Ccy="${more.currency ?? 'EUR'}">${amount}</Amt>` +
   `<CdtDbtInd>${more.dc ?? 'CRDT'}</CdtDbtInd><Dt><Dt>${more.date ?? '2026-03-02'}</Dt></Dt></Bal>`;
 
 async function ends(content: string) {
@@ -140,6 +144,44 @@ describe('a CAMT statement', () => {
     ['may follow the entries', ntry() + bal('CLBD', '1'), 1000n],
   ])('has a closing balance that %s', async (_, content, amount) => {
     expect(await ends(content)).toMatchObject({ closing: { amount }, messages: [] });
+  });
+
+  const [line, noLine] = ['true', 'false'].map(
+    (it) => `<CdtLine><Incl>${it}</Incl><Amt Ccy="EUR">5000</Amt></CdtLine>`,
+  ) as [string, string];
+
+  it.each([
+    [
+      'twice, has those without the credit line',
+      bal('OPBD', '5100', { line }) + bal('OPBD', '100') + bal('CLBD', '90') + bal('CLBD', '5090', { line }),
+      [100_000n, 90_000n],
+    ],
+    [
+      'twice, in the other order, has those without the credit line',
+      bal('OPBD', '100', { line: noLine }) +
+        bal('OPBD', '5100', { line }) +
+        bal('CLBD', '5090', { line }) +
+        bal('CLBD', '90', { line: noLine }),
+      [100_000n, 90_000n],
+    ],
+    [
+      'with the credit line alone, has them',
+      bal('OPBD', '5100', { line }) + bal('CLBD', '5090', { line }),
+      [5_100_000n, 5_090_000n],
+    ],
+    [
+      'of which one kind has both ends, has that kind',
+      bal('OPBD', '5100', { line }) + bal('CLBD', '5090', { line }) + bal('CLBD', '90'),
+      [5_100_000n, 5_090_000n],
+    ],
+    [
+      'of which each kind has one end, has those without the credit line',
+      bal('OPBD', '100') + bal('CLBD', '5090', { line }),
+      [100_000n, undefined],
+    ],
+  ])('with balances %s', async (_, content, expected) => {
+    const { opening, closing, messages } = await ends(content + ntry());
+    expect([[opening?.amount, closing?.amount], messages]).toEqual([expected, []]);
   });
 
   it.each([

@@ -215,18 +215,47 @@ export interface Balances {
   readonly currency: string | null;
 }
 
+/**
+ * Collects the balances of a statement. Some banks write each twice: with the credit line of the account (`CdtLine/Incl`, ISO 20022) and
+ * without it. Both ends are of one kind: without the line, unless only the other kind has both ends.
+ */
+function createBalances(kind: 'final' | 'interim', accountCurrency: () => string | null): Balances {
+  const without = collectBalances(kind, accountCurrency);
+  const including = collectBalances(kind, accountCurrency);
+  const ends = ({ opening, closing }: Balances) => Number(opening !== null) + Number(closing !== null);
+  /** Decided when the opening balance is asked for, because entries may come before the closing balance. */
+  let chosen: Balances | null = null;
+  const choose = () => (ends(including) > ends(without) ? including : without);
+  return {
+    add: (fields) => (/^(?:true|1)$/.test(fields.creditLine ?? '') ? including : without).add(fields),
+    get opening() {
+      chosen ??= choose();
+      return chosen.opening;
+    },
+    get closing() {
+      return (chosen ?? choose()).closing;
+    },
+    get firstDay() {
+      return (chosen ?? choose()).firstDay;
+    },
+    get currency() {
+      return without.currency ?? including.currency;
+    },
+  };
+}
+
 /** A balance of a statement as it is collected. */
 interface TypedBalance extends Balance {
   type: string;
 }
 
 /**
- * Collects the booked balances of a statement: the opening balance (OPBD), or the previous closing balance (PRCD), and the closing
+ * Collects booked balances of one kind: the opening balance (OPBD), or the previous closing balance (PRCD), and the closing
  * balance (CLBD). A page of a statement begins or ends with an interim balance (ITBD) instead. Does not read available balances (OPAV,
  * CLAV …). A statement of several days may have balances for each day. The earliest opening and the latest closing balance count.
  * @param accountCurrency a balance in another currency is not used.
  */
-function createBalances(kind: 'final' | 'interim', accountCurrency: () => string | null): Balances {
+function collectBalances(kind: 'final' | 'interim', accountCurrency: () => string | null): Balances {
   let opening: TypedBalance | null = null;
   let closing: Balance | null = null;
   /** The balances between pages, in their order. A report of the day has none. */

@@ -20,6 +20,7 @@ export type Field =
   | 'bankCode'
   | 'bankName'
   | 'balanceType'
+  | 'creditLine'
   | 'amount'
   | 'currency'
   | 'transactionAmount'
@@ -92,6 +93,7 @@ export const ACCOUNT: Paths = {
 export const BALANCE: Paths = {
   'Tp/CdOrPrtry/Cd': 'balanceType',
   'Tp/Cd': 'balanceType',
+  'CdtLine/Incl': 'creditLine',
   Amt: 'amount',
   'Amt@Ccy': 'currency',
   CdtDbtInd: 'dc',
