@@ -92,7 +92,7 @@ const isOtherMessage = ({ latin1 }: Beginning): boolean =>
 /** A format of records of one length. */
 interface Records {
   length: number;
-  /** The first record. It has no more blanks at its end than half of its length. */
+  /** The first record. */
   first: RegExp;
   /** Each of the following records. */
   next: RegExp;
@@ -109,11 +109,7 @@ const hasRecords =
         if (!next.test(line.slice(at, at + length))) return false;
       return line.length >= 2 * length;
     }
-    return (
-      line.length >= length / 2 &&
-      line.length <= length &&
-      rest.every((it) => it.length <= length && next.test(it))
-    );
+    return line.length <= length && rest.every((it) => it.length <= length && next.test(it));
   };
 
 /** A message of ISO 20022, by its namespace or its element. */
@@ -377,7 +373,7 @@ const OTHER_KINDS: readonly OtherKind[] = [
     recognisedBy: 'XML with the namespace of another message, such as pacs.008 or camt.060',
     advice: 'ask the bank for camt.053',
     isAsked: 'after the formats',
-    matches: message(/urn:iso:std:iso:20022:tech:xsd:[a-z]{4}\.\d{3}\b/),
+    matches: message(/urn:iso:std:iso:20022:tech:xsd:(?!camt\.05[234])[a-z]{4}\.\d{3}\b/),
   },
   {
     title: 'XML of a kind that is not read',
