@@ -84,6 +84,11 @@ export const OTHER_FILES: readonly (readonly [title: string, which: string, file
     'of a compound file',
     Buffer.concat([hex('d0cf11e0a1b11ae1'), bytes('EncryptedPackage', 'utf16le')]),
   ],
+  [
+    'a Word document of the old kind (.doc)',
+    'of a compound file',
+    Buffer.concat([hex('d0cf11e0a1b11ae1'), bytes('WordDocument', 'utf16le')]),
+  ],
   ['an Excel file of the old kind (.xls)', 'of a compound file', hex('d0cf11e0a1b11ae1')],
   ['an Excel file of the old kind (.xls)', 'of BIFF 2', hex('0900040002001000')],
   ['an Excel file of the old kind (.xls)', 'of BIFF 3', hex('0902060000001000')],

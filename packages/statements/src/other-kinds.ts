@@ -64,6 +64,9 @@ const HTML = /^\s*(?:<!--(?:(?!-->).){0,500}-->\s*)?<(?:!doctype\s+html|html|hea
 
 /** [MS-OFFCRYPTO], 2.3.4.4: the stream of an encrypted document in a compound file. Names are UTF-16LE [MS-CFB, 2.6.1]. */
 const ENCRYPTED_PACKAGE = 'EncryptedPackage'.replaceAll(/./g, '$&\u0000');
+/** [MS-DOC], 2.1.1: the stream of a document of Word. */
+const WORD_DOCUMENT = 'WordDocument'.replaceAll(/./g, '$&\u0000');
+const COMPOUND_FILE = 'd0cf11e0a1b11ae1';
 
 /** Fields that statements have and confirmations do not: a number, a balance, an entry, its details, and the sums of MT942. */
 const STATEMENT_FIELD = /(?:^|[\r\n}@]|4:):(?:28C?|34F|6[0-5][FM]?|86|90[CD]):/;
@@ -145,16 +148,23 @@ const OTHER_KINDS: readonly OtherKind[] = [
     advice: 'open it, remove the password and save it as XLSX or CSV',
     isAsked: 'before the formats',
     inZip: 'statements',
-    matches: (file) => beginsWith('d0cf11e0a1b11ae1')(file) && file.latin1.includes(ENCRYPTED_PACKAGE),
+    matches: (file) => beginsWith(COMPOUND_FILE)(file) && file.latin1.includes(ENCRYPTED_PACKAGE),
+  },
+  {
+    title: 'a Word document of the old kind (.doc)',
+    recognisedBy: 'the signature of a compound file, and `WordDocument` in the first 8 KiB',
+    advice: ASK,
+    isAsked: 'before the formats',
+    matches: (file) => beginsWith(COMPOUND_FILE)(file) && file.latin1.includes(WORD_DOCUMENT),
   },
   {
     title: 'an Excel file of the old kind (.xls)',
-    // [MS-CFB, 2.2], and the first records of BIFF 2 to 5 without it [MS-XLS, 2.4.21].
-    recognisedBy: 'the signature of a compound file, or a first record of BIFF 2 to 5',
+    // [MS-CFB, 2.2], and the first records of BIFF 2 to 8 without it [MS-XLS, 2.4.21].
+    recognisedBy: 'the signature of another compound file, or a first record of BIFF',
     advice: SAVE_AS,
     isAsked: 'before the formats',
     inZip: 'statements',
-    matches: beginsWith('d0cf11e0a1b11ae1', '09000400', '09020600', '09040600', '09080800', '09081000'),
+    matches: beginsWith(COMPOUND_FILE, '09000400', '09020600', '09040600', '09080800', '09081000'),
   },
   {
     title: 'an Excel 2003 file of XML',
@@ -183,7 +193,7 @@ const OTHER_KINDS: readonly OtherKind[] = [
   },
   {
     title: 'a document of Apple Numbers or Pages (.numbers, .pages)',
-    recognisedBy: 'a zip with `Index/Document.iwa`, or with `Index.zip`',
+    recognisedBy: 'a zip with parts such as `Index/Document.iwa`, also in an `Index.zip`',
     advice: 'open the table in Numbers and export it as CSV or Excel (.xlsx)',
     isAsked: 'before the formats',
     matches: ({ bytes }) => isAppleDocument(bytes),

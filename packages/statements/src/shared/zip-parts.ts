@@ -60,7 +60,7 @@ export const isAppleDocument = (start: Uint8Array): boolean =>
   isZip(start) &&
   partsOf(start).some(
     ({ name, content }) =>
-      name === 'Index/Document.iwa' ||
+      /^Index\/(?:Tables\/)?[\w-]{1,60}\.iwa$/.test(name) ||
       (name === 'Index.zip' &&
         content.startsWith(SIGNATURE) &&
         APPLE_PART.test(content.slice(HEADER_LENGTH))),
