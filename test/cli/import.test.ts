@@ -60,7 +60,7 @@ describe('ledgerbell import', () => {
   it('takes the format from --format if the file name does not tell it', async () => {
     const path = await file('movements.txt', JSON.stringify({ transactions: rows('named', 2) }));
     expect(reasonOf(await importFile(path))).toMatch(
-      /^error: The file is in no format that is supported\. .* use --format NAME\. .* a name that ends in \.json or \.ndjson, or --format\.$/,
+      /^error: The file is JSON: .* a name that ends in \.json or \.ndjson, or --format\.$/,
     );
     expect(documentOf(await importFile(path, '--format', 'json', '--json')).import).toMatchObject({
       format: 'json',

@@ -61,19 +61,19 @@ describe('a file whose beginning shows that it cannot be read', () => {
       'a page of HTML',
       Buffer.from('\ufeff\n<!-- x -->\n<table><tr><td>Date;Amount</td></tr></table>'),
       '',
-      'HTML, which some banks name .xls. Open the file in a spreadsheet program and save it as XLSX or CSV.',
+      '(HTML), which some banks name .xls: open it in a spreadsheet program and save it as XLSX or CSV.',
     ],
     [
       'an old Excel file',
       Buffer.concat([Buffer.from('d0cf11e0a1b11ae1', 'hex'), noise(4_000)]),
       '',
-      'an Excel file of the old kind (.xls). Open the file in a spreadsheet program and save it as XLSX or CSV.',
+      'an Excel file of the old kind (.xls): open it in a spreadsheet program and save it as XLSX or CSV.',
     ],
     [
       'a still older Excel file',
       Buffer.concat([Buffer.from('0908080000051000', 'hex'), noise(4_000)]),
       '',
-      'an Excel file of the old kind (.xls).',
+      'an Excel file of the old kind (.xls):',
     ],
     ['an empty zip', zip({}), '', 'The file is in no format that is supported.'],
     [
@@ -231,7 +231,11 @@ describe('the files of a zip', () => {
       { name: '__MACOSX/._a.sta', ...NONE, message: expect.stringContaining('macOS') },
       { name: '.DS_Store', ...NONE },
       { name: 'march/a.sta', ...read },
-      { name: 'terms.pdf', ...NONE, message: 'The file terms.pdf in the zip is a PDF.' },
+      {
+        name: 'terms.pdf',
+        ...NONE,
+        message: expect.stringContaining('The file terms.pdf in the zip is a PDF: ask'),
+      },
       { name: 'letter.txt', ...NONE, message: expect.stringContaining('no format') },
       { name: 'empty.sta', ...NONE, message: expect.stringContaining('empty') },
       { name: 'page.xls', outcome: 'failed', message: expect.stringContaining('HTML') },
@@ -250,7 +254,7 @@ describe('the files of a zip', () => {
 
   it.each<[string, Record<string, string | Uint8Array>, string]>([
     ['nothing but files of the system', { '__MACOSX/a': 'x', 'Thumbs.db': 'x' }, 'of macOS or Windows'],
-    ['nothing but a PDF', { 'a.pdf': PDF }, 'The file a.pdf in the zip is a PDF.'],
+    ['nothing but a PDF', { 'a.pdf': PDF }, 'The file a.pdf in the zip is a PDF: ask the bank for'],
     ['a path of Windows out of its folder', { '..\\a.sta': MARCH }, 'outside of its own folder'],
     ['a drive of Windows', { 'C:\\a.sta': MARCH }, 'outside of its own folder'],
   ])('cannot be read if there is %s', async (_, files, sentence) => {

@@ -3,6 +3,7 @@ import { looksLikeCamt, parseCamt } from './camt/parse.ts';
 import { createCsvParser, detectProfile, looksLikeTable, readTables } from './csv/parse.ts';
 import { looksLikeMt940, looksLikeMt942, parseMt940 } from './mt940/parse.ts';
 import { encodingOf, looksLikeOfx, parseOfx } from './ofx/parse.ts';
+import { findOtherKind } from './other-kinds.ts';
 import type { Layout, Profile } from './profile.ts';
 import { explainHeadings } from './profiles/headings.ts';
 import {
@@ -79,8 +80,9 @@ export function createStatementFormats(
       if (looksLikeMt942(text)) return 'mt942';
       if (looksLikeMt940(text)) return 'mt940';
       if (looksLikeBai2(text)) return 'bai2';
-      // A table of an unknown bank is CSV too. Only its profile is missing.
-      return detectProfile(text, profiles) !== null || looksLikeTable(text) ? 'csv' : null;
+      if (detectProfile(text, profiles) !== null) return 'csv';
+      // A table of an unknown bank is CSV too. Only its profile is missing. Files of other kinds may have lines like those of a table.
+      return looksLikeTable(text) && findOtherKind(start, 'after the formats') === null ? 'csv' : null;
     },
     parse(file, format, profile, encoding) {
       switch (format) {

@@ -1,5 +1,8 @@
 import { concat } from './shared/bytes.ts';
 
+/** Bytes at the beginning of a file by which its format is recognised. */
+export const START_BYTES = 8 * 1024;
+
 /** More bytes would have to be read. */
 class LimitReachedError extends Error {
   override name = 'LimitReachedError';

@@ -1,8 +1,8 @@
 import type { StatementFormat } from './format-names.ts';
-import { lookAhead, peek } from './peek.ts';
+import { findOtherKind, type OtherKind } from './other-kinds.ts';
+import { lookAhead, peek, START_BYTES } from './peek.ts';
 import type { Advice, ReadSettings } from './settings.ts';
 import { toLatin1 } from './shared/bytes.ts';
-import { decodeStart } from './shared/decode.ts';
 import { type UnpackedFile, unpack } from './shared/unpack.ts';
 import type { StatementEvent } from './statement.ts';
 import { UnreadableFileError } from './unreadable.ts';
@@ -60,8 +60,7 @@ export interface MemberOutcome {
   message: string | null;
 }
 
-/** Bytes at the beginning of a file by which its format is recognised. */
-export const START_BYTES = 8 * 1024;
+export { START_BYTES } from './peek.ts';
 
 /** A file whose beginning has been read. `bytes` yields all of it, the beginning included. */
 export interface StartedFile {
@@ -205,14 +204,14 @@ async function openFile(
   const { start, bytes } = await peek(file.bytes, START_BYTES);
   const started = { start: start.subarray(0, START_BYTES), bytes };
   if (start.length === 0) throw noStatements(`${nameOf(file.name)} is empty.`, formats.settings.advice.empty);
-  if (toLatin1(start.subarray(0, 5)) === '%PDF-')
-    throw noStatements(`${nameOf(file.name)} is a PDF.`, adviseFormat(formats.settings.advice));
-  const other = describeOther(started.start);
-  if (other !== null) throw new UnreadableFileError(`${nameOf(file.name)} is ${other}.`, SAVE_AS);
+  const certain = findOtherKind(started.start, 'before the formats');
+  if (certain !== null) throw otherKind(file.name, certain, formats.settings.advice);
   // A sender who names a profile has a table. A workbook would have been detected, so the table is CSV.
   const table = profile === null ? null : 'csv';
   const format = named === 'auto' ? (formats.detect(started.start) ?? table) : named;
   if (format === null) {
+    const other = findOtherKind(started.start, 'after the formats');
+    if (other !== null) throw otherKind(file.name, other, formats.settings.advice);
     throw noStatements(
       `${nameOf(file.name)} is in no format that is supported.`,
       adviseFormat(formats.settings.advice),
@@ -221,23 +220,14 @@ async function openFile(
   return { format, parsed: formats.parse(started, format, profile, chooseEncoding(started.start, encoding)) };
 }
 
-const SAVE_AS = 'Open the file in a spreadsheet program and save it as XLSX or CSV.';
-
-/** The beginnings of Excel files of before 2007: the Compound File Binary Format [MS-CFB, 2.2], and BIFF 2 to 5 without it. */
-const EXCEL = ['d0cf11e0a1b11ae1', '09000400', '09020600', '09040600', '09080800'];
-const HTML = /^\s*(?:<!--(?:(?!-->).){0,500}-->\s*)?<(?:!doctype\s+html|html|head|body|table|meta)\b/is;
-
-/** Nothing but blanks and a byte order mark stands before a tag, in any encoding. */
-const BEFORE_TAG = /^[^\w<]*</;
-
-/** The kind of a file that only another program can read; null: another kind. */
-function describeOther(start: Uint8Array): string | null {
-  const beginning = [...start.subarray(0, 8)].map((byte) => byte.toString(16).padStart(2, '0')).join('');
-  if (EXCEL.some((it) => beginning.startsWith(it))) return 'an Excel file of the old kind (.xls)';
-  const head = start.subarray(0, 1024);
-  // Decoding may have to find the encoding. Nearly no file needs that here.
-  const isHtml = BEFORE_TAG.test(toLatin1(head)) && HTML.test(decodeStart(head));
-  return isHtml ? 'a page of HTML, which some banks name .xls' : null;
+/** The error of a file of a kind that is not read. JSON may be read in another way, which the settings say. */
+function otherKind(name: string | null, kind: OtherKind, { otherFormats }: Advice): UnreadableFileError {
+  const hint = kind.isJson && otherFormats !== '' ? otherFormats : undefined;
+  return new UnreadableFileError(
+    `${nameOf(name)} is ${kind.title}: ${kind.advice}.`,
+    hint,
+    kind.inZip ?? 'no statements',
+  );
 }
 
 const adviseFormat = ({ format, page, otherFormats }: Advice): string =>

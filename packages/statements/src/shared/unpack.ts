@@ -1,8 +1,9 @@
 import { Unzip, UnzipInflate } from 'fflate';
-import { peek } from '../peek.ts';
+import { peek, START_BYTES } from '../peek.ts';
 import { inMib, type Limits, RATIO_FROM_BYTES } from '../settings.ts';
 import { UnreadableFileError } from '../unreadable.ts';
 import { BrokenGzipError, gunzip, toLatin1 } from './bytes.ts';
+import { isAppleDocument, isOpenDocument, isOtherOfficeDocument, isZip } from './zip-parts.ts';
 
 /** Unpacks gzip and zip while the bytes arrive. The first bytes of a file say how it is packed, not its name. */
 
@@ -14,9 +15,6 @@ const MAX_DEPTH = 2;
 
 /** Packed bytes that the unzipper gets at a time. It returns all their unpacked bytes at once. */
 const SLICE_BYTES = 16 * 1024;
-
-/** Enough bytes for the beginning of a gzip or a zip. */
-const HEADER_BYTES = 64;
 
 /** One file, unpacked. A zip can contain several. */
 export interface UnpackedFile {
@@ -34,8 +32,8 @@ export async function* unpack(
   limits: Limits,
   { name = null, depth = 0 }: { name?: string | null; depth?: number } = {},
 ): AsyncGenerator<UnpackedFile> {
-  const { start, bytes } = await peek(sent, HEADER_BYTES);
-  const packing = packingOf(start);
+  const { start, bytes } = await peek(sent, START_BYTES);
+  const packing = packingOf(start.subarray(0, START_BYTES));
   if (packing === null) {
     yield { name, bytes };
     return;
@@ -51,11 +49,12 @@ export async function* unpack(
 
 function packingOf(start: Uint8Array): 'gzip' | 'zip' | null {
   if (start[0] === 0x1f && start[1] === 0x8b) return 'gzip';
-  return isZip(start) && !looksLikeXlsx(start) ? 'zip' : null;
+  return isZip(start) && !isDocument(start) ? 'zip' : null;
 }
 
-const isZip = (start: Uint8Array): boolean =>
-  start[0] === 0x50 && start[1] === 0x4b && start[2] === 3 && start[3] === 4;
+/** Whether a zip is one file of a program, whose parts are no files. */
+const isDocument = (start: Uint8Array): boolean =>
+  looksLikeXlsx(start) || isOpenDocument(start) || isAppleDocument(start) || isOtherOfficeDocument(start);
 
 /**
  * Whether bytes begin an XLSX file: a zip whose first part has a name that such files have. It is not unpacked here.
