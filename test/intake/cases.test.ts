@@ -16,9 +16,6 @@ const FOLDERS = existsSync(BESIDE)
   ? [join(BESIDE, 'cases'), join(BESIDE, 'cases6')]
   : [join(import.meta.dirname, '../cases')];
 
-/** Cases that do not hold yet. One that is mended fails here, and is to be removed from this list. */
-const NOT_YET: readonly number[] = [];
-
 interface Expectation {
   rows?: ExpectedRow[];
   sum?: string;
@@ -213,10 +210,6 @@ function difference(expected: Expectation, outcome: Outcome): string | null {
 describe('a bank file after a public report', () => {
   it.concurrent.each(CASES)('$no, $name, gives what a bookkeeper wants', async (it) => {
     const outcome = await runCase(it);
-    if (NOT_YET.includes(it.no)) {
-      expect(difference(it.expect, outcome), 'it holds now').not.toBeNull();
-      return;
-    }
     expect(difference(it.expect, outcome), JSON.stringify(outcome, null, 1)).toBeNull();
     expect(outcome.again.map(({ inserted }) => inserted)).toEqual(it.files.map(() => 0));
   });

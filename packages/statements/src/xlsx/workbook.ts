@@ -5,34 +5,58 @@ import { XlsxError, type Zip } from './zip.ts';
 /** Most characters of all shared texts together. Only they must be in memory while a sheet is read. */
 const MAX_SHARED_LENGTH = 48 * 1024 * 1024;
 
+/** A sheet, and where it is. */
+interface SheetPart {
+  /** The name that people see. */
+  name: string;
+  /** The name of its part. */
+  part: string;
+}
+
+/** Most sheets of a file. */
+const MOST_SHEETS = 250;
+
 interface Workbook {
-  /** The name of the part with the first sheet. */
-  sheet: string;
+  sheets: readonly SheetPart[];
   epoch: 1900 | 1904;
   /** Texts that cells refer to by number. */
   sharedTexts: readonly string[];
 }
 
-/** Reads the parts that the first sheet needs (ECMA-376, part 1, sections 18.2 and 18.4). @throws {XlsxError} */
+/** Reads the parts that the sheets need (ECMA-376, part 1, sections 18.2 and 18.4). @throws {XlsxError} */
 export async function readWorkbook(zip: Zip): Promise<Workbook> {
   const { names, readPart } = zip;
   if (!names.has('xl/workbook.xml')) throw new XlsxError('the file is a zip, and not an XLSX file');
   let epoch: Workbook['epoch'] = 1900;
-  let firstId: string | null = null;
+  const listed: { name: string; id: string }[] = [];
   await readAllXml(readPart('xl/workbook.xml'), {
     open(name, attributes) {
       if (name === 'workbookPr' && /^(1|true)$/.test(attributes.date1904 ?? '')) epoch = 1904;
-      if (name === 'sheet') firstId ??= attributes['r:id'] ?? null;
+      if (name === 'sheet') listed.push({ name: attributes.name ?? '', id: attributes['r:id'] ?? '' });
+      if (listed.length > MOST_SHEETS) throw new XlsxError(`the file has more than ${MOST_SHEETS} sheets`);
     },
   });
   const targets = await readTargets('xl/_rels/workbook.xml.rels', zip);
-  const sheet = targets.get(firstId ?? '') ?? 'xl/worksheets/sheet1.xml';
-  if (!names.has(sheet)) throw new XlsxError('the file has no sheet');
+  const sheets = listed.map(
+    ({ name, id }, at): SheetPart => ({ name, part: targets.get(id) ?? `xl/worksheets/sheet${at + 1}.xml` }),
+  );
+  // Each part is read once, however many sheets refer to it.
+  const parts = new Set<string>();
+  const found = (sheets.length > 0 ? sheets : [{ name: '', part: FIRST_PART }]).filter(
+    ({ part }) => names.has(part) && !parts.has(part) && parts.add(part),
+  );
+  if (found.length === 0) throw new XlsxError('the file has no sheet');
   const shared = [...names].find((name) => name.toLowerCase() === 'xl/sharedstrings.xml');
-  return { sheet, epoch, sharedTexts: shared === undefined ? [] : await readSharedTexts(readPart(shared)) };
+  return {
+    sheets: found,
+    epoch,
+    sharedTexts: shared === undefined ? [] : await readSharedTexts(readPart(shared)),
+  };
 }
 
 const BASE = 'file:///xl/';
+
+const FIRST_PART = 'xl/worksheets/sheet1.xml';
 
 async function readTargets(part: string, { names, readPart }: Zip): Promise<Map<string, string>> {
   const targets = new Map<string, string>();
@@ -91,7 +115,7 @@ const MAX_ROW_LENGTH = 1024 * 1024;
  */
 export async function* readSheet(
   bytes: AsyncIterable<Uint8Array>,
-  { epoch, sharedTexts }: Workbook,
+  { epoch, sharedTexts }: Pick<Workbook, 'epoch' | 'sharedTexts'>,
 ): AsyncGenerator<Row[]> {
   let rows: Row[] = [];
   let line = 0;

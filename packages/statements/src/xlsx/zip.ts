@@ -21,8 +21,12 @@ export interface Zip {
   names: ReadonlySet<string>;
   /** Reads and unpacks a part. @throws {XlsxError} when there is no such part, or it is broken or too large. */
   readPart(name: string): AsyncGenerator<Uint8Array>;
-  /** Reads a part to its end, so that a broken or too large part is noticed before any of it is used. @throws {XlsxError} */
-  checkPart(name: string): Promise<void>;
+  /**
+   * Reads a part to its end, so that a broken or too large part is noticed before any of it is used.
+   * @returns how many bytes it has.
+   * @throws {XlsxError}
+   */
+  checkPart(name: string): Promise<number>;
 }
 
 /**
@@ -40,7 +44,9 @@ export function openZip(file: Uint8Array, limits: Limits): Zip {
     names: new Set(parts.keys()),
     readPart,
     async checkPart(name) {
-      for await (const _ of readPart(name));
+      let bytes = 0;
+      for await (const { length } of readPart(name)) bytes += length;
+      return bytes;
     },
   };
 }
