@@ -59,9 +59,9 @@ describe('a file whose beginning shows that it cannot be read', () => {
     ['a gzip in a zip', zip({ 'a.gz': gzipSync(LETTER) }), '', 'The file a.gz in the zip is in no format'],
     [
       'a page of HTML',
-      Buffer.from('\ufeff\n<!-- x -->\n<table><tr><td>Date;Amount</td></tr></table>'),
+      Buffer.from('\ufeff\n<!-- x -->\n<html><body><form>Password</form></body></html>'),
       '',
-      '(HTML), which some banks name .xls: open it in a spreadsheet program and save it as XLSX or CSV.',
+      '(HTML) without a table: download the statement again',
     ],
     [
       'an old Excel file',

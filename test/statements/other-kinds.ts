@@ -156,7 +156,7 @@ export const OTHER_FILES: readonly (readonly [title: string, which: string, file
   ['an archive of RAR or 7-Zip', 'of RAR', hex('526172211a070100')],
   ['an archive of RAR or 7-Zip', 'of 7-Zip', hex('377abcaf271c0004')],
   ['a web page (HTML)', 'with a type', bytes('\r\n<!DOCTYPE html><html><body>Log in</body></html>')],
-  ['a web page (HTML)', 'of a table', bytes('<!-- x --><table><tr><td>1</td></tr></table>')],
+  ['a web page (HTML)', 'with a comment', bytes('<!-- x --><head><title>1</title></head>')],
   ['a confirmation of one payment', 'MT900', bytes(`${header('O900')}${CONFIRMATION}-}`)],
   ['a confirmation of one payment', 'MT910', bytes(`${header('I910')}${CONFIRMATION}:50K:/1\r\nMILL\r\n-}`)],
   ['a confirmation of one payment', 'without a header', bytes(CONFIRMATION)],

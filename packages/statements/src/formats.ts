@@ -1,9 +1,10 @@
 import { looksLikeBai2, parseBai2 } from './bai2/parse.ts';
 import { looksLikeCamt, parseCamt } from './camt/parse.ts';
 import { createCsvParser, detectProfile, looksLikeTable, readTables } from './csv/parse.ts';
+import { createHtmlParser, encodingOfPage } from './html/parse.ts';
 import { looksLikeMt940, looksLikeMt942, parseMt940 } from './mt940/parse.ts';
 import { encodingOf, looksLikeOfx, parseOfx } from './ofx/parse.ts';
-import { findOtherKind } from './other-kinds.ts';
+import { findOtherKind, looksLikeHtml } from './other-kinds.ts';
 import type { Layout, Profile } from './profile.ts';
 import { explainHeadings } from './profiles/headings.ts';
 import {
@@ -75,6 +76,8 @@ export function createStatementFormats(
     detect(start) {
       if (looksLikeXlsx(start)) return 'xlsx';
       const text = decodeStart(start);
+      // Some banks name a page .xls. It is read as a workbook is.
+      if (looksLikeHtml(text)) return 'xlsx';
       if (looksLikeCamt(text)) return 'camt';
       if (looksLikeOfx(text)) return 'ofx';
       if (looksLikeMt942(text)) return 'mt942';
@@ -99,8 +102,13 @@ export function createStatementFormats(
           const chosen = chooseLayout(file.start, profile);
           return parseText(file, encoding ?? chosen.encoding, createCsvParser(chosen));
         }
-        case 'xlsx':
-          return createXlsxParser(profile === null ? profiles : [named(profile)], settings)(file.bytes);
+        case 'xlsx': {
+          const allowed = profile === null ? profiles : [named(profile)];
+          const start = decodeStart(file.start);
+          return looksLikeHtml(start)
+            ? parseText(file, encoding ?? encodingOfPage(start), createHtmlParser(allowed, settings))
+            : createXlsxParser(allowed, settings)(file.bytes);
+        }
       }
     },
   };

@@ -60,8 +60,6 @@ const textMatches =
 const isMarkup = (latin1: string): boolean => /^[^\w<]*</.test(latin1);
 const MARKUP_BYTES = 1024;
 
-const HTML = /^\s*(?:<!--(?:(?!-->).){0,500}-->\s*)?<(?:!doctype\s+html|html|head|body|table|meta)\b/is;
-
 /** [MS-OFFCRYPTO], 2.3.4.4: the stream of an encrypted document in a compound file. Names are UTF-16LE [MS-CFB, 2.6.1]. */
 const ENCRYPTED_PACKAGE = 'EncryptedPackage'.replaceAll(/./g, '$&\u0000');
 /** [MS-DOC], 2.1.1: the stream of a document of Word. */
@@ -123,14 +121,21 @@ const message =
 
 const PDF: Pick<OtherKind, 'title' | 'advice'> = { title: 'a PDF', advice: ASK };
 
-/** A page of HTML. Spreadsheet programs open it as a table. */
-const HTML_KIND: OtherKind = {
-  title: 'a web page (HTML), which some banks name .xls',
-  recognisedBy: 'the tag of a page or of a table',
-  advice: SAVE_AS,
+const HTML =
+  /^\s*(?:<\?xml\b[^>]{0,200}>\s*)?(?:<!--(?:(?!-->).){0,500}-->\s*)?<(?:!doctype\s+html|html|head|body|table|meta|style|div)\b/is;
+
+/** Whether the beginning of a file is a page of HTML. */
+export const looksLikeHtml = (text: string): boolean => HTML.test(text);
+
+/** A page with tables is read as a workbook is. */
+export const WEB_PAGE: OtherKind = {
+  title: 'a web page (HTML) without a table',
+  recognisedBy: 'the tag of a page, and no row of a table',
+  advice: 'download the statement again, as CAMT (camt.053), MT940, OFX, BAI2, XLSX or CSV',
   isAsked: 'before the formats',
   inZip: 'statements',
-  matches: ({ markup }) => HTML.test(markup()),
+  matches: ({ bytes, text }) =>
+    bytes.length < START_BYTES && looksLikeHtml(text()) && !/<t[rd]\b/i.test(text()),
 };
 
 /** The kinds, in the order in which a file is tested for them. */
@@ -233,7 +238,7 @@ const OTHER_KINDS: readonly OtherKind[] = [
     isAsked: 'before the formats',
     matches: beginsWith('526172211a07', '377abcaf271c'),
   },
-  HTML_KIND,
+  WEB_PAGE,
   {
     title: 'a confirmation of one payment (SWIFT MT900 or MT910), no statement',
     recognisedBy: 'the header of MT900 or MT910, or `:20:`, `:25:` and `:32A:`, and no field of a statement',
