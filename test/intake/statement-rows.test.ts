@@ -64,6 +64,17 @@ describe('the rows of a statement', () => {
     });
   });
 
+  it('have a warning when an entity of HTML is a part of a text', async () => {
+    const texts = ['Tea&nbsp;house', 'A &amp; B', 'A & B', 'R&D'];
+    const events = texts.map((description, at) => entry({ description, line: at + 2 }));
+    const rows = await rowsOf(begin(), ...events, end(null));
+    const warned = rows.flatMap((row) => ('warning' in row ? [[row.line, row.warning]] : []));
+    expect(warned).toEqual([
+      [2, expect.stringContaining('encoded twice')],
+      [3, expect.stringContaining('encoded twice')],
+    ]);
+  });
+
   it('become movements with the balance after each, computed from the opening balance', async () => {
     const rows = await rowsOf(begin(), entry(), entry({ dc: 'Debit', amount: 200_000n }), end(-87_660n));
     expect(movementsOf(rows).map(({ amount, dc, balance }) => [dc, amount, balance])).toEqual([

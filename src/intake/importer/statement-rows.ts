@@ -70,7 +70,7 @@ export function createRowReader(
         }
         case 'entry':
           readEntry(event.entry, statement, rows);
-          if (someText(event.entry, BROKEN_BYTE)) rows.push({ line: event.entry.line, warning: BROKEN });
+          if (someText(event.entry, ODD)) rows.push(...warnOfText(event.entry));
           break;
         case 'issue':
           if (statement !== null) statement.unread += 1;
@@ -170,10 +170,18 @@ function readEntry(entry: Entry, statement: OpenStatement | null, rows: Row[]): 
   rows.push({ line, movement, reference: entry.reference, statement: statement.shared, details });
 }
 
+/** A byte of no letter, or an entity of HTML that the file has encoded twice, as `&amp;nbsp;`. */
+const ODD = /\ufffd|&(?:nbsp|amp|lt|gt|quot);/;
 const BROKEN_BYTE = /\ufffd/;
 
 const BROKEN =
   'The text has bytes that are not of the encoding of the file. Each is stored as �. A stored movement keeps its text.';
+const ENCODED_TWICE =
+  'The text has an entity of HTML, such as &nbsp;, which the bank has probably encoded twice. The text is stored as it stands.';
+
+const warnOfText = (entry: Entry): Row[] => [
+  { line: entry.line, warning: someText(entry, BROKEN_BYTE) ? BROKEN : ENCODED_TWICE },
+];
 
 const someText = ({ name, description }: Entry, pattern: RegExp): boolean =>
   (name !== null && pattern.test(name)) || (description !== null && pattern.test(description));

@@ -13,7 +13,7 @@ export class Unreadable extends Error {
   }
 }
 
-/** @param warn is called if the amount is rounded, or its sign contradicts its direction. */
+/** @param warn is called if the amount is rounded, or has a minus sign, which the standard does not allow. */
 export function readEntryAmount(
   { amount: text, dc, currency }: Fields,
   warn: (message: string) => void,
@@ -24,8 +24,10 @@ export function readEntryAmount(
   if (read === null) throw new Unreadable('Ntry/Amt', `found ${show(text)}; ${rule}`);
   if (read.isRounded)
     warn(`The amount ${show(text)} is read as ${formatAmount(read.amount, currency ?? null)}.`);
-  if (read.isNegative && dc === 'CRDT')
-    warn(`The amount ${show(text)} has a minus sign, and CdtDbtInd is CRDT. The entry is read as a credit.`);
+  if (read.isNegative)
+    warn(
+      `The amount ${show(text)} has a minus sign, and CdtDbtInd is ${dc}. The entry is read as a ${dc === 'CRDT' ? 'credit' : 'debit'}.`,
+    );
   return read;
 }
 
