@@ -8,6 +8,8 @@ const MOST_ROWS = 1_000;
 export interface Decimals {
   /** Looks at the amounts and the balance of a row. */
   note(cells: readonly (Cell | undefined)[]): void;
+  /** Whether no later row changes anything. */
+  areDecided(): boolean;
   /** Whether three digits may be thousands in a row so far, and a later row may show that they are decimals. */
   areOpen(): boolean;
   /** Whether an amount has shown that they are decimals. */
@@ -27,9 +29,11 @@ export function createDecimals(decimalSign: ',' | '.'): Decimals {
   let rows = 0;
   let isDoubtful = false;
   let isProven = false;
+  const areDecided = () => isProven || rows === MOST_ROWS;
   return {
+    areDecided,
     note(cells) {
-      if (isProven || rows === MOST_ROWS) return;
+      if (areDecided()) return;
       rows += 1;
       for (const cell of cells) {
         if (!mayBeThousands(cell)) continue;
@@ -37,7 +41,7 @@ export function createDecimals(decimalSign: ',' | '.'): Decimals {
         isProven ||= proof.test(textOf(cell));
       }
     },
-    areOpen: () => isDoubtful && !isProven && rows < MOST_ROWS,
+    areOpen: () => isDoubtful && !areDecided(),
     areProven: () => isProven,
   };
 }

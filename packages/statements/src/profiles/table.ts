@@ -260,6 +260,10 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
 
   /** Reads a row, or holds it until the order of the dates and the decimals are decided. */
   const admit = (row: Row, open: ReturnType<typeof openTable>) => {
+    if (dates === null && decimals.areDecided() && held.length === 0) {
+      readRow(row, open);
+      return;
+    }
     const [datesBefore, wereProven] = [dates, decimals.areProven()];
     if ('cells' in row) {
       const formats = dates?.note(row.line, row.cells[open.dateAt]) ?? null;
