@@ -30,6 +30,9 @@ export const LARGEST_AMOUNT = 10n ** 21n - 1n;
 
 const AMOUNT = { ',': /^(\d*)(?:,(\d*))?$/, '.': /^(\d*)(?:\.(\d*))?$/ };
 
+/** Longer texts are no amounts, and BigInt would read them slowly. */
+const MOST_LENGTH = 100;
+
 /** The digits after the decimal point that are kept. */
 const DECIMALS = 3;
 
@@ -45,6 +48,7 @@ const ZERO = 0x30;
 export function parseAmount(text: string, decimalSign: ',' | '.'): MinorUnits | null {
   const thousandths = parseShortAmount(text, decimalSign);
   if (thousandths !== -1) return BigInt(thousandths);
+  if (text.length > MOST_LENGTH) return null;
   const match = AMOUNT[decimalSign].exec(text);
   if (match === null) return null;
   const [, whole = '', fraction = ''] = match;

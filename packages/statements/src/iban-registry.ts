@@ -97,6 +97,9 @@ const STRUCTURES: Readonly<Record<string, Structure>> = {
   YE: [30, 0, 4, 8],
 };
 
+/** How many characters an IBAN of a country has. undefined: the registry does not have the country. */
+export const ibanLength = (country: string): number | undefined => STRUCTURES[country]?.[0];
+
 /** The countries of the registry, as two letters. */
 export const IBAN_COUNTRIES: readonly string[] = Object.keys(STRUCTURES);
 

@@ -130,7 +130,7 @@ export function readDirection(text: string | undefined): 'Debit' | 'Credit' | nu
 
 /**
  * Parses an xs:date or xs:dateTime.
- * @returns the date as it stands in the file, regardless of the time and its zone; null if it is not a date of the calendar.
+ * @returns the date as it stands in the file, regardless of the time and its zone; null if it is not a date from 1900 to 2999.
  */
 export const readDate = rememberLast((text): string | null => {
   const date = /^(\d{4}-\d{2}-\d{2})(?:T[\d:.]+)?(?:Z|[+-]\d{2}:?\d{2})?$/.exec(text)?.[1];
@@ -138,7 +138,9 @@ export const readDate = rememberLast((text): string | null => {
   const [year = 0, month = 0, day = 0] = date.split('-').map(Number);
   // Date.UTC turns 31 November into 1 December.
   const parsed = new Date(Date.UTC(year, month - 1, day));
-  return parsed.getUTCMonth() === month - 1 && parsed.getUTCDate() === day ? date : null;
+  const isReal = parsed.getUTCMonth() === month - 1 && parsed.getUTCDate() === day;
+  // Some programs write the first or the last day of their calendar where they have no date.
+  return isReal && year >= 1900 && year < 3000 ? date : null;
 });
 
 export const isCurrency = (text: string): boolean => /^[A-Z]{3}$/.test(text);

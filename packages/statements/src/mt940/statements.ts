@@ -193,6 +193,7 @@ export function createStatementReader() {
       case '13D':
         if (!statement?.opening) message.kind = 'interim';
         return;
+      case '28':
       case '28C':
         message.identity = readNumber(field.lines[0] ?? '');
         return;

@@ -120,7 +120,7 @@ export function readIban(text: string): string | null {
 
 export const NO_ACCOUNT: AccountReference = { iban: null, number: null, currency: null, bank: null };
 
-const CURRENCY_SUFFIX = /\d([A-Z]{3})$/;
+const CURRENCY_SUFFIX = /\d ?([A-Z]{3})$/;
 
 /**
  * Reads :25: or :25P:. It contains an IBAN or a number, often with the bank's code or BIC before it and the currency after it

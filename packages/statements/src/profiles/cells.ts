@@ -1,3 +1,4 @@
+import { ibanLength } from '../iban-registry.ts';
 import type { CellReference, Label, Layout } from '../profile.ts';
 import type { AccountReference, Balance, Entry, MinorUnits } from '../statement.ts';
 import { findColumn, foldHeading } from './headings.ts';
@@ -21,7 +22,11 @@ export function splitAccount(cell: Cell | undefined): { iban: string | null; num
   const text = whole === '' ? '' : whole.replaceAll(/^['"\s]+|(?<!['"\s])['"\s]+$/g, '');
   if (text === '') return NO_ACCOUNT;
   const [iban] = IBAN.exec(text) ?? [];
-  if (iban !== undefined) return { iban: iban.replaceAll(' ', '').toUpperCase(), number: null };
+  if (iban !== undefined) {
+    const whole = iban.replaceAll(' ', '').toUpperCase();
+    // A word or a currency may follow.
+    return { iban: whole.slice(0, ibanLength(whole.slice(0, 2))), number: null };
+  }
   return { iban: null, number: text };
 }
 
@@ -85,15 +90,21 @@ export function createBalanceReader(profile: Layout) {
   const readAmount = createAmountReader({ ...profile, currencyTexts: profile.currencyTexts ?? [] });
   const mayBeThousands = createThousandsTest(profile);
   const readDate = createDateReader(profile.dateFormats, profile.country);
+  /** The amount stands in a cell behind that of the label, or in the same cell. A date is none. */
+  const findAmount = ([first, ...behind]: readonly Cell[]): number => {
+    const at = behind.findIndex((cell) => readAmount(cell) !== null && readDate(cell) === null);
+    return at === -1 && readAmount(first) !== null ? 0 : at + 1;
+  };
   return (row: readonly Cell[], label: Label | undefined): Balance | null | undefined => {
     const beside = label === undefined ? null : besideLabel(row, label);
     if (beside === null) return null;
-    const at = beside.findIndex((cell) => readAmount(cell) !== null);
+    const at = findAmount(beside);
     const date = beside
       .map((cell) => readDate(typeof cell === 'string' ? cell.replace(/:$/, '') : cell))
       .find((value) => value !== null);
-    const amount = readAmount(beside[at]);
-    if (amount === null) return undefined;
+    const size = readAmount(beside[at]);
+    if (size === null) return undefined;
+    const amount = size > 0n && /^d[rb]?\.?$/i.test(textOf(beside[at + 1])) ? -size : size;
     return { amount, date: date ?? null, ...(mayBeThousands(beside[at]) && { mayBeThousands: true }) };
   };
 }
@@ -168,18 +179,19 @@ export function createMovementReader(
     const indicator = row[at.indicator];
     const text = foldHeading(textOf(indicator));
     const size = amount < 0n ? -amount : amount;
-    if (debitTexts.has(text)) return -size;
-    if (!creditTexts.has(text)) {
+    if (debitTexts.has(text) && !(amount > 0n && hasDirection(row[at.amount]))) return -size;
+    if (!creditTexts.has(text) && !debitTexts.has(text)) {
       const allowed = [...(columns.indicator?.debit ?? []), ...(columns.indicator?.credit ?? [])];
       return { path: 'indicator', message: `${quote(indicator)} is not one of ${allowed.join(', ')}` };
     }
     // If a bank writes both a sign and an indicator, they mean the same.
-    return amount < 0n
-      ? {
-          path: 'amount',
-          message: `${quote(row[at.amount])} is negative, but ${quote(indicator)} is a credit`,
-        }
-      : amount;
+    const isCredit = creditTexts.has(text);
+    if (isCredit && amount >= 0n) return amount;
+    const [one, other] = isCredit ? ['negative', 'credit'] : ['a credit', 'debit'];
+    return {
+      path: 'amount',
+      message: `${quote(row[at.amount])} is ${one}, but ${quote(indicator)} is a ${other}`,
+    };
   };
 
   /** "Dr" in the column of debits says the same again, and "Cr" contradicts it. */
@@ -215,8 +227,9 @@ export function createMovementReader(
     const signed = read(row);
     if (typeof signed !== 'bigint') return signed;
     const feeCell = cellAt(row, at.fee);
-    const fee = hasNoAmount(feeCell) ? 0n : readAmount(feeCell);
-    if (fee === null) return notAnAmount('fee', feeCell);
+    const feeAmount = hasNoAmount(feeCell) ? 0n : readAmount(feeCell);
+    if (feeAmount === null) return notAnAmount('fee', feeCell);
+    const fee = hasDirection(feeCell) ? -feeAmount : feeAmount;
     const net = fee === 0n ? signed : signed - fee;
     const movement: Movement = { dc: net < 0n ? 'Debit' : 'Credit', amount: net < 0n ? -net : net };
     if (hasThousands(row)) movement.mayBeThousands = true;

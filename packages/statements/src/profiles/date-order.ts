@@ -20,17 +20,21 @@ interface DateOrder {
   end(): DateFormat[];
 }
 
-const swapped = (format: DateFormat): string =>
-  format.replace(/DD|MM(?!M)/g, (part) => (part === 'DD' ? 'MM' : 'DD'));
+/** What stands between the parts of a date, for the formats that begin with the day or the month in digits. */
+const separatorsOf = (formats: readonly DateFormat[], first: RegExp): Map<DateFormat, string> =>
+  new Map(formats.filter((it) => first.test(it)).map((it) => [it, it.charAt(2)]));
 
 /** @returns null: no two of the formats read the same text as two dates. */
 export function createDateOrder(formats: DateFormat[]): DateOrder | null {
-  const first = formats.find((it) => swapped(it) !== it && formats.some((other) => other === swapped(it)));
-  const second = formats.find((it) => first !== undefined && it === swapped(first));
+  const ofDays = separatorsOf(formats, /^DD.?MM(?!M)/);
+  const ofMonths = separatorsOf(formats, /^MM.?DD/);
+  const daysFirst = [...ofDays.keys()].filter((it) => [...ofMonths.values()].includes(it.charAt(2)));
+  const monthsFirst = [...ofMonths.keys()].filter((it) => [...ofDays.values()].includes(it.charAt(2)));
+  const [first, second] = [daysFirst[0], monthsFirst[0]];
   if (first === undefined || second === undefined) return null;
-  const readFirst = createDateReader([first]);
-  const readSecond = createDateReader([second]);
-  const without = (format: DateFormat) => formats.filter((it) => it !== format);
+  const readFirst = createDateReader(daysFirst);
+  const readSecond = createDateReader(monthsFirst);
+  const without = (left: readonly DateFormat[]) => formats.filter((it) => !left.includes(it));
   let doubtful: { line: number; text: string; dates: [string, string] } | null = null;
   let rows = 0;
 
@@ -42,8 +46,8 @@ export function createDateOrder(formats: DateFormat[]): DateOrder | null {
   return {
     note(line, cell) {
       const [one, other] = [readFirst(cell), readSecond(cell)];
-      if (one !== null && other === null) return without(second);
-      if (one === null && other !== null) return without(first);
+      if (one !== null && other === null) return without(monthsFirst);
+      if (one === null && other !== null) return without(daysFirst);
       if (one !== null && other !== null && one !== other)
         doubtful ??= { line, text: textOf(cell).slice(0, 40), dates: [one, other] };
       rows += 1;

@@ -23,9 +23,10 @@ export interface Decimals {
 export function createDecimals(decimalSign: ',' | '.'): Decimals {
   const mayBeThousands = createThousandsTest({ decimalSign });
   const [sign, thousands] = decimalSign === '.' ? ['\\.', ",' \u2019"] : [',', ".' \u2019"];
-  const proof = new RegExp(
-    `^[^\\d.,]*(?:0|\\d{4,18}|\\d{1,3}(?:[${thousands}]\\d{2,3}){1,6})?${sign}\\d{3}(?!\\d)`,
-  );
+  const whole = `0|\\d{4,18}|\\d{1,3}(?:[${thousands}]\\d{2,3}){1,6}`;
+  // A sign right behind letters may be the point of an abbreviation: "Rs.500".
+  const nothing = '(?:[^\\d.,]{0,20}[^\\p{L}\\d.,])?';
+  const proof = new RegExp(`^(?:[^\\d.,]{0,20}(?:${whole})|${nothing})${sign}\\d{3}(?!\\d)`, 'u');
   let rows = 0;
   let isDoubtful = false;
   let isProven = false;

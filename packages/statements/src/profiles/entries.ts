@@ -69,6 +69,9 @@ export function createEntryReader(
     detailAt !== -1 &&
     textOf(row[detailAt]) !== '' &&
     amountsAt.every((column) => textOf(row[column]) === '');
+  /** Whether an amount may have been cut at its decimal sign: whole units in one cell, and two digits in the next. */
+  const isSplit = (row: readonly Cell[]) =>
+    amountsAt.some((column) => /\d$/.test(textOf(row[column])) && /^\d\d$/.test(textOf(row[column + 1])));
   const width = heading?.length ?? Number.POSITIVE_INFINITY;
   const least = decidingColumns(profile)
     .filter(([key]) => !MAY_BE_MISSING.has(key))
@@ -85,13 +88,18 @@ export function createEntryReader(
 
   const readRow = (line: number, row: readonly Cell[], status: Entry['status']): Reading => {
     const dateCell = row[at.date];
-    if (profile.continuationRows && status === 'booked' && textOf(dateCell) === '')
+    const hasAmount = amountsAt.some((column) => textOf(row[column]) !== '');
+    if (profile.continuationRows && status === 'booked' && textOf(dateCell) === '' && !hasAmount)
       return { kind: 'continuation', description: describe(row) ?? '' };
     if (pendingDates.size > 0 && pendingDates.has(foldHeading(textOf(dateCell)))) return { kind: 'ignored' };
     if (isDetail(row)) return { kind: 'ignored' };
     const surplus = row.length > width ? row.slice(width).find((cell) => textOf(cell) !== '') : undefined;
     if (surplus !== undefined) {
       const message = `${quote(surplus)} is beyond the ${countOf(width, 'column')} of the heading: is a separator not in quotation marks?`;
+      return { kind: 'fault', fault: { path: 'row', message } };
+    }
+    if (profile.delimiter === profile.decimalSign && row.length > width && isSplit(row)) {
+      const message = `the row has ${countOf(row.length, 'cell')}, and the heading ${width}: is an amount with "${profile.decimalSign}" not in quotation marks?`;
       return { kind: 'fault', fault: { path: 'row', message } };
     }
     if (mayBeCut && row.length < least) {

@@ -13,6 +13,13 @@ const FORMS: readonly Intl.DateTimeFormatOptions[] = LENGTHS.flatMap((month) => 
   { month, day: 'numeric' },
 ]);
 
+/** Names that banks write and CLDR does not have: the short form of SAP and Excel, and those of Austria. */
+const MORE: readonly [name: string, language: string, month: number][] = [
+  ['mrz', 'de', 3],
+  ['janner', 'de', 1],
+  ['feber', 'de', 2],
+];
+
 /** A name without case, accents and points: "Août" and "aout" are one, and so are "sept." and "sept". */
 const fold = (name: string): string =>
   name
@@ -28,6 +35,7 @@ function collectNames(): Map<string, Map<string, number>> {
     const found = names.get(name) ?? new Map<string, number>();
     if (!found.has(language)) names.set(name, found.set(language, month));
   };
+  for (const [name, language, month] of MORE) add(name, language, month);
   for (const language of LANGUAGES)
     for (const form of FORMS) {
       const format = new Intl.DateTimeFormat(language, { ...form, timeZone: 'UTC', calendar: 'gregory' });

@@ -40,7 +40,7 @@ interface OtherAccount {
  */
 export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boolean }): TableReader {
   const writer = createStatementWriter();
-  const readBalance = createBalanceReader(profile);
+  let readBalance = createBalanceReader(profile);
   let readDate = createDateReader(profile.dateFormats, profile.country);
   let dates = createDateOrder(profile.dateFormats);
   let { dateFormats } = profile;
@@ -112,7 +112,7 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
     above.push(row);
   };
 
-  const readRow = (row: Row, { readEntry, readAccount, dateAt }: ReturnType<typeof openTable>) => {
+  const readRow = (row: Row, { readEntry, readAccount, dateAt, amountsAt }: ReturnType<typeof openTable>) => {
     if ('issue' in row) {
       writer.issue(row.line, { path: 'row', message: row.issue });
       return;
@@ -131,7 +131,8 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
       noteBetween(row.cells);
       return;
     }
-    const mayStandAbove = reading.kind === 'fault' && readDate(row.cells[dateAt]) === null;
+    const hasAmount = amountsAt.some((at) => /\d/.test(textOf(row.cells[at])));
+    const mayStandAbove = reading.kind === 'fault' && readDate(row.cells[dateAt]) === null && !hasAmount;
     if (mayStandAbove && !hasAccountColumn(profile) && between.length < MAX_ROWS_ABOVE) {
       doubtful.push({ line: row.line, fault: reading.fault });
       noteBetween(row.cells);
@@ -288,6 +289,7 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
     dates = null;
     readDate = createDateReader(dateFormats, profile.country);
     const decided = { ...profile, dateFormats, threeDecimals: decimals.areProven() };
+    readBalance = createBalanceReader(decided);
     open.readEntry = createEntryReader(decided, open.heading, mayBeCut);
     for (const row of held.splice(0)) readRow(row, open);
   };

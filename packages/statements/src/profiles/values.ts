@@ -15,15 +15,18 @@ interface AmountFormat {
 const SIGNED =
   /^(?:([-+\u2212])([^-+\u2212()]+)|([^-+\u2212()]+)([-+\u2212])|\(([^-+\u2212()]+)\)|([^-+\u2212()]+))$/;
 
+/** Dashes in place of cents: "5,-" is 5. */
+const NO_CENTS = /(?<=\d)[.,][-\u2013\u2014]{1,2}$/;
+
 /** A direction before or behind an amount, such as "2,000.00 Dr". */
-const DIRECTION = /^(?:(d[rb]?|cr?)\.? ?(?=[-+\u2212(\d.,])|(.*[\d).,]) ?(d[rb]?|cr?)\.?$)/i;
+const DIRECTION =
+  /^(?:(d[rb]?|cr?)(?:\.? (?=\S)|\.?(?=[-+\u2212(\d.,]))|(.*[\d).,]|.*\S(?= )) ?\(?(d[rb]?|cr?)\)?\.?$)/i;
 
 const isLetter = (code: number): boolean => (code | 0x20) >= 0x61 && (code | 0x20) <= 0x7a;
 
 /** Finds the direction beside an amount, and what is left. @param text with single spaces. @returns null if there is none. */
 function splitDirection(text: string): { isDebit: boolean; rest: string } | null {
-  const last = text.endsWith('.') ? text.charCodeAt(text.length - 2) : text.charCodeAt(text.length - 1);
-  if (!isLetter(last) && !isLetter(text.charCodeAt(0))) return null;
+  if (!/[a-z]\)?\.?$/i.test(text.slice(-3)) && !isLetter(text.charCodeAt(0))) return null;
   const match = DIRECTION.exec(text);
   if (match === null) return null;
   const [whole, before, amount, after] = match;
@@ -36,6 +39,9 @@ function splitDirection(text: string): { isDebit: boolean; rest: string } | null
 /** Whether a cell says with letters whether its amount is a debit or a credit. */
 export const hasDirection = (cell: Cell | undefined): boolean =>
   typeof cell === 'string' && splitDirection(squeeze(cell)) !== null;
+
+/** No amount is longer, with signs, blanks and a currency. */
+const MOST_LENGTH = 200;
 
 /** Excel keeps 15 digits of a number. */
 const EXCEL_DIGITS = 15;
@@ -84,6 +90,7 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
   };
 
   const readText = (cell: string): MinorUnits | null => {
+    if (cell.length > MOST_LENGTH) return null;
     const short = readDigits(cell);
     if (short !== null) return short;
     const simple = plain.exec(cell);
@@ -97,7 +104,7 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
   };
 
   const readSigned = (text: string): MinorUnits | null => {
-    const match = SIGNED.exec(withoutCurrency(text, currencies));
+    const match = SIGNED.exec(withoutCurrency(text, currencies).replace(NO_CENTS, ''));
     if (match === null) return null;
     const [, before, afterSign, beforeSign, after, inParentheses, bare] = match;
     const unsigned = withoutCurrency(
@@ -162,7 +169,12 @@ function withoutCurrency(text: string, currencies: readonly string[]): string {
   const lower = text.toLowerCase();
   for (const currency of currencies) {
     if (lower.endsWith(currency)) return text.slice(0, -currency.length).trim();
-    if (lower.startsWith(currency)) return text.slice(currency.length).trim();
+    if (lower.startsWith(currency)) {
+      const rest = text.slice(currency.length);
+      // A point after an abbreviation: "Rs.500.00", and not "Rs.50", which could be two amounts.
+      if (!rest.startsWith('.')) return rest.trim();
+      return /^\.\d.*[.,]/.test(rest) ? rest.slice(1) : text;
+    }
   }
   return text;
 }
@@ -178,6 +190,8 @@ export const DATE_FORMATS = [
   'DD MMM YYYY',
   'DD MMM YY',
   'DD-MMM-YYYY',
+  'DD-MMM-YY',
+  'DD/MMM/YYYY',
   'DDMMYYYY',
   'MM/DD/YYYY',
   'MM/DD/YY',
@@ -195,7 +209,7 @@ const LAST_YEAR = 2099;
 
 /** A time after the date, with or without a zone. It is ignored, because the bank's day counts and must not shift. */
 const TIME =
-  /^[.,]?(?:[\sT-]+\d{1,2}[:.]\d{2}(?:[:.]\d{2}(?:[.,]\d+)?)?\s*(?:[AP]M|UTC|Z|[+-]\d{2}:?\d{2})?)?$/i;
+  /^[.,]?(?:[\sT-]+\d{1,2}[:.]\d{2}(?:[:.]\d{2}(?:[.,]\d+)?)?\s*(?:[AP]M|[A-Z]{3,4}|Z|[+-]\d{2}(?::?\d{2})?)?)?$/i;
 
 const MILLISECONDS_PER_DAY = 86_400_000;
 
@@ -210,7 +224,9 @@ export function createDateReader(
 ): (cell: Cell | undefined) => string | null {
   const readers = formats.map((format) => createTextReader(format, country));
   const readText = rememberLast((text) =>
-    readers.reduce<string | null>((date, read) => date ?? read(text), null),
+    text.length > MOST_LENGTH
+      ? null
+      : readers.reduce<string | null>((date, read) => date ?? read(text), null),
   );
   return (cell) =>
     cell !== undefined && typeof cell !== 'string'
@@ -223,7 +239,7 @@ function createTextReader(format: DateFormat, country: string | undefined): (tex
   const order = separator === '' ? (format.match(/D+|M+|Y+/g) ?? []) : format.split(separator);
   const groups = order.map((part) => {
     if (part === 'MMM') return '(\\p{L}{2,12}\\.?)';
-    if (part === 'DD' && order.includes('MMM')) return '(\\d{1,2})\\.?';
+    if (part === 'DD' && order.includes('MMM')) return '(\\d{1,2})(?:er|\\.)?';
     if (part.startsWith('Y')) return `(\\d{${part.length}})`;
     return separator === '' ? '(\\d{2})' : '(\\d{1,2})';
   });

@@ -132,6 +132,7 @@ export async function* readSheet(
       if (text === undefined) throw new XlsxError(`row ${line} refers to a text that the file does not have`);
       return text;
     }
+    if (type === 'd') return toDayNumber(value, epoch);
     return type === 'n' && value !== '' ? { number: value.trim(), epoch } : value;
   };
 
@@ -174,6 +175,13 @@ export async function* readSheet(
     throw error;
   }
   yield rows;
+}
+
+/** A date of ISO 8601 (ECMA-376, part 1, section 18.18.11) as the number of its day, which a profile reads in any of its formats. */
+function toDayNumber(value: string, epoch: 1900 | 1904): Cell {
+  const time = Date.parse(`${value.slice(0, 10)}T00:00:00Z`);
+  const first = epoch === 1900 ? Date.UTC(1899, 11, 30) : Date.UTC(1904, 0, 1);
+  return Number.isNaN(time) ? value : { number: String((time - first) / 86_400_000), epoch };
 }
 
 const toPositive = (text: string | undefined): number | null =>
