@@ -83,17 +83,19 @@ export async function createTrouble(service: TestService, receiver: Receiver): P
        FROM webhook_cursors d JOIN webhook_cursors h ON h.webhook_id = ? WHERE d.webhook_id = ?`,
       [healthy.id, dead.id],
     );
-    // A run that still has its lease would write over what follows.
     if (Number(row?.failures) >= 3) return row?.leased === null && Number(row?.delivered) === MATCHED;
     await retryNow(service, dead.id);
     return false;
   });
-  // As after an hour, and for long enough that no probe changes what is being looked at.
-  await database.query(
-    `UPDATE webhook_cursors SET failing_since = NOW(6) - INTERVAL 1 HOUR, consecutive_failures = 7, circuit_openings = 5,
-      circuit_open_until = NOW(6) + INTERVAL 10 MINUTE WHERE webhook_id = ?`,
-    [dead.id],
-  );
+  // As after an hour, and for long enough that no probe changes what is being looked at. A run that has its lease would write over it.
+  await until('no run of the dead webhook has its lease, and it looks as after an hour', async () => {
+    const { affectedRows } = await database.query<{ affectedRows: number }>(
+      `UPDATE webhook_cursors SET failing_since = NOW(6) - INTERVAL 1 HOUR, consecutive_failures = 7, circuit_openings = 5,
+        circuit_open_until = NOW(6) + INTERVAL 10 MINUTE WHERE webhook_id = ? AND lease_until IS NULL`,
+      [dead.id],
+    );
+    return affectedRows === 1;
+  });
   const sources = await insertTroubleSources(service, customer.id, rejected);
   const movements = await database.query<{ id: string }[]>(
     'SELECT id FROM transactions WHERE customer_id = ? ORDER BY id LIMIT ?',
