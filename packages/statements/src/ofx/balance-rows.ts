@@ -51,10 +51,6 @@ export function createBalanceRows() {
   const byDate = new Map<string, MinorUnits>();
   let sum = 0n;
 
-  /** The sum of the transactions of the days for which `holds` is true. */
-  const sumOf = (holds: (date: string) => boolean): MinorUnits =>
-    [...byDate].reduce((all, [date, amount]) => (holds(date) ? all + amount : all), 0n);
-
   return {
     /**
      * Takes a booked transaction.
@@ -78,19 +74,35 @@ export function createBalanceRows() {
     decide(ledger: MinorUnits | null): { entry: Entry; isBalance: boolean }[] {
       const forwards = groupBy(rows, ({ amount, before }) => amount - before);
       const backwards = groupBy(rows, ({ amount, before }) => amount + before);
+      const since = sumSince(
+        byDate,
+        rows.map(({ entry }) => entry.date),
+      );
       return rows.map(({ entry, amount, before }) => {
+        const from = since.get(entry.date) ?? 0n;
         const isOfLedger =
           ledger !== null &&
           (amount - before === ledger - sum ||
             amount + before === ledger ||
-            amount === ledger - sumOf((date) => date > entry.date) ||
-            amount === ledger - sumOf((date) => date >= entry.date));
+            amount === ledger - from + (byDate.get(entry.date) ?? 0n) ||
+            amount === ledger - from);
         const isOfOthers =
           (forwards.get(amount - before)?.size ?? 0) > 1 || (backwards.get(amount + before)?.size ?? 0) > 1;
         return { entry, isBalance: isOfLedger || isOfOthers };
       });
     },
   };
+}
+
+/** For each of some days, the sum of the transactions of that day and of later days. */
+function sumSince(byDate: ReadonlyMap<string, MinorUnits>, days: readonly string[]): Map<string, MinorUnits> {
+  const sums = new Map<string, MinorUnits>();
+  let sum = 0n;
+  for (const date of [...new Set([...byDate.keys(), ...days])].sort().reverse()) {
+    sum += byDate.get(date) ?? 0n;
+    sums.set(date, sum);
+  }
+  return sums;
 }
 
 /** By key, the different sums before the rows. */
