@@ -1,5 +1,6 @@
 import { execFile, spawn } from 'node:child_process';
 import { once } from 'node:events';
+import { existsSync } from 'node:fs';
 import { mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -124,6 +125,7 @@ describe('the programs of the README', () => {
     };
     const first = poll();
     await until('the movement is polled', () => first.said().includes('Credit 1250.00'), 30_000);
+    await until('the position is stored', () => existsSync(join(project, 'position.json')), 30_000);
     const exit = once(first.child, 'exit');
     first.child.kill();
     await exit;
