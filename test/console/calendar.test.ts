@@ -1,20 +1,10 @@
 import { expect, it } from 'vitest';
 import { findPeriods } from '../../packages/reconcile/src/periods.ts';
 import { monthsOf } from '../../src/console/books/books-routes.tsx';
+import { chainStatement } from '../reconcile/chain-statement.ts';
 
-const statement = (id: string, from: string, to: string, opening: bigint, closing: bigint) => ({
-  ...{ id, from, to, opening, closing },
-  ...{
-    kind: 'final' as const,
-    number: null,
-    place: null,
-    sequence: null,
-    format: 'mt940',
-    credits: 0n,
-    debits: 0n,
-  },
-  ...{ difference: null, entries: 1, beginsWithin: false, repeated: new Set<string>() },
-});
+const statement = (id: string, from: string, to: string, opening: bigint, closing: bigint) =>
+  chainStatement({ id, from, to, opening, closing });
 
 it('the calendar shows the days of complete periods and of gaps, the newest month first', () => {
   const months = monthsOf(

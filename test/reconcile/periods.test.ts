@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { type ChainStatement, findPeriods, summarisePeriods } from '../../packages/reconcile/src/periods.ts';
 import { findPeriodsOf } from '../../src/books/periods/find-periods.ts';
+import { chainStatement } from './chain-statement.ts';
 
 const DAY = 86_400_000;
 const SEED = 20_261_231;
@@ -16,25 +17,14 @@ const statement = (
 ): ChainStatement => {
   const [from, to] = typeof days === 'number' ? [days, days] : days;
   ids += 1;
-  return {
+  return chainStatement({
     id: String(ids),
     from: dateOf(from),
     to: dateOf(to),
     opening: BigInt(opening),
     closing: BigInt(closing),
-    kind: 'final' as const,
-    number: null,
-    place: null,
-    sequence: null,
-    format: 'mt940',
-    credits: 0n,
-    debits: 0n,
-    difference: null,
-    entries: 1,
-    beginsWithin: false,
-    repeated: new Set(),
     ...fields,
-  };
+  });
 };
 const told = (statements: readonly ChainStatement[]) =>
   findPeriods(statements).map(({ status, from, to, difference }) => [status, from, to, Number(difference)]);

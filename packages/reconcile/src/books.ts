@@ -1,4 +1,5 @@
 import { addDays } from '../../statements/src/values.ts';
+import { countEach } from './comparison/counts.ts';
 import { type Details, findBatches } from './comparison/details.ts';
 import { createIndex, once } from './comparison/lazy.ts';
 import { addToChain, areLinked, type Chain, createReachable, findRows, haveSameRows } from './relation.ts';
@@ -284,10 +285,8 @@ export function openBooks(stored: Stored): Books {
       return null;
     },
     countRows(fingerprint) {
-      const counts = new Map<string, number>();
-      for (const { statement } of byFingerprint.get(fingerprint ?? '') ?? [])
-        for (const row of statement.rows) counts.set(rowKey(row), (counts.get(rowKey(row)) ?? 0) + 1);
-      return counts;
+      const statements = byFingerprint.get(fingerprint ?? '') ?? [];
+      return countEach(statements.flatMap(({ statement }) => statement.rows.map(rowKey)));
     },
     hasDetails: () => details().size > 0,
     detailsOf: (row, by) => details().get(by === null ? groupOf(row) : contentKey(row, by)) ?? [],

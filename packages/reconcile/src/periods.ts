@@ -182,9 +182,10 @@ function withoutRepetitions(statements: readonly ChainStatement[]): ChainStateme
   const seen = new Map<string, ChainStatement[]>();
   const longestFirst = statements.toSorted((one, other) => other.entries - one.entries);
   return longestFirst.filter((it) => {
-    const before = seen.get(repetitionKey(it)) ?? [];
+    const key = repetitionKey(it);
+    const before = seen.get(key) ?? [];
     if (before.some((other) => repeats(it, other))) return false;
-    seen.set(repetitionKey(it), [...before, it]);
+    seen.set(key, [...before, it]);
     return true;
   });
 }

@@ -1,5 +1,6 @@
 import { type Comparison, compare, haveOtherReferences } from './comparison/compare.ts';
-import { once } from './comparison/lazy.ts';
+import { areAmong, countEach } from './comparison/counts.ts';
+import { once, remember } from './comparison/lazy.ts';
 import { areSeparate, leadsTo } from './series.ts';
 import type { StatementRow } from './statement.ts';
 import {
@@ -88,32 +89,15 @@ function mayBeIssues(one: Laid, other: Laid, isReachable: Circumstances['isReach
   return haveSameRows(one, other);
 }
 
-const contents = new WeakMap<Laid, ReadonlyMap<string, number>>();
-
 const contentOf = ({ amount, text }: StatementRow): string => `${amount} ${text}`;
 
-/** How often a statement has each amount and text. */
-function contentsOf(laid: Laid): ReadonlyMap<string, number> {
-  const known = contents.get(laid);
-  if (known !== undefined) return known;
-  const counts = new Map<string, number>();
-  for (const row of laid.statement.rows) counts.set(contentOf(row), (counts.get(contentOf(row)) ?? 0) + 1);
-  contents.set(laid, counts);
-  return counts;
-}
+const countContents = remember(({ statement }: Laid) => countEach(statement.rows.map(contentOf)));
 
 /** Whether one of two statements has all rows of the other, by amount and text. */
 export function haveSameRows(one: Laid, other: Laid): boolean {
   const isFewer = one.statement.rows.length <= other.statement.rows.length;
   const [fewer, more] = isFewer ? [one, other] : [other, one];
-  const counts = contentsOf(more);
-  const used = new Map<string, number>();
-  return fewer.statement.rows.every((row) => {
-    const key = contentOf(row);
-    const count = (used.get(key) ?? 0) + 1;
-    used.set(key, count);
-    return count <= (counts.get(key) ?? 0);
-  });
+  return areAmong(fewer.statement.rows, contentOf, countContents(more));
 }
 
 /** Whether one of two statements leads to the other. */

@@ -60,7 +60,7 @@ export function areNumbersOfDownloads<T extends Named & Span>(
 }
 
 /** Whether the sums of one statement are within those of another. */
-export const contains = (other: Sums, one: Sums): boolean =>
+const contains = (other: Sums, one: Sums): boolean =>
   one.credits <= other.credits && one.debits <= other.debits;
 
 /** Whether one of two statements may contain the other, by its sums. */

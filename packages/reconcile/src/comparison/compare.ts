@@ -1,5 +1,6 @@
 import type { StatementRow } from '../statement.ts';
 import { append, areIssues, balanceBefore, hasWalk, idOf, isWindow, type Laid, rowAt } from '../walk.ts';
+import { areAmong, countEach } from './counts.ts';
 import { longestRun, type Run } from './run.ts';
 
 /** Compares the walks of two statements day by day. */
@@ -247,26 +248,10 @@ const BY_AMOUNT: KeyOf = ({ amount }) => String(amount);
 
 /** Whether the amounts of the rows on one side, as often as they come, are among those of the other. */
 function haveSameAmounts(one: Laid, a: readonly number[], other: Laid, b: readonly number[]): boolean {
-  const [fewer, more] = [
-    { laid: one, rows: a },
-    { laid: other, rows: b },
-  ].sort((x, y) => x.rows.length - y.rows.length) as [Part, Part];
-  const left = new Map<bigint, number>();
-  for (const it of more.rows) {
-    const { amount } = rowAt(more.laid, it);
-    left.set(amount, (left.get(amount) ?? 0) + 1);
-  }
-  return fewer.rows.every((it) => {
-    const { amount } = rowAt(fewer.laid, it);
-    const count = left.get(amount) ?? 0;
-    left.set(amount, count - 1);
-    return count > 0;
-  });
-}
-
-interface Part {
-  laid: Laid;
-  rows: readonly number[];
+  const amountIn = (laid: Laid) => (position: number) => rowAt(laid, position).amount;
+  return a.length <= b.length
+    ? areAmong(a, amountIn(one), countEach(b.map(amountIn(other))))
+    : areAmong(b, amountIn(other), countEach(a.map(amountIn(one))));
 }
 
 /** Pairs rows with the same amount: first those with the same reference, balance or text, then in their order. */

@@ -16,20 +16,18 @@ export interface FileStatements {
   apartFrom(laid: Laid): (other: Laid) => boolean;
 }
 
-/** Rows that one or more statements have in the same order, as one of them has sent them. */
-interface Content {
-  sent: Laid;
-}
-
-/** The contents with a row, and those of which no row was in fewer contents when they were added. */
+/**
+ * The statements with a row, and those of which no row was in fewer statements when they were added. One stands for all that have the same rows
+ * in the same order.
+ */
 interface OfRow {
   /** From 0, in the order in which rows came first. */
   number: number;
-  having: Content[];
-  rarest: Content[];
+  having: Laid[];
+  rarest: Laid[];
 }
 
-/** The most contents that are looked at for rows at the end of one that another one begins with. */
+/** The most statements that are looked at for rows at the end of one that another one begins with. */
 const MOST_OVERLAPPING = 20;
 
 const keyOf = (row: StatementRow): string => `${rowKey(row)} ${row.text}`;
@@ -53,7 +51,7 @@ function countOverlap(one: readonly string[], other: readonly string[]): number 
   return one.reduce((length, item) => next(length, item), 0);
 }
 
-/** The row that the fewest contents have. */
+/** The row that the fewest statements have. */
 function findRarest(index: ReadonlyMap<string, OfRow>, keys: readonly string[]): string | undefined {
   const countOf = (key: string) => index.get(key)?.having.length ?? 0;
   return keys.reduce((one, other) => (countOf(other) < countOf(one) ? other : one), keys[0] as string);
@@ -64,46 +62,46 @@ const isStatement = (laid: Laid): boolean => laid.statement.kind === 'final' && 
 export function createFileStatements(): FileStatements {
   const sent = new Map<Laid, Laid>();
   const added: Laid[] = [];
-  const contents = new Map<string, Content>();
-  const contentOf = new Map<Laid, Content>();
+  /** The statement that stands for those with the same rows, as it was sent: by the numbers of these rows, and by each of them. */
+  const byRows = new Map<string, Laid>();
+  const sameRows = new Map<Laid, Laid>();
   const byRow = createIndex<Laid, OfRow>(added, (index, laid) => {
     const asSent = sent.get(laid) as Laid;
     const rows = asSent.statement.rows.map(keyOf);
     const keys = [...new Set(rows)];
     for (const key of keys)
       if (!index.has(key)) index.set(key, { number: index.size, having: [], rarest: [] });
-    const name = rows.map((key) => index.get(key)?.number).join();
-    const known = contents.get(name);
-    const content = known ?? { sent: asSent };
-    contentOf.set(laid, content);
-    if (known !== undefined) return;
-    contents.set(name, content);
+    const numbers = rows.map((key) => index.get(key)?.number).join();
+    const first = byRows.get(numbers) ?? asSent;
+    sameRows.set(laid, first);
+    if (byRows.has(numbers)) return;
+    byRows.set(numbers, first);
     const rarest = findRarest(index, keys);
     for (const key of keys) {
       const ofRow = index.get(key) as OfRow;
-      ofRow.having.push(content);
-      if (key === rarest) ofRow.rarest.push(content);
+      ofRow.having.push(first);
+      if (key === rarest) ofRow.rarest.push(first);
     }
   });
-  /** The contents that have all rows of a statement, or none but those. */
-  const findContained = (laid: Laid, index: ReadonlyMap<string, OfRow>): Set<Content> => {
+  /** The statements that have all rows of another one, or none but those. */
+  const findContained = (laid: Laid, index: ReadonlyMap<string, OfRow>): Set<Laid> => {
     const keys = keysOf(laid);
     const containing = (index.get(findRarest(index, keys) ?? '')?.having ?? []).filter(
-      (it) => findRows(laid, it.sent, true) !== null,
+      (it) => findRows(laid, it, true) !== null,
     );
     const contained = keys
       .flatMap((key) => index.get(key)?.rarest ?? [])
-      .filter((it) => findRows(it.sent, laid, true) !== null);
+      .filter((it) => findRows(it, laid, true) !== null);
     return new Set([...containing, ...contained]);
   };
-  /** The contents whose last rows are the first ones of a statement, or the other way round. */
-  const findContinuing = (laid: Laid, index: ReadonlyMap<string, OfRow>): Set<Content> => {
+  /** The statements whose last rows are the first ones of another one, or the other way round. */
+  const findContinuing = (laid: Laid, index: ReadonlyMap<string, OfRow>): Set<Laid> => {
     const walk = walkOf(laid);
     const near = [walk[0], walk.at(-1)].flatMap(
       (key) => index.get(key ?? '')?.having.slice(-MOST_OVERLAPPING) ?? [],
     );
     const overlapping = [...new Set(near)].filter((it) => {
-      const other = walkOf(it.sent);
+      const other = walkOf(it);
       return countOverlap(other, walk) > 0 || countOverlap(walk, other) > 0;
     });
     return new Set(overlapping);
@@ -123,9 +121,9 @@ export function createFileStatements(): FileStatements {
       return (other) => {
         if (!sent.has(other) || !isStatement(other)) return false;
         const { contained, continuing } = findOverlapping();
-        const content = contentOf.get(other) as Content;
+        const first = sameRows.get(other) as Laid;
         // What follows by its balances has no row in common.
-        return !contained.has(content) && !(continuing.has(content) && !areLinked(laid, other));
+        return !contained.has(first) && !(continuing.has(first) && !areLinked(laid, other));
       };
     },
   };

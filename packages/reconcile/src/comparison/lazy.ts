@@ -9,15 +9,15 @@ export function once<T>(find: () => T): () => T {
   };
 }
 
-/** Makes a function that finds its result for each argument once. */
-export function remember<Key, T>(find: (key: Key) => T): (key: Key) => T {
-  const found = new Map<Key, T>();
+/** Makes a function that finds its result for each object once. */
+export function remember<Key extends object, T>(find: (key: Key) => T): (key: Key) => T {
+  const found = new WeakMap<Key, { value: T }>();
   return (key) => {
     const known = found.get(key);
-    if (known !== undefined) return known;
-    const result = find(key);
-    found.set(key, result);
-    return result;
+    if (known !== undefined) return known.value;
+    const value = find(key);
+    found.set(key, { value });
+    return value;
   };
 }
 

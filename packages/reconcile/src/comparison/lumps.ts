@@ -1,6 +1,7 @@
 import type { Books } from '../books.ts';
 import type { StatementRow } from '../statement.ts';
 import { balanceBefore, type Laid, rowAt } from '../walk.ts';
+import { remember } from './lazy.ts';
 
 /**
  * A lump and its payments are one booking, as a batch and its details are. No file says so: another format leads between the same two
@@ -21,11 +22,7 @@ interface Stretches {
   leadingTo: ReadonlyMap<string, number>;
 }
 
-const cache = new WeakMap<Laid, Stretches>();
-
-function stretchesOf(laid: Laid): Stretches {
-  const known = cache.get(laid);
-  if (known !== undefined) return known;
+const stretchesOf = remember((laid: Laid): Stretches => {
   const numbers: number[] = [];
   const leadingTo = new Map<string, number>();
   for (const [step, position] of laid.walk.entries()) {
@@ -40,10 +37,8 @@ function stretchesOf(laid: Laid): Stretches {
     numbers.push(number);
     leadingTo.set(`${number} ${row.balance}`, step);
   }
-  const found = { numbers, leadingTo };
-  cache.set(laid, found);
-  return found;
-}
+  return { numbers, leadingTo };
+});
 
 /** @returns the last step of those that begin with a step and lead to a balance; null: none do, or one does alone. */
 function endOf(laid: Laid, step: number, balance: bigint | null): number | null {

@@ -1,6 +1,7 @@
 import { type Books, groupOf } from '../books.ts';
 import type { KnownReason, StatementRow } from '../statement.ts';
 import { isId, type Laid, rowAt } from '../walk.ts';
+import { countEach } from './counts.ts';
 
 /**
  * Matches the rows that no other statement has decided with movements of the same day and amount: by the bank's reference, by balance, by
@@ -245,12 +246,8 @@ const candidatesOfFormat = (candidates: readonly Candidate[]) => candidates.filt
 function areReissued({ statement: { rows } }: Laid, stored: readonly Candidate[]): boolean {
   const known = new Set(stored.flatMap(({ ofFormat }) => ofFormat.filter(isId)));
   if (known.size === 0 || rows.some(({ reference }) => isId(reference) && known.has(reference))) return false;
-  const keysOf = (items: readonly { group: string; text: string }[]) => {
-    const counts = new Map<string, number>();
-    for (const { group, text } of items)
-      counts.set(`${group} ${text}`, (counts.get(`${group} ${text}`) ?? 0) + 1);
-    return counts;
-  };
+  const keysOf = (items: readonly { group: string; text: string }[]) =>
+    countEach(items.map(({ group, text }) => `${group} ${text}`));
   const [brought, before] = [
     keysOf(rows.map((row) => ({ group: groupOf(row), text: row.text }))),
     keysOf(stored),
