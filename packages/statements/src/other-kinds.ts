@@ -134,8 +134,8 @@ export const WEB_PAGE: OtherKind = {
   advice: 'download the statement again, as CAMT (camt.053), MT940, OFX, BAI2, XLSX or CSV',
   isAsked: 'before the formats',
   inZip: 'statements',
-  matches: ({ bytes, text }) =>
-    bytes.length < START_BYTES && looksLikeHtml(text()) && !/<t[rd]\b/i.test(text()),
+  matches: ({ bytes, text, markup }) =>
+    bytes.length < START_BYTES && looksLikeHtml(markup()) && !/<t[rd]\b/i.test(text()),
 };
 
 /** The kinds, in the order in which a file is tested for them. */

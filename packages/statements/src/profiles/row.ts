@@ -7,6 +7,10 @@ interface NumberCell {
   epoch: 1900 | 1904;
 }
 
+/** The day with the number 0 of a workbook, as a time (ECMA-376, part 1, section 18.17.4.1). @param epoch the year from which it counts days. */
+export const dayZero = (epoch: NumberCell['epoch']): number =>
+  epoch === 1900 ? Date.UTC(1899, 11, 30) : Date.UTC(1904, 0, 1);
+
 /** CSV files have only texts. An empty cell is ''. */
 export type Cell = string | NumberCell;
 

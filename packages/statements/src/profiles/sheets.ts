@@ -125,4 +125,10 @@ function describePassed(names: readonly string[]): string {
   return `${names.length === 1 ? 'The sheet' : 'The sheets'} ${listed}${more} ${names.length === 1 ? 'has' : 'have'} no heading of a profile: not read.`;
 }
 
-const unreadable = (message: string): StatementEvent => ({ type: 'issue', line: 1, path: 'file', message });
+/** The event of a file of which nothing can be read. */
+export const unreadable = (message: string): StatementEvent => ({
+  type: 'issue',
+  line: 1,
+  path: 'file',
+  message,
+});

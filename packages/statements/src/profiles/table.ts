@@ -261,37 +261,46 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
 
   /** Reads a row, or holds it until the order of the dates and the decimals are decided. */
   const admit = (row: Row, open: ReturnType<typeof openTable>) => {
-    if (dates === null && decimals.areDecided() && held.length === 0) {
-      readRow(row, open);
+    if ('cells' in row) decide(row.line, row.cells, open);
+    if (dates !== null || decimals.areOpen()) {
+      held.push(row);
       return;
     }
-    const [datesBefore, wereProven] = [dates, decimals.areProven()];
-    if ('cells' in row) {
-      const formats = dates?.note(row.line, row.cells[open.dateAt]) ?? null;
-      if (formats !== null) {
-        dates = null;
-        dateFormats = formats;
-      }
-      decimals.note(open.amountsAt.map((at) => row.cells[at]));
-    }
-    const isOpen = dates !== null || decimals.areOpen();
-    const isDecided = dates !== datesBefore || decimals.areProven() !== wereProven;
-    if (!isOpen && !isDecided && held.length === 0) {
-      readRow(row, open);
-      return;
-    }
-    held.push(row);
-    if (!isOpen) release(open);
+    release(open);
+    readRow(row, open);
+  };
+
+  /** Lets a row decide what is not decided yet. */
+  const decide = (at: number, cells: readonly Cell[], open: ReturnType<typeof openTable>) => {
+    const formats = dates?.note(at, cells[open.dateAt]) ?? null;
+    if (formats !== null) applyDates(formats, open);
+    if (decimals.areDecided()) return;
+    decimals.note(open.amountsAt.map((column) => cells[column]));
+    if (decimals.areProven()) applyForms(open);
+  };
+
+  const applyDates = (formats: Layout['dateFormats'], open: ReturnType<typeof openTable>) => {
+    dates = null;
+    dateFormats = formats;
+    applyForms(open);
+  };
+
+  /** Reads dates and amounts from now on as the rows have decided. */
+  const applyForms = (open: ReturnType<typeof openTable>) => {
+    const decided = { ...profile, dateFormats, threeDecimals: decimals.areProven() };
+    readDate = createDateReader(dateFormats, profile.country);
+    readBalance = createBalanceReader(decided);
+    open.readEntry = createEntryReader(decided, open.heading, mayBeCut);
   };
 
   const release = (open: ReturnType<typeof openTable>) => {
-    dateFormats = dates?.end() ?? dateFormats;
-    dates = null;
-    readDate = createDateReader(dateFormats, profile.country);
-    const decided = { ...profile, dateFormats, threeDecimals: decimals.areProven() };
-    readBalance = createBalanceReader(decided);
-    open.readEntry = createEntryReader(decided, open.heading, mayBeCut);
+    if (held.length === 0) return;
     for (const row of held.splice(0)) readRow(row, open);
+  };
+
+  const end = (open: ReturnType<typeof openTable>) => {
+    if (dates !== null) applyDates(dates.end(), open);
+    release(open);
   };
 
   const take = (row: Row) => {
@@ -323,10 +332,10 @@ export function createTableReader(profile: Layout, { mayBeCut }: { mayBeCut: boo
       if (breakOff !== undefined) {
         // If the file breaks off, the last rows are probably not the trailer, so they are read.
         for (const row of last) admit(row, table);
-        release(table);
+        end(table);
         writer.warn(line, `the file breaks off after line ${line}: ${breakOff}`);
       } else {
-        release(table);
+        end(table);
         for (const row of last) if ('cells' in row) noteBalances(row.cells);
       }
       if (incomplete > 0)

@@ -2,7 +2,7 @@ import { parseAmount, parseShortAmount } from '../amounts.ts';
 import { rememberLast, squeeze } from '../shared/text.ts';
 import type { MinorUnits } from '../statement.ts';
 import { monthOf } from './months.ts';
-import { type Cell, textOf } from './row.ts';
+import { type Cell, dayZero, textOf } from './row.ts';
 
 /** How a profile writes amounts. */
 interface AmountFormat {
@@ -55,8 +55,10 @@ const EXCEL_DIGITS = 15;
 export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat) {
   const decimal = decimalSign === '.' ? '\\.' : ',';
   const thousands = decimalSign === '.' ? ",' \u2019" : ".' \u2019";
-  const digits = new RegExp(`^(\\d*|\\d{1,3}(?:([${thousands}])\\d{3})(?:\\2\\d{3})*)(?:${decimal}(\\d+))?$`);
-  const indianDigits = /^(\d{1,2}(?:,\d{2})+,\d{3})()(?:\.(\d+))?$/;
+  const digits = new RegExp(
+    `^(?<whole>\\d*|\\d{1,3}(?:(?<sign>[${thousands}])\\d{3})(?:\\k<sign>\\d{3})*)(?:${decimal}(?<fraction>\\d+))?$`,
+  );
+  const indianDigits = /^(?<whole>\d{1,2}(?:,\d{2})+,\d{3})(?:\.(?<fraction>\d+))?$/;
   let isIndian: boolean | null = null;
   /** Whether groups of this form may stand in the file. */
   const mayGroup = (isOfIndia: boolean): boolean => {
@@ -113,7 +115,7 @@ export function createAmountReader({ decimalSign, currencyTexts }: AmountFormat)
     );
     const number = digits.exec(unsigned) ?? readIndian(unsigned);
     if (number === null) return null;
-    const [, whole = '', , fraction = ''] = number;
+    const { whole = '', fraction = '' } = number.groups ?? {};
     const amount = parseAmount(`${whole.replaceAll(/\D/g, '')}${decimalSign}${fraction}`, decimalSign);
     if (amount === null || whole + fraction === '') return null;
     const isNegative = inParentheses !== undefined || /[-\u2212]/.test(before ?? after ?? '');
@@ -274,8 +276,7 @@ function toDate(year: number, month: number, day: number): string | null {
  * @returns null if that day is not from 1950 to 2099. 20260131, for example, is not a number of days.
  */
 function readDayNumber(days: number, epoch: 1900 | 1904): string | null {
-  const start = epoch === 1900 ? Date.UTC(1899, 11, 30) : Date.UTC(1904, 0, 1);
-  const time = start + Math.floor(days) * MILLISECONDS_PER_DAY;
+  const time = dayZero(epoch) + Math.floor(days) * MILLISECONDS_PER_DAY;
   if (!(time >= Date.UTC(1950, 0, 1) && time < Date.UTC(LAST_YEAR + 1, 0, 1))) return null;
   return new Date(time).toISOString().slice(0, 10);
 }

@@ -1,5 +1,5 @@
 import type { Profile } from '../profile.ts';
-import { readSheets } from '../profiles/sheets.ts';
+import { readSheets, unreadable } from '../profiles/sheets.ts';
 import { inMib, type Limits, type ReadSettings } from '../settings.ts';
 import { concat } from '../shared/bytes.ts';
 import type { StatementEvent } from '../statement.ts';
@@ -20,7 +20,7 @@ export const createXlsxParser = (profiles: readonly Profile[], { limits, advice 
       workbook = await readWorkbook(zip);
       await checkSheets(zip, workbook, limits);
     } catch (error) {
-      yield [{ type: 'issue', line: 1, path: 'file', message: messageOf(error) }];
+      yield [unreadable(messageOf(error))];
       return;
     }
     const sheets = workbook.sheets.map(({ name, part }) => ({

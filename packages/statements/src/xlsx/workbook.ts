@@ -1,4 +1,4 @@
-import type { Cell, Row } from '../profiles/row.ts';
+import { type Cell, dayZero, type Row } from '../profiles/row.ts';
 import { createXmlParser, localName } from '../shared/xml-parser.ts';
 import { XlsxError, type Zip } from './zip.ts';
 
@@ -180,8 +180,7 @@ export async function* readSheet(
 /** A date of ISO 8601 (ECMA-376, part 1, section 18.18.11) as the number of its day, which a profile reads in any of its formats. */
 function toDayNumber(value: string, epoch: 1900 | 1904): Cell {
   const time = Date.parse(`${value.slice(0, 10)}T00:00:00Z`);
-  const first = epoch === 1900 ? Date.UTC(1899, 11, 30) : Date.UTC(1904, 0, 1);
-  return Number.isNaN(time) ? value : { number: String((time - first) / 86_400_000), epoch };
+  return Number.isNaN(time) ? value : { number: String((time - dayZero(epoch)) / 86_400_000), epoch };
 }
 
 const toPositive = (text: string | undefined): number | null =>

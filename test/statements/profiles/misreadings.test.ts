@@ -6,7 +6,7 @@ import { testProfile } from './profile.fixture.ts';
 
 /** Files in which something would be read that the bank does not mean. */
 
-/** What is read of a table: its account's balances, its entries, and what is rejected. */
+/** Reads a table, and lists the balances of its account, its entries and its rejected rows. */
 async function read(lines: readonly string[], changes: Record<string, unknown> = {}) {
   const profile = testProfile({ account: { currency: { value: 'EUR' } }, ...changes });
   const found = {
