@@ -9,10 +9,7 @@ import { comparedOf, compareWith, conflictingRow, knownRow, type RowFate } from 
 export interface Batch {
   customerId: string;
   importId: string;
-  movements: readonly (IdentifiedRow & {
-    /** Its id was made for it, and no movement has that id. */
-    isNew?: boolean;
-  })[];
+  movements: readonly IdentifiedRow[];
 }
 
 /** A row that is not simply new, with the movement that it was taken for or stored as. */
@@ -69,7 +66,7 @@ export const NOTHING_STORED: Stored = {
 };
 
 /** A row with its import. */
-type BatchRow = Batch['movements'][number] & Pick<Batch, 'customerId' | 'importId'>;
+type BatchRow = IdentifiedRow & Pick<Batch, 'customerId' | 'importId'>;
 
 /**
  * Stores the movements of several imports, of any number of customers. Inserts new movements, and updates import locks, accounts

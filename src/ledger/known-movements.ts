@@ -11,6 +11,8 @@ export interface IdentifiedRow {
   line: number;
   uniqueId: string;
   movement: Movement;
+  /** Its id was made for it, and no movement has that id. */
+  isNew?: boolean;
 }
 
 const COLUMNS = `

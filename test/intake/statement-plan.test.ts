@@ -139,7 +139,7 @@ describe('the stored movements on the days of a file', () => {
     await expect(createChunkIdentifier('1')(database, newest, known)).rejects.toThrow(KnownDaysError);
   });
 
-  it('are found not to be covered by thousands of newer statements without reading them', async () => {
+  it('need no reading of thousands of statements of later days', async () => {
     const dayOf = (at: number) => new Date(Date.UTC(2010, 0, 1 + at)).toISOString().slice(0, 10);
     const daily = Array.from({ length: 2_000 }, (_, at) => [dayOf(at), dayOf(at)]);
     const monthly = Array.from({ length: 60 }, (_, at) => [dayOf(30 * at), dayOf(30 * at + 29)]);

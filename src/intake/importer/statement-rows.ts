@@ -70,7 +70,8 @@ export function createRowReader(
         }
         case 'entry':
           readEntry(event.entry, statement, rows);
-          if (someText(event.entry, ODD)) rows.push(...warnOfText(event.entry));
+          if (someText(event.entry, ODD))
+            rows.push({ line: event.entry.line, warning: explainText(event.entry) });
           break;
         case 'issue':
           if (statement !== null) statement.unread += 1;
@@ -179,9 +180,7 @@ const BROKEN =
 const ENCODED_TWICE =
   'The text has an entity of HTML, such as &nbsp;, which the bank has probably encoded twice. The text is stored as it stands.';
 
-const warnOfText = (entry: Entry): Row[] => [
-  { line: entry.line, warning: someText(entry, BROKEN_BYTE) ? BROKEN : ENCODED_TWICE },
-];
+const explainText = (entry: Entry): string => (someText(entry, BROKEN_BYTE) ? BROKEN : ENCODED_TWICE);
 
 const someText = ({ name, description }: Entry, pattern: RegExp): boolean =>
   (name !== null && pattern.test(name)) || (description !== null && pattern.test(description));

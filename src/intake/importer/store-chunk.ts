@@ -202,11 +202,11 @@ async function storeMovements(
       continue;
     }
     const { uniqueId } = identity;
-    const isNew = !('conflict' in identity);
-    added.push({ ...entry, uniqueId, isNew });
-    if (!isNew) continue;
+    const addedEntry = { ...entry, uniqueId, isNew: !('conflict' in identity) };
+    added.push(addedEntry);
+    if ('conflict' in identity) continue;
     const { isAssumed, replaces } = identity;
-    if (isAssumed) assumed.push({ ...entry, uniqueId, isNew });
+    if (isAssumed) assumed.push(addedEntry);
     if (replaces !== null) replaced.push(replaces);
   }
   if (found.length > 0)
