@@ -18,18 +18,31 @@ export const paging = (kind: CursorKind, perPage: number) => ({
   cursor: v.pipe(
     v.optional(
       v.pipe(
-        v.string(),
-        v.check(
-          (text) => decodeCursor(text, kind) !== null,
-          'must be copied unchanged from a Link header of this list',
-        ),
-        documented({ pattern: cursorPattern(kind) }),
-        v.transform((text) => decodeCursor(text, kind) ?? ''),
+        Cursor(kind),
+        v.transform(({ id }) => id),
       ),
     ),
-    v.description('Where the page begins: the cursor in the header Link of the previous page.'),
+    v.description(CURSOR_DESCRIPTION),
   ),
 });
+
+export const CURSOR_DESCRIPTION =
+  'Where the page begins: the cursor in the header Link of the previous page.';
+
+/** A cursor of one of these lists. */
+export const Cursor = <Kind extends CursorKind>(...kinds: [Kind, ...Kind[]]) =>
+  v.pipe(
+    v.string(),
+    documented({ pattern: kinds.map(cursorPattern).join('|') }),
+    v.rawTransform(({ dataset, addIssue, NEVER }) => {
+      for (const kind of kinds) {
+        const id = decodeCursor(dataset.value, kind);
+        if (id !== null) return { kind, id };
+      }
+      addIssue({ message: 'must be copied unchanged from a Link header of this list' });
+      return NEVER;
+    }),
+  );
 
 /** Cuts a page out of rows as cutPage does, and says where the next one begins. @returns the rows of the page. */
 export function linkPage<Row extends { id: string }>(
@@ -56,12 +69,13 @@ export function linkNext(c: Context<ApiEnv>, kind: CursorKind, next: string | nu
 }
 
 /**
- * The list that a cursor belongs to. A cursor of another list, or of a later version, is refused. t1: movements by id;
+ * The list that a cursor belongs to. A cursor of another list, or of a later version, is refused. t1: movements by id; u1: movements, newest first;
  * m2: deliveries by movement (newest first); i1: imports and r1: runs of a source (newest first); w1: webhooks; s1: sources; a1: accounts;
  * b1: banks; k1: API keys by id; f1: conflicts, n1: statements and p1: replays (newest first); d1: balances by day (newest first).
  */
 export type CursorKind =
   | 't1'
+  | 'u1'
   | 'm2'
   | 'i1'
   | 'r1'

@@ -117,6 +117,10 @@ async function requireKept(sql: Sql, customerId: string, movement: Movement): Pr
     );
 }
 
+/** The movement is one of its import's. */
+const EXTEND_IMPORT =
+  'UPDATE imports SET first_readed = COALESCE(first_readed, ?), last_readed = ? WHERE id = ?';
+
 const matcher = createMatcher();
 
 /**
@@ -161,6 +165,8 @@ export async function decideConflict(
         movements: [{ line, movement, uniqueId: conflictId(uniqueId, movement) }],
       },
     ]);
+    const dateReaded = locks.get(caller.customerId)?.dateReaded;
+    await sql.query(EXTEND_IMPORT, [dateReaded, dateReaded, importId]);
     await markStored(sql, { uniqueId, movement, stored: { id: transaction_id } });
     return stored.webhookIds;
   });

@@ -43,7 +43,7 @@ type StoreInGroup = (
 
 const ADD_IMPORTS = `
   /* ADD_IMPORTS */ INSERT INTO imports (customer_id, api_key_id, format, status, idempotency_key, traceparent, body_hash, checkpoint, received,
-    inserted, deliveries, received_at, started_at, finished_at) VALUES ?`;
+    inserted, deliveries, received_at, started_at, finished_at, first_readed, last_readed) VALUES ?`;
 
 /** The system variables that decide which ids the rows of one INSERT get. */
 const ID_SETTINGS = "SHOW VARIABLES WHERE Variable_name IN ('auto_increment_increment', 'wsrep_on')";
@@ -322,6 +322,8 @@ export function toRow(
     traceparent ?? null,
     hashOf(upload),
     ...counts,
+    at,
+    at,
     at,
     at,
     at,

@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { BankView } from '../customers/account-view.ts';
 import { Amount, IdView } from '../platform/validation.ts';
-import { ExtendedView } from './extended.ts';
+import { Currency, ExtendedView } from './extended.ts';
 import type { ListedAccount, ListedTransaction } from './transactions.ts';
 
 /** Writes movements as JSON for the answers of the API. */
@@ -70,6 +70,12 @@ export const TransactionView = v.object({
   opponent_id: v.string(),
   opponent_iban: v.string(),
   unique_id: v.string(),
-  account: v.object({ id: IdView, title: v.string(), bank_id: IdView, bank: BankView }),
+  account: v.object({
+    id: IdView,
+    title: v.string(),
+    currency: v.pipe(Currency, v.description('ISO 4217.')),
+    bank_id: IdView,
+    bank: BankView,
+  }),
   extended: v.pipe(v.optional(ExtendedView), v.description('Only with fields=extended.')),
 });

@@ -8,7 +8,7 @@ import { Amount, IdView } from '../platform/validation.ts';
 const said = <T extends v.GenericSchema>(schema: T, description: string) =>
   v.pipe(v.nullable(schema), v.description(`${description} null: the bank does not say.`));
 
-const Currency = v.pipe(v.string(), v.regex(/^[A-Z]{3}$/));
+export const Currency = v.pipe(v.string(), v.regex(/^[A-Z]{3}$/));
 
 /** A payment of a batch. */
 const DetailView = v.object({

@@ -1,9 +1,10 @@
 import type { Sql } from '../database/transaction.ts';
+import type { MovementFilter } from './movement-filter.ts';
 import { ALL_ACCOUNTS } from './segments.ts';
 
 /** Finds where a page of a listing of movements begins. */
 
-/** The movements to list, and the page of them. Order: id ascending. */
+/** The movements to list, and the page of them, in the order of their ids. */
 export interface Listing {
   customerId: string;
   /** The accounts to list. 'all': every account of the customer. */
@@ -13,7 +14,15 @@ export interface Listing {
   ends: string | null;
   /** Inclusive, on date_readed; UTC as MySQL writes it. */
   after: string | null;
-  /** The listing begins after this id. null: from the first movement. */
+  dc?: 'Debit' | 'Credit' | undefined;
+  import?: ImportInterval | undefined;
+  /** Only with a list of accounts. */
+  uniqueId?: string | undefined;
+  /** What MySQL does not decide. */
+  filter?: MovementFilter | undefined;
+  /** Newest first. */
+  isReversed?: boolean;
+  /** The listing begins after this id, in its order. null: from its first movement. */
   cursor: string | null;
   /** The page number, from 1. Counted from the cursor, if there is one. */
   page: number;
@@ -23,31 +32,35 @@ export interface Listing {
 /** A page up to this far from a known position is reached by walking the index: about 4 ms with a thousand rows per page. */
 export const NEAR_PAGES = 20;
 
-/** The WHERE clause, its values and the index to use. Both indexes contain all columns that are filtered by. */
+/** The WHERE clause, its values, the index to use and the order. The indexes of pages contain all columns that are filtered by. */
 export function conditions(
-  { accountIds, customerId, starts, ends }: Listing,
+  listing: Listing,
   { first, last }: IdRange,
-): { index: string; where: string; values: unknown[] } {
+): { index: string; where: string; order: string; values: unknown[] } {
+  const { accountIds, customerId, starts, ends, dc, uniqueId } = listing;
   const single = accountIds !== 'all' && accountIds.length === 1;
   const clauses = [single ? 't.account_id = ?' : 't.customer_id = ?', 't.id BETWEEN ? AND ?'];
   const values: unknown[] = [single ? accountIds[0] : customerId, first, last];
-  if (accountIds !== 'all' && !single) {
-    clauses.push('t.account_id IN (?)');
-    values.push(accountIds);
-  }
-  if (starts !== null) {
-    clauses.push('t.date_issue >= ?');
-    values.push(starts);
-  }
-  if (ends !== null) {
-    clauses.push('t.date_issue <= ?');
-    values.push(ends);
-  }
+  const add = (clause: string, value: unknown) => {
+    clauses.push(clause);
+    values.push(value);
+  };
+  if (accountIds !== 'all' && !single) add('t.account_id IN (?)', accountIds);
+  if (starts !== null) add('t.date_issue >= ?', starts);
+  if (ends !== null) add('t.date_issue <= ?', ends);
+  if (dc !== undefined) add('t.dc = ?', dc);
+  if (uniqueId !== undefined) add('t.unique_id = ?', Buffer.from(uniqueId, 'utf8'));
   return {
-    index: single ? 'transactions_account_page' : 'transactions_customer_page',
+    index: indexOf(listing, single ? 'account' : 'customer'),
     where: clauses.join(' AND '),
+    order: listing.isReversed === true ? 't.id DESC' : 't.id',
     values,
   };
+}
+
+function indexOf({ dc, uniqueId }: Listing, owner: 'account' | 'customer'): string {
+  if (uniqueId !== undefined) return 'transactions_unique_id';
+  return `transactions_${owner}_${dc === undefined ? 'page' : 'dc'}`;
 }
 
 /** A range of ids that contains all movements of a listing. Both ends are inclusive. */
@@ -59,6 +72,8 @@ export interface IdRange {
 /** Largest BIGINT UNSIGNED. */
 const LAST_ID = '18446744073709551615';
 
+const ALL_IDS: IdRange = { first: '1', last: LAST_ID };
+
 /**
  * Finds the first id since a moment. A customer's ids and date_readed grow together, so all movements since then follow it. Index:
  * transactions_readed.
@@ -66,6 +81,11 @@ const LAST_ID = '18446744073709551615';
 export const FIRST_READ_AFTER = `
   SELECT id FROM transactions FORCE INDEX (transactions_readed)
   WHERE customer_id = ? AND date_readed >= ? ORDER BY date_readed, id LIMIT 1`;
+
+/** Finds the last id until a moment, in the same way. */
+const LAST_READ_BEFORE = `
+  SELECT id FROM transactions FORCE INDEX (transactions_readed)
+  WHERE customer_id = ? AND date_readed <= ? ORDER BY customer_id DESC, date_readed DESC, id DESC LIMIT 1`;
 
 /**
  * Takes the smallest and the largest id of each day of each account, and then the extremes of these. In the index
@@ -76,23 +96,102 @@ const FIND_RANGE_OF_DATES = `
     SELECT MIN(id) AS first, MAX(id) AS last FROM transactions FORCE INDEX (transactions_account_date)
     WHERE account_id IN (?) AND date_issue >= ? AND date_issue <= ? GROUP BY account_id, date_issue) days`;
 
-const FIND_ACCOUNTS = 'SELECT id FROM accounts WHERE customer_id = ?';
+/** Index: the customer's accounts. */
+const FIND_ACCOUNTS = 'SELECT id, currency FROM accounts WHERE customer_id = ?';
 
-/** Finds where a listing begins, from its cursor and `after`. Ignores its dates. @returns null when nothing can match. */
+/**
+ * Lists accounts of a customer.
+ * @param accountIds those to choose from.
+ * @param currency only those in this currency (ISO 4217).
+ */
+export async function findAccountIds(
+  sql: Sql,
+  { customerId, accountIds }: Pick<Listing, 'customerId' | 'accountIds'>,
+  currency?: string,
+): Promise<string[]> {
+  const found = await sql.query<{ id: string; currency: string }[]>(FIND_ACCOUNTS, [customerId]);
+  const wanted = accountIds === 'all' ? null : new Set(accountIds);
+  return found
+    .filter((it) => (wanted?.has(it.id) ?? true) && (currency === undefined || it.currency === currency))
+    .map(({ id }) => id);
+}
+
+/** Finds the ids that a listing may have, from its cursor, `after` and its import. Ignores its dates. @returns null: none. */
 export async function findIdRange(sql: Sql, listing: Listing): Promise<IdRange | null> {
-  if (listing.accountIds !== 'all' && listing.accountIds.length === 0) return null;
-  const afterCursor = listing.cursor === null ? 1n : BigInt(listing.cursor) + 1n;
-  if (listing.after === null) return { first: String(afterCursor), last: LAST_ID };
-  const [read] = await sql.query<{ id: string }[]>(FIRST_READ_AFTER, [listing.customerId, listing.after]);
-  return read === undefined ? null : { first: String(greater(afterCursor, BigInt(read.id))), last: LAST_ID };
+  const { customerId, accountIds, cursor } = listing;
+  if ((accountIds !== 'all' && accountIds.length === 0) || listing.import?.lastReaded === null) return null;
+  const whole = cursor === null ? ALL_IDS : beyond(ALL_IDS, cursor, listing);
+  const [first, last] = await Promise.all([
+    findId(sql, FIRST_READ_AFTER, customerId, later(listing.after, listing.import?.firstReaded ?? null)),
+    findId(sql, LAST_READ_BEFORE, customerId, listing.import?.lastReaded ?? null),
+  ]);
+  if (first === null || last === null) return null;
+  return intersect(whole, { first: first ?? whole.first, last: last ?? whole.last });
+}
+
+/** @returns undefined without a moment; null when there is no such movement. */
+async function findId(sql: Sql, statement: string, customerId: string, moment: string | null) {
+  if (moment === null) return undefined;
+  const [found] = await sql.query<{ id: string }[]>(statement, [customerId, moment]);
+  return found?.id ?? null;
+}
+
+const later = (a: string | null, b: string | null): string | null => ((a ?? '') > (b ?? '') ? a : b);
+
+/** An import, and between which date_readed its movements are, inclusive; UTC as MySQL writes it. null: it has stored none. */
+export interface ImportInterval {
+  id: string;
+  firstReaded: string | null;
+  lastReaded: string | null;
+}
+
+const FIND_IMPORT = `
+  SELECT DATE_FORMAT(first_readed, '%Y-%m-%d %H:%i:%s.%f') AS first_readed,
+    DATE_FORMAT(last_readed, '%Y-%m-%d %H:%i:%s.%f') AS last_readed
+  FROM imports WHERE id = ? AND customer_id = ?`;
+
+/** @returns null when the customer has no such import. */
+export async function findImportInterval(
+  sql: Sql,
+  customerId: string,
+  id: string,
+): Promise<ImportInterval | null> {
+  const [found] = await sql.query<{ first_readed: string | null; last_readed: string | null }[]>(
+    FIND_IMPORT,
+    [id, customerId],
+  );
+  if (found === undefined) return null;
+  return { id, firstReaded: found.first_readed, lastReaded: found.last_readed };
+}
+
+/** The part of a range that follows an id, in the order of the listing. */
+export function beyond(
+  { first, last }: IdRange,
+  id: string,
+  { isReversed }: Pick<Listing, 'isReversed'>,
+): IdRange {
+  return isReversed === true
+    ? { first, last: String(BigInt(id) - 1n) }
+    : { first: String(BigInt(id) + 1n), last };
+}
+
+/** The part of a range up to an id, in the order of the listing. */
+export const until = (
+  { first, last }: IdRange,
+  id: string,
+  { isReversed }: Pick<Listing, 'isReversed'>,
+): IdRange => (isReversed === true ? { first: id, last } : { first, last: id });
+
+/** The ids that are in both ranges. @returns null: there are none. */
+function intersect(a: IdRange, b: IdRange): IdRange | null {
+  const first = BigInt(a.first) > BigInt(b.first) ? a.first : b.first;
+  const last = BigInt(a.last) < BigInt(b.last) ? a.last : b.last;
+  return BigInt(first) > BigInt(last) ? null : { first, last };
 }
 
 /** Narrows a range to the ids between `starts` and `ends`. @returns null when nothing can match. */
 export async function narrowToDates(sql: Sql, listing: Listing, range: IdRange): Promise<IdRange | null> {
-  const accountIds =
-    listing.accountIds === 'all'
-      ? (await sql.query<{ id: string }[]>(FIND_ACCOUNTS, [listing.customerId])).map(({ id }) => id)
-      : listing.accountIds;
+  const accountIds = listing.accountIds === 'all' ? await findAccountIds(sql, listing) : listing.accountIds;
   if (accountIds.length === 0) return null;
   const [dates] = await sql.query<{ first: string | null; last: string | null }[]>(FIND_RANGE_OF_DATES, [
     accountIds,
@@ -100,11 +199,8 @@ export async function narrowToDates(sql: Sql, listing: Listing, range: IdRange):
     listing.ends ?? '9999-12-31',
   ]);
   if (dates?.first == null || dates.last === null) return null;
-  const first = greater(BigInt(range.first), BigInt(dates.first));
-  return first > BigInt(dates.last) ? null : { first: String(first), last: dates.last };
+  return intersect(range, { first: dates.first, last: dates.last });
 }
-
-const greater = (a: bigint, b: bigint): bigint => (a > b ? a : b);
 
 /** The place at which to start walking to a page. */
 export interface PageStart {

@@ -4,50 +4,23 @@ import { showAmount } from '../../packages/statements/src/amounts.ts';
 import { type Caller, maySee } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { ZoneOffset } from '../platform/moment.ts';
-import { cutPage } from '../platform/page.ts';
 import { type Extended, readExtendedPage } from './extended.ts';
-import {
-  conditions,
-  findIdRange,
-  type IdRange,
-  type Listing,
-  NEAR_PAGES,
-  narrowToDates,
-  type PageStart,
-  seek,
-} from './listing.ts';
+import { type Listing, NEAR_PAGES } from './listing.ts';
+import { type FoundPage, type Row, readByIds, readPage } from './pages/read-page.ts';
 
 /** Reads movements: a page of a listing, or one movement. */
 
-/** A movement and its account, as they are read. */
-export interface ListedTransaction {
-  id: string;
-  account_id: string;
-  name: string | null;
-  dc: 'Debit' | 'Credit';
-  code: string | null;
-  amount: string;
-  balance: string | null;
-  description: string | null;
-  date_issue: string;
-  date_readed: string;
-  opponent_id: string | null;
-  opponent_iban: string | null;
-  unique_id: string;
+/** A movement and its account. */
+export interface ListedTransaction extends Row {
   account: ListedAccount;
   /** Only if it was asked for. */
   extended?: Extended;
 }
 
-export interface Page {
+/** A page of a listing. */
+export interface Page extends Omit<FoundPage, 'rows'> {
   transactions: ListedTransaction[];
-  /** The id of the page's last movement. null: no movement follows. */
-  next: string | null;
 }
-
-const COLUMNS = `t.id, t.account_id, t.name, t.dc, t.code, t.amount, t.balance, t.description, t.date_issue,
-  CONCAT(DATE_FORMAT(t.date_readed + INTERVAL ? MINUTE, '%Y-%m-%d %H:%i:%s'), ?) AS date_readed,
-  t.opponent_id, t.opponent_iban, CONVERT(t.unique_id USING utf8mb4) AS unique_id`;
 
 /**
  * Lists movements. The cost of a page depends on its rows, not on the position of the cursor, because both listings walk an index
@@ -60,10 +33,10 @@ export async function listTransactions(
   zone: ZoneOffset,
   known?: AccountsOfRows,
 ): Promise<Page> {
-  const { rows, next } = cutPage(await readPage(sql, listing, zone), listing.perPage);
+  const { rows, ...page } = await readPage(sql, listing, zone);
   const accounts = known ?? (await readAccounts(sql, listing.customerId, rows));
   const transactions = rows.flatMap((row) => addAccount(row, accounts) ?? []);
-  return { transactions, next };
+  return { transactions, ...page };
 }
 
 /** Reads one movement. @returns null when the caller cannot see it. Index: the primary key. */
@@ -73,10 +46,7 @@ export async function findTransaction(
   id: string,
   zone: ZoneOffset,
 ): Promise<ListedTransaction | null> {
-  const [row] = await sql.query<Row[]>(
-    `SELECT ${COLUMNS} FROM transactions t WHERE t.id = ? AND t.customer_id = ?`,
-    [zone.minutes, zone.text, id, caller.customerId],
-  );
+  const row = (await readByIds(sql, caller, [id], zone)).get(id);
   if (row === undefined || !maySee(caller, row.account_id)) return null;
   const accounts = await readAccounts(sql, caller.customerId, [row]);
   return addAccount(row, accounts) ?? null;
@@ -96,95 +66,25 @@ export async function addExtended(sql: Sql, transactions: readonly ListedTransac
 
 /** Adds the account, and shows the amounts as its currency has them. */
 function addAccount(row: Row, accounts: AccountsOfRows): ListedTransaction | undefined {
-  const found = accounts.get(row.account_id);
-  if (found === undefined) return undefined;
-  const { account, currency } = found;
+  const account = accounts.get(row.account_id);
+  if (account === undefined) return undefined;
   // Changes the row in place, because copying a thousand rows costs as much as rendering them.
-  row.amount = showAmount(row.amount, currency);
-  if (row.balance !== null) row.balance = showAmount(row.balance, currency);
+  row.amount = showAmount(row.amount, account.currency);
+  if (row.balance !== null) row.balance = showAmount(row.balance, account.currency);
   return Object.assign(row, { account });
-}
-
-type Row = Omit<ListedTransaction, 'account'>;
-
-/**
- * Reads a page, and one row more to know whether there is a next page.
- *
- * A far page is found with `seek`. Other pages are searched from the beginning of the listing to at most one page beyond their end.
- * This succeeds if nearly all movements lie between the dates, as they do after a cursor. If it fails, the dates are turned into a
- * range of ids, at a cost that grows with the number of days and accounts.
- */
-async function readPage(sql: Sql, listing: Listing, zone: ZoneOffset): Promise<Row[]> {
-  const { starts, ends, page, perPage } = listing;
-  const range = await findIdRange(sql, listing);
-  if (range === null) return [];
-  if (page > NEAR_PAGES) return readFarPage(sql, listing, await seek(sql, listing, range), zone);
-  const offset = (page - 1) * perPage;
-  if (starts === null && ends === null) return readRows(sql, listing, { range, offset }, zone);
-  const ahead = await lookAhead(sql, listing, range);
-  if (ahead === null || (ahead.date_issue >= (starts ?? '') && (ends === null || ahead.date_issue <= ends))) {
-    const near = { range: { ...range, last: ahead?.id ?? range.last }, offset };
-    const rows = await readRows(sql, listing, near, zone);
-    if (ahead === null || rows.length > perPage) return rows;
-  }
-  const narrowed = await narrowToDates(sql, listing, range);
-  return narrowed === null ? [] : readRows(sql, listing, { range: narrowed, offset }, zone);
-}
-
-/** Reads a far page. If it may be the last one, narrows the range to the dates, so that the walk ends there. */
-async function readFarPage(sql: Sql, listing: Listing, start: PageStart, zone: ZoneOffset): Promise<Row[]> {
-  const { starts, ends } = listing;
-  if (start.full || (starts === null && ends === null)) return readRows(sql, listing, start, zone);
-  const range = await narrowToDates(sql, listing, start.range);
-  return range === null ? [] : readRows(sql, listing, { ...start, range }, zone);
-}
-
-/** Finds the first movement after the next page, ignoring dates. Reads the index only. @returns null when there is none. */
-async function lookAhead(sql: Sql, listing: Listing, range: IdRange) {
-  const { index, where, values } = conditions({ ...listing, starts: null, ends: null }, range);
-  const [row] = await sql.query<{ id: string; date_issue: string }[]>(
-    `SELECT t.id, t.date_issue FROM transactions t FORCE INDEX (${index}) WHERE ${where} ORDER BY t.id LIMIT 1 OFFSET ?`,
-    [...values, (listing.page + 1) * listing.perPage],
-  );
-  return row ?? null;
-}
-
-async function readRows(
-  sql: Sql,
-  listing: Listing,
-  { range, offset }: Pick<PageStart, 'range' | 'offset'>,
-  zone: ZoneOffset,
-): Promise<Row[]> {
-  const { index, where, values } = conditions(listing, range);
-  if (offset === 0) {
-    return sql.query<Row[]>(
-      `SELECT ${COLUMNS} FROM transactions t FORCE INDEX (${index}) WHERE ${where} ORDER BY t.id LIMIT ?`,
-      [zone.minutes, zone.text, ...values, listing.perPage + 1],
-    );
-  }
-  // Rows before the page are skipped in the index. Only the rows of the page are read completely.
-  const ids = await sql.query<{ id: string }[]>(
-    `SELECT t.id FROM transactions t FORCE INDEX (${index}) WHERE ${where} ORDER BY t.id LIMIT ? OFFSET ?`,
-    [...values, listing.perPage + 1, offset],
-  );
-  if (ids.length === 0) return [];
-  return sql.query<Row[]>(`SELECT ${COLUMNS} FROM transactions t WHERE t.id IN (?) ORDER BY t.id`, [
-    zone.minutes,
-    zone.text,
-    ids.map(({ id }) => id),
-  ]);
 }
 
 /** An account as the API returns it with each movement. */
 export interface ListedAccount {
   id: number;
   title: string;
+  currency: string;
   bank_id: number;
   bank: { id: number; name: string };
 }
 
 /** The accounts of rows, by id. */
-export type AccountsOfRows = ReadonlyMap<string, { currency: string; account: ListedAccount }>;
+export type AccountsOfRows = ReadonlyMap<string, ListedAccount>;
 
 const READ_ACCOUNTS = `
   SELECT a.id, a.currency, a.title, a.bank_id, b.name AS bank_name FROM accounts a JOIN banks b ON b.id = a.bank_id
@@ -207,7 +107,7 @@ export async function readAccounts(
   return new Map(
     found.map(({ id, currency, title, bank_id, bank_name }) => {
       const bank = { id: Number(bank_id), name: bank_name };
-      return [id, { currency, account: { id: Number(id), title, bank_id: bank.id, bank } }];
+      return [id, { id: Number(id), title, currency, bank_id: bank.id, bank }];
     }),
   );
 }
@@ -244,7 +144,7 @@ export function createPageOffsetCache({ kept = MAX_ENTRIES, clock = () => perfor
      * returns `listing`.
      */
     shorten(listing: Listing): Listing {
-      if (listing.page === 1 || listing.cursor !== null) return listing;
+      if (listing.page === 1 || !isCounted(listing)) return listing;
       const name = nameOf(listing);
       for (let page = listing.page; page > Math.max(1, listing.page - NEAR_PAGES); page -= 1) {
         const id = ids.get(keyOf(name, listing, page));
@@ -255,7 +155,7 @@ export function createPageOffsetCache({ kept = MAX_ENTRIES, clock = () => perfor
     /** Remembers where a page that was read begins, and where the next one begins. */
     keep(listing: Listing, { transactions, next }: Page): void {
       const [first] = transactions;
-      if (listing.cursor !== null || first === undefined) return;
+      if (!isCounted(listing) || first === undefined) return;
       const name = nameOf(listing);
       if (listing.page > 1) ids.set(keyOf(name, listing, listing.page), String(BigInt(first.id) - 1n));
       if (next !== null) ids.set(keyOf(name, listing, listing.page + 1), next);
@@ -263,11 +163,14 @@ export function createPageOffsetCache({ kept = MAX_ENTRIES, clock = () => perfor
   };
 }
 
+/** Whether a page's number says where it begins. Newest first, each new movement shifts all pages. */
+const isCounted = ({ cursor, isReversed }: Listing) => cursor === null && isReversed !== true;
+
 /**
  * A hash of everything that decides the rows of a listing. It is a hash because a limited API key may have any number of accounts.
  */
-const nameOf = ({ customerId, accountIds, starts, ends, after }: Listing): string =>
-  hash('sha256', JSON.stringify([customerId, accountIds, starts, ends, after]));
+const nameOf = ({ customerId, accountIds, starts, ends, after, dc, uniqueId, ...listing }: Listing): string =>
+  hash('sha256', JSON.stringify([customerId, accountIds, starts, ends, after, dc, uniqueId, listing.import]));
 
 /** A position in a listing, given by the number of rows before it. */
 const keyOf = (name: string, { perPage }: Listing, page: number): string => `${name} ${(page - 1) * perPage}`;

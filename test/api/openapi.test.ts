@@ -195,6 +195,10 @@ describe('/openapi.json', () => {
       for (const { schema } of operation.parameters ?? [])
         expect(schema?.type).toMatch(/string|integer|boolean/);
     const names = document.paths['/v1/transactions']?.get?.parameters?.map(({ name }) => name);
-    expect(names).toEqual(['starts', 'ends', 'after', 'page', 'per_page', 'cursor', 'fields']);
+    expect(names).toEqual(
+      'starts ends after dc amount amount_min amount_max currency q opponent_iban unique_id import_id order page per_page cursor fields format columns decimal bom raw account'.split(
+        ' ',
+      ),
+    );
   });
 });

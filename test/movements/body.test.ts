@@ -3,7 +3,7 @@ import { describe, expect, it } from 'vitest';
 import { renderPage, renderTransaction } from '../../src/movements/body.ts';
 import type { ListedTransaction } from '../../src/movements/transactions.ts';
 
-const account = { id: 2, title: 'Ana "💶"', bank_id: 3, bank: { id: 3, name: 'Banka' } };
+const account = { id: 2, title: 'Ana "💶"', currency: 'EUR', bank_id: 3, bank: { id: 3, name: 'Banka' } };
 
 const movement = (text: string | null): ListedTransaction => ({
   id: '9007199254740991',

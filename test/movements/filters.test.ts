@@ -84,7 +84,13 @@ describe('a listing of movements', () => {
       id: expect.any(Number),
       account_id: Number(one),
       date_readed: '2026-03-01 23:59:59+03',
-      account: { id: Number(one), title: 'Bir', bank_id: account.bank.id, bank: account.bank },
+      account: {
+        id: Number(one),
+        title: 'Bir',
+        currency: 'TRY',
+        bank_id: account.bank.id,
+        bank: account.bank,
+      },
     });
     expect(Object.keys(rows[0] ?? {})).toEqual(
       'id account_id name dc code amount balance description date_issue date_readed opponent_id opponent_iban unique_id account'.split(

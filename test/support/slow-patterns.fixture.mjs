@@ -8,6 +8,9 @@ import { analyse } from 'scslre';
  */
 const LIMITS = {
   timeout: null,
+  incubationTimeout: null,
+  attackTimeout: null,
+  seedingTimeout: null,
   randomSeed: 1,
   // The texts that it finds are not tried out.
   recallTimeout: -1,

@@ -81,8 +81,8 @@ export interface RouteDescription {
     secret?: string;
     /** No cache may store the answer, although it has no secret: the request changes something. */
     isUncached?: true;
-    /** The answer is a stream of server-sent events, for a client that accepts them. */
-    isStream?: true;
+    /** The media type of a stream that is the answer to a client that prefers it. */
+    stream?: 'text/event-stream' | 'text/csv';
     /** Other statuses with their meanings, and with the body if it differs. */
     statuses?: Record<number, string | { description: string; schema: v.GenericSchema }>;
     /** Headers that only this answer has. */
@@ -129,9 +129,9 @@ export function describe(route: RouteDescription) {
         headers: refer(ofAnswer),
         content: {
           ...contentOf({ 'application/json': answer.schema }),
-          ...(answer.isStream === true
-            ? { 'text/event-stream': { schema: { type: 'string' as const } } }
-            : {}),
+          ...(answer.stream === undefined
+            ? {}
+            : { [answer.stream]: { schema: { type: 'string' as const } } }),
         },
       },
       ...Object.fromEntries(

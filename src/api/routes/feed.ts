@@ -85,7 +85,7 @@ export function addFeedRoutes(route: AddRoute, { database }: Runtime, feeds: Fee
       schema: FeedView,
       description: 'The next events; none if nothing has come.',
       isUncached: true,
-      isStream: true,
+      stream: STREAM,
     },
     problems: ['not-a-feed', 'cursor-gone', 'pending-for-other-accounts', 'too-many-readers'],
     handle: async (c) => {

@@ -4,123 +4,70 @@ import { maySee } from '../../customers/caller.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId, readQuery } from '../../http/input.ts';
-import { linkNext, MAX_PER_PAGE, paging } from '../../http/paging.ts';
+import { linkNext } from '../../http/paging.ts';
 import { renderPage, renderTransaction, TransactionView } from '../../movements/body.ts';
-import type { Listing } from '../../movements/listing.ts';
+import { findAccountIds, findImportInterval, type Listing } from '../../movements/listing.ts';
 import {
   type AccountsOfRows,
   addExtended,
   createPageOffsetCache,
   findTransaction,
   listTransactions,
-  type PageOffsetCache,
+  type Page,
   readAccounts,
 } from '../../movements/transactions.ts';
-import { Moment, type ZoneOffset } from '../../platform/moment.ts';
 import { invalid, notFound } from '../../platform/problem.ts';
-import { CalendarDate } from '../../platform/validation.ts';
-import { WholeNumber } from '../../platform/whole-numbers.ts';
-import { idParameter } from '../openapi/openapi.ts';
+import { idParameter, type QuerySchema } from '../openapi/openapi.ts';
+import { answerCsv } from './csv-answer.ts';
+import {
+  AccountListingQuery,
+  type Asked,
+  CSV_TYPE,
+  CustomerListingQuery,
+  cursorKind,
+  Fields,
+  readListing,
+} from './listing-query.ts';
 import type { AddRoute } from './route.ts';
 
 /** The routes of movements, of a customer and of an account. */
 
-const Fields = v.pipe(
-  v.optional(v.picklist(['extended'], 'must be "extended", or left out')),
-  v.description('"extended" adds what the bank says beyond the usual fields, as the object extended.'),
-);
-
 const TransactionQuery = v.strictObject({ fields: Fields });
 
-const MAX_PAGE = 999_999_999_999;
-
-const ListingQuery = (zone: ZoneOffset) =>
-  v.strictObject({
-    starts: v.pipe(
-      v.optional(CalendarDate),
-      v.description('The first date_issue, inclusive. It must not be later than ends.'),
-      v.examples(['2026-01-01']),
-    ),
-    ends: v.pipe(v.optional(CalendarDate), v.description('The last date_issue, inclusive.')),
-    after: v.pipe(
-      v.optional(Moment(zone)),
-      v.description(
-        'The earliest date_readed, inclusive: YYYY-MM-DD HH:mm:ss with or without an offset. You can paste a date_readed.',
-      ),
-    ),
-    page: v.pipe(
-      v.optional(WholeNumber(1, MAX_PAGE, 'must be a whole number from 1')),
-      v.description('The number of the page, from 1. Not together with cursor.'),
-    ),
-    ...paging('t1', MAX_PER_PAGE),
-    fields: Fields,
-  });
-
-const listing = (zone: ZoneOffset) => ({
+const listing = <Query extends QuerySchema>(query: Query) => ({
   tag: 'Movements',
   scope: 'read' as const,
   operationId: 'listTransactions',
   summary: 'List movements',
   description:
-    'Lists movements in the order of their ids. Give at least one of starts, ends and after. To read all pages, follow the header Link, rel="next": its cost does not grow with the number of pages. A page behind the last one is an empty list.',
-  query: ListingQuery(zone),
+    'Lists movements in the order of their ids. Give at least one of starts, ends, after, unique_id and import_id. To read all pages, follow the header Link, rel="next": its cost does not grow with the number of pages. A page behind the last one is an empty list. With q, an amount or opponent_iban, a page ends after 200,000 movements that were looked at, perhaps with nothing; Link then leads on, and Ledgerbell-Searched-Through says how far the search has come. If format is csv, or the header Accept prefers text/csv, the answer is a CSV file of all pages (RFC 4180), in UTF-8 and with the names of the columns in its first line. A CSV that could not be completed ends with a broken connection.',
+  query,
   answer: {
     schema: v.object({ transactions: v.array(TransactionView) }),
     description: 'A page of movements.',
+    headers: ['Ledgerbell-Searched-Through', 'Cache-Control', 'Content-Disposition'] as const,
+    stream: CSV_TYPE,
   },
 });
-
-function readListing(
-  c: Context<ApiEnv>,
-  query: ReturnType<typeof ListingQuery>,
-  scope: Pick<Listing, 'customerId' | 'accountIds'>,
-): { listing: Listing; isExtended: boolean } {
-  const { starts, ends, after, page, per_page, cursor, fields } = readQuery(c, query);
-  if (starts === undefined && ends === undefined && after === undefined) {
-    throw invalid([{ path: 'starts', message: 'is required, unless ends or after is given' }]);
-  }
-  if (starts !== undefined && ends !== undefined && starts > ends) {
-    throw invalid([{ path: 'starts', message: 'must not be later than ends' }]);
-  }
-  if (page !== undefined && cursor !== undefined) {
-    throw invalid([{ path: 'page', message: 'must not be given together with cursor' }]);
-  }
-  const listing = {
-    ...scope,
-    starts: starts ?? null,
-    ends: ends ?? null,
-    after: after ?? null,
-    cursor: cursor ?? null,
-    page: page ?? 1,
-    perPage: per_page,
-  };
-  return { listing, isExtended: fields === 'extended' };
-}
-
-async function answer(
-  c: Context<ApiEnv>,
-  { config, database }: Runtime,
-  offsets: PageOffsetCache,
-  { listing, isExtended }: ReturnType<typeof readListing>,
-  accounts?: AccountsOfRows,
-): Promise<Response> {
-  const page = await listTransactions(database, offsets.shorten(listing), config.zone, accounts);
-  offsets.keep(listing, page);
-  if (isExtended) await addExtended(database, page.transactions);
-  linkNext(c, 't1', page.next);
-  return c.body(renderPage(page.transactions), 200, { 'Content-Type': 'application/json' });
-}
 
 /** Adds the routes of movements. */
 export function addMovementRoutes(route: AddRoute, runtime: Runtime): void {
   const { config, database } = runtime;
-  const offsets = createPageOffsetCache();
-  const LISTING = listing(config.zone);
+  const answer = createAnswer(runtime);
+  const LISTING = listing(CustomerListingQuery(config.zone));
   route('GET /v1/transactions', {
     ...LISTING,
-    handle: (c) => {
-      const { customerId, accountIds } = c.get('caller');
-      return answer(c, runtime, offsets, readListing(c, LISTING.query, { customerId, accountIds }));
+    handle: async (c) => {
+      const caller = c.get('caller');
+      const asked = readListing(c, LISTING.query);
+      if (asked.accountIds === undefined) return answer(c, caller, asked);
+      const rows = asked.accountIds.map((account_id) => ({ account_id }));
+      const accounts = await readAccounts(database, caller.customerId, rows);
+      const unknown = asked.accountIds.find((id) => !accounts.has(id) || !maySee(caller, id));
+      if (unknown !== undefined) {
+        throw invalid([{ path: 'account', message: `has ${unknown}, which is not one of your accounts` }]);
+      }
+      return answer(c, { ...caller, accountIds: [...accounts.keys()] }, asked, accounts);
     },
   });
 
@@ -152,8 +99,8 @@ export function addMovementRoutes(route: AddRoute, runtime: Runtime): void {
 /** Adds the listing of one account. */
 export function addAccountMovementRoute(route: AddRoute, runtime: Runtime): void {
   const { config, database } = runtime;
-  const offsets = createPageOffsetCache();
-  const LISTING = listing(config.zone);
+  const answer = createAnswer(runtime);
+  const LISTING = listing(AccountListingQuery(config.zone));
   route('GET /v1/accounts/:account_id/transactions', {
     ...LISTING,
     operationId: 'listAccountTransactions',
@@ -165,8 +112,81 @@ export function addAccountMovementRoute(route: AddRoute, runtime: Runtime): void
       if (!maySee(caller, account_id)) throw notFound('account');
       const accounts = await readAccounts(database, caller.customerId, [{ account_id }]);
       if (accounts.size === 0) throw notFound('account');
-      const scope = { customerId: caller.customerId, accountIds: [...accounts.keys()] };
-      return answer(c, runtime, offsets, readListing(c, LISTING.query, scope), accounts);
+      const asked = readListing(c, LISTING.query);
+      return answer(c, { ...caller, accountIds: [...accounts.keys()] }, asked, accounts);
     },
   });
 }
+
+/** Creates a function that answers with what a request asks for. */
+function createAnswer({ config, database, log }: Runtime) {
+  const offsets = createPageOffsetCache();
+
+  /** Lists the accounts where a listing needs them by name. */
+  async function chooseAccounts(scope: Scope, { currency, listing }: Asked): Promise<Listing['accountIds']> {
+    if (currency === undefined && (listing.uniqueId === undefined || scope.accountIds !== 'all'))
+      return scope.accountIds;
+    return findAccountIds(database, scope, currency);
+  }
+
+  async function findImport({ customerId }: Scope, { importId }: Asked): Promise<Listing['import']> {
+    if (importId === undefined) return undefined;
+    const found = await findImportInterval(database, customerId, importId);
+    if (found !== null) return found;
+    const message = 'is not one of your imports, or it has been removed';
+    throw invalid([{ path: 'import_id', message }]);
+  }
+
+  async function read(listing: Listing, { isExtended }: Asked, accounts?: AccountsOfRows): Promise<Page> {
+    const page = await listTransactions(database, offsets.shorten(listing), config.zone, accounts);
+    offsets.keep(listing, page);
+    if (isExtended) await addExtended(database, page.transactions);
+    return page;
+  }
+
+  /** Reads one page after another. The first is that of the listing. The key is asked for again before each further page. */
+  async function* readAll(
+    first: Listing,
+    asked: Asked,
+    { accounts, requireKey }: { accounts: AccountsOfRows | undefined; requireKey: () => Promise<void> },
+  ): AsyncGenerator<Page> {
+    for (let listing = first; ; ) {
+      const page = await read(listing, asked, accounts);
+      yield page;
+      if (page.next === null) return;
+      await requireKey();
+      listing = { ...listing, cursor: page.next };
+    }
+  }
+
+  /** @param accounts the listing's accounts, if they have been read already. */
+  return async function answer(
+    c: Context<ApiEnv>,
+    scope: Scope,
+    asked: Asked,
+    accounts?: AccountsOfRows,
+  ): Promise<Response> {
+    const listing: Listing = {
+      ...asked.listing,
+      customerId: scope.customerId,
+      accountIds: await chooseAccounts(scope, asked),
+      import: await findImport(scope, asked),
+    };
+    c.header('Vary', 'Accept');
+    if (asked.csv !== undefined) {
+      const pages = readAll(listing, asked, { accounts, requireKey: c.get('requireKey') });
+      return answerCsv(c, { pages, csv: asked.csv, name: nameOf(listing), log });
+    }
+    const { transactions, next, searchedThrough } = await read(listing, asked, accounts);
+    linkNext(c, cursorKind(listing), next);
+    if (searchedThrough !== undefined) c.header('Ledgerbell-Searched-Through', searchedThrough);
+    return c.body(renderPage(transactions), 200, { 'Content-Type': 'application/json' });
+  };
+}
+
+/** Whose movements are listed. */
+type Scope = Pick<Listing, 'customerId' | 'accountIds'>;
+
+/** The name of the file of a CSV. */
+const nameOf = ({ starts, ends }: Listing): string =>
+  `${['movements', starts, ends].filter((it) => it !== null).join('-')}.csv`;

@@ -87,7 +87,8 @@ const MOVE_CHECKPOINT = `
     members = ?,
     started_at = COALESCE(started_at, NOW(6) - INTERVAL ? MICROSECOND),
     status = IF(?, 'done', 'running'), received = IF(status = 'done', checkpoint, received),
-    finished_at = IF(status = 'done', NOW(6), NULL)
+    finished_at = IF(status = 'done', NOW(6), NULL),
+    first_readed = COALESCE(first_readed, ?), last_readed = COALESCE(?, last_readed)
   WHERE id = ? AND checkpoint = ? AND statements = ? AND status IN ('queued', 'running')`;
 
 const DROP_PARTS = 'DELETE FROM import_parts WHERE import_id = ?';
@@ -112,11 +113,8 @@ export async function storeChunk(
   let raises = false;
   let locked: number | null = null;
   const stored = await inTransaction(database, async (sql) => {
-    const { added, repeated, ofBatches, replaced, newest, lockedAt, ...stored } = await storeMovements(
-      sql,
-      options,
-      chunk,
-    );
+    const { added, repeated, ofBatches, replaced, newest, lockedAt, dateReaded, ...stored } =
+      await storeMovements(sql, options, chunk);
     const rows = [
       ...issues.map(({ line, path, message }) => [
         importId,
@@ -141,7 +139,7 @@ export async function storeChunk(
     await storeDetails(sql, { customerId: chunk.customerId, newest, entries: added }, statementIds);
     await storeRepeated(sql, chunk, { repeated, replaced }, statementIds);
     await storeBatchDetails(sql, chunk, ofBatches);
-    await moveCheckpoint(sql, chunk, stored, runningFor);
+    await moveCheckpoint(sql, chunk, stored, { runningFor, dateReaded });
     if (last) await sql.query(DROP_PARTS, [importId]);
     await reportConflicts(sql, chunk, stored.listed);
     return stored;
@@ -167,6 +165,8 @@ interface StoredRows extends Stored {
   newest: string;
   /** When the customer was locked; null: nothing had to be stored. */
   lockedAt: number | null;
+  /** The date_readed of what was stored; null: nothing had to be stored. */
+  dateReaded: string | null;
 }
 
 async function storeMovements(
@@ -184,6 +184,7 @@ async function storeMovements(
       replaced: [],
       newest: '0',
       lockedAt: null,
+      dateReaded: null,
     };
   const locks = await lockCustomers(sql, [customerId]);
   const lockedAt = performance.now();
@@ -263,6 +264,7 @@ async function storeMovements(
     replaced,
     newest: lock.newest,
     lockedAt,
+    dateReaded: lock.dateReaded,
   };
 }
 
@@ -294,7 +296,12 @@ async function storeRepeated(
   if (rows.length > 0) await sql.query(ADD_REPEATED, [rows]);
 }
 
-async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor: number): Promise<void> {
+async function moveCheckpoint(
+  sql: Sql,
+  chunk: Chunk,
+  stored: Stored,
+  { runningFor, dateReaded }: Pick<StoredRows, 'dateReaded'> & { runningFor: number },
+): Promise<void> {
   const { importId, from, to, last, rejected, statementsBefore, statements, warned, format, members } = chunk;
   const rows = countChunk(chunk, stored);
   const { affectedRows } = await sql.query<WriteResult>(MOVE_CHECKPOINT, [
@@ -313,6 +320,8 @@ async function moveCheckpoint(sql: Sql, chunk: Chunk, stored: Stored, runningFor
     members === null ? null : JSON.stringify(members),
     Math.round(runningFor * 1_000),
     last,
+    dateReaded,
+    dateReaded,
     importId,
     from,
     statementsBefore,

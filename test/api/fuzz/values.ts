@@ -127,7 +127,7 @@ export const hostileSegment: fc.Arbitrary<string> = fc.oneof(
 /** Good values for the names whose meaning the schema does not tell. A new required name needs a line here. */
 export function samples({ all }: World, endpoint: string): Record<string, readonly unknown[]> {
   const cursors = [...all.deliveries.slice(0, 2), '0', '999999999999999999'].flatMap((id) =>
-    (['t1', 'm2'] as const).map((kind) => encodeCursor(id, kind)),
+    (['t1', 'u1', 'm2'] as const).map((kind) => encodeCursor(id, kind)),
   );
   return {
     endpoint: [
@@ -167,9 +167,22 @@ export function samples({ all }: World, endpoint: string): Record<string, readon
     credentials: [null],
     schedule: [{ every: '31d' }, { cron: '30 6 * * 1-5', time_zone: 'Europe/Istanbul' }],
     profile: ['garanti-bbva'],
-    format: ['auto', 'mt940'],
+    format: ['auto', 'mt940', 'csv', 'json'],
     create_accounts: ['true', 'false'],
     dry_run: ['true', 'false'],
+    dc: ['Debit', 'Credit'],
+    amount: ['1250', '1250.00'],
+    amount_min: ['0', '10.5'],
+    amount_max: ['1250.001', '9999'],
+    q: ['eft%20sukru', '%C4%B1'],
+    opponent_iban: ['TR330006100519786457841326'],
+    unique_id: ['a'],
+    import_id: ['1'],
+    order: ['oldest', 'newest'],
+    columns: ['id,amount', 'signed_amount'],
+    decimal: ['point', 'comma'],
+    bom: ['true', 'false'],
+    raw: ['true', 'false'],
   };
 }
 

@@ -194,6 +194,10 @@ export type Transaction = {
     account: {
         id: number;
         title: string;
+        /**
+         * ISO 4217.
+         */
+        currency: string;
         bank_id: number;
         bank: Bank;
     };
@@ -3272,7 +3276,47 @@ export type ListTransactionsData = {
          */
         after?: string;
         /**
-         * The number of the page, from 1. Not together with cursor.
+         * The direction in which the money moved.
+         */
+        dc?: 'Debit' | 'Credit';
+        /**
+         * The amount, with up to three decimals. 1250 is also 1250.00.
+         */
+        amount?: string;
+        /**
+         * The least amount, inclusive.
+         */
+        amount_min?: string;
+        /**
+         * The greatest amount, inclusive.
+         */
+        amount_max?: string;
+        /**
+         * The currency of the account (ISO 4217).
+         */
+        currency?: string;
+        /**
+         * Words. Each must occur in the description, the name, the opponent_id, the opponent_iban without blanks, or the code. Case and accents do not matter.
+         */
+        q?: string;
+        /**
+         * The account of the counterparty. Blanks and case do not matter.
+         */
+        opponent_iban?: string;
+        /**
+         * The movement's unique_id, exactly as it is listed.
+         */
+        unique_id?: string;
+        /**
+         * Only movements that this import has stored.
+         */
+        import_id?: number;
+        /**
+         * Which movements come first. Both are in the order of ids.
+         */
+        order?: 'oldest' | 'newest';
+        /**
+         * The number of the page, from 1. Not together with cursor, q, an amount, opponent_iban or CSV.
          */
         page?: number;
         /**
@@ -3287,6 +3331,30 @@ export type ListTransactionsData = {
          * "extended" adds what the bank says beyond the usual fields, as the object extended.
          */
         fields?: 'extended';
+        /**
+         * "csv" answers with a CSV file of all pages, whatever the header Accept says.
+         */
+        format?: 'json' | 'csv';
+        /**
+         * The columns of a CSV, in their order: id, account_id, account, bank, currency, date_issue, date_readed, dc, amount, balance, name, description, code, opponent_id, opponent_iban, unique_id, signed_amount, bank_id, value_date, end_to_end_id, creditor_reference, mandate_reference, bank_transaction_code, statement_id, line, reverses, original_amount, original_currency, exchange_rate. signed_amount is negative for a Debit.
+         */
+        columns?: string;
+        /**
+         * The decimal sign of the amounts of a CSV. By default a point.
+         */
+        decimal?: 'point' | 'comma';
+        /**
+         * A CSV begins with a byte order mark, so that Excel takes it for UTF-8.
+         */
+        bom?: 'true' | 'false';
+        /**
+         * A CSV has texts as they are. By default, a text that a spreadsheet would take for a formula has an apostrophe in front.
+         */
+        raw?: 'true' | 'false';
+        /**
+         * Only these accounts: up to 100 ids, with commas between them.
+         */
+        account?: string;
     };
     url: '/v1/transactions';
 };
@@ -4213,7 +4281,47 @@ export type ListAccountTransactionsData = {
          */
         after?: string;
         /**
-         * The number of the page, from 1. Not together with cursor.
+         * The direction in which the money moved.
+         */
+        dc?: 'Debit' | 'Credit';
+        /**
+         * The amount, with up to three decimals. 1250 is also 1250.00.
+         */
+        amount?: string;
+        /**
+         * The least amount, inclusive.
+         */
+        amount_min?: string;
+        /**
+         * The greatest amount, inclusive.
+         */
+        amount_max?: string;
+        /**
+         * The currency of the account (ISO 4217).
+         */
+        currency?: string;
+        /**
+         * Words. Each must occur in the description, the name, the opponent_id, the opponent_iban without blanks, or the code. Case and accents do not matter.
+         */
+        q?: string;
+        /**
+         * The account of the counterparty. Blanks and case do not matter.
+         */
+        opponent_iban?: string;
+        /**
+         * The movement's unique_id, exactly as it is listed.
+         */
+        unique_id?: string;
+        /**
+         * Only movements that this import has stored.
+         */
+        import_id?: number;
+        /**
+         * Which movements come first. Both are in the order of ids.
+         */
+        order?: 'oldest' | 'newest';
+        /**
+         * The number of the page, from 1. Not together with cursor, q, an amount, opponent_iban or CSV.
          */
         page?: number;
         /**
@@ -4228,6 +4336,26 @@ export type ListAccountTransactionsData = {
          * "extended" adds what the bank says beyond the usual fields, as the object extended.
          */
         fields?: 'extended';
+        /**
+         * "csv" answers with a CSV file of all pages, whatever the header Accept says.
+         */
+        format?: 'json' | 'csv';
+        /**
+         * The columns of a CSV, in their order: id, account_id, account, bank, currency, date_issue, date_readed, dc, amount, balance, name, description, code, opponent_id, opponent_iban, unique_id, signed_amount, bank_id, value_date, end_to_end_id, creditor_reference, mandate_reference, bank_transaction_code, statement_id, line, reverses, original_amount, original_currency, exchange_rate. signed_amount is negative for a Debit.
+         */
+        columns?: string;
+        /**
+         * The decimal sign of the amounts of a CSV. By default a point.
+         */
+        decimal?: 'point' | 'comma';
+        /**
+         * A CSV begins with a byte order mark, so that Excel takes it for UTF-8.
+         */
+        bom?: 'true' | 'false';
+        /**
+         * A CSV has texts as they are. By default, a text that a spreadsheet would take for a formula has an apostrophe in front.
+         */
+        raw?: 'true' | 'false';
     };
     url: '/v1/accounts/{account_id}/transactions';
 };

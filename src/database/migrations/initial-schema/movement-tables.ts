@@ -36,7 +36,8 @@ export const MOVEMENT_TABLES = [
   // open_statement_id: the reserved id of the statement that continues after the checkpoint. Its row is inserted when the statement
   // ends. An import was sent with an API key, or collected by a source. format is the sender's, and may be auto. detected_format is
   // the format of its first statement. members: what came of the files of a zip, as JSON. retried_at: when the import was last queued again after it had failed. traceparent names the
-  // span that its runs belong to; NULL while traces are off.
+  // span that its runs belong to; NULL while traces are off. first_readed and last_readed: between these date_readed are the movements that the
+  // import has stored, and those that others of the customer have stored meanwhile.
   `CREATE TABLE imports (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -73,6 +74,8 @@ export const MOVEMENT_TABLES = [
     retried_at DATETIME(6) NULL,
     started_at DATETIME(6) NULL,
     finished_at DATETIME(6) NULL,
+    first_readed DATETIME(6) NULL,
+    last_readed DATETIME(6) NULL,
     UNIQUE KEY imports_idempotency (customer_id, idempotency_key),
     KEY imports_page (customer_id, id),
     KEY imports_status (status, id),
