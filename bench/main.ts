@@ -7,6 +7,7 @@ import { deliveries } from './figures/deliveries.ts';
 import { deliveryQueues } from './figures/delivery-queues.ts';
 import { feed } from './figures/feed.ts';
 import { fileMemory } from './figures/file-memory.ts';
+import { finding } from './figures/finding.ts';
 import { firstMovements } from './figures/first-movements.ts';
 import { formats } from './figures/formats.ts';
 import { growth } from './figures/growth.ts';
@@ -46,6 +47,7 @@ const FIGURES: Record<string, Figure> = {
   latency,
   feed,
   listing,
+  finding,
   memory,
   'file-memory': fileMemory,
   'many-files': manyFiles,

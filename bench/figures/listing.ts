@@ -43,7 +43,8 @@ export const listing: Figure = {
   },
 };
 
-async function fill({ call, customer, runtime }: Installation, rows: number) {
+/** Stores the history of a customer, and of another one between its movements. */
+export async function fill({ call, customer, runtime }: Installation, rows: number) {
   const add = async (count: number): Promise<{ key: string; owners: Owner[] }> => {
     const { api_key: key, customer: made } = await customer();
     const owners: Owner[] = [];
@@ -173,5 +174,5 @@ async function alternate(
   return [median(times[0]), median(times[1])];
 }
 
-const median = (values: number[]): number =>
+export const median = (values: number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;
