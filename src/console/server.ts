@@ -23,6 +23,7 @@ import { LAST_PORT } from '../platform/whole-numbers.ts';
 import { READ_LIMIT } from '../verdict/verdict.ts';
 import { auditPage } from './audit/audit-page.tsx';
 import { booksRoutes } from './books/books-routes.tsx';
+import { customerPage } from './customers/customer-page.tsx';
 import { deliveriesPage, deliveryRoutes, replayRoutes } from './deliveries/deliveries-page.tsx';
 import { importRoutes, importsPage } from './imports/imports-page.tsx';
 import { metricsPage } from './metrics/metrics-page.ts';
@@ -191,6 +192,7 @@ export function opsConsole(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv>
     .route('/imports', importRoutes(context))
     .route('/sources', sourcesPage(runtime))
     .route('/sources', sourceRoutes(context))
+    .route('/customers', customerPage(runtime))
     .route('/books', booksRoutes(context))
     .route('/trace', tracePage(context))
     .route('/audit', auditPage(runtime));

@@ -9,6 +9,7 @@ import { Id } from '../../platform/whole-numbers.ts';
 import {
   Choice,
   type Column,
+  CustomerLink,
   Field,
   FilterForm,
   Moment,
@@ -164,7 +165,7 @@ const columns = (now: Date): Column<AuditEvent>[] => [
       customer_id === null ? (
         '–'
       ) : (
-        <a href={`/ops/audit?customer=${customer_id}`}>{customer ?? `customer ${customer_id}`}</a>
+        <CustomerLink id={customer_id} name={customer ?? `customer ${customer_id}`} />
       ),
   },
   { label: 'Details', kind: 'wide', cell: ({ detail }) => detail },

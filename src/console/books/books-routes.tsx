@@ -1,22 +1,28 @@
 import { type Context, Hono } from 'hono';
+import type { Child } from 'hono/jsx';
 import * as v from 'valibot';
-import type { Completeness, Period, PeriodStatus } from '../../../packages/reconcile/src/periods.ts';
+import type { Period, PeriodStatus } from '../../../packages/reconcile/src/periods.ts';
 import { showAmount } from '../../../packages/statements/src/amounts.ts';
-import { compareBooks } from '../../books/compare-books.ts';
+import { type ComparedBooks, compareBooks } from '../../books/compare-books.ts';
 import { findStatements, viewPeriod } from '../../books/find-statements.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { viewConflict, viewContent } from '../../intake/conflict-view.ts';
-import { type FoundConflict, findConflict, findOpenConflicts } from '../../intake/decide-conflict.ts';
+import {
+  type FoundConflict,
+  findConflict,
+  findConflicts,
+  findOpenConflicts,
+} from '../../intake/decide-conflict.ts';
 import type { StatementRecord } from '../../intake/statements.ts';
 import type { Movement } from '../../ledger/movement.ts';
-import { cutPage, type Page } from '../../platform/page.ts';
 import { notFound } from '../../platform/problem.ts';
 import { Id } from '../../platform/whole-numbers.ts';
 import {
   type Column,
+  CustomerLink,
   Done,
   Facts,
   Field,
@@ -25,54 +31,22 @@ import {
   LinkButton,
   Moment,
   More,
+  MovementLink,
   readFilters,
   Table,
   Tag,
-  type Tone,
 } from '../page/elements.tsx';
 import { sendConfirmation, sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, callerFor, findOwner } from '../page/operator.ts';
+import {
+  ACCOUNT_GROUPS,
+  accountColumns,
+  FIRST_ACCOUNTS,
+  findBookedAccounts,
+  TONES,
+} from './booked-accounts.tsx';
 
-/** Reads the accounts of all customers with the results of their statements, as the console shows them. */
-
-export interface BookedAccount {
-  id: string;
-  customer: string;
-  bank: string;
-  title: string;
-  currency: string;
-  /** The last day and the number of the newest final statement. null: there is no statement, or it has no number. */
-  newest_day: string | null;
-  newest_number: string | null;
-  /** The result of the last check. null: nothing was checked. */
-  completeness: Completeness | null;
-  /** Its statements are looked at ten minutes after the last file has come. MySQL gives it as a string. */
-  is_due: number | string | null;
-  late_since: Date | null;
-  open_conflicts: number | string;
-}
-
-/** Indexes: the primary keys; statements_time, read backwards; movement_conflicts_account_status. */
-const READ_ACCOUNTS = `
-  SELECT a.id, u.name AS customer, b.name AS bank, a.title, a.currency, s.to_date AS newest_day, s.number AS newest_number,
-    k.completeness, k.completeness = 'unknown' AND k.due_at IS NOT NULL AS is_due, k.late_since,
-    (SELECT COUNT(*) FROM movement_conflicts c FORCE INDEX (movement_conflicts_account_status)
-      WHERE c.account_id = a.id AND c.status = 'open') AS open_conflicts
-  FROM accounts a FORCE INDEX (PRIMARY) STRAIGHT_JOIN customers u ON u.id = a.customer_id STRAIGHT_JOIN banks b ON b.id = a.bank_id
-  LEFT JOIN statement_checks k ON k.account_id = a.id
-  LEFT JOIN statements s ON s.id = (
-    SELECT n.id FROM statements n FORCE INDEX (statements_time) WHERE n.account_id = a.id AND n.kind = 'final'
-    ORDER BY n.account_id DESC, n.kind DESC, n.to_date DESC, n.id DESC LIMIT 1)
-  WHERE a.id < ? AND a.status <> 'deleting' ORDER BY a.id DESC LIMIT ?`;
-
-/** Finds the accounts below an id, the newest first. @returns also the id below which the next page begins; null: there is no next page. */
-export async function findBookedAccounts(
-  sql: Sql,
-  before: string,
-  limit: number,
-): Promise<Page<BookedAccount>> {
-  return cutPage(await sql.query<BookedAccount[]>(READ_ACCOUNTS, [before, limit + 1]), limit);
-}
+/** The page of the books of all customers, and the page of one account with its statements. */
 
 /** Index: the primary key. */
 const READ_IMPORT_IDS = 'SELECT id, import_id FROM transactions WHERE id IN (?)';
@@ -86,16 +60,6 @@ export async function readImports(
   const rows = await sql.query<{ id: string; import_id: string }[]>(READ_IMPORT_IDS, [movementIds]);
   return new Map(rows.map(({ id, import_id }) => [id, import_id]));
 }
-
-export const TONES: Record<Completeness | PeriodStatus, Tone> = {
-  complete: 'good',
-  incomplete: 'bad',
-  contradictory: 'bad',
-  gap: 'bad',
-  contradiction: 'bad',
-  overlap: 'warn',
-  unknown: 'calm',
-};
 
 const MONTHS = 12;
 
@@ -161,9 +125,12 @@ export const Calendar = ({ periods }: { periods: readonly Period[] }) => (
 
 const PER_PAGE = 50;
 const MOST_STATEMENTS = 100;
+const MOST_DIFFERENCES = 100;
 
 const Query = v.object({
   account: v.optional(Id),
+  customer: v.optional(Id),
+  group: v.optional(v.picklist(ACCOUNT_GROUPS)),
   below: v.optional(Id),
   before: v.optional(Id),
   done: v.optional(v.string()),
@@ -218,10 +185,22 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
 
   return new Hono<ApiEnv>()
     .get('/', async (c) => {
-      const { account, below = BEYOND_NEWEST, before = BEYOND_NEWEST, done } = readFilters(c, Query);
+      const {
+        account,
+        customer,
+        group = FIRST_ACCOUNTS.group,
+        below = FIRST_ACCOUNTS.below,
+        before = BEYOND_NEWEST,
+        done,
+      } = readFilters(c, Query);
       if (account !== undefined) return c.redirect(`/ops/books/accounts/${account}`);
-      const { rows: accounts, next: nextAccount } = await findBookedAccounts(database, below, PER_PAGE);
-      const { conflicts, next } = await findOpenConflicts(database, before, PER_PAGE);
+      const listed = { customerId: customer ?? null, place: { group, below } };
+      const [{ rows: accounts, next: nextAccounts }, { conflicts, next }] = await Promise.all([
+        findBookedAccounts(database, listed, PER_PAGE),
+        customer === undefined
+          ? findOpenConflicts(database, before, PER_PAGE)
+          : findConflicts(database, callerFor(c, runtime, customer), { status: 'open', before }, PER_PAGE),
+      ]);
       const importOf = await readImports(
         database,
         conflicts.map(({ stored }) => stored.id),
@@ -234,14 +213,15 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
           <h1>Books</h1>
           <FilterForm>
             <Field label="Statements of account" name="account" value={account} />
+            <Field label="Customer id" name="customer" value={customer} />
           </FilterForm>
           <Table
             caption="Accounts"
             columns={accountColumns(new Date())}
             rows={accounts}
-            empty="There is no account."
+            empty={nextAccounts === null ? 'There is none.' : 'None among these. There may be others.'}
           />
-          <More label="Older accounts" path="/ops/books" next={{ below: nextAccount }} />
+          <More label="More accounts" path="/ops/books" filters={{ customer }} next={{ ...nextAccounts }} />
           <h2>Conflicts that wait for a decision</h2>
           <p class="lead">
             A row came with the unique_id of a stored movement and another direction, amount or date. It is
@@ -253,7 +233,7 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
             rows={conflicts}
             empty="None."
           />
-          <More label="Older conflicts" path="/ops/books" next={{ before: next }} />
+          <More label="Older conflicts" path="/ops/books" filters={{ customer }} next={{ before: next }} />
         </>,
       );
     })
@@ -265,6 +245,7 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
       const account = await requireAccount(database, readId(c, 'account'));
       const compared = await compareBooks(database, account);
       const { status } = compared;
+      const differences = differencesOf(compared);
       const periods = [...compared.periods, ...compared.contradictions];
       const statements = await findStatements(database, account.id, {
         before: BEYOND_NEWEST,
@@ -279,7 +260,7 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
           </h1>
           <Facts
             facts={[
-              ['Customer', account.customer],
+              ['Customer', <CustomerLink id={account.customer_id} name={account.customer} />],
               ['Currency', account.currency],
               ['IBAN', account.iban ?? '–'],
               ['Balances of JSON', account.check_balances === 1 ? 'checked' : 'not checked'],
@@ -293,6 +274,21 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
             rows={periods.map((period) => viewPeriod(period, account.currency))}
             empty="There is no final statement with an opening and a closing balance."
           />
+          <h2>Missing and too much</h2>
+          <p class="lead">
+            Entries of the statements that are not stored as movements, and movements that no statement has.
+          </p>
+          <Table
+            caption="Missing and too much"
+            columns={differenceColumns}
+            rows={differences.slice(0, MOST_DIFFERENCES)}
+            empty="None."
+          />
+          {differences.length > MOST_DIFFERENCES ? (
+            <p class="calm">
+              These are the first {MOST_DIFFERENCES} of {formatCount(differences.length)}.
+            </p>
+          ) : null}
           <h2>Statements</h2>
           <Table
             caption="Statements"
@@ -313,13 +309,14 @@ interface AccountRow {
   title: string;
   currency: string;
   iban: string | null;
+  customer_id: string;
   customer: string;
   check_balances: number;
 }
 
 /** Indexes: the primary keys. */
 const READ_ACCOUNT = `
-  SELECT a.id, a.title, a.currency, a.iban, a.check_balances, u.name AS customer
+  SELECT a.id, a.title, a.currency, a.iban, a.check_balances, a.customer_id, u.name AS customer
   FROM accounts a JOIN customers u ON u.id = a.customer_id WHERE a.id = ?`;
 
 /** @throws {Problem} 404. */
@@ -336,39 +333,6 @@ const describe = ({
   description,
 }: Pick<ReturnType<typeof viewContent>, 'date_issue' | 'dc' | 'amount' | 'description'>): string =>
   `${date_issue} ${dc === 'Debit' ? '−' : '+'}${amount}${description ? ` ${description}` : ''}`;
-
-const accountColumns = (now: Date): Column<BookedAccount>[] => [
-  { label: 'Account', cell: ({ id }) => <a href={`/ops/books/accounts/${id}`}>{id}</a> },
-  { label: 'Customer', cell: ({ customer }) => customer },
-  { label: 'Bank', cell: ({ bank }) => bank },
-  { label: 'Title', kind: 'wide', cell: ({ title, currency }) => `${title}, ${currency}` },
-  {
-    label: 'Newest statement',
-    cell: ({ newest_day: day, newest_number: number }) =>
-      day === null ? '–' : number === null ? day : `${day}, number ${number}`,
-  },
-  {
-    label: 'Statements are',
-    cell: ({ completeness, is_due, late_since }) => (
-      <>
-        {completeness === null ? (
-          '–'
-        ) : Number(is_due) === 1 ? (
-          <Tag tone="calm">not looked at yet</Tag>
-        ) : (
-          <Tag tone={TONES[completeness]}>{completeness}</Tag>
-        )}
-        {late_since === null ? null : (
-          <>
-            {' '}
-            <Tag tone="warn">late</Tag> since <Moment at={late_since} now={now} />
-          </>
-        )}
-      </>
-    ),
-  },
-  { label: 'Open conflicts', kind: 'number', cell: (it) => formatCount(Number(it.open_conflicts)) },
-];
 
 const importLink = (id: string | number) => <a href={`/ops/imports/${id}`}>import {id}</a>;
 
@@ -421,6 +385,45 @@ const periodColumns: Column<ReturnType<typeof viewPeriod>>[] = [
   },
 ];
 
+/** An entry that is missing, or a movement that is too much, in a period of the statements. */
+interface Difference {
+  period: Period;
+  what: 'missing' | 'too much';
+  dc: 'Debit' | 'Credit';
+  amount: string;
+  /** The import that took a missing entry for another movement, or the movement that is too much. */
+  cause: Child;
+}
+
+const differencesOf = ({ differences }: ComparedBooks): Difference[] =>
+  [...differences].flatMap(([period, { missing, surplus }]) => [
+    ...missing.map(({ dc, amount, import_id }): Difference => {
+      return { period, what: 'missing', dc, amount, cause: importLink(import_id) };
+    }),
+    ...surplus.map(({ dc, amount, transaction_id: id }): Difference => {
+      return {
+        period,
+        what: 'too much',
+        dc,
+        amount,
+        cause: (
+          <>
+            movement <MovementLink id={String(id)} />
+          </>
+        ),
+      };
+    }),
+  ]);
+
+const differenceColumns: Column<Difference>[] = [
+  { label: 'From', cell: ({ period }) => period.from },
+  { label: 'To', cell: ({ period }) => period.to },
+  { label: 'What', cell: ({ what }) => <Tag tone="bad">{what}</Tag> },
+  { label: 'Direction', cell: ({ dc }) => dc },
+  { label: 'Amount', kind: 'number', cell: ({ amount }) => amount },
+  { label: 'Seen in', cell: ({ cause }) => cause },
+];
+
 const show = (balance: string | null, currency: string) =>
   balance === null ? '–' : showAmount(balance, currency);
 
@@ -431,6 +434,7 @@ const statementColumns = (now: Date, currency: string): Column<StatementRecord>[
   { label: 'Kind', cell: ({ kind }) => kind },
   { label: 'Opening', kind: 'number', cell: (it) => show(it.opening_balance, currency) },
   { label: 'Closing', kind: 'number', cell: (it) => show(it.closing_balance, currency) },
+  { label: 'Difference', kind: 'number', cell: (it) => show(it.difference, currency) },
   { label: 'Entries', kind: 'number', cell: ({ entries }) => formatCount(entries) },
   { label: 'Import', cell: ({ import_id }) => <a href={`/ops/imports/${import_id}`}>{import_id}</a> },
   { label: 'Received', cell: ({ received_at }) => <Moment at={received_at} now={now} /> },
