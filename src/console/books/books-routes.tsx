@@ -126,6 +126,7 @@ export const Calendar = ({ periods }: { periods: readonly Period[] }) => (
 const PER_PAGE = 50;
 const MOST_STATEMENTS = 100;
 const MOST_DIFFERENCES = 100;
+const MOST_PERIODS = 100;
 
 const Query = v.object({
   account: v.optional(Id),
@@ -262,7 +263,7 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
             facts={[
               ['Customer', <CustomerLink id={account.customer_id} name={account.customer} />],
               ['Currency', account.currency],
-              ['IBAN', account.iban ?? '–'],
+              ['IBAN or number', account.iban ?? account.number ?? '–'],
               ['Balances of JSON', account.check_balances === 1 ? 'checked' : 'not checked'],
             ]}
           />
@@ -271,9 +272,14 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
           <Table
             caption="Periods"
             columns={periodColumns}
-            rows={periods.map((period) => viewPeriod(period, account.currency))}
+            rows={periods.slice(-MOST_PERIODS).map((period) => viewPeriod(period, account.currency))}
             empty="There is no final statement with an opening and a closing balance."
           />
+          {periods.length > MOST_PERIODS ? (
+            <p class="calm">
+              These are the last {MOST_PERIODS} of {formatCount(periods.length)}.
+            </p>
+          ) : null}
           <h2>Missing and too much</h2>
           <p class="lead">
             Entries of the statements that are not stored as movements, and movements that no statement has.
@@ -309,6 +315,7 @@ interface AccountRow {
   title: string;
   currency: string;
   iban: string | null;
+  number: string | null;
   customer_id: string;
   customer: string;
   check_balances: number;
@@ -316,7 +323,7 @@ interface AccountRow {
 
 /** Indexes: the primary keys. */
 const READ_ACCOUNT = `
-  SELECT a.id, a.title, a.currency, a.iban, a.check_balances, a.customer_id, u.name AS customer
+  SELECT a.id, a.title, a.currency, a.iban, a.number, a.check_balances, a.customer_id, u.name AS customer
   FROM accounts a JOIN customers u ON u.id = a.customer_id WHERE a.id = ?`;
 
 /** @throws {Problem} 404. */
