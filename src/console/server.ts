@@ -22,6 +22,7 @@ import { Problem } from '../platform/problem.ts';
 import { LAST_PORT } from '../platform/whole-numbers.ts';
 import { READ_LIMIT } from '../verdict/verdict.ts';
 import { auditPage } from './audit/audit-page.tsx';
+import { accountPage } from './books/account-page.tsx';
 import { booksRoutes } from './books/books-routes.tsx';
 import { customerPage } from './customers/customer-page.tsx';
 import { deliveriesPage, deliveryRoutes, replayRoutes } from './deliveries/deliveries-page.tsx';
@@ -194,6 +195,7 @@ export function opsConsole(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv>
     .route('/sources', sourceRoutes(context))
     .route('/customers', customerPage(runtime))
     .route('/books', booksRoutes(context))
+    .route('/books/accounts', accountPage(runtime))
     .route('/trace', tracePage(context))
     .route('/audit', auditPage(runtime));
 }
