@@ -25,9 +25,11 @@ interface FailedImport {
 /** A customer whose troubles are looked for. null: all customers. */
 type Owner = string | null;
 
-/** A condition on the customer, and its value, for a statement of one customer. */
-const ofOwner = (owner: Owner, column: string) =>
-  owner === null ? { condition: '', values: [] } : { condition: `AND ${column} = ?`, values: [owner] };
+/** The condition on the customer in a statement about one customer. */
+const ofOwner = (owner: Owner, column: string) => (owner === null ? '' : `AND ${column} = ?`);
+
+/** The value of that condition. */
+const valuesOf = (owner: Owner) => (owner === null ? [] : [owner]);
 
 /** A list of the console, filtered on the customer. */
 const filtered = ({ text, href }: Trouble['page'], owner: Owner): Trouble['page'] => ({
@@ -39,7 +41,7 @@ const filtered = ({ text, href }: Trouble['page'], owner: Owner): Trouble['page'
 const READ_FAILED_IMPORTS = (owner: Owner) => `
   SELECT i.id, c.name AS customer, i.error, i.crash_count, i.finished_at
   FROM imports i FORCE INDEX (${owner === null ? 'imports_status' : 'imports_customer_status'}) JOIN customers c ON c.id = i.customer_id
-  WHERE i.status = 'failed' ${ofOwner(owner, 'i.customer_id').condition} AND i.crash_count >= ? AND i.crash_count <= ?
+  WHERE i.status = 'failed' ${ofOwner(owner, 'i.customer_id')} AND i.crash_count >= ? AND i.crash_count <= ?
     AND (? OR i.finished_at > NOW(6) - INTERVAL 1 DAY)
   ORDER BY i.id DESC LIMIT ?`;
 
@@ -54,8 +56,11 @@ async function nameImports(
 ): Promise<Trouble[]> {
   const isGivenUp = kind === 'import_given_up';
   const range = isGivenUp ? [MAX_CRASHES, 255, true] : [0, MAX_CRASHES - 1, false];
-  const { values } = ofOwner(owner, 'i.customer_id');
-  const found = await sql.query<FailedImport[]>(READ_FAILED_IMPORTS(owner), [...values, ...range, most]);
+  const found = await sql.query<FailedImport[]>(READ_FAILED_IMPORTS(owner), [
+    ...valuesOf(owner),
+    ...range,
+    most,
+  ]);
   return found.map((it) =>
     troubleOf(kind, {
       subject: { type: 'import', id: it.id, title: '', customer: it.customer },
@@ -108,7 +113,7 @@ export async function findImportTroubles(
 const READ_SOURCES_WITH_ERROR = (owner: Owner) => `
   SELECT ${SUMMARY_COLUMNS}
   FROM sources s FORCE INDEX (${owner === null ? 'sources_status' : 'sources_page'}) STRAIGHT_JOIN customers u ON u.id = s.customer_id
-  WHERE s.status = 'active' ${ofOwner(owner, 's.customer_id').condition} AND s.error IS NOT NULL AND s.consecutive_failures > 0 = ?
+  WHERE s.status = 'active' ${ofOwner(owner, 's.customer_id')} AND s.error IS NOT NULL AND s.consecutive_failures > 0 = ?
   ORDER BY s.consecutive_failures DESC, s.id LIMIT ?`;
 
 const SOURCE_LIST = { text: 'Sources', href: '/ops/sources' };
@@ -131,9 +136,8 @@ export async function findSourceTroubles(
 
 /** Reads the troubles of the first sources of each kind. @param owner null: the sources of all customers. */
 export async function nameSourceTroubles(sql: Sql, most: number, owner: Owner = null): Promise<Trouble[]> {
-  const { values } = ofOwner(owner, 's.customer_id');
   const find = (isFailing: boolean) =>
-    sql.query<SourceSummary[]>(READ_SOURCES_WITH_ERROR(owner), [...values, isFailing, most]);
+    sql.query<SourceSummary[]>(READ_SOURCES_WITH_ERROR(owner), [...valuesOf(owner), isFailing, most]);
   const [failing, wrong] = [await find(true), await find(false)];
   return Promise.all([...failing, ...wrong].map((it) => sourceTroubleOf(sql, it)));
 }
@@ -166,7 +170,7 @@ const READ_OPEN_CONFLICTS = (owner: Owner) => `
   SELECT a.currency, COUNT(*) AS number, SUM(c.amount) AS amount, MIN(c.received_at) AS oldest
   FROM movement_conflicts c FORCE INDEX (${owner === null ? 'movement_conflicts_status' : 'movement_conflicts_page_status'})
     JOIN accounts a ON a.id = c.account_id
-  WHERE c.status = 'open' ${ofOwner(owner, 'c.customer_id').condition} GROUP BY a.currency`;
+  WHERE c.status = 'open' ${ofOwner(owner, 'c.customer_id')} GROUP BY a.currency`;
 
 const BOOKS = { text: 'Books', href: '/ops/books' };
 
@@ -183,9 +187,10 @@ type AccountTrouble = 'statements_wrong' | 'statements_late';
 /** Indexes: statement_checks_result and statement_checks_late; of a customer statement_checks_customer. */
 const READ_WRONG_ACCOUNTS = (kind: AccountTrouble, owner: Owner) => `
   SELECT k.account_id AS id, a.title, c.name AS customer, k.completeness, k.late_since
-  FROM statement_checks k JOIN accounts a ON a.id = k.account_id JOIN customers c ON c.id = k.customer_id
+  FROM statement_checks k ${owner === null ? '' : 'FORCE INDEX (statement_checks_customer)'}
+    JOIN accounts a ON a.id = k.account_id JOIN customers c ON c.id = k.customer_id
   WHERE ${kind === 'statements_wrong' ? "k.completeness IN ('incomplete', 'contradictory')" : 'k.late_since IS NOT NULL'}
-    ${ofOwner(owner, 'k.customer_id').condition} ORDER BY k.account_id LIMIT ?`;
+    ${ofOwner(owner, 'k.customer_id')} ORDER BY k.account_id LIMIT ?`;
 
 async function nameAccounts(
   sql: Sql,
@@ -193,8 +198,7 @@ async function nameAccounts(
   most: number,
   owner: Owner = null,
 ): Promise<Trouble[]> {
-  const { values } = ofOwner(owner, 'k.customer_id');
-  const found = await sql.query<WrongAccount[]>(READ_WRONG_ACCOUNTS(kind, owner), [...values, most]);
+  const found = await sql.query<WrongAccount[]>(READ_WRONG_ACCOUNTS(kind, owner), [...valuesOf(owner), most]);
   return found.map((it) => accountTroubleOf(kind, it));
 }
 
@@ -216,7 +220,7 @@ function accountTroubleOf(kind: AccountTrouble, it: WrongAccount): Trouble {
 async function findConflictTrouble(sql: Sql, owner: Owner = null): Promise<Trouble[]> {
   const conflicts = await sql.query<
     { currency: string; number: number | string; amount: string; oldest: Date }[]
-  >(READ_OPEN_CONFLICTS(owner), ofOwner(owner, 'c.customer_id').values);
+  >(READ_OPEN_CONFLICTS(owner), valuesOf(owner));
   if (conflicts.length === 0) return [];
   const count = conflicts.reduce((sum, { number }) => sum + Number(number), 0);
   const money = conflicts.map(({ currency, amount }) => ({ currency, amount: showAmount(amount, currency) }));

@@ -150,6 +150,9 @@ describe('the page of a customer', () => {
     const lists = ['books', 'webhooks', 'imports', 'audit'].map((it) => `/ops/${it}?customer=${id}`);
     for (const path of [...lists, `/ops/books/accounts/${accountId}`])
       expect((await page(path)).html, path).toContain(`href="/ops/customers/${id}"`);
+    expect((await page(`/ops/audit?customer=${id}`)).html).toContain(
+      `<a href="/ops/books/accounts/${accountId}">account ${accountId}</a>`,
+    );
   });
 });
 

@@ -131,7 +131,7 @@ export const auditPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEnv>
 
 /** The path of an object's page in the console; null: it has no page. */
 function linkOf(subject: string): string | null {
-  const [, kind, id] = /^(webhook|delivery|import|source) ([\d-]+)$/.exec(subject) ?? [];
+  const [, kind, id] = /^(webhook|delivery|import|source|account|customer) ([\d-]+)$/.exec(subject) ?? [];
   switch (kind) {
     case 'webhook':
       return `/ops/webhooks/${id}`;
@@ -141,6 +141,10 @@ function linkOf(subject: string): string | null {
       return `/ops/imports/${id}`;
     case 'source':
       return `/ops/sources/${id}`;
+    case 'account':
+      return `/ops/books/accounts/${id}`;
+    case 'customer':
+      return `/ops/customers/${id}`;
     default:
       return null;
   }
