@@ -22,7 +22,9 @@ import { Problem } from '../platform/problem.ts';
 import { LAST_PORT } from '../platform/whole-numbers.ts';
 import { READ_LIMIT } from '../verdict/verdict.ts';
 import { auditPage } from './audit/audit-page.tsx';
+import { accountPage } from './books/account-page.tsx';
 import { booksRoutes } from './books/books-routes.tsx';
+import { customerPage } from './customers/customer-page.tsx';
 import { deliveriesPage, deliveryRoutes, replayRoutes } from './deliveries/deliveries-page.tsx';
 import { importRoutes, importsPage } from './imports/imports-page.tsx';
 import { metricsPage } from './metrics/metrics-page.ts';
@@ -191,7 +193,9 @@ export function opsConsole(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv>
     .route('/imports', importRoutes(context))
     .route('/sources', sourcesPage(runtime))
     .route('/sources', sourceRoutes(context))
+    .route('/customers', customerPage(runtime))
     .route('/books', booksRoutes(context))
+    .route('/books/accounts', accountPage(runtime))
     .route('/trace', tracePage(context))
     .route('/audit', auditPage(runtime));
 }

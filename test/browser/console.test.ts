@@ -57,6 +57,11 @@ const PAGES: [name: string, path: () => string, shows: () => string[]][] = [
   ],
   ['imports', () => '/ops/imports', () => ['failed', 'ndjson']],
   ['an import', () => `/ops/imports/${trouble.imports.rejected}`, () => ['rejected', 'amount']],
+  [
+    'a customer',
+    () => `/ops/customers/${trouble.customerId}`,
+    () => [CUSTOMER, DEAD_TITLE, 'What is wrong now', 'refused the password'],
+  ],
   ['books', () => '/ops/books', () => ['GB20260115-1', 'Store']],
   ['statements', () => `/ops/books/accounts/${trouble.accountId}`, () => ['Periods', 'Statements']],
   ['sources', () => '/ops/sources', () => ['Günlük ekstre', 'failing', 'wrong file']],

@@ -48,6 +48,7 @@ describe.runIf(process.env.SCREENSHOTS === 'true')('screenshots', () => {
     ['delivery', () => `/ops/deliveries/${trouble.webhooks.dead}-${trouble.movementIds[0]}`],
     ['trace', () => `/ops/trace?movement=${trouble.movementIds[0]}`],
     ['source', () => `/ops/sources/${trouble.sources.failing}`],
+    ['customer', () => `/ops/customers/${trouble.customerId}`],
     ['books', () => '/ops/books'],
     ['statements', () => `/ops/books/accounts/${account}`],
   ];

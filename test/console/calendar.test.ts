@@ -1,6 +1,6 @@
 import { expect, it } from 'vitest';
 import { findPeriods } from '../../packages/reconcile/src/periods.ts';
-import { monthsOf } from '../../src/console/books/books-routes.tsx';
+import { monthsOf } from '../../src/console/books/account-page.tsx';
 import { chainStatement } from '../reconcile/chain-statement.ts';
 
 const statement = (id: string, from: string, to: string, opening: bigint, closing: bigint) =>

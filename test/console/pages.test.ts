@@ -42,6 +42,7 @@ describe('every page', () => {
     ['sources', () => '/ops/sources'],
     ['a failing source', () => `/ops/sources/${trouble.sources.failing}`],
     ['a source with a wrong file', () => `/ops/sources/${trouble.sources.wrongFile}`],
+    ['a customer', () => `/ops/customers/${trouble.customerId}`],
     ['books', () => '/ops/books'],
     ['the statements of an account', () => `/ops/books/accounts/${trouble.accountId}`],
     ['a decision', () => `/ops/books/conflicts/${trouble.conflicts[0]}/store`],
@@ -242,10 +243,10 @@ describe('the pages of the console', () => {
       `/ops/deliveries/${firstDelivery()}`,
     );
     const one = await textOf('/ops/trace?q=1');
-    for (const kind of ['movement 1', 'webhook 1', 'import 1', 'source 1', 'customer 1'])
+    for (const kind of ['movement 1', 'webhook 1', 'import 1', 'source 1', 'customer 1', 'account 1'])
       expect(one).toContain(kind);
     expect((await page(`/ops/trace?q=${encodeURIComponent('Şahin')}`)).headers.get('location')).toBe(
-      `/ops/webhooks?customer=${trouble.customerId}`,
+      `/ops/customers/${trouble.customerId}`,
     );
     expect(await textOf('/ops/trace?q=%25')).toContain('Nothing was found');
   });
@@ -257,6 +258,7 @@ describe('the pages of the console', () => {
     '/ops/deliveries/x',
     '/ops/imports/999',
     '/ops/sources/999',
+    '/ops/customers/999',
     '/ops/books/accounts/999',
     '/ops/books/conflicts/999/store',
     '/ops/sources/x',

@@ -2,7 +2,6 @@ import type { QueryRunner } from 'typeorm';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { actFor } from '../../src/api/within-process.ts';
 import { readAudit } from '../../src/console/audit/audit-page.tsx';
-import { findBookedAccounts } from '../../src/console/books/books-routes.tsx';
 import { chooseWebhooks, listAcross } from '../../src/console/deliveries/delivery-rows.ts';
 import { readNewestAttempts, readRecentAttempts } from '../../src/console/deliveries/newest-attempts.ts';
 import { readStored } from '../../src/console/imports/imports-page.tsx';
@@ -11,7 +10,6 @@ import { readMovement } from '../../src/console/trace/trace-page.tsx';
 import type { Sql } from '../../src/database/transaction.ts';
 import { readAttempts } from '../../src/delivery/attempts.ts';
 import { readWaitingWebhooks } from '../../src/delivery/waiting-webhooks.ts';
-import { BEYOND_NEWEST } from '../../src/http/paging.ts';
 import { readFirstWarnings, readIssues } from '../../src/intake/import-view.ts';
 import { findImport, firstImportAt, listImports } from '../../src/intake/imports.ts';
 import { nameWebhookTroubles } from '../../src/verdict/webhooks.ts';
@@ -196,7 +194,6 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>, most: number
   ['a search for an id', (sql) => search(sql, newest), FEW],
   ['a search for a unique_id', (sql) => search(sql, 'm4711'), FEW],
   ['a search for a name', (sql) => search(sql, 'Müş'), FEW],
-  ['the accounts of Books', async (sql) => (await findBookedAccounts(sql, BEYOND_NEWEST, 50)).rows, FEW],
   ['all changes', (sql) => readAudit(sql, NO_AUDIT_FILTER, 100), FEW],
   [
     'the changes of a webhook',

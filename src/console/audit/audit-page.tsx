@@ -9,6 +9,7 @@ import { Id } from '../../platform/whole-numbers.ts';
 import {
   Choice,
   type Column,
+  CustomerLink,
   Field,
   FilterForm,
   Moment,
@@ -130,7 +131,7 @@ export const auditPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEnv>
 
 /** The path of an object's page in the console; null: it has no page. */
 function linkOf(subject: string): string | null {
-  const [, kind, id] = /^(webhook|delivery|import|source) ([\d-]+)$/.exec(subject) ?? [];
+  const [, kind, id] = /^(webhook|delivery|import|source|account|customer) ([\d-]+)$/.exec(subject) ?? [];
   switch (kind) {
     case 'webhook':
       return `/ops/webhooks/${id}`;
@@ -140,6 +141,10 @@ function linkOf(subject: string): string | null {
       return `/ops/imports/${id}`;
     case 'source':
       return `/ops/sources/${id}`;
+    case 'account':
+      return `/ops/books/accounts/${id}`;
+    case 'customer':
+      return `/ops/customers/${id}`;
     default:
       return null;
   }
@@ -164,7 +169,7 @@ const columns = (now: Date): Column<AuditEvent>[] => [
       customer_id === null ? (
         '–'
       ) : (
-        <a href={`/ops/audit?customer=${customer_id}`}>{customer ?? `customer ${customer_id}`}</a>
+        <CustomerLink id={customer_id} name={customer ?? `customer ${customer_id}`} />
       ),
   },
   { label: 'Details', kind: 'wide', cell: ({ detail }) => detail },

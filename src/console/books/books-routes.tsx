@@ -1,78 +1,33 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import type { Completeness, Period, PeriodStatus } from '../../../packages/reconcile/src/periods.ts';
-import { showAmount } from '../../../packages/statements/src/amounts.ts';
-import { compareBooks } from '../../books/compare-books.ts';
-import { findStatements, viewPeriod } from '../../books/find-statements.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { viewConflict, viewContent } from '../../intake/conflict-view.ts';
-import { type FoundConflict, findConflict, findOpenConflicts } from '../../intake/decide-conflict.ts';
-import type { StatementRecord } from '../../intake/statements.ts';
+import {
+  type FoundConflict,
+  findConflict,
+  findConflicts,
+  findOpenConflicts,
+} from '../../intake/decide-conflict.ts';
 import type { Movement } from '../../ledger/movement.ts';
-import { cutPage, type Page } from '../../platform/page.ts';
-import { notFound } from '../../platform/problem.ts';
 import { Id } from '../../platform/whole-numbers.ts';
 import {
   type Column,
   Done,
-  Facts,
   Field,
   FilterForm,
-  formatCount,
   LinkButton,
-  Moment,
   More,
   readFilters,
   Table,
-  Tag,
-  type Tone,
 } from '../page/elements.tsx';
 import { sendConfirmation, sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, callerFor, findOwner } from '../page/operator.ts';
+import { ACCOUNT_GROUPS, accountColumns, FIRST_ACCOUNTS, findBookedAccounts } from './booked-accounts.tsx';
 
-/** Reads the accounts of all customers with the results of their statements, as the console shows them. */
-
-export interface BookedAccount {
-  id: string;
-  customer: string;
-  bank: string;
-  title: string;
-  currency: string;
-  /** The last day and the number of the newest final statement. null: there is no statement, or it has no number. */
-  newest_day: string | null;
-  newest_number: string | null;
-  /** The result of the last check. null: nothing was checked. */
-  completeness: Completeness | null;
-  /** Its statements are looked at ten minutes after the last file has come. MySQL gives it as a string. */
-  is_due: number | string | null;
-  late_since: Date | null;
-  open_conflicts: number | string;
-}
-
-/** Indexes: the primary keys; statements_time, read backwards; movement_conflicts_account_status. */
-const READ_ACCOUNTS = `
-  SELECT a.id, u.name AS customer, b.name AS bank, a.title, a.currency, s.to_date AS newest_day, s.number AS newest_number,
-    k.completeness, k.completeness = 'unknown' AND k.due_at IS NOT NULL AS is_due, k.late_since,
-    (SELECT COUNT(*) FROM movement_conflicts c FORCE INDEX (movement_conflicts_account_status)
-      WHERE c.account_id = a.id AND c.status = 'open') AS open_conflicts
-  FROM accounts a FORCE INDEX (PRIMARY) STRAIGHT_JOIN customers u ON u.id = a.customer_id STRAIGHT_JOIN banks b ON b.id = a.bank_id
-  LEFT JOIN statement_checks k ON k.account_id = a.id
-  LEFT JOIN statements s ON s.id = (
-    SELECT n.id FROM statements n FORCE INDEX (statements_time) WHERE n.account_id = a.id AND n.kind = 'final'
-    ORDER BY n.account_id DESC, n.kind DESC, n.to_date DESC, n.id DESC LIMIT 1)
-  WHERE a.id < ? AND a.status <> 'deleting' ORDER BY a.id DESC LIMIT ?`;
-
-/** Finds the accounts below an id, the newest first. @returns also the id below which the next page begins; null: there is no next page. */
-export async function findBookedAccounts(
-  sql: Sql,
-  before: string,
-  limit: number,
-): Promise<Page<BookedAccount>> {
-  return cutPage(await sql.query<BookedAccount[]>(READ_ACCOUNTS, [before, limit + 1]), limit);
-}
+/** The page of the books: the accounts, and the conflicts that wait for a decision. */
 
 /** Index: the primary key. */
 const READ_IMPORT_IDS = 'SELECT id, import_id FROM transactions WHERE id IN (?)';
@@ -87,83 +42,11 @@ export async function readImports(
   return new Map(rows.map(({ id, import_id }) => [id, import_id]));
 }
 
-export const TONES: Record<Completeness | PeriodStatus, Tone> = {
-  complete: 'good',
-  incomplete: 'bad',
-  contradictory: 'bad',
-  gap: 'bad',
-  contradiction: 'bad',
-  overlap: 'warn',
-  unknown: 'calm',
-};
-
-const MONTHS = 12;
-
-/** The worst comes first. */
-const SEVERITY: readonly PeriodStatus[] = ['contradiction', 'gap', 'overlap', 'complete'];
-
-interface Day {
-  /** YYYY-MM-DD */
-  date: string;
-  /** null: no statement covers the day. */
-  status: PeriodStatus | null;
-}
-
-/** The last twelve months of an account from its first to its last statement, the newest first. */
-export function monthsOf(periods: readonly Period[]): { month: string; days: Day[] }[] {
-  const [first] = periods.map(({ from }) => from).toSorted();
-  const last = periods
-    .map(({ to }) => to)
-    .toSorted()
-    .at(-1);
-  if (first === undefined || last === undefined) return [];
-  const [year, month] = last.split('-').map(Number) as [number, number];
-  return Array.from({ length: MONTHS }, (_, back) => {
-    const length = new Date(Date.UTC(year, month - back, 0)).getUTCDate();
-    const days = Array.from({ length }, (_, index): Day => {
-      const date = new Date(Date.UTC(year, month - 1 - back, index + 1)).toISOString().slice(0, 10);
-      const about = periods.filter(({ from, to }) => from <= date && date <= to);
-      const status = SEVERITY.find((it) => about.some((period) => period.status === it));
-      return { date, status: status ?? null };
-    });
-    return { month: days[0]?.date.slice(0, 7) ?? '', days };
-  }).filter(({ month }) => month >= first.slice(0, 7));
-}
-
-/** The days of each month, marked as complete, missing or contradictory. */
-export const Calendar = ({ periods }: { periods: readonly Period[] }) => (
-  <>
-    <h2>Calendar</h2>
-    <p class="lead">
-      Days of which statements have come. A dashed day is in a gap, one with a double border in a
-      contradiction.
-    </p>
-    <dl class="calendar">
-      {monthsOf(periods).map(({ month, days }) => (
-        <div>
-          <dt>{month}</dt>
-          <dd>
-            <ol>
-              {days.map(({ date, status }) => (
-                <li class={status === null ? '' : `${status} ${TONES[status]}`}>
-                  <time datetime={date} title={`${date}: ${status ?? 'no statement'}`}>
-                    {Number(date.slice(8))}
-                  </time>
-                </li>
-              ))}
-            </ol>
-          </dd>
-        </div>
-      ))}
-    </dl>
-  </>
-);
-
 const PER_PAGE = 50;
-const MOST_STATEMENTS = 100;
-
 const Query = v.object({
   account: v.optional(Id),
+  customer: v.optional(Id),
+  group: v.optional(v.picklist(ACCOUNT_GROUPS)),
   below: v.optional(Id),
   before: v.optional(Id),
   done: v.optional(v.string()),
@@ -188,7 +71,7 @@ const DONE = {
 
 type DecisionName = keyof typeof DECISIONS;
 
-/** /ops/books: the accounts, the conflicts that wait for a decision, and the statements of an account. */
+/** /ops/books: the accounts, the conflicts that wait for a decision, and the decisions. */
 export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   const { runtime } = context;
   const { database } = runtime;
@@ -218,10 +101,22 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
 
   return new Hono<ApiEnv>()
     .get('/', async (c) => {
-      const { account, below = BEYOND_NEWEST, before = BEYOND_NEWEST, done } = readFilters(c, Query);
+      const {
+        account,
+        customer,
+        group = FIRST_ACCOUNTS.group,
+        below = FIRST_ACCOUNTS.below,
+        before = BEYOND_NEWEST,
+        done,
+      } = readFilters(c, Query);
       if (account !== undefined) return c.redirect(`/ops/books/accounts/${account}`);
-      const { rows: accounts, next: nextAccount } = await findBookedAccounts(database, below, PER_PAGE);
-      const { conflicts, next } = await findOpenConflicts(database, before, PER_PAGE);
+      const listed = { customerId: customer ?? null, place: { group, below } };
+      const [{ rows: accounts, next: nextAccounts }, { conflicts, next }] = await Promise.all([
+        findBookedAccounts(database, listed, PER_PAGE),
+        customer === undefined
+          ? findOpenConflicts(database, before, PER_PAGE)
+          : findConflicts(database, callerFor(c, runtime, customer), { status: 'open', before }, PER_PAGE),
+      ]);
       const importOf = await readImports(
         database,
         conflicts.map(({ stored }) => stored.id),
@@ -234,14 +129,15 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
           <h1>Books</h1>
           <FilterForm>
             <Field label="Statements of account" name="account" value={account} />
+            <Field label="Customer id" name="customer" value={customer} />
           </FilterForm>
           <Table
             caption="Accounts"
             columns={accountColumns(new Date())}
             rows={accounts}
-            empty="There is no account."
+            empty={nextAccounts === null ? 'There is none.' : 'None among these. There may be others.'}
           />
-          <More label="Older accounts" path="/ops/books" next={{ below: nextAccount }} />
+          <More label="More accounts" path="/ops/books" filters={{ customer }} next={{ ...nextAccounts }} />
           <h2>Conflicts that wait for a decision</h2>
           <p class="lead">
             A row came with the unique_id of a stored movement and another direction, amount or date. It is
@@ -253,81 +149,15 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
             rows={conflicts}
             empty="None."
           />
-          <More label="Older conflicts" path="/ops/books" next={{ before: next }} />
+          <More label="Older conflicts" path="/ops/books" filters={{ customer }} next={{ before: next }} />
         </>,
       );
     })
     .get('/conflicts/:id/store', confirm('store'))
     .get('/conflicts/:id/ignore', confirm('ignore'))
     .post('/conflicts/:id/store', decide('store'))
-    .post('/conflicts/:id/ignore', decide('ignore'))
-    .get('/accounts/:id', async (c) => {
-      const account = await requireAccount(database, readId(c, 'account'));
-      const compared = await compareBooks(database, account);
-      const { status } = compared;
-      const periods = [...compared.periods, ...compared.contradictions];
-      const statements = await findStatements(database, account.id, {
-        before: BEYOND_NEWEST,
-        limit: MOST_STATEMENTS,
-      });
-      return sendPage(
-        c,
-        { title: `Statements of account ${account.id}`, section: 'Books' },
-        <>
-          <h1>
-            Statements of account {account.id}, {account.title} <Tag tone={TONES[status]}>{status}</Tag>
-          </h1>
-          <Facts
-            facts={[
-              ['Customer', account.customer],
-              ['Currency', account.currency],
-              ['IBAN', account.iban ?? '–'],
-              ['Balances of JSON', account.check_balances === 1 ? 'checked' : 'not checked'],
-            ]}
-          />
-          {periods.length === 0 ? null : <Calendar periods={periods} />}
-          <h2>Periods</h2>
-          <Table
-            caption="Periods"
-            columns={periodColumns}
-            rows={periods.map((period) => viewPeriod(period, account.currency))}
-            empty="There is no final statement with an opening and a closing balance."
-          />
-          <h2>Statements</h2>
-          <Table
-            caption="Statements"
-            columns={statementColumns(new Date(), account.currency)}
-            rows={statements}
-            empty="None."
-          />
-          {statements.length === MOST_STATEMENTS ? (
-            <p class="calm">These are the last {MOST_STATEMENTS} that came.</p>
-          ) : null}
-        </>,
-      );
-    });
+    .post('/conflicts/:id/ignore', decide('ignore'));
 };
-
-interface AccountRow {
-  id: string;
-  title: string;
-  currency: string;
-  iban: string | null;
-  customer: string;
-  check_balances: number;
-}
-
-/** Indexes: the primary keys. */
-const READ_ACCOUNT = `
-  SELECT a.id, a.title, a.currency, a.iban, a.check_balances, u.name AS customer
-  FROM accounts a JOIN customers u ON u.id = a.customer_id WHERE a.id = ?`;
-
-/** @throws {Problem} 404. */
-async function requireAccount(sql: Sql, id: string): Promise<AccountRow> {
-  const [account] = await sql.query<AccountRow[]>(READ_ACCOUNT, [id]);
-  if (account === undefined) throw notFound('account');
-  return account;
-}
 
 const describe = ({
   date_issue,
@@ -336,39 +166,6 @@ const describe = ({
   description,
 }: Pick<ReturnType<typeof viewContent>, 'date_issue' | 'dc' | 'amount' | 'description'>): string =>
   `${date_issue} ${dc === 'Debit' ? '−' : '+'}${amount}${description ? ` ${description}` : ''}`;
-
-const accountColumns = (now: Date): Column<BookedAccount>[] => [
-  { label: 'Account', cell: ({ id }) => <a href={`/ops/books/accounts/${id}`}>{id}</a> },
-  { label: 'Customer', cell: ({ customer }) => customer },
-  { label: 'Bank', cell: ({ bank }) => bank },
-  { label: 'Title', kind: 'wide', cell: ({ title, currency }) => `${title}, ${currency}` },
-  {
-    label: 'Newest statement',
-    cell: ({ newest_day: day, newest_number: number }) =>
-      day === null ? '–' : number === null ? day : `${day}, number ${number}`,
-  },
-  {
-    label: 'Statements are',
-    cell: ({ completeness, is_due, late_since }) => (
-      <>
-        {completeness === null ? (
-          '–'
-        ) : Number(is_due) === 1 ? (
-          <Tag tone="calm">not looked at yet</Tag>
-        ) : (
-          <Tag tone={TONES[completeness]}>{completeness}</Tag>
-        )}
-        {late_since === null ? null : (
-          <>
-            {' '}
-            <Tag tone="warn">late</Tag> since <Moment at={late_since} now={now} />
-          </>
-        )}
-      </>
-    ),
-  },
-  { label: 'Open conflicts', kind: 'number', cell: (it) => formatCount(Number(it.open_conflicts)) },
-];
 
 const importLink = (id: string | number) => <a href={`/ops/imports/${id}`}>import {id}</a>;
 
@@ -406,32 +203,4 @@ const conflictColumns = (importOf: ReadonlyMap<string, string>): Column<FoundCon
       </>
     ),
   },
-];
-
-const periodColumns: Column<ReturnType<typeof viewPeriod>>[] = [
-  { label: 'From', cell: ({ from }) => from },
-  { label: 'To', cell: ({ to }) => to },
-  { label: 'Status', cell: ({ status }) => <Tag tone={TONES[status]}>{status}</Tag> },
-  { label: 'Balance before', kind: 'number', cell: (it) => it.opening_balance },
-  { label: 'Balance after', kind: 'number', cell: (it) => it.closing_balance },
-  {
-    label: 'Difference',
-    kind: 'number',
-    cell: ({ status, difference }) => (status === 'gap' || status === 'contradiction' ? difference : '–'),
-  },
-];
-
-const show = (balance: string | null, currency: string) =>
-  balance === null ? '–' : showAmount(balance, currency);
-
-const statementColumns = (now: Date, currency: string): Column<StatementRecord>[] => [
-  { label: 'Number', cell: ({ number, sequence }) => [number, sequence].filter(Boolean).join('/') || '–' },
-  { label: 'From', cell: ({ from_date }) => from_date ?? '–' },
-  { label: 'To', cell: ({ to_date }) => to_date ?? '–' },
-  { label: 'Kind', cell: ({ kind }) => kind },
-  { label: 'Opening', kind: 'number', cell: (it) => show(it.opening_balance, currency) },
-  { label: 'Closing', kind: 'number', cell: (it) => show(it.closing_balance, currency) },
-  { label: 'Entries', kind: 'number', cell: ({ entries }) => formatCount(entries) },
-  { label: 'Import', cell: ({ import_id }) => <a href={`/ops/imports/${import_id}`}>{import_id}</a> },
-  { label: 'Received', cell: ({ received_at }) => <Moment at={received_at} now={now} /> },
 ];

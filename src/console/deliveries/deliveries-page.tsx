@@ -34,6 +34,7 @@ import {
 import {
   Choice,
   type Column,
+  CustomerLink,
   countOf,
   DeliveryLink,
   Facts,
@@ -185,7 +186,11 @@ const columns = (now: Date): Column<Post<ListedDelivery>>[] => [
     kind: 'wide',
     cell: ({ first: { webhook } }) => <WebhookLink id={webhook.id} title={webhook.title} />,
   },
-  { label: 'Customer', kind: 'wide', cell: ({ first }) => first.webhook.customer },
+  {
+    label: 'Customer',
+    kind: 'wide',
+    cell: ({ first: { webhook } }) => <CustomerLink id={webhook.customer_id} name={webhook.customer} />,
+  },
   { label: 'Stored', cell: ({ first: { row } }) => <Moment at={row.created_at} now={now} /> },
   {
     label: 'Attempts',
@@ -326,7 +331,7 @@ function DeliveryPage({
       <Facts
         facts={[
           ['Webhook', <WebhookLink id={webhook.id} title={webhook.title} />],
-          ['Customer', webhook.customer],
+          ['Customer', <CustomerLink id={webhook.customer_id} name={webhook.customer} />],
           [
             view.event_id === null ? 'Movement stored' : 'Event recorded',
             <Moment at={delivery.created_at} now={now} />,

@@ -22,6 +22,7 @@ import { Id } from '../../platform/whole-numbers.ts';
 import {
   Choice,
   type Column,
+  CustomerLink,
   countOf,
   customerColumn,
   Done,
@@ -157,7 +158,7 @@ export const importsPage = (runtime: Runtime): Hono<ApiEnv> => {
         </FilterForm>
         <Table
           caption="Imports"
-          columns={columns(new Date())}
+          columns={importColumns(new Date())}
           rows={rows}
           empty={next === null ? 'There are none.' : 'None among the newest. There may be older ones.'}
         />
@@ -173,13 +174,14 @@ export const ImportStatusTag = ({ status }: { status: ImportStatus }) => (
   <Tag tone={TONES[status]}>{status}</Tag>
 );
 
-const columns = (now: Date): Column<ImportRow>[] => [
+/** The columns of every table of imports. */
+export const importColumns = (now: Date): Column<ImportRow>[] => [
   {
     label: 'Import',
     cell: ({ id }) => <ImportLink id={id} />,
   },
   { label: 'Status', cell: ({ status }) => <ImportStatusTag status={status} /> },
-  customerColumn('/ops/imports'),
+  customerColumn(),
   { label: 'Format', cell: ({ detected_format, format }) => detected_format ?? format },
   { label: 'Received', cell: ({ received_at }) => <Moment at={received_at} now={now} /> },
   {
@@ -271,7 +273,8 @@ function ImportPage({ it, gaps, files, issues, assumed, movements, done }: Impor
     <>
       <Done done={done} messages={{ retry: 'The import is queued again. Reload this page to follow it.' }} />
       <h1>
-        Import {it.id} of {it.customer} <ImportStatusTag status={it.status} />
+        Import {it.id} of <CustomerLink id={it.customer_id} name={it.customer} />{' '}
+        <ImportStatusTag status={it.status} />
       </h1>
       {it.error === null ? null : <p class="lead">{it.error}</p>}
       {gaps.map(({ account_id, from, to, difference, currency }) => (

@@ -207,14 +207,22 @@ export const ImportLink = ({ id }: { id: string | number }) => <IdLink to="/ops/
 export const DeliveryLink = ({ id }: { id: string }) => <IdLink to="/ops/deliveries/" id={id} />;
 export const MovementLink = ({ id }: { id: string }) => <IdLink to="/ops/trace?movement=" id={id} />;
 
-/** The customer of each row, as a link to the list of its rows at `path`. */
-export const customerColumn = <Row extends { customer_id: string; customer: string }>(
-  path: string,
-): Column<Row> => ({
-  label: 'Customer',
+export const CustomerLink = ({ id, name }: { id: string; name: string }) => (
+  <a href={`/ops/customers/${id}`}>{name}</a>
+);
+
+const CUSTOMER = 'Customer';
+
+/** The customer of each row, as a link to its page. */
+export const customerColumn = <Row extends { customer_id: string; customer: string }>(): Column<Row> => ({
+  label: CUSTOMER,
   kind: 'wide',
-  cell: ({ customer_id, customer }) => <a href={`${path}?customer=${customer_id}`}>{customer}</a>,
+  cell: ({ customer_id, customer }) => <CustomerLink id={customer_id} name={customer} />,
 });
+
+/** The columns of a table whose rows all belong to the customer that the page is about. */
+export const withoutCustomer = <Row,>(columns: readonly Column<Row>[]): Column<Row>[] =>
+  columns.filter(({ label }) => label !== CUSTOMER);
 
 /** The message after an action; none if `done` is not one of the actions that `messages` has. */
 export const Done = (props: { done: string | undefined; messages: Readonly<Record<string, string>> }) =>

@@ -135,14 +135,14 @@ export function sendPage(
           <search class="find">
             <form action="/ops/trace">
               <label class="hidden" for="find">
-                Find by id, unique_id or customer
+                Find by id, unique_id, IBAN or customer
               </label>
               <input
                 id="find"
                 name="q"
                 type="search"
                 value={query}
-                placeholder="Id, unique_id or customer"
+                placeholder="Id, unique_id, IBAN or customer"
                 autocomplete="off"
                 maxlength={300}
               />

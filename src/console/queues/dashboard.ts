@@ -78,7 +78,7 @@ const recordJobChanges = (runtime: Runtime) =>
 /** The subjects of jobs: the member of the job's data with the subject's id, the subject's name, and its page in the console. */
 const SUBJECTS = [
   { member: 'webhookId', name: 'webhook', path: '/ops/webhooks/' },
-  { member: 'customerId', name: 'customer', path: '/ops/imports?customer=' },
+  { member: 'customerId', name: 'customer', path: '/ops/customers/' },
   { member: 'sourceId', name: 'source', path: '/ops/sources/' },
 ] as const;
 

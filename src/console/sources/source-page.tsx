@@ -24,6 +24,7 @@ import { sourceTroubleOf } from '../../verdict/work.ts';
 import {
   Choice,
   type Column,
+  CustomerLink,
   Done,
   Facts,
   FilterForm,
@@ -95,8 +96,7 @@ export const SourcePage = (props: SourcePageProps) => {
     <>
       <Done done={done} messages={SOURCE_DONE} />
       <p class="crumbs">
-        <a href="/ops/sources">Sources</a> ›{' '}
-        <a href={`/ops/sources?customer=${source.customer_id}`}>{source.customer}</a>
+        <a href="/ops/sources">Sources</a> › <CustomerLink id={source.customer_id} name={source.customer} />
       </p>
       <h1>
         Source {source.id} “{source.title}” <SourceState source={source} />

@@ -46,7 +46,7 @@ export function SourceState({ source: it }: { source: SourceSummary }) {
 /** The columns of every table of sources. */
 export const sourceColumns = (now: Date): Column<SourceSummary>[] => [
   { label: 'Source', kind: 'wide', cell: ({ id, title }) => <SourceLink id={id} title={title} /> },
-  customerColumn('/ops/sources'),
+  customerColumn(),
   { label: 'Kind', cell: ({ kind }) => kind },
   { label: 'State', cell: (it) => <SourceState source={it} /> },
   { label: 'Last run', cell: ({ last_run_at }) => <Moment at={last_run_at} now={now} /> },

@@ -12,6 +12,7 @@ import { DeliveryStatus } from '../deliveries/deliveries-page.tsx';
 import { attemptColumns, batchColumn } from '../page/attempts.tsx';
 import {
   type Column,
+  CustomerLink,
   countOf,
   DeliveryLink,
   Facts,
@@ -87,12 +88,12 @@ const showHits = (c: Context, q: string, hits: readonly Hit[]) =>
       <h1>Trace</h1>
       <p>
         Enter the id or unique_id of a movement, to see when it came in and who was told of it. The ids of
-        deliveries (17-4711 or msg_17-4711), webhooks, imports, sources and customers are found too, and the
-        beginning of a customer’s name.
+        deliveries (17-4711 or msg_17-4711), webhooks, imports, sources, customers and accounts are found too,
+        the IBAN or the number of an account, and the beginning of a customer’s name.
       </p>
       <form class="filters">
         <label>
-          <span>Id, unique_id or customer</span>
+          <span>Id, unique_id, IBAN or customer</span>
           <input name="q" type="search" value={q} maxlength={300} autocomplete="off" autofocus />
         </label>
         <button type="submit" class="primary">
@@ -162,7 +163,7 @@ function Trace({ movement: it, deliveries, webhooks, attempts }: TraceProps) {
       </p>
       <Facts
         facts={[
-          ['Customer', it.customer],
+          ['Customer', <CustomerLink id={it.customer_id} name={it.customer} />],
           ['Account', `${it.account_id}, ${it.account}, ${it.bank}`],
           ['unique_id', <code>{it.unique_id}</code>],
           ['Amount', `${it.dc} ${it.amount} ${it.currency}`],

@@ -16,7 +16,7 @@ import { MOST_IN_FLIGHT, MOST_PER_SECOND } from '../../webhooks/webhook-input.ts
 import { viewWebhook } from '../../webhooks/webhook-view.ts';
 import { readNewestAttempts } from '../deliveries/newest-attempts.ts';
 import { Timeline } from '../page/attempts.tsx';
-import { countOf, Done, formatCount, formatDuration, LinkButton } from '../page/elements.tsx';
+import { CustomerLink, countOf, Done, formatCount, formatDuration, LinkButton } from '../page/elements.tsx';
 import { type Confirmation, sendConfirmation, sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, callerFor } from '../page/operator.ts';
 import { DASHBOARD_PATH } from '../queues/dashboard.ts';
@@ -40,8 +40,7 @@ export const WebhookPage = ({ webhook, ...props }: WebhookPageProps) => (
   <>
     <Done done={props.done} messages={isPulled(webhook) ? DONE_OF_FEED : DONE} />
     <p class="crumbs">
-      <a href="/ops/webhooks">Webhooks</a> ›{' '}
-      <a href={`/ops/webhooks?customer=${webhook.customer_id}`}>{webhook.customer}</a>
+      <a href="/ops/webhooks">Webhooks</a> › <CustomerLink id={webhook.customer_id} name={webhook.customer} />
     </p>
     <h1>
       Webhook {webhook.id} “{webhook.title}” <WebhookState webhook={webhook} troubles={props.troubles} />

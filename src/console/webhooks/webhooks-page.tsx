@@ -69,12 +69,12 @@ export function WebhookState({
 }
 
 /** The columns of every table of webhooks. */
-const webhookColumns = (
+export const webhookColumns = (
   now: Date,
   troubles: ReadonlyMap<string, readonly WebhookTrouble[]>,
 ): Column<WebhookRecord>[] => [
   { label: 'Webhook', kind: 'wide', cell: ({ id, title }) => <WebhookLink id={id} title={title} /> },
-  customerColumn('/ops/webhooks'),
+  customerColumn(),
   {
     label: 'State',
     cell: (it) => (

@@ -98,6 +98,8 @@ export const CUSTOMER_TABLES = [
     last_update DATETIME(6) NULL,
     error VARCHAR(500) NULL,
     created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    KEY accounts_iban (iban),
+    KEY accounts_number (number),
     CONSTRAINT accounts_customer FOREIGN KEY (customer_id) REFERENCES customers (id),
     CONSTRAINT accounts_bank FOREIGN KEY (bank_id) REFERENCES banks (id)
   ) ${TABLE}`,

@@ -269,6 +269,7 @@ export const MOVEMENT_TABLES = [
     late_since DATETIME(6) NULL,
     KEY statement_checks_due (due_at),
     KEY statement_checks_result (completeness),
+    KEY statement_checks_customer (customer_id, completeness),
     KEY statement_checks_late (late_since),
     CONSTRAINT statement_checks_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE
   ) ${TABLE}`,

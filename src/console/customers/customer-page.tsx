@@ -1,0 +1,224 @@
+import { Hono } from 'hono';
+import { formatAmount } from '../../../packages/statements/src/amounts.ts';
+import { type NewestBalance, readNewestBalances } from '../../books/newest-balances.ts';
+import type { Runtime } from '../../database/runtime.ts';
+import type { Sql } from '../../database/transaction.ts';
+import type { ApiEnv } from '../../http/app.ts';
+import { readId } from '../../http/input.ts';
+import { BEYOND_NEWEST } from '../../http/paging.ts';
+import { type ImportRow, listImports } from '../../intake/imports.ts';
+import { countMovements } from '../../movements/segments.ts';
+import { cutPage } from '../../platform/page.ts';
+import { notFound } from '../../platform/problem.ts';
+import { listSources, type SourceSummary } from '../../sources/find-source.ts';
+import { sortTroubles, type Trouble } from '../../verdict/trouble.ts';
+import { readWebhookTroubles, type WebhookTrouble } from '../../verdict/webhooks.ts';
+import { findCustomerTroubles } from '../../verdict/work.ts';
+import { readWebhooks, type WebhookRecord } from '../../webhook-record/record.ts';
+import { findWebhooks } from '../../webhooks/find-webhook.ts';
+import {
+  accountColumns,
+  type BookedAccount,
+  FIRST_ACCOUNTS,
+  findBookedAccounts,
+} from '../books/booked-accounts.tsx';
+import { importColumns } from '../imports/imports-page.tsx';
+import {
+  type Column,
+  formatCount,
+  LinkButton,
+  Moment,
+  pathWith,
+  Table,
+  Troubles,
+  withoutCustomer,
+} from '../page/elements.tsx';
+import { sendPage } from '../page/layout.tsx';
+import { callerFor } from '../page/operator.ts';
+import { sourceColumns } from '../sources/sources-page.tsx';
+import { webhookColumns } from '../webhooks/webhooks-page.tsx';
+
+/** The page of one customer: what is wrong now, its accounts, webhooks and sources, and its newest imports. */
+
+interface Customer {
+  id: string;
+  name: string;
+  created_at: Date;
+}
+
+/** An account with what only this page shows of it. */
+interface CustomerAccount extends BookedAccount {
+  movements: number;
+  /** undefined: the account has been deleted in the meantime. */
+  newest: NewestBalance | undefined;
+}
+
+/** A list of the customer, as far as the page shows it. */
+interface Listed<Row> {
+  rows: Row[];
+  /** null: the list has no more rows. */
+  next: unknown;
+}
+
+const MOST = { accounts: 100, webhooks: 100, sources: 100, imports: 10, troubles: 20 };
+
+/** Index: the primary key. */
+const READ_CUSTOMER = 'SELECT id, name, created_at FROM customers WHERE id = ?';
+
+/** @throws {Problem} 404. */
+async function requireCustomer(sql: Sql, id: string): Promise<Customer> {
+  const [customer] = await sql.query<Customer[]>(READ_CUSTOMER, [id]);
+  if (customer === undefined) throw notFound('customer');
+  return customer;
+}
+
+/** Reads the first accounts of a customer: what is wrong first. Asks for one account after the other, so that the page takes few connections. */
+export async function readAccounts(sql: Sql, customerId: string): Promise<Listed<CustomerAccount>> {
+  const place = { customerId, place: FIRST_ACCOUNTS };
+  const { rows, next } = await findBookedAccounts(sql, place, MOST.accounts);
+  const balances = await readNewestBalances(
+    sql,
+    rows.map(({ id }) => id),
+  );
+  const accounts: CustomerAccount[] = [];
+  for (const it of rows) {
+    const movements = await countMovements(sql, { customerId, accountId: it.id });
+    accounts.push({ ...it, movements, newest: balances.get(it.id) });
+  }
+  return { rows: accounts, next };
+}
+
+/** GET /ops/customers/:id. */
+export const customerPage = (runtime: Runtime): Hono<ApiEnv> => {
+  const { database } = runtime;
+  return new Hono<ApiEnv>().get('/:id', async (c) => {
+    const customer = await requireCustomer(database, readId(c, 'customer'));
+    const viewer = callerFor(c, runtime, customer.id);
+    const [accounts, found, sources, imports, troubles] = await Promise.all([
+      readAccounts(database, customer.id),
+      findWebhooks(database, viewer, { after: '0', limit: MOST.webhooks + 1 }),
+      listSources(database, { viewer, after: '0' }, MOST.sources),
+      listImports(database, { viewer, before: BEYOND_NEWEST }, MOST.imports),
+      findCustomerTroubles(database, customer.id, MOST.troubles),
+    ]);
+    const { rows, next } = cutPage(found, MOST.webhooks);
+    const ids = rows.map(({ id }) => id);
+    const [webhooks, webhookTroubles] = await Promise.all([
+      ids.length === 0 ? [] : readWebhooks(database, ids),
+      readWebhookTroubles(database, ids),
+    ]);
+    return sendPage(
+      c,
+      { title: customer.name },
+      <CustomerPage
+        customer={customer}
+        troubles={sortTroubles([...[...webhookTroubles.values()].flat(), ...troubles])}
+        webhookTroubles={webhookTroubles}
+        accounts={accounts}
+        webhooks={{ rows: webhooks, next }}
+        sources={sources}
+        imports={imports}
+      />,
+    );
+  });
+};
+
+interface CustomerPageProps {
+  customer: Customer;
+  /** The worst first. */
+  troubles: readonly Trouble[];
+  webhookTroubles: ReadonlyMap<string, readonly WebhookTrouble[]>;
+  accounts: Listed<CustomerAccount>;
+  webhooks: Listed<WebhookRecord>;
+  sources: Listed<SourceSummary>;
+  imports: Listed<ImportRow>;
+}
+
+function CustomerPage({ customer, troubles, webhookTroubles, ...lists }: CustomerPageProps) {
+  const { accounts, webhooks, sources, imports } = lists;
+  const now = new Date();
+  const filters = { customer: customer.id };
+  return (
+    <>
+      <h1>
+        Customer {customer.id} “{customer.name}”
+      </h1>
+      <p class="calm">
+        Created <Moment at={customer.created_at} now={now} />.
+      </p>
+      <nav class="actions" aria-label="What belongs to the customer">
+        <LinkButton href={pathWith('/ops/books', filters)} text="Books" />
+        <LinkButton href={pathWith('/ops/webhooks', filters)} text="Webhooks" />
+        <LinkButton href={pathWith('/ops/imports', filters)} text="Imports" />
+        <LinkButton href={pathWith('/ops/sources', filters)} text="Sources" />
+        <LinkButton href={pathWith('/ops/audit', filters)} text="Audit" />
+      </nav>
+      <section>
+        <h2>What is wrong now</h2>
+        <Troubles troubles={troubles} now={now} empty="Nothing." />
+      </section>
+      <section>
+        <h2>Accounts</h2>
+        <Table
+          caption="Accounts"
+          columns={[...withoutCustomer(accountColumns(now)), ...ownColumns]}
+          rows={accounts.rows}
+          empty="There are none."
+        />
+        <AllOf list={accounts} label="All accounts" path="/ops/books" filters={filters} />
+      </section>
+      <section>
+        <h2>Webhooks</h2>
+        <Table
+          caption="Webhooks"
+          columns={withoutCustomer(webhookColumns(now, webhookTroubles))}
+          rows={webhooks.rows}
+          empty="There are none."
+        />
+        <AllOf list={webhooks} label="All webhooks" path="/ops/webhooks" filters={filters} />
+      </section>
+      <section>
+        <h2>Sources</h2>
+        <Table
+          caption="Sources"
+          columns={withoutCustomer(sourceColumns(now))}
+          rows={sources.rows}
+          empty="There are none."
+        />
+        <AllOf list={sources} label="All sources" path="/ops/sources" filters={filters} />
+      </section>
+      <section>
+        <h2>Newest imports</h2>
+        <Table
+          caption="Newest imports"
+          columns={withoutCustomer(importColumns(now))}
+          rows={imports.rows}
+          empty="There are none."
+        />
+        <AllOf list={imports} label="All imports" path="/ops/imports" filters={filters} />
+      </section>
+    </>
+  );
+}
+
+/** The link to the whole list, if the page shows only its beginning. */
+const AllOf = (props: {
+  list: Listed<unknown>;
+  label: string;
+  path: string;
+  filters: { customer: string };
+}) =>
+  props.list.next === null ? null : (
+    <p class="more">
+      <a href={pathWith(props.path, props.filters)}>{props.label}</a>
+    </p>
+  );
+
+const ownColumns: Column<CustomerAccount>[] = [
+  { label: 'Movements', kind: 'number', cell: ({ movements }) => formatCount(movements) },
+  {
+    label: 'Balance',
+    kind: 'number',
+    cell: ({ newest, currency }) => (newest?.balance == null ? '–' : formatAmount(newest.balance, currency)),
+  },
+];
