@@ -4,9 +4,9 @@ import type { DataSource } from 'typeorm';
 import type * as v from 'valibot';
 import { lookAhead } from '../../packages/statements/src/peek.ts';
 import type { Caller } from '../customers/caller.ts';
+import { createBudget } from '../platform/budget.ts';
 import { Problem } from '../platform/problem.ts';
 import { ADVICE } from './advice.ts';
-import { createByteBudget } from './byte-budget.ts';
 import { runDry } from './dry-run/dry-run.ts';
 import { type DryRunView, readDryAccounts, viewDryRun } from './dry-run-view.ts';
 import { fileEncoding } from './importer/file-encoding.ts';
@@ -48,8 +48,7 @@ type DryUpload = Pick<Upload, 'format' | 'statement' | 'unidentified' | 'body'>;
 
 /** Creates a function that answers dry runs: it reads the body as an import does, and stores nothing. */
 export function createDryRuns(database: DataSource, reader: FileReader) {
-  // Here the budget counts dry runs, not bytes.
-  const turns = createByteBudget(AT_ONCE);
+  const turns = createBudget(AT_ONCE);
 
   /** @throws {Problem} 408 when the body comes too slowly, 413 when reading takes too long, 503 when there are too many dry runs. */
   return async function answerDryRun(

@@ -3,9 +3,9 @@ import { lookAhead } from '../../packages/statements/src/peek.ts';
 import type { Profile } from '../../packages/statements/src/profile.ts';
 import { type FileEvent, MAX_BEGINNING, type Recognition } from '../../packages/statements/src/read-files.ts';
 import { UnreadableFileError } from '../../packages/statements/src/unreadable.ts';
+import { createBudget, FOREVER } from '../platform/budget.ts';
 import { Problem } from '../platform/problem.ts';
 import { createThreadPool, isOutOfMemory, type ThreadPool } from '../platform/thread.ts';
-import { createByteBudget, FOREVER } from './byte-budget.ts';
 import type { FromThread, ReadOrder, ToThread } from './parser-thread/parser-thread.ts';
 
 /**
@@ -74,8 +74,8 @@ export function createThreadedReader(
     workerData: profiles,
     ...(memoryLimit === undefined ? {} : { memoryLimit }),
   });
-  const checks = createByteBudget({ ...CHECKS, patience });
-  const reads = createByteBudget({ ...READS, patience: FOREVER });
+  const checks = createBudget({ ...CHECKS, patience });
+  const reads = createBudget({ ...READS, patience: FOREVER });
   const limits = { deadline, onDefect };
   return {
     async check(sent, recognition, owner) {

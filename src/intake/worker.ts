@@ -2,8 +2,8 @@ import { STATEMENT_FORMATS } from '../../packages/statements/src/formats.ts';
 import type { Role, Runtime } from '../database/runtime.ts';
 import type { Sql } from '../database/transaction.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
+import { createBudget, FOREVER } from '../platform/budget.ts';
 import { CONCURRENCY, type ImportJob, QUEUES, queueImports, startWorker } from '../platform/queues.ts';
-import { createByteBudget, FOREVER } from './byte-budget.ts';
 import { createImporter } from './importer/importer.ts';
 import { FORMATS } from './importer/rows.ts';
 import type { FileReader } from './parser-threads.ts';
@@ -20,7 +20,7 @@ export function startImporterWorker(
   const { database, queues, log, metrics, tracing } = runtime;
   const shutdown = new AbortController();
   // A customer's turn is the time in which it stores a chunk. While a thread reads or compares its file, others store.
-  const turns = createByteBudget({ total: STORING_AT_ONCE, perOwner: 1, patience: FOREVER });
+  const turns = createBudget({ total: STORING_AT_ONCE, perOwner: 1, patience: FOREVER });
   const importer = createImporter({
     database,
     reader,

@@ -29,6 +29,10 @@ export interface Listing {
   perPage: number;
 }
 
+/** Whether movements are looked at one by one. */
+export const isSearch = (listing: Pick<Listing, 'filter' | 'import'>): boolean =>
+  listing.filter !== undefined || listing.import !== undefined;
+
 /** A page up to this far from a known position is reached by walking the index: about 4 ms with a thousand rows per page. */
 export const NEAR_PAGES = 20;
 

@@ -56,13 +56,25 @@ export const compactIban = (iban: string): string => iban.replaceAll(/\s/g, '').
 /** Splits what a person looks for into words without case and accents. */
 export const wordsOf = (text: string): string[] => [...new Set(fold(text).split(/\s+/).filter(Boolean))];
 
-const PRINTABLE_ASCII = /^[ -~\n]*$/;
+/** What `toUpperCase` alone does not fold. */
+const BEYOND_ASCII = /[^\n -~]+/g;
+
+/** Folded texts of up to so many characters are kept, because a language has few of them, and folding one takes a microsecond. */
+const KEPT_LENGTH = 4;
+const MOST_KEPT = 10_000;
+const kept = new Map<string, string>();
 
 /**
  * Removes case and accents: compatibility decomposition (Unicode Standard Annex 15, NFKD) without marks, in capitals. Capitals make equal
  * what a language writes in several ways: the Turkish ı and İ are I, ß is SS, and both forms of a small sigma are Σ.
  */
-export function fold(text: string): string {
-  if (PRINTABLE_ASCII.test(text)) return text.toUpperCase();
-  return text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase().toUpperCase();
+export const fold = (text: string): string => text.replace(BEYOND_ASCII, foldBeyondAscii).toUpperCase();
+
+function foldBeyondAscii(text: string): string {
+  const known = kept.get(text);
+  if (known !== undefined) return known;
+  // A character is decomposed without regard to those beside it, and only the order of marks depends on them.
+  const folded = text.normalize('NFKD').replaceAll(/\p{M}/gu, '').toLowerCase().toUpperCase();
+  if (text.length <= KEPT_LENGTH && kept.size < MOST_KEPT) kept.set(text, folded);
+  return folded;
 }

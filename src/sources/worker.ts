@@ -1,6 +1,6 @@
 import type { Role, Runtime } from '../database/runtime.ts';
-import { createByteBudget } from '../intake/byte-budget.ts';
 import { createAddressGuard } from '../platform/address-guard.ts';
+import { createBudget } from '../platform/budget.ts';
 import { CONCURRENCY, QUEUES, queueImports, type SourceJob, startWorker } from '../platform/queues.ts';
 import { customerFolder } from './connectors/settings.ts';
 import { createThreadedKinds } from './connectors/threaded-connector.ts';
@@ -31,7 +31,7 @@ export function startCollectorWorker(runtime: Runtime): Role {
     kinds: createThreadedKinds(config.allowPrivateEndpoints),
   });
   // It counts runs here, not bytes.
-  const turns = createByteBudget(RUNS);
+  const turns = createBudget(RUNS);
   const worker = startWorker<SourceJob>(
     runtime,
     { queue: QUEUES.sources, concurrency: CONCURRENCY.sources },

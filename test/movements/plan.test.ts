@@ -4,6 +4,7 @@ import { advanceImportLocks } from '../../bench/filled-tables.ts';
 import { storeHistory } from '../../bench/history.ts';
 import type { Sql } from '../../src/database/transaction.ts';
 import { type Listing, NEAR_PAGES } from '../../src/movements/listing.ts';
+import { MOST_SEARCHED } from '../../src/movements/pages/read-page.ts';
 import { makeSegment, makeSegments, SEGMENT_SIZE } from '../../src/movements/segments.ts';
 import { listTransactions } from '../../src/movements/transactions.ts';
 import { parseOffset } from '../../src/platform/moment.ts';
@@ -120,6 +121,17 @@ const NEAR: [string, () => Partial<Listing>][] = [
   ['a cursor and after', () => ({ after: '2024-02-01 00:00:00', cursor: middle })],
   ['the second page', () => ({ starts: '2024-01-01', page: 2 })],
   ['the third page behind a cursor', () => ({ starts: '2024-01-01', page: 3, cursor: middle })],
+  ['order=newest', () => ({ starts: '2024-01-01', isReversed: true })],
+  ['order=newest and ends', () => ({ ends: '2026-01-01', isReversed: true, page: 2 })],
+  [
+    'order=newest, a cursor and after',
+    () => ({ after: '2024-02-01 00:00:00', cursor: middle, isReversed: true }),
+  ],
+  ['dc', () => ({ starts: '2024-01-01', dc: 'Credit' })],
+  [
+    'dc, order=newest and a cursor',
+    () => ({ starts: '2024-01-01', dc: 'Credit', cursor: middle, isReversed: true }),
+  ],
 ];
 /** Pages that are found by the range of the dates' ids. What is examined also grows with the days and accounts. */
 const FAR: [string, () => Partial<Listing>][] = [
@@ -128,6 +140,8 @@ const FAR: [string, () => Partial<Listing>][] = [
   ['a single day', () => ({ starts: '2025-02-01', ends: '2025-02-01' })],
   ['a late day after', () => ({ starts: '2025-09-01', ends: '2025-09-01', after: '2024-03-01 00:00:00' })],
   ['a late day behind a cursor', () => ({ starts: '2025-09-01', ends: '2025-09-01', cursor: middle })],
+  ['an early day, order=newest', () => ({ starts: '2024-04-01', ends: '2024-04-01', isReversed: true })],
+  ['a late day and dc', () => ({ starts: '2025-02-01', ends: '2025-02-03', dc: 'Credit' })],
 ];
 /** The first page that is too far to walk to from where the listing begins. */
 const DEEP = NEAR_PAGES + 1;
@@ -178,6 +192,55 @@ describe.each(SCOPES)('the listing of %s', (_scope, scope) => {
     const { examined } = await run({ ...scope, ...shape() });
     expect(examined).toBeLessThan(ofPage(DEEP * 100) + STEPS);
   });
+});
+
+describe.each(SCOPES)('a search in the listing of %s', (_scope, scope) => {
+  const NOWHERE = { words: ['NOWHERE'] };
+  const searchIn = async (fields: Partial<Listing>) => {
+    const listing: Listing = {
+      customerId: '1',
+      accountIds: 'all',
+      starts: null,
+      ends: null,
+      after: '2000-01-01 00:00:00',
+      cursor: null,
+      page: 1,
+      perPage: 100,
+      ...scope,
+      ...fields,
+    };
+    return watch((sql) => listTransactions(sql, listing, parseOffset('+03')));
+  };
+
+  it.each([false, true])(
+    'ends after the most movements that it looks at, and goes on behind them; newest first: %s',
+    async (isReversed) => {
+      const { customerId = '1', accountIds = ACCOUNTS } = scope;
+      const [{ movements }] = await session.query(
+        'SELECT COUNT(*) AS movements FROM transactions WHERE customer_id = ? AND account_id IN (?)',
+        [customerId, accountIds],
+      );
+      const wanted = Math.floor(movements / MOST_SEARCHED) + 1;
+      let pages = 0;
+      let cursor: string | null = null;
+      do {
+        const { result, examined, statements } = await searchIn({ filter: NOWHERE, cursor, isReversed });
+        expect(result.transactions).toEqual([]);
+        // The other half of the movements of a limited key is skipped in the index.
+        expect(examined).toBeLessThan(3.5 * MOST_SEARCHED);
+        for (const { sql, steps } of statements) {
+          for (const { table, type, Extra } of steps) {
+            if (table !== 't') continue;
+            expect(type, sql).toMatch(/^(const|eq_ref|ref|range)$/);
+            expect(Extra ?? '', sql).not.toMatch(/Using (filesort|temporary)/);
+          }
+        }
+        pages += 1;
+        cursor = result.next;
+      } while (cursor !== null);
+      expect(pages).toBe(wanted);
+    },
+  );
 });
 
 describe('with segments', () => {

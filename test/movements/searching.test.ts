@@ -298,6 +298,8 @@ describe('the filters of a listing', () => {
     ['q=%CC%81', 'q', '1 to 20 words'],
     [`q=${Array.from({ length: 21 }, (_, at) => at).join('+')}`, 'q', '1 to 20 words'],
     [`q=${'a'.repeat(201)}`, 'q', '200 characters'],
+    ['opponent_iban=+', 'opponent_iban', 'blank'],
+    ['unique_id=', 'unique_id', 'blank'],
     ['dc=debit', 'dc', '"Debit" or "Credit"'],
     ['currency=eur', 'currency', 'capital letters'],
     ['order=descending', 'order', '"oldest" or "newest"'],

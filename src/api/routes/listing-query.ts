@@ -88,11 +88,11 @@ export const AccountListingQuery = (zone: ZoneOffset) =>
       'Words. Each must occur in the description, the name, the opponent_id, the opponent_iban without blanks, or the code. Case and accents do not matter.',
     ),
     opponent_iban: describe(
-      v.pipe(v.string(), ...maxCharacters(100), v.transform(compactIban)),
+      v.pipe(v.string(), ...maxCharacters(100), v.regex(/\S/, 'must not be blank'), v.transform(compactIban)),
       'The account of the counterparty. Blanks and case do not matter.',
     ),
     unique_id: describe(
-      v.pipe(v.string(), ...maxCharacters(255), wellFormed),
+      v.pipe(v.string(), v.regex(/\S/, 'must not be blank'), ...maxCharacters(255), wellFormed),
       "The movement's unique_id, exactly as it is listed.",
     ),
     import_id: describe(IdText, 'Only movements that this import has stored.'),

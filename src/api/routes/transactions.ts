@@ -6,7 +6,7 @@ import type { ApiEnv } from '../../http/app.ts';
 import { readId, readQuery } from '../../http/input.ts';
 import { linkNext } from '../../http/paging.ts';
 import { renderPage, renderTransaction, TransactionView } from '../../movements/body.ts';
-import { findAccountIds, findImportInterval, type Listing } from '../../movements/listing.ts';
+import { findAccountIds, findImportInterval, isSearch, type Listing } from '../../movements/listing.ts';
 import {
   type AccountsOfRows,
   addExtended,
@@ -16,7 +16,8 @@ import {
   type Page,
   readAccounts,
 } from '../../movements/transactions.ts';
-import { invalid, notFound } from '../../platform/problem.ts';
+import { createBudget } from '../../platform/budget.ts';
+import { invalid, notFound, Problem } from '../../platform/problem.ts';
 import { idParameter, type QuerySchema } from '../openapi/openapi.ts';
 import { answerCsv } from './csv-answer.ts';
 import {
@@ -48,6 +49,7 @@ const listing = <Query extends QuerySchema>(query: Query) => ({
     headers: ['Ledgerbell-Searched-Through', 'Cache-Control', 'Content-Disposition'] as const,
     stream: CSV_TYPE,
   },
+  problems: ['overloaded'] as const,
 });
 
 /** Adds the routes of movements. */
@@ -118,9 +120,22 @@ export function addAccountMovementRoute(route: AddRoute, runtime: Runtime): void
   });
 }
 
+const SECOND = 1_000;
+
+/** Pages at the same time for which movements are looked at one by one. They need a processor for up to seconds. */
+const SEARCHES = { total: 8, perOwner: 2, patience: 15 * SECOND };
+
+const tooManySearches = () =>
+  new Problem(
+    'overloaded',
+    `At most ${SEARCHES.total} searches run at the same time, and at most ${SEARCHES.perOwner} per customer. Send this one again later.`,
+    { headers: { 'Retry-After': String(SEARCHES.patience / SECOND) } },
+  );
+
 /** Creates a function that answers with what a request asks for. */
 function createAnswer({ config, database, log }: Runtime) {
   const offsets = createPageOffsetCache();
+  const turns = createBudget(SEARCHES);
 
   /** Lists the accounts where a listing needs them by name. */
   async function chooseAccounts(scope: Scope, { currency, listing }: Asked): Promise<Listing['accountIds']> {
@@ -137,7 +152,25 @@ function createAnswer({ config, database, log }: Runtime) {
     throw invalid([{ path: 'import_id', message }]);
   }
 
-  async function read(listing: Listing, { isExtended }: Asked, accounts?: AccountsOfRows): Promise<Page> {
+  /** @returns null: no turn for the search came in time. */
+  async function read(
+    listing: Listing,
+    { isExtended }: Asked,
+    accounts?: AccountsOfRows,
+  ): Promise<Page | null> {
+    const leave = isSearch(listing) ? await turns.reserve(listing.customerId, 1) : () => {};
+    if (leave === null) return null;
+    try {
+      return await readPage(listing, { isExtended, accounts });
+    } finally {
+      leave();
+    }
+  }
+
+  async function readPage(
+    listing: Listing,
+    { isExtended, accounts }: { isExtended: boolean; accounts: AccountsOfRows | undefined },
+  ): Promise<Page> {
     const page = await listTransactions(database, offsets.shorten(listing), config.zone, accounts);
     offsets.keep(listing, page);
     if (isExtended) await addExtended(database, page.transactions);
@@ -152,6 +185,9 @@ function createAnswer({ config, database, log }: Runtime) {
   ): AsyncGenerator<Page> {
     for (let listing = first; ; ) {
       const page = await read(listing, asked, accounts);
+      if (page === null && listing === first) throw tooManySearches();
+      // The answer has begun, so the next page waits for its turn.
+      if (page === null) continue;
       yield page;
       if (page.next === null) return;
       await requireKey();
@@ -177,7 +213,9 @@ function createAnswer({ config, database, log }: Runtime) {
       const pages = readAll(listing, asked, { accounts, requireKey: c.get('requireKey') });
       return answerCsv(c, { pages, csv: asked.csv, name: nameOf(listing), log });
     }
-    const { transactions, next, searchedThrough } = await read(listing, asked, accounts);
+    const found = await read(listing, asked, accounts);
+    if (found === null) throw tooManySearches();
+    const { transactions, next, searchedThrough } = found;
     linkNext(c, cursorKind(listing), next);
     if (searchedThrough !== undefined) c.header('Ledgerbell-Searched-Through', searchedThrough);
     return c.body(renderPage(transactions), 200, { 'Content-Type': 'application/json' });

@@ -1,6 +1,6 @@
 import { type ChainStatement, findPeriods, type Period } from '../../../packages/reconcile/src/periods.ts';
-import { createByteBudget } from '../../intake/byte-budget.ts';
 import { inParts } from '../../platform/batcher.ts';
+import { createBudget } from '../../platform/budget.ts';
 import { Problem } from '../../platform/problem.ts';
 import { exchange, isOutOfMemory, startThread } from '../../platform/thread.ts';
 import type { FromChainThread, ToChainThread } from './chain-thread.ts';
@@ -19,7 +19,7 @@ const STATEMENTS_PER_PASS = 500;
 const DEADLINE = 10 * SECOND;
 
 /** Allows one thread at a time in a process. */
-const turns = createByteBudget({ total: 1, perOwner: 1, patience: DEADLINE });
+const turns = createBudget({ total: 1, perOwner: 1, patience: DEADLINE });
 
 /**
  * Finds the periods of an account. Uses a thread if there are many statements.

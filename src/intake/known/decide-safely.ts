@@ -1,7 +1,7 @@
 import { UnreadableFileError } from '../../../packages/statements/src/unreadable.ts';
 import { inParts } from '../../platform/batcher.ts';
+import { createBudget } from '../../platform/budget.ts';
 import { createThreadPool, exchange, isOutOfMemory } from '../../platform/thread.ts';
-import { createByteBudget } from '../byte-budget.ts';
 import { decideAll, type RowDecisions, type RowsToDecide } from './decide-rows.ts';
 import type { FromDecideThread, ToDecideThread } from './decide-thread.ts';
 
@@ -38,7 +38,7 @@ const TOO_LARGE = 'Comparing the file with what is stored needs too much memory.
 const BUSY = 'Other files are being compared with what is stored. Send this one again later.';
 
 /** Threads at a time in a process, and how long an import waits for its turn. */
-const turns = createByteBudget({ total: 2, perOwner: 1, patience: 4 * DEADLINE });
+const turns = createBudget({ total: 2, perOwner: 1, patience: 4 * DEADLINE });
 
 const threads = createThreadPool(new URL('./decide-thread', import.meta.url), {
   workerData: null,

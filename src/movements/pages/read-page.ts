@@ -7,6 +7,7 @@ import {
   conditions,
   findIdRange,
   type IdRange,
+  isSearch,
   type Listing,
   NEAR_PAGES,
   narrowToDates,
@@ -135,8 +136,7 @@ async function readFrom(
   zone: ZoneOffset,
 ): Promise<FoundPage> {
   const { perPage } = listing;
-  if (listing.filter !== undefined || listing.import !== undefined)
-    return search(sql, listing, { range, offset }, zone);
+  if (isSearch(listing)) return search(sql, listing, { range, offset }, zone);
   const { index, where, order, values } = conditions(listing, range);
   const from = `FROM transactions t FORCE INDEX (${index}) WHERE ${where} ORDER BY ${order} LIMIT ?`;
   if (offset === 0) {
@@ -194,7 +194,8 @@ async function findMatches(
 ): Promise<{ ids: string[]; next: string | null; last: string | undefined }> {
   const { filter, perPage } = listing;
   const columns = filter === undefined ? [] : columnsOf(filter);
-  const selected = ['id', 'import_id', ...columns].map((column) => `t.${column}`).join(', ');
+  const decided = [...columns, ...(listing.import === undefined ? [] : ['import_id'])];
+  const selected = ['id', ...decided].map((column) => `t.${column}`).join(', ');
   const giveWay = createGiveWay();
   const ids: string[] = [];
   let rest = range;
@@ -204,7 +205,7 @@ async function findMatches(
   let last: string | undefined;
   for (;;) {
     const { index, where, order, values } = conditions(listing, rest);
-    const rows = await sql.query<({ id: string; import_id: string } & FilteredMovement)[]>(
+    const rows = await sql.query<({ id: string; import_id?: string } & FilteredMovement)[]>(
       `SELECT ${selected} FROM transactions t FORCE INDEX (${index}) WHERE ${where} ORDER BY ${order} LIMIT ?`,
       [...values, SEARCH_STEP],
     );

@@ -23,7 +23,6 @@ import {
   type PlacedMovement,
   readAccepted,
 } from '../../../intake/accept.ts';
-import { createByteBudget } from '../../../intake/byte-budget.ts';
 import { DryRunView } from '../../../intake/dry-run-view.ts';
 import { createDryRuns } from '../../../intake/dry-runs.ts';
 import { ImportView, viewImport } from '../../../intake/import-view.ts';
@@ -32,6 +31,7 @@ import type { FileReader } from '../../../intake/parser-threads.ts';
 import { isFormatName, JSON_IMPORT_BYTES, NDJSON_IMPORT_BYTES, type Upload } from '../../../intake/stage.ts';
 import { MAX_GROUP_MOVEMENTS } from '../../../ledger/group-commit.ts';
 import { Movement, UNKNOWN_ACCOUNT } from '../../../ledger/movement.ts';
+import { createBudget } from '../../../platform/budget.ts';
 import { KEY_HOURS } from '../../../platform/idempotency-key.ts';
 import { Problem, type ValidationIssue } from '../../../platform/problem.ts';
 import { invalidIssues, MAX_ISSUES, toValidationIssue } from '../../../platform/validation.ts';
@@ -302,8 +302,8 @@ const PATIENCE = 5_000;
  * to 256 KiB, the limit of all other routes, do not count. NDJSON is read in parts, so it needs no limit.
  */
 export function limitImportMemory() {
-  const budget = createByteBudget({ total: TOTAL_BYTES, perOwner: CUSTOMER_BYTES, patience: PATIENCE });
-  const places = createByteBudget({
+  const budget = createBudget({ total: TOTAL_BYTES, perOwner: CUSTOMER_BYTES, patience: PATIENCE });
+  const places = createBudget({
     total: Number.POSITIVE_INFINITY,
     perOwner: CUSTOMER_BODIES,
     patience: PATIENCE,

@@ -1,17 +1,19 @@
+/** Shares what a process can do at the same time among customers. */
+
 interface Waiting {
   owner: string;
-  bytes: number;
+  amount: number;
   /** @param granted false: the request has waited too long. */
   end(granted: boolean): void;
 }
 
-interface ByteBudget {
+interface Budget {
   /**
-   * Reserves bytes for an owner, and waits until they are free.
-   * @param bytes at most `perOwner`.
-   * @returns a function that releases them; null if they did not become free in time.
+   * Reserves an amount for an owner, and waits until it is free.
+   * @param amount at most `perOwner`.
+   * @returns a function that releases it; null if it did not become free in time.
    */
-  reserve(owner: string, bytes: number): Promise<(() => void) | null>;
+  reserve(owner: string, amount: number): Promise<(() => void) | null>;
   /** Whether an owner waits. */
   isAwaited(): boolean;
 }
@@ -20,11 +22,11 @@ interface ByteBudget {
 export const FOREVER = 2 ** 31 - 1;
 
 /**
- * Shares a number of bytes among owners. Grants requests in their order. Passes over a request whose owner is at its limit, so that
+ * Shares a total among owners: bytes, or pieces of work at the same time. Grants requests in their order. Passes over a request whose owner is at its limit, so that
  * it does not hold up the other owners.
  * @param options.patience milliseconds that a request waits at most.
  */
-export function createByteBudget({
+export function createBudget({
   total,
   perOwner,
   patience,
@@ -32,35 +34,35 @@ export function createByteBudget({
   total: number;
   perOwner: number;
   patience: number;
-}): ByteBudget {
+}): Budget {
   const reserved = new Map<string, number>();
   const waiting = new Set<Waiting>();
   let free = total;
 
-  function add(owner: string, bytes: number): void {
-    const sum = (reserved.get(owner) ?? 0) + bytes;
+  function add(owner: string, amount: number): void {
+    const sum = (reserved.get(owner) ?? 0) + amount;
     if (sum > 0) reserved.set(owner, sum);
     else reserved.delete(owner);
-    free -= bytes;
+    free -= amount;
   }
 
   function grantNext(): void {
     for (const next of waiting) {
-      if ((reserved.get(next.owner) ?? 0) + next.bytes > perOwner) continue;
-      if (next.bytes > free) return;
-      add(next.owner, next.bytes);
+      if ((reserved.get(next.owner) ?? 0) + next.amount > perOwner) continue;
+      if (next.amount > free) return;
+      add(next.owner, next.amount);
       next.end(true);
     }
   }
 
   return {
     isAwaited: () => waiting.size > 0,
-    async reserve(owner, bytes) {
+    async reserve(owner, amount) {
       const granted = await new Promise<boolean>((resolve) => {
         const timer = setTimeout(() => request.end(false), patience);
         const request: Waiting = {
           owner,
-          bytes,
+          amount,
           end(isGranted) {
             clearTimeout(timer);
             waiting.delete(request);
@@ -74,7 +76,7 @@ export function createByteBudget({
       if (!granted) grantNext();
       return granted
         ? () => {
-            add(owner, -bytes);
+            add(owner, -amount);
             grantNext();
           }
         : null;

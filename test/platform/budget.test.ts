@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { createByteBudget } from '../../src/intake/byte-budget.ts';
+import { createBudget } from '../../src/platform/budget.ts';
 
 const MINUTE = 60_000;
 
@@ -13,8 +13,8 @@ async function isPending(promise: Promise<unknown>): Promise<boolean> {
   return pending;
 }
 
-it('the byte budget grants bytes in the order of the requests, as bytes become free', async () => {
-  const budget = createByteBudget({ total: 10, perOwner: 10, patience: MINUTE });
+it('the budget grants bytes in the order of the requests, as bytes become free', async () => {
+  const budget = createBudget({ total: 10, perOwner: 10, patience: MINUTE });
   const release = await budget.reserve('a', 8);
   const large = budget.reserve('b', 9);
   const small = budget.reserve('c', 1);
@@ -26,8 +26,8 @@ it('the byte budget grants bytes in the order of the requests, as bytes become f
   expect(await small).not.toBeNull();
 });
 
-it("the byte budget passes over a request that waits only for its own owner's bytes", async () => {
-  const budget = createByteBudget({ total: 10, perOwner: 5, patience: MINUTE });
+it("the budget passes over a request that waits only for its own owner's bytes", async () => {
+  const budget = createBudget({ total: 10, perOwner: 5, patience: MINUTE });
   const release = await budget.reserve('a', 5);
   const own = budget.reserve('a', 5);
   expect(await budget.reserve('b', 5)).not.toBeNull();
@@ -36,8 +36,8 @@ it("the byte budget passes over a request that waits only for its own owner's by
   expect(await own).not.toBeNull();
 });
 
-it('the byte budget refuses a request after its patience, and then serves the requests behind it', async () => {
-  const budget = createByteBudget({ total: 10, perOwner: 10, patience: 20 });
+it('the budget refuses a request after its patience, and then serves the requests behind it', async () => {
+  const budget = createBudget({ total: 10, perOwner: 10, patience: 20 });
   const release = await budget.reserve('a', 5);
   expect(await budget.reserve('b', 10)).toBeNull();
   expect(await budget.reserve('c', 5)).not.toBeNull();
