@@ -269,7 +269,7 @@ export const Field = (props: {
       maxlength={props.most ?? 100}
       aria-invalid={props.mistake === undefined ? undefined : 'true'}
     />
-    {props.mistake === undefined ? null : <span class="mistake">{props.mistake}</span>}
+    {props.mistake === undefined ? null : <span class="mistake"> {props.mistake}</span>}
   </label>
 );
 

@@ -89,6 +89,16 @@ export function findAccounts(sql: Sql, text: string): Promise<FoundRow[]> {
 /** The pattern of LIKE for texts that begin so. */
 const beginsWith = (text: string) => `${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
 
+/** Finds accounts, webhooks and sources by the beginning of their title. */
+export async function findTitled(sql: Sql, text: string): Promise<Hit[]> {
+  const found = await Promise.all(
+    TITLED.map(async ([kind, table]) =>
+      hitsOf(kind)(await sql.query<FoundRow[]>(BY_TITLE(table), [beginsWith(text)])),
+    ),
+  );
+  return found.flat();
+}
+
 const AMOUNT = /^(-?\d[\d.,]*)(?:\s+(.+))?$/;
 
 /**
@@ -120,15 +130,14 @@ export async function search(sql: Sql, text: string, customerId?: string): Promi
   const key = parseDeliveryId(text.replace(/^msg_/, ''));
   const isId = v.safeParse(IdText, text).success;
   const kinds = ['movement', 'webhook', 'import', 'source', 'customer', 'account'] as const;
-  const beginning = [beginsWith(text)];
   const found = await Promise.all([
     findAmount(sql, text, customerId),
     key === null ? [] : find('delivery', FIND_DELIVERY, [key.subjectId, key.subjectId, key.webhookId]),
     ...kinds.map((kind) => (isId ? find(kind, BY_ID[kind], [text]) : [])),
     find('movement', BY_UNIQUE_ID, [Buffer.from(text, 'utf8')]),
     findAccounts(sql, text).then(hitsOf('account')),
-    isId ? [] : find('customer', BY_NAME, beginning),
-    ...TITLED.map(([kind, table]) => (isId ? [] : find(kind, BY_TITLE(table), beginning))),
+    isId ? [] : find('customer', BY_NAME, [beginsWith(text)]),
+    isId ? [] : findTitled(sql, text),
   ]);
   // A movement may be found twice, by its id and by its unique_id.
   return [...new Map(found.flat().map((hit) => [hit.href, hit])).values()];
