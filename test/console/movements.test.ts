@@ -178,6 +178,19 @@ describe('the page of movements', () => {
     },
   );
 
+  it('answers HEAD as GET, without a body', async () => {
+    const { id } = await createBooks();
+    for (const [format, type] of [
+      ['', 'text/html'],
+      ['csv', 'text/csv'],
+    ] as const) {
+      const { status, headers, body } = await service.callOps('HEAD', pathOf(id, { format }));
+      expect(status).toBe(200);
+      expect(headers.get('content-type')).toContain(type);
+      expect(body ?? '').toBe('');
+    }
+  });
+
   it('shows a mistake that has no field on top', async () => {
     const { id } = await createBooks();
     for (const query of [{ cursor: 'x' }, { dc: 'x' }, { order: 'x' }]) {

@@ -118,9 +118,10 @@ export const movementsPage = (context: ConsoleContext): Hono<ApiEnv> => {
     let customer: Customer | undefined;
     try {
       customer = await requireCustomer(database, filters.customer);
-      const request = { method: c.req.method, path: pathOf(filters) };
+      const isCsv = filters.format === 'csv';
+      const request = { method: isCsv ? c.req.method : 'GET', path: pathOf(filters) };
       const response = await requestFor(c, context, customer.id, request);
-      if (filters.format === 'csv') return response;
+      if (isCsv) return response;
       return send(c, { filters, customer, found: await readFound(response, config) });
     } catch (error) {
       if (!(error instanceof Problem) || error.errors === undefined) throw error;
