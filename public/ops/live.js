@@ -1,4 +1,4 @@
-// Keeps every page of the console up to date, and says how old it is.
+// Keeps the pages of the console up to date, and says how old they are.
 
 const standing = document.getElementById('standing');
 const verdict = standing.querySelector('.verdict');
@@ -97,4 +97,4 @@ source.onerror = () => {
   standing.className = 'standing stopped';
 };
 setInterval(showAge, 1_000);
-if (standing.dataset.live !== '/ops/now') setInterval(renew, RENEW_EVERY);
+if (standing.dataset.live !== '/ops/now' && main.dataset.renewed !== 'no') setInterval(renew, RENEW_EVERY);

@@ -28,6 +28,7 @@ import { customerPage } from './customers/customer-page.tsx';
 import { deliveriesPage, deliveryRoutes, replayRoutes } from './deliveries/deliveries-page.tsx';
 import { importRoutes, importsPage } from './imports/imports-page.tsx';
 import { metricsPage } from './metrics/metrics-page.ts';
+import { movementsPage } from './movements/movements-page.tsx';
 import { nowRoutes, watchInstallation } from './now/now-page.tsx';
 import type { Now } from './now/now-reader.ts';
 import { answerErrorPage, consoleAssets } from './page/layout.tsx';
@@ -150,8 +151,8 @@ export const refuseForeignPages = createMiddleware(async (c, next) => {
 });
 
 /**
- * Ends a page that MySQL does not answer in time. A change may take longer, and is never cut off. The page Now comes before: its reading
- * has limits of its own, and says what is wrong with MySQL.
+ * Ends a page that MySQL does not answer in time. A change may take longer, and is never cut off. Two pages come before. The reading of the
+ * page Now has limits of its own, and says what is wrong with MySQL. A search for movements may look at 200,000 of them.
  */
 const endSlowReads = createMiddleware(async (c, next) => {
   if (c.req.method !== 'GET') return next();
@@ -183,6 +184,7 @@ export function opsConsole(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv>
     .route('/assets', consoleAssets())
     .route('/zone', zoneRoute())
     .route('/', nowRoutes(watched))
+    .route('/movements', movementsPage(context))
     .use(endSlowReads)
     .route('/webhooks', webhooksPage(runtime))
     .route('/webhooks', webhookRoutes(context))

@@ -74,7 +74,7 @@ export const defaultColumns = (isExtended: boolean): string[] => [
 ];
 
 /** The amount, negative if money went out. */
-function signedAmount({ dc, amount }: ListedTransaction): string {
+export function signedAmount({ dc, amount }: Pick<ListedTransaction, 'dc' | 'amount'>): string {
   if (dc === 'Credit') return amount;
   return amount.startsWith('-') ? amount.slice(1) : `-${amount}`;
 }

@@ -1,5 +1,6 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { mkdtemp, rm } from 'node:fs/promises';
+import { createRequire } from 'node:module';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type BrowserContext, chromium, type Page } from 'playwright-core';
@@ -21,6 +22,22 @@ const ARGUMENTS = [
 ];
 
 const INSTALL_TIMEOUT = 10 * 60_000;
+
+const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
+
+/** What axe-core finds on a page in light and dark, and calls serious or critical. */
+export async function seriousFindings(page: Page): Promise<string[]> {
+  await page.evaluate(AXE);
+  const findings: string[] = [];
+  for (const colorScheme of ['light', 'dark'] as const) {
+    await page.emulateMedia({ colorScheme });
+    const found: string[] = await page.evaluate(`axe.run().then(({ violations }) => violations
+      .filter(({ impact }) => impact === 'serious' || impact === 'critical')
+      .map(({ id, nodes }) => id + ': ' + nodes.map((it) => it.html).join(' | ')))`);
+    findings.push(...found.map((it) => `${colorScheme}: ${it}`));
+  }
+  return findings;
+}
 
 /** A page, and what it did that a person would not see. */
 export interface Visit {

@@ -1,5 +1,3 @@
-import { readFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
 import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useReceiver } from '../support/receiver.ts';
@@ -7,7 +5,7 @@ import { useOwnService } from '../support/service.ts';
 import { CUSTOMER, createTrouble, DEAD_TITLE, type Trouble } from '../support/trouble.ts';
 import { WRONG_FILE } from '../support/trouble-sources.ts';
 import { until } from '../support/until.ts';
-import { useBrowser, type Visit } from './browser.ts';
+import { seriousFindings, useBrowser, type Visit } from './browser.ts';
 
 const receiver = useReceiver();
 const service = useOwnService({ because: 'the pages show all customers' });
@@ -17,15 +15,6 @@ let trouble: Trouble;
 beforeAll(async () => {
   trouble = await createTrouble(service, receiver);
 });
-
-const AXE = readFileSync(createRequire(import.meta.url).resolve('axe-core/axe.min.js'), 'utf8');
-
-/** Findings of axe-core, which the page has loaded, that it calls serious or critical. */
-async function seriousFindings(page: Page): Promise<string[]> {
-  return page.evaluate(`axe.run().then(({ violations }) => violations
-    .filter(({ impact }) => impact === 'serious' || impact === 'critical')
-    .map(({ id, nodes }) => id + ': ' + nodes.map((it) => it.html).join(' | ')))`);
-}
 
 const foreign = ({ page, requests }: Visit) =>
   requests.filter((url) => !url.startsWith(`${new URL(page.url()).origin}/`) && !url.startsWith('data:'));
@@ -62,6 +51,12 @@ const PAGES: [name: string, path: () => string, shows: () => string[]][] = [
     () => `/ops/customers/${trouble.customerId}`,
     () => [CUSTOMER, DEAD_TITLE, 'What is wrong now', 'refused the password'],
   ],
+  ['the search for movements', () => '/ops/movements', () => ['Enter the id of a customer.']],
+  [
+    'movements',
+    () => `/ops/movements?customer=${trouble.customerId}`,
+    () => [CUSTOMER, 'GB20260115-1', 'Download CSV'],
+  ],
   ['books', () => '/ops/books', () => ['GB20260115-1', 'Store']],
   ['statements', () => `/ops/books/accounts/${trouble.accountId}`, () => ['Periods', 'Statements']],
   ['sources', () => '/ops/sources', () => ['Günlük ekstre', 'failing', 'wrong file']],
@@ -90,11 +85,7 @@ describe('the console in a browser', () => {
       const { page, faults } = visited;
       const text = await page.locator('body').textContent();
       for (const shown of shows()) expect(text).toContain(shown);
-      await page.evaluate(AXE);
-      for (const colorScheme of ['light', 'dark'] as const) {
-        await page.emulateMedia({ colorScheme });
-        expect(await seriousFindings(page), colorScheme).toEqual([]);
-      }
+      expect(await seriousFindings(page)).toEqual([]);
       await page.setViewportSize({ width: 360, height: 740 });
       expect(await page.evaluate('document.documentElement.scrollWidth')).toBeLessThanOrEqual(360);
       expect(faults).toEqual([]);

@@ -49,6 +49,7 @@ describe.runIf(process.env.SCREENSHOTS === 'true')('screenshots', () => {
     ['trace', () => `/ops/trace?movement=${trouble.movementIds[0]}`],
     ['source', () => `/ops/sources/${trouble.sources.failing}`],
     ['customer', () => `/ops/customers/${trouble.customerId}`],
+    ['movements', () => `/ops/movements?customer=${trouble.customerId}&starts=2026-01-01`],
     ['books', () => '/ops/books'],
     ['statements', () => `/ops/books/accounts/${account}`],
   ];

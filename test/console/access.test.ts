@@ -14,6 +14,7 @@ const closed = useOwnService({
 const PATHS = [
   '/ops',
   '/ops/',
+  '/ops/movements?customer=1&format=csv',
   '/ops/queues',
   '/ops/queues/',
   '/ops/queues/api/queues',

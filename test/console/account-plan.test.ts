@@ -1,7 +1,7 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { FIRST_ACCOUNTS, findBookedAccounts } from '../../src/console/books/booked-accounts.tsx';
 import { readAccounts } from '../../src/console/customers/customer-page.tsx';
-import { findAccounts } from '../../src/console/trace/search.ts';
+import { findAccounts, findTitled } from '../../src/console/trace/search.ts';
 import type { Sql } from '../../src/database/transaction.ts';
 import { BEYOND_NEWEST } from '../../src/http/paging.ts';
 import { findCustomerTroubles } from '../../src/verdict/work.ts';
@@ -65,6 +65,7 @@ const CASES: [name: string, work: (sql: Sql) => Promise<unknown[]>][] = [
   ['the troubles of a customer', (sql) => findCustomerTroubles(sql, customerId, 20)],
   ['a search for an IBAN', (sql) => findAccounts(sql, IBAN)],
   ['a search for the number of an account', (sql) => findAccounts(sql, '4711')],
+  ['a search for a title that all accounts have', (sql) => findTitled(sql, 'X')],
 ];
 
 describe('the console reads few rows', () => {

@@ -18,8 +18,10 @@ import {
   Facts,
   formatCount,
   ImportLink,
+  LinkButton,
   Moment,
   MovementLink,
+  pathWith,
   Table,
   Tag,
 } from '../page/elements.tsx';
@@ -46,11 +48,17 @@ export const accountPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEn
     });
     return sendPage(
       c,
-      { title: `Statements of account ${account.id}`, section: 'Books' },
+      { title: `Statements of account ${account.id}`, section: 'Books', customerId: account.customer_id },
       <>
         <h1>
           Statements of account {account.id}, {account.title} <Tag tone={TONES[status]}>{status}</Tag>
         </h1>
+        <nav class="actions" aria-label="What belongs to the account">
+          <LinkButton
+            href={pathWith('/ops/movements', { customer: account.customer_id, account: account.id })}
+            text="Movements"
+          />
+        </nav>
         <Facts
           facts={[
             ['Customer', <CustomerLink id={account.customer_id} name={account.customer} />],

@@ -40,7 +40,7 @@ import { webhookColumns } from '../webhooks/webhooks-page.tsx';
 
 /** The page of one customer: what is wrong now, its accounts, webhooks and sources, and its newest imports. */
 
-interface Customer {
+export interface Customer {
   id: string;
   name: string;
   created_at: Date;
@@ -65,9 +65,15 @@ const MOST = { accounts: 100, webhooks: 100, sources: 100, imports: 10, troubles
 /** Index: the primary key. */
 const READ_CUSTOMER = 'SELECT id, name, created_at FROM customers WHERE id = ?';
 
+/** @returns undefined when there is no such customer. */
+export async function findCustomer(sql: Sql, id: string): Promise<Customer | undefined> {
+  const [customer] = await sql.query<Customer[]>(READ_CUSTOMER, [id]);
+  return customer;
+}
+
 /** @throws {Problem} 404. */
 async function requireCustomer(sql: Sql, id: string): Promise<Customer> {
-  const [customer] = await sql.query<Customer[]>(READ_CUSTOMER, [id]);
+  const customer = await findCustomer(sql, id);
   if (customer === undefined) throw notFound('customer');
   return customer;
 }
@@ -109,7 +115,7 @@ export const customerPage = (runtime: Runtime): Hono<ApiEnv> => {
     ]);
     return sendPage(
       c,
-      { title: customer.name },
+      { title: customer.name, customerId: customer.id },
       <CustomerPage
         customer={customer}
         troubles={sortTroubles([...[...webhookTroubles.values()].flat(), ...troubles])}
@@ -147,6 +153,7 @@ function CustomerPage({ customer, troubles, webhookTroubles, ...lists }: Custome
         Created <Moment at={customer.created_at} now={now} />.
       </p>
       <nav class="actions" aria-label="What belongs to the customer">
+        <LinkButton href={pathWith('/ops/movements', filters)} text="Movements" />
         <LinkButton href={pathWith('/ops/books', filters)} text="Books" />
         <LinkButton href={pathWith('/ops/webhooks', filters)} text="Webhooks" />
         <LinkButton href={pathWith('/ops/imports', filters)} text="Imports" />

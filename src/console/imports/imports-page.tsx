@@ -38,6 +38,7 @@ import {
   More,
   MovementLink,
   PeriodFields,
+  pathWith,
   readFilters,
   Table,
   Tag,
@@ -216,7 +217,7 @@ export const importRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
       ]);
       return sendPage(
         c,
-        { title: `Import ${it.id}`, section: 'Imports' },
+        { title: `Import ${it.id}`, section: 'Imports', customerId: it.customer_id },
         <ImportPage
           it={it}
           gaps={gaps}
@@ -295,6 +296,10 @@ function ImportPage({ it, gaps, files, issues, assumed, movements, done }: Impor
         {it.status === 'queued' || it.status === 'running' ? (
           <LinkButton href={`${DASHBOARD_PATH}/queue/imports`} text="Queue of imports" />
         ) : null}
+        <LinkButton
+          href={pathWith('/ops/movements', { customer: it.customer_id, import_id: it.id })}
+          text="Its movements"
+        />
         <LinkButton href={`/ops/imports?customer=${it.customer_id}`} text={`Imports of ${it.customer}`} />
       </nav>
       <Facts

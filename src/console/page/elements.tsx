@@ -10,23 +10,24 @@ import { formatExact } from './zone.ts';
 
 /** Parts that several pages of the console share: filters, tables, links, forms, and how numbers, times and durations are written. */
 
+/** The filters of a list, as they were typed. */
+export type Filters = Record<string, string | null | undefined>;
+
+/** The filters in the query string. Drops spaces around a value, because ids are often pasted. Leaves out empty fields. */
+export const typedFilters = (c: Context<ApiEnv>): Partial<Record<string, string>> =>
+  Object.fromEntries(
+    Object.entries(c.req.query()).flatMap(([name, value]) => {
+      const trimmed = value.trim();
+      return trimmed === '' ? [] : [[name, trimmed]];
+    }),
+  );
+
 /**
- * Reads the filters of a list from the query string. Drops spaces around a value, because ids are often pasted. Leaves out empty fields.
+ * Reads the filters of a list from the query string.
  * @throws {Problem} 422 with the name of the filter that is wrong.
  */
 export const readFilters = <S extends v.GenericSchema>(c: Context<ApiEnv>, schema: S): v.InferOutput<S> =>
-  check(
-    schema,
-    Object.fromEntries(
-      Object.entries(c.req.query()).flatMap(([name, value]) => {
-        const trimmed = value.trim();
-        return trimmed === '' ? [] : [[name, trimmed]];
-      }),
-    ),
-  );
-
-/** The filters of a list, as they were typed. */
-export type Filters = Record<string, string | null | undefined>;
+  check(schema, typedFilters(c));
 
 /** The path of a list with these filters. Empty filters are left out. */
 export function pathWith(path: string, filters: Filters): string {
@@ -230,11 +231,12 @@ export const Done = (props: { done: string | undefined; messages: Readonly<Recor
     <Notice tone="good">{props.messages[props.done]}</Notice>
   );
 
-/** The form of a list's filters. */
-export const FilterForm = ({ children }: { children?: Child }) => (
+/** The form of a list's filters. @param further buttons after "Show". */
+export const FilterForm = ({ children, further }: { children?: Child; further?: Child }) => (
   <form class="filters">
     {children}
     <button type="submit">Show</button>
+    {further}
   </form>
 );
 
@@ -252,6 +254,10 @@ export const Field = (props: {
   name: string;
   value: string | null | undefined;
   hint?: string;
+  /** The most characters. */
+  most?: number;
+  /** Why the value was refused. */
+  mistake?: string | undefined;
 }) => (
   <label>
     <span>{props.label}</span>
@@ -260,8 +266,10 @@ export const Field = (props: {
       value={props.value ?? ''}
       placeholder={props.hint}
       autocomplete="off"
-      maxlength={100}
+      maxlength={props.most ?? 100}
+      aria-invalid={props.mistake === undefined ? undefined : 'true'}
     />
+    {props.mistake === undefined ? null : <span class="mistake"> {props.mistake}</span>}
   </label>
 );
 

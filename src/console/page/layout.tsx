@@ -66,6 +66,7 @@ const PAGES = [
   ['Imports', '/ops/imports'],
   ['Sources', '/ops/sources'],
   ['Books', '/ops/books'],
+  ['Movements', '/ops/movements'],
   ['Trace', '/ops/trace'],
   ['Audit', '/ops/audit'],
   ['Queues', DASHBOARD_PATH],
@@ -81,8 +82,15 @@ export interface PageOptions {
   styles?: readonly string[];
   /** The search term, shown in the search field. */
   query?: string;
+  /** The customer that the page is about. The search takes an amount as one of its movements. */
+  customerId?: string | undefined;
+  /** false: the page does not read itself again, because that may cost much. */
+  isRenewed?: boolean;
   status?: ContentfulStatusCode;
 }
+
+/** The label of the search field. */
+const SEARCHED = 'Find by id, unique_id, IBAN, title, customer, or amount and customer';
 
 /** Leads to the same page in the other zone. */
 function ZoneSwitch({ c }: { c: Context }) {
@@ -99,7 +107,16 @@ function ZoneSwitch({ c }: { c: Context }) {
 /** Answers with a page of the console. */
 export function sendPage(
   c: Context,
-  { title, section, scripts = [], styles = [], query = '', status = 200 }: PageOptions,
+  {
+    title,
+    section,
+    scripts = [],
+    styles = [],
+    query = '',
+    customerId,
+    isRenewed = true,
+    status = 200,
+  }: PageOptions,
   content: Child,
 ): Response | Promise<Response> {
   // A page shows the current state, and may show account data.
@@ -135,17 +152,20 @@ export function sendPage(
           <search class="find">
             <form action="/ops/trace">
               <label class="hidden" for="find">
-                Find by id, unique_id, IBAN or customer
+                {SEARCHED}
               </label>
               <input
                 id="find"
                 name="q"
                 type="search"
                 value={query}
-                placeholder="Id, unique_id, IBAN or customer"
+                placeholder={
+                  customerId === undefined ? 'Id, IBAN, title or customer' : 'Id, IBAN, title or amount'
+                }
                 autocomplete="off"
                 maxlength={300}
               />
+              {customerId === undefined ? null : <input type="hidden" name="customer" value={customerId} />}
               <button type="submit">Find</button>
             </form>
           </search>
@@ -155,7 +175,7 @@ export function sendPage(
             Is anything wrong?
           </a>
         </p>
-        <main id="main" tabindex={-1}>
+        <main id="main" tabindex={-1} data-renewed={isRenewed ? undefined : 'no'}>
           {content}
         </main>
         <footer>

@@ -7,7 +7,7 @@ import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { notFound, PROBLEMS, Problem, type ProblemName } from '../../platform/problem.ts';
 
-/** The console makes changes through the API's own routes, on behalf of the customer. */
+/** The console makes changes, and lists movements, through the API's own routes, on behalf of the customer. */
 
 export interface ConsoleContext {
   runtime: Runtime;
@@ -44,17 +44,24 @@ export async function findOwner(sql: Sql, kind: keyof typeof OWNER, id: string):
   return row.customer_id;
 }
 
+interface ApiRequest {
+  method: string;
+  /** With the query string. */
+  path: string;
+  body?: object | undefined;
+}
+
 /**
  * Sends a request to the API within this process, for a customer.
- * @returns the body of a success.
+ * @returns a success.
  * @throws {Problem} if the API has refused the request, with the API's words.
  */
-export async function callApiFor(
+export async function requestFor(
   c: Context<ApiEnv>,
   { runtime, callApi }: ConsoleContext,
   customerId: string,
-  { method, path, body }: { method: string; path: string; body?: object | undefined },
-): Promise<unknown> {
+  { method, path, body }: ApiRequest,
+): Promise<Response> {
   const response = await callApi({
     customerId,
     operator: operatorOf(c, runtime),
@@ -64,13 +71,21 @@ export async function callApiFor(
       ? {}
       : { headers: { 'content-type': 'application/json' }, body: Buffer.from(JSON.stringify(body)) }),
   });
-  const answer: unknown = await response.json();
-  if (response.ok) return answer;
-  const { type, detail } = v.parse(ProblemAnswer, answer);
+  if (response.ok) return response;
+  const { type, detail, errors } = v.parse(ProblemAnswer, await response.json());
   const name = type.replace('/problems/', '');
-  throw new Problem(isProblemName(name) ? name : 'internal', detail);
+  throw new Problem(isProblemName(name) ? name : 'internal', detail, errors === undefined ? {} : { errors });
 }
 
-const ProblemAnswer = v.object({ type: v.string(), detail: v.string() });
+/** Sends a request as `requestFor` does. @returns the body of a success. */
+export async function callApiFor(...request: Parameters<typeof requestFor>): Promise<unknown> {
+  return (await requestFor(...request)).json();
+}
+
+const ProblemAnswer = v.object({
+  type: v.string(),
+  detail: v.string(),
+  errors: v.optional(v.array(v.object({ path: v.string(), message: v.string() }))),
+});
 
 const isProblemName = (name: string): name is ProblemName => name in PROBLEMS;

@@ -4,10 +4,10 @@ import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
 import { parseDeliveryId } from '../../delivery/delivery.ts';
 import { IdText } from '../../platform/whole-numbers.ts';
 
-/** Finds the objects with an id, a unique_id, an IBAN, an account number or a customer's name. Titles have no index, so they are not searched. */
+/** Finds the objects with an id, a unique_id, an IBAN, an account number, a title or a customer's name, and the movements of a customer with an amount. */
 
 export interface Hit {
-  kind: 'movement' | 'delivery' | 'webhook' | 'import' | 'source' | 'customer' | 'account';
+  kind: keyof typeof HREF;
   id: string;
   /** Further facts about it. */
   text: string;
@@ -50,15 +50,28 @@ const BY_IBAN_OR_NUMBER = `
 /** Index: customers_name. */
 const BY_NAME = `SELECT id, name AS text FROM customers FORCE INDEX (customers_name) WHERE name LIKE ? ORDER BY name LIMIT ${MOST}`;
 
-const HREF: Record<Hit['kind'], (id: string) => string> = {
-  movement: (id) => `/ops/trace?movement=${id}`,
-  delivery: (id) => `/ops/deliveries/${id}`,
-  webhook: (id) => `/ops/webhooks/${id}`,
-  import: (id) => `/ops/imports/${id}`,
-  source: (id) => `/ops/sources/${id}`,
-  customer: (id) => `/ops/customers/${id}`,
-  account: (id) => `/ops/books/accounts/${id}`,
+/** Index: the one on the titles, of which at most 20 entries are read. */
+const BY_TITLE = (table: 'accounts' | 'webhooks' | 'sources') => `
+  SELECT o.id, CONCAT(o.title, ', ', u.name) AS text FROM (
+    SELECT id FROM ${table} FORCE INDEX (${table}_title) WHERE title LIKE ? ORDER BY title LIMIT ${MOST}) f
+  JOIN ${table} o ON o.id = f.id JOIN customers u ON u.id = o.customer_id ORDER BY o.title, o.id`;
+
+const HREF = {
+  movement: (id: string) => `/ops/trace?movement=${id}`,
+  delivery: (id: string) => `/ops/deliveries/${id}`,
+  webhook: (id: string) => `/ops/webhooks/${id}`,
+  import: (id: string) => `/ops/imports/${id}`,
+  source: (id: string) => `/ops/sources/${id}`,
+  customer: (id: string) => `/ops/customers/${id}`,
+  account: (id: string) => `/ops/books/accounts/${id}`,
+  'movements of customer': (id: string) => `/ops/movements?customer=${id}`,
 };
+
+const TITLED = [
+  ['account', 'accounts'],
+  ['webhook', 'webhooks'],
+  ['source', 'sources'],
+] as const;
 
 type FoundRow = Pick<Hit, 'id' | 'text'>;
 
@@ -73,8 +86,44 @@ export function findAccounts(sql: Sql, text: string): Promise<FoundRow[]> {
   return sql.query(BY_IBAN_OR_NUMBER, [withoutBlanks, [text, withoutBlanks]]);
 }
 
-/** Finds everything that a text may mean. A number may be the id of several objects, and also a unique_id. */
-export async function search(sql: Sql, text: string): Promise<Hit[]> {
+/** The pattern of LIKE for texts that begin so. */
+const beginsWith = (text: string) => `${text.replaceAll(/[\\%_]/g, '\\$&')}%`;
+
+/** Finds accounts, webhooks and sources by the beginning of their title. */
+export async function findTitled(sql: Sql, text: string): Promise<Hit[]> {
+  const found = await Promise.all(
+    TITLED.map(async ([kind, table]) =>
+      hitsOf(kind)(await sql.query<FoundRow[]>(BY_TITLE(table), [beginsWith(text)])),
+    ),
+  );
+  return found.flat();
+}
+
+const AMOUNT = /^(-?\d[\d.,]*)(?:\s+(.+))?$/;
+
+/**
+ * Finds the customers whose movements may have an amount: those of the name in `1250.50 NAME` or, if the text is an amount alone, the
+ * customer of the page. Whether it is an amount, the page of movements says.
+ */
+async function findAmount(sql: Sql, text: string, customerId: string | undefined): Promise<Hit[]> {
+  const [, amount, name] = AMOUNT.exec(text) ?? [];
+  if (amount === undefined || (name ?? customerId) === undefined) return [];
+  const customers = await (name === undefined
+    ? sql.query<FoundRow[]>(BY_ID.customer, [customerId])
+    : sql.query<FoundRow[]>(BY_NAME, [beginsWith(name)]));
+  return customers.map((it) => ({
+    kind: 'movements of customer',
+    id: it.id,
+    text: `${it.text}, with the amount ${amount}`,
+    href: `${HREF['movements of customer'](it.id)}&amount=${amount}`,
+  }));
+}
+
+/**
+ * Finds everything that a text may mean. A number may be the id of several objects, a unique_id and an amount.
+ * @param customerId the customer of the page on which the text was typed.
+ */
+export async function search(sql: Sql, text: string, customerId?: string): Promise<Hit[]> {
   const find = async (kind: Hit['kind'], statement: string, values: unknown[]): Promise<Hit[]> => {
     return hitsOf(kind)(await sql.query<FoundRow[]>(statement, values));
   };
@@ -82,11 +131,13 @@ export async function search(sql: Sql, text: string): Promise<Hit[]> {
   const isId = v.safeParse(IdText, text).success;
   const kinds = ['movement', 'webhook', 'import', 'source', 'customer', 'account'] as const;
   const found = await Promise.all([
+    findAmount(sql, text, customerId),
     key === null ? [] : find('delivery', FIND_DELIVERY, [key.subjectId, key.subjectId, key.webhookId]),
     ...kinds.map((kind) => (isId ? find(kind, BY_ID[kind], [text]) : [])),
     find('movement', BY_UNIQUE_ID, [Buffer.from(text, 'utf8')]),
     findAccounts(sql, text).then(hitsOf('account')),
-    isId ? [] : find('customer', BY_NAME, [`${text.replaceAll(/[\\%_]/g, '\\$&')}%`]),
+    isId ? [] : find('customer', BY_NAME, [beginsWith(text)]),
+    isId ? [] : findTitled(sql, text),
   ]);
   // A movement may be found twice, by its id and by its unique_id.
   return [...new Map(found.flat().map((hit) => [hit.href, hit])).values()];

@@ -64,7 +64,11 @@ export async function readMovement(sql: Sql, id: string): Promise<TracedMovement
   return movement && { ...movement, amount: showAmount(movement.amount, movement.currency) };
 }
 
-const Query = v.object({ q: v.optional(v.pipe(v.string(), v.maxLength(300))), movement: v.optional(Id) });
+const Query = v.object({
+  q: v.optional(v.pipe(v.string(), v.maxLength(300))),
+  movement: v.optional(Id),
+  customer: v.optional(Id),
+});
 
 /** The most webhooks whose attempts are shown for a movement. */
 const MOST_WEBHOOKS = 50;
@@ -72,10 +76,10 @@ const MOST_WEBHOOKS = 50;
 /** GET /ops/trace: finds the objects with an id, and shows the history of a movement. */
 export const tracePage = (context: ConsoleContext): Hono<ApiEnv> =>
   new Hono<ApiEnv>().get('/', async (c) => {
-    const { q, movement } = readFilters(c, Query);
+    const { q, movement, customer } = readFilters(c, Query);
     if (movement !== undefined) return showMovement(c, context, movement);
     if (q === undefined) return showHits(c, '', []);
-    const hits = await search(context.runtime.database, q);
+    const hits = await search(context.runtime.database, q, customer);
     const [only] = hits;
     return hits.length === 1 && only !== undefined ? c.redirect(only.href) : showHits(c, q, hits);
   });
@@ -89,11 +93,13 @@ const showHits = (c: Context, q: string, hits: readonly Hit[]) =>
       <p>
         Enter the id or unique_id of a movement, to see when it came in and who was told of it. The ids of
         deliveries (17-4711 or msg_17-4711), webhooks, imports, sources, customers and accounts are found too,
-        the IBAN or the number of an account, and the beginning of a customer’s name.
+        the IBAN or the number of an account, and the beginning of a customer’s name or of the title of an
+        account, a webhook or a source. An amount and a customer, such as “1250.50 Acme”, lead to the
+        movements with that amount.
       </p>
       <form class="filters">
         <label>
-          <span>Id, unique_id, IBAN or customer</span>
+          <span>Id, unique_id, IBAN, title, customer, or amount and customer</span>
           <input name="q" type="search" value={q} maxlength={300} autocomplete="off" autofocus />
         </label>
         <button type="submit" class="primary">
@@ -131,7 +137,12 @@ async function showMovement(c: Context<ApiEnv>, context: ConsoleContext, id: str
   ]);
   return sendPage(
     c,
-    { title: `Movement ${id}`, section: 'Trace', query: movement.unique_id },
+    {
+      title: `Movement ${id}`,
+      section: 'Trace',
+      query: movement.unique_id,
+      customerId: movement.customer_id,
+    },
     <Trace
       movement={movement}
       deliveries={deliveries}

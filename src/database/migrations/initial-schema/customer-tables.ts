@@ -100,6 +100,7 @@ export const CUSTOMER_TABLES = [
     created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     KEY accounts_iban (iban),
     KEY accounts_number (number),
+    KEY accounts_title (title),
     CONSTRAINT accounts_customer FOREIGN KEY (customer_id) REFERENCES customers (id),
     CONSTRAINT accounts_bank FOREIGN KEY (bank_id) REFERENCES banks (id)
   ) ${TABLE}`,
@@ -161,6 +162,7 @@ export const SOURCE_TABLES = [
     KEY sources_page (customer_id, id),
     KEY sources_account (account_id),
     KEY sources_status (status, error(1)),
+    KEY sources_title (title),
     CONSTRAINT sources_customer FOREIGN KEY (customer_id) REFERENCES customers (id),
     CONSTRAINT sources_account FOREIGN KEY (account_id) REFERENCES accounts (id)
   ) ${TABLE}`,

@@ -36,6 +36,7 @@ export const WEBHOOK_TABLES = [
     KEY webhooks_customer (customer_id, status),
     KEY webhooks_status (status, id),
     KEY webhooks_delivery (delivery, status, id),
+    KEY webhooks_title (title),
     CONSTRAINT webhooks_owner FOREIGN KEY (customer_id) REFERENCES customers (id),
     CONSTRAINT webhooks_account FOREIGN KEY (account_id) REFERENCES accounts (id)
   ) ${TABLE}`,
