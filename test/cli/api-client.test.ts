@@ -33,13 +33,13 @@ it('the API client reads an answer that comes before the end of an upload, and d
   });
 });
 
-it('the API client treats a connection that breaks in the middle of an answer as no answer', async () => {
+it('the API client says that an answer broke off when its connection breaks in the middle', async () => {
   const api = await serve((_request, response) => {
     response.writeHead(200, { 'content-length': '10' }).write('{', () => response.destroy());
   });
   await expect(api.get('/v1/banks', Anything)).rejects.toMatchObject({
-    name: 'UnreachableError',
-    message: expect.stringContaining('(ECONNRESET)'),
+    name: 'BrokenOffError',
+    message: 'The answer of the service broke off (ECONNRESET).',
   });
 });
 
