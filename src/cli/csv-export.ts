@@ -29,7 +29,7 @@ export async function writeCsv(
   try {
     if (output !== undefined) await writeWhole(output, shown, { force });
     else for await (const part of shown) if (!(await terminal.bytes(part))) break;
-    return Math.max(0, counter.rows - 1);
+    return counter.rows;
   } catch (error) {
     if (!(error instanceof BrokenOffError)) throw error;
     const left = output === undefined ? 'What was written is not whole' : `${output} was not written`;
@@ -59,7 +59,7 @@ async function* showProgress(
 }
 
 interface RowCounter {
-  /** With the line of names. */
+  /** Without the line of names. */
   readonly rows: number;
   count(part: Uint8Array): void;
 }
@@ -68,17 +68,17 @@ const [QUOTE, LINE_FEED] = Buffer.from('"\n');
 
 /** Creates a counter of the rows of a CSV (RFC 4180). A line end within quotes ends no row. */
 export function createRowCounter(): RowCounter {
-  let rows = 0;
+  let lines = 0;
   let isQuoted = false;
   return {
     get rows() {
-      return rows;
+      return Math.max(0, lines - 1);
     },
     count(part) {
       for (const byte of part) {
         // A doubled quote changes it twice.
         if (byte === QUOTE) isQuoted = !isQuoted;
-        else if (byte === LINE_FEED && !isQuoted) rows += 1;
+        else if (byte === LINE_FEED && !isQuoted) lines += 1;
       }
     },
   };

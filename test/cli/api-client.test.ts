@@ -57,3 +57,27 @@ it('the API client fails an upload whose file cannot be read to its end', async 
     message: expect.stringContaining('(EIO)'),
   });
 });
+
+it('the API client downloads only a file of the type that it asks for', async () => {
+  const api = await serve((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' }).write('<html>');
+  });
+  const { signal } = new AbortController();
+  await expect(api.download('/v1/transactions', 'text/csv', signal).next()).rejects.toMatchObject({
+    name: 'Failure',
+    message: expect.stringContaining('is that really the service?'),
+  });
+});
+
+it('the API client ends a list and a download when their signal is aborted', async () => {
+  const ending = new AbortController();
+  const reason = new Error('ended by SIGINT');
+  const api = await serve((request, response) => {
+    if (request.url?.startsWith('/file') === true) response.writeHead(200, { 'content-type': 'text/csv' });
+    response.write('id\r\n', () => ending.abort(reason));
+  });
+  const { signal } = ending;
+  await expect(api.list('/list', 'rows', Anything, 5, signal)).rejects.toBe(reason);
+  await expect(api.list('/list', 'rows', Anything, 5, signal)).rejects.toBe(reason);
+  await expect(api.download('/file', 'text/csv', signal).next()).rejects.toBe(reason);
+});
