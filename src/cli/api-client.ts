@@ -1,9 +1,9 @@
 import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
-import { Readable } from 'node:stream';
+import { addAbortSignal, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import * as v from 'valibot';
-import { Failure } from './context.ts';
+import { explain, Failure } from './context.ts';
 
 /** Calls the API for the commands. */
 
@@ -15,6 +15,11 @@ const NO_ANSWER = Object.assign(new Error('no answer in time'), { code: 'ETIMEDO
 /** The API could not be reached. */
 export class UnreachableError extends Failure {
   override name = 'UnreachableError';
+}
+
+/** The connection was lost, or the service failed, within an answer. */
+export class BrokenOffError extends UnreachableError {
+  override name = 'BrokenOffError';
 }
 
 /** The API answered with an error. The message is the `detail` of that error, if it has one. */
@@ -48,11 +53,13 @@ interface ApiRequest {
 
 interface ApiResponse {
   status: number;
-  text: string;
+  type: string | undefined;
   link: string | undefined;
+  /** It errors if it breaks off. Whoever does not read it to its end destroys it. */
+  body: Readable;
 }
 
-/** Sends a request to the API: over HTTP, or for operators within this process. @throws {UnreachableError} */
+/** Sends a request to the API: over HTTP, or for operators within this process. @throws {UnreachableError} if there is no answer. */
 export type Transport = (request: ApiRequest) => Promise<ApiResponse>;
 
 /** A client of the API. Each answer is validated against its schema. */
@@ -63,8 +70,21 @@ export interface Api {
    * Reads a list page by page, up to `limit` rows.
    * @param path without `per_page` and `cursor`.
    * @param name of the answer's member with the rows.
+   * @param signal ends the reading when it is aborted.
    */
-  list<S extends v.GenericSchema>(path: string, name: string, row: S, limit: number): Promise<Listed<S>>;
+  list<S extends v.GenericSchema>(
+    path: string,
+    name: string,
+    row: S,
+    limit: number,
+    signal?: AbortSignal,
+  ): Promise<Listed<S>>;
+  /**
+   * Reads an answer that is a file, part by part, so that no more of it is in memory than one part.
+   * @param type of the file, such as `text/csv`.
+   * @throws {BrokenOffError} when the answer ends before the file does.
+   */
+  download(path: string, type: string, signal: AbortSignal): AsyncGenerator<Uint8Array>;
   post<S extends v.GenericSchema>(path: string, body: object, answer: S): Promise<v.InferOutput<S>>;
   patch<S extends v.GenericSchema>(path: string, body: object, answer: S): Promise<v.InferOutput<S>>;
   delete<S extends v.GenericSchema>(path: string, answer: S): Promise<v.InferOutput<S>>;
@@ -91,6 +111,7 @@ export function createApi(url: string, key: string): Api {
   const base = url.replace(/(?<!\/)\/+$/, '');
   return createClient(base, (request) =>
     send(base, request, key).catch((error: unknown) => {
+      request.signal?.throwIfAborted();
       throw unreachable(base, error);
     }),
   );
@@ -111,14 +132,19 @@ async function send(
   sent.once('finish', () => sent.setTimeout(ANSWER_TIMEOUT, () => sent.destroy(NO_ANSWER)));
   const stream = upload?.body instanceof Readable ? upload.body : Readable.from(upload ? [upload.body] : []);
   stream.once('error', (error) => sent.destroy(error)).pipe(sent);
-  try {
-    const [response] = (await once(sent, 'response')) as [IncomingMessage];
-    const { statusCode = 0 } = response;
-    return { status: statusCode, text: await text(response), link: response.headers.link?.toString() };
-  } finally {
+  const end = () => {
     // The service may answer before the end of the upload, for example when the file is too large.
     if (!sent.writableFinished) sent.destroy();
     stream.destroy();
+  };
+  try {
+    const [response] = (await once(sent, 'response')) as [IncomingMessage];
+    const { statusCode: status = 0, headers } = response;
+    const { 'content-type': type, link } = headers;
+    return { status, type, link: link?.toString(), body: response.once('close', end) };
+  } catch (error) {
+    end();
+    throw error;
   }
 }
 
@@ -135,23 +161,35 @@ export function createClient(base: string, send: Transport): Api {
     request: ApiRequest,
     answer: S,
   ): Promise<{ body: v.InferOutput<S>; link: string | undefined }> {
-    const { status, text, link } = await send(request);
-    const json = parse(text);
+    const { status, link, body } = await send(request);
+    const json = await readJson(body, request);
     if (status >= 400) throw refused(base, status, json);
     const result = v.safeParse(answer, json);
-    if (!result.success)
-      throw new Failure(
-        `${base}${request.path} did not answer as Ledgerbell does: is that really the service?`,
-      );
+    if (!result.success) throw notLedgerbell(request);
     return { body: result.output, link };
   }
+
+  async function* download(path: string, type: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
+    const request: ApiRequest = { method: 'GET', path, signal };
+    const { status, type: answered = '', body } = await send(request);
+    if (status >= 400) throw refused(base, status, await readJson(body, request));
+    if (answered.split(';')[0] !== type) {
+      body.destroy();
+      throw notLedgerbell(request);
+    }
+    yield* parts(body, request);
+  }
+
+  const notLedgerbell = ({ path }: ApiRequest) =>
+    new Failure(`${base}${path} did not answer as Ledgerbell does: is that really the service?`);
 
   const askFor = async <S extends v.GenericSchema>(request: ApiRequest, answer: S) =>
     (await ask(request, answer)).body;
 
   return {
     get: (path, answer, signal) => askFor({ method: 'GET', path, signal }, answer),
-    async list(path, name, row, limit) {
+    download,
+    async list(path, name, row, limit, signal) {
       const rows: v.InferOutput<typeof row>[] = [];
       const page = v.pipe(
         v.looseObject({ [name]: v.array(row) }),
@@ -160,7 +198,8 @@ export function createClient(base: string, send: Transport): Api {
       const perPage = `per_page=${Math.min(limit, MAX_PER_PAGE)}`;
       let next: string | undefined = `${path}${path.includes('?') ? '&' : '?'}${perPage}`;
       while (next !== undefined && rows.length < limit) {
-        const { body, link } = await ask({ method: 'GET', path: next }, page);
+        signal?.throwIfAborted();
+        const { body, link } = await ask({ method: 'GET', path: next, signal }, page);
         rows.push(...body);
         next = nextPath(link);
       }
@@ -182,10 +221,13 @@ function toJson(document: object): Upload {
 }
 
 function unreachable(base: string, error: unknown): UnreachableError {
-  const code = error instanceof Error && 'code' in error ? String(error.code) : 'no answer';
+  const code = codeOf(error) ?? 'no answer';
   const hint = 'Start the service (ledgerbell start), or say with --url where it is.';
   return new UnreachableError(`Nothing answers at ${base} (${code}). ${hint}`);
 }
+
+const codeOf = (error: unknown): string | undefined =>
+  error instanceof Error && 'code' in error ? String(error.code) : undefined;
 
 const ProblemBody = v.object({
   detail: v.string(),
@@ -202,9 +244,28 @@ function refused(base: string, status: number, answer: unknown): RefusedError {
   return new RefusedError(status, status === 401 ? `${detail} The request went to ${base}.` : detail, errors);
 }
 
-function parse(text: string): unknown {
+/** Yields the parts of an answer. @throws {BrokenOffError} */
+async function* parts(body: Readable, { signal }: ApiRequest): AsyncGenerator<Buffer> {
+  const reading = (signal === undefined ? body : addAbortSignal(signal, body))[Symbol.asyncIterator]();
   try {
-    return JSON.parse(text);
+    for (;;) {
+      const { done, value } = await reading.next().catch((error: unknown) => {
+        signal?.throwIfAborted();
+        throw new BrokenOffError(`The answer of the service broke off (${codeOf(error) ?? explain(error)}).`);
+      });
+      if (done) return;
+      yield value;
+    }
+  } finally {
+    body.destroy();
+  }
+}
+
+/** @returns undefined if the answer is not JSON. @throws {BrokenOffError} */
+async function readJson(body: Readable, request: ApiRequest): Promise<unknown> {
+  const answer = await text(parts(body, request));
+  try {
+    return JSON.parse(answer);
   } catch {
     return undefined;
   }

@@ -123,13 +123,15 @@ interface List<S extends v.GenericSchema> {
   subject?: Subject;
   /** Whether an operator who names no customer gets the rows of all customers. */
   ofAll?: boolean;
+  /** Whether a header Link may lead to pages without rows. */
+  mayEndHere?: boolean;
 }
 
 /** Prints a list of the API: as a table, or as one document with --json. */
 export async function printList<S extends v.GenericSchema>(
   context: CommandContext,
   options: ListOptions,
-  { path, name, row, columns, subject, ofAll = false }: List<S>,
+  { path, name, row, columns, subject, ofAll = false, mayEndHere = false }: List<S>,
 ): Promise<void> {
   const isOperator =
     options.customer === undefined &&
@@ -141,7 +143,7 @@ export async function printList<S extends v.GenericSchema>(
     const rows = await withEachCustomer(context, async (customers) => {
       const found: (v.InferOutput<S> & { customer: string })[] = [];
       for (const { name: customer, api } of customers)
-        for (const it of (await api.list(path, name, row, options.limit)).rows)
+        for (const it of (await api.list(path, name, row, options.limit, context.signal)).rows)
           found.push(Object.assign({}, it, { customer }));
       return found;
     });
@@ -154,11 +156,13 @@ export async function printList<S extends v.GenericSchema>(
     return;
   }
   const { rows, more } = await withAccess(context, options, subject === undefined ? {} : { subject }, (api) =>
-    api.list(path, name, row, options.limit),
+    api.list(path, name, row, options.limit, context.signal),
   );
   printRows(context, options, { name, rows, columns });
   if (more)
-    context.terminal.note(`There are more than ${formatCount(options.limit)}: say how many with --limit.`);
+    context.terminal.note(
+      `${mayEndHere ? 'There may be' : 'There are'} more than ${formatCount(options.limit)}: say how many with --limit.`,
+    );
 }
 
 /** Prints rows as a table, or as one document with --json. */

@@ -62,6 +62,8 @@ export interface Terminal {
    * @returns false: it was not, because the reader of the output has closed it.
    */
   line(text: string): Promise<boolean>;
+  /** The same for a part of a file. */
+  bytes(part: Uint8Array): Promise<boolean>;
   /** Prints progress or advice to standard error. */
   note(line: string): void;
 }
@@ -72,15 +74,17 @@ type Sink = Pick<NodeJS.WritableStream, 'write'>;
 const COMMAND = /\bledgerbell (?=[a-z])/g;
 
 export function createTerminal(output: Sink, errors: Sink, called = calledAs()): Terminal {
+  const write = (part: string | Uint8Array): Promise<boolean> =>
+    new Promise((resolve) => {
+      output.write(part, (error) => resolve(error == null));
+    });
   const inWords = (text: string) => inWordsOf('command line', text).replace(COMMAND, `${called} `);
   return {
     answer(json, document, text) {
       output.write(`${json === true ? JSON.stringify(document) : inWords(text)}\n`);
     },
-    line: (text) =>
-      new Promise((resolve) => {
-        output.write(`${text}\n`, (error) => resolve(error == null));
-      }),
+    line: (text) => write(`${text}\n`),
+    bytes: write,
     note(line) {
       errors.write(`${inWords(line)}\n`);
     },

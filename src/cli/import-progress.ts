@@ -8,7 +8,7 @@ import { countOf, formatCount, formatDuration } from '../platform/text.ts';
 import { type Api, RefusedError, UnreachableError } from './api-client.ts';
 import { Failure } from './context.ts';
 
-/** The progress bar of an import: amount, speed and remaining time. */
+/** The progress bar of an import or an export: amount, speed and time. */
 
 type Unit = 'bytes' | 'rows';
 
@@ -55,7 +55,10 @@ const BAR = 24;
 /** No rate is shown before this time, because it would say little. */
 const FIRST_RATE = SECOND / 2;
 
-/** Renders the line: `Sending  ██████░░░░░░  50%  16.0 of 32.0 MiB  8.0 MiB/s  2 s left`. */
+/**
+ * Renders the line: `Sending  ██████░░░░░░  50%  16.0 of 32.0 MiB  8.0 MiB/s  2 s left`. If the total is not known, it ends with the time
+ * that has passed.
+ */
 export function renderProgress(title: string, unit: Unit, { value, total, elapsed }: Amount): string {
   const perSecond = (value / Math.max(elapsed, 1)) * SECOND;
   const hasRate = elapsed >= FIRST_RATE && value > 0;
@@ -69,6 +72,7 @@ export function renderProgress(title: string, unit: Unit, { value, total, elapse
     total === undefined ? format(value, unit) : `${format(value, unit, total)} of ${format(total, unit)}`,
     hasRate ? `${format(perSecond, unit)}/s` : null,
     left === null ? null : `${formatDuration(Math.ceil(left) * SECOND)} left`,
+    total === undefined && elapsed >= FIRST_RATE ? formatDuration(elapsed) : null,
   ]
     .filter((part) => part !== null)
     .join('  ');

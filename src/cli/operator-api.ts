@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
 import { createOperatorApi } from '../api/within-process.ts';
 import { listCustomers } from '../customers/customers.ts';
 import { watchHealth } from '../database/health.ts';
@@ -99,10 +101,12 @@ function withinProcess(runtime: Runtime, customerId: string): Transport {
       ...(signal === undefined ? {} : { signal }),
       ...(upload === undefined ? {} : { body: upload.body }),
     });
+    const { status, headers } = response;
     return {
-      status: response.status,
-      text: await response.text(),
-      link: response.headers.get('link') ?? undefined,
+      status,
+      type: headers.get('content-type') ?? undefined,
+      link: headers.get('link') ?? undefined,
+      body: response.body === null ? Readable.from([]) : Readable.fromWeb(response.body as ReadableStream),
     };
   };
 }

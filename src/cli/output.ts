@@ -3,7 +3,7 @@ import { oneLine } from './context.ts';
 
 /** Writes tables and facts for the terminal. */
 
-/** The greatest width of a table, in characters. */
+/** The greatest width of a table on a terminal, in characters. */
 const WIDTH = 100;
 const GAP = '  ';
 /** The least width to which a column is cut. Ids, dates and statuses are shorter, or not much longer. */
@@ -12,23 +12,36 @@ const LEAST_WIDTH = 12;
 type Cell = string | number | null;
 
 /**
- * A column: its title, its cell for a row, and how it is shown. `right`: aligned to the right. `whole`: never cut, for a last column
- * that is the purpose of the table. null is shown as `-`.
+ * A column: its title, its cell for a row, and how it is shown. `right`: aligned to the right. `whole`: not cut on a terminal either, for a
+ * last column that is the purpose of the table. null is shown as `-`.
  */
 export type Column<Row> = readonly [title: string, cell: (row: Row) => Cell, show?: 'right' | 'whole'];
 
-/** Renders rows as a table with a line of titles. The widest columns are cut until the table fits into 100 characters. */
-export function renderColumns<Row>(columns: readonly Column<Row>[], rows: readonly Row[]): string {
+/** A pipe and a file get whole tables, because a program reads them. */
+const widthOfOutput = (): number => (process.stdout.isTTY ? WIDTH : Number.POSITIVE_INFINITY);
+
+/**
+ * Renders rows as a table with a line of titles. On a terminal, the widest columns are cut until the table fits into 100 characters.
+ * @param width the greatest width of the table.
+ */
+export function renderColumns<Row>(
+  columns: readonly Column<Row>[],
+  rows: readonly Row[],
+  width = widthOfOutput(),
+): string {
   const lines = [
     columns.map(([title]) => title),
     ...rows.map((row) => columns.map(([, cell]) => showCell(cell(row)))),
   ];
   const widths = narrow(
     columns.map(([title, , show], at) =>
-      show === 'whole' ? title.length : Math.max(...lines.map((cells) => cells[at]?.length ?? 0)),
+      show === 'whole'
+        ? title.length
+        : lines.reduce((most, cells) => Math.max(most, cells[at]?.length ?? 0), 0),
     ),
+    width,
   );
-  const cut = (cell: string, width = 0) => (cell.length > width ? `${cell.slice(0, width - 1)}…` : cell);
+  const cut = (cell: string, most = 0) => (cell.length > most ? `${cell.slice(0, most - 1)}…` : cell);
   const right = columns.flatMap(([, , show], at) => (show === 'right' ? [at] : []));
   return renderTable(
     lines.map((cells) =>
@@ -38,9 +51,9 @@ export function renderColumns<Row>(columns: readonly Column<Row>[], rows: readon
   ).join('\n');
 }
 
-function narrow(natural: readonly number[]): number[] {
+function narrow(natural: readonly number[], most: number): number[] {
   const widths = [...natural];
-  const available = WIDTH - GAP.length * (widths.length - 1);
+  const available = most - GAP.length * (widths.length - 1);
   while (widths.reduce((sum, width) => sum + width, 0) > available) {
     const widest = Math.max(...widths);
     if (widest <= LEAST_WIDTH) break;

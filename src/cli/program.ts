@@ -79,7 +79,11 @@ const COMMANDS: readonly [term: string, description: string, load: () => Promise
   ['keys', 'manage API keys', async () => group((await import('./commands/keys.ts')).keys)],
   ['accounts', 'manage accounts', async () => group((await import('./commands/accounts.ts')).accounts)],
   ['banks', 'list banks', async () => group((await import('./commands/accounts.ts')).banks)],
-  ['movements', 'show movements', async () => group((await import('./commands/deliveries.ts')).movements)],
+  [
+    'movements',
+    'list, show and export movements',
+    async () => group((await import('./commands/movements.ts')).movements),
+  ],
   ['webhooks', 'manage webhooks', async () => group((await import('./commands/webhooks.ts')).webhooks)],
   [
     'deliveries',

@@ -14,10 +14,10 @@ export function parseId(text: string): string {
   return text;
 }
 
-/** Parses an option that takes an id and may be repeated. */
+/** Parses an option that takes ids with commas between them, and may be repeated. */
 export const parseIds = (text: string, before: readonly string[] = []): string[] => [
   ...before,
-  parseId(text),
+  ...text.split(',').map((id) => parseId(id.trim())),
 ];
 
 /** Parses the id of a delivery: `<webhook id>-<movement id>`. Also accepts the value of `webhook-id`, which begins with `msg_`. */

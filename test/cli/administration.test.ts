@@ -17,22 +17,24 @@ const cli = (...args: string[]): Promise<Finished> => runHere(args, environment(
 async function customer(name = 'Örnek Ticaret A.Ş.'): Promise<string> {
   return documentOf(await cli('customers', 'create', '--name', name, '--json')).customer.id;
 }
-const account = async (customerId: string) =>
-  documentOf(
-    await cli(
-      'accounts',
-      'create',
-      '--customer',
-      customerId,
-      '--bank',
-      'Ziraat',
-      '--title',
-      'Ana',
-      '--currency',
-      'TRY',
-      '--json',
-    ),
-  ).account.id as string;
+const account = async (customerId: string): Promise<string> =>
+  String(
+    documentOf(
+      await cli(
+        'accounts',
+        'create',
+        '--customer',
+        customerId,
+        '--bank',
+        'Ziraat',
+        '--title',
+        'Ana',
+        '--currency',
+        'TRY',
+        '--json',
+      ),
+    ).account.id,
+  );
 
 describe('ledgerbell migrate', () => {
   it('creates the schema once, and until then other commands ask for it', async () => {
@@ -119,7 +121,7 @@ describe('ledgerbell keys create', () => {
     const rows = await database.query('SELECT account_id FROM api_key_accounts WHERE api_key_id IN (?)', [
       [all.apikey.id, some.apikey.id],
     ]);
-    expect(rows).toEqual([{ account_id: String(one) }, { account_id: String(two) }]);
+    expect(rows).toEqual([{ account_id: one }, { account_id: two }]);
   });
 
   it('refuses an account of another customer', async () => {

@@ -33,13 +33,13 @@ it('the API client reads an answer that comes before the end of an upload, and d
   });
 });
 
-it('the API client treats a connection that breaks in the middle of an answer as no answer', async () => {
+it('the API client says that an answer broke off when its connection breaks in the middle', async () => {
   const api = await serve((_request, response) => {
     response.writeHead(200, { 'content-length': '10' }).write('{', () => response.destroy());
   });
   await expect(api.get('/v1/banks', Anything)).rejects.toMatchObject({
-    name: 'UnreachableError',
-    message: expect.stringContaining('(ECONNRESET)'),
+    name: 'BrokenOffError',
+    message: 'The answer of the service broke off (ECONNRESET).',
   });
 });
 
@@ -56,4 +56,28 @@ it('the API client fails an upload whose file cannot be read to its end', async 
     name: 'UnreachableError',
     message: expect.stringContaining('(EIO)'),
   });
+});
+
+it('the API client downloads only a file of the type that it asks for', async () => {
+  const api = await serve((_request, response) => {
+    response.writeHead(200, { 'content-type': 'text/html' }).write('<html>');
+  });
+  const { signal } = new AbortController();
+  await expect(api.download('/v1/transactions', 'text/csv', signal).next()).rejects.toMatchObject({
+    name: 'Failure',
+    message: expect.stringContaining('is that really the service?'),
+  });
+});
+
+it('the API client ends a list and a download when their signal is aborted', async () => {
+  const ending = new AbortController();
+  const reason = new Error('ended by SIGINT');
+  const api = await serve((request, response) => {
+    if (request.url?.startsWith('/file') === true) response.writeHead(200, { 'content-type': 'text/csv' });
+    response.write('id\r\n', () => ending.abort(reason));
+  });
+  const { signal } = ending;
+  await expect(api.list('/list', 'rows', Anything, 5, signal)).rejects.toBe(reason);
+  await expect(api.list('/list', 'rows', Anything, 5, signal)).rejects.toBe(reason);
+  await expect(api.download('/file', 'text/csv', signal).next()).rejects.toBe(reason);
 });

@@ -69,6 +69,8 @@ const NO_CHANGES = [
   'listen',
   // Tables, not what is in them. There may be no audit log yet.
   'migrate',
+  'movements export',
+  'movements list',
   'movements show',
   'replays list',
   'replays show',

@@ -52,9 +52,10 @@ export async function runHere(
   }: { ask?: (question: string) => Promise<boolean>; signal?: AbortSignal } = {},
 ): Promise<Finished> {
   const said = { stdout: '', stderr: '' };
+  const decoder = new TextDecoder('utf8', { ignoreBOM: true });
   const sink = (name: keyof typeof said) => ({
     write(text: string | Uint8Array, ...rest: unknown[]) {
-      said[name] += text;
+      said[name] += typeof text === 'string' ? text : decoder.decode(text, { stream: true });
       const written = rest.at(-1);
       if (typeof written === 'function') written();
       return true;

@@ -16,9 +16,9 @@ describe('the progress bar of an import', () => {
       'Storing  ░░░░░░░░░░░░░░░░░░░░░░░░   1%  12,000 of 1,200,000 rows  12,000 rows/s  1 min 39 s left',
     ],
     [
-      'shows no share and no time if the total is not known',
+      'shows no share, and the time that has passed, if the total is not known',
       ['Storing', 'rows', { value: 500, total: undefined, elapsed: 1_000 }],
-      'Storing  500 rows  500 rows/s',
+      'Storing  500 rows  500 rows/s  1 s',
     ],
     [
       'shows no rate at the beginning',

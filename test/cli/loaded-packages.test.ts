@@ -24,6 +24,7 @@ const COMMANDS: [command: string, more: string[]][] = [
   ['deliveries list --webhook 1', []],
   ['imports list', []],
   ['keys list', []],
+  ['movements list', []],
   ['replay --webhook 1 --since 2026-01-01', RETRIES],
   ['sources list', RETRIES],
   ['webhooks list', RETRIES],

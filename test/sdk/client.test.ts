@@ -6,9 +6,16 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { ANSWERS } from '../../packages/sdk/src/answers.ts';
-import { ApiError, Ledgerbell } from '../../packages/sdk/src/index.ts';
+import {
+  ApiError,
+  type CsvQuery,
+  Ledgerbell,
+  type MovementsQuery,
+  type NewTransaction,
+} from '../../packages/sdk/src/index.ts';
+import { storePageOfMovements } from '../support/many-movements.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -20,9 +27,14 @@ const service = useService();
 type Json = any;
 
 async function prepare() {
-  const { api_key: apiKey } = await service.customer();
+  const { api_key: apiKey, customer } = await service.customer();
   const { id: account } = await createAccount(service, apiKey);
-  return { apiKey, account, ledgerbell: new Ledgerbell({ url: service.url, apiKey }) };
+  return {
+    apiKey,
+    account,
+    customerId: String(customer.id),
+    ledgerbell: new Ledgerbell({ url: service.url, apiKey }),
+  };
 }
 
 const rows = (account: string, from: number, count: number) =>
@@ -137,6 +149,78 @@ describe('Ledgerbell', () => {
     for await (const { unique_id } of ledgerbell.movements({ starts: '2000-01-01', per_page: 10 }))
       ids.push(unique_id);
     expect(ids).toEqual(rows(account, 0, 25).map(({ unique_id }) => unique_id));
+  });
+
+  it('iterates over the movements that pass filters, in either order', async () => {
+    const { ledgerbell, account } = await prepare();
+    const other = { ...rows(account, 3, 1)[0], amount: '7.00', description: 'Miete März' };
+    const { id } = await ledgerbell.importMovements([...rows(account, 0, 3), other as NewTransaction]);
+    await ledgerbell.waitForImport(id, { every: 50 });
+    const list = async (query: MovementsQuery) => {
+      const ids: string[] = [];
+      for await (const { unique_id } of ledgerbell.movements({ account, per_page: 2, ...query }))
+        ids.push(unique_id);
+      return ids;
+    };
+    expect(await list({ starts: '2026-01-01', order: 'newest' })).toEqual(['m3', 'm2', 'm1', 'm0']);
+    expect(await list({ import_id: id, q: 'marz', amount_max: '8', dc: 'Credit' })).toEqual(['m3']);
+    expect(await list({ unique_id: 'm1', currency: 'TRY' })).toEqual(['m1']);
+    await expect(list({ q: 'marz' })).rejects.toMatchObject({ status: 422, errors: [{ path: 'starts' }] });
+  });
+
+  it('reads movements as a CSV, with its options', async () => {
+    const { ledgerbell, account } = await prepare();
+    const { id } = await ledgerbell.importMovements(rows(account, 0, 2));
+    await ledgerbell.waitForImport(id, { every: 50 });
+    const query: CsvQuery = { import_id: id, columns: 'unique_id,amount', decimal: 'comma' };
+    const csv = await ledgerbell.exportMovements(query);
+    expect(await new Response(csv).text()).toBe('unique_id,amount\r\nm0,"1250,00"\r\nm1,"1250,00"\r\n');
+    await expect(ledgerbell.exportMovements({ q: 'x' })).rejects.toMatchObject({
+      name: 'ApiError',
+      status: 422,
+      errors: [{ path: 'starts' }],
+    });
+  });
+
+  describe('with more movements than a search looks at for one page', () => {
+    let prepared: Awaited<ReturnType<typeof prepare>>;
+
+    beforeAll(async () => {
+      prepared = await prepare();
+      const { ledgerbell, account, customerId } = prepared;
+      await ledgerbell.importMovements(rows(account, 0, 1));
+      await storePageOfMovements(service.runtime.database, { customerId, accountId: account });
+      await ledgerbell.importMovements([{ ...rows(account, 1, 1)[0], amount: '7.00' } as NewTransaction]);
+    }, 180_000);
+
+    it('goes on behind a page without movements', async () => {
+      const { ledgerbell } = prepared;
+      const query = { starts: '2026-01-01', amount: '7' };
+      const { data, response } = await ledgerbell.listTransactions({ query });
+      expect([data.transactions, response.headers.has('Link')]).toEqual([[], true]);
+      const found: string[] = [];
+      for await (const { unique_id } of ledgerbell.movements(query)) found.push(unique_id);
+      expect(found).toEqual(['m1']);
+    });
+
+    it('fails to read a CSV whose connection breaks off', async () => {
+      const { ledgerbell } = prepared;
+      const { data } = await ledgerbell.createApiKey({ body: { title: 'Export', account: 'all' } });
+      const { id, apikey: apiKey } = data.apikey;
+      const csv = await new Ledgerbell({ url: service.url, apiKey: apiKey ?? '' }).exportMovements({
+        starts: '2026-01-01',
+      });
+      await ledgerbell.deleteApiKey({ path: { id } });
+      await expect(new Response(csv).text()).rejects.toThrow();
+    });
+
+    it('ends a CSV when its signal is aborted', async () => {
+      const ending = new AbortController();
+      const { signal } = ending;
+      const csv = await prepared.ledgerbell.exportMovements({ starts: '2026-01-01' }, { signal });
+      ending.abort();
+      await expect(new Response(csv).text()).rejects.toMatchObject({ name: 'AbortError' });
+    });
   });
 
   it('repeats a request after 503, 429 and a lost connection, and a POST with the same Idempotency-Key', async () => {

@@ -57,7 +57,7 @@ describe('the TypeScript package', () => {
   ])('has types that compile with strict, module %s and resolution %s', async (module, resolution) => {
     await writeFile(
       join(project, 'use.ts'),
-      `import { type FeedEvent, type FeedOptions, Ledgerbell, type Position, type Transaction } from '@ledgerbell/sdk';
+      `import { type CsvQuery, type FeedEvent, type FeedOptions, Ledgerbell, type MovementsQuery, type Position, type Transaction } from '@ledgerbell/sdk';
 import { createReceiver } from '@ledgerbell/sdk/receiver';
 const ledgerbell = new Ledgerbell({ url: 'http://127.0.0.1:3000', apiKey: 'key' });
 export async function read(position: Position | null): Promise<Transaction[]> {
@@ -68,6 +68,11 @@ export async function pull(options: FeedOptions): Promise<FeedEvent | null> {
   for await (const event of ledgerbell.feed(1, options)) return event;
   return null;
 }
+export async function find(query: MovementsQuery): Promise<Transaction | null> {
+  for await (const movement of ledgerbell.movements({ ...query, q: 'rent', order: 'newest' })) return movement;
+  return null;
+}
+export const csv = (query: CsvQuery): Promise<ReadableStream<Uint8Array>> => ledgerbell.exportMovements({ ...query, bom: 'true' });
 export const receiver = createReceiver({ secret: 'whsec_AAAA', async onMovement({ movement }) { const amount: string = movement.amount; void amount; } });
 export const batches = createReceiver({ secret: 'whsec_AAAA', async onBatch(events) { return { failed: events.map(({ id }) => id) }; } });
 `,
@@ -88,6 +93,10 @@ describe('the programs of the README', () => {
     expect(await runSnippet('import.mjs')).toBe('1 new, 0 known already');
     expect(await runSnippet('import.mjs')).toBe('0 new, 1 known already');
     expect(await runSnippet('list.mjs')).toContain('2026-01-15 Credit 1250.00');
+    await runSnippet('export.mjs');
+    expect(await readFile(join(project, 'movements.csv'), 'utf8')).toMatch(
+      /^date_issue,signed_amount,name\r\n(.*\r\n)*2026-01-15,1250\.00,/,
+    );
     expect(await runSnippet('error.mjs')).toBe('422 /problems/invalid endpoint');
   });
 

@@ -2,8 +2,10 @@ export { ApiError } from './api-error.ts';
 export type { FeedEvent, FeedOptions, FeedPage } from './feed.ts';
 export type * from './generated/types.gen.ts';
 export {
+  type CsvQuery,
   Ledgerbell,
   type LedgerbellOptions,
+  type MovementsQuery,
   type PollOptions,
   type Position,
   type UploadOptions,

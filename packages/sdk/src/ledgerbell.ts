@@ -18,7 +18,7 @@ import type {
   Transaction,
 } from './generated/types.gen.ts';
 import { pause, type Repeating, sendRepeatedly } from './repeat.ts';
-import { UnexpectedAnswerError } from './unexpected-answer-error.ts';
+import { requireCsv, UnexpectedAnswerError } from './unexpected-answer-error.ts';
 
 export interface LedgerbellOptions {
   /** The address of the API, such as `https://ledgerbell.example`. */
@@ -41,7 +41,15 @@ export interface Position {
 }
 
 type ListQuery = NonNullable<ListTransactionsData['query']>;
-type Range = Pick<ListQuery, 'starts' | 'ends' | 'after' | 'per_page' | 'fields'>;
+
+/** The parameters of a CSV. */
+type CsvParameter = 'columns' | 'decimal' | 'bom' | 'raw';
+
+/** Which movements, and in which order. One of starts, ends, after, unique_id and import_id is needed. */
+export type MovementsQuery = Omit<ListQuery, 'page' | 'cursor' | 'format' | CsvParameter>;
+
+/** Which movements a CSV has, in which order, and how it is written. */
+export type CsvQuery = MovementsQuery & Pick<ListQuery, CsvParameter>;
 
 export interface PollOptions {
   /** Where to go on. null: from the first movement. */
@@ -114,9 +122,34 @@ export class Ledgerbell extends Api {
     this.#repeating = repeating;
   }
 
-  /** All movements of a range, in the order of their ids, page by page. One of starts, ends and after is needed. */
-  async *movements(query: Range, { signal }: { signal?: AbortSignal } = {}): AsyncGenerator<Transaction> {
+  /**
+   * Iterates over all movements that pass the filters, one at a time. It reads page after page, also where a search has found nothing on one.
+   * One of starts, ends, after, unique_id and import_id is needed.
+   * @throws {ApiError} @throws {RedirectError} @throws {UnexpectedAnswerError}
+   */
+  async *movements(
+    query: MovementsQuery,
+    { signal }: { signal?: AbortSignal } = {},
+  ): AsyncGenerator<Transaction> {
     for await (const page of this.#pages(query, signal)) yield* page;
+  }
+
+  /**
+   * Reads all movements that pass the filters as one CSV file, in UTF-8. It is never in memory as a whole.
+   * @returns the bytes. If the connection breaks off before the end of the file, reading them fails: do not use what came until then.
+   * @throws {ApiError} @throws {RedirectError} @throws {UnexpectedAnswerError}
+   */
+  async exportMovements(
+    query: CsvQuery,
+    { signal }: { signal?: AbortSignal } = {},
+  ): Promise<ReadableStream<Uint8Array<ArrayBuffer>>> {
+    const url = this.#address('/v1/transactions', { ...query, format: 'csv' });
+    const make = () => new Request(url, { headers: this.#headers, signal: signal ?? null });
+    const response = await sendRepeatedly(make, this.#repeating, requireCsv);
+    if (!response.ok) throw new ApiError(await response.json().catch(() => null), response);
+    if (response.body === null)
+      throw new UnexpectedAnswerError({ method: 'GET', url }, response, { kind: 'CSV' });
+    return response.body;
   }
 
   /**
@@ -178,7 +211,7 @@ export class Ledgerbell extends Api {
     };
   }
 
-  async *#pages(query: Range, signal: AbortSignal | undefined): AsyncGenerator<Transaction[]> {
+  async *#pages(query: MovementsQuery, signal: AbortSignal | undefined): AsyncGenerator<Transaction[]> {
     for (let cursor: string | null = ''; cursor !== null; ) {
       const all: ListQuery = cursor === '' ? query : { ...query, cursor };
       const { data, response } = await this.listTransactions({
@@ -207,8 +240,7 @@ export class Ledgerbell extends Api {
    * @returns the accepted import. `waitForImport` waits for its end. @throws {ApiError} @throws {RedirectError} @throws {UnexpectedAnswerError}
    */
   async upload(file: Blob, { contentType, query = {}, onProgress, signal }: UploadOptions): Promise<Import> {
-    const url = new URL('/v1/imports', this.#url);
-    for (const [name, value] of Object.entries(query)) url.searchParams.set(name, String(value));
+    const url = this.#address('/v1/imports', query);
     const make = () => {
       const body =
         onProgress === undefined ? file : file.stream().pipeThrough(counting(file.size, onProgress));
@@ -225,8 +257,13 @@ export class Ledgerbell extends Api {
     const response = await sendRepeatedly(make, this.#repeating);
     const answer: unknown = await response.json().catch(() => null);
     if (!response.ok) throw new ApiError(answer, response);
-    requireMembers({ method: 'POST', url: url.href }, response, answer, IMPORT);
+    requireMembers({ method: 'POST', url }, response, answer, IMPORT);
     return (answer as { import: Import }).import;
+  }
+
+  /** The address of an operation, as the generated methods have it. */
+  #address(path: string, query: Record<string, unknown>): string {
+    return this.client.buildUrl({ url: path, query });
   }
 
   /**

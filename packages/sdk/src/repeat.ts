@@ -22,12 +22,14 @@ export interface Repeating {
  * body of a success is lost. All attempts of a POST have one Idempotency-Key, so it is carried out once.
  * No redirect is followed.
  * @param make the request of an attempt. Its body must be new each time.
+ * @param requireAnswer checks that a success is one of the API.
  * @returns the response. It is one that passes after the last attempt, and when Retry-After asks for more than is allowed.
  * @throws what fetch throws, after the last attempt or when the request's signal is aborted. @throws {RedirectError} @throws {UnexpectedAnswerError}
  */
 export async function sendRepeatedly(
   make: () => Request,
   { fetch, retries, maxRetryAfterSeconds }: Repeating,
+  requireAnswer = requireJson,
 ): Promise<Response> {
   const key = crypto.randomUUID();
   for (let attempt = 0; ; attempt += 1) {
@@ -49,7 +51,7 @@ export async function sendRepeatedly(
       // 409 with Retry-After: the first attempt is still being carried out.
       const passes = PASSING.has(response.status) || (response.status === 409 && told !== null);
       if (isLast || !passes || (told ?? 0) > maxRetryAfterSeconds)
-        return await requireJson(request, response);
+        return await requireAnswer(request, response);
       await discard(response);
       wait = Math.max(wait, (told ?? 0) * 1_000);
     } catch (error) {

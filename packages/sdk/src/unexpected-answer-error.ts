@@ -7,16 +7,16 @@ export class UnexpectedAnswerError extends Error {
   readonly url: string;
   readonly status: number;
 
-  /** @param missing what the API would have answered with. */
+  /** @param missing what the API would have answered with. @param kind of its answer. */
   constructor(
     request: SentRequest,
     response: Response,
-    { missing, cause }: { missing?: string; cause?: unknown } = {},
+    { missing, kind = 'JSON', cause }: { missing?: string; kind?: 'JSON' | 'CSV'; cause?: unknown } = {},
   ) {
     const url = withoutParameters(request);
     const type = response.headers.get('Content-Type') ?? 'no content type';
     super(
-      `${request.method} ${url} was answered with ${response.status} and ${type}, and not with the JSON of the API${missing === undefined ? '' : `: it has no ${missing}`}. ` +
+      `${request.method} ${url} was answered with ${response.status} and ${type}, and not with the ${kind} of the API${missing === undefined ? '' : `: it has no ${missing}`}. ` +
         'A proxy, a login page or another server may answer there: check `url`.',
       { cause },
     );
@@ -45,4 +45,14 @@ export async function requireJson(request: Request, response: Response): Promise
   }
   const { status, statusText, headers } = response;
   return new Response(text, { status, statusText, headers });
+}
+
+/**
+ * Checks that a success is a CSV.
+ * @returns the same response. Refusals are returned as they are. @throws {UnexpectedAnswerError}
+ */
+export async function requireCsv(request: Request, response: Response): Promise<Response> {
+  if (!response.ok || /^text\/csv\b/i.test(response.headers.get('Content-Type') ?? '')) return response;
+  await response.body?.cancel().catch(() => {});
+  throw new UnexpectedAnswerError(request, response, { kind: 'CSV' });
 }

@@ -3,7 +3,6 @@ import * as v from 'valibot';
 import { AttemptView } from '../../delivery/attempts.ts';
 import { DeliveryView, LISTED_STATUSES } from '../../delivery/delivery.ts';
 import { RejectedBatchView } from '../../delivery/rejected-batches.ts';
-import { TransactionView } from '../../movements/body.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
 import {
   addListOptions,
@@ -159,31 +158,5 @@ export const deliveries: readonly CreateCommand[] = [
     wakes: true,
     request: (api, id) => api.post(`/v1/deliveries/${id}/redeliver`, {}, v.object({ delivery: Delivery })),
     text: (_, id) => `Delivery ${id} is pending again.`,
-  }),
-];
-
-/** `ledgerbell movements` */
-export const movements: readonly CreateCommand[] = [
-  subjectCommand('movement', {
-    name: 'show',
-    description: 'show a movement',
-    request: (api, id) =>
-      api.get(`/v1/transactions/${id}`, v.object({ transaction: v.looseObject(TransactionView.entries) })),
-    text: ({ transaction: it }) =>
-      renderFacts([
-        ['movement', it.id],
-        ['account', `${it.account.id}, ${it.account.title} at ${it.account.bank.name}`],
-        ['direction', it.dc],
-        ['code', it.code],
-        ['amount', it.amount],
-        ['balance', it.balance],
-        ['description', it.description],
-        ['name', it.name],
-        ['opponent', it.opponent_id],
-        ['opponent IBAN', it.opponent_iban],
-        ['bank’s day', it.date_issue],
-        ['stored', it.date_readed],
-        ['unique_id', it.unique_id],
-      ]),
   }),
 ];

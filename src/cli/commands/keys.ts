@@ -24,8 +24,8 @@ export const keys: readonly CreateCommand[] = [
     )
       .option('--title <title>', 'what the key is for', 'Created on the command line')
       .option(
-        '--account <id>',
-        'limit the key to this account; can be repeated (default: all accounts)',
+        '--account <ids>',
+        'limit the key to these accounts: ids with commas between them; may be repeated (default: all)',
         parseIds,
       )
       .addOption(
