@@ -12,8 +12,8 @@ const BUFFER = Buffer.allocUnsafeSlow(1024 * 1024);
 /** The most bytes of UTF-8 that a UTF-16 code unit of a string can take. */
 const MAX_BYTES = 3;
 
-/** Quotes, backslashes, control characters and lone surrogates. JSON.stringify escapes those that need it. */
-const MAY_NEED_ESCAPES = /["\\\p{Cc}\p{Cs}]/u;
+/** Quotes, backslashes, control characters and surrogates. JSON.stringify escapes those that need it. */
+const MAY_NEED_ESCAPES = /[^ !#-[\]-~\u00a0-\ud7ff\ue000-\uffff]/;
 
 /**
  * Renders the JSON of a page, `{ "transactions": [ … ] }`, as UTF-8. Works movement by movement, and makes the JSON of an account

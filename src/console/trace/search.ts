@@ -99,7 +99,7 @@ export async function findTitled(sql: Sql, text: string): Promise<Hit[]> {
   return found.flat();
 }
 
-const AMOUNT = /^(-?\d[\d.,]*)(?:\s+(.+))?$/;
+const AMOUNT = /^(-?\d[\d.,]*)(?:\s+(\S.*))?$/;
 
 /**
  * Finds the customers whose movements may have an amount: those of the name in `1250.50 NAME` or, if the text is an amount alone, the
