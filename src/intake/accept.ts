@@ -237,6 +237,7 @@ export function readAccepted(
     received_at: storedAt,
     started_at: storedAt,
     finished_at: storedAt,
+    contradicts: null,
     error: null,
   });
 }

@@ -176,6 +176,12 @@ export const ImportView = v.object({
       `The first ${MOST_FIRST_WARNINGS} warnings, by line. GET /v1/imports/{id}/errors lists more of them.`,
     ),
   ),
+  contradicts: v.pipe(
+    v.array(IdView),
+    v.description(
+      'The stored statements that statements of the file contradict: the same number or days, the same opening balance, and other entries. A warning says of each by how much.',
+    ),
+  ),
   received_at: Timestamp,
   started_at: v.nullable(Timestamp),
   finished_at: v.nullable(Timestamp),
@@ -226,6 +232,7 @@ const viewWith = (it: ViewedImport, firstWarnings: ReadonlyMap<string, ImportWar
   statements: it.statements,
   warnings: it.warnings,
   first_warnings: firstWarnings.get(it.id) ?? [],
+  contradicts: it.contradicts === null ? [] : (JSON.parse(it.contradicts) as number[]),
   received_at: it.received_at.toISOString(),
   started_at: it.started_at?.toISOString() ?? null,
   finished_at: it.finished_at?.toISOString() ?? null,

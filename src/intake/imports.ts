@@ -43,6 +43,8 @@ export interface ImportRow {
   deliveries: number;
   statements: number;
   warnings: number;
+  /** The ids of stored statements that statements of the file contradict, as JSON. null: none. */
+  contradicts: string | null;
   error: string | null;
   received_at: Date;
   started_at: Date | null;
@@ -55,7 +57,7 @@ export interface ImportRow {
 const ROWS = (ids: string) => `
   SELECT i.id, i.customer_id, u.name AS customer, CONCAT(k.prefix, '… ', k.title) AS api_key, i.source_id, i.status,
     i.format, i.detected_format, i.account_id, i.profile, i.checkpoint, i.crash_count, i.received, i.inserted, i.duplicates,
-    i.changed, i.assumed_duplicates, i.assumed_new, i.conflicts, i.rejected, i.deliveries, i.statements, i.warnings, i.error, i.received_at, i.started_at, i.retried_at, i.finished_at
+    i.changed, i.assumed_duplicates, i.assumed_new, i.conflicts, i.rejected, i.deliveries, i.statements, i.warnings, i.contradicts, i.error, i.received_at, i.started_at, i.retried_at, i.finished_at
   FROM (${ids}) f JOIN imports i ON i.id = f.id JOIN customers u ON u.id = i.customer_id
     LEFT JOIN api_keys k ON k.id = i.api_key_id
   ORDER BY i.id DESC`;

@@ -38,6 +38,7 @@ describe('a JSON import', () => {
         statements: 0,
         warnings: 0,
         first_warnings: [],
+        contradicts: [],
         detected_format: null,
         rejected: 0,
         deliveries: 0,

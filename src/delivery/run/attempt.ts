@@ -107,7 +107,11 @@ function reasonToDisable(isGone: boolean, health: EndpointHealth, now: number): 
 }
 
 /** A delivery whose movement is gone can never be sent. It fails for good, because otherwise it would stay due forever. */
-export const failedWithoutMovement = (delivery: Delivery, now: number): AttemptResult => ({
+export const failedWithoutMovement = (
+  delivery: Delivery,
+  now: number,
+  error = 'The movement is not stored any more.',
+): AttemptResult => ({
   subjectId: delivery.subjectId,
   source: delivery.source,
   number: delivery.attempts + 1,
@@ -118,7 +122,7 @@ export const failedWithoutMovement = (delivery: Delivery, now: number): AttemptR
   durationMs: 0,
   posts: 0,
   storedAt: null,
-  error: 'The movement is not stored any more.',
+  error,
   response: '',
   batchFirst: null,
   failures: delivery.failures + 1,

@@ -222,7 +222,10 @@ function addCounts({ counts }: DryRun, rows: number, fates: readonly RowFate[]):
 /** @param count of all; `warnings` are the first of them. */
 function addWarnings(result: DryRun, warnings: readonly DryRun['warnings'][number][], count: number): void {
   result.warningCount += count;
-  append(result.warnings, warnings);
+  append(
+    result.warnings,
+    warnings.map(({ line, message }) => ({ line, message })),
+  );
 }
 
 /** Counts the entries, and lists the first rows. */

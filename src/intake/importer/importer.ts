@@ -99,7 +99,7 @@ const LOAD = `
   WHERE i.id = ? AND i.status IN ('queued', 'running')`;
 
 /** The last chunk gets the warnings about the whole file. */
-const withWarnings = (chunk: Chunk, warnings: readonly { line: number; message: string }[]): Chunk =>
+const withWarnings = (chunk: Chunk, warnings: Chunk['warnings']): Chunk =>
   chunk.last && warnings.length > 0
     ? { ...chunk, warned: chunk.warned + warnings.length, warnings: [...chunk.warnings, ...warnings] }
     : chunk;

@@ -36,8 +36,8 @@ export interface Chunk extends Batch {
   /** Rows of a statement. Only while the customer is locked is it certain whether they are stored already. */
   entries: readonly StatementEntry[];
   issues: readonly (ValidationIssue & { line: number })[];
-  /** The warnings to list. `warned` counts all. */
-  warnings: readonly { line: number; message: string }[];
+  /** The warnings to list. `warned` counts all. contradicts: the id of a stored statement. */
+  warnings: readonly { line: number; message: string; contradicts?: string }[];
   warned: number;
   rejected: number;
   /** Statements of the import that begin before this chunk. */
@@ -84,7 +84,7 @@ export class RemovalsChangedError extends Error {
 const MOVE_CHECKPOINT = `
   UPDATE imports SET checkpoint = ?, crash_count = 0, inserted = inserted + ?, duplicates = duplicates + ?, changed = changed + ?,
     assumed_duplicates = assumed_duplicates + ?, assumed_new = assumed_new + ?, conflicts = conflicts + ?, rejected = rejected + ?, deliveries = deliveries + ?, statements = statements + ?, warnings = warnings + ?, detected_format = COALESCE(detected_format, ?),
-    members = ?,
+    members = ?, contradicts = COALESCE(?, contradicts),
     started_at = COALESCE(started_at, NOW(6) - INTERVAL ? MICROSECOND),
     status = IF(?, 'done', 'running'), received = IF(status = 'done', checkpoint, received),
     finished_at = IF(status = 'done', NOW(6), NULL),
@@ -304,6 +304,7 @@ async function moveCheckpoint(
 ): Promise<void> {
   const { importId, from, to, last, rejected, statementsBefore, statements, warned, format, members } = chunk;
   const rows = countChunk(chunk, stored);
+  const contradicts = [...new Set(chunk.warnings.flatMap((it) => it.contradicts ?? []))].map(Number);
   const { affectedRows } = await sql.query<WriteResult>(MOVE_CHECKPOINT, [
     to,
     rows.inserted,
@@ -318,6 +319,7 @@ async function moveCheckpoint(
     warned,
     format,
     members === null ? null : JSON.stringify(members),
+    contradicts.length === 0 ? null : JSON.stringify(contradicts),
     Math.round(runningFor * 1_000),
     last,
     dateReaded,

@@ -1,4 +1,5 @@
 import { groupOf } from '../../../packages/reconcile/src/books.ts';
+import { type Contradiction, findContradictions } from '../../../packages/reconcile/src/contradictions.ts';
 import { findKnown } from '../../../packages/reconcile/src/known.ts';
 import type { Decision, ReceivedStatement, StatementRow } from '../../../packages/reconcile/src/statement.ts';
 import { formatAmount } from '../../../packages/statements/src/amounts.ts';
@@ -22,8 +23,16 @@ export interface RowsToDecide {
 export interface RowDecisions {
   /** Each with the number of the row in the file. */
   identities: [number, Identity][];
-  /** Statements whose balances have changed. */
-  warnings: { line: number; message: string }[];
+  /** Statements whose balances have changed, or that contradict stored ones. */
+  warnings: FileWarning[];
+}
+
+/** A warning about a statement of the file. */
+export interface FileWarning {
+  line: number;
+  message: string;
+  /** The id of the stored statement that the statement contradicts. */
+  contradicts?: string;
 }
 
 /** Decides for each row of a file whether it is a stored movement. Pure. */
@@ -44,8 +53,29 @@ export function decideAll({
   });
   return {
     identities: toIdentities(accountId, books, statements, decisions),
-    warnings: warnings.map(({ statement, message }) => ({ line: statements[statement]?.line ?? 0, message })),
+    warnings: [
+      ...warnings.map(({ statement, message }) => ({ line: statements[statement]?.line ?? 0, message })),
+      ...findContradictions(books.statements, statements, stored).flatMap((it) =>
+        describeContradiction(it, statements, stored.currency),
+      ),
+    ],
   };
+}
+
+function describeContradiction(
+  { statement, stored }: Contradiction,
+  statements: readonly FileStatement[],
+  currency: string | null,
+): FileWarning[] {
+  const received = statements[statement];
+  if (received === undefined || stored.id === null) return [];
+  const [before, now] = [stored.closing, received.closing].map((it) =>
+    it === null ? null : formatAmount(it, currency),
+  );
+  const difference =
+    before === null || now === null ? 'they have other entries' : `closing ${before}, now ${now}`;
+  const message = `This statement contradicts statement ${stored.id} of ${stored.to}: ${difference}. Ask the bank which of them is right.`;
+  return [{ line: received.line, message, contradicts: stored.id }];
 }
 
 /** The movements that this import has stored before it was interrupted or had to decide again, by the number of the row. */

@@ -1,5 +1,5 @@
 import type { Sql } from '../../database/transaction.ts';
-import type { RowDecisions } from './decide-rows.ts';
+import type { FileWarning, RowDecisions } from './decide-rows.ts';
 import { decideRows } from './decide-safely.ts';
 import { type IdentifyEntries, type Identity, OutdatedIdentitiesError } from './entry.ts';
 import type { AccountEntries } from './file-entries.ts';
@@ -27,8 +27,8 @@ export interface FileIdentifier {
   prepare(sql: Sql): Promise<void>;
   /** The last decision, by the number of the row in the file. */
   identities(): ReadonlyMap<number, Identity>;
-  /** Warnings about statements whose balances have changed. */
-  warnings(): readonly { line: number; message: string }[];
+  /** Warnings about statements whose balances have changed, or that contradict stored ones. */
+  warnings(): readonly FileWarning[];
 }
 
 interface FileOptions {

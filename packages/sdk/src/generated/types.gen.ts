@@ -502,6 +502,10 @@ export type Import = {
         line: number;
         message: string;
     }>;
+    /**
+     * The stored statements that statements of the file contradict: the same number or days, the same opening balance, and other entries. A warning says of each by how much.
+     */
+    contradicts: Array<number>;
     received_at: string;
     started_at: string | null;
     finished_at: string | null;
@@ -3430,10 +3434,10 @@ export type ListTransactionsErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once
+     * Database unavailable; Too many requests at once; Too many large imports at once
      */
     503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/overloaded';
         status?: 503;
     };
 };
@@ -4438,10 +4442,10 @@ export type ListAccountTransactionsErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once
+     * Database unavailable; Too many requests at once; Too many large imports at once
      */
     503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy';
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/overloaded';
         status?: 503;
     };
 };
@@ -5931,6 +5935,10 @@ export type GetImportResponses = {
                 line: number;
                 message: string;
             }>;
+            /**
+             * The stored statements that statements of the file contradict: the same number or days, the same opening balance, and other entries. A warning says of each by how much.
+             */
+            contradicts: Array<number>;
             received_at: string;
             started_at: string | null;
             finished_at: string | null;

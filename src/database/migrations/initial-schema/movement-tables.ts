@@ -35,7 +35,7 @@ export const MOVEMENT_TABLES = [
 
   // open_statement_id: the reserved id of the statement that continues after the checkpoint. Its row is inserted when the statement
   // ends. An import was sent with an API key, or collected by a source. format is the sender's, and may be auto. detected_format is
-  // the format of its first statement. members: what came of the files of a zip, as JSON. retried_at: when the import was last queued again after it had failed. traceparent names the
+  // the format of its first statement. members: what came of the files of a zip, as JSON. contradicts: the ids of stored statements, as JSON. retried_at: when the import was last queued again after it had failed. traceparent names the
   // span that its runs belong to; NULL while traces are off. first_readed and last_readed: between these date_readed are the movements that the
   // import has stored, and those that others of the customer have stored meanwhile.
   `CREATE TABLE imports (
@@ -70,6 +70,7 @@ export const MOVEMENT_TABLES = [
     open_statement_id BIGINT UNSIGNED NULL,
     error VARCHAR(500) NULL,
     members MEDIUMTEXT NULL,
+    contradicts TEXT CHARACTER SET ascii COLLATE ascii_bin NULL,
     received_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     retried_at DATETIME(6) NULL,
     started_at DATETIME(6) NULL,
