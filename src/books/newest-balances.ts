@@ -1,20 +1,9 @@
 import { parseThousandths } from '../../packages/statements/src/amounts.ts';
+import type { NewestBalance } from '../customers/account-view.ts';
 import type { Sql } from '../database/transaction.ts';
 import { readNewestClosing } from './find-balances.ts';
 
 /** Finds the balance that accounts have now: the newest that the bank has stated, with what was booked on later days. */
-
-/** Thousandths of the currency. */
-export interface NewestBalance {
-  /** null: neither a statement nor a movement has a balance. */
-  balance: bigint | null;
-  /** `statement`: the closing balance of the newest statement, and what was booked on later days. `computed`: that of the newest movement that has one. */
-  source: 'statement' | 'computed';
-  /** The last day of that statement, or the day of that movement. */
-  date: string | null;
-  /** `balance` less the balance of the newest movement. null: they are the same, or one of them is not known. */
-  difference: bigint | null;
-}
 
 /** If more movements were booked since a statement, the statement says too little about the balance now. */
 const MOST_BOOKED_SINCE = 100_000;

@@ -181,11 +181,15 @@ export const AccountView = v.object({
 
 export type AccountView = v.InferOutput<typeof AccountView>;
 
-/** As `src/books` finds it. Thousandths of the currency. */
-interface NewestBalance {
+/** Thousandths of the currency. */
+export interface NewestBalance {
+  /** null: neither a statement nor a movement has a balance. */
   balance: bigint | null;
-  source: AccountView['balance_source'];
+  /** `statement`: the closing balance of the newest statement, and what was booked on later days. `computed`: that of the newest movement that has one. */
+  source: 'statement' | 'computed';
+  /** The last day of that statement, or the day of that movement. */
   date: string | null;
+  /** `balance` less the balance of the newest movement. null: they are the same, or one of them is not known. */
   difference: bigint | null;
 }
 

@@ -1,6 +1,7 @@
 import { Hono } from 'hono';
 import { formatAmount } from '../../../packages/statements/src/amounts.ts';
-import { type NewestBalance, readNewestBalances } from '../../books/newest-balances.ts';
+import { readNewestBalances } from '../../books/newest-balances.ts';
+import type { NewestBalance } from '../../customers/account-view.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
