@@ -163,8 +163,9 @@ export function createPageOffsetCache({ kept = MAX_ENTRIES, clock = () => perfor
   };
 }
 
-/** Whether a page's number says where it begins. Newest first, each new movement shifts all pages. */
-const isCounted = ({ cursor, isReversed }: Listing) => cursor === null && isReversed !== true;
+/** Whether a page's number says where it begins. Newest first, each new movement shifts all pages. Pages of a filter have no numbers. */
+const isCounted = ({ cursor, isReversed, filter }: Listing) =>
+  cursor === null && isReversed !== true && filter === undefined;
 
 /**
  * A hash of everything that decides the rows of a listing. It is a hash because a limited API key may have any number of accounts.

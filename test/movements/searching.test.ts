@@ -273,6 +273,29 @@ describe('the filters of a listing', () => {
     }
   });
 
+  it('do not move the pages of listings without them', async () => {
+    const { api_key } = await service.customer();
+    const account = await createAccount(service, api_key);
+    const names = Array.from({ length: 12 }, (_, n) => `${n}`);
+    await importMovements(
+      service,
+      api_key,
+      names.map((unique_id) =>
+        movement(account.id, { unique_id, description: Number(unique_id) % 5 ? 'x' : 'rare' }),
+      ),
+    );
+    const list = async (query: string) =>
+      uniqueIds(
+        (await readPage(service, api_key, `/v1/transactions?starts=2026-01-01&per_page=2&${query}`)).rows,
+      );
+    expect(await list('q=rare')).toEqual(['0', '5']);
+    expect(await list('order=newest')).toEqual(['11', '10']);
+    expect(await list('dc=Credit&page=3')).toEqual(['4', '5']);
+    expect(await list('page=2')).toEqual(['2', '3']);
+    expect(await list('page=3')).toEqual(['4', '5']);
+    expect(await list('order=newest&page=2')).toEqual(['9', '8']);
+  });
+
   it('say how far they have come, with a moment that can be pasted as after', async () => {
     const { headers, body } = await service.call('GET', target({ starts: '2026-01-01', q: 'nowhere' }), {
       key,

@@ -17,7 +17,7 @@ import { CalendarDate } from '../../platform/validation.ts';
 import { acceptAccountDeletion } from '../../upkeep/request-deletion.ts';
 import { idParameter } from '../openapi/openapi.ts';
 import type { AddRoute } from './route.ts';
-import { addAccountMovementRoute } from './transactions.ts';
+import { type AnswerListing, addAccountMovementRoute } from './transactions.ts';
 
 /** The routes of accounts, of their balances and statements, and of what is missing between these. */
 
@@ -51,7 +51,7 @@ const Time = v.strictObject({
 });
 
 /** Adds the routes of accounts, their balances and statements. */
-export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
+export function addAccountRoutes(route: AddRoute, runtime: Runtime, answerListing: AnswerListing): void {
   const { database } = runtime;
   const show = async (accounts: readonly Account[]) =>
     viewAccounts(
@@ -165,7 +165,7 @@ export function addAccountRoutes(route: AddRoute, runtime: Runtime): void {
     },
   });
 
-  addAccountMovementRoute(route, runtime);
+  addAccountMovementRoute(route, runtime, answerListing);
 
   route('GET /v1/accounts/:id/balances', {
     tag: 'Accounts',

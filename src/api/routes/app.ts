@@ -19,7 +19,7 @@ import { addImportRoutes } from './imports.ts';
 import { routesOf } from './route.ts';
 import { addSettingsRoutes } from './settings.ts';
 import { addSourceRoutes } from './sources.ts';
-import { addMovementRoutes } from './transactions.ts';
+import { addMovementRoutes, createAnswerListing } from './transactions.ts';
 import { addWebhookRoutes } from './webhooks.ts';
 
 /** The app of the API, with all of its routes. */
@@ -51,9 +51,10 @@ export function createApp(
   addWebhookRoutes(route, runtime, guard);
   addFeedRoutes(route, runtime, feeds);
   addDeliveryRoutes(route, runtime);
-  addMovementRoutes(route, runtime);
+  const answerListing = createAnswerListing(runtime);
+  addMovementRoutes(route, runtime, answerListing);
   addMovementDeliveriesRoute(route, runtime);
-  addAccountRoutes(route, runtime);
+  addAccountRoutes(route, runtime, answerListing);
   addBankRoutes(route, runtime);
   addApiKeyRoutes(route, runtime, callers);
   addSettingsRoutes(route, runtime);

@@ -53,9 +53,11 @@ const listing = <Query extends QuerySchema>(query: Query) => ({
 });
 
 /** Adds the routes of movements. */
-export function addMovementRoutes(route: AddRoute, runtime: Runtime): void {
-  const { config, database } = runtime;
-  const answer = createAnswer(runtime);
+export function addMovementRoutes(
+  route: AddRoute,
+  { config, database }: Runtime,
+  answer: AnswerListing,
+): void {
   const LISTING = listing(CustomerListingQuery(config.zone));
   route('GET /v1/transactions', {
     ...LISTING,
@@ -99,9 +101,11 @@ export function addMovementRoutes(route: AddRoute, runtime: Runtime): void {
 }
 
 /** Adds the listing of one account. */
-export function addAccountMovementRoute(route: AddRoute, runtime: Runtime): void {
-  const { config, database } = runtime;
-  const answer = createAnswer(runtime);
+export function addAccountMovementRoute(
+  route: AddRoute,
+  { config, database }: Runtime,
+  answer: AnswerListing,
+): void {
   const LISTING = listing(AccountListingQuery(config.zone));
   route('GET /v1/accounts/:account_id/transactions', {
     ...LISTING,
@@ -132,8 +136,16 @@ const tooManySearches = () =>
     { headers: { 'Retry-After': String(SEARCHES.patience / SECOND) } },
   );
 
-/** Creates a function that answers with what a request asks for. */
-function createAnswer({ config, database, log }: Runtime) {
+/** Answers with what a request to one of the listings asks for. @param accounts the listing's accounts, if they have been read already. */
+export type AnswerListing = (
+  c: Context<ApiEnv>,
+  scope: Scope,
+  asked: Asked,
+  accounts?: AccountsOfRows,
+) => Promise<Response>;
+
+/** Creates the function that answers both listings, which share the turns of searches and the known places of pages. */
+export function createAnswerListing({ config, database, log }: Runtime): AnswerListing {
   const offsets = createPageOffsetCache();
   const turns = createBudget(SEARCHES);
 
@@ -195,13 +207,7 @@ function createAnswer({ config, database, log }: Runtime) {
     }
   }
 
-  /** @param accounts the listing's accounts, if they have been read already. */
-  return async function answer(
-    c: Context<ApiEnv>,
-    scope: Scope,
-    asked: Asked,
-    accounts?: AccountsOfRows,
-  ): Promise<Response> {
+  return async (c, scope, asked, accounts) => {
     const listing: Listing = {
       ...asked.listing,
       customerId: scope.customerId,
