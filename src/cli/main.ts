@@ -8,8 +8,13 @@ const interruption = new AbortController();
 for (const signal of ['SIGINT', 'SIGTERM'] as const)
   process.on(signal, () => interruption.abort(new Interruption(signal)));
 
-// The reader of the output may close it early (`| head`).
-process.stdout.on('error', () => interruption.abort());
+/** Why the output could not be written. */
+let outputError: Error | null = null;
+process.stdout.on('error', (error: NodeJS.ErrnoException) => {
+  // The reader of the output may close it early (`| head`), which is no error.
+  if (error.code !== 'EPIPE') outputError ??= error;
+  interruption.abort();
+});
 
 /** @returns whether the answer begins with y. The end of the input and Ctrl-C count as no. */
 async function ask(question: string): Promise<boolean> {
@@ -33,4 +38,11 @@ const exitCode = await run(process.argv.slice(2), {
 });
 
 // A statement that MySQL never answers would keep the process.
-process.stdout.write('', () => process.exit(exitCode));
+process.stdout.write('', () =>
+  // An error of a write is told in the next turn.
+  setImmediate(() => {
+    if (outputError !== null)
+      process.stderr.write(`error: The output could not be written: ${outputError.message}\n`);
+    process.exit(outputError === null ? exitCode : 1);
+  }),
+);

@@ -188,6 +188,18 @@ export function parseJson(bytes: Buffer): unknown {
 
 export const malformedJson = () => new Problem('malformed-json', 'The body is not valid JSON in UTF-8.');
 
+/**
+ * Refuses a client that could not tell whether a long answer is whole. HTTP/1.0 has no chunks, so that the end of the connection is the end
+ * of the answer (RFC 9112, section 6.3).
+ * @throws {Problem} 422.
+ */
+export function requireChunks(c: Context<ApiEnv>): void {
+  if (c.env.incoming.httpVersion !== '1.0') return;
+  const message =
+    'must not be csv over HTTP/1.0, where a file that breaks off looks whole: use HTTP/1.1. Behind nginx, set proxy_http_version 1.1';
+  throw invalid([{ path: 'format', message }]);
+}
+
 /** "true" or "false" in a query, by default "false". */
 export const Flag = v.optional(v.picklist(['true', 'false'], 'must be "true" or "false"'), 'false');
 

@@ -5,14 +5,16 @@ import type { ListedTransaction } from './transactions.ts';
 
 type Cell = string | number | null | undefined;
 
-/** What a column has. A spreadsheet may execute a text of a bank or of a payer, but no amount, day or id. */
+/** What a column has. A spreadsheet may execute a text of a bank, of a payer or of a sender, but no amount, day or number. */
 interface Column {
-  kind: 'text' | 'amount' | 'other';
+  kind: 'text' | 'amount' | 'id' | 'other';
   read: (movement: ListedTransaction) => Cell;
 }
 
 const text = (read: Column['read']): Column => ({ kind: 'text', read });
 const amount = (read: Column['read']): Column => ({ kind: 'amount', read });
+/** An id that somebody else has given. */
+const id = (read: Column['read']): Column => ({ kind: 'id', read });
 const other = (read: Column['read']): Column => ({ kind: 'other', read });
 
 /** The columns of every CSV, by their names. */
@@ -32,7 +34,7 @@ const COLUMNS = {
   code: text((it) => it.code),
   opponent_id: text((it) => it.opponent_id),
   opponent_iban: text((it) => it.opponent_iban),
-  unique_id: other((it) => it.unique_id),
+  unique_id: id((it) => it.unique_id),
 } satisfies Record<string, Column>;
 
 const ofExtended = (make: (read: Column['read']) => Column, name: keyof Extended & string): Column =>
@@ -50,7 +52,7 @@ const EXTENDED_COLUMNS = {
   reverses: ofExtended(other, 'reverses'),
   original_amount: ofExtended(amount, 'original_amount'),
   original_currency: ofExtended(other, 'original_currency'),
-  exchange_rate: ofExtended(other, 'exchange_rate'),
+  exchange_rate: ofExtended(amount, 'exchange_rate'),
 } satisfies Record<string, Column>;
 
 /** Columns that a CSV has only if they are named. */
@@ -83,6 +85,8 @@ export function signedAmount({ dc, amount }: Pick<ListedTransaction, 'dc' | 'amo
 export interface CsvOptions {
   /** Names of `COLUMN_NAMES`, in their order. */
   columns: readonly string[];
+  /** What stands between two cells. */
+  separator: 'comma' | 'semicolon';
   /** The decimal sign of amounts. */
   decimal: 'point' | 'comma';
   /** Begins with a byte order mark, by which spreadsheets recognise UTF-8. */
@@ -95,30 +99,38 @@ const BOM = '\uFEFF';
 const LINE_END = '\r\n';
 
 /** The first line, with the names of the columns. */
-export const renderHeader = ({ columns, bom }: CsvOptions): string =>
-  (bom ? BOM : '') + columns.join(',') + LINE_END;
+export const renderHeader = ({ columns, separator, bom }: CsvOptions): string =>
+  (bom ? BOM : '') + columns.join(SEPARATORS[separator]) + LINE_END;
+
+const SEPARATORS = { comma: ',', semicolon: ';' };
 
 /** Creates a function that renders lines. */
-export function createLineRenderer({ columns, decimal, raw }: CsvOptions) {
+export function createLineRenderer({ columns, separator, decimal, raw }: CsvOptions) {
+  const between = SEPARATORS[separator];
   const cells = columns.map((name) => {
     const column = ALL_COLUMNS[name];
     if (column === undefined) throw new Error(`there is no column ${name}`);
     return (movement: ListedTransaction): string => {
       const value = String(column.read(movement) ?? '');
-      if (column.kind === 'amount') return decimal === 'comma' ? quote(value.replace('.', ',')) : value;
-      return quote(column.kind === 'text' && !raw ? disarm(value) : value);
+      if (column.kind === 'amount')
+        return decimal === 'comma' ? quote(value.replace('.', ','), between) : value;
+      const mayExecute = column.kind === 'text' || (column.kind === 'id' && !NUMBER.test(value));
+      return quote(mayExecute && !raw ? disarm(value) : value, between);
     };
   });
   return (movements: readonly ListedTransaction[]): string =>
-    movements.map((it) => cells.map((render) => render(it)).join(',') + LINE_END).join('');
+    movements.map((it) => cells.map((render) => render(it)).join(between) + LINE_END).join('');
 }
 
 /** How a text begins that a spreadsheet takes for a formula (OWASP, "CSV Injection"). */
 const FORMULA = /^[=+\-@\t\r]/;
 
+/** An id such as -123, which is no formula. */
+const NUMBER = /^[+-]?\d+$/;
+
 /** Puts an apostrophe in front of what a spreadsheet would execute. */
 const disarm = (value: string): string => (FORMULA.test(value) ? `'${value}` : value);
 
-/** RFC 4180, section 2: a cell with a quote, a comma or a line end stands in quotes, and its quotes are doubled. */
-const quote = (value: string): string =>
-  /[",\r\n]/.test(value) ? `"${value.replaceAll('"', '""')}"` : value;
+/** RFC 4180, section 2: a cell with a quote, a separator or a line end stands in quotes, and its quotes are doubled. */
+const quote = (value: string, between: string): string =>
+  /["\r\n]/.test(value) || value.includes(between) ? `"${value.replaceAll('"', '""')}"` : value;

@@ -365,10 +365,10 @@ const TEXTS = {
   },
   overloaded: {
     status: 503,
-    title: 'Too many large imports at once',
+    title: 'Too much work at once',
     cause:
-      'The large JSON bodies, or the dry runs, that are being read have reached their limit. Nothing was stored.',
-    remedy: 'Send the request again later, or an import in smaller bodies or as NDJSON.',
+      'The large JSON bodies or dry runs that are being read, the searches that run, or the CSVs that are sent have reached their limit. Nothing was stored.',
+    remedy: 'Send the request again later, and fewer at a time; an import in smaller bodies or as NDJSON.',
   },
 } as const satisfies Record<string, Omit<ProblemText, 'retry'> & { retry?: string }>;
 

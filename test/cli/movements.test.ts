@@ -160,7 +160,7 @@ describe.each(['as the operator', 'with an API key'])('ledgerbell movements %s',
       'error: --amount-min must not be more than amount_max.',
     );
     expect(reasonOf(await run(few, 'export', '--starts', '2026-01-01', '--columns', 'secret'))).toMatch(
-      /^error: --columns must be names with commas between them, of: id, /,
+      /^error: --columns must be up to \d+ names with commas between them, of: id, /,
     );
   });
 

@@ -1,5 +1,8 @@
+import { spawnSync } from 'node:child_process';
+import { closeSync, openSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { type Column, renderColumns } from '../../src/cli/output.ts';
+import { compiled } from '../support/compiled.ts';
 
 type Row = readonly [id: number, name: string, error: string];
 
@@ -25,4 +28,32 @@ it('a table on a terminal is cut to its width, except a column that is the purpo
 it('a table in a pipe is whole', () => {
   expect(process.stdout.isTTY).not.toBe(true);
   expect(renderColumns(COLUMNS, ROWS)).toContain(` 7  ${'n'.repeat(200)}  ${'e'.repeat(150)}`);
+});
+
+it.each(['formats', 'formats --json'])('%s fails where its output cannot be written', (command) => {
+  const full = openSync('/dev/full', 'w');
+  const { status, stderr } = spawnSync(
+    process.execPath,
+    [compiled('src/cli/main.ts'), ...command.split(' ')],
+    { stdio: ['ignore', full, 'pipe'], encoding: 'utf8' },
+  );
+  closeSync(full);
+  expect({ status, stderr }).toEqual({
+    status: 1,
+    stderr: expect.stringMatching(/^error: The output could not be written: ENOSPC/),
+  });
+});
+
+it('a reader that closes the output early is no failure', () => {
+  const { stdout, stderr } = spawnSync(
+    'sh',
+    [
+      '-c',
+      `{ "$0" "$1" formats; echo "exit code $?" >&2; } | true`,
+      process.execPath,
+      compiled('src/cli/main.ts'),
+    ],
+    { encoding: 'utf8' },
+  );
+  expect({ stdout, stderr }).toEqual({ stdout: '', stderr: 'exit code 0\n' });
 });

@@ -86,6 +86,42 @@ describe('a CSV of movements', () => {
     expect(response.headers.get('vary')).toBe('Accept');
   });
 
+  it('disarms an id that somebody else has given, but no number', async () => {
+    const { id } = await createAccount(service, key);
+    const names = ['=HYPERLINK("x")', '@SUM(1)', '-12', '+7', '-1+1'];
+    await importMovements(
+      service,
+      key,
+      names.map((unique_id) => movement(id, { unique_id })),
+    );
+    expect((await csv(`${LISTED}&account=${id}&columns=unique_id`)).split('\r\n')).toEqual([
+      'unique_id',
+      `"'=HYPERLINK(""x"")"`,
+      "'@SUM(1)",
+      '-12',
+      '+7',
+      "'-1+1",
+      '',
+    ]);
+  });
+
+  it('has semicolons if they are asked for, for spreadsheets with decimal commas', async () => {
+    const text = await csv(`${LISTED}&q=cmd&columns=amount,name&decimal=comma&separator=semicolon&raw=true`);
+    expect(text).toBe('amount;name\r\n1250,50;"@cmd, ""quoted"""\r\n');
+  });
+
+  it('is refused over HTTP/1.0, where nobody could tell whether it is whole', async () => {
+    const { hostname, port } = new URL(service.url);
+    const socket = connect(Number(port), hostname);
+    socket.write(`GET /v1/transactions?${LISTED} HTTP/1.0\r\nHost: x\r\nAuthentication: ${key}\r\n\r\n`);
+    const parts: Buffer[] = [];
+    socket.on('data', (part: Buffer) => parts.push(part));
+    await once(socket, 'close');
+    const text = Buffer.concat(parts).toString();
+    expect(text).toMatch(/^HTTP\/1\.1 422 /);
+    expect(text).toContain('proxy_http_version 1.1');
+  });
+
   it.each([
     ['text/csv', undefined, 'text/csv'],
     ['application/json, text/csv;q=0.9', undefined, 'application/json'],

@@ -33,7 +33,7 @@ export const HEADERS = {
     '</v1/transactions?starts=2026-01-01&cursor=dDE6MTAwMA>; rel="next"',
   ),
   'Ledgerbell-Searched-Through': text(
-    'The date_readed of the last movement that was looked at. Only with q, an amount or opponent_iban: the page may be shorter than per_page, or empty, although Link leads on.',
+    'The date_readed of the last movement that was looked at. Only with q, an amount, opponent_iban or import_id: the page may be shorter than per_page, or empty, although Link leads on.',
     '2026-10-24 18:39:16+03',
   ),
   'Content-Disposition': text(

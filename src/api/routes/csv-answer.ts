@@ -3,6 +3,7 @@ import type { ApiEnv } from '../../http/app.ts';
 import { type CsvOptions, createLineRenderer, renderHeader } from '../../movements/csv.ts';
 import type { Page } from '../../movements/transactions.ts';
 import type { Log } from '../../platform/log.ts';
+import { Problem } from '../../platform/problem.ts';
 import { CSV_TYPE } from './listing-query.ts';
 
 /** Answers with the movements of a listing as one CSV file. */
@@ -13,6 +14,8 @@ interface CsvAnswer {
   /** Of the file. */
   name: string;
   log: Log;
+  /** Called once, when the answer is over. */
+  onEnd: () => void;
 }
 
 /**
@@ -20,16 +23,30 @@ interface CsvAnswer {
  * the client has taken the one before. If that fails, the connection breaks off without the last chunk of the body, so that no client takes
  * the file for whole. A client that takes nothing is left by the listener.
  */
-export async function answerCsv(c: Context<ApiEnv>, { pages, csv, name, log }: CsvAnswer): Promise<Response> {
+export async function answerCsv(
+  c: Context<ApiEnv>,
+  { pages, csv, name, log, onEnd }: CsvAnswer,
+): Promise<Response> {
   c.header('Content-Type', `${CSV_TYPE}; charset=utf-8; header=present`);
   c.header('Content-Disposition', `attachment; filename="${name}"`);
   c.header('Cache-Control', 'no-store, no-transform');
   c.header('X-Accel-Buffering', 'no');
-  if (c.req.raw.method === 'HEAD') return c.body(null);
+  let isOver = false;
+  const end = () => {
+    if (!isOver) onEnd();
+    isOver = true;
+    void pages.return(undefined);
+  };
+  if (c.req.raw.method === 'HEAD') {
+    end();
+    return c.body(null);
+  }
+  const first = await pages.next().catch((error: unknown) => {
+    end();
+    throw error;
+  });
   const render = createLineRenderer(csv);
   const encoder = new TextEncoder();
-  const first = await pages.next();
-  let isOver = false;
   const stream = new ReadableStream<Uint8Array>({
     start(controller) {
       const lines = first.done === true ? '' : render(first.value.transactions);
@@ -40,21 +57,35 @@ export async function answerCsv(c: Context<ApiEnv>, { pages, csv, name, log }: C
         for (;;) {
           const next = await pages.next();
           if (isOver) return;
-          if (next.done === true) return controller.close();
+          if (next.done === true) {
+            controller.close();
+            return end();
+          }
           const lines = render(next.value.transactions);
           // A page may be empty, because a filter has found nothing yet.
           if (lines !== '') return controller.enqueue(encoder.encode(lines));
         }
       } catch (error) {
         if (isOver) return;
-        log.error({ err: error, requestId: c.get('requestId') }, 'a CSV broke off');
-        controller.error(error);
+        end();
+        breakOff(c, controller, error);
+        logBreak(log, c.get('requestId'), error);
       }
     },
-    async cancel() {
-      isOver = true;
-      await pages.return(undefined);
-    },
+    cancel: end,
   });
   return c.body(stream);
+}
+
+/** Ends the connection in the middle of the answer. A request within the process has none, and gets an error from the stream. */
+function breakOff(c: Context<ApiEnv>, controller: ReadableStreamDefaultController, error: unknown): void {
+  const { outgoing } = c.env as Partial<ApiEnv['Bindings']>;
+  if (outgoing?.destroy === undefined) controller.error(error);
+  else outgoing.destroy();
+}
+
+/** A deleted key is no fault of the service. */
+function logBreak(log: Log, requestId: string, error: unknown): void {
+  if (error instanceof Problem) log.info({ requestId, reason: error.message }, 'a CSV broke off');
+  else log.error({ err: error, requestId }, 'a CSV broke off');
 }

@@ -4,7 +4,7 @@ import { parseThousandths } from '../../../packages/statements/src/amounts.ts';
 import type { MinorUnits } from '../../../packages/statements/src/statement.ts';
 import { chooseType } from '../../http/accept.ts';
 import type { ApiEnv } from '../../http/app.ts';
-import { Flag, readQuery } from '../../http/input.ts';
+import { Flag, readQuery, requireChunks } from '../../http/input.ts';
 import { CURSOR_DESCRIPTION, Cursor, MAX_PER_PAGE, paging } from '../../http/paging.ts';
 import { COLUMN_NAMES, type CsvOptions, defaultColumns, isExtendedColumn } from '../../movements/csv.ts';
 import type { Listing } from '../../movements/listing.ts';
@@ -42,14 +42,13 @@ const Words = v.pipe(
   v.check((words) => words.length > 0 && words.length <= MOST_WORDS, `must have 1 to ${MOST_WORDS} words`),
 );
 
-/** Several texts with commas between them. */
-const list = <Item extends v.GenericSchema<string, string>>(item: Item, most: number, rule: string) =>
+/** Several texts with commas between them. @param rule what is told about other texts. */
+const list = (isItem: (text: string) => boolean, most: number, rule: string) =>
   v.pipe(
     v.string(),
     v.check((text) => text.length <= 40 * most, rule),
     v.transform((text) => text.split(',').map((it) => it.trim())),
-    v.array(item),
-    v.maxLength(most, rule),
+    v.check((items) => items.length <= most && items.every(isItem), rule),
   );
 
 const MOST_ACCOUNTS = 100;
@@ -106,7 +105,10 @@ export const AccountListingQuery = (zone: ZoneOffset) =>
         'The number of the page, from 1. Not together with cursor, q, an amount, opponent_iban or CSV.',
       ),
     ),
-    per_page: paging('t1', MAX_PER_PAGE).per_page,
+    per_page: v.pipe(
+      paging('t1', MAX_PER_PAGE).per_page,
+      v.description('The size of a page. A CSV has all pages.'),
+    ),
     cursor: describe(Cursor('t1', 'u1'), CURSOR_DESCRIPTION),
     fields: Fields,
     format: describe(
@@ -115,11 +117,15 @@ export const AccountListingQuery = (zone: ZoneOffset) =>
     ),
     columns: describe(
       list(
-        v.picklist(COLUMN_NAMES, `must be names with commas between them, of: ${COLUMN_NAMES.join(', ')}`),
+        (name) => COLUMN_NAMES.includes(name),
         COLUMN_NAMES.length,
-        `must have at most ${COLUMN_NAMES.length} names`,
+        `must be up to ${COLUMN_NAMES.length} names with commas between them, of: ${COLUMN_NAMES.join(', ')}`,
       ),
       `The columns of a CSV, in their order: ${COLUMN_NAMES.join(', ')}. signed_amount is negative for a Debit.`,
+    ),
+    separator: describe(
+      v.picklist(['comma', 'semicolon'], 'must be "comma" or "semicolon"'),
+      'What stands between the cells of a CSV. By default a comma. A spreadsheet whose decimal sign is a comma expects a semicolon.',
     ),
     decimal: describe(
       v.picklist(['point', 'comma'], 'must be "point" or "comma"'),
@@ -143,7 +149,7 @@ export const CustomerListingQuery = (zone: ZoneOffset) =>
     ...AccountListingQuery(zone).entries,
     account: describe(
       list(
-        IdText,
+        (text) => v.is(IdText, text),
         MOST_ACCOUNTS,
         `must be at most ${MOST_ACCOUNTS} ids of accounts, with commas between them`,
       ),
@@ -244,10 +250,10 @@ const least = (a: MinorUnits | undefined, b: MinorUnits | undefined) =>
   a === undefined || (b !== undefined && b < a) ? b : a;
 
 /** The parameters of a CSV. */
-const OF_CSV = ['columns', 'decimal', 'bom', 'raw'] as const;
+const OF_CSV = ['columns', 'separator', 'decimal', 'bom', 'raw'] as const;
 
 function csvOf(c: Context<ApiEnv>, query: v.InferOutput<Query>): CsvOptions | undefined {
-  const { format, columns, decimal = 'point', bom, raw, fields } = query;
+  const { format, columns, separator = 'comma', decimal = 'point', bom, raw, fields } = query;
   const isCsv =
     format === undefined
       ? chooseType(c.req.header('accept'), [JSON_TYPE, CSV_TYPE]) === CSV_TYPE
@@ -257,8 +263,10 @@ function csvOf(c: Context<ApiEnv>, query: v.InferOutput<Query>): CsvOptions | un
     if (given === undefined) return undefined;
     throw invalid([{ path: given, message: 'is only for a CSV: see format' }]);
   }
+  requireChunks(c);
   return {
     columns: columns ?? defaultColumns(fields === 'extended'),
+    separator,
     decimal,
     bom: bom === 'true',
     raw: raw === 'true',

@@ -126,7 +126,7 @@ export function addAccountMovementRoute(
 
 const SECOND = 1_000;
 
-/** Pages at the same time for which movements are looked at one by one. They need a processor for up to seconds. */
+/** Pages at the same time for which movements are looked at one by one, which takes a processor for up to seconds, and pages of CSVs. */
 const SEARCHES = { total: 8, perOwner: 2, patience: 15 * SECOND };
 
 const tooManySearches = () =>
@@ -134,6 +134,16 @@ const tooManySearches = () =>
     'overloaded',
     `At most ${SEARCHES.total} searches run at the same time, and at most ${SEARCHES.perOwner} per customer. Send this one again later.`,
     { headers: { 'Retry-After': String(SEARCHES.patience / SECOND) } },
+  );
+
+/** CSVs that are sent at the same time. A client that takes its CSV slowly keeps a page of it in memory. */
+const EXPORTS = { total: 100, perOwner: 20, patience: 5 * SECOND };
+
+const tooManyExports = () =>
+  new Problem(
+    'overloaded',
+    `At most ${EXPORTS.total} CSVs are sent at the same time, and at most ${EXPORTS.perOwner} per customer. Send this request again later.`,
+    { headers: { 'Retry-After': String(EXPORTS.patience / SECOND) } },
   );
 
 /** Answers with what a request to one of the listings asks for. @param accounts the listing's accounts, if they have been read already. */
@@ -148,6 +158,7 @@ export type AnswerListing = (
 export function createAnswerListing({ config, database, log }: Runtime): AnswerListing {
   const offsets = createPageOffsetCache();
   const turns = createBudget(SEARCHES);
+  const exports = createBudget(EXPORTS);
 
   /** Lists the accounts where a listing needs them by name. */
   async function chooseAccounts(scope: Scope, { currency, listing }: Asked): Promise<Listing['accountIds']> {
@@ -164,13 +175,14 @@ export function createAnswerListing({ config, database, log }: Runtime): AnswerL
     throw invalid([{ path: 'import_id', message }]);
   }
 
-  /** @returns null: no turn for the search came in time. */
+  /** @returns null: no turn came in time. */
   async function read(
     listing: Listing,
-    { isExtended }: Asked,
+    { isExtended, csv }: Asked,
     accounts?: AccountsOfRows,
   ): Promise<Page | null> {
-    const leave = isSearch(listing) ? await turns.reserve(listing.customerId, 1) : () => {};
+    const leave =
+      isSearch(listing) || csv !== undefined ? await turns.reserve(listing.customerId, 1) : () => {};
     if (leave === null) return null;
     try {
       return await readPage(listing, { isExtended, accounts });
@@ -216,8 +228,10 @@ export function createAnswerListing({ config, database, log }: Runtime): AnswerL
     };
     c.header('Vary', 'Accept');
     if (asked.csv !== undefined) {
+      const onEnd = await exports.reserve(scope.customerId, 1);
+      if (onEnd === null) throw tooManyExports();
       const pages = readAll(listing, asked, { accounts, requireKey: c.get('requireKey') });
-      return answerCsv(c, { pages, csv: asked.csv, name: nameOf(listing), log });
+      return answerCsv(c, { pages, csv: asked.csv, name: nameOf(listing), log, onEnd });
     }
     const found = await read(listing, asked, accounts);
     if (found === null) throw tooManySearches();

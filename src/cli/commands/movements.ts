@@ -107,13 +107,17 @@ const exportMovementsCommand: CreateCommand = (context) =>
     ),
   )
     .option('--columns <names>', 'these columns, in this order: names with commas between them')
+    .addOption(
+      new Option('--separator <sign>', 'between two cells (default: comma)').choices(['comma', 'semicolon']),
+    )
     .addOption(new Option('--decimal <sign>', 'of amounts (default: point)').choices(['point', 'comma']))
     .option('--bom', 'begin with a byte order mark, by which Excel recognises UTF-8')
     .option('--raw', 'leave texts as they are that a spreadsheet would execute')
     .addOption(new Option('--fields <fields>', 'with what the bank says').choices(['extended']))
-    .option('--output <file>', 'where to (default: standard output)')
+    .option('--output <file>', 'where to; -: standard output (default: -)')
     .option('--force', 'replace the file if it exists')
-    .action(async ({ output, force = false, ...filters }: ExportOptions) => {
+    .action(async ({ output: named, force = false, ...filters }: ExportOptions) => {
+      const output = named === '-' ? undefined : named;
       const { requireFree, writeCsv } = await import('../csv-export.ts');
       // Checked before anything is connected to or started.
       if (output !== undefined) await requireFree(output, { force });

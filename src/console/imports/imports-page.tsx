@@ -62,17 +62,15 @@ export interface ImportedMovement {
 /** The most index entries that are looked at. Other imports of the customer may be stored at the same time. */
 const LOOKED_AT = 5_000;
 
-/** A small import may be stored this long after the moment that its row names. */
-const STORED_WITHIN_SECONDS = 60;
-
 /**
- * Index: transactions_readed, from the beginning of the import to its end, because no index holds the movements of an import. The order of
+ * Index: transactions_readed, between the first and the last movement of the import, because no index holds its movements. The order of
  * the joins is fixed: MySQL would begin with an account that has most movements, and read them all.
  */
 const READ_STORED_MOVEMENTS = `
   SELECT t.id, t.account_id, t.dc, t.amount, a.currency, t.description, t.date_issue FROM (
     SELECT id FROM transactions FORCE INDEX (transactions_readed)
-    WHERE customer_id = ? AND date_readed >= ? AND date_readed <= COALESCE(?, NOW(6)) + INTERVAL ${STORED_WITHIN_SECONDS} SECOND
+    WHERE customer_id = ? AND date_readed >= (SELECT first_readed FROM imports WHERE id = ?)
+      AND date_readed <= (SELECT last_readed FROM imports WHERE id = ?)
     ORDER BY date_readed, id LIMIT ${LOOKED_AT}) n
   STRAIGHT_JOIN transactions t ON t.id = n.id STRAIGHT_JOIN accounts a ON a.id = t.account_id
   WHERE t.import_id = ? ORDER BY t.id LIMIT ?`;
@@ -80,17 +78,9 @@ const READ_STORED_MOVEMENTS = `
 /** Reads the first movements that an import has stored. */
 export const readStored = (
   sql: Sql,
-  { id, customer_id, started_at, retried_at, received_at, finished_at }: ImportRow,
+  { id, customer_id }: Pick<ImportRow, 'id' | 'customer_id'>,
   limit: number,
-): Promise<ImportedMovement[]> =>
-  // Movements that were stored before the retry are older than `started_at`.
-  sql.query(READ_STORED_MOVEMENTS, [
-    customer_id,
-    retried_at === null ? (started_at ?? received_at) : received_at,
-    finished_at,
-    id,
-    limit,
-  ]);
+): Promise<ImportedMovement[]> => sql.query(READ_STORED_MOVEMENTS, [customer_id, id, id, id, limit]);
 
 /** A row that was assumed to be a known or a new movement without proof, with that movement. */
 export interface AssumedRow {
@@ -358,11 +348,7 @@ function ImportPage({ it, gaps, files, issues, assumed, movements, done }: Impor
         caption="Movements"
         columns={movementColumns}
         rows={movements}
-        empty={
-          it.inserted === 0
-            ? 'No new movement.'
-            : 'Its movements are no longer found by the time of the import.'
-        }
+        empty={it.inserted === 0 ? 'No new movement.' : 'None is stored any more.'}
       />
       {it.inserted > movements.length && movements.length > 0 ? (
         <p class="calm">

@@ -2,6 +2,7 @@ import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
+import { requireChunks } from '../../http/input.ts';
 import { TransactionView } from '../../movements/body.ts';
 import { signedAmount } from '../../movements/csv.ts';
 import { parseMoment } from '../../platform/moment.ts';
@@ -27,6 +28,7 @@ import {
 import { sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, requestFor } from '../page/operator.ts';
 import { formatExact } from '../page/zone.ts';
+import { asTyped } from './as-typed.ts';
 
 /** The page that finds movements of a customer, and exports them as CSV. It asks the API's listing, whose rules decide. */
 
@@ -59,6 +61,9 @@ const PASSED_ON: readonly string[] = [...FIELD_NAMES.filter((name) => name !== '
 const SINCE_EVER = { after: '1970-01-01T00:00:00Z' };
 const BOUNDS: readonly string[] = ['starts', 'ends', 'unique_id', 'import_id'];
 
+/** The format of a CSV for spreadsheets whose decimal sign is a comma. */
+const WITH_COMMAS = 'csv-comma';
+
 const CSV = {
   format: 'csv',
   bom: 'true',
@@ -73,7 +78,8 @@ function pathOf(filters: Filters): string {
     ...passedOn,
     ...(BOUNDS.some((name) => filters[name]) ? {} : SINCE_EVER),
     order: filters.order ?? 'newest',
-    ...(filters.format === 'csv' ? CSV : { per_page: String(PER_PAGE) }),
+    ...(filters.format === undefined ? { per_page: String(PER_PAGE) } : CSV),
+    ...(filters.format === WITH_COMMAS && { decimal: 'comma', separator: 'semicolon' }),
   });
 }
 
@@ -118,8 +124,9 @@ export const movementsPage = (context: ConsoleContext): Hono<ApiEnv> => {
     let customer: Customer | undefined;
     try {
       customer = await requireCustomer(database, filters.customer);
-      const isCsv = filters.format === 'csv';
-      const request = { method: isCsv ? c.req.method : 'GET', path: pathOf(filters) };
+      const isCsv = filters.format !== undefined;
+      if (isCsv) requireChunks(c);
+      const request = { method: isCsv ? c.req.method : 'GET', path: pathOf(asTyped(filters)) };
       const response = await requestFor(c, context, customer.id, request);
       if (isCsv) return response;
       return send(c, { filters, customer, found: await readFound(response, config) });
@@ -166,7 +173,7 @@ function send(c: Context<ApiEnv>, { filters, customer, found, mistakes = [] }: P
             {path} {message}
           </Notice>
         ))}
-      <FilterForm further={<CsvButton />}>
+      <FilterForm further={<CsvButtons />}>
         {FIELDS.map(({ name, ...field }) => (
           <Field {...field} name={name} value={filters[name]} mistake={messages.get(name)} />
         ))}
@@ -199,10 +206,15 @@ function send(c: Context<ApiEnv>, { filters, customer, found, mistakes = [] }: P
   );
 }
 
-const CsvButton = () => (
-  <button type="submit" name="format" value="csv">
-    Download CSV
-  </button>
+const CsvButtons = () => (
+  <>
+    <button type="submit" name="format" value="csv">
+      Download CSV
+    </button>
+    <button type="submit" name="format" value={WITH_COMMAS}>
+      CSV with decimal commas
+    </button>
+  </>
 );
 
 function FoundMovements({ found, filters }: { found: Found; filters: Filters }) {

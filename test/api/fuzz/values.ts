@@ -180,6 +180,7 @@ export function samples({ all }: World, endpoint: string): Record<string, readon
     import_id: ['1'],
     order: ['oldest', 'newest'],
     columns: ['id,amount', 'signed_amount'],
+    separator: ['comma', 'semicolon'],
     decimal: ['point', 'comma'],
     bom: ['true', 'false'],
     raw: ['true', 'false'],

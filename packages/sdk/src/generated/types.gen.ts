@@ -3324,7 +3324,7 @@ export type ListTransactionsData = {
          */
         page?: number;
         /**
-         * The size of a page.
+         * The size of a page. A CSV has all pages.
          */
         per_page?: number;
         /**
@@ -3343,6 +3343,10 @@ export type ListTransactionsData = {
          * The columns of a CSV, in their order: id, account_id, account, bank, currency, date_issue, date_readed, dc, amount, balance, name, description, code, opponent_id, opponent_iban, unique_id, signed_amount, bank_id, value_date, end_to_end_id, creditor_reference, mandate_reference, bank_transaction_code, statement_id, line, reverses, original_amount, original_currency, exchange_rate. signed_amount is negative for a Debit.
          */
         columns?: string;
+        /**
+         * What stands between the cells of a CSV. By default a comma. A spreadsheet whose decimal sign is a comma expects a semicolon.
+         */
+        separator?: 'comma' | 'semicolon';
         /**
          * The decimal sign of the amounts of a CSV. By default a point.
          */
@@ -3434,7 +3438,7 @@ export type ListTransactionsErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once; Too many large imports at once
+     * Database unavailable; Too many requests at once; Too much work at once
      */
     503: Problem & {
         type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/overloaded';
@@ -4329,7 +4333,7 @@ export type ListAccountTransactionsData = {
          */
         page?: number;
         /**
-         * The size of a page.
+         * The size of a page. A CSV has all pages.
          */
         per_page?: number;
         /**
@@ -4348,6 +4352,10 @@ export type ListAccountTransactionsData = {
          * The columns of a CSV, in their order: id, account_id, account, bank, currency, date_issue, date_readed, dc, amount, balance, name, description, code, opponent_id, opponent_iban, unique_id, signed_amount, bank_id, value_date, end_to_end_id, creditor_reference, mandate_reference, bank_transaction_code, statement_id, line, reverses, original_amount, original_currency, exchange_rate. signed_amount is negative for a Debit.
          */
         columns?: string;
+        /**
+         * What stands between the cells of a CSV. By default a comma. A spreadsheet whose decimal sign is a comma expects a semicolon.
+         */
+        separator?: 'comma' | 'semicolon';
         /**
          * The decimal sign of the amounts of a CSV. By default a point.
          */
@@ -4442,7 +4450,7 @@ export type ListAccountTransactionsErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once; Too many large imports at once
+     * Database unavailable; Too many requests at once; Too much work at once
      */
     503: Problem & {
         type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/overloaded';
@@ -5760,7 +5768,7 @@ export type CreateImportErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once; Upload interrupted; Too many large imports at once
+     * Database unavailable; Too many requests at once; Upload interrupted; Too much work at once
      */
     503: Problem & {
         type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/upload-interrupted' | '/problems/overloaded';
