@@ -52,9 +52,9 @@ beforeAll(async () => {
   webhookId = subscriber.webhookIds[0] ?? '';
   const { customerId, accountId } = subscriber;
   await database.query(
-    `INSERT INTO imports (customer_id, api_key_id, format, status, received_at, started_at, finished_at)
+    `INSERT INTO imports (customer_id, api_key_id, format, status, received_at, started_at, finished_at, first_readed, last_readed)
      SELECT ?, 1, 'json', IF(n % 1000 = 0, 'failed', 'done'), '2026-01-01' + INTERVAL n SECOND, '2026-01-01' + INTERVAL n SECOND,
-       '2026-01-01' + INTERVAL n SECOND FROM ${numbers(IMPORTS)} it ORDER BY n`,
+       '2026-01-01' + INTERVAL n SECOND, '2026-01-01' + INTERVAL n SECOND, '2026-01-01' + INTERVAL (n + 60) SECOND FROM ${numbers(IMPORTS)} it ORDER BY n`,
     [customerId],
   );
   const [first] = await database.query<{ id: string }[]>('SELECT MIN(id) AS id FROM imports');
