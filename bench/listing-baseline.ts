@@ -29,7 +29,7 @@ const COLUMNS = `t.id, t.account_id, t.name, t.dc, COALESCE(t.code, '') AS code,
   CONVERT(t.unique_id USING utf8mb4) AS unique_id`;
 
 const ACCOUNTS =
-  'SELECT a.id, a.title, a.bank_id, b.name FROM accounts a JOIN banks b ON b.id = a.bank_id WHERE a.id IN (?)';
+  'SELECT a.id, a.title, a.currency, a.bank_id, b.name FROM accounts a JOIN banks b ON b.id = a.bank_id WHERE a.id IN (?)';
 
 let connection: mysql.Connection | null = null;
 
@@ -53,9 +53,9 @@ async function readPage(sql: mysql.Connection, { find, page, values }: Task): Pr
   const ids = [...new Set(rows.map(({ account_id }) => account_id))];
   const [found] = (await sql.query(ACCOUNTS, [ids])) as unknown as [Record<string, string>[]];
   const accounts = new Map(
-    found.map(({ id = '', title, bank_id, name }) => {
+    found.map(({ id = '', title, currency, bank_id, name }) => {
       const bankId = Number(bank_id);
-      return [id, { id: Number(id), title, bank_id: bankId, bank: { id: bankId, name } }];
+      return [id, { id: Number(id), title, currency, bank_id: bankId, bank: { id: bankId, name } }];
     }),
   );
   return JSON.stringify({
