@@ -65,23 +65,19 @@ interface Page {
   next: string | null;
 }
 
-/** Movements that are not to be sent any more: all of an account, or up to some hundreds by their ids. */
-type Stopped = { accountId: string } | { ids: readonly string[] };
-
-type ReadPage = (sql: Sql, state: WebhookState, stopped: Stopped, after: string) => Promise<Page>;
+type ReadPage = (sql: Sql, state: WebhookState, accountId: string, after: string) => Promise<Page>;
 
 /**
- * Ends a webhook's pending deliveries of movements that are about to be removed. They fail for good, as if a delivery run had found that the
+ * Ends a webhook's pending deliveries of an account that is being deleted. They fail for good, as if a delivery run had found that the
  * movement is gone. Delivery runs do the same, but a webhook that is paused or whose endpoint is down may have no run for days. Holds
  * the webhook's lease meanwhile, so no delivery run sends or records.
- * @param options.error what each of them shows. By default, that its movement is not stored any more.
  * @param steps repeats a step with pauses, until it returns false. Returns false if the work was stopped.
  * @returns false if a delivery run kept the lease, or the work was stopped. Then more may be pending.
  */
 export async function endPending(
   database: DataSource,
   steps: { repeat(step: () => Promise<boolean>): Promise<boolean> },
-  { webhookId, error, ...stopped }: { webhookId: string; error?: string } & Stopped,
+  { webhookId, accountId }: { webhookId: string; accountId: string },
 ): Promise<boolean> {
   for (const readPage of [readRetriesPage, readLogPage]) {
     let after: string | null = '0';
@@ -91,8 +87,8 @@ export async function endPending(
       // A feed has no deliveries to end. Its movements fail when they are deleted.
       const isFeed = state?.settings.delivery === 'pull';
       if (state == null || state.settings.status === 'deleted' || isFeed || after === null) return false;
-      const { pending, next } = await readPage(database, state, stopped, after);
-      if (pending.length > 0 && !(await failAll(database, state, pending, error))) {
+      const { pending, next } = await readPage(database, state, accountId, after);
+      if (pending.length > 0 && !(await failAll(database, state, pending))) {
         refusals += 1;
         return refusals < MOST_REFUSALS;
       }
@@ -109,7 +105,6 @@ async function failAll(
   database: DataSource,
   state: WebhookState,
   pending: readonly Delivery[],
-  error: string | undefined,
 ): Promise<boolean> {
   const { settings, sentThrough, highestRecordedId, lastToken, lastWrites } = state;
   const [lease] = await takeLeases(database, [
@@ -124,7 +119,7 @@ async function failAll(
       customerId: settings.customer_id,
       now,
       record: {
-        results: pending.map((delivery) => failedWithoutMovement(delivery, now, error)),
+        results: pending.map((delivery) => failedWithoutMovement(delivery, now)),
         rejectedBatches: [],
         cursor: { sentThrough, highestRecordedId: highest },
         health: null,
@@ -140,19 +135,16 @@ async function failAll(
 }
 
 /** Indexes: the primary keys. */
-const READ_RETRIES_PAGE = (condition: string) => `
+const READ_RETRIES_PAGE = `
   SELECT r.transaction_id AS id, r.attempts, r.failures, r.due_at, t.account_id
   FROM retries r FORCE INDEX (PRIMARY) LEFT JOIN transactions t ON t.id = r.transaction_id
-  WHERE r.webhook_id = ? AND r.transaction_id > ?${condition} ORDER BY r.transaction_id LIMIT ${PAGE}`;
+  WHERE r.webhook_id = ? AND r.transaction_id > ? ORDER BY r.transaction_id LIMIT ${PAGE}`;
 
-const readRetriesPage: ReadPage = async (sql, { settings }, stopped, after) => {
-  const [condition, values] = 'ids' in stopped ? [' AND r.transaction_id IN (?)', [stopped.ids]] : ['', []];
+const readRetriesPage: ReadPage = async (sql, { settings }, accountId, after) => {
   const rows = await sql.query<
     { id: string; attempts: number; failures: number; due_at: Date | null; account_id: string | null }[]
-  >(READ_RETRIES_PAGE(condition), [settings.id, after, ...values]);
-  const own = rows.filter(
-    ({ account_id, due_at }) => due_at !== null && ('ids' in stopped || account_id === stopped.accountId),
-  );
+  >(READ_RETRIES_PAGE, [settings.id, after]);
+  const own = rows.filter(({ account_id, due_at }) => account_id === accountId && due_at !== null);
   return {
     pending: own.map(({ id, attempts, failures }) => ({
       subjectId: Number(id),
@@ -165,21 +157,22 @@ const readRetriesPage: ReadPage = async (sql, { settings }, stopped, after) => {
   };
 };
 
-/** Indexes: transactions_account_page, or the primary key; and the primary key of deliveries. */
-const READ_LOG_PAGE = (index: string, condition: string) => `
+/** Indexes: transactions_account_page, and the primary key of deliveries. */
+const READ_LOG_PAGE = `
   SELECT t.id, t.account_id, t.dc,
     EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id = t.id) AS has_result
-  FROM transactions t FORCE INDEX (${index})
-  WHERE ${condition} AND t.id > ? AND t.id <= ? ORDER BY t.id LIMIT ${PAGE}`;
+  FROM transactions t FORCE INDEX (transactions_account_page)
+  WHERE t.account_id = ? AND t.id > ? AND t.id <= ? ORDER BY t.id LIMIT ${PAGE}`;
 
-const readLogPage: ReadPage = async (sql, state, stopped, after) => {
-  const [statement, owner] =
-    'ids' in stopped
-      ? [READ_LOG_PAGE('PRIMARY', 't.id IN (?)'), stopped.ids]
-      : [READ_LOG_PAGE('transactions_account_page', 't.account_id = ?'), stopped.accountId];
+const readLogPage: ReadPage = async (sql, state, accountId, after) => {
   const rows = await sql.query<
     { id: string; account_id: string; dc: 'Debit' | 'Credit'; has_result: number | string }[]
-  >(statement, [state.settings.id, owner, Math.max(Number(after), state.sentThrough), state.matchedThrough]);
+  >(READ_LOG_PAGE, [
+    state.settings.id,
+    accountId,
+    Math.max(Number(after), state.sentThrough),
+    state.matchedThrough,
+  ]);
   const own = rows.filter((row) => {
     const filter = state.filters.findLast(({ from }) => from < Number(row.id))?.filter ?? null;
     return Number(row.has_result) === 0 && filter !== null && matchesFilter(filter, row);

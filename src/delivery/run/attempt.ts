@@ -107,11 +107,7 @@ function reasonToDisable(isGone: boolean, health: EndpointHealth, now: number): 
 }
 
 /** A delivery whose movement is gone can never be sent. It fails for good, because otherwise it would stay due forever. */
-export const failedWithoutMovement = (
-  delivery: Delivery,
-  now: number,
-  error = 'The movement is not stored any more.',
-): AttemptResult => ({
+export const failedWithoutMovement = (delivery: Delivery, now: number): AttemptResult => ({
   subjectId: delivery.subjectId,
   source: delivery.source,
   number: delivery.attempts + 1,
@@ -122,7 +118,7 @@ export const failedWithoutMovement = (
   durationMs: 0,
   posts: 0,
   storedAt: null,
-  error,
+  error: 'The movement is not stored any more.',
   response: '',
   batchFirst: null,
   failures: delivery.failures + 1,

@@ -1,8 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
 import { failInFeeds, type RemovedMovement } from '../../delivery/stop-sending.ts';
-import { deleteMovements } from '../../movements/delete-movements.ts';
 import { deleteDeliveries } from '../retention/remove-deliveries.ts';
+import { deleteMovements } from '../retention/remove-movements.ts';
 import type { Steps } from '../retention/steps.ts';
 
 /** Deletes the movements of an account, each with all of its deliveries. */

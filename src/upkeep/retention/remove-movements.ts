@@ -1,8 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
-import { deleteMovements } from '../../movements/delete-movements.ts';
-import { leastId, repeatInOrder, type Steps } from './steps.ts';
+import { lockSegment, subtractFromSegment } from '../../movements/segments.ts';
+import { deleteByIds, leastId, repeatInOrder, type Steps } from './steps.ts';
 
 /** Removes old movements that no webhook needs any more. */
 
@@ -91,4 +91,43 @@ async function lastRemovable(sql: Sql, customerId: string, through: bigint): Pro
   const [pending] = await sql.query<{ id: string | null }[]>(PENDING_AFTER, [customerId]);
   const [delivery] = await sql.query<{ id: string | null }[]>(OLDEST_DELIVERY, [customerId]);
   return leastId(through, pending?.id, delivery?.id && BigInt(delivery.id) - 1n);
+}
+
+/** Index of both: the primary key. */
+const FIND_STORED_MOVEMENTS = 'SELECT id, account_id FROM transactions FORCE INDEX (PRIMARY) WHERE id IN (?)';
+const DELETE_MOVEMENTS = 'DELETE FROM transactions WHERE id IN (?)';
+
+/** The outcome for movements that were to be deleted. */
+interface MovementDeletion {
+  deleted: number;
+  /** All of these movements up to this id are gone. */
+  through: string;
+}
+
+/**
+ * Deletes movements of one segment, and keeps the counts of the segment correct. Several processes may do this at the same time, because
+ * each movement is subtracted only once.
+ * @param sql a transaction.
+ * @param ids of movements of one customer, in order; at least one. Movements beyond the segment of the first are not deleted.
+ */
+export async function deleteMovements(
+  sql: Sql,
+  customerId: string,
+  ids: readonly string[],
+): Promise<MovementDeletion> {
+  const [first] = ids;
+  if (first === undefined) throw new Error('there are no movements to delete');
+  const segment = await lockSegment(sql, customerId, first);
+  const part = segment === null ? ids : ids.filter((id) => BigInt(id) <= BigInt(segment));
+  const stored = await sql.query<{ id: string; account_id: string }[]>(FIND_STORED_MOVEMENTS, [part]);
+  if (stored.length > 0) {
+    await deleteByIds(
+      sql,
+      DELETE_MOVEMENTS,
+      [],
+      stored.map(({ id }) => id),
+    );
+    await subtractFromSegment(sql, { customerId, segment }, stored);
+  }
+  return { deleted: stored.length, through: part.at(-1) ?? first };
 }
