@@ -2,7 +2,7 @@ import { Client } from 'undici';
 import { type Figure, type Measured, type Scale, sized } from '../figure.ts';
 import { FIRST_DAY } from '../history.ts';
 import type { Installation } from '../installation.ts';
-import { fill, median } from './listing.ts';
+import { alternate, fill } from './listing.ts';
 
 /** A listing with a filter. */
 interface Sought {
@@ -117,24 +117,19 @@ async function check(read: Read, { name, query, rows }: Sought): Promise<void> {
 
 async function round(read: Read, pages: readonly Sought[], repetitions: number): Promise<Measured[]> {
   const measured: Measured[] = [];
+  const timed = (query: string) => async () => {
+    const began = performance.now();
+    await read(query);
+    return [performance.now() - began];
+  };
   for (const { name, query } of pages) {
-    const times: [number[], number[]] = [[], []];
-    for (let i = 0; i < repetitions; i += 1) {
-      times[0].push(await timeOf(() => read(query)));
-      times[1].push(await timeOf(() => read(`starts=${FIRST_DAY}`)));
-    }
+    const [time, other] = await alternate(repetitions, timed(query), timed(`starts=${FIRST_DAY}`));
     measured.push({
       name: `finding, ${name}`,
       unit: 'pages/s',
-      value: 1_000 / median(times[0]),
-      baseline: { name: 'the first page without a filter', value: 1_000 / median(times[1]) },
+      value: 1_000 / time,
+      baseline: { name: 'the first page without a filter', value: 1_000 / other },
     });
   }
   return measured;
-}
-
-async function timeOf(work: () => Promise<unknown>): Promise<number> {
-  const began = performance.now();
-  await work();
-  return performance.now() - began;
 }

@@ -161,7 +161,7 @@ function anotherDay(): string {
 }
 
 /** Measures two things in alternation. @returns the median milliseconds of each. */
-async function alternate(
+export async function alternate(
   repetitions: number,
   one: () => Promise<number[]>,
   other: () => Promise<number[]>,
@@ -174,5 +174,5 @@ async function alternate(
   return [median(times[0]), median(times[1])];
 }
 
-export const median = (values: number[]): number =>
+const median = (values: number[]): number =>
   values.toSorted((a, b) => a - b)[Math.floor(values.length / 2)] ?? Number.NaN;

@@ -122,7 +122,7 @@ async function writeWhole(
     } finally {
       await file.close();
     }
-    // Another program may have made it meanwhile.
+    // Another program may have made the file since the first check.
     await requireFree(path, { force });
     await rename(draft, path).catch(failed);
   } catch (error) {

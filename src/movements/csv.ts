@@ -5,7 +5,7 @@ import type { ListedTransaction } from './transactions.ts';
 
 type Cell = string | number | null | undefined;
 
-/** What a column has. A spreadsheet may execute a text of a bank, of a payer or of a sender, but no amount, day or number. */
+/** A column. Its kind says whether a spreadsheet could execute it: a text of a bank, of a payer or of a sender, but no amount, day or number. */
 interface Column {
   kind: 'text' | 'amount' | 'id' | 'other';
   read: (movement: ListedTransaction) => Cell;
@@ -85,7 +85,7 @@ export function signedAmount({ dc, amount }: Pick<ListedTransaction, 'dc' | 'amo
 export interface CsvOptions {
   /** Names of `COLUMN_NAMES`, in their order. */
   columns: readonly string[];
-  /** What stands between two cells. */
+  /** The sign between two cells. */
   separator: 'comma' | 'semicolon';
   /** The decimal sign of amounts. */
   decimal: 'point' | 'comma';
@@ -131,6 +131,6 @@ const NUMBER = /^[+-]?\d+$/;
 /** Puts an apostrophe in front of what a spreadsheet would execute. */
 const disarm = (value: string): string => (FORMULA.test(value) ? `'${value}` : value);
 
-/** RFC 4180, section 2: a cell with a quote, a separator or a line end stands in quotes, and its quotes are doubled. */
+/** RFC 4180, section 2: a cell with a quote, a separator or a line end is enclosed in quotes, and its quotes are doubled. */
 const quote = (value: string, between: string): string =>
   /["\r\n]/.test(value) || value.includes(between) ? `"${value.replaceAll('"', '""')}"` : value;

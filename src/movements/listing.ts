@@ -18,7 +18,7 @@ export interface Listing {
   import?: ImportInterval | undefined;
   /** Only with a list of accounts. */
   uniqueId?: string | undefined;
-  /** What MySQL does not decide. */
+  /** The conditions that MySQL does not decide. */
   filter?: MovementFilter | undefined;
   /** Newest first. */
   isReversed?: boolean;

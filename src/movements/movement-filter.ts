@@ -3,7 +3,7 @@ import type { MinorUnits } from '../../packages/statements/src/statement.ts';
 
 /** Decides by its amount and its texts whether a movement is one of those that are looked for. */
 
-/** What a movement must be. All conditions that are given must hold. */
+/** Conditions on a movement. All that are given must hold. */
 export interface MovementFilter {
   /** Thousandths, inclusive. Compared with the amount as it is stored, without the direction. */
   least?: MinorUnits | undefined;
@@ -56,7 +56,7 @@ export const compactIban = (iban: string): string => iban.replaceAll(/\s/g, '').
 /** Splits what a person looks for into words without case and accents. */
 export const wordsOf = (text: string): string[] => [...new Set(fold(text).split(/\s+/).filter(Boolean))];
 
-/** What `toUpperCase` alone does not fold. */
+/** Characters that `toUpperCase` alone does not fold. */
 const BEYOND_ASCII = /[^\n -~]+/g;
 
 /** Folded texts of up to so many characters are kept, because a language has few of them, and folding one takes a microsecond. */

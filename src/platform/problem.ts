@@ -365,7 +365,7 @@ const TEXTS = {
   },
   overloaded: {
     status: 503,
-    title: 'Too much work at once',
+    title: 'Too much work at the same time',
     cause:
       'The large JSON bodies or dry runs that are being read, the searches that run, or the CSVs that are sent have reached their limit. Nothing was stored.',
     remedy: 'Send the request again later, and fewer at a time; an import in smaller bodies or as NDJSON.',

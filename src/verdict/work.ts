@@ -258,7 +258,7 @@ export async function findBookTroubles(
 const COUNT_STUCK_IMPORTS = `SELECT COUNT(*) AS number FROM ${STUCK_IMPORTS} AND i.customer_id = ?`;
 
 /**
- * What is wrong with the imports, sources and books of one customer. `readWebhookTroubles` says what is wrong with its webhooks.
+ * Finds what is wrong with the imports, sources and books of one customer. `readWebhookTroubles` finds what is wrong with its webhooks.
  * @param most how many of each kind are named.
  */
 export async function findCustomerTroubles(sql: Sql, customerId: string, most: number): Promise<Trouble[]> {

@@ -117,7 +117,7 @@ describe.each(['as the operator', 'with an API key'])('ledgerbell movements %s',
     return transactions.map((it: { unique_id: string }) => it.unique_id).join('');
   };
 
-  it('are listed by each filter', async () => {
+  it('movements are listed by each filter', async () => {
     const starts = ['--starts', '2026-01-01'];
     const { transactions } = documentOf(await run(few, 'list', ...starts, '--json'));
     expect(transactions[0]).toMatchObject({ unique_id: 'a', amount: '10.00', account: { currency: 'TRY' } });
@@ -138,7 +138,7 @@ describe.each(['as the operator', 'with an API key'])('ledgerbell movements %s',
     expect(await namesOf(...starts, '--account', few.account, '--account', few.other)).toBe('abcd');
   });
 
-  it('are a table of whole texts in a pipe, and more than --limit are announced', async () => {
+  it('movements are a table of whole texts in a pipe, and more than --limit are announced', async () => {
     const { code, stdout, stderr } = await run(few, 'list', '--starts', '2026-01-01', '--limit', '1');
     expect({ code, stderr }).toEqual({
       code: 0,
@@ -150,7 +150,7 @@ describe.each(['as the operator', 'with an API key'])('ledgerbell movements %s',
     expect((await run(few, 'list', '--starts', '2030-01-01')).stdout).toBe('None.\n');
   });
 
-  it('are refused with the name of the option', async () => {
+  it('a wrong filter is refused with the name of the option', async () => {
     expect(reasonOf(await run(few, 'list', '--dc', 'Debit'))).toBe(
       'error: --starts is required, unless ends, after, unique_id or import_id is given.',
     );
@@ -164,7 +164,7 @@ describe.each(['as the operator', 'with an API key'])('ledgerbell movements %s',
     );
   });
 
-  it('are found behind a page on which the search has found nothing', async () => {
+  it('movements are found behind a page on which the search has found nothing', async () => {
     const query = '/v1/transactions?starts=2026-01-01&amount=7';
     const page = await call(many.key, 'GET', query);
     expect(await page.json()).toEqual({ transactions: [] });
@@ -186,7 +186,7 @@ describe.each(['as the operator', 'with an API key'])('ledgerbell movements %s',
     expect(found).toEqual({ code: 0, stdout: 'unique_id\r\nlast\r\n', stderr: '' });
   });
 
-  it('are exported to standard output as the API writes them', async () => {
+  it('movements are exported to standard output as the API writes them', async () => {
     const options = ['--columns', 'unique_id,signed_amount,name', '--decimal', 'comma', '--bom', '--raw'];
     expect(await run(few, 'export', '--starts', '2026-01-06', ...options, '--order', 'newest')).toEqual({
       code: 0,
@@ -197,7 +197,7 @@ describe.each(['as the operator', 'with an API key'])('ledgerbell movements %s',
     expect(stdout).toMatch(/^id,account_id,.*,value_date,.*\r\n/);
   });
 
-  it('are exported into a file, which is replaced only with --force', async () => {
+  it('movements are exported into a file, which is replaced only with --force', async () => {
     const folder = await newFolder();
     const file = join(folder, 'january.csv');
     const save = (...args: string[]) =>
@@ -227,7 +227,7 @@ describe.each(['as the operator', 'with an API key'])('ledgerbell movements %s',
     expect(await readdir(folder)).toEqual(['january.csv']);
   });
 
-  it('are not exported to where no file can be', async () => {
+  it('movements are not exported to where no file can be', async () => {
     const folder = await newFolder();
     const to = (path: string) => run(few, 'export', '--starts', '2026-01-01', '--output', path, '--force');
     expect(reasonOf(await to(folder))).toBe(`error: --output must be a file. ${folder} is none.`);

@@ -125,7 +125,7 @@ export const AccountListingQuery = (zone: ZoneOffset) =>
     ),
     separator: describe(
       v.picklist(['comma', 'semicolon'], 'must be "comma" or "semicolon"'),
-      'What stands between the cells of a CSV. By default a comma. A spreadsheet whose decimal sign is a comma expects a semicolon.',
+      'The sign between the cells of a CSV. By default a comma. A spreadsheet whose decimal sign is a comma expects a semicolon.',
     ),
     decimal: describe(
       v.picklist(['point', 'comma'], 'must be "point" or "comma"'),
@@ -159,7 +159,7 @@ export const CustomerListingQuery = (zone: ZoneOffset) =>
 
 type Query = ReturnType<typeof CustomerListingQuery>;
 
-/** What a request asks for. */
+/** The listing that a request asks for, and the form of the answer. */
 export interface Asked {
   /** Without the accounts. */
   listing: Omit<Listing, 'customerId' | 'accountIds' | 'import'>;

@@ -129,22 +129,18 @@ const SECOND = 1_000;
 /** Pages at the same time for which movements are looked at one by one, which takes a processor for up to seconds, and pages of CSVs. */
 const SEARCHES = { total: 8, perOwner: 2, patience: 15 * SECOND };
 
-const tooManySearches = () =>
-  new Problem(
-    'overloaded',
-    `At most ${SEARCHES.total} searches run at the same time, and at most ${SEARCHES.perOwner} per customer. Send this one again later.`,
-    { headers: { 'Retry-After': String(SEARCHES.patience / SECOND) } },
-  );
-
 /** CSVs that are sent at the same time. A client that takes its CSV slowly keeps a page of it in memory. */
 const EXPORTS = { total: 100, perOwner: 20, patience: 5 * SECOND };
 
-const tooManyExports = () =>
+/** 503 after a wait. @param doing what has reached its limits, such as "CSVs are sent". */
+const tooMuch = (doing: string, { total, perOwner, patience }: typeof EXPORTS) =>
   new Problem(
     'overloaded',
-    `At most ${EXPORTS.total} CSVs are sent at the same time, and at most ${EXPORTS.perOwner} per customer. Send this request again later.`,
-    { headers: { 'Retry-After': String(EXPORTS.patience / SECOND) } },
+    `At most ${total} ${doing} at the same time, and at most ${perOwner} per customer. Send this request again later.`,
+    { headers: { 'Retry-After': String(patience / SECOND) } },
   );
+
+const tooManySearches = () => tooMuch('searches run', SEARCHES);
 
 /** Answers with what a request to one of the listings asks for. @param accounts the listing's accounts, if they have been read already. */
 export type AnswerListing = (
@@ -229,7 +225,7 @@ export function createAnswerListing({ config, database, log }: Runtime): AnswerL
     c.header('Vary', 'Accept');
     if (asked.csv !== undefined) {
       const onEnd = await exports.reserve(scope.customerId, 1);
-      if (onEnd === null) throw tooManyExports();
+      if (onEnd === null) throw tooMuch('CSVs are sent', EXPORTS);
       const pages = readAll(listing, asked, { accounts, requireKey: c.get('requireKey') });
       return answerCsv(c, { pages, csv: asked.csv, name: nameOf(listing), log, onEnd });
     }

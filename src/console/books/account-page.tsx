@@ -75,11 +75,7 @@ export const accountPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEn
           rows={periods.slice(-MOST_PERIODS).map((period) => viewPeriod(period, account.currency))}
           empty="There is no final statement with an opening and a closing balance."
         />
-        {periods.length > MOST_PERIODS ? (
-          <p class="calm">
-            These are the last {MOST_PERIODS} of {formatCount(periods.length)}.
-          </p>
-        ) : null}
+        <Cut which="last" most={MOST_PERIODS} count={periods.length} />
         <h2>Missing and too much</h2>
         <p class="lead">
           Entries of the statements that are not stored as movements, and movements that no statement has.
@@ -90,11 +86,7 @@ export const accountPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEn
           rows={differences.slice(0, MOST_DIFFERENCES)}
           empty="None."
         />
-        {differences.length > MOST_DIFFERENCES ? (
-          <p class="calm">
-            These are the first {MOST_DIFFERENCES} of {formatCount(differences.length)}.
-          </p>
-        ) : null}
+        <Cut which="first" most={MOST_DIFFERENCES} count={differences.length} />
         <h2>Statements</h2>
         <Table
           caption="Statements"
@@ -193,6 +185,14 @@ const Calendar = ({ periods }: { periods: readonly Period[] }) => (
     </dl>
   </>
 );
+
+/** Says that a table shows only a part of its rows. @param most how many it shows. */
+const Cut = ({ which, most, count }: { which: 'first' | 'last'; most: number; count: number }) =>
+  count <= most ? null : (
+    <p class="calm">
+      These are the {which} {most} of {formatCount(count)}.
+    </p>
+  );
 
 const periodColumns: Column<ReturnType<typeof viewPeriod>>[] = [
   { label: 'From', cell: ({ from }) => from },

@@ -1,4 +1,5 @@
 import { Hono } from 'hono';
+import type { Child } from 'hono/jsx';
 import { formatAmount } from '../../../packages/statements/src/amounts.ts';
 import { readNewestBalances } from '../../books/newest-balances.ts';
 import type { NewestBalance } from '../../customers/account-view.ts';
@@ -165,62 +166,49 @@ function CustomerPage({ customer, troubles, webhookTroubles, ...lists }: Custome
         <h2>What is wrong now</h2>
         <Troubles troubles={troubles} now={now} empty="Nothing." />
       </section>
-      <section>
-        <h2>Accounts</h2>
-        <Table
-          caption="Accounts"
-          columns={[...withoutCustomer(accountColumns(now)), ...ownColumns]}
-          rows={accounts.rows}
-          empty="There are none."
-        />
-        <AllOf list={accounts} label="All accounts" path="/ops/books" filters={filters} />
-      </section>
-      <section>
-        <h2>Webhooks</h2>
-        <Table
-          caption="Webhooks"
-          columns={withoutCustomer(webhookColumns(now, webhookTroubles))}
-          rows={webhooks.rows}
-          empty="There are none."
-        />
-        <AllOf list={webhooks} label="All webhooks" path="/ops/webhooks" filters={filters} />
-      </section>
-      <section>
-        <h2>Sources</h2>
-        <Table
-          caption="Sources"
-          columns={withoutCustomer(sourceColumns(now))}
-          rows={sources.rows}
-          empty="There are none."
-        />
-        <AllOf list={sources} label="All sources" path="/ops/sources" filters={filters} />
-      </section>
-      <section>
-        <h2>Newest imports</h2>
-        <Table
-          caption="Newest imports"
-          columns={withoutCustomer(importColumns(now))}
-          rows={imports.rows}
-          empty="There are none."
-        />
-        <AllOf list={imports} label="All imports" path="/ops/imports" filters={filters} />
-      </section>
+      <ListSection
+        title="Accounts"
+        columns={[...withoutCustomer(accountColumns(now)), ...ownColumns]}
+        list={accounts}
+        all={<a href={pathWith('/ops/books', filters)}>All accounts</a>}
+      />
+      <ListSection
+        title="Webhooks"
+        columns={withoutCustomer(webhookColumns(now, webhookTroubles))}
+        list={webhooks}
+        all={<a href={pathWith('/ops/webhooks', filters)}>All webhooks</a>}
+      />
+      <ListSection
+        title="Sources"
+        columns={withoutCustomer(sourceColumns(now))}
+        list={sources}
+        all={<a href={pathWith('/ops/sources', filters)}>All sources</a>}
+      />
+      <ListSection
+        title="Newest imports"
+        columns={withoutCustomer(importColumns(now))}
+        list={imports}
+        all={<a href={pathWith('/ops/imports', filters)}>All imports</a>}
+      />
     </>
   );
 }
 
-/** The link to the whole list, if the page shows only its beginning. */
-const AllOf = (props: {
-  list: Listed<unknown>;
-  label: string;
-  path: string;
-  filters: { customer: string };
-}) =>
-  props.list.next === null ? null : (
-    <p class="more">
-      <a href={pathWith(props.path, props.filters)}>{props.label}</a>
-    </p>
-  );
+/** The beginning of a list of the customer. @param all the link to the whole list, which is shown if the list goes on. */
+const ListSection = <Row,>({ title, columns, list, all }: ListSectionProps<Row>) => (
+  <section>
+    <h2>{title}</h2>
+    <Table caption={title} columns={columns} rows={list.rows} empty="There are none." />
+    {list.next === null ? null : <p class="more">{all}</p>}
+  </section>
+);
+
+interface ListSectionProps<Row> {
+  title: string;
+  columns: Column<Row>[];
+  list: Listed<Row>;
+  all: Child;
+}
 
 const ownColumns: Column<CustomerAccount>[] = [
   { label: 'Movements', kind: 'number', cell: ({ movements }) => formatCount(movements) },

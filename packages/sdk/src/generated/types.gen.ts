@@ -3344,7 +3344,7 @@ export type ListTransactionsData = {
          */
         columns?: string;
         /**
-         * What stands between the cells of a CSV. By default a comma. A spreadsheet whose decimal sign is a comma expects a semicolon.
+         * The sign between the cells of a CSV. By default a comma. A spreadsheet whose decimal sign is a comma expects a semicolon.
          */
         separator?: 'comma' | 'semicolon';
         /**
@@ -3438,7 +3438,7 @@ export type ListTransactionsErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once; Too much work at once
+     * Database unavailable; Too many requests at once; Too much work at the same time
      */
     503: Problem & {
         type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/overloaded';
@@ -4353,7 +4353,7 @@ export type ListAccountTransactionsData = {
          */
         columns?: string;
         /**
-         * What stands between the cells of a CSV. By default a comma. A spreadsheet whose decimal sign is a comma expects a semicolon.
+         * The sign between the cells of a CSV. By default a comma. A spreadsheet whose decimal sign is a comma expects a semicolon.
          */
         separator?: 'comma' | 'semicolon';
         /**
@@ -4450,7 +4450,7 @@ export type ListAccountTransactionsErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once; Too much work at once
+     * Database unavailable; Too many requests at once; Too much work at the same time
      */
     503: Problem & {
         type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/overloaded';
@@ -5768,7 +5768,7 @@ export type CreateImportErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once; Upload interrupted; Too much work at once
+     * Database unavailable; Too many requests at once; Upload interrupted; Too much work at the same time
      */
     503: Problem & {
         type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/upload-interrupted' | '/problems/overloaded';

@@ -37,7 +37,7 @@ export const MOVEMENT_TABLES = [
   // ends. An import was sent with an API key, or collected by a source. format is the sender's, and may be auto. detected_format is
   // the format of its first statement. members: what came of the files of a zip, as JSON. contradicts: the ids of stored statements, as JSON. retried_at: when the import was last queued again after it had failed. traceparent names the
   // span that its runs belong to; NULL while traces are off. first_readed and last_readed: between these date_readed are the movements that the
-  // import has stored, and those that others of the customer have stored meanwhile.
+  // import has stored, and the few that other imports of the customer stored at the same time.
   `CREATE TABLE imports (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
