@@ -95,15 +95,18 @@ const READ_STATEMENT_NUMBERS = 'SELECT statement_numbers FROM accounts WHERE id 
 /**
  * Reads the periods of an account that touch a range of days.
  * @param between days (YYYY-MM-DD). null: from the first day, or to the last day.
+ * @param without ids of statements that are left out.
  * @throws {Problem} like findPeriodsOf.
  */
 export async function readCompleteness(
   sql: Sql,
   accountId: string,
   between: { from: string | null; to: string | null } = { from: null, to: null },
+  without: ReadonlySet<string> = new Set(),
 ): Promise<{ status: Completeness; periods: Period[] }> {
-  const rows = await sql.query<ChainRow[]>(READ_CHAIN, [accountId, MOST_STATEMENTS + 1]);
-  if (rows.length > MOST_STATEMENTS) throw tooMany(MOST_STATEMENTS, 'final statements');
+  const found = await sql.query<ChainRow[]>(READ_CHAIN, [accountId, MOST_STATEMENTS + 1]);
+  const rows = found.filter(({ id }) => !without.has(id));
+  if (found.length > MOST_STATEMENTS) throw tooMany(MOST_STATEMENTS, 'final statements');
   const [account] = await sql.query<{ statement_numbers: string }[]>(READ_STATEMENT_NUMBERS, [accountId]);
   const areNumbersUsed = account?.statement_numbers !== 'ignore';
   const statements: ChainStatement[] = [];

@@ -1,5 +1,5 @@
 import type { Sql } from '../database/connection.ts';
-import type { Filter } from '../webhook-record/filter.ts';
+import { type Filter, matchesFilter } from '../webhook-record/filter.ts';
 
 /**
  * Stores and reads the filters of webhooks. A filter applies from one movement id up to the next filter. Also begins, locks and resets
@@ -106,6 +106,57 @@ export async function readFilterRanges(
     throughId: rows[at - 1]?.from_id ?? through,
     filter: event === null ? null : { event, accountId: account_id },
   }));
+}
+
+/** Ids of movements: after < id <= through. */
+export interface IdRange {
+  after: string;
+  through: string;
+}
+
+/** Calls `use` for each part of a range of ids in which one filter of a webhook matches something, the newest part first. */
+export async function eachFilter(
+  sql: Sql,
+  webhookId: string,
+  { after, through }: IdRange,
+  use: (range: { fromId: string; throughId: string; filter: Filter }) => Promise<void>,
+): Promise<void> {
+  for (let end = through; BigInt(end) > BigInt(after); ) {
+    const ranges = await readFilterRanges(sql, webhookId, { after, through: end });
+    for (const { filter, ...ids } of ranges) if (filter !== null) await use({ ...ids, filter });
+    end = ranges.length < MOST_RANGES ? after : (ranges.at(-1)?.fromId ?? after);
+  }
+}
+
+/** A movement that is deleted with its account, or withdrawn. */
+export interface RemovedMovement {
+  id: string;
+  account_id: string;
+  dc: 'Debit' | 'Credit';
+}
+
+/**
+ * Finds which movements a webhook matched when they were stored.
+ * @param movements in the order of their ids.
+ */
+export async function matchedAmong(
+  sql: Sql,
+  webhookId: string,
+  movements: readonly RemovedMovement[],
+): Promise<RemovedMovement[]> {
+  const [first, last] = [movements[0]?.id, movements.at(-1)?.id];
+  if (first === undefined || last === undefined) return [];
+  const matched = new Set<RemovedMovement>();
+  await eachFilter(sql, webhookId, { after: String(BigInt(first) - 1n), through: last }, async (range) => {
+    for (const it of movements)
+      if (
+        BigInt(it.id) > BigInt(range.fromId) &&
+        BigInt(it.id) <= BigInt(range.throughId) &&
+        matchesFilter(range.filter, it)
+      )
+        matched.add(it);
+  });
+  return movements.filter((it) => matched.has(it));
 }
 
 /** Index: the primary key of webhook_filters, once for the last row of each webhook and once for its columns. */

@@ -61,17 +61,21 @@ export function linkPage<Row extends { id: string }>(
  * because behind a proxy we do not know our own host name.
  */
 export function linkNext(c: Context<ApiEnv>, kind: CursorKind, next: string | null): void {
-  if (next === null) return;
+  if (next !== null) linkCursor(c, encodeCursor(next, kind));
+}
+
+/** As linkNext, for a cursor that is no id. */
+export function linkCursor(c: Context<ApiEnv>, cursor: string): void {
   const { pathname, searchParams } = new URL(c.req.url);
   searchParams.delete('page');
-  searchParams.set('cursor', encodeCursor(next, kind));
+  searchParams.set('cursor', cursor);
   c.header('Link', `<${pathname}?${searchParams}>; rel="next"`);
 }
 
 /**
  * The list that a cursor belongs to. A cursor of another list, or of a later version, is refused. t1: movements by id; u1: movements, newest first;
  * m2: deliveries by movement (newest first); i1: imports and r1: runs of a source (newest first); w1: webhooks; s1: sources; a1: accounts;
- * b1: banks; k1: API keys by id; f1: conflicts, n1: statements and p1: replays (newest first); d1: balances by day (newest first).
+ * b1: banks; k1: API keys by id; f1: conflicts, n1: statements, p1: replays and x1: withdrawals (newest first); d1: balances by day (newest first).
  */
 export type CursorKind =
   | 't1'
@@ -87,7 +91,8 @@ export type CursorKind =
   | 'f1'
   | 'n1'
   | 'p1'
-  | 'd1';
+  | 'd1'
+  | 'x1';
 
 /** Greater than every id, and still a number that a cursor may hold. */
 export const BEYOND_NEWEST = '999999999999999999';

@@ -3,7 +3,7 @@ import { type Caller, maySee, visibleAccounts } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { type WakeContext, wakeWebhooks } from '../delivery/wake.ts';
-import { lockCustomers, storeBatches } from '../ledger/append.ts';
+import { extendImport, lockCustomers, storeBatches } from '../ledger/append.ts';
 import { conflictId, markStored } from '../ledger/conflicts.ts';
 import { readStoredById, type StoredMovement } from '../ledger/known-movements.ts';
 import { createMatcher } from '../ledger/matching.ts';
@@ -117,10 +117,6 @@ async function requireKept(sql: Sql, customerId: string, movement: Movement): Pr
     );
 }
 
-/** The movement is one of its import's. */
-const EXTEND_IMPORT =
-  'UPDATE imports SET first_readed = COALESCE(first_readed, ?), last_readed = ? WHERE id = ?';
-
 const matcher = createMatcher();
 
 /**
@@ -165,8 +161,7 @@ export async function decideConflict(
         movements: [{ line, movement, uniqueId: conflictId(uniqueId, movement) }],
       },
     ]);
-    const dateReaded = locks.get(caller.customerId)?.dateReaded;
-    await sql.query(EXTEND_IMPORT, [dateReaded, dateReaded, importId]);
+    await extendImport(sql, importId, locks.get(caller.customerId)?.dateReaded);
     await markStored(sql, { uniqueId, movement, stored: { id: transaction_id } });
     return stored.webhookIds;
   });

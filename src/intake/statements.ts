@@ -125,6 +125,16 @@ export async function storeStatements(
   return { ids, areFirst };
 }
 
+/** Has the completeness and the closing balances of accounts checked, because the import has brought statements, or lost them. */
+export async function checkStatementsAgain(
+  sql: Sql,
+  importId: string,
+  accountIds: readonly string[],
+): Promise<void> {
+  await sql.query(CHECK, [accountIds]);
+  await sql.query(CHECK_BALANCE, [importId, accountIds]);
+}
+
 /** @returns whether an account has its first statements. */
 async function addStatements(
   sql: Sql,
@@ -164,8 +174,7 @@ async function addStatements(
   await sql.query(ADD, [rows]);
   const accountIds = [...new Set(ended.map(({ accountId }) => accountId))];
   const { affectedRows } = await sql.query<WriteResult>(HAS_STATEMENTS, [accountIds]);
-  await sql.query(CHECK, [accountIds]);
-  await sql.query(CHECK_BALANCE, [importId, accountIds]);
+  await checkStatementsAgain(sql, importId, accountIds);
   const keys = rows.map((row) => [row[2], row.at(-1)] as const);
   const stored = await sql.query<{ id: string; account_id: string; fingerprint: Buffer }[]>(STORED, [keys]);
   const keyOf = (accountId: string, fingerprint: Buffer) => `${accountId} ${fingerprint.toString('hex')}`;

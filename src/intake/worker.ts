@@ -4,12 +4,13 @@ import type { Sql } from '../database/transaction.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
 import { createBudget, FOREVER } from '../platform/budget.ts';
 import { CONCURRENCY, type ImportJob, QUEUES, queueImports, startWorker } from '../platform/queues.ts';
-import { createImporter } from './importer/importer.ts';
+import { createImporter, type ImportOutcome } from './importer/importer.ts';
 import { FORMATS } from './importer/rows.ts';
 import type { FileReader } from './parser-threads.ts';
+import { createWithdrawer, findWithdrawingCustomers } from './withdrawing/withdrawer.ts';
 
 /**
- * Runs the jobs of the queue `imports`: one for each customer with unfinished imports. Customers take turns.
+ * Runs the jobs of the queue `imports`: one for each customer with unfinished imports or withdrawals. Customers take turns.
  * @param options.slots customers at a time.
  */
 export function startImporterWorker(
@@ -30,6 +31,12 @@ export function startImporterWorker(
     metrics: metrics.imports,
     tracing,
   });
+  const runWithdrawals = createWithdrawer({
+    database,
+    takeTurn: (customerId) => turns.reserve(customerId, 1),
+    wake: (webhookIds, options) => wakeWebhooks(runtime, webhookIds, options),
+    log,
+  });
   metrics.imports.announce([...Object.keys(FORMATS), 'auto', ...STATEMENT_FORMATS]);
   const worker = startWorker<ImportJob>(
     runtime,
@@ -46,12 +53,21 @@ export function startImporterWorker(
       let again = attemptsStarted > 1;
       let previous: string | null = null;
       for (const began = performance.now(); ; again = false) {
-        const importId = await findOldest(database, customerId);
-        // If it is the same import again, another process has taken it over, and will continue with the others.
-        if (importId === null || importId === previous) return;
-        previous = importId;
         const mayGoOn = createTimeSlice(timeSlice, othersWait);
-        const outcome = await importer.run(importId, shutdown.signal, { again, mayGoOn });
+        // They concern what is stored, so they come before what is not.
+        const withdrawals = await runWithdrawals(
+          customerId,
+          async () => !shutdown.signal.aborted && (await mayGoOn()),
+        );
+        if (withdrawals === 'taken over') return;
+        let outcome: ImportOutcome = 'given back';
+        if (withdrawals === 'done') {
+          const importId = await findOldest(database, customerId);
+          // If it is the same import again, another process has taken it over, and will continue with the others.
+          if (importId === null || importId === previous) return;
+          previous = importId;
+          outcome = await importer.run(importId, shutdown.signal, { again, mayGoOn });
+        }
         const isSliceOver = performance.now() - began > timeSlice && (await othersWait());
         if (outcome === 'given back' || isSliceOver || shutdown.signal.aborted) {
           // Queues the customer behind the others. If Redis is unreachable, the reconciler does it.
@@ -117,7 +133,7 @@ const CUSTOMERS = `
 const PAGE = 1_000;
 
 /**
- * Queues each customer with unfinished imports. A customer that has a job already keeps it.
+ * Queues each customer with unfinished imports or withdrawals. A customer that has a job already keeps it.
  * @returns the number of unfinished imports.
  */
 export async function reconcileImports(
@@ -128,5 +144,6 @@ export async function reconcileImports(
   for (let at = 0; at < customers.length; at += PAGE) {
     await queue(customers.slice(at, at + PAGE).map(({ id }) => id));
   }
+  await queue(await findWithdrawingCustomers(sql));
   return customers.reduce((sum, { imports }) => sum + Number(imports), 0);
 }

@@ -206,7 +206,7 @@ export const fatesOf = (importId: string, { listed }: Stored): ListedRow[] =>
   listed.filter((it) => it.importId === importId);
 
 /** The most rows that are listed for an import: known rows, and rows stored as an assumption. */
-const MOST_LISTED = 10_000;
+export const MOST_LISTED = 10_000;
 
 const COUNT_LISTED_ROWS =
   '/* COUNT_LISTED_ROWS */ SELECT id, duplicates + conflicts + assumed_new AS listed FROM imports WHERE id IN (?)';
@@ -349,6 +349,14 @@ export async function lockCustomers(
     ]),
   );
 }
+
+/** Index: the primary key. */
+const EXTEND_IMPORT =
+  'UPDATE imports SET first_readed = COALESCE(first_readed, ?), last_readed = ? WHERE id = ?';
+
+/** Notes that a movement was stored for an import that had ended before. @param dateReaded of the movement. */
+export const extendImport = (sql: Sql, importId: string, dateReaded: string | undefined): Promise<unknown> =>
+  sql.query(EXTEND_IMPORT, [dateReaded, dateReaded, importId]);
 
 /** Updates locked customers after their movements were stored. @param added the number of new movements by customer id. */
 export async function advanceLocks(

@@ -27,16 +27,20 @@ type ConflictDecision =
   | { outcome: 'new' }
   | { outcome: 'known'; transactionId: string };
 
-/** The customer's import lock keeps other transactions from these rows. */
+/**
+ * The customer's import lock keeps other transactions from these rows. Whether a row's import was withdrawn is asked before it is set,
+ * because the assignments run in this order.
+ */
 const ADD = `
   INSERT INTO movement_conflicts
     (customer_id, account_id, transaction_id, dc, amount, date_issue, received, import_id, line)
-  VALUES ? ON DUPLICATE KEY UPDATE status = status`;
+  VALUES ? ON DUPLICATE KEY UPDATE status = IF(is_withdrawn, 'open', status), decided_at = IF(is_withdrawn, NULL, decided_at),
+    import_id = IF(is_withdrawn, VALUES(import_id), import_id), line = IF(is_withdrawn, VALUES(line), line), is_withdrawn = FALSE`;
 
 /** Index: movement_conflicts_version. */
 const READ = `
   SELECT c.transaction_id, c.dc, c.amount, c.date_issue, c.status, c.stored_id
-  FROM movement_conflicts c FORCE INDEX (movement_conflicts_version) WHERE c.transaction_id IN (?)`;
+  FROM movement_conflicts c FORCE INDEX (movement_conflicts_version) WHERE c.transaction_id IN (?) AND c.is_withdrawn = FALSE`;
 
 /** The source's setting comes before the account's. Indexes: the primary keys. */
 const POLICIES = `

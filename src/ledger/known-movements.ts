@@ -21,8 +21,10 @@ const COLUMNS = `
 /** Index: transactions_unique_id. */
 const READ = `
   SELECT ${COLUMNS} FROM transactions FORCE INDEX (transactions_unique_id) WHERE (account_id, unique_id) IN (?)`;
-/** Index: the primary key. */
-const READ_BY_ID = `SELECT ${COLUMNS} FROM transactions WHERE id IN (?)`;
+/** Indexes: the primary key, and withdrawn_transactions_id. */
+const READ_BY_ID = ['transactions', 'withdrawn_transactions']
+  .map((table) => `SELECT ${COLUMNS} FROM ${table} WHERE id IN (?)`)
+  .join(' UNION ALL ');
 
 export const keyOf = ({ account_id }: { account_id: string }, uniqueId: string) =>
   `${account_id} ${uniqueId}`;
@@ -40,12 +42,12 @@ export async function readStored(sql: Sql, rows: readonly IdentifiedRow[]): Prom
   return ({ movement, uniqueId }) => stored.get(keyOf(movement, uniqueId));
 }
 
-/** @returns stored movements by their ids. */
+/** @returns movements by their ids, also withdrawn ones. */
 export async function readStoredById(
   sql: Sql,
   ids: readonly string[],
 ): Promise<ReadonlyMap<string, StoredMovement>> {
   if (ids.length === 0) return new Map();
-  const rows = await sql.query<StoredMovement[]>(READ_BY_ID, [ids]);
+  const rows = await sql.query<StoredMovement[]>(READ_BY_ID, [ids, ids]);
   return new Map(rows.map((row) => [row.id, row]));
 }

@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 
-/** Makes segments of the movements for the listings, keeps their counts right when movements are removed, and counts with them. */
+/** Makes segments of the movements for the listings, and counts with them. */
 
 /** Movements per segment. Walking past a segment takes 1.5 ms, and ten million movements make only a thousand segments. */
 export const SEGMENT_SIZE = 10_000;
@@ -15,7 +15,7 @@ const FIND_WAITING_CUSTOMERS = `
   WHERE l.movements >= COALESCE(b.movements, 0) + ?`;
 
 /** Inserts the checkpoint if there is none yet, and locks it in any case. No other segment is made until the transaction ends. */
-const LOCK_CHECKPOINT =
+export const LOCK_CHECKPOINT =
   'INSERT INTO segment_checkpoints (customer_id) VALUES (?) ON DUPLICATE KEY UPDATE customer_id = customer_id';
 
 const READ_CHECKPOINT = 'SELECT last_id FROM segment_checkpoints WHERE customer_id = ?';
@@ -115,56 +115,6 @@ function countAll(accounts: readonly AccountCount[]): AccountCount {
     first_date_issue: days[0] as string,
     last_date_issue: days.at(-1) as string,
   };
-}
-
-/** Index: the primary key. */
-const FIND_SEGMENT = `
-  SELECT last_id FROM transaction_segments WHERE customer_id = ? AND account_id = ${ALL_ACCOUNTS} AND last_id >= ?
-  ORDER BY customer_id, account_id, last_id LIMIT 1`;
-
-const SUBTRACT_MOVEMENTS = `
-  UPDATE transaction_segments SET movements = movements - ? WHERE customer_id = ? AND account_id = ? AND last_id = ?`;
-
-const DELETE_EMPTY_SEGMENTS = `
-  DELETE FROM transaction_segments WHERE customer_id = ? AND account_id IN (?) AND last_id = ? AND movements = 0`;
-
-/** Counts removed movements that are in no segment, and now never will be. */
-const ADD_TO_CHECKPOINT = 'UPDATE segment_checkpoints SET movements = movements + ? WHERE customer_id = ?';
-
-/**
- * Locks the segments of a customer, and finds the one that holds a movement.
- * @param sql a transaction.
- * @returns the id of the segment's last movement; null: the movement is in no segment yet.
- */
-export async function lockSegment(
-  sql: Sql,
-  customerId: string,
-  transactionId: string,
-): Promise<string | null> {
-  await sql.query(LOCK_CHECKPOINT, [customerId]);
-  const [segment] = await sql.query<{ last_id: string }[]>(FIND_SEGMENT, [customerId, transactionId]);
-  return segment?.last_id ?? null;
-}
-
-/**
- * Subtracts movements from the counts of their segment, in the transaction that deletes them.
- * @param segment as `lockSegment` found it for the first of them. All movements must be in this segment or, for null, in none.
- */
-export async function subtractFromSegment(
-  sql: Sql,
-  { customerId, segment }: { customerId: string; segment: string | null },
-  movements: readonly { account_id: string }[],
-): Promise<void> {
-  if (segment === null) {
-    await sql.query(ADD_TO_CHECKPOINT, [movements.length, customerId]);
-    return;
-  }
-  const counts = new Map([[ALL_ACCOUNTS, movements.length]]);
-  for (const { account_id } of movements) counts.set(account_id, (counts.get(account_id) ?? 0) + 1);
-  for (const [accountId, count] of counts) {
-    await sql.query(SUBTRACT_MOVEMENTS, [count, customerId, accountId, segment]);
-  }
-  await sql.query(DELETE_EMPTY_SEGMENTS, [customerId, [...counts.keys()], segment]);
 }
 
 /** Index: the primary key. */

@@ -52,6 +52,19 @@ export async function findTransaction(
   return addAccount(row, accounts) ?? null;
 }
 
+/** Reads movements of a customer by their ids. @returns those that are stored, in the order of the ids. */
+export async function findTransactions(
+  sql: Sql,
+  { customerId }: Pick<Caller, 'customerId'>,
+  ids: readonly string[],
+  zone: ZoneOffset,
+): Promise<ListedTransaction[]> {
+  const rows = await readByIds(sql, { customerId }, ids, zone);
+  const found = ids.flatMap((id) => rows.get(id) ?? []);
+  const accounts = await readAccounts(sql, customerId, found);
+  return found.flatMap((row) => addAccount(row, accounts) ?? []);
+}
+
 /** Adds the banks' details that have no field of their own. */
 export async function addExtended(sql: Sql, transactions: readonly ListedTransaction[]): Promise<void> {
   const extended = await readExtendedPage(

@@ -205,8 +205,8 @@ const TEXTS = {
   'unfinished-import': {
     status: 409,
     title: 'Import not finished',
-    cause: 'An import that was sent with the API key is queued or running.',
-    remedy: 'Follow the import that the detail names, then delete the key.',
+    cause: 'An import is queued or running, and its API key cannot be deleted, nor the import withdrawn.',
+    remedy: 'Follow the import that the detail names, then repeat the request.',
     retry: 'Yes, when the import is done or failed.',
   },
   'import-not-failed': {

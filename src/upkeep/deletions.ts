@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { deleteByIds } from '../database/delete-by-ids.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { lockImports } from '../delivery/filters.ts';
@@ -6,7 +7,11 @@ import { endPending, stopWebhooks } from '../delivery/stop-sending.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
 import { countMovements } from '../movements/segments.ts';
 import { stopSources } from '../sources/sources.ts';
-import { deleteAccountMovements, type MatchingWebhooks } from './deletion/delete-account-movements.ts';
+import {
+  deleteAccountMovements,
+  deleteWithdrawnMovements,
+  type MatchingWebhooks,
+} from './deletion/delete-account-movements.ts';
 import { WHOLE_CUSTOMER } from './request-deletion.ts';
 import { deleteDeliveries } from './retention/remove-deliveries.ts';
 import { findRecipients } from './retention/remove-events.ts';
@@ -14,7 +19,8 @@ import { removeDetails } from './retention/remove-imports.ts';
 import { removeCollected } from './retention/remove-sources.ts';
 import { deleteStatements } from './retention/remove-statements.ts';
 import { deleteWebhookRows } from './retention/remove-webhooks.ts';
-import { deleteByIds, deleteRows, type Steps } from './retention/steps.ts';
+import { deleteWithdrawnStatements } from './retention/remove-withdrawn.ts';
+import { deleteRows, type Steps } from './retention/steps.ts';
 
 /** Runs the deletions of accounts and customers. request-deletion.ts accepts them. */
 
@@ -149,7 +155,9 @@ async function deleteAccount(
   }
   const options = { customerId, accountId, countedIn: accountId, webhooks };
   if (!(await deleteAccountMovements(database, steps, options))) return false;
+  if (!(await deleteWithdrawnMovements(database, steps, options))) return false;
   if (!(await deleteStatements(database, steps, accountId))) return false;
+  if (!(await deleteWithdrawnStatements(database, steps, accountId))) return false;
   if (!(await deleteEvents(database, steps, { customerId, accountId }))) return false;
   const failed = await database.query<{ id: string }[]>(FIND_FAILED_IMPORTS, [customerId, accountId]);
   for (const { id } of failed) if (!(await removeDetails(database, steps, id, 'any'))) return false;
@@ -231,6 +239,7 @@ const DELETE_CUSTOMER = [
   'DELETE FROM sources WHERE customer_id = ?',
   'DELETE FROM accounts WHERE customer_id = ?',
   'DELETE FROM banks WHERE customer_id = ?',
+  'DELETE FROM withdrawals WHERE customer_id = ?',
   'DELETE FROM transaction_segments WHERE customer_id = ?',
   'DELETE FROM segment_checkpoints WHERE customer_id = ?',
   'DELETE FROM deletions WHERE customer_id = ?',
@@ -249,7 +258,9 @@ async function deleteCustomer(database: DataSource, steps: Steps, customerId: st
     const webhooks = await findMatchingWebhooks(database, customerId, accountId);
     const options = { customerId, accountId, countedIn: WHOLE_CUSTOMER, webhooks };
     if (!(await deleteAccountMovements(database, steps, options))) return false;
+    if (!(await deleteWithdrawnMovements(database, steps, options))) return false;
     if (!(await deleteStatements(database, steps, accountId))) return false;
+    if (!(await deleteWithdrawnStatements(database, steps, accountId))) return false;
   }
   for (const { id } of await database.query<{ id: string }[]>(FIND_WEBHOOKS, [customerId])) {
     for (const statement of DELETE_LOG)

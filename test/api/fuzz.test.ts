@@ -46,7 +46,8 @@ beforeAll(async () => {
   ]);
   worlds = new Map();
   for (const operation of operations) {
-    worlds.set(operation, operation.method === 'DELETE' ? await createWorld(service, PLAN) : world);
+    const isTakenAway = operation.method === 'DELETE' || operation.path.endsWith('/withdraw');
+    worlds.set(operation, isTakenAway ? await createWorld(service, PLAN) : world);
     if (operation.name === 'GET /v1/webhooks/{id}/feed')
       worlds.set(operation, { ...world, all: { ...world.all, webhooks: [world.feed] } });
     if (operation.name === 'POST /v1/imports/{id}/retry') worlds.set(operation, await createFailedImports());

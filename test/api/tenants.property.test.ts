@@ -123,8 +123,9 @@ async function expectListed(actor: Actor): Promise<void> {
     if (operation.method !== 'GET' || !Object.hasOwn(actor.own, collection)) continue;
     const requests = targetsOf(operation, actor).map((target) => ({ operation, target }));
     const answers = await askAll(actor, requests);
-    // A key that is limited to accounts may not list keys.
-    if (collection === 'apikeys' && answers.every(({ status }) => status === 403)) continue;
+    // A key that is limited to accounts may list neither keys nor withdrawals.
+    if (['apikeys', 'withdrawals'].includes(collection) && answers.every(({ status }) => status === 403))
+      continue;
     const rows: { id: string | number }[] = answers.flatMap(({ body }) => body[collection]);
     const listed = rows.map(({ id }) => String(id));
     expect(listed.sort(), operation.name).toEqual(idsOf(actor.own, collection).toSorted());
@@ -139,6 +140,8 @@ const without = (all: Objects, seen: Objects): Objects => ({
   transactions: all.transactions.filter((id) => !seen.transactions.includes(id)),
   deliveries: all.deliveries.filter((id) => !seen.deliveries.includes(id)),
   imports: all.imports.filter((id) => !seen.imports.includes(id)),
+  statements: all.statements.filter((id) => !seen.statements.includes(id)),
+  withdrawals: all.withdrawals.filter((id) => !seen.withdrawals.includes(id)),
   conflicts: all.conflicts.filter((id) => !seen.conflicts.includes(id)),
   apikeys: all.apikeys.filter((id) => !seen.apikeys.includes(id)),
   replays: all.replays.filter((id) => !seen.replays.includes(id)),

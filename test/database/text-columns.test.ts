@@ -16,7 +16,7 @@ beforeAll(async () => {
 const OTHERS = {
   checked: [
     ...['api_keys.scopes', 'api_keys.title', 'customers.name', 'sources.schedule', 'sources.settings'],
-    ...['sources.title', 'webhooks.description', 'webhooks.endpoint', 'webhooks.title'],
+    ...['sources.title', 'webhooks.description', 'webhooks.endpoint', 'webhooks.title', 'withdrawals.reason'],
   ],
   ofMovements: [
     ...['batch_details.creditor_reference', 'batch_details.description', 'batch_details.end_to_end_id'],
@@ -26,6 +26,8 @@ const OTHERS = {
     ...['transaction_details.exchange_rate', 'transaction_details.mandate_reference'],
     ...['transactions.code', 'transactions.description', 'transactions.name', 'transactions.opponent_iban'],
     'transactions.opponent_id',
+    ...['withdrawn_transactions.code', 'withdrawn_transactions.description', 'withdrawn_transactions.name'],
+    ...['withdrawn_transactions.opponent_iban', 'withdrawn_transactions.opponent_id'],
   ],
   ofFiles: ['source_files.place', 'source_files.version', 'sources.position'],
   // accounts.error is a copy of sources.error.
@@ -48,7 +50,8 @@ const OTHERS = {
       'sources.format',
       'sources.kind',
     ],
-    ...['sources.profile', 'statements.format', 'webhooks.status_reason'],
+    ...['sources.profile', 'statements.format', 'webhooks.status_reason', 'withdrawn_statements.format'],
+    ...['withdrawn_statements.number', 'withdrawn_statements.sequence'],
   ],
 };
 

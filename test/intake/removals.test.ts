@@ -3,9 +3,10 @@ import { createStatementFormats, type StatementFormats } from '../../packages/st
 import { readFiles } from '../../packages/statements/src/read-files.ts';
 import type { StatementEvent } from '../../packages/statements/src/statement.ts';
 import { READ_SETTINGS } from '../../src/intake/advice.ts';
+import { deleteMovements } from '../../src/movements/delete-movements.ts';
 import { runDeletions } from '../../src/upkeep/deletions.ts';
 import { requestAccountDeletion } from '../../src/upkeep/request-deletion.ts';
-import { deleteMovements, removeMovements } from '../../src/upkeep/retention/remove-movements.ts';
+import { removeMovements } from '../../src/upkeep/retention/remove-movements.ts';
 import { createSteps } from '../../src/upkeep/retention/steps.ts';
 import { createAccount } from '../support/movements.ts';
 import { useService } from '../support/service.ts';

@@ -48,6 +48,8 @@ export type Objects = Record<
   | 'transactions'
   | 'deliveries'
   | 'imports'
+  | 'statements'
+  | 'withdrawals'
   | 'conflicts'
   | 'apikeys'
   | 'replays'
@@ -81,8 +83,23 @@ export interface World {
 const ADD_STATEMENTS = `
   INSERT INTO statements (customer_id, account_id, import_id, line, format, kind, number, from_date, to_date, opening_balance,
     closing_balance, credits, debits, entries, fingerprint)
-  SELECT ?, ?, 1, 1, 'mt940', 'final', ?, d.day, d.day, 1, 1, 0, 0, 0, UNHEX(LEFT(SHA2(d.day, 256), 32))
+  SELECT ?, ?, 999999999, 1, 'mt940', 'final', ?, d.day, d.day, 1, 1, 0, 0, 0, UNHEX(LEFT(SHA2(d.day, 256), 32))
   FROM (SELECT '2026-01-01' AS day UNION ALL SELECT '2026-01-02' UNION ALL SELECT '2026-01-03') d`;
+
+/** A statement of an account that was withdrawn, with one of its movements. */
+const ADD_WITHDRAWN = [
+  `INSERT INTO withdrawals (customer_id, import_id, statement_id, reason, status, withdrawn, finished_at)
+   VALUES (?, 1, 1000000 + ?, ?, 'done', 1, NOW(6))`,
+  `INSERT INTO withdrawn_statements (id, customer_id, account_id, import_id, line, format, kind, number, credits, debits, entries,
+     received_at, withdrawal_id)
+   SELECT statement_id, customer_id, ?, 1, 1, 'mt940', 'final', reason, 0, 0, 0, NOW(6), id FROM withdrawals
+   WHERE customer_id = ? ORDER BY id DESC LIMIT 1`,
+  `INSERT INTO withdrawn_transactions (event_id, id, customer_id, account_id, import_id, unique_id, name, dc, amount, description, date_issue,
+     date_readed, withdrawal_id, withdrawn_at)
+   SELECT 1000000000 + t.id, 2000000000 + t.id, t.customer_id, t.account_id, 1, t.unique_id, t.name, t.dc, t.amount, t.description, t.date_issue,
+     t.date_readed, (SELECT MAX(id) FROM withdrawals WHERE customer_id = t.customer_id), NOW(6)
+   FROM transactions t WHERE t.account_id = ? ORDER BY t.id LIMIT 1`,
+] as const;
 
 /** One of each webhook, for its account, and one for all accounts. Nothing of them is sent. */
 const ADD_REPLAYS = `
@@ -148,6 +165,9 @@ export async function createWorld(service: TestService, plan: WorldPlan): Promis
   await service.call('PATCH', `/v1/webhooks/${narrowed}`, { key, body: { account: first } });
   for (const account of accounts) {
     await database.query(ADD_STATEMENTS, [customer.id, account, mark]);
+    await database.query(ADD_WITHDRAWN[0], [customer.id, account, mark]);
+    await database.query(ADD_WITHDRAWN[1], [account, customer.id]);
+    await database.query(ADD_WITHDRAWN[2], [account]);
     await database.query(
       'INSERT INTO statement_checks (account_id, customer_id, due_at) VALUES (?, ?, NOW(6) + INTERVAL 1 YEAR)',
       [account, customer.id],
@@ -265,6 +285,15 @@ async function findObjects(
       `SELECT i.id FROM imports i JOIN api_keys k ON k.id = i.api_key_id
        WHERE i.customer_id = ? AND (? OR NOT k.all_accounts) ORDER BY i.id`,
       [customerId, whole],
+    ),
+    statements: await ids(
+      'SELECT id FROM statements WHERE customer_id = ? AND account_id IN (?) ORDER BY id',
+      [customerId, accountIds],
+    ),
+    withdrawals: await ids(
+      `SELECT o.id FROM withdrawals o JOIN withdrawn_statements s ON s.withdrawal_id = o.id
+       WHERE o.customer_id = ? AND s.account_id IN (?) ORDER BY o.id`,
+      [customerId, accountIds],
     ),
     conflicts: await ids(
       'SELECT id FROM movement_conflicts WHERE customer_id = ? AND account_id IN (?) ORDER BY id',

@@ -21,6 +21,7 @@ import { addSettingsRoutes } from './settings.ts';
 import { addSourceRoutes } from './sources.ts';
 import { addMovementRoutes, createAnswerListing } from './transactions.ts';
 import { addWebhookRoutes } from './webhooks.ts';
+import { addWithdrawalRoutes } from './withdrawals.ts';
 
 /** The app of the API, with all of its routes. */
 
@@ -60,6 +61,7 @@ export function createApp(
   addSettingsRoutes(route, runtime);
   addImportRoutes(route, runtime, reader);
   addConflictRoutes(route, runtime);
+  addWithdrawalRoutes(route, runtime);
   const sourceGuard = createAddressGuard({ allow: runtime.config.allowPrivateEndpoints, subject: 'source' });
   addSourceRoutes(route, runtime, sourceGuard);
 

@@ -88,17 +88,18 @@ const SCHEDULE_RETRIES = (rows: number) => `
 const DELETE_ENDED_RETRIES =
   '/* DELETE_ENDED_RETRIES */ DELETE FROM retries WHERE webhook_id = ? AND transaction_id IN (?)';
 
-/** Deliveries that were withdrawn while they were being sent. Index: the primary key. */
-const READ_WITHDRAWN_RETRIES = `
-  /* READ_WITHDRAWN_RETRIES */ SELECT transaction_id, status FROM deliveries
-  WHERE webhook_id = ? AND transaction_id IN (?) AND status <> 'pending'`;
+/** Deliveries that ended while they were being sent. Indexes: the primary key, and withdrawn_transactions_id. */
+const READ_ENDED_MEANWHILE = `
+  /* READ_ENDED_MEANWHILE */ SELECT d.transaction_id, d.status, w.id IS NOT NULL AS is_gone
+  FROM deliveries d LEFT JOIN withdrawn_transactions w ON w.id = d.transaction_id
+  WHERE d.webhook_id = ? AND d.transaction_id IN (?) AND d.status <> 'pending'`;
 
-const COUNT_WITHDRAWN_AGAIN = `
-  /* COUNT_WITHDRAWN_AGAIN */ UPDATE webhook_cursors SET delivered_count = delivered_count - ?, failed_count = failed_count + ? WHERE webhook_id = ?`;
+const COUNT_ENDED_AGAIN = `
+  /* COUNT_ENDED_AGAIN */ UPDATE webhook_cursors SET delivered_count = delivered_count - ?, failed_count = failed_count + ? WHERE webhook_id = ?`;
 
 /** Index: replays_open. */
-const COUNT_FEWER_WITHDRAWN = `
-  /* COUNT_FEWER_WITHDRAWN */ UPDATE replays SET withdrawn = IF(withdrawn > ?, withdrawn - ?, 0)
+const COUNT_FEWER_OF_REPLAY = `
+  /* COUNT_FEWER_OF_REPLAY */ UPDATE replays SET withdrawn = IF(withdrawn > ?, withdrawn - ?, 0)
   WHERE webhook_id = ? AND cancelled_at IS NOT NULL ORDER BY cancelled_at DESC LIMIT 1`;
 
 const ADD_REJECTED_BATCHES = `
@@ -150,9 +151,9 @@ async function write(sql: Sql, records: readonly LeasedRecord[]): Promise<Map<st
     const results: OwnedResult[] = [];
     for (const { lease, customerId, record } of records) {
       const { webhookId } = lease;
-      // Cancelling a replay changes the revision.
+      // Cancelling a replay changes the revision, and so does a withdrawal.
       const isChanged = revisions.get(webhookId) !== record.revision;
-      const own = isChanged ? await endWithdrawn(sql, webhookId, record.results) : record.results;
+      const own = isChanged ? await endMeanwhile(sql, webhookId, record.results) : record.results;
       for (const result of own) results.push({ webhookId, customerId, result });
     }
     await addResults(sql, results);
@@ -162,31 +163,33 @@ async function write(sql: Sql, records: readonly LeasedRecord[]): Promise<Map<st
 }
 
 /**
- * Corrects the numbers for deliveries that a cancelled replay withdrew while they were being sent: they have ended already and would count
- * twice. If such a delivery has failed, it is not tried again.
+ * Corrects the numbers for deliveries that ended while they were being sent, because a replay was cancelled or their movements were
+ * withdrawn. They would count twice. If such a delivery has failed, it is not tried again.
  */
-async function endWithdrawn(
+async function endMeanwhile(
   sql: Sql,
   webhookId: string,
   results: readonly AttemptResult[],
 ): Promise<readonly AttemptResult[]> {
-  const retried = results.filter(({ source }) => source === 'retries');
-  if (retried.length === 0) return results;
-  const ids = retried.map(({ subjectId }) => subjectId);
-  const rows = await sql.query<{ transaction_id: string; status: string }[]>(READ_WITHDRAWN_RETRIES, [
-    webhookId,
-    ids,
-  ]);
+  if (results.length === 0) return results;
+  const ids = results.map(({ subjectId }) => subjectId);
+  const rows = await sql.query<{ transaction_id: string; status: string; is_gone: number | string }[]>(
+    READ_ENDED_MEANWHILE,
+    [webhookId, ids],
+  );
   if (rows.length === 0) return results;
-  const before = new Map(rows.map(({ transaction_id, status }) => [Number(transaction_id), status]));
-  const isTriedAgain = ({ subjectId, status }: AttemptResult) =>
-    before.has(subjectId) && status === 'pending';
+  const ended = new Set(rows.map(({ transaction_id }) => Number(transaction_id)));
+  const isTriedAgain = ({ subjectId, status }: AttemptResult) => ended.has(subjectId) && status === 'pending';
   const delivered = rows.filter(({ status }) => status === 'delivered').length;
   const failed = rows.length - delivered;
-  const ended = retried.filter(isTriedAgain).length;
-  await sql.query(COUNT_WITHDRAWN_AGAIN, [delivered, ended - failed, webhookId]);
-  await sql.query(COUNT_FEWER_WITHDRAWN, [rows.length, rows.length, webhookId]);
-  return results.map((it) => (isTriedAgain(it) ? { ...it, status: 'failed', retryIn: null } : it));
+  await sql.query(COUNT_ENDED_AGAIN, [delivered, results.filter(isTriedAgain).length - failed, webhookId]);
+  const ofReplay = rows.filter(({ is_gone }) => Number(is_gone) === 0).length;
+  if (ofReplay > 0) await sql.query(COUNT_FEWER_OF_REPLAY, [ofReplay, ofReplay, webhookId]);
+  // They have rows in `retries` now, wherever they came from.
+  const here = results.map(
+    (it): AttemptResult => (ended.has(it.subjectId) ? { ...it, source: 'retries' } : it),
+  );
+  return here.map((it) => (isTriedAgain(it) ? { ...it, status: 'failed', retryIn: null } : it));
 }
 
 /** @returns false when the record was written before. */
@@ -239,13 +242,15 @@ const healthRow = (webhookId: string, record: RunRecord, health: EndpointHealth,
   record.lastError === null ? null : cutTo('webhook_cursors.last_error', record.lastError),
 ];
 
-interface OwnedResult {
+/** A result with its webhook. */
+export interface OwnedResult {
   webhookId: string;
   customerId: string;
   result: AttemptResult;
 }
 
-async function addResults(sql: Sql, all: readonly OwnedResult[]): Promise<void> {
+/** Writes results into the deliveries, attempts and retries of their webhooks. */
+export async function addResults(sql: Sql, all: readonly OwnedResult[]): Promise<void> {
   if (all.length > 0) await sql.query(WRITE_DELIVERIES, [all.map(deliveryRow)]);
   const unsuccessful = all.filter(({ result }) => result.status !== 'delivered');
   if (unsuccessful.length > 0) {

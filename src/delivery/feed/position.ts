@@ -1,15 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
 import { Problem } from '../../platform/problem.ts';
-import {
-  dcOf,
-  type Filter,
-  indexOf,
-  matchesFilter,
-  ownerIdOf,
-  ownerOf,
-} from '../../webhook-record/filter.ts';
-import { MOST_RANGES, readFilterRanges } from '../filters.ts';
+import { dcOf, type Filter, indexOf, ownerIdOf, ownerOf } from '../../webhook-record/filter.ts';
+import { eachFilter, type IdRange, matchedAmong, type RemovedMovement } from '../filters.ts';
 import type { LogFilter } from '../webhook-state.ts';
 import type { Position } from './cursor.ts';
 
@@ -127,13 +120,6 @@ export function requireOwnAccounts(
     );
 }
 
-/** A movement that is deleted with its account. */
-export interface RemovedMovement {
-  id: string;
-  account_id: string;
-  dc: 'Debit' | 'Credit';
-}
-
 /** Index: the primary key. */
 const FIND_FEEDS =
   "SELECT id FROM webhooks FORCE INDEX (PRIMARY) WHERE id IN (?) AND delivery = 'pull' ORDER BY id";
@@ -141,8 +127,8 @@ const FIND_FEEDS =
 const ADD_FAILED = 'UPDATE webhook_cursors SET failed_count = failed_count + ? WHERE webhook_id = ?';
 
 /**
- * Counts the events of feeds that can never be handed out, because their movements are deleted with their account.
- * @param sql the transaction that deletes the movements.
+ * Counts the events of feeds that can never be handed out, because their movements are deleted with their account, or withdrawn.
+ * @param sql the transaction that deletes or withdraws the movements.
  * @param webhookIds of any webhooks.
  * @param movements in the order of their ids.
  */
@@ -151,23 +137,12 @@ export async function failInFeeds(
   webhookIds: readonly string[],
   movements: readonly RemovedMovement[],
 ): Promise<void> {
-  const last = movements.at(-1)?.id;
-  if (last === undefined || webhookIds.length === 0) return;
+  if (movements.length === 0 || webhookIds.length === 0) return;
   for (const { id: webhookId } of await sql.query<{ id: string }[]>(FIND_FEEDS, [webhookIds])) {
     const [feed] = await sql.query<Locked[]>(LOCK_POSITION, [webhookId]);
     if (feed === undefined) continue;
     const pending = movements.filter(({ id }) => BigInt(id) > BigInt(feed.sent_through));
-    const first = pending[0]?.id;
-    if (first === undefined) continue;
-    let failed = 0;
-    await eachRange(sql, webhookId, { after: String(BigInt(first) - 1n), through: last }, async (range) => {
-      failed += pending.filter(
-        (it) =>
-          BigInt(it.id) > BigInt(range.fromId) &&
-          BigInt(it.id) <= BigInt(range.throughId) &&
-          matchesFilter(range.filter, it),
-      ).length;
-    });
+    const failed = (await matchedAmong(sql, webhookId, pending)).length;
     if (failed > 0) await sql.query(ADD_FAILED, [failed, webhookId]);
   }
 }
@@ -192,7 +167,7 @@ export async function countMatches(
   const accounts = deletions.map(({ account_id }) => account_id);
   let matched = 0;
   let deleting = 0;
-  await eachRange(sql, webhookId, { after, through }, async ({ fromId, throughId, filter }) => {
+  await eachFilter(sql, webhookId, { after, through }, async ({ fromId, throughId, filter }) => {
     const range = { customerId, filter };
     const dc = dcOf(filter);
     const count = async (condition: string, values: unknown[]) => {
@@ -207,23 +182,4 @@ export async function countMatches(
     if (accounts.length > 0) deleting += await count(' AND t.account_id IN (?)', [accounts]);
   });
   return { live: matched - deleting, deleting };
-}
-
-interface IdRange {
-  after: string;
-  through: string;
-}
-
-/** Calls `use` for each part of a range of ids in which one filter of a webhook matches something, the newest part first. */
-async function eachRange(
-  sql: Sql,
-  webhookId: string,
-  { after, through }: IdRange,
-  use: (range: { fromId: string; throughId: string; filter: Filter }) => Promise<void>,
-): Promise<void> {
-  for (let end = through; BigInt(end) > BigInt(after); ) {
-    const ranges = await readFilterRanges(sql, webhookId, { after, through: end });
-    for (const { filter, ...ids } of ranges) if (filter !== null) await use({ ...ids, filter });
-    end = ranges.length < MOST_RANGES ? after : (ranges.at(-1)?.fromId ?? after);
-  }
 }

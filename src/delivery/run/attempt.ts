@@ -118,7 +118,7 @@ export const failedWithoutMovement = (delivery: Delivery, now: number): AttemptR
   durationMs: 0,
   posts: 0,
   storedAt: null,
-  error: 'The movement is not stored any more.',
+  error: delivery.isWithdrawn ? 'The movement was withdrawn.' : 'The movement is not stored any more.',
   response: '',
   batchFirst: null,
   failures: delivery.failures + 1,

@@ -82,6 +82,8 @@ export interface Delivery {
   failures: number;
   /** The content of the body: an event if the webhook is sent events. null: it is not stored any more. */
   content: LoggedMovement | LoggedEvent | null;
+  /** There is no content, because the movement was withdrawn. */
+  isWithdrawn?: boolean;
 }
 
 /** The result of one attempt that has ended. */

@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm';
+import { deleteByIds } from '../../database/delete-by-ids.ts';
 import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
-import { deleteByIds, deleteRows, leastId, repeatInOrder, type Steps } from './steps.ts';
+import { deleteRows, leastId, repeatInOrder, type Steps } from './steps.ts';
 
 /** Removes old deliveries that have ended, with their attempts and dead letters, and old attempts, which only the log of a delivery reads. */
 

@@ -1,8 +1,9 @@
 import type { DataSource } from 'typeorm';
+import { deleteByIds } from '../../database/delete-by-ids.ts';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
 import { deleteDeliveries } from './remove-deliveries.ts';
-import { deleteByIds, repeatInOrder, type Steps } from './steps.ts';
+import { repeatInOrder, type Steps } from './steps.ts';
 
 /** Removes old operational events with their deliveries. */
 

@@ -1,8 +1,8 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
-import { lockSegment, subtractFromSegment } from '../../movements/segments.ts';
-import { deleteByIds, leastId, repeatInOrder, type Steps } from './steps.ts';
+import { deleteMovements } from '../../movements/delete-movements.ts';
+import { leastId, repeatInOrder, type Steps } from './steps.ts';
 
 /** Removes old movements that no webhook needs any more. */
 
@@ -13,7 +13,7 @@ const PENDING_AFTER = `
   WHERE w.customer_id = ? AND w.status <> 'deleted' AND b.matched_through > c.sent_through`;
 
 /** Keeps the cursors of feeds where they are until the end of a transaction. A replay of a feed moves its cursor back. Index: webhooks_customer. */
-const HOLD_FEEDS = `
+export const HOLD_FEEDS = `
   SELECT c.sent_through FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id
   WHERE w.customer_id = ? AND w.delivery = 'pull' AND w.status <> 'deleted' LOCK IN SHARE MODE`;
 
@@ -37,7 +37,7 @@ const REFUSE_BEFORE = `
   WHERE customer_id = ? AND (removed_before IS NULL OR removed_before < ?)`;
 
 /** Cursors of feeds before this id are refused, because they may have missed movements. */
-const SET_REMOVED_THROUGH = `
+export const SET_REMOVED_THROUGH = `
   UPDATE import_locks SET removed_through = ? WHERE customer_id = ? AND removed_through < ?`;
 
 /** Old movements of a customer: up to an id, and issued before a day (YYYY-MM-DD). */
@@ -87,47 +87,9 @@ const refuseBefore = (
     await sql.query(SET_REMOVED_THROUGH, [through, customerId, through]);
   });
 
-async function lastRemovable(sql: Sql, customerId: string, through: bigint): Promise<bigint> {
+/** The last id up to which nothing is to be sent any more, and nothing has a delivery. */
+export async function lastRemovable(sql: Sql, customerId: string, through: bigint): Promise<bigint> {
   const [pending] = await sql.query<{ id: string | null }[]>(PENDING_AFTER, [customerId]);
   const [delivery] = await sql.query<{ id: string | null }[]>(OLDEST_DELIVERY, [customerId]);
   return leastId(through, pending?.id, delivery?.id && BigInt(delivery.id) - 1n);
-}
-
-/** Index of both: the primary key. */
-const FIND_STORED_MOVEMENTS = 'SELECT id, account_id FROM transactions FORCE INDEX (PRIMARY) WHERE id IN (?)';
-const DELETE_MOVEMENTS = 'DELETE FROM transactions WHERE id IN (?)';
-
-/** The outcome for movements that were to be deleted. */
-interface MovementDeletion {
-  deleted: number;
-  /** All of these movements up to this id are gone. */
-  through: string;
-}
-
-/**
- * Deletes movements of one segment, and keeps the counts of the segment correct. Several processes may do this at the same time, because
- * each movement is subtracted only once.
- * @param sql a transaction.
- * @param ids of movements of one customer, in order; at least one. Movements beyond the segment of the first are not deleted.
- */
-export async function deleteMovements(
-  sql: Sql,
-  customerId: string,
-  ids: readonly string[],
-): Promise<MovementDeletion> {
-  const [first] = ids;
-  if (first === undefined) throw new Error('there are no movements to delete');
-  const segment = await lockSegment(sql, customerId, first);
-  const part = segment === null ? ids : ids.filter((id) => BigInt(id) <= BigInt(segment));
-  const stored = await sql.query<{ id: string; account_id: string }[]>(FIND_STORED_MOVEMENTS, [part]);
-  if (stored.length > 0) {
-    await deleteByIds(
-      sql,
-      DELETE_MOVEMENTS,
-      [],
-      stored.map(({ id }) => id),
-    );
-    await subtractFromSegment(sql, { customerId, segment }, stored);
-  }
-  return { deleted: stored.length, through: part.at(-1) ?? first };
 }

@@ -1,6 +1,7 @@
 import type { DataSource } from 'typeorm';
+import { deleteByIds } from '../../database/delete-by-ids.ts';
 import { inTransaction } from '../../database/transaction.ts';
-import { deleteByIds, repeatWhileFull, type Steps } from './steps.ts';
+import { repeatWhileFull, type Steps } from './steps.ts';
 
 /** Removes statements whose movements were removed, and statements of an account that is deleted. */
 

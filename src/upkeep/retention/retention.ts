@@ -12,6 +12,7 @@ import { removeMovements } from './remove-movements.ts';
 import { removeSources } from './remove-sources.ts';
 import { removeStatements } from './remove-statements.ts';
 import { removeDeletedWebhook, removeFilters, removeReplays } from './remove-webhooks.ts';
+import { removeWithdrawals, removeWithdrawn } from './remove-withdrawn.ts';
 import { repeatInOrder, repeatWhileFull, type Steps } from './steps.ts';
 
 /** Removes data that is older than the settings allow. */
@@ -119,12 +120,15 @@ async function removeOfDeliveries(database: DataSource, steps: Steps, before: Da
   });
 }
 
-const OLDEST_MOVEMENT = `(SELECT t.id FROM transactions t FORCE INDEX (transactions_customer_page)
+const OLDEST_MOVEMENT = `(SELECT LEAST(t.id, COALESCE((
+    SELECT x.id FROM withdrawn_transactions x FORCE INDEX (withdrawn_transactions_movement)
+    WHERE x.customer_id = w.customer_id ORDER BY x.customer_id, x.id LIMIT 1), t.id))
+  FROM transactions t FORCE INDEX (transactions_customer_page)
   WHERE t.customer_id = w.customer_id ORDER BY t.customer_id, t.id LIMIT 1)`;
 /**
  * The webhooks that had another filter before the oldest movement of their customer, and this movement. Filters stay as long as movements,
- * because a feed may be read again from its oldest cursor, and a replay begins anywhere. Indexes: webhooks_customer, the primary key, and
- * transactions_customer_page.
+ * because a feed may be read again from its oldest cursor, a replay begins anywhere, and the withdrawal of a movement is told to who matched
+ * the movement. Indexes: webhooks_customer, the primary key, transactions_customer_page and withdrawn_transactions_movement.
  */
 const UNUSED_FILTERS = `
   SELECT w.id, ${OLDEST_MOVEMENT} AS oldest FROM webhooks w FORCE INDEX (webhooks_customer)
@@ -156,10 +160,12 @@ async function removeOfMovements(database: DataSource, steps: Steps, before: Dat
         for (const { id, oldest: kept } of unused)
           count('filters', await removeFilters(database, steps, id, BigInt(kept) - 1n));
       }
+      count('movements', await removeWithdrawn(database, steps, { customerId, before }));
       count('statements', await removeStatements(database, steps, { customerId, before }));
     }
     return { count: 0, last: customers[PAGE - 1]?.id ?? null };
   });
+  await removeWithdrawals(database, steps, before);
 }
 
 async function forEachWebhook(

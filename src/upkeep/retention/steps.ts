@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
-import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
+import { inTransaction, type WriteResult } from '../../database/transaction.ts';
 
 /** Divides the work of retention and of deletions into steps that imports and deliveries do not notice. */
 
@@ -153,25 +153,3 @@ export const deleteRows = (
 /** The least of these ids. Leaves out null. */
 export const leastId = (first: bigint, ...others: readonly (bigint | string | null | undefined)[]): bigint =>
   others.reduce<bigint>((least, id) => (id == null || BigInt(id) > least ? least : BigInt(id)), first);
-
-/**
- * Ids per statement. MySQL looks up each id in the index if there are fewer than 200 (eq_range_index_dive_limit). With more, it relies on
- * its statistics. If the statistics are old, it may read the whole table.
- */
-const IDS = 100;
-
-/**
- * Deletes rows by their ids.
- * @param statement a DELETE whose last condition is `IN (?)`.
- * @param values of the other conditions.
- */
-export async function deleteByIds(
-  sql: Sql,
-  statement: string,
-  values: readonly unknown[],
-  ids: readonly string[],
-): Promise<void> {
-  for (let start = 0; start < ids.length; start += IDS) {
-    await sql.query(statement, [...values, ids.slice(start, start + IDS)]);
-  }
-}

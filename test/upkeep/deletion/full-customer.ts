@@ -70,6 +70,7 @@ export async function createFull(service: TestService) {
     transactionId: own?.id ?? '',
     importId: body.import.id,
   });
+  await storeWithdrawn(database, { customerId, accountId, webhookId: webhook.id });
   const balances = await subscribe(service, key, NOWHERE, { event: 'BALANCE_UPDATED' });
   const alerts = await subscribe(service, key, NOWHERE, { event: 'OPERATIONAL' });
   await recordBalance(database, { customerId, accountId, data: {} });
@@ -87,6 +88,40 @@ export async function createFull(service: TestService) {
       events.map(({ id }) => ({ transactionId: id, status: 'delivered' })),
     );
   return subscriber;
+}
+
+/** A withdrawn movement with its statement, and a delivery of it. */
+async function storeWithdrawn(
+  database: DataSource,
+  { customerId, accountId, webhookId }: { customerId: string; accountId: string; webhookId: string },
+): Promise<void> {
+  const { insertId: id } = await database.query<{ insertId: string }>(
+    `INSERT INTO withdrawals (customer_id, import_id, reason, status, finished_at)
+     SELECT ?, 1000000 + COALESCE(MAX(id), 0), 'wrong file', 'done', NOW(6) FROM withdrawals`,
+    [customerId],
+  );
+  await database.query(
+    `INSERT INTO withdrawn_transactions (event_id, id, customer_id, account_id, import_id, unique_id, dc, amount, date_issue, date_readed,
+       withdrawal_id, withdrawn_at)
+     SELECT MAX(id) + 1000000 + ?, MAX(id) + 2000000 + ?, ?, ?, 1, 'w', 'Debit', 1, '2026-01-01', NOW(6), ?, NOW(6) FROM transactions`,
+    [id, id, customerId, accountId, id],
+  );
+  await database.query(
+    `INSERT INTO transaction_details (transaction_id, customer_id, line, position)
+     SELECT id, customer_id, 1, 0 FROM withdrawn_transactions WHERE withdrawal_id = ?`,
+    [id],
+  );
+  await database.query(
+    `INSERT INTO deliveries (webhook_id, transaction_id, customer_id, status, attempts, outcome, started_at, duration_ms)
+     SELECT ?, id, customer_id, 'failed', 1, 'failed', NOW(6), 0 FROM withdrawn_transactions WHERE withdrawal_id = ?`,
+    [webhookId, id],
+  );
+  await database.query(
+    `INSERT INTO withdrawn_statements (id, customer_id, account_id, import_id, line, format, kind, credits, debits, entries, received_at,
+       withdrawal_id)
+     VALUES (1000000 + ?, ?, ?, 1, 1, 'mt940', 'final', 0, 0, 1, NOW(6), ?)`,
+    [id, customerId, accountId, id],
+  );
 }
 
 /** A statement with one entry, and everything else that is kept beside it. */

@@ -42,6 +42,12 @@ const INSERTS = [
    SELECT account_id, id, 1, customer_id, 'failed', date_readed, 1 FROM transactions WHERE customer_id > ${FIRST}`,
   `retries (webhook_id, transaction_id, customer_id, due_at, attempts, failures)
    SELECT account_id, id, customer_id, NULL, 1, 1 FROM transactions WHERE customer_id > ${FIRST}`,
+  `transaction_details (transaction_id, customer_id, line, position)
+   SELECT id, customer_id, 1, 1 FROM transactions WHERE customer_id > ${FIRST}`,
+  `batch_details (transaction_id, position, customer_id, import_id, dc, amount)
+   SELECT id, 1, customer_id, 1, dc, amount FROM transactions WHERE customer_id > ${FIRST}`,
+  `movement_conflicts (customer_id, account_id, transaction_id, dc, amount, date_issue, received, import_id, line)
+   SELECT customer_id, account_id, id, 'Debit', amount, date_issue, '{}', 1, 1 FROM transactions WHERE customer_id > ${FIRST}`,
   `transaction_segments (customer_id, account_id, last_id, movements, first_date_issue, last_date_issue)
    SELECT customer_id, account_id, id, 1, date_issue, date_issue FROM transactions WHERE customer_id > ${FIRST}`,
   `imports (id, customer_id, api_key_id, format, status, received_at, finished_at)

@@ -1,5 +1,5 @@
 import { beforeAll, expect, it } from 'vitest';
-import { deleteMovements } from '../../../src/upkeep/retention/remove-movements.ts';
+import { deleteMovements } from '../../../src/movements/delete-movements.ts';
 import { removeOld } from '../../../src/upkeep/retention/retention.ts';
 import { createSteps, FIRST_ROWS } from '../../../src/upkeep/retention/steps.ts';
 import { watchOwnReads } from '../../support/reads.ts';

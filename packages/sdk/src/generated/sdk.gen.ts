@@ -3,7 +3,7 @@
 
 import { client } from './client.gen.ts';
 import type { Client, ClientMeta, Options as Options2, RequestResult, TDataShape } from './client/index.ts';
-import type { CancelReplayData, CancelReplayErrors, CancelReplayResponses, CreateAccountData, CreateAccountErrors, CreateAccountResponses, CreateApiKeyData, CreateApiKeyErrors, CreateApiKeyResponses, CreateImportData, CreateImportErrors, CreateImportResponses, CreateSourceData, CreateSourceErrors, CreateSourceResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DecideConflictData, DecideConflictErrors, DecideConflictResponses, DeleteAccountData, DeleteAccountErrors, DeleteAccountResponses, DeleteApiKeyData, DeleteApiKeyErrors, DeleteApiKeyResponses, DeleteSourceData, DeleteSourceErrors, DeleteSourceResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetApiSecretData, GetApiSecretErrors, GetApiSecretResponses, GetCompletenessData, GetCompletenessErrors, GetCompletenessResponses, GetConflictData, GetConflictErrors, GetConflictResponses, GetDeliveryData, GetDeliveryErrors, GetDeliveryResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetReplayData, GetReplayErrors, GetReplayResponses, GetSourceData, GetSourceErrors, GetSourceResponses, GetTransactionData, GetTransactionErrors, GetTransactionResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, ListAccountsData, ListAccountsErrors, ListAccountsResponses, ListAccountTransactionsData, ListAccountTransactionsErrors, ListAccountTransactionsResponses, ListApiKeysData, ListApiKeysErrors, ListApiKeysResponses, ListBalancesData, ListBalancesErrors, ListBalancesResponses, ListBanksData, ListBanksErrors, ListBanksResponses, ListConflictsData, ListConflictsErrors, ListConflictsResponses, ListImportDuplicatesData, ListImportDuplicatesErrors, ListImportDuplicatesResponses, ListImportFilesData, ListImportFilesErrors, ListImportFilesResponses, ListImportRejectionsData, ListImportRejectionsErrors, ListImportRejectionsResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListReplaysData, ListReplaysErrors, ListReplaysResponses, ListSourceRunsData, ListSourceRunsErrors, ListSourceRunsResponses, ListSourcesData, ListSourcesErrors, ListSourcesResponses, ListStatementsData, ListStatementsErrors, ListStatementsResponses, ListTransactionDeliveriesData, ListTransactionDeliveriesErrors, ListTransactionDeliveriesResponses, ListTransactionsData, ListTransactionsErrors, ListTransactionsResponses, ListWebhookDeliveriesData, ListWebhookDeliveriesErrors, ListWebhookDeliveriesResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ReadFeedData, ReadFeedErrors, ReadFeedResponses, RedeliverData, RedeliverErrors, RedeliverResponses, ReplayWebhookData, ReplayWebhookErrors, ReplayWebhookResponses, RetryImportData, RetryImportErrors, RetryImportResponses, RotateApiSecretData, RotateApiSecretErrors, RotateApiSecretResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, RunSourceData, RunSourceErrors, RunSourceResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateSourceData, UpdateSourceErrors, UpdateSourceResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses } from './types.gen.ts';
+import type { CancelReplayData, CancelReplayErrors, CancelReplayResponses, CreateAccountData, CreateAccountErrors, CreateAccountResponses, CreateApiKeyData, CreateApiKeyErrors, CreateApiKeyResponses, CreateImportData, CreateImportErrors, CreateImportResponses, CreateSourceData, CreateSourceErrors, CreateSourceResponses, CreateWebhookData, CreateWebhookErrors, CreateWebhookResponses, DecideConflictData, DecideConflictErrors, DecideConflictResponses, DeleteAccountData, DeleteAccountErrors, DeleteAccountResponses, DeleteApiKeyData, DeleteApiKeyErrors, DeleteApiKeyResponses, DeleteSourceData, DeleteSourceErrors, DeleteSourceResponses, DeleteWebhookData, DeleteWebhookErrors, DeleteWebhookResponses, GetAccountData, GetAccountErrors, GetAccountResponses, GetApiSecretData, GetApiSecretErrors, GetApiSecretResponses, GetCompletenessData, GetCompletenessErrors, GetCompletenessResponses, GetConflictData, GetConflictErrors, GetConflictResponses, GetDeliveryData, GetDeliveryErrors, GetDeliveryResponses, GetHealthData, GetHealthErrors, GetHealthResponses, GetImportData, GetImportErrors, GetImportResponses, GetReadinessData, GetReadinessErrors, GetReadinessResponses, GetReplayData, GetReplayErrors, GetReplayResponses, GetSourceData, GetSourceErrors, GetSourceResponses, GetTransactionData, GetTransactionErrors, GetTransactionResponses, GetWebhookData, GetWebhookErrors, GetWebhookResponses, GetWithdrawalData, GetWithdrawalErrors, GetWithdrawalResponses, ListAccountsData, ListAccountsErrors, ListAccountsResponses, ListAccountTransactionsData, ListAccountTransactionsErrors, ListAccountTransactionsResponses, ListApiKeysData, ListApiKeysErrors, ListApiKeysResponses, ListBalancesData, ListBalancesErrors, ListBalancesResponses, ListBanksData, ListBanksErrors, ListBanksResponses, ListConflictsData, ListConflictsErrors, ListConflictsResponses, ListImportDuplicatesData, ListImportDuplicatesErrors, ListImportDuplicatesResponses, ListImportFilesData, ListImportFilesErrors, ListImportFilesResponses, ListImportRejectionsData, ListImportRejectionsErrors, ListImportRejectionsResponses, ListImportsData, ListImportsErrors, ListImportsResponses, ListReplaysData, ListReplaysErrors, ListReplaysResponses, ListSourceRunsData, ListSourceRunsErrors, ListSourceRunsResponses, ListSourcesData, ListSourcesErrors, ListSourcesResponses, ListStatementsData, ListStatementsErrors, ListStatementsResponses, ListTransactionDeliveriesData, ListTransactionDeliveriesErrors, ListTransactionDeliveriesResponses, ListTransactionsData, ListTransactionsErrors, ListTransactionsResponses, ListWebhookDeliveriesData, ListWebhookDeliveriesErrors, ListWebhookDeliveriesResponses, ListWebhooksData, ListWebhooksErrors, ListWebhooksResponses, ListWithdrawalsData, ListWithdrawalsErrors, ListWithdrawalsResponses, ReadFeedData, ReadFeedErrors, ReadFeedResponses, RedeliverData, RedeliverErrors, RedeliverResponses, ReplayWebhookData, ReplayWebhookErrors, ReplayWebhookResponses, RetryImportData, RetryImportErrors, RetryImportResponses, RotateApiSecretData, RotateApiSecretErrors, RotateApiSecretResponses, RotateWebhookSecretData, RotateWebhookSecretErrors, RotateWebhookSecretResponses, RunSourceData, RunSourceErrors, RunSourceResponses, TestWebhookData, TestWebhookErrors, TestWebhookResponses, UpdateAccountData, UpdateAccountErrors, UpdateAccountResponses, UpdateSourceData, UpdateSourceErrors, UpdateSourceResponses, UpdateWebhookData, UpdateWebhookErrors, UpdateWebhookResponses, WithdrawImportData, WithdrawImportErrors, WithdrawImportResponses, WithdrawStatementData, WithdrawStatementErrors, WithdrawStatementResponses } from './types.gen.ts';
 
 export type Options<TData extends TDataShape = TDataShape, ThrowOnError extends boolean = boolean, TResponse = unknown> = Options2<TData, ThrowOnError, TResponse> & {
     /**
@@ -650,6 +650,64 @@ export class Api extends HeyApiClient {
                 'Content-Type': 'application/json',
                 ...options.headers
             }
+        });
+    }
+    
+    /**
+     * Withdraw an import
+     *
+     * Takes back what an import has stored by mistake. Movements that another statement, or another JSON import, has too are kept. The others are left out of the listings, and webhooks for WITHDRAWN_TRANSACTION hear of them. What is pending of them ends as failed. The same withdrawal is carried out once. With dry_run=true nothing changes: the answer is 200 with what would be.
+     */
+    public withdrawImport<ThrowOnError extends boolean = true>(options: Options<WithdrawImportData, ThrowOnError>): RequestResult<WithdrawImportResponses, WithdrawImportErrors, ThrowOnError> {
+        return (options.client ?? this.client).post<WithdrawImportResponses, WithdrawImportErrors, ThrowOnError>({
+            security: [{ name: 'Authentication', type: 'apiKey' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/imports/{id}/withdraw',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * Withdraw a statement
+     *
+     * Takes back a statement that the bank has replaced, with its entries. Movements that another statement, or another JSON import, has too are kept. The others are left out of the listings, and webhooks for WITHDRAWN_TRANSACTION hear of them. What is pending of them ends as failed. The same withdrawal is carried out once. With dry_run=true nothing changes: the answer is 200 with what would be.
+     */
+    public withdrawStatement<ThrowOnError extends boolean = true>(options: Options<WithdrawStatementData, ThrowOnError>): RequestResult<WithdrawStatementResponses, WithdrawStatementErrors, ThrowOnError> {
+        return (options.client ?? this.client).post<WithdrawStatementResponses, WithdrawStatementErrors, ThrowOnError>({
+            security: [{ name: 'Authentication', type: 'apiKey' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/statements/{id}/withdraw',
+            ...options,
+            headers: {
+                'Content-Type': 'application/json',
+                ...options.headers
+            }
+        });
+    }
+    
+    /**
+     * List withdrawals
+     *
+     * Lists withdrawals, the newest first. If there is a next page, the header Link has its path.
+     */
+    public listWithdrawals<ThrowOnError extends boolean = true>(options?: Options<ListWithdrawalsData, ThrowOnError>): RequestResult<ListWithdrawalsResponses, ListWithdrawalsErrors, ThrowOnError> {
+        return (options?.client ?? this.client).get<ListWithdrawalsResponses, ListWithdrawalsErrors, ThrowOnError>({
+            security: [{ name: 'Authentication', type: 'apiKey' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/withdrawals',
+            ...options
+        });
+    }
+    
+    /**
+     * Get a withdrawal
+     */
+    public getWithdrawal<ThrowOnError extends boolean = true>(options: Options<GetWithdrawalData, ThrowOnError>): RequestResult<GetWithdrawalResponses, GetWithdrawalErrors, ThrowOnError> {
+        return (options.client ?? this.client).get<GetWithdrawalResponses, GetWithdrawalErrors, ThrowOnError>({
+            security: [{ name: 'Authentication', type: 'apiKey' }, { scheme: 'bearer', type: 'http' }],
+            url: '/v1/withdrawals/{id}',
+            ...options
         });
     }
     

@@ -6841,6 +6841,913 @@ export type DecideConflictResponses = {
 
 export type DecideConflictResponse = DecideConflictResponses[keyof DecideConflictResponses];
 
+export type WithdrawImportData = {
+    body: {
+        /**
+         * Why it is withdrawn. It is shown with each movement.
+         */
+        reason: string;
+    };
+    headers?: {
+        /**
+         * Makes it safe to repeat the request: within 24 hours, the same request with the same key is carried out once, and repeating it returns the first answer. Use a new key for every new request. See draft-ietf-httpapi-idempotency-key-header.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The id of the import.
+         */
+        id: number;
+    };
+    query?: {
+        /**
+         * Says what would be withdrawn, and changes nothing. The body may be left out then.
+         */
+        dry_run?: 'true' | 'false';
+        /**
+         * With dry_run: the movements of a page.
+         */
+        per_page?: number;
+        /**
+         * With dry_run: where the page begins, from the header Link of the page before.
+         */
+        cursor?: string;
+    };
+    url: '/v1/imports/{id}/withdraw';
+};
+
+export type WithdrawImportErrors = {
+    /**
+     * Malformed request; Malformed JSON
+     */
+    400: Problem & {
+        type?: '/problems/malformed' | '/problems/malformed-json';
+        status?: 400;
+    };
+    /**
+     * Missing API key; Unknown API key
+     */
+    401: Problem & {
+        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
+        status?: 401;
+    };
+    /**
+     * Missing scope; API key limited to some accounts
+     */
+    403: Problem & {
+        type?: '/problems/missing-scope' | '/problems/limited-api-key';
+        status?: 403;
+    };
+    /**
+     * Not found
+     */
+    404: Problem & {
+        type?: '/problems/not-found';
+        status?: 404;
+    };
+    /**
+     * Request timeout
+     */
+    408: Problem & {
+        type?: '/problems/request-timeout';
+        status?: 408;
+    };
+    /**
+     * Request in progress; Idempotency key reused; Import not finished
+     */
+    409: Problem & {
+        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/unfinished-import';
+        status?: 409;
+    };
+    /**
+     * Body too large
+     */
+    413: Problem & {
+        type?: '/problems/too-large';
+        status?: 413;
+    };
+    /**
+     * Unsupported content type; Unsupported content encoding
+     */
+    415: Problem & {
+        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
+        status?: 415;
+    };
+    /**
+     * Invalid request
+     */
+    422: Problem & {
+        type?: '/problems/invalid';
+        status?: 422;
+        /**
+         * Each value that is not allowed.
+         */
+        errors: Array<{
+            /**
+             * The parameter, header, or path in the body.
+             */
+            path: string;
+            /**
+             * What is allowed.
+             */
+            message: string;
+        }>;
+    };
+    /**
+     * Rate limit exceeded; Too many unknown API keys
+     */
+    429: Problem & {
+        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
+        status?: 429;
+    };
+    /**
+     * Headers too large
+     */
+    431: Problem & {
+        type?: '/problems/headers-too-large';
+        status?: 431;
+    };
+    /**
+     * Internal error
+     */
+    500: Problem & {
+        type?: '/problems/internal';
+        status?: 500;
+    };
+    /**
+     * Database unavailable; Too many requests at once; Too much work at the same time
+     */
+    503: Problem & {
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/overloaded';
+        status?: 503;
+    };
+};
+
+export type WithdrawImportError = WithdrawImportErrors[keyof WithdrawImportErrors];
+
+export type WithdrawImportResponses = {
+    /**
+     * With dry_run=true: what would be withdrawn, and a page of it.
+     */
+    200: {
+        withdrawal: {
+            import_id: number;
+            statement_id: number | null;
+            matched: number;
+            withdrawn: number;
+            kept: number;
+            /**
+             * false: only the first 100000 movements were counted. All are withdrawn.
+             */
+            is_whole: boolean;
+            /**
+             * The statements that would not count any more.
+             */
+            statements: number;
+            /**
+             * A later import with more duplicates than are listed. It may have confirmed any of the movements, so all are kept.
+             */
+            unlisted_import_id: number | null;
+            /**
+             * Of the accounts of the statements, at most ten.
+             */
+            completeness: Array<{
+                account_id: number;
+                before: 'complete' | 'incomplete' | 'contradictory' | 'unknown';
+                after: 'complete' | 'incomplete' | 'contradictory' | 'unknown';
+            }>;
+        };
+        transactions: Array<{
+            id: number;
+            account_id: number;
+            name: string | null;
+            dc: 'Debit' | 'Credit';
+            code: string;
+            amount: string;
+            balance: string | '';
+            description: string;
+            date_issue: string;
+            date_readed: string;
+            opponent_id: string;
+            opponent_iban: string;
+            unique_id: string;
+            account: {
+                id: number;
+                title: string;
+                /**
+                 * ISO 4217.
+                 */
+                currency: string;
+                bank_id: number;
+                bank: Bank;
+            };
+            /**
+             * Only with fields=extended.
+             */
+            extended?: {
+                /**
+                 * ISO 4217. The currency of the account, if the bank does not say.
+                 */
+                currency: string;
+                /**
+                 * From when the money counts for interest. null: the bank does not say.
+                 */
+                value_date: string | null;
+                /**
+                 * The payer's reference for the payment. null: the bank does not say.
+                 */
+                end_to_end_id: string | null;
+                /**
+                 * With correct check digits: ISO 11649 (RF…), or 27 digits of a QR-bill. null: the bank does not say.
+                 */
+                creditor_reference: string | null;
+                /**
+                 * Of a direct debit. null: the bank does not say.
+                 */
+                mandate_reference: string | null;
+                /**
+                 * The kind of transaction, such as PMNT-RCDT-ESCT. null: the bank does not say.
+                 */
+                bank_transaction_code: string | null;
+                /**
+                 * The statement that has brought the movement. null: the bank does not say.
+                 */
+                statement_id: number | null;
+                /**
+                 * Its line in the file of the statement. null: the bank does not say.
+                 */
+                line: number | null;
+                /**
+                 * The movement that this one takes back, if exactly one matches. null: the bank does not say.
+                 */
+                reverses: number | null;
+                /**
+                 * The amount in the currency in which the payment was made. null: the bank does not say.
+                 */
+                original_amount: string | null;
+                /**
+                 * ISO 4217. null: the bank does not say.
+                 */
+                original_currency: string | null;
+                /**
+                 * As the bank has it, with a decimal point. null: the bank does not say.
+                 */
+                exchange_rate: string | null;
+                /**
+                 * Of a batch whose details came after it was stored: the payments that it consists of, at most 1,000 and 256 KiB. A movement without such details has no such member.
+                 */
+                details?: Array<{
+                    dc: 'Debit' | 'Credit';
+                    amount: string;
+                    /**
+                     * The counterparty. null: the bank does not say.
+                     */
+                    name: string | null;
+                    /**
+                     * What the payment is for. null: the bank does not say.
+                     */
+                    description: string | null;
+                    /**
+                     * The account of the counterparty. null: the bank does not say.
+                     */
+                    opponent_iban: string | null;
+                    /**
+                     * The payer's reference for the payment. null: the bank does not say.
+                     */
+                    end_to_end_id: string | null;
+                    /**
+                     * With correct check digits. null: the bank does not say.
+                     */
+                    creditor_reference: string | null;
+                }>;
+                /**
+                 * The batch has more details than are shown here. Otherwise there is no such member.
+                 */
+                details_more?: boolean;
+            };
+            outcome: 'withdrawn' | 'kept';
+        }>;
+    };
+    /**
+     * The withdrawal. Follow it at the path in the header Location.
+     */
+    202: {
+        withdrawal: {
+            id: number;
+            import_id: number;
+            /**
+             * null: the whole import is withdrawn.
+             */
+            statement_id: number | null;
+            /**
+             * failed: it has ended with an error ten times in a row. Send the request again to go on.
+             */
+            status: 'queued' | 'running' | 'done' | 'failed';
+            /**
+             * The movements of the import or statement that were looked at: withdrawn and kept.
+             */
+            matched: number;
+            withdrawn: number;
+            /**
+             * They stay, because another statement or another import has them too.
+             */
+            kept: number;
+            reason: string;
+            created_at: string;
+            finished_at: string | null;
+        };
+    };
+};
+
+export type WithdrawImportResponse = WithdrawImportResponses[keyof WithdrawImportResponses];
+
+export type WithdrawStatementData = {
+    body: {
+        /**
+         * Why it is withdrawn. It is shown with each movement.
+         */
+        reason: string;
+    };
+    headers?: {
+        /**
+         * Makes it safe to repeat the request: within 24 hours, the same request with the same key is carried out once, and repeating it returns the first answer. Use a new key for every new request. See draft-ietf-httpapi-idempotency-key-header.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The id of the statement.
+         */
+        id: number;
+    };
+    query?: {
+        /**
+         * Says what would be withdrawn, and changes nothing. The body may be left out then.
+         */
+        dry_run?: 'true' | 'false';
+        /**
+         * With dry_run: the movements of a page.
+         */
+        per_page?: number;
+        /**
+         * With dry_run: where the page begins, from the header Link of the page before.
+         */
+        cursor?: string;
+    };
+    url: '/v1/statements/{id}/withdraw';
+};
+
+export type WithdrawStatementErrors = {
+    /**
+     * Malformed request; Malformed JSON
+     */
+    400: Problem & {
+        type?: '/problems/malformed' | '/problems/malformed-json';
+        status?: 400;
+    };
+    /**
+     * Missing API key; Unknown API key
+     */
+    401: Problem & {
+        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
+        status?: 401;
+    };
+    /**
+     * Missing scope; API key limited to some accounts
+     */
+    403: Problem & {
+        type?: '/problems/missing-scope' | '/problems/limited-api-key';
+        status?: 403;
+    };
+    /**
+     * Not found
+     */
+    404: Problem & {
+        type?: '/problems/not-found';
+        status?: 404;
+    };
+    /**
+     * Request timeout
+     */
+    408: Problem & {
+        type?: '/problems/request-timeout';
+        status?: 408;
+    };
+    /**
+     * Request in progress; Idempotency key reused; Import not finished
+     */
+    409: Problem & {
+        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/unfinished-import';
+        status?: 409;
+    };
+    /**
+     * Body too large
+     */
+    413: Problem & {
+        type?: '/problems/too-large';
+        status?: 413;
+    };
+    /**
+     * Unsupported content type; Unsupported content encoding
+     */
+    415: Problem & {
+        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
+        status?: 415;
+    };
+    /**
+     * Invalid request
+     */
+    422: Problem & {
+        type?: '/problems/invalid';
+        status?: 422;
+        /**
+         * Each value that is not allowed.
+         */
+        errors: Array<{
+            /**
+             * The parameter, header, or path in the body.
+             */
+            path: string;
+            /**
+             * What is allowed.
+             */
+            message: string;
+        }>;
+    };
+    /**
+     * Rate limit exceeded; Too many unknown API keys
+     */
+    429: Problem & {
+        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
+        status?: 429;
+    };
+    /**
+     * Headers too large
+     */
+    431: Problem & {
+        type?: '/problems/headers-too-large';
+        status?: 431;
+    };
+    /**
+     * Internal error
+     */
+    500: Problem & {
+        type?: '/problems/internal';
+        status?: 500;
+    };
+    /**
+     * Database unavailable; Too many requests at once; Too much work at the same time
+     */
+    503: Problem & {
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/overloaded';
+        status?: 503;
+    };
+};
+
+export type WithdrawStatementError = WithdrawStatementErrors[keyof WithdrawStatementErrors];
+
+export type WithdrawStatementResponses = {
+    /**
+     * With dry_run=true: what would be withdrawn, and a page of it.
+     */
+    200: {
+        withdrawal: {
+            import_id: number;
+            statement_id: number | null;
+            matched: number;
+            withdrawn: number;
+            kept: number;
+            /**
+             * false: only the first 100000 movements were counted. All are withdrawn.
+             */
+            is_whole: boolean;
+            /**
+             * The statements that would not count any more.
+             */
+            statements: number;
+            /**
+             * A later import with more duplicates than are listed. It may have confirmed any of the movements, so all are kept.
+             */
+            unlisted_import_id: number | null;
+            /**
+             * Of the accounts of the statements, at most ten.
+             */
+            completeness: Array<{
+                account_id: number;
+                before: 'complete' | 'incomplete' | 'contradictory' | 'unknown';
+                after: 'complete' | 'incomplete' | 'contradictory' | 'unknown';
+            }>;
+        };
+        transactions: Array<{
+            id: number;
+            account_id: number;
+            name: string | null;
+            dc: 'Debit' | 'Credit';
+            code: string;
+            amount: string;
+            balance: string | '';
+            description: string;
+            date_issue: string;
+            date_readed: string;
+            opponent_id: string;
+            opponent_iban: string;
+            unique_id: string;
+            account: {
+                id: number;
+                title: string;
+                /**
+                 * ISO 4217.
+                 */
+                currency: string;
+                bank_id: number;
+                bank: Bank;
+            };
+            /**
+             * Only with fields=extended.
+             */
+            extended?: {
+                /**
+                 * ISO 4217. The currency of the account, if the bank does not say.
+                 */
+                currency: string;
+                /**
+                 * From when the money counts for interest. null: the bank does not say.
+                 */
+                value_date: string | null;
+                /**
+                 * The payer's reference for the payment. null: the bank does not say.
+                 */
+                end_to_end_id: string | null;
+                /**
+                 * With correct check digits: ISO 11649 (RF…), or 27 digits of a QR-bill. null: the bank does not say.
+                 */
+                creditor_reference: string | null;
+                /**
+                 * Of a direct debit. null: the bank does not say.
+                 */
+                mandate_reference: string | null;
+                /**
+                 * The kind of transaction, such as PMNT-RCDT-ESCT. null: the bank does not say.
+                 */
+                bank_transaction_code: string | null;
+                /**
+                 * The statement that has brought the movement. null: the bank does not say.
+                 */
+                statement_id: number | null;
+                /**
+                 * Its line in the file of the statement. null: the bank does not say.
+                 */
+                line: number | null;
+                /**
+                 * The movement that this one takes back, if exactly one matches. null: the bank does not say.
+                 */
+                reverses: number | null;
+                /**
+                 * The amount in the currency in which the payment was made. null: the bank does not say.
+                 */
+                original_amount: string | null;
+                /**
+                 * ISO 4217. null: the bank does not say.
+                 */
+                original_currency: string | null;
+                /**
+                 * As the bank has it, with a decimal point. null: the bank does not say.
+                 */
+                exchange_rate: string | null;
+                /**
+                 * Of a batch whose details came after it was stored: the payments that it consists of, at most 1,000 and 256 KiB. A movement without such details has no such member.
+                 */
+                details?: Array<{
+                    dc: 'Debit' | 'Credit';
+                    amount: string;
+                    /**
+                     * The counterparty. null: the bank does not say.
+                     */
+                    name: string | null;
+                    /**
+                     * What the payment is for. null: the bank does not say.
+                     */
+                    description: string | null;
+                    /**
+                     * The account of the counterparty. null: the bank does not say.
+                     */
+                    opponent_iban: string | null;
+                    /**
+                     * The payer's reference for the payment. null: the bank does not say.
+                     */
+                    end_to_end_id: string | null;
+                    /**
+                     * With correct check digits. null: the bank does not say.
+                     */
+                    creditor_reference: string | null;
+                }>;
+                /**
+                 * The batch has more details than are shown here. Otherwise there is no such member.
+                 */
+                details_more?: boolean;
+            };
+            outcome: 'withdrawn' | 'kept';
+        }>;
+    };
+    /**
+     * The withdrawal. Follow it at the path in the header Location.
+     */
+    202: {
+        withdrawal: {
+            id: number;
+            import_id: number;
+            /**
+             * null: the whole import is withdrawn.
+             */
+            statement_id: number | null;
+            /**
+             * failed: it has ended with an error ten times in a row. Send the request again to go on.
+             */
+            status: 'queued' | 'running' | 'done' | 'failed';
+            /**
+             * The movements of the import or statement that were looked at: withdrawn and kept.
+             */
+            matched: number;
+            withdrawn: number;
+            /**
+             * They stay, because another statement or another import has them too.
+             */
+            kept: number;
+            reason: string;
+            created_at: string;
+            finished_at: string | null;
+        };
+    };
+};
+
+export type WithdrawStatementResponse = WithdrawStatementResponses[keyof WithdrawStatementResponses];
+
+export type ListWithdrawalsData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The size of a page.
+         */
+        per_page?: number;
+        /**
+         * Where the page begins: the cursor in the header Link of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/v1/withdrawals';
+};
+
+export type ListWithdrawalsErrors = {
+    /**
+     * Malformed request
+     */
+    400: Problem & {
+        type?: '/problems/malformed';
+        status?: 400;
+    };
+    /**
+     * Missing API key; Unknown API key
+     */
+    401: Problem & {
+        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
+        status?: 401;
+    };
+    /**
+     * Missing scope; API key limited to some accounts
+     */
+    403: Problem & {
+        type?: '/problems/missing-scope' | '/problems/limited-api-key';
+        status?: 403;
+    };
+    /**
+     * Request timeout
+     */
+    408: Problem & {
+        type?: '/problems/request-timeout';
+        status?: 408;
+    };
+    /**
+     * Invalid request
+     */
+    422: Problem & {
+        type?: '/problems/invalid';
+        status?: 422;
+        /**
+         * Each value that is not allowed.
+         */
+        errors: Array<{
+            /**
+             * The parameter, header, or path in the body.
+             */
+            path: string;
+            /**
+             * What is allowed.
+             */
+            message: string;
+        }>;
+    };
+    /**
+     * Rate limit exceeded; Too many unknown API keys
+     */
+    429: Problem & {
+        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
+        status?: 429;
+    };
+    /**
+     * Headers too large
+     */
+    431: Problem & {
+        type?: '/problems/headers-too-large';
+        status?: 431;
+    };
+    /**
+     * Internal error
+     */
+    500: Problem & {
+        type?: '/problems/internal';
+        status?: 500;
+    };
+    /**
+     * Database unavailable; Too many requests at once
+     */
+    503: Problem & {
+        type?: '/problems/database-unavailable' | '/problems/busy';
+        status?: 503;
+    };
+};
+
+export type ListWithdrawalsError = ListWithdrawalsErrors[keyof ListWithdrawalsErrors];
+
+export type ListWithdrawalsResponses = {
+    /**
+     * A page of withdrawals.
+     */
+    200: {
+        withdrawals: Array<{
+            id: number;
+            import_id: number;
+            /**
+             * null: the whole import is withdrawn.
+             */
+            statement_id: number | null;
+            /**
+             * failed: it has ended with an error ten times in a row. Send the request again to go on.
+             */
+            status: 'queued' | 'running' | 'done' | 'failed';
+            /**
+             * The movements of the import or statement that were looked at: withdrawn and kept.
+             */
+            matched: number;
+            withdrawn: number;
+            /**
+             * They stay, because another statement or another import has them too.
+             */
+            kept: number;
+            reason: string;
+            created_at: string;
+            finished_at: string | null;
+        }>;
+    };
+};
+
+export type ListWithdrawalsResponse = ListWithdrawalsResponses[keyof ListWithdrawalsResponses];
+
+export type GetWithdrawalData = {
+    body?: never;
+    path: {
+        /**
+         * The id of the withdrawal.
+         */
+        id: number;
+    };
+    query?: never;
+    url: '/v1/withdrawals/{id}';
+};
+
+export type GetWithdrawalErrors = {
+    /**
+     * Malformed request
+     */
+    400: Problem & {
+        type?: '/problems/malformed';
+        status?: 400;
+    };
+    /**
+     * Missing API key; Unknown API key
+     */
+    401: Problem & {
+        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
+        status?: 401;
+    };
+    /**
+     * Missing scope
+     */
+    403: Problem & {
+        type?: '/problems/missing-scope';
+        status?: 403;
+    };
+    /**
+     * Not found
+     */
+    404: Problem & {
+        type?: '/problems/not-found';
+        status?: 404;
+    };
+    /**
+     * Request timeout
+     */
+    408: Problem & {
+        type?: '/problems/request-timeout';
+        status?: 408;
+    };
+    /**
+     * Invalid request
+     */
+    422: Problem & {
+        type?: '/problems/invalid';
+        status?: 422;
+        /**
+         * Each value that is not allowed.
+         */
+        errors: Array<{
+            /**
+             * The parameter, header, or path in the body.
+             */
+            path: string;
+            /**
+             * What is allowed.
+             */
+            message: string;
+        }>;
+    };
+    /**
+     * Rate limit exceeded; Too many unknown API keys
+     */
+    429: Problem & {
+        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
+        status?: 429;
+    };
+    /**
+     * Headers too large
+     */
+    431: Problem & {
+        type?: '/problems/headers-too-large';
+        status?: 431;
+    };
+    /**
+     * Internal error
+     */
+    500: Problem & {
+        type?: '/problems/internal';
+        status?: 500;
+    };
+    /**
+     * Database unavailable; Too many requests at once
+     */
+    503: Problem & {
+        type?: '/problems/database-unavailable' | '/problems/busy';
+        status?: 503;
+    };
+};
+
+export type GetWithdrawalError = GetWithdrawalErrors[keyof GetWithdrawalErrors];
+
+export type GetWithdrawalResponses = {
+    /**
+     * The withdrawal.
+     */
+    200: {
+        withdrawal: {
+            id: number;
+            import_id: number;
+            /**
+             * null: the whole import is withdrawn.
+             */
+            statement_id: number | null;
+            /**
+             * failed: it has ended with an error ten times in a row. Send the request again to go on.
+             */
+            status: 'queued' | 'running' | 'done' | 'failed';
+            /**
+             * The movements of the import or statement that were looked at: withdrawn and kept.
+             */
+            matched: number;
+            withdrawn: number;
+            /**
+             * They stay, because another statement or another import has them too.
+             */
+            kept: number;
+            reason: string;
+            created_at: string;
+            finished_at: string | null;
+        };
+    };
+};
+
+export type GetWithdrawalResponse = GetWithdrawalResponses[keyof GetWithdrawalResponses];
+
 export type ListSourcesData = {
     body?: never;
     path?: never;

@@ -129,11 +129,13 @@ export const MOVEMENT_TABLES = [
     reason ENUM('same','changed','assumed','conflict','assumed_new') NOT NULL,
     transaction_id BIGINT UNSIGNED NOT NULL,
     KEY import_duplicates_import (import_id, id),
+    KEY import_duplicates_movement (transaction_id, import_id),
     CONSTRAINT import_duplicates_import FOREIGN KEY (import_id) REFERENCES imports (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
   // Rows with the unique_id of a stored movement (transaction_id) but another direction, amount or date. received: the whole row,
-  // as JSON. stored_id: the movement that was stored from the row.
+  // as JSON. stored_id: the movement that was stored from the row. is_withdrawn: the import of the row was withdrawn, so that the same row
+  // conflicts anew.
   `CREATE TABLE movement_conflicts (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -149,13 +151,14 @@ export const MOVEMENT_TABLES = [
     stored_id BIGINT UNSIGNED NULL,
     received_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     decided_at DATETIME(6) NULL,
+    is_withdrawn BOOLEAN NOT NULL DEFAULT FALSE,
     UNIQUE KEY movement_conflicts_version (transaction_id, dc, amount, date_issue),
     KEY movement_conflicts_page (customer_id, id),
     KEY movement_conflicts_page_status (customer_id, status, id),
     KEY movement_conflicts_account (account_id, id),
     KEY movement_conflicts_account_status (account_id, status, id),
     KEY movement_conflicts_status (status, id),
-    CONSTRAINT movement_conflicts_movement FOREIGN KEY (transaction_id) REFERENCES transactions (id) ON DELETE CASCADE
+    KEY movement_conflicts_stored (stored_id)
   ) ${TABLE}`,
 
   // Statements of files, each stored once. difference: by how much the entries miss the closing balance; NULL: there is no
@@ -191,7 +194,7 @@ export const MOVEMENT_TABLES = [
     CONSTRAINT statements_account FOREIGN KEY (account_id) REFERENCES accounts (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
-  // Details of movements that came in statements. A movement sent as JSON has no row. reverses: the movement that this movement
+  // Details of movements that came in statements, also of withdrawn movements. A movement sent as JSON has no row. reverses: the movement that this movement
   // takes back. batch_amount: of the bank's entry of which the movement is one of the details, negative for a debit. is_reversal: the file calls the entry a reversal. line: the line in the file. position: the entry's number in the file. statement_id: the row in statements may be
   // inserted later, at the end of a long statement.
   `CREATE TABLE transaction_details (
@@ -211,8 +214,7 @@ export const MOVEMENT_TABLES = [
     exchange_rate VARCHAR(21) NULL,
     batch_reference VARCHAR(128) NULL,
     batch_amount DECIMAL(21,3) NULL,
-    is_reversal BOOLEAN NOT NULL DEFAULT FALSE,
-    CONSTRAINT transaction_details_movement FOREIGN KEY (transaction_id) REFERENCES transactions (id) ON DELETE CASCADE
+    is_reversal BOOLEAN NOT NULL DEFAULT FALSE
   ) ${TABLE}`,
 
   // Entries of statements whose movements came before, in another statement or as JSON. date_issue, balance and reference belong to
@@ -232,7 +234,7 @@ export const MOVEMENT_TABLES = [
     CONSTRAINT repeated_entries_movement FOREIGN KEY (transaction_id) REFERENCES transactions (id) ON DELETE CASCADE
   ) ${TABLE}`,
 
-  // The details of a batch that came after the batch itself, in one import. position: the entry's number in the file.
+  // The details of a batch that came after the batch itself, in one import. The batch may be withdrawn. position: the entry's number in the file.
   `CREATE TABLE batch_details (
     transaction_id BIGINT UNSIGNED NOT NULL,
     position INT UNSIGNED NOT NULL,
@@ -245,8 +247,84 @@ export const MOVEMENT_TABLES = [
     opponent_iban VARCHAR(64) NULL,
     end_to_end_id VARCHAR(140) NULL,
     creditor_reference VARCHAR(35) NULL,
-    PRIMARY KEY (transaction_id, position),
-    CONSTRAINT batch_details_movement FOREIGN KEY (transaction_id) REFERENCES transactions (id) ON DELETE CASCADE
+    PRIMARY KEY (transaction_id, position)
+  ) ${TABLE}`,
+
+  // Withdrawals of imports, and of single statements. statement_id 0: the whole import. checkpoint: how far the
+  // withdrawal has come, as JSON; empty: its statements still count.
+  `CREATE TABLE withdrawals (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    import_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    statement_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
+    reason VARCHAR(200) NOT NULL,
+    status ENUM('queued','running','done','failed') NOT NULL DEFAULT 'queued',
+    checkpoint VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+    crash_count TINYINT UNSIGNED NOT NULL DEFAULT 0,
+    withdrawn INT UNSIGNED NOT NULL DEFAULT 0,
+    kept INT UNSIGNED NOT NULL DEFAULT 0,
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    finished_at DATETIME(6) NULL,
+    UNIQUE KEY withdrawals_subject (import_id, statement_id),
+    KEY withdrawals_page (customer_id, id),
+    KEY withdrawals_status (status, customer_id, id),
+    KEY withdrawals_finished (finished_at)
+  ) ${TABLE}`,
+
+  // Movements that were withdrawn, with their columns of transactions. event_id: the id of the event that tells webhooks of it, of the same
+  // sequence as the ids of movements. The listing of withdrawn movements has its order.
+  `CREATE TABLE withdrawn_transactions (
+    event_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
+    id BIGINT UNSIGNED NOT NULL,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    account_id BIGINT UNSIGNED NOT NULL,
+    import_id BIGINT UNSIGNED NOT NULL,
+    unique_id VARBINARY(1020) NOT NULL,
+    name VARCHAR(255) NULL,
+    dc ENUM('Debit','Credit') NOT NULL,
+    code VARCHAR(64) NULL,
+    amount DECIMAL(21,3) NOT NULL,
+    balance DECIMAL(21,3) NULL,
+    description TEXT NULL,
+    date_issue DATE NOT NULL,
+    date_readed DATETIME(6) NOT NULL,
+    opponent_id VARCHAR(64) NULL,
+    opponent_iban VARCHAR(64) NULL,
+    withdrawal_id BIGINT UNSIGNED NOT NULL,
+    withdrawn_at DATETIME(6) NOT NULL,
+    UNIQUE KEY withdrawn_transactions_id (id),
+    KEY withdrawn_transactions_customer (customer_id, event_id, date_issue, account_id),
+    KEY withdrawn_transactions_account (account_id, event_id, date_issue),
+    KEY withdrawn_transactions_movement (customer_id, id),
+    KEY withdrawn_transactions_time (customer_id, withdrawn_at, event_id)
+  ) ${TABLE}`,
+
+  // Statements that were withdrawn, as they were. Nothing is compared with them any more.
+  `CREATE TABLE withdrawn_statements (
+    id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
+    customer_id BIGINT UNSIGNED NOT NULL,
+    account_id BIGINT UNSIGNED NOT NULL,
+    import_id BIGINT UNSIGNED NOT NULL,
+    line INT UNSIGNED NOT NULL,
+    format VARCHAR(16) NOT NULL,
+    kind ENUM('final','interim') NOT NULL,
+    number VARCHAR(64) NULL,
+    sequence VARCHAR(64) NULL,
+    from_date DATE NULL,
+    to_date DATE NULL,
+    opening_balance DECIMAL(21,3) NULL,
+    closing_balance DECIMAL(21,3) NULL,
+    opening_balance_date DATE NULL,
+    closing_balance_date DATE NULL,
+    difference DECIMAL(21,3) NULL,
+    credits DECIMAL(21,3) NOT NULL,
+    debits DECIMAL(21,3) NOT NULL,
+    entries INT UNSIGNED NOT NULL,
+    received_at DATETIME(6) NOT NULL,
+    withdrawal_id BIGINT UNSIGNED NOT NULL,
+    KEY withdrawn_statements_import (import_id, id),
+    KEY withdrawn_statements_account (account_id, id),
+    KEY withdrawn_statements_withdrawal (withdrawal_id)
   ) ${TABLE}`,
 
   // The closing balance of an account that was last sent to webhooks with the event BALANCE_UPDATED. import_id: the import that has

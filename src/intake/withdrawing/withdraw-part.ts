@@ -1,0 +1,197 @@
+import type { DataSource } from 'typeorm';
+import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
+import { endWithdrawn, findLiveWebhooks } from '../../delivery/end-withdrawn.ts';
+import type { RemovedMovement } from '../../delivery/filters.ts';
+import { type ImportLock, lockCustomers } from '../../ledger/append.ts';
+import type { Matcher } from '../../ledger/matching.ts';
+import { handOverConflicts, withdrawOwnConflicts } from '../../ledger/withdrawn-conflicts.ts';
+import { deleteMovements } from '../../movements/delete-movements.ts';
+import { BEGINNING, type Candidates, type Position, readCandidates, type Subject } from './candidates.ts';
+import { findConfirmed, findUnlisted } from './confirmed.ts';
+import { moveStatements } from './move-statements.ts';
+
+/** Withdraws a part of an import or a statement, in one transaction. */
+
+/** A withdrawal that goes on. */
+export interface OpenWithdrawal extends Subject {
+  id: string;
+  /** As it is stored: a `Position` as JSON; empty: its statements still count. */
+  checkpoint: string;
+}
+
+/** Another worker has moved the checkpoint: this worker has lost the lock on its job, and must stop. */
+export class WithdrawalTakenOverError extends Error {
+  override name = 'WithdrawalTakenOverError';
+}
+
+/** The outcome of a part. */
+export interface Part {
+  withdrawn: number;
+  /** null: the withdrawal is done. */
+  checkpoint: string | null;
+  /** The webhooks to wake after the commit. `reread`: they must read themselves again. */
+  wake: readonly string[];
+  reread: readonly string[];
+}
+
+/** The most movements of a part. Fewer with many webhooks, because each is looked up for each movement. */
+const MOST_MOVEMENTS = 1_000;
+const LEAST_MOVEMENTS = 20;
+const MOST_LOOKUPS = 20_000;
+
+const MOVE_CHECKPOINT = `
+  UPDATE withdrawals SET checkpoint = ?, withdrawn = withdrawn + ?, kept = kept + ?, crash_count = 0,
+    status = IF(?, 'done', 'running'), finished_at = IF(?, NOW(6), NULL)
+  WHERE id = ? AND checkpoint = ? AND status IN ('queued', 'running')`;
+
+/** A failed import that is withdrawn is not tried again. Index: the primary key. */
+const DROP_PARTS = 'DELETE FROM import_parts WHERE import_id = ?';
+
+/**
+ * Withdraws the next part. Repeating a part after a crash is harmless: either the checkpoint has moved, or nothing has changed.
+ * @throws {WithdrawalTakenOverError} when the checkpoint is not where this part begins.
+ */
+export const withdrawPart = (
+  database: DataSource,
+  matcher: Matcher,
+  withdrawal: OpenWithdrawal,
+): Promise<Part> =>
+  inTransaction(database, async (sql) => {
+    const { id, customerId, importId, statementId, checkpoint } = withdrawal;
+    const locks = await lockCustomers(sql, [customerId]);
+    const lock = locks.get(customerId);
+    if (lock === undefined) throw new WithdrawalTakenOverError(`customer ${customerId} is being deleted`);
+    const move = async (to: Position | null | '', counts = { withdrawn: 0, kept: 0 }) => {
+      const { affectedRows } = await sql.query<WriteResult>(MOVE_CHECKPOINT, [
+        to === null || to === '' ? '' : JSON.stringify(to),
+        counts.withdrawn,
+        counts.kept,
+        to === null,
+        to === null,
+        id,
+        checkpoint,
+      ]);
+      if (affectedRows !== 1)
+        throw new WithdrawalTakenOverError(`withdrawal ${id} is being worked on elsewhere`);
+      return to === null ? null : to === '' ? '' : JSON.stringify(to);
+    };
+    if (checkpoint === '') {
+      if (statementId === null) {
+        await sql.query(DROP_PARTS, [importId]);
+        await withdrawOwnConflicts(sql, customerId, importId);
+      }
+      const isWhole = await moveStatements(sql, id, withdrawal);
+      await raiseRemovals(sql, customerId);
+      return { withdrawn: 0, checkpoint: await move(isWhole ? BEGINNING : ''), wake: [], reread: [] };
+    }
+    const webhooks = await findLiveWebhooks(sql, customerId);
+    const most = Math.min(MOST_MOVEMENTS, Math.floor(MOST_LOOKUPS / Math.max(1, webhooks.length)));
+    const position = JSON.parse(checkpoint) as Position;
+    const candidates = await readCandidates(sql, withdrawal, position, Math.max(LEAST_MOVEMENTS, most));
+    const { gone, kept } = await decide(sql, withdrawal, candidates);
+    await deleteRepeated(sql, candidates);
+    const woken =
+      gone.length === 0
+        ? { wake: [], reread: [] }
+        : await takeBack(sql, { matcher, locks, lock }, withdrawal, webhooks, gone);
+    const counts = { withdrawn: gone.length, kept };
+    return { withdrawn: gone.length, checkpoint: await move(candidates.next, counts), ...woken };
+  });
+
+/** Index: the primary key. */
+const DELETE_REPEATED = 'DELETE FROM repeated_entries WHERE (statement_id, transaction_id) IN (?)';
+
+/** Deletes the entries of the withdrawn statements that were looked at. */
+async function deleteRepeated(sql: Sql, { repeated }: Candidates): Promise<void> {
+  if (repeated.length === 0) return;
+  const keys = repeated.map(({ statement_id, transaction_id }) => [statement_id, transaction_id]);
+  await sql.query(DELETE_REPEATED, [keys]);
+}
+
+/** Decides which candidates are taken back. */
+export async function decide(
+  sql: Sql,
+  subject: Subject,
+  { ids }: Pick<Candidates, 'ids'>,
+): Promise<{ gone: string[]; kept: number }> {
+  if (ids.length === 0) return { gone: [], kept: 0 };
+  if ((await findUnlisted(sql, subject)) !== null) return { gone: [], kept: ids.length };
+  const confirmed = await findConfirmed(sql, subject, ids);
+  const gone = [...new Set(ids)].filter((id) => !confirmed.has(id));
+  return { gone, kept: new Set(ids).size - gone.length };
+}
+
+/** Index of this and the following statements: the primary key. */
+const READ_MOVEMENTS = 'SELECT id, account_id, dc FROM transactions WHERE id IN (?) ORDER BY id';
+
+/**
+ * Takes an id of the movements' sequence for each movement. No unique id of a movement begins with the byte FF, because that is no UTF-8.
+ * Rows are deleted in the same transaction.
+ */
+const TAKE_IDS = `
+  INSERT INTO transactions (customer_id, account_id, import_id, unique_id, dc, amount, date_issue, date_readed)
+  SELECT customer_id, account_id, import_id, CONCAT(X'FF', id), dc, 0, date_issue, ? FROM transactions WHERE id IN (?) ORDER BY id`;
+
+const COLUMNS = `customer_id, account_id, import_id, unique_id, name, dc, code, amount, balance, description, date_issue, date_readed,
+  opponent_id, opponent_iban`;
+
+/** Index: transactions_unique_id. */
+const COPY = `
+  INSERT INTO withdrawn_transactions (event_id, id, ${COLUMNS}, withdrawal_id, withdrawn_at)
+  SELECT p.id, t.id, ${COLUMNS.split(/,\s*/)
+    .map((column) => `t.${column}`)
+    .join(', ')}, ?, ?
+  FROM transactions t STRAIGHT_JOIN transactions p FORCE INDEX (transactions_unique_id)
+    ON p.account_id = t.account_id AND p.unique_id = CONCAT(X'FF', t.id)
+  WHERE t.id IN (?)`;
+
+const RELEASE_IDS = `
+  DELETE p FROM withdrawn_transactions w STRAIGHT_JOIN transactions p ON p.id = w.event_id WHERE w.id IN (?)`;
+
+/** Index: withdrawn_transactions_id. */
+const READ_EVENTS =
+  'SELECT event_id, id, account_id, dc FROM withdrawn_transactions WHERE id IN (?) ORDER BY event_id';
+
+/** The balance of the newest movement that has one. Index: transactions_account_date. */
+const SET_BALANCES = `
+  UPDATE accounts a FORCE INDEX (PRIMARY) SET a.balance = (
+    SELECT t.balance FROM transactions t FORCE INDEX (transactions_account_date)
+    WHERE t.account_id = a.id AND t.balance IS NOT NULL ORDER BY t.account_id DESC, t.date_issue DESC, t.id DESC LIMIT 1)
+  WHERE a.id IN (?) AND a.balance IS NOT NULL`;
+
+/** Nothing that processes have cached of the customer is read any more, and imports compare their rows again. */
+const FORGET = `
+  UPDATE import_locks SET removals = removals + 1, accounts_deleted = accounts_deleted + 1, last_date_readed = GREATEST(last_date_readed, ?),
+    last_transaction_id = GREATEST(last_transaction_id, ?) WHERE customer_id = ?`;
+const RAISE_REMOVALS = 'UPDATE import_locks SET removals = removals + 1 WHERE customer_id = ?';
+
+const raiseRemovals = (sql: Sql, customerId: string): Promise<unknown> =>
+  sql.query(RAISE_REMOVALS, [customerId]);
+
+/** Moves movements to `withdrawn_transactions`, ends what is pending of them, and decides their conflicts. */
+async function takeBack(
+  sql: Sql,
+  { matcher, locks, lock }: { matcher: Matcher; locks: ReadonlyMap<string, ImportLock>; lock: ImportLock },
+  { id: withdrawalId, customerId }: OpenWithdrawal,
+  webhooks: Awaited<ReturnType<typeof findLiveWebhooks>>,
+  ids: readonly string[],
+): Promise<Pick<Part, 'wake' | 'reread'>> {
+  const movements = await sql.query<RemovedMovement[]>(READ_MOVEMENTS, [ids]);
+  const found = movements.map(({ id }) => id);
+  await sql.query(TAKE_IDS, [lock.dateReaded, found]);
+  await sql.query(COPY, [withdrawalId, lock.dateReaded, found]);
+  await sql.query(RELEASE_IDS, [found]);
+  for (let left = found; left.length > 0; ) {
+    const { through } = await deleteMovements(sql, customerId, left, { keepDetails: true });
+    left = left.filter((id) => BigInt(id) > BigInt(through));
+  }
+  const events = await sql.query<(RemovedMovement & { event_id: string })[]>(READ_EVENTS, [found]);
+  const newest = events.at(-1)?.event_id ?? '0';
+  if (events.length !== found.length || BigInt(events[0]?.event_id ?? 0) <= BigInt(lock.newest))
+    throw new Error(`the withdrawn movements of customer ${customerId} have got no new ids`);
+  await sql.query(FORGET, [lock.dateReaded, newest, customerId]);
+  const wake = await handOverConflicts(sql, { matcher, locks }, customerId, found);
+  await sql.query(SET_BALANCES, [[...new Set(movements.map(({ account_id }) => account_id))]]);
+  const reread = await endWithdrawn(sql, customerId, webhooks, movements);
+  return { wake, reread };
+}
