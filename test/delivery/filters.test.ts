@@ -13,8 +13,8 @@ const service = useService({ roles: ['api'] });
 const receiver = useReceiver();
 const workers = useDeliveryWorkers(service);
 
-const EVERYTHING: Filter = { event: 'NEW_TRANSACTION', accountId: null };
-const DEBITS: Filter = { event: 'NEW_DEBIT', accountId: null };
+const EVERYTHING: Filter = { event: 'NEW_TRANSACTION', accountId: null, withdrawals: false };
+const DEBITS: Filter = { event: 'NEW_DEBIT', accountId: null, withdrawals: false };
 
 const query = <T>(statement: string, values: unknown[]) =>
   service.runtime.database.query<T[]>(statement, values);

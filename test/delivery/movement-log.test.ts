@@ -56,11 +56,11 @@ describe('the movement log', () => {
     const { accountId } = subscriber;
     for (const [filter, expected] of [
       [EVERYTHING, [debit, credit, otherDebit, otherCredit]],
-      [{ event: 'NEW_DEBIT', accountId: null }, [debit, otherDebit]],
-      [{ event: 'NEW_CREDIT', accountId: null }, [credit, otherCredit]],
-      [{ event: 'NEW_TRANSACTION', accountId }, [debit, credit]],
-      [{ event: 'NEW_CREDIT', accountId }, [credit]],
-      [{ event: 'NEW_DEBIT', accountId: second }, [otherDebit]],
+      [{ event: 'NEW_DEBIT', accountId: null, withdrawals: false }, [debit, otherDebit]],
+      [{ event: 'NEW_CREDIT', accountId: null, withdrawals: false }, [credit, otherCredit]],
+      [{ event: 'NEW_TRANSACTION', accountId, withdrawals: false }, [debit, credit]],
+      [{ event: 'NEW_CREDIT', accountId, withdrawals: false }, [credit]],
+      [{ event: 'NEW_DEBIT', accountId: second, withdrawals: false }, [otherDebit]],
       [null, []],
     ] as const) {
       const read = await log.read(request(subscriber, only(filter)));
@@ -79,8 +79,12 @@ describe('the movement log', () => {
     const filters: LogRequest['filters'] = [
       { from: id(0) - 1, through: id(9), filter: EVERYTHING },
       { from: id(9), through: id(19), filter: null },
-      { from: id(19), through: id(29), filter: { event: 'NEW_DEBIT', accountId: null } },
-      { from: id(29), through: null, filter: { event: 'NEW_CREDIT', accountId: subscriber.accountId } },
+      { from: id(19), through: id(29), filter: { event: 'NEW_DEBIT', accountId: null, withdrawals: false } },
+      {
+        from: id(29),
+        through: null,
+        filter: { event: 'NEW_CREDIT', accountId: subscriber.accountId, withdrawals: false },
+      },
     ];
     const expected = ids.filter(
       (_, at) => at <= 9 || (at > 19 && at <= 29 && at % 2 === 1) || (at > 29 && at % 2 === 0),
@@ -205,7 +209,7 @@ describe('the movement log', () => {
     ]);
     expect([idsOf(read), idsOf(ofOther)]).toEqual([ids.slice(0, 7), few.slice(0, 7)]);
     expect([read.complete, read.through]).toEqual([false, Number(ids[6])]);
-    const debits = only({ event: 'NEW_DEBIT', accountId: busy.accountId });
+    const debits = only({ event: 'NEW_DEBIT', accountId: busy.accountId, withdrawals: false });
     const [all, again, none] = await Promise.all([
       readAll(log, request(busy, { limit: 7 })),
       readAll(log, request(busy, { limit: 11 })),

@@ -6,6 +6,7 @@ import {
   type Filter,
   indexOf,
   matchesFilter,
+  matchesNewMovements,
   ownerIdOf,
   ownerOf,
 } from '../../webhook-record/filter.ts';
@@ -214,7 +215,7 @@ interface IdRange {
   through: string;
 }
 
-/** Calls `use` for each part of a range of ids in which one filter of a webhook matches something, the newest part first. */
+/** Calls `use` for each part of a range of ids in which one filter of a webhook matches new movements, the newest part first. */
 async function eachRange(
   sql: Sql,
   webhookId: string,
@@ -223,7 +224,7 @@ async function eachRange(
 ): Promise<void> {
   for (let end = through; BigInt(end) > BigInt(after); ) {
     const ranges = await readFilterRanges(sql, webhookId, { after, through: end });
-    for (const { filter, ...ids } of ranges) if (filter !== null) await use({ ...ids, filter });
+    for (const { filter, ...ids } of ranges) if (matchesNewMovements(filter)) await use({ ...ids, filter });
     end = ranges.length < MOST_RANGES ? after : (ranges.at(-1)?.fromId ?? after);
   }
 }
