@@ -1,5 +1,6 @@
 import { InvalidArgumentError } from 'commander';
 import * as v from 'valibot';
+import { WEBHOOK_EVENTS, type WebhookEvent } from '../database/webhook-enums.ts';
 import { parseDeliveryId } from '../delivery/delivery.ts';
 import { parseMoment, type ZoneOffset } from '../platform/moment.ts';
 import { toValidationIssue } from '../platform/validation.ts';
@@ -18,6 +19,17 @@ export function parseId(text: string): string {
 export const parseIds = (text: string, before: readonly string[] = []): string[] => [
   ...before,
   ...text.split(',').map((id) => parseId(id.trim())),
+];
+
+/** Parses an option that takes events of webhooks with commas between them, and may be repeated. */
+export const parseEvents = (text: string, before: readonly WebhookEvent[] = []): WebhookEvent[] => [
+  ...before,
+  ...text.split(',').map((name) => {
+    const event = WEBHOOK_EVENTS.find((it) => it === name.trim());
+    if (event === undefined)
+      throw new InvalidArgumentError(`Allowed choices are ${WEBHOOK_EVENTS.join(', ')}.`);
+    return event;
+  }),
 ];
 
 /** Parses the id of a delivery: `<webhook id>-<movement id>`. Also accepts the value of `webhook-id`, which begins with `msg_`. */

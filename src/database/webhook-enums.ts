@@ -1,15 +1,20 @@
 /** The values of ENUM columns of webhooks. */
 
-/** OPERATIONAL sends operational events, and BALANCE_UPDATED sends closing balances of accounts. Neither sends movements. */
-export const WEBHOOK_EVENTS = [
-  'NEW_TRANSACTION',
-  'NEW_DEBIT',
-  'NEW_CREDIT',
-  'OPERATIONAL',
-  'BALANCE_UPDATED',
-] as const;
+/** Which new movements a webhook is sent. A webhook has at most one of these events. */
+export const NEW_MOVEMENT_EVENTS = ['NEW_TRANSACTION', 'NEW_DEBIT', 'NEW_CREDIT'] as const;
+export type NewMovementEvent = (typeof NEW_MOVEMENT_EVENTS)[number];
 
+/** A movement of the webhook's account was withdrawn. The only event beside which a webhook may have another. */
+export const WITHDRAWN_TRANSACTION = 'WITHDRAWN_TRANSACTION';
+
+/** OPERATIONAL sends operational events, and BALANCE_UPDATED sends closing balances of accounts. Neither sends movements. */
 const WITHOUT_MOVEMENTS = ['OPERATIONAL', 'BALANCE_UPDATED'] as const;
+
+export const WEBHOOK_EVENTS = [...NEW_MOVEMENT_EVENTS, WITHDRAWN_TRANSACTION, ...WITHOUT_MOVEMENTS] as const;
+export type WebhookEvent = (typeof WEBHOOK_EVENTS)[number];
+
+export const isOfNewMovements = (event: string): event is NewMovementEvent =>
+  NEW_MOVEMENT_EVENTS.some((it) => it === event);
 
 /** Whether a webhook sends rows of `operational_events` instead of movements. */
 export const isOfEvents = (event: string | undefined): event is (typeof WITHOUT_MOVEMENTS)[number] =>

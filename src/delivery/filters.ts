@@ -1,5 +1,5 @@
 import type { Sql } from '../database/connection.ts';
-import { type Filter, matchesFilter } from '../webhook-record/filter.ts';
+import { type Filter, matchesFilter, type StoredFilter, toFilter } from '../webhook-record/filter.ts';
 
 /**
  * Stores and reads the filters of webhooks. A filter applies from one movement id up to the next filter. Also begins, locks and resets
@@ -12,8 +12,8 @@ const LOCK_IMPORTS = 'SELECT last_transaction_id FROM import_locks WHERE custome
 const CHANGE_VERSION = 'UPDATE import_locks SET filters_version = filters_version + 1 WHERE customer_id = ?';
 
 const ADD_FILTER = `
-  INSERT INTO webhook_filters (webhook_id, from_id, customer_id, event, account_id) VALUES (?, ?, ?, ?, ?)
-  ON DUPLICATE KEY UPDATE event = VALUES(event), account_id = VALUES(account_id)`;
+  INSERT INTO webhook_filters (webhook_id, from_id, customer_id, event, account_id, withdrawals) VALUES (?, ?, ?, ?, ?, ?)
+  ON DUPLICATE KEY UPDATE event = VALUES(event), account_id = VALUES(account_id), withdrawals = VALUES(withdrawals)`;
 
 const ADD_BACKLOG = `
   INSERT INTO webhook_backlogs (webhook_id, customer_id, matched_through, due_at)
@@ -45,7 +45,8 @@ export async function setFilter(
 ): Promise<void> {
   const newest = await lockImports(sql, customerId);
   await sql.query(CHANGE_VERSION, [customerId]);
-  await sql.query(ADD_FILTER, [id, newest, customerId, filter?.event ?? null, filter?.accountId ?? null]);
+  const { event = null, accountId = null, withdrawals = false } = filter ?? {};
+  await sql.query(ADD_FILTER, [id, newest, customerId, event, accountId, withdrawals ? 1 : 0]);
 }
 
 /** Adds a new webhook's rows in other tables than `webhooks`. It matches movements stored from now on. @param filter null: matches nothing. */
@@ -69,15 +70,9 @@ export interface FilterRange {
   filter: Filter | null;
 }
 
-interface StoredFilter {
-  from_id: string;
-  event: Filter['event'] | null;
-  account_id: string | null;
-}
-
 /** Reads one range of the primary key. The lowest row may begin before `after`. */
 const READ_FILTER_RANGES = `
-  SELECT from_id, event, account_id FROM webhook_filters
+  SELECT from_id, event, account_id, withdrawals FROM webhook_filters
   WHERE webhook_id = ? AND from_id < ? AND from_id >= COALESCE(
     (SELECT MAX(f.from_id) FROM webhook_filters f WHERE f.webhook_id = ? AND f.from_id <= ?), 0)
   ORDER BY from_id DESC LIMIT ?`;
@@ -94,17 +89,17 @@ export async function readFilterRanges(
   webhookId: string,
   { after, through }: { after: string; through: string },
 ): Promise<FilterRange[]> {
-  const rows = await sql.query<StoredFilter[]>(READ_FILTER_RANGES, [
+  const rows = await sql.query<(StoredFilter & { from_id: string })[]>(READ_FILTER_RANGES, [
     webhookId,
     through,
     webhookId,
     after,
     MOST_RANGES,
   ]);
-  return rows.map(({ from_id, event, account_id }, at) => ({
+  return rows.map(({ from_id, ...stored }, at) => ({
     fromId: BigInt(from_id) > BigInt(after) ? from_id : after,
     throughId: rows[at - 1]?.from_id ?? through,
-    filter: event === null ? null : { event, accountId: account_id },
+    filter: toFilter(stored),
   }));
 }
 
@@ -161,7 +156,7 @@ export async function matchedAmong(
 
 /** Index: the primary key of webhook_filters, once for the last row of each webhook and once for its columns. */
 const READ_FILTERS_AT = `
-  SELECT f.webhook_id, f.event, f.account_id
+  SELECT f.webhook_id, f.event, f.account_id, f.withdrawals
   FROM (
     SELECT webhook_id, MAX(from_id) AS from_id FROM webhook_filters
     WHERE webhook_id IN (?) AND from_id < ? GROUP BY webhook_id
@@ -175,14 +170,15 @@ export async function readFiltersAt(
   transactionId: string,
 ): Promise<Map<string, Filter>> {
   if (webhookIds.length === 0) return new Map();
-  const rows = await sql.query<(Omit<StoredFilter, 'from_id'> & { webhook_id: string })[]>(READ_FILTERS_AT, [
+  const rows = await sql.query<(StoredFilter & { webhook_id: string })[]>(READ_FILTERS_AT, [
     webhookIds,
     transactionId,
   ]);
   return new Map(
-    rows.flatMap(({ webhook_id, event, account_id }) =>
-      event === null ? [] : [[webhook_id, { event, accountId: account_id }] as const],
-    ),
+    rows.flatMap(({ webhook_id, ...stored }) => {
+      const filter = toFilter(stored);
+      return filter === null ? [] : [[webhook_id, filter] as const];
+    }),
   );
 }
 

@@ -1,6 +1,6 @@
 import { type Caller, maySee } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
-import { matchesFilter } from '../webhook-record/filter.ts';
+import { matchesFilter, matchesNewMovements } from '../webhook-record/filter.ts';
 import {
   DELIVERY_COLUMNS,
   type DeliveryRow,
@@ -189,7 +189,8 @@ async function findInLog(
   const budget = { entries: MOST_LOOKED_AT };
   const ids: string[] = [];
   for (const { fromId, throughId, filter } of ranges) {
-    if (filter === null || (filter.accountId !== null && !maySee(caller, filter.accountId))) continue;
+    if (!matchesNewMovements(filter)) continue;
+    if (filter.accountId !== null && !maySee(caller, filter.accountId)) continue;
     const read = (from: string, limit: number) =>
       filter.accountId === null
         ? sql.query<LogEntry[]>(READ_LOG_OF.customer, [customer_id, fromId, from, limit])

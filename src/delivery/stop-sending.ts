@@ -18,7 +18,7 @@ const MATCH_NOTHING = `
   INSERT INTO webhook_filters (webhook_id, from_id, customer_id, event, account_id)
   SELECT w.id, ?, w.customer_id, NULL, NULL FROM webhooks w
   WHERE w.customer_id = ? AND w.status <> 'deleted' AND (? IS NULL OR w.account_id = ?)
-  ON DUPLICATE KEY UPDATE event = NULL, account_id = NULL`;
+  ON DUPLICATE KEY UPDATE event = NULL, account_id = NULL, withdrawals = 0`;
 
 const DELETE_WEBHOOKS = `
   UPDATE webhooks SET status = 'deleted', revision = revision + 1

@@ -1,7 +1,7 @@
 import type { Sql } from '../database/transaction.ts';
 import { isOfEvents } from '../database/webhook-enums.ts';
 import { circuitOpenUntil, secondsOf, TOLERANCE } from '../webhook-record/circuit.ts';
-import type { Filter } from '../webhook-record/filter.ts';
+import { type Filter, type StoredFilter, toFilter } from '../webhook-record/filter.ts';
 import { readFirstNotSent } from '../webhook-record/first-not-sent.ts';
 import { LEASE_IS_FREE } from '../webhook-record/lease.ts';
 import { pendingOf } from '../webhook-record/pending.ts';
@@ -86,7 +86,7 @@ const READ_WEBHOOK_STATES = `
   WHERE w.id IN (?)`;
 
 const READ_LATEST_FILTERS = `
-  /* READ_LATEST_FILTERS */ SELECT webhook_id, from_id, event, account_id FROM webhook_filters WHERE webhook_id IN (?) ORDER BY webhook_id, from_id`;
+  /* READ_LATEST_FILTERS */ SELECT webhook_id, from_id, event, account_id, withdrawals FROM webhook_filters WHERE webhook_id IN (?) ORDER BY webhook_id, from_id`;
 
 /** Index: the primary key. */
 const READ_ACCOUNT_DELETIONS =
@@ -114,11 +114,9 @@ type Row = SealedSettings & {
   has_sample: string | number;
 };
 
-interface FilterRow {
+interface FilterRow extends StoredFilter {
   webhook_id: string;
   from_id: string;
-  event: Filter['event'] | null;
-  account_id: string | null;
 }
 
 interface DeletionRow {
@@ -198,8 +196,7 @@ async function readBatches(sql: Sql, rows: readonly Row[]): Promise<Map<string, 
       row.batch_wait_ms > 0 &&
       row.status === 'active' &&
       Number(row.pending) < Math.min(row.batch_max, row.batch_limit ?? row.batch_max) &&
-      BigInt(row.matched_through) > BigInt(row.sent_through) &&
-      !isOfEvents(row.event),
+      BigInt(row.matched_through) > BigInt(row.sent_through),
   );
   const waitOf = new Map(waiting.map(({ id, batch_wait_ms }) => [id, batch_wait_ms]));
   const found = await readFirstNotSent(
@@ -208,7 +205,7 @@ async function readBatches(sql: Sql, rows: readonly Row[]): Promise<Map<string, 
       webhook_id: row.id,
       customer_id: row.customer_id,
       account_id: row.account_id,
-      event: row.event as Filter['event'],
+      event: row.event,
       after_id: row.sent_through,
       matched_through: row.matched_through,
     })),
@@ -217,9 +214,9 @@ async function readBatches(sql: Sql, rows: readonly Row[]): Promise<Map<string, 
 }
 
 /** If the filter has not changed beyond the cursor, the webhook's own row gives the filter. The log holds no events. */
-function toRanges({ event, account_id }: Row, filters: readonly FilterRow[]): LogFilter[] {
+function toRanges({ event, ...row }: Row, filters: readonly FilterRow[]): LogFilter[] {
   if (isOfEvents(event)) return [{ from: 0, through: null, filter: null }];
-  if (filters.length === 0) return [{ from: 0, through: null, filter: { event, accountId: account_id } }];
+  if (filters.length === 0) return [{ from: 0, through: null, filter: toFilter({ ...row, event }) }];
   return toLogFilters(filters);
 }
 
@@ -227,7 +224,7 @@ const toLogFilters = (filters: readonly FilterRow[]): LogFilter[] =>
   filters.map((row, index) => ({
     from: Number(row.from_id),
     through: toNumber(filters[index + 1]?.from_id ?? null),
-    filter: row.event === null ? null : { event: row.event, accountId: row.account_id },
+    filter: toFilter(row),
   }));
 
 /** This many runs in a row took the lease, recorded nothing and did not give it back. Most likely, the webhook makes the process crash. */

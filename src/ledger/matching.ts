@@ -15,7 +15,7 @@ export interface MovementCount {
   movements: number;
 }
 
-interface WebhookFilter extends Filter {
+interface WebhookFilter extends Pick<Filter, 'event' | 'accountId'> {
   webhookId: string;
   delivery: 'push' | 'pull';
 }

@@ -1,4 +1,5 @@
 import type { Sql } from '../database/transaction.ts';
+import { isOfNewMovements, type NewMovementEvent, type WebhookEvent } from '../database/webhook-enums.ts';
 import { dcOf, indexOf, ownerIdOf, ownerOf } from './filter.ts';
 
 /** Finds since when the deliveries of a webhook have waited for their first attempt. */
@@ -7,7 +8,7 @@ export interface Backlog {
   webhook_id: string;
   customer_id: string;
   account_id: string | null;
-  event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT';
+  event: WebhookEvent;
   after_id: string;
   matched_through: string;
 }
@@ -16,7 +17,7 @@ export interface Backlog {
  * The first matching movement in the log that was not sent to a webhook. Uses a join, because for NOT EXISTS, MariaDB would first read
  * all deliveries of the webhook. Indexes: the webhook's index of the log, and the primary key of deliveries.
  */
-function firstNotSent(backlog: Backlog): { sql: string; values: unknown[] } {
+function firstNotSent(backlog: Backlog & { event: NewMovementEvent }): { sql: string; values: unknown[] } {
   const { webhook_id: id, customer_id, account_id, event, after_id, matched_through } = backlog;
   const range = { customerId: customer_id, filter: { event, accountId: account_id } };
   const dc = dcOf(range.filter);
@@ -38,10 +39,15 @@ export interface WaitingWebhook {
   seconds: number;
 }
 
-/** Reads the first movement of each backlog that was never attempted, the longest waiting first. Backlogs in which nothing waits are left out. */
+/**
+ * Reads the first new movement of each backlog that was never attempted, the longest waiting first. Backlogs in which no new movement waits
+ * are left out.
+ */
 export async function readFirstNotSent(sql: Sql, backlogs: readonly Backlog[]): Promise<WaitingWebhook[]> {
-  if (backlogs.length === 0) return [];
-  const statements = backlogs.map(firstNotSent);
+  const statements = backlogs.flatMap((it) =>
+    isOfNewMovements(it.event) ? firstNotSent({ ...it, event: it.event }) : [],
+  );
+  if (statements.length === 0) return [];
   const rows = await sql.query<{ webhook_id: string; since: Date; seconds: string }[]>(
     statements.map(({ sql: statement }) => statement).join(' UNION ALL '),
     statements.flatMap(({ values }) => values),

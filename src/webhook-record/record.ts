@@ -4,7 +4,7 @@ import type {
   DELIVERY_WAYS,
   ENCODINGS,
   HASH_ENCODINGS,
-  WEBHOOK_EVENTS,
+  WebhookEvent,
 } from '../database/webhook-enums.ts';
 import { type Circuit, circuitOf, circuitOpenUntil } from './circuit.ts';
 import { pendingOf, toComeOf } from './pending.ts';
@@ -27,7 +27,10 @@ export interface SendingSettings {
   delivery: (typeof DELIVERY_WAYS)[number];
   /** null: the delivery is pull. */
   endpoint: string | null;
-  event: (typeof WEBHOOK_EVENTS)[number];
+  /** The event of new movements, if it has one; otherwise its only event. */
+  event: WebhookEvent;
+  /** 1: it has the event WITHDRAWN_TRANSACTION, alone or beside `event`. */
+  withdrawals: number;
   /** null: every account of the customer. */
   account_id: string | null;
   encoding: (typeof ENCODINGS)[number];
@@ -49,8 +52,8 @@ export interface SendingSettings {
 }
 
 const SENDING: readonly (keyof SendingSettings)[] = [
-  ...(['id', 'customer_id', 'status', 'delivery', 'endpoint', 'event', 'account_id', 'encoding'] as const),
-  ...(['body', 'hash_encoding', 'ordered', 'rate_limit', 'max_in_flight', 'batch_max'] as const),
+  ...(['id', 'customer_id', 'status', 'delivery', 'endpoint', 'event', 'withdrawals', 'account_id'] as const),
+  ...(['encoding', 'body', 'hash_encoding', 'ordered', 'rate_limit', 'max_in_flight', 'batch_max'] as const),
   ...(['batch_wait_ms', 'headers', 'revision'] as const),
 ];
 

@@ -5,10 +5,25 @@ import {
   ENCODINGS,
   HASH_ENCODINGS,
   WEBHOOK_EVENTS,
+  type WebhookEvent,
 } from '../database/webhook-enums.ts';
 import { HttpUrl } from '../platform/customer-urls.ts';
-import { documented, maxCharacters, shortRecord, Title, wellFormed } from '../platform/validation.ts';
+import {
+  documented,
+  maxCharacters,
+  shortList,
+  shortRecord,
+  Title,
+  wellFormed,
+} from '../platform/validation.ts';
 import { Id, JsonInteger } from '../platform/whole-numbers.ts';
+import {
+  areCombinable,
+  EVENTS_RULE,
+  type EventColumns,
+  MOST_EVENTS,
+  toEventColumns,
+} from '../webhook-record/events.ts';
 
 /** What a caller may send to create or to change a webhook. */
 
@@ -111,6 +126,14 @@ const Description = v.nullable(
   ),
 );
 
+const Event = v.picklist(WEBHOOK_EVENTS, `must be one of ${WEBHOOK_EVENTS.join(', ')}`);
+
+/** Two ways to say the events of a webhook. */
+interface GivenEvents {
+  event?: WebhookEvent | undefined;
+  events?: readonly WebhookEvent[] | undefined;
+}
+
 /** Fields that are stored unchanged have the names of their columns in `webhooks`. */
 const fields = {
   title: Title,
@@ -126,7 +149,15 @@ const fields = {
     documented({ examples: ['https://example.com/ledgerbell'] }),
     v.description('Required, unless the delivery is pull.'),
   ),
-  event: v.picklist(WEBHOOK_EVENTS, `must be one of ${WEBHOOK_EVENTS.join(', ')}`),
+  event: v.pipe(Event, v.description('Its only event. Leave it out if you send events.')),
+  events: v.pipe(
+    shortList(Event, MOST_EVENTS, EVENTS_RULE, EVENTS_RULE),
+    v.check((events) => areCombinable(events), EVENTS_RULE),
+    documented({ minItems: 1, uniqueItems: true }),
+    v.description(
+      'In place of event: a list of a single event, or of WITHDRAWN_TRANSACTION and one of NEW_TRANSACTION, NEW_DEBIT and NEW_CREDIT.',
+    ),
+  ),
   account: v.union([v.literal('all'), Id], 'must be "all", or the id of one of your accounts'),
   encoding: v.picklist(ENCODINGS, 'must be "json" or "form"'),
   body: v.picklist(BODIES, 'must be "standard" or "extended"'),
@@ -151,21 +182,34 @@ const fields = {
   headers: Headers,
 };
 
+const NOT_BOTH = 'must be left out if event is given: name a single event there, or list all of them here';
+
+/** Whether a body says its events at most once. */
+const isOneWay = ({ event, events }: GivenEvents): boolean => event === undefined || events === undefined;
+
 /** The body of POST /v1/webhooks. The endpoint's address is checked separately, because this may need DNS, and so is what fits together. */
-export const NewWebhook = v.strictObject({
-  ...fields,
-  description: v.optional(fields.description, null),
-  delivery: v.optional(fields.delivery, 'push'),
-  endpoint: v.optional(fields.endpoint),
-  encoding: v.optional(fields.encoding),
-  body: v.optional(fields.body, 'standard'),
-  hash_encoding: v.optional(fields.hash_encoding, 'hex'),
-  ordered: v.optional(fields.ordered, false),
-  rate_limit: v.optional(fields.rate_limit, null),
-  max_in_flight: v.optional(fields.max_in_flight, 16),
-  batch: v.optional(fields.batch, null),
-  headers: v.optional(fields.headers, {}),
-});
+export const NewWebhook = v.pipe(
+  v.strictObject({
+    ...fields,
+    event: v.optional(fields.event),
+    events: v.optional(fields.events),
+    description: v.optional(fields.description, null),
+    delivery: v.optional(fields.delivery, 'push'),
+    endpoint: v.optional(fields.endpoint),
+    encoding: v.optional(fields.encoding),
+    body: v.optional(fields.body, 'standard'),
+    hash_encoding: v.optional(fields.hash_encoding, 'hex'),
+    ordered: v.optional(fields.ordered, false),
+    rate_limit: v.optional(fields.rate_limit, null),
+    max_in_flight: v.optional(fields.max_in_flight, 16),
+    batch: v.optional(fields.batch, null),
+    headers: v.optional(fields.headers, {}),
+  }),
+  v.forward(
+    v.check((webhook) => isOneWay(webhook), NOT_BOTH),
+    ['events'],
+  ),
+);
 
 /** The body of PATCH /v1/webhooks/:id: any of these fields, without defaults. */
 export const WebhookChange = v.pipe(
@@ -174,7 +218,17 @@ export const WebhookChange = v.pipe(
     status: v.optional(v.picklist(['active', 'paused'], 'must be "active" or "paused"')),
   }),
   v.check((change) => Object.keys(change).length > 0, 'must have at least one field to change'),
+  v.forward(
+    v.check((change) => isOneWay(change), NOT_BOTH),
+    ['events'],
+  ),
   documented({ minProperties: 1 }),
 );
+
+/** The events of a body, as the columns of `webhooks` store them. undefined: it names none. */
+export function givenEvents({ event, events }: GivenEvents): EventColumns | undefined {
+  if (events !== undefined) return toEventColumns(events);
+  return event === undefined ? undefined : toEventColumns([event]);
+}
 
 export type WebhookChange = v.InferOutput<typeof WebhookChange>;

@@ -11,6 +11,7 @@ import {
 import { HTTP_URL } from '../platform/customer-urls.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import { CIRCUITS } from '../webhook-record/circuit.ts';
+import { eventsOf } from '../webhook-record/events.ts';
 import { readWebhooks, type WebhookRecord } from '../webhook-record/record.ts';
 
 /** Webhooks as the API shows them. */
@@ -44,7 +45,8 @@ export const WebhookView = v.object({
     v.nullable(v.pipe(v.string(), v.regex(HTTP_URL))),
     v.description('null: the delivery is pull.'),
   ),
-  event: v.picklist(WEBHOOK_EVENTS),
+  event: v.pipe(v.picklist(WEBHOOK_EVENTS), v.description('Of two events, that of new movements.')),
+  events: v.pipe(v.array(v.picklist(WEBHOOK_EVENTS)), v.description('All of its events: one or two.')),
   account: v.pipe(v.union([v.literal('all'), IdView]), v.description('"all", or the id of an account')),
   status: v.picklist(['active', 'paused', 'disabled']),
   status_reason: v.nullable(v.string()),
@@ -114,6 +116,7 @@ export const viewWebhook = (webhook: WebhookRecord, secrets: SecretBox): Webhook
   delivery: webhook.delivery,
   endpoint: webhook.endpoint,
   event: webhook.event,
+  events: eventsOf(webhook),
   account: webhook.account_id === null ? 'all' : Number(webhook.account_id),
   // A deleted webhook is never shown.
   status: webhook.status as WebhookView['status'],

@@ -12,6 +12,7 @@ import { isOfEvents } from '../database/webhook-enums.ts';
 import { wakeChangedWebhook } from '../delivery/wake.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
 import { invalid, notFound, Problem } from '../platform/problem.ts';
+import { eventsOf } from '../webhook-record/events.ts';
 import type { WebhookSettings } from '../webhook-record/record.ts';
 import { findWebhook, mayHavePendingOfOtherAccounts } from './find-webhook.ts';
 import {
@@ -21,7 +22,7 @@ import {
   replaceSecret,
   type StoredWebhook,
 } from './settings/save-webhook.ts';
-import type { NewWebhook, WebhookChange } from './webhook-input.ts';
+import { givenEvents, type NewWebhook, type WebhookChange } from './webhook-input.ts';
 
 /** Creates, changes and deletes webhooks for a caller, and rotates their secrets. */
 
@@ -35,9 +36,12 @@ export async function createWebhook(
   { config, database, secrets }: Runtime,
   guard: AddressGuard,
   caller: Caller,
-  { event, account, headers, batch, ...plain }: v.InferOutput<typeof NewWebhook>,
+  { event: single, events: list, account, headers, batch, ...plain }: v.InferOutput<typeof NewWebhook>,
 ): Promise<{ id: string; secret: string | undefined }> {
   const { customerId } = caller;
+  const given = givenEvents({ event: single, events: list });
+  if (given === undefined) throw invalid([{ path: 'event', message: 'is required, unless events is given' }]);
+  const { event, withdrawals } = given;
   const isPull = plain.delivery === 'pull';
   const { encoding = isOfEvents(event) || isPull ? 'json' : config.notificationEncoding } = plain;
   requireFitting({ event, account, encoding, body: plain.body, isBatch: batch !== null });
@@ -49,6 +53,7 @@ export async function createWebhook(
     addWebhook(sql, {
       customerId,
       event,
+      withdrawals,
       accountId,
       columns: { ...plain, ...batchColumns(batch), endpoint, encoding },
       most: config.webhooksPerCustomer,
@@ -60,7 +65,7 @@ export async function createWebhook(
         recordChange(own, caller, {
           action: 'create',
           subject: `webhook ${added}`,
-          detail: `${event} ${endpoint === null ? 'to be pulled' : `to ${new URL(endpoint).host}`}`,
+          detail: `${eventsOf(given).join(' and ')} ${endpoint === null ? 'to be pulled' : `to ${new URL(endpoint).host}`}`,
         }),
     }),
   );
@@ -143,11 +148,14 @@ export async function rotateWebhookSecret(runtime: Runtime, caller: Caller, id: 
  * @throws {Problem} 422.
  */
 function requireSameKind(before: WebhookSettings, change: WebhookChange): void {
-  const event = change.event ?? before.event;
+  const { event } = givenEvents(change) ?? before;
   const kind = [event, before.event].find(isOfEvents);
   if (event !== before.event && kind !== undefined)
     throw invalid([
-      { path: 'event', message: `cannot be changed to or from ${kind}: create another webhook` },
+      {
+        path: change.events === undefined ? 'event' : 'events',
+        message: `cannot be changed to or from ${kind}: create another webhook`,
+      },
     ]);
   if (change.delivery !== undefined && change.delivery !== before.delivery)
     throw invalid([{ path: 'delivery', message: 'cannot be changed: create another webhook' }]);
@@ -174,10 +182,11 @@ async function toColumns(
   change: WebhookChange,
   context: { id: string; database: DataSource; secrets: SecretBox; guard: AddressGuard; caller: Caller },
 ): Promise<Record<string, unknown>> {
-  const { account, endpoint, headers, status, batch, ...plain } = change;
+  const { event, events, account, endpoint, headers, status, batch, ...plain } = change;
   const { id, database, secrets, guard, caller } = context;
   return {
     ...plain,
+    ...givenEvents({ event, events }),
     ...(batch === undefined ? {} : batchColumns(batch)),
     ...(account === undefined ? {} : { account_id: await requireAccount(database, caller, account) }),
     ...(endpoint === undefined ? {} : { endpoint: await requireEndpoint(guard, endpoint) }),
@@ -301,7 +310,7 @@ function requirePullable(
   const pulled = 'if the delivery is pull';
   const refused: [isRefused: boolean, path: string, message: string][] = [
     [endpoint != null, 'endpoint', `must be left out ${pulled}`],
-    [isOfEvents(event), 'event', `must be NEW_TRANSACTION, NEW_DEBIT or NEW_CREDIT ${pulled}`],
+    [isOfEvents(event), 'event', `must not be ${event} ${pulled}`],
     [encoding !== 'json', 'encoding', `must be "json" ${pulled}`],
     [ordered, 'ordered', `must be left out ${pulled}: a feed is always in order`],
     [rate_limit !== null, 'rate_limit', `must be left out ${pulled}: the reader decides how fast it reads`],

@@ -84,6 +84,23 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
     ] as const)
       expect(reasonOf(await run(...batch(...args)))).toBe(`error: ${reason}`);
     expect((await answer(...batch('--batch-max', 'none'))).webhook.batch).toBeNull();
+    const events = (...args: string[]) => batch(...args.flatMap((event) => ['--event', event]));
+    for (const args of [
+      events('NEW_CREDIT', 'WITHDRAWN_TRANSACTION'),
+      events('WITHDRAWN_TRANSACTION,NEW_CREDIT'),
+    ])
+      expect((await answer(...args)).webhook).toMatchObject({
+        event: 'NEW_CREDIT',
+        events: ['NEW_CREDIT', 'WITHDRAWN_TRANSACTION'],
+      });
+    expect((await run('webhooks', 'show', id)).stdout).toMatch(
+      /^events +NEW_CREDIT, WITHDRAWN_TRANSACTION$/m,
+    );
+    expect((await answer(...events('NEW_DEBIT'))).webhook.events).toEqual(['NEW_DEBIT']);
+    expect(reasonOf(await run(...events('NEW_DEBIT,NEW_CREDIT')))).toBe(
+      'error: --event must be a list of a single event, or of WITHDRAWN_TRANSACTION and one of NEW_TRANSACTION, NEW_DEBIT, NEW_CREDIT.',
+    );
+    expect((await run(...events('NEW_DEBIT,'))).stderr).toContain('Allowed choices are NEW_TRANSACTION, ');
     expect(reasonOf(await run('webhooks', 'change', id))).toBe(
       'error: Say what to change, such as --max-in-flight 16. --help lists the options.',
     );

@@ -9,7 +9,8 @@ let deliveries: { delivered: string; pending: string };
 let movementId: number;
 
 beforeAll(async () => {
-  feed = await createFeed(service, { title: 'Muhasebe' });
+  const events = ['WITHDRAWN_TRANSACTION', 'NEW_TRANSACTION'];
+  feed = await createFeed(service, { title: 'Muhasebe', event: undefined, events });
   await feed.store(3);
   const { cursor } = (await feed.read({ limit: 1 })).body;
   await feed.read({ cursor, limit: 1 });
@@ -60,6 +61,7 @@ it.each(PAGES)('a page says nothing of an endpoint that a feed does not have: %s
 it('the page of a feed shows its delivery, its counts and the last acknowledgement', async () => {
   const text = await textOf('/ops/webhooks/:id');
   expect(text).toMatch(/Delivery pull Last acknowledged (now|\d+ s ago) Pending 2 Failed 0 Delivered 1 /);
+  expect(text).toContain('Events NEW_TRANSACTION and WITHDRAWN_TRANSACTION, all accounts');
   expect(text).not.toMatch(/Endpoint|Failing|p95|Custom headers|Newest attempts|Delivery run|Job/);
 });
 

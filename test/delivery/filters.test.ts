@@ -13,8 +13,8 @@ const service = useService({ roles: ['api'] });
 const receiver = useReceiver();
 const workers = useDeliveryWorkers(service);
 
-const EVERYTHING: Filter = { event: 'NEW_TRANSACTION', accountId: null };
-const DEBITS: Filter = { event: 'NEW_DEBIT', accountId: null };
+const EVERYTHING: Filter = { event: 'NEW_TRANSACTION', accountId: null, withdrawals: false };
+const DEBITS: Filter = { event: 'NEW_DEBIT', accountId: null, withdrawals: true };
 
 const query = <T>(statement: string, values: unknown[]) =>
   service.runtime.database.query<T[]>(statement, values);
@@ -118,8 +118,9 @@ describe('the filters of a webhook', () => {
       { event: 'NEW_DEBIT' },
       { account: first },
       { event: 'NEW_CREDIT', account: 'all' },
+      { event: 'WITHDRAWN_TRANSACTION' },
       { account: second },
-      { event: 'NEW_TRANSACTION' },
+      { events: ['NEW_TRANSACTION', 'WITHDRAWN_TRANSACTION'] },
       { account: 'all' },
     ];
     for (const body of changes) {

@@ -5,7 +5,7 @@ import type { LogRead } from '../../src/delivery/engine/log-ranges.ts';
 import type { LoggedMovement } from '../../src/delivery/run/types.ts';
 import type { Filter } from '../../src/webhook-record/filter.ts';
 
-const ALL: Filter = { event: 'NEW_TRANSACTION', accountId: null };
+const ALL: Filter = { event: 'NEW_TRANSACTION', accountId: null, withdrawals: false };
 
 /** A log in memory. It returns what a query of MySQL finds, at most `limit` movements at a time. */
 function createLog(limit = 300) {

@@ -4,7 +4,7 @@ import type { LogRequest, MovementLog } from '../../src/delivery/engine/movement
 import type { Filter } from '../../src/webhook-record/filter.ts';
 import type { Subscriber } from '../support/subscriber.ts';
 
-export const EVERYTHING: Filter = { event: 'NEW_TRANSACTION', accountId: null };
+export const EVERYTHING: Filter = { event: 'NEW_TRANSACTION', accountId: null, withdrawals: false };
 
 /** The read of a webhook that matches everything and begins at the start of the log. */
 export const request = (

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { readRanges } from '../../src/delivery/engine/log-ranges.ts';
 import { type LogRequest, openMovementLog } from '../../src/delivery/engine/movement-log.ts';
+import { matchesNewMovements } from '../../src/webhook-record/filter.ts';
 import { createAccount, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
 import { recordDeliveries } from '../support/stored.ts';
@@ -56,17 +57,19 @@ describe('the movement log', () => {
     const { accountId } = subscriber;
     for (const [filter, expected] of [
       [EVERYTHING, [debit, credit, otherDebit, otherCredit]],
-      [{ event: 'NEW_DEBIT', accountId: null }, [debit, otherDebit]],
-      [{ event: 'NEW_CREDIT', accountId: null }, [credit, otherCredit]],
-      [{ event: 'NEW_TRANSACTION', accountId }, [debit, credit]],
-      [{ event: 'NEW_CREDIT', accountId }, [credit]],
-      [{ event: 'NEW_DEBIT', accountId: second }, [otherDebit]],
+      [{ event: 'NEW_DEBIT', accountId: null, withdrawals: false }, [debit, otherDebit]],
+      [{ event: 'NEW_CREDIT', accountId: null, withdrawals: false }, [credit, otherCredit]],
+      [{ event: 'NEW_TRANSACTION', accountId, withdrawals: false }, [debit, credit]],
+      [{ event: 'NEW_CREDIT', accountId, withdrawals: false }, [credit]],
+      [{ event: 'NEW_DEBIT', accountId: second, withdrawals: true }, [otherDebit]],
+      [{ event: 'WITHDRAWN_TRANSACTION', accountId: null, withdrawals: true }, []],
       [null, []],
     ] as const) {
       const read = await log.read(request(subscriber, only(filter)));
       expect([filter, idsOf(read)]).toEqual([filter, expected]);
       // Nothing that matches is left at or before `through`, although the last movement does not match.
-      if (filter !== null) expect(read).toMatchObject({ through: Number(otherCredit), complete: true });
+      if (matchesNewMovements(filter))
+        expect(read).toMatchObject({ through: Number(otherCredit), complete: true });
     }
   });
 
@@ -79,8 +82,12 @@ describe('the movement log', () => {
     const filters: LogRequest['filters'] = [
       { from: id(0) - 1, through: id(9), filter: EVERYTHING },
       { from: id(9), through: id(19), filter: null },
-      { from: id(19), through: id(29), filter: { event: 'NEW_DEBIT', accountId: null } },
-      { from: id(29), through: null, filter: { event: 'NEW_CREDIT', accountId: subscriber.accountId } },
+      { from: id(19), through: id(29), filter: { event: 'NEW_DEBIT', accountId: null, withdrawals: false } },
+      {
+        from: id(29),
+        through: null,
+        filter: { event: 'NEW_CREDIT', accountId: subscriber.accountId, withdrawals: false },
+      },
     ];
     const expected = ids.filter(
       (_, at) => at <= 9 || (at > 19 && at <= 29 && at % 2 === 1) || (at > 29 && at % 2 === 0),
@@ -205,7 +212,7 @@ describe('the movement log', () => {
     ]);
     expect([idsOf(read), idsOf(ofOther)]).toEqual([ids.slice(0, 7), few.slice(0, 7)]);
     expect([read.complete, read.through]).toEqual([false, Number(ids[6])]);
-    const debits = only({ event: 'NEW_DEBIT', accountId: busy.accountId });
+    const debits = only({ event: 'NEW_DEBIT', accountId: busy.accountId, withdrawals: false });
     const [all, again, none] = await Promise.all([
       readAll(log, request(busy, { limit: 7 })),
       readAll(log, request(busy, { limit: 11 })),

@@ -99,7 +99,7 @@ beforeAll(async () => {
   }
 });
 
-const EVERYTHING: Filter = { event: 'NEW_TRANSACTION', accountId: null };
+const EVERYTHING: Filter = { event: 'NEW_TRANSACTION', accountId: null, withdrawals: false };
 const range = (fields: object) => ({
   customerId: subscriber.customerId,
   filter: EVERYTHING,
@@ -145,7 +145,7 @@ describe('MySQL reads few rows when', () => {
 
   it('a webhook matches few among many movements', async () => {
     for (const accountId of [null, subscriber.accountId]) {
-      const debits = { filter: { event: 'NEW_DEBIT' as const, accountId } };
+      const debits = { filter: { event: 'NEW_DEBIT' as const, accountId, withdrawals: false } };
       for (const others of [[], [range({ after: newest }), range({ ...debits, after: newest })]]) {
         const { result, read } = await watch((sql) => readRanges(sql, [range(debits), ...others]));
         expect(result[0]?.movements).toHaveLength(RARE);

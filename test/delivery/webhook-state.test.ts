@@ -88,7 +88,9 @@ describe('the state of webhooks', () => {
       sentThrough: 0,
       highestRecordedId: 0,
       matchedThrough: Number(ids[2]),
-      filters: [{ from: 0, through: null, filter: { event: 'NEW_TRANSACTION', accountId: null } }],
+      filters: [
+        { from: 0, through: null, filter: { event: 'NEW_TRANSACTION', accountId: null, withdrawals: false } },
+      ],
       filtersVersion: 2,
       lastToken: '',
       leasedFor: null,
@@ -106,12 +108,12 @@ describe('the state of webhooks', () => {
     const change = (filter: Parameters<typeof setFilter>[2]) =>
       inTransaction(database, (sql) => setFilter(sql, webhook, filter));
     const [first] = (await store(1)).map(Number);
-    await change({ event: 'NEW_DEBIT', accountId: null });
+    await change({ event: 'NEW_DEBIT', accountId: null, withdrawals: true });
     const [second] = (await store(1)).map(Number);
     await change(null);
     expect((await readState(webhook.id)).filters).toEqual([
-      { from: 0, through: first, filter: { event: 'NEW_TRANSACTION', accountId: null } },
-      { from: first, through: second, filter: { event: 'NEW_DEBIT', accountId: null } },
+      { from: 0, through: first, filter: { event: 'NEW_TRANSACTION', accountId: null, withdrawals: false } },
+      { from: first, through: second, filter: { event: 'NEW_DEBIT', accountId: null, withdrawals: true } },
       { from: second, through: null, filter: null },
     ]);
   });

@@ -97,6 +97,19 @@ describe('the matching of new movements with webhooks', () => {
     });
   });
 
+  it('matches no new movement with a webhook for withdrawals, which may have them beside new movements', async () => {
+    const { customerId, accountId, webhookIds } = await createSubscriber(
+      service,
+      NOWHERE,
+      { event: 'WITHDRAWN_TRANSACTION' },
+      { event: undefined, events: ['NEW_DEBIT', 'WITHDRAWN_TRANSACTION'] },
+    );
+    const [withdrawals, both] = webhookIds;
+    await store([{ customerId, movements: [movement(accountId, { dc: 'Debit' }), movement(accountId)] }]);
+    expect(await backlogOf(withdrawals)).toEqual({ matched_through: 0, matched_count: 0 });
+    expect(await backlogOf(both)).toMatchObject({ matched_count: 1 });
+  });
+
   it('depends on event and account, covers active and paused webhooks, and keeps customers apart', async () => {
     const fields = [{}, { event: 'NEW_DEBIT' }, { event: 'NEW_CREDIT' }, {}, {}, {}];
     const one = await createSubscriber(service, NOWHERE, ...fields);
@@ -140,7 +153,7 @@ describe('the webhook filters that a process caches', () => {
   const reads = (statements: readonly string[]) => statements.filter((it) => /FROM webhooks/.test(it)).length;
   const change = ({ webhook }: Subscriber, event: 'NEW_DEBIT' | 'NEW_TRANSACTION') =>
     inTransaction(service.runtime.database, async (sql) => {
-      await setFilter(sql, webhook, { event, accountId: null });
+      await setFilter(sql, webhook, { event, accountId: null, withdrawals: false });
       await sql.query('UPDATE webhooks SET event = ? WHERE id = ?', [event, webhook.id]);
     });
 

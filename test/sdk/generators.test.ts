@@ -110,7 +110,8 @@ func main() {
 	var all NewWebhook_Account
 	check(all.UnmarshalJSON([]byte("\\"all\\"")))
 	endpoint := "http://127.0.0.1:9/"
-	books := NewWebhook{Title: "Books", Endpoint: &endpoint, Event: "NEW_TRANSACTION", Account: all}
+	event := NewWebhookEvent("NEW_TRANSACTION")
+	books := NewWebhook{Title: "Books", Endpoint: &endpoint, Event: &event, Account: all}
 	webhook, err := client.CreateWebhookWithResponse(ctx, nil, books)
 	check(err)
 	fmt.Println("webhook", *webhook.JSON200.Webhook.Secret)

@@ -37,6 +37,7 @@ export function openWebhookSettings({
       delivery: 'push',
       endpoint,
       event,
+      withdrawals: 0,
       revision: 1,
       secret: seal(secret),
       previous_secret: previous === undefined ? null : seal(previous),

@@ -31,7 +31,7 @@ describe('PATCH /v1/webhooks/:id', () => {
       { description: 'Muhasebe için' },
       { description: null },
       { endpoint: 'http://127.0.0.1:9/after' },
-      { event: 'NEW_DEBIT' },
+      { events: ['NEW_TRANSACTION', 'WITHDRAWN_TRANSACTION'] },
       { account: Number(account.id) },
       { body: 'extended' },
       { body: 'standard' },
@@ -55,6 +55,32 @@ describe('PATCH /v1/webhooks/:id', () => {
     expect((await change(key, made.id, { headers: {} })).status).toBe(200);
     expect((await rowOf(made.id)).headers).toBeNull();
     expect(row.secret).toEqual((await rowOf(made.id)).secret);
+  });
+
+  it('replaces both event and events by either, and shows both', async () => {
+    const { api_key: key } = await service.customer();
+    const { id } = await subscribe(service, key, 'http://127.0.0.1:9/');
+    for (const [fields, event, events] of [
+      [{ event: 'WITHDRAWN_TRANSACTION' }, 'WITHDRAWN_TRANSACTION', ['WITHDRAWN_TRANSACTION']],
+      [
+        { events: ['WITHDRAWN_TRANSACTION', 'NEW_CREDIT'] },
+        'NEW_CREDIT',
+        ['NEW_CREDIT', 'WITHDRAWN_TRANSACTION'],
+      ],
+      [{ title: 'Yeni' }, 'NEW_CREDIT', ['NEW_CREDIT', 'WITHDRAWN_TRANSACTION']],
+      [{ event: 'NEW_DEBIT' }, 'NEW_DEBIT', ['NEW_DEBIT']],
+      [{ events: ['NEW_TRANSACTION'] }, 'NEW_TRANSACTION', ['NEW_TRANSACTION']],
+    ] as const) {
+      const { status, body } = await change(key, id, fields);
+      expect([status, body.webhook?.event, body.webhook?.events]).toEqual([200, event, events]);
+    }
+    const both = { event: 'NEW_DEBIT', events: ['NEW_DEBIT'] };
+    expect(expectProblem(await change(key, id, both), 422)).toEqual(['events']);
+    for (const [path, fields] of [
+      ['event', { event: 'OPERATIONAL' }],
+      ['events', { events: ['OPERATIONAL'] }],
+    ] as const)
+      expect(expectProblem(await change(key, id, fields), 422)).toEqual([path]);
   });
 
   it('requires the custom headers again with a new endpoint, so that no other endpoint gets them', async () => {

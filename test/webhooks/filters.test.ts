@@ -14,7 +14,7 @@ const read = <T>(sql: string, id: string) => service.runtime.database.query<T[]>
 
 const filtersOf = (id: string) =>
   read<object>(
-    'SELECT from_id, event, account_id FROM webhook_filters WHERE webhook_id = ? ORDER BY from_id',
+    'SELECT from_id, event, account_id, withdrawals FROM webhook_filters WHERE webhook_id = ? ORDER BY from_id',
     id,
   );
 
@@ -24,10 +24,14 @@ const revisionOf = async (id: string) =>
 describe('the set of movements that a webhook matches', () => {
   it('begins with the movements after the newest when it is created', async () => {
     const { key, id, customerId, store } = await createWebhook(service, { event: 'NEW_DEBIT' });
-    expect(await filtersOf(id)).toEqual([{ from_id: '0', event: 'NEW_DEBIT', account_id: null }]);
+    expect(await filtersOf(id)).toEqual([
+      { from_id: '0', event: 'NEW_DEBIT', account_id: null, withdrawals: 0 },
+    ]);
     const [newest] = await store();
     const later = (await subscribe(service, key, 'http://127.0.0.1:9/')).id;
-    expect(await filtersOf(later)).toEqual([{ from_id: newest, event: 'NEW_TRANSACTION', account_id: null }]);
+    expect(await filtersOf(later)).toEqual([
+      { from_id: newest, event: 'NEW_TRANSACTION', account_id: null, withdrawals: 0 },
+    ]);
     const [numbers] = await read<object>(
       `SELECT b.customer_id, matched_through, matched_count, sent_through, highest_recorded_id, delivered_count
        FROM webhook_backlogs b JOIN webhook_cursors c ON c.webhook_id = b.webhook_id WHERE b.webhook_id = ?`,
@@ -46,7 +50,7 @@ describe('the set of movements that a webhook matches', () => {
 
   it('changes with event and account from the next movement on, and with no other field', async () => {
     const { key, id, account, store } = await createWebhook(service);
-    const first = { from_id: '0', event: 'NEW_TRANSACTION', account_id: null };
+    const first = { from_id: '0', event: 'NEW_TRANSACTION', account_id: null, withdrawals: 0 };
     for (const body of [
       { title: 'x' },
       { ordered: true },
@@ -61,8 +65,35 @@ describe('the set of movements that a webhook matches', () => {
     await change(key, id, { event: 'NEW_DEBIT', account });
     expect(await filtersOf(id)).toEqual([
       first,
-      { from_id: newest, event: 'NEW_DEBIT', account_id: account },
+      { from_id: newest, event: 'NEW_DEBIT', account_id: account, withdrawals: 0 },
     ]);
+  });
+
+  it('begins anew when withdrawals are listed, or listed no more, and has no new movements if they are all it lists', async () => {
+    const { key, id, store } = await createWebhook(service, { event: 'NEW_DEBIT' });
+    const ids: string[] = [];
+    for (const events of [
+      ['WITHDRAWN_TRANSACTION', 'NEW_DEBIT'],
+      ['WITHDRAWN_TRANSACTION'],
+      ['WITHDRAWN_TRANSACTION'],
+      ['NEW_DEBIT'],
+    ]) {
+      ids.push(...(await store([{ dc: 'Debit' }])));
+      expect((await change(key, id, { events })).status).toBe(200);
+    }
+    const [first, second, , fourth] = ids;
+    const debits = { event: 'NEW_DEBIT', account_id: null };
+    expect(await filtersOf(id)).toEqual([
+      { from_id: '0', ...debits, withdrawals: 0 },
+      { from_id: first, ...debits, withdrawals: 1 },
+      { from_id: second, event: 'WITHDRAWN_TRANSACTION', account_id: null, withdrawals: 1 },
+      { from_id: fourth, ...debits, withdrawals: 0 },
+    ]);
+    expect((await deliveriesOf(service, id)).map((it) => it.transaction_id)).toEqual([first, second]);
+    const { body } = await service.call('GET', `/v1/webhooks/${id}`, { key });
+    expect(body.webhook.deliveries.pending).toBe(2);
+    const listed = await service.call('GET', `/v1/webhooks/${id}/deliveries`, { key });
+    expect(listed.body.deliveries).toHaveLength(2);
   });
 
   it('stays the same while the webhook is paused', async () => {
@@ -90,7 +121,12 @@ describe('the set of movements that a webhook matches', () => {
     expect(await filtersOf(id)).toHaveLength(2);
     await change(key, id, { status });
     const [after = ''] = await store();
-    expect((await filtersOf(id)).at(-1)).toEqual({ from_id: missed, event: 'NEW_CREDIT', account_id: null });
+    expect((await filtersOf(id)).at(-1)).toEqual({
+      from_id: missed,
+      event: 'NEW_CREDIT',
+      account_id: null,
+      withdrawals: 0,
+    });
     expect((await deliveriesOf(service, id)).map((it) => it.transaction_id)).toEqual([before, after]);
   });
 
@@ -98,7 +134,12 @@ describe('the set of movements that a webhook matches', () => {
     const { key, id, store } = await createWebhook(service);
     const ids = await store(Array.from({ length: 1_000 }, () => ({})));
     expect((await service.call('DELETE', `/v1/webhooks/${id}`, { key })).status).toBe(200);
-    expect((await filtersOf(id)).at(-1)).toEqual({ from_id: ids.at(-1), event: null, account_id: null });
+    expect((await filtersOf(id)).at(-1)).toEqual({
+      from_id: ids.at(-1),
+      event: null,
+      account_id: null,
+      withdrawals: 0,
+    });
     await store();
     expect(await deliveriesOf(service, id)).toHaveLength(1_000);
     expect(await revisionOf(id)).toBe(2);

@@ -96,6 +96,30 @@ describe('a webhook', () => {
   });
 
   it.each([
+    [[]],
+    [['NEW_DEBIT', 'NEW_CREDIT']],
+    [['NEW_DEBIT', 'NEW_DEBIT']],
+    [['WITHDRAWN_TRANSACTION', 'WITHDRAWN_TRANSACTION']],
+    [['OPERATIONAL', 'WITHDRAWN_TRANSACTION']],
+    [['WITHDRAWN_TRANSACTION', 'BALANCE_UPDATED']],
+    [['NEW_DEBIT', 'NEW_CREDIT', 'WITHDRAWN_TRANSACTION']],
+    ['WITHDRAWN_TRANSACTION'],
+    [null],
+    [{ 0: 'NEW_DEBIT' }],
+  ])('is refused for the events %j, and the answer says what is allowed', async (events) => {
+    const { paths, detail } = await refuse({ event: undefined, events });
+    expect(paths).toEqual(['events']);
+    expect(detail).toContain(
+      'a list of a single event, or of WITHDRAWN_TRANSACTION and one of NEW_TRANSACTION, NEW_DEBIT, NEW_CREDIT',
+    );
+  });
+
+  it('is refused for an unknown event in a list, and for event and events together', async () => {
+    expect((await refuse({ event: undefined, events: ['MARKER'] })).paths).toEqual(['events.0']);
+    expect((await refuse({ events: ['NEW_TRANSACTION'] })).paths).toEqual(['events']);
+  });
+
+  it.each([
     ['title', { title: '' }],
     ['title', { title: ' \n ' }],
     ['title', { title: 'MARKER'.repeat(40) }],

@@ -119,7 +119,10 @@ describe('a test notification', () => {
 
   it("goes to a paused webhook too, without an account and in the webhook's encoding", async () => {
     const { api_key: key } = await service.customer();
-    const { id } = await subscribe(service, key, `${receiver.url}/test-form`, { encoding: 'form' });
+    const { id } = await subscribe(service, key, `${receiver.url}/test-form`, {
+      encoding: 'form',
+      event: 'WITHDRAWN_TRANSACTION',
+    });
     await service.call('PATCH', `/v1/webhooks/${id}`, { key, body: { status: 'paused' } });
     receiver.answer('/test-form', (_, response) => response.writeHead(503).end());
     expect((await send(key, id)).body).toEqual({ test: { status_code: 503, error: null } });

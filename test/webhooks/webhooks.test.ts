@@ -25,6 +25,7 @@ describe('webhooks', () => {
       delivery: 'push',
       endpoint: 'http://127.0.0.1:9/hook',
       event: 'NEW_TRANSACTION',
+      events: ['NEW_TRANSACTION'],
       account: 'all',
       status: 'active',
       status_reason: null,

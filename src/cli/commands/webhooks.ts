@@ -6,6 +6,7 @@ import {
   ENCODINGS,
   HASH_ENCODINGS,
   WEBHOOK_EVENTS,
+  type WebhookEvent,
 } from '../../database/webhook-enums.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
 import { formatCount, formatDuration } from '../../platform/text.ts';
@@ -23,7 +24,7 @@ import {
 import { type AccessOptions, addAccessOptions } from '../command-access.ts';
 import { type CommandContext, Failure, NegativeAnswer, oneLine } from '../context.ts';
 import { formatTime, renderFacts } from '../output.ts';
-import { parseCount, parseHeader, parseId, readOptions } from '../values.ts';
+import { parseCount, parseEvents, parseHeader, parseId, readOptions } from '../values.ts';
 
 /** The commands for webhooks. */
 
@@ -49,7 +50,7 @@ function describeWebhook(it: Webhook, zone: ZoneOffset): string {
     ['title', it.title],
     ['description', it.description],
     it.feed === null ? ['endpoint', it.endpoint] : ['delivery', it.delivery],
-    ['event', it.event],
+    [it.events.length === 1 ? 'event' : 'events', it.events.join(', ')],
     ['account', it.account],
     ['status', it.status_reason === null ? it.status : `${it.status}: ${it.status_reason}`],
     ...it.standing.map(({ kind, message }) => [kind, message] as const),
@@ -85,6 +86,17 @@ const factsOfPosts = ({ health, ...it }: Webhook, zone: ZoneOffset) =>
     ['last error', health.last_error],
   ] as const;
 
+const eventOption = (description: string) =>
+  new Option('--event <event>', description).choices([...WEBHOOK_EVENTS]).argParser(parseEvents);
+
+const EventOption = v.object({ event: WebhookChange.entries.events });
+
+/** The API's field `events`; nothing if no event is given. @throws {Failure} when they do not go together. */
+function readEvents(event: readonly WebhookEvent[] | undefined): { events?: WebhookEvent[] } {
+  const { event: events } = readOptions(EventOption, { event });
+  return events === undefined ? {} : { events };
+}
+
 const bodyOption = () =>
   new Option('--body <body>', 'extended: with what the bank says beyond the twelve fields').choices([
     ...BODIES,
@@ -114,7 +126,11 @@ const Batch = v.object({ batch: NewWebhook.entries.batch });
 
 const ORDERED = 'send one notification at a time, in order';
 
-type CreateOptions = AccessOptions & BatchOptions & { header?: Record<string, string> };
+interface EventOptions {
+  event?: WebhookEvent[] | undefined;
+}
+
+type CreateOptions = AccessOptions & BatchOptions & EventOptions & { header?: Record<string, string> };
 
 /** `ledgerbell webhooks create` */
 const createWebhookCommand = (context: CommandContext) =>
@@ -128,9 +144,9 @@ const createWebhookCommand = (context: CommandContext) =>
     )
     .option('--endpoint <url>', 'where notifications are sent; required, unless the delivery is pull')
     .addOption(
-      new Option('--event <event>', 'which movements')
-        .choices([...WEBHOOK_EVENTS])
-        .default('NEW_TRANSACTION'),
+      eventOption(
+        'what it is sent; WITHDRAWN_TRANSACTION may be given beside one of the first three; default: NEW_TRANSACTION',
+      ),
     )
     .option('--account <id>', 'of which account, or "all"', 'all')
     .addOption(new Option('--encoding <encoding>', 'of the body').choices([...ENCODINGS]))
@@ -142,8 +158,9 @@ const createWebhookCommand = (context: CommandContext) =>
     .option('--batch-max <number>', 'send up to so many events in one POST', parseCount)
     .option('--batch-wait-ms <number>', BATCH_WAIT, parseCount)
     .option('--header <header>', 'a header of its own, "Name: value"; may be repeated', parseHeader)
-    .action(async ({ header: headers, batchMax, batchWaitMs, ...options }: CreateOptions) => {
-      const body = { ...fieldsOf(options), ...readBatch({ batchMax, batchWaitMs }), headers };
+    .action(async ({ header: headers, event, batchMax, batchWaitMs, ...options }: CreateOptions) => {
+      const events = readEvents(event ?? ['NEW_TRANSACTION']);
+      const body = { ...fieldsOf(options), ...events, ...readBatch({ batchMax, batchWaitMs }), headers };
       await printAnswer(
         context,
         options,
@@ -157,6 +174,8 @@ const createWebhookCommand = (context: CommandContext) =>
 
 const parseNumberOrNone = (text: string): number | 'none' => (text === 'none' ? text : parseCount(text));
 
+type ChangeOptions = AccessOptions & BatchOptions & EventOptions;
+
 /** `ledgerbell webhooks change` */
 const changeWebhookCommand = (context: CommandContext) =>
   addAccessOptions(new Command('change').description('change where, how fast and how notifications are sent'))
@@ -164,6 +183,7 @@ const changeWebhookCommand = (context: CommandContext) =>
     .option('--title <title>', 'what the webhook is called')
     .option('--description <text>', 'what you want to note about it, at most 500 characters; "": nothing')
     .option('--endpoint <url>', 'where notifications are sent, also those that are pending')
+    .addOption(eventOption('what it is sent from now on, in place of its events; may be repeated'))
     .addOption(bodyOption())
     .addOption(hashEncodingOption())
     .option('--ordered', ORDERED)
@@ -180,8 +200,8 @@ const changeWebhookCommand = (context: CommandContext) =>
       parseNumberOrNone,
     )
     .option('--batch-wait-ms <number>', BATCH_WAIT, parseCount)
-    .action(async (id: string, { batchMax, batchWaitMs, ...options }: AccessOptions & BatchOptions) => {
-      const given = { ...fieldsOf(options), ...readBatch({ batchMax, batchWaitMs }) };
+    .action(async (id: string, { event, batchMax, batchWaitMs, ...options }: ChangeOptions) => {
+      const given = { ...fieldsOf(options), ...readEvents(event), ...readBatch({ batchMax, batchWaitMs }) };
       if (Object.keys(given).length === 0)
         throw new Failure('Say what to change, such as --max-in-flight 16. --help lists the options.');
       // Checked before anything is connected to or started.
@@ -245,7 +265,7 @@ export const webhooks: readonly CreateCommand[] = [
     columns: () => [
       ['id', ({ id }) => id, 'right'],
       ['title', ({ title }) => title],
-      ['event', ({ event }) => event],
+      ['event', ({ events }) => events.join(', ')],
       ['account', ({ account }) => account],
       ['status', describeStatus],
       ['pending', ({ deliveries }) => formatCount(deliveries.pending), 'right'],

@@ -93,8 +93,8 @@ function countsOf(webhook: WebhookRecord) {
   ] as const;
 }
 
-const describeFilter = ({ event, account }: WebhookView): string =>
-  `${event}, ${account === 'all' ? 'all accounts' : `account ${account}`}`;
+const describeFilter = ({ events, account }: WebhookView): string =>
+  `${events.join(' and ')}, ${account === 'all' ? 'all accounts' : `account ${account}`}`;
 
 const originOf = ({ created_at, description }: WebhookView, now: Date) =>
   [

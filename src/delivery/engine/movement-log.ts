@@ -1,6 +1,6 @@
 import type { Sql } from '../../database/transaction.ts';
 import { createBatcher } from '../../platform/batcher.ts';
-import type { Filter } from '../../webhook-record/filter.ts';
+import { type Filter, matchesNewMovements } from '../../webhook-record/filter.ts';
 import type { Delivery, LoggedMovement } from '../run/types.ts';
 import type { LogFilter } from '../webhook-state.ts';
 import { createLogCache, type LogCache } from './log-cache.ts';
@@ -83,7 +83,7 @@ export function openMovementLog(database: Sql, cache: LogCache = createLogCache(
   return {
     async read(request) {
       const { filter, ...range } = nextRange(request);
-      if (filter === null) return nothingMatches(range.after, range.through);
+      if (!matchesNewMovements(filter)) return nothingMatches(range.after, range.through);
       const wanted = { ...range, filter };
       const { accountsDeleted } = request;
       const read = await cache.read({ ...wanted, accountsDeleted }, () => readRange(wanted));

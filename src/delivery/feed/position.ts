@@ -1,7 +1,14 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
 import { Problem } from '../../platform/problem.ts';
-import { dcOf, type Filter, indexOf, ownerIdOf, ownerOf } from '../../webhook-record/filter.ts';
+import {
+  dcOf,
+  type Filter,
+  indexOf,
+  matchesNewMovements,
+  ownerIdOf,
+  ownerOf,
+} from '../../webhook-record/filter.ts';
 import { eachFilter, type IdRange, matchedAmong, type RemovedMovement } from '../filters.ts';
 import type { LogFilter } from '../webhook-state.ts';
 import type { Position } from './cursor.ts';
@@ -168,6 +175,7 @@ export async function countMatches(
   let matched = 0;
   let deleting = 0;
   await eachFilter(sql, webhookId, { after, through }, async ({ fromId, throughId, filter }) => {
+    if (!matchesNewMovements(filter)) return;
     const range = { customerId, filter };
     const dc = dcOf(filter);
     const count = async (condition: string, values: unknown[]) => {

@@ -3,7 +3,7 @@ import { isOfEvents } from '../../database/webhook-enums.ts';
 import { createProgress, lockImports, resetHealth, setFilter } from '../../delivery/filters.ts';
 import { markDue } from '../../delivery/reconcile.ts';
 import { Problem } from '../../platform/problem.ts';
-import type { Filter } from '../../webhook-record/filter.ts';
+import { type Filter, toFilter } from '../../webhook-record/filter.ts';
 import type { WebhookSettings } from '../../webhook-record/record.ts';
 
 /** Writes the rows of webhooks, with sealed secrets. */
@@ -12,14 +12,16 @@ import type { WebhookSettings } from '../../webhook-record/record.ts';
 type WebhookColumns = Record<string, unknown>;
 
 const INSERT_WEBHOOK = (columns: readonly string[]) => `
-  INSERT INTO webhooks (customer_id, event, account_id, ${columns.join(', ')})
-  VALUES (?, ?, ?, ${columns.map(() => '?').join(', ')})`;
+  INSERT INTO webhooks (customer_id, event, withdrawals, account_id, ${columns.join(', ')})
+  VALUES (?, ?, ?, ?, ${columns.map(() => '?').join(', ')})`;
 
 const SET_SECRETS = 'UPDATE webhooks SET secret = ?, headers = ? WHERE id = ?';
 
 interface NewWebhookRow {
   customerId: string;
   event: WebhookSettings['event'];
+  /** Default: 0. */
+  withdrawals?: WebhookSettings['withdrawals'];
   /** null: all. */
   accountId: string | null;
   columns: WebhookColumns;
@@ -37,20 +39,22 @@ interface NewWebhookRow {
  * @throws {Problem} 409 when the customer has reached its limit of webhooks.
  */
 export async function addWebhook(sql: Sql, row: NewWebhookRow): Promise<string> {
-  const { customerId, event, accountId, columns, most, seal, record } = row;
+  const { customerId, event, withdrawals = 0, accountId, columns, most, seal, record } = row;
   // Imports take this lock before they lock accounts. The INSERT locks the webhook's account, so it must come after this lock too.
   await lockImports(sql, customerId);
   if (most !== undefined) await requireRoom(sql, customerId, most);
   const { insertId } = await sql.query<WriteResult>(INSERT_WEBHOOK(Object.keys(columns)), [
     customerId,
     event,
+    withdrawals,
     accountId,
     ...Object.values(columns),
   ]);
   const id = String(insertId);
   const { secret, headers } = seal(id);
   await sql.query(SET_SECRETS, [secret, headers, id]);
-  await createProgress(sql, { id, customerId }, filterOf({ event, account_id: accountId, status: 'active' }));
+  const filter = filterOf({ event, withdrawals, account_id: accountId, status: 'active' });
+  await createProgress(sql, { id, customerId }, filter);
   await record?.(sql, id);
   return id;
 }
@@ -72,6 +76,7 @@ async function requireRoom(sql: Sql, customerId: string, most: number): Promise<
 export interface StoredWebhook {
   delivery: WebhookSettings['delivery'];
   event: WebhookSettings['event'];
+  withdrawals: WebhookSettings['withdrawals'];
   account_id: string | null;
   status: 'active' | 'paused' | 'disabled';
   revision: number;
@@ -81,14 +86,14 @@ export interface StoredWebhook {
 }
 
 const LOCK_WEBHOOK = `
-  SELECT delivery, event, account_id, status, revision, endpoint, headers FROM webhooks WHERE id = ? AND status <> 'deleted' FOR UPDATE`;
+  SELECT delivery, event, withdrawals, account_id, status, revision, endpoint, headers FROM webhooks WHERE id = ? AND status <> 'deleted' FOR UPDATE`;
 
 /** An active delivery run ends when it sees another revision, and the settings are read again. */
 const UPDATE_WEBHOOK = (columns: readonly string[]) => `
   UPDATE webhooks SET ${columns.map((column) => `${column} = ?`).join(', ')}, revision = ? WHERE id = ?`;
 
 /** Columns that decide which movements a webhook matches. Imports are locked before they change. */
-const FILTERING = ['event', 'account_id', 'status'];
+const FILTERING = ['event', 'withdrawals', 'account_id', 'status'];
 
 /** After a change of these columns, the health so far says nothing about the new endpoint, so it is reset. */
 const REDIRECTING = ['endpoint', 'headers'];
@@ -100,7 +105,7 @@ interface WebhookUpdate {
 }
 
 /**
- * Changes a webhook. A new event, account or status decides which movements the webhook matches from then on. A paused webhook keeps
+ * Changes a webhook. New events, or a new account or status, decide which movements the webhook matches from then on. A paused webhook keeps
  * matching. A disabled webhook that becomes active matches again. The endpoint's health is reset when the webhook becomes active, or
  * gets another endpoint or headers.
  * @param check throws when the change is not allowed. It runs while the webhook is locked.
@@ -130,13 +135,15 @@ export async function changeColumns(
 /** The movements that a webhook matches. null: none. */
 const filterOf = ({
   event,
-  account_id,
   status,
-}: Pick<StoredWebhook, 'event' | 'account_id' | 'status'>): Filter | null =>
-  status === 'disabled' || isOfEvents(event) ? null : { event, accountId: account_id };
+  ...row
+}: Pick<StoredWebhook, 'event' | 'withdrawals' | 'account_id' | 'status'>): Filter | null =>
+  status === 'disabled' || isOfEvents(event) ? null : toFilter({ ...row, event });
 
 const sameFilter = (one: Filter | null, other: Filter | null): boolean =>
-  one?.event === other?.event && one?.accountId === other?.accountId;
+  one?.event === other?.event &&
+  one?.accountId === other?.accountId &&
+  one?.withdrawals === other?.withdrawals;
 
 const DELETE_WEBHOOK = `
   UPDATE webhooks SET status = 'deleted', revision = revision + 1 WHERE id = ? AND status <> 'deleted'`;

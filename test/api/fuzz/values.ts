@@ -159,6 +159,14 @@ export function samples({ all }: World, endpoint: string): Record<string, readon
     account: all.accounts,
     account_id: [...all.accounts, ...all.accounts.map(Number)],
     bank_id: ['1'],
+    // Few lists of events go together.
+    events: [
+      ['NEW_TRANSACTION', 'WITHDRAWN_TRANSACTION'],
+      ['WITHDRAWN_TRANSACTION', 'NEW_DEBIT'],
+      ['WITHDRAWN_TRANSACTION'],
+      ['OPERATIONAL'],
+      ['NEW_DEBIT', 'NEW_CREDIT'],
+    ],
     // These values fit every other setting.
     delivery: ['push'],
     batch: [null],
@@ -206,7 +214,7 @@ function goodValuesOf(
   known: Record<string, readonly unknown[]>,
 ): fc.Arbitrary<unknown> {
   const fitting = (known[name] ?? []).filter((value) => disagreements(schema, value).length === 0);
-  if (schema.type !== 'array' && fitting.length > 0) return fc.constantFrom(...fitting);
+  if (fitting.length > 0) return fc.constantFrom(...fitting);
   if ('const' in schema) return fc.constant(schema.const);
   if (schema.enum !== undefined) return fc.constantFrom(...schema.enum);
   if (schema.anyOf !== undefined) return fc.oneof(...schema.anyOf.map((it) => valuesOf(it, name, known)));
@@ -245,7 +253,13 @@ function objectsOf(schema: JsonSchema, known: Record<string, readonly unknown[]>
   const members = Object.entries(properties).map(
     ([name, member]) => [name, valuesOf(member, name, known)] as const,
   );
-  return fc.record(Object.fromEntries(members), { requiredKeys: [...required, ...alsoRequired(schema)] });
+  return fc
+    .record<Record<string, unknown>>(Object.fromEntries(members), {
+      requiredKeys: [...required, ...alsoRequired(schema)],
+    })
+    .map(({ event, ...others }) =>
+      'events' in others || event === undefined ? others : { event, ...others },
+    );
 }
 
 /** The values on both sides of each bound that the schema itself states. */

@@ -40,10 +40,11 @@ const GOOD: Record<string, unknown> = {
   schedule: { cron: '0 0 1 1 *' },
 };
 
-/** Members that are required unless there is another one, which the schema cannot say: `bank` or `bank_id`, `endpoint` or `delivery`. */
+/** Members that are required unless there is another one, which the schema cannot say: `bank` or `bank_id`, `event` or `events`, `endpoint` or `delivery`. */
 export const alsoRequired = ({ properties = {}, required = [] }: JsonSchema, more: object = {}): string[] => [
   ...('bank' in properties && !('bank_id' in more) ? ['bank'] : []),
-  ...('endpoint' in properties && required.includes('event') ? ['endpoint'] : []),
+  ...('events' in properties && required.includes('account') ? ['endpoint'] : []),
+  ...('events' in properties && required.includes('account') && !('events' in more) ? ['event'] : []),
 ];
 
 /** The least body that an operation accepts, with `more` in it. */

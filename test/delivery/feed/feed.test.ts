@@ -132,7 +132,9 @@ describe('a feed', () => {
     await feed.change({ event: 'NEW_TRANSACTION', account: second });
     await store(5, 'Credit', feed.account);
     await store(6, 'Credit', second);
-    await feed.change({ account: 'all' });
+    await feed.change({ event: 'WITHDRAWN_TRANSACTION' });
+    await store(7, 'Credit', second);
+    await feed.change({ events: ['NEW_TRANSACTION', 'WITHDRAWN_TRANSACTION'], account: 'all' });
     await store(1, 'Debit', feed.account);
     expect(await compare(feed)).toMatchObject({ pending: 2 + 4 + 6 + 1, beyond: { live: 13 } });
 
@@ -283,6 +285,8 @@ describe('a feed', () => {
     await feed.change({ event: 'NEW_DEBIT' });
     await feed.store(2, { dc: 'Debit' });
     await feed.store(1, { dc: 'Credit' });
+    await feed.change({ event: 'WITHDRAWN_TRANSACTION' });
+    await feed.store(1, { dc: 'Debit' });
     const page = await feed.read({ limit: 2 });
     await feed.read({ cursor: page.body.cursor, limit: 1 });
     const list = async (query = '') =>

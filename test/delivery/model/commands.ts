@@ -9,10 +9,10 @@ import { findEnded, makePendingAgain } from './writes.ts';
 
 export const FILTERS: readonly Filter[] = [
   ALL,
-  { event: 'NEW_DEBIT', accountId: null },
-  { event: 'NEW_CREDIT', accountId: '2' },
-  { event: 'NEW_TRANSACTION', accountId: '1' },
-  { event: 'NEW_TRANSACTION', accountId: '2' },
+  { event: 'NEW_DEBIT', accountId: null, withdrawals: false },
+  { event: 'NEW_CREDIT', accountId: '2', withdrawals: false },
+  { event: 'NEW_TRANSACTION', accountId: '1', withdrawals: false },
+  { event: 'NEW_TRANSACTION', accountId: '2', withdrawals: false },
 ];
 
 /** Whether the webhook matches this movement: not what the product does, but what it must do. */

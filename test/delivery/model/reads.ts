@@ -98,6 +98,7 @@ const toSettings = ({ webhook, cursor: { health } }: Tables): SealedSettings => 
   delivery: 'push',
   endpoint: '',
   event: 'NEW_TRANSACTION',
+  withdrawals: 0,
   revision: webhook.revision,
   secret: '',
   previous_secret: null,

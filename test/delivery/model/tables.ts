@@ -76,7 +76,7 @@ export interface ReplayRow {
   isFinished: boolean;
 }
 
-export const ALL: Filter = { event: 'NEW_TRANSACTION', accountId: null };
+export const ALL: Filter = { event: 'NEW_TRANSACTION', accountId: null, withdrawals: false };
 
 const NEW_HEALTH: CursorRow['health'] = {
   consecutiveFailures: 0,

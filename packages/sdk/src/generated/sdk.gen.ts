@@ -88,7 +88,7 @@ export class Api extends HeyApiClient {
     /**
      * Create a webhook
      *
-     * Every matching movement that is stored from now on is sent to the endpoint as a signed POST, and retried for about three days. With the delivery pull, there is no endpoint and no secret, and the events are read from GET /v1/webhooks/{id}/feed. With the event OPERATIONAL, the endpoint is sent operational events in place of movements: what fails at your webhooks, imports and sources. Its account must be all, and its encoding json. With the event BALANCE_UPDATED, the endpoint is sent newer closing balances of the account, in JSON. The secret is shown only in this answer.
+     * Every matching movement that is stored from now on is sent to the endpoint as a signed POST, and retried for about three days. With the delivery pull, there is no endpoint and no secret, and the events are read from GET /v1/webhooks/{id}/feed. With the event WITHDRAWN_TRANSACTION, the endpoint is sent withdrawals of movements: in place of new movements, or beside them if events lists both. With the event OPERATIONAL, the endpoint is sent operational events in place of movements: what fails at your webhooks, imports and sources. Its account must be all, and its encoding json. With the event BALANCE_UPDATED, the endpoint is sent newer closing balances of the account, in JSON. The secret is shown only in this answer.
      */
     public createWebhook<ThrowOnError extends boolean = true>(options: Options<CreateWebhookData, ThrowOnError>): RequestResult<CreateWebhookResponses, CreateWebhookErrors, ThrowOnError> {
         return (options.client ?? this.client).post<CreateWebhookResponses, CreateWebhookErrors, ThrowOnError>({
@@ -129,7 +129,7 @@ export class Api extends HeyApiClient {
     /**
      * Change a webhook, pause it, or activate it
      *
-     * Changes any field of the webhook, or its status. A paused webhook keeps matching movements, which are pending until it is active again. Set status to active to enable a disabled webhook. A status of active, a new endpoint and new headers also reset the health of the endpoint. Pending deliveries are sent with the new settings. A new event or account applies to movements that are stored from now on. The event cannot be changed to or from OPERATIONAL or BALANCE_UPDATED, nor the account of a webhook with the event BALANCE_UPDATED.
+     * Changes any field of the webhook, or its status. A paused webhook keeps matching movements, which are pending until it is active again. Set status to active to enable a disabled webhook. A status of active, a new endpoint and new headers also reset the health of the endpoint. Pending deliveries are sent with the new settings. A new event or account applies to movements that are stored from now on. event and events each replace all events of the webhook. The event cannot be changed to or from OPERATIONAL or BALANCE_UPDATED, nor the account of a webhook with the event BALANCE_UPDATED.
      */
     public updateWebhook<ThrowOnError extends boolean = true>(options: Options<UpdateWebhookData, ThrowOnError>): RequestResult<UpdateWebhookResponses, UpdateWebhookErrors, ThrowOnError> {
         return (options.client ?? this.client).patch<UpdateWebhookResponses, UpdateWebhookErrors, ThrowOnError>({

@@ -681,7 +681,14 @@ export type Webhook = {
      * null: the delivery is pull.
      */
     endpoint: string | null;
-    event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'OPERATIONAL' | 'BALANCE_UPDATED';
+    /**
+     * Of two events, that of new movements.
+     */
+    event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'WITHDRAWN_TRANSACTION' | 'OPERATIONAL' | 'BALANCE_UPDATED';
+    /**
+     * All of its events: one or two.
+     */
+    events: Array<'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'WITHDRAWN_TRANSACTION' | 'OPERATIONAL' | 'BALANCE_UPDATED'>;
     /**
      * "all", or the id of an account
      */
@@ -791,7 +798,14 @@ export type NewWebhook = {
      * Required, unless the delivery is pull.
      */
     endpoint?: string;
-    event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'OPERATIONAL' | 'BALANCE_UPDATED';
+    /**
+     * Its only event. Leave it out if you send events.
+     */
+    event?: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'WITHDRAWN_TRANSACTION' | 'OPERATIONAL' | 'BALANCE_UPDATED';
+    /**
+     * In place of event: a list of a single event, or of WITHDRAWN_TRANSACTION and one of NEW_TRANSACTION, NEW_DEBIT and NEW_CREDIT.
+     */
+    events?: Array<'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'WITHDRAWN_TRANSACTION' | 'OPERATIONAL' | 'BALANCE_UPDATED'>;
     account: 'all' | number | string;
     encoding?: 'json' | 'form';
     body?: 'standard' | 'extended';
@@ -824,7 +838,14 @@ export type WebhookChange = {
      * Required, unless the delivery is pull.
      */
     endpoint?: string;
-    event?: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'OPERATIONAL' | 'BALANCE_UPDATED';
+    /**
+     * Its only event. Leave it out if you send events.
+     */
+    event?: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'WITHDRAWN_TRANSACTION' | 'OPERATIONAL' | 'BALANCE_UPDATED';
+    /**
+     * In place of event: a list of a single event, or of WITHDRAWN_TRANSACTION and one of NEW_TRANSACTION, NEW_DEBIT and NEW_CREDIT.
+     */
+    events?: Array<'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'WITHDRAWN_TRANSACTION' | 'OPERATIONAL' | 'BALANCE_UPDATED'>;
     account?: 'all' | number | string;
     encoding?: 'json' | 'form';
     body?: 'standard' | 'extended';

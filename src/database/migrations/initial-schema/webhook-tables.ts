@@ -5,7 +5,7 @@ import { TABLE } from './table-options.ts';
 /** Webhooks, their progress, and deliveries. */
 export const WEBHOOK_TABLES = [
   // A deleted webhook keeps its row, so that its deliveries stay readable. delivery: push sends POSTs to endpoint; the events of pull are
-  // read from its feed, and endpoint and secret are NULL. batch_max NULL: each event is a POST of its own. paused_by: the operator who has
+  // read from its feed, and endpoint and secret are NULL. withdrawals: 1 if it has the event WITHDRAWN_TRANSACTION, alone or beside event. batch_max NULL: each event is a POST of its own. paused_by: the operator who has
   // paused it, and where; NULL: its owner, or the service, which gives a status_reason.
   `CREATE TABLE webhooks (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
@@ -14,7 +14,8 @@ export const WEBHOOK_TABLES = [
     description VARCHAR(500) NULL,
     delivery ENUM('push','pull') NOT NULL DEFAULT 'push',
     endpoint VARCHAR(2048) NULL,
-    event ENUM('NEW_TRANSACTION','NEW_DEBIT','NEW_CREDIT','OPERATIONAL','BALANCE_UPDATED') NOT NULL,
+    event ENUM('NEW_TRANSACTION','NEW_DEBIT','NEW_CREDIT','WITHDRAWN_TRANSACTION','OPERATIONAL','BALANCE_UPDATED') NOT NULL,
+    withdrawals TINYINT NOT NULL DEFAULT 0,
     account_id BIGINT UNSIGNED NULL,
     status ENUM('active','paused','disabled','deleted') NOT NULL DEFAULT 'active',
     status_reason VARCHAR(500) NULL,
@@ -42,12 +43,13 @@ export const WEBHOOK_TABLES = [
   ) ${TABLE}`,
 
   // The filter of a webhook for the movements with an id above from_id, up to the from_id of the next row. event NULL: nothing
-  // matches. Rows are added while the customer's row in import_locks is locked, so that the boundary is exact.
+  // matches. event and withdrawals are those of webhooks. Rows are added while the customer's row in import_locks is locked, so that the boundary is exact.
   `CREATE TABLE webhook_filters (
     webhook_id BIGINT UNSIGNED NOT NULL,
     from_id BIGINT UNSIGNED NOT NULL,
     customer_id BIGINT UNSIGNED NOT NULL,
-    event ENUM('NEW_TRANSACTION','NEW_DEBIT','NEW_CREDIT') NULL,
+    event ENUM('NEW_TRANSACTION','NEW_DEBIT','NEW_CREDIT','WITHDRAWN_TRANSACTION') NULL,
+    withdrawals TINYINT NOT NULL DEFAULT 0,
     account_id BIGINT UNSIGNED NULL,
     PRIMARY KEY (webhook_id, from_id),
     CONSTRAINT webhook_filters_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
