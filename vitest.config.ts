@@ -84,7 +84,12 @@ const LONG = [
   'servers/embedded/servers.test',
   'intake/dead-uploads',
   'sources/schedulers',
+  'verdict/answers',
+  'cli/embedded',
   'upkeep/reconcile',
+  'delivery/silent-dns',
+  'delivery/events/event-processes',
+  'delivery/unrecorded',
   'browser/console-buttons',
   'process.frozen',
 ];

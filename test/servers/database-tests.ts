@@ -15,13 +15,12 @@ const HAS_SQL = /\.query[(<]|\.createQueryBuilder\(|\bEXPLAIN\b/;
 const OTHERS = /^test\/(?:bench|browser|demo|docs|release|sdk|supervisor)\/|^test\/database-cluster\./;
 
 /**
- * They are about Redis, endpoints, processes, the limits of a process, or what is made of the rows of a listing. Their SQL looks at what is
+ * They are about Redis, endpoints, processes, or the limits of a process. Their SQL looks at what is
  * stored, or makes what they need, and what they call has tests of its own.
  */
 const ABOUT_OTHER_PARTS = new RegExp(
   `^test/(?:${[
     'api/redis-outage',
-    'cli/movements',
     'console/(?:calendar|queues)',
     'delivery/(?:feed/shutdown|killed|silent-dns|slow-batches)',
     'http/(?:caller-cache|guesses|in-flight|rate-limit|slow-readers)',
