@@ -15,8 +15,8 @@ const HAS_SQL = /\.query[(<]|\.createQueryBuilder\(|\bEXPLAIN\b/;
 const OTHERS = /^test\/(?:bench|browser|demo|docs|release|sdk|supervisor)\/|^test\/database-cluster\./;
 
 /**
- * They are about Redis, endpoints, processes, or the limits of a process. Their SQL looks at what is
- * stored, or makes what they need, and what they call has tests of its own.
+ * They are about Redis, endpoints, processes, or the limits of a process. Their SQL looks at what is stored, or makes what they need, and what
+ * they call has tests of its own.
  */
 const ABOUT_OTHER_PARTS = new RegExp(
   `^test/(?:${[
