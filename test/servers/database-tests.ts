@@ -24,7 +24,7 @@ const ABOUT_OTHER_PARTS = new RegExp(
     'console/(?:calendar|queues)',
     'delivery/(?:feed/shutdown|killed|silent-dns|slow-batches)',
     'http/(?:caller-cache|guesses|in-flight|rate-limit|slow-readers)',
-    'platform/',
+    'platform/tracing/',
   ].join('|')})`,
 );
 
