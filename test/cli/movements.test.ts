@@ -3,6 +3,7 @@ import { mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promise
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { PassThrough } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
 import { createRowCounter } from '../../src/cli/csv-export.ts';
@@ -255,9 +256,25 @@ describe('an export that breaks off', () => {
   async function startPiped(args: string[], env: Record<string, string>) {
     const child = spawnCli(args, env);
     onTestFinished(() => void child.kill('SIGKILL'));
-    if (child.stdout === null) throw new Error('the command has no output to read');
-    await once(child.stdout, 'readable');
-    return child;
+    if (child.stdout === null || child.stderr === null) throw new Error('the command has no output to read');
+    const { stdout } = child;
+    const closed = once(child, 'close');
+    const stderr = text(child.stderr);
+    // Holds what is not read yet. The command may end before its reader goes on, and Node then empties a pipe that nobody reads.
+    const held = stdout.pipe(new PassThrough());
+    await once(held, 'readable');
+    return {
+      /** Reads on, to the end of the command. */
+      async finish(): Promise<Finished> {
+        const printed = await text(held);
+        return { code: (await closed)[0], stdout: printed, stderr: await stderr };
+      },
+      /** The reader has enough. */
+      async leave() {
+        stdout.destroy();
+        return [await stderr, ...(await closed)];
+      },
+    };
   }
 
   /** Stands before the service. It holds back what comes after the first 64 KiB of an answer, until it is released. */
@@ -289,9 +306,9 @@ describe('an export that breaks off', () => {
 
   it('says so, when its key is deleted meanwhile', async () => {
     const { apikey, remove } = await makeKey();
-    const child = await startPiped(ARGS, environmentOf(apikey));
+    const piped = await startPiped(ARGS, environmentOf(apikey));
     await remove();
-    const { code, stdout, stderr } = await finished(child);
+    const { code, stdout, stderr } = await piped.finish();
     expect({ code, stderr }).toEqual({
       code: 1,
       stderr:
@@ -302,11 +319,11 @@ describe('an export that breaks off', () => {
   });
 
   it('says so as the operator, when the database fails', async () => {
-    const child = await startPiped([...ARGS, '--customer', many.id], running.environment);
+    const piped = await startPiped([...ARGS, '--customer', many.id], running.environment);
     await running.database.query('RENAME TABLE transactions TO transactions_elsewhere');
-    const { code, stdout, stderr } = await finished(child).finally(() =>
-      running.database.query('RENAME TABLE transactions_elsewhere TO transactions'),
-    );
+    const { code, stdout, stderr } = await piped
+      .finish()
+      .finally(() => running.database.query('RENAME TABLE transactions_elsewhere TO transactions'));
     expect(code).toBe(1);
     expect(stderr).toMatch(
       /^error: The answer of the service broke off \(.+\)\. What was written is not whole\. .*\n$/,
@@ -352,14 +369,11 @@ describe('an export that breaks off', () => {
   it.each(['as the operator', 'with an API key'])(
     'ends without an error %s when its reader has enough',
     async (access) => {
-      const child =
+      const piped =
         access === 'with an API key'
           ? await startPiped(ARGS, environmentOf(many.key))
           : await startPiped([...ARGS, '--customer', many.id], running.environment);
-      if (child.stderr === null) throw new Error('the command has no output to read');
-      child.stdout?.destroy();
-      const closed = once(child, 'close');
-      expect([await text(child.stderr), ...(await closed)]).toEqual(['', 0, null]);
+      expect(await piped.leave()).toEqual(['', 0, null]);
     },
   );
 });

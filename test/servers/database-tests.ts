@@ -14,12 +14,28 @@ const HAS_SQL = /\.query[(<]|\.createQueryBuilder\(|\bEXPLAIN\b/;
 /** They are run elsewhere, or start servers of their own. */
 const OTHERS = /^test\/(?:bench|browser|demo|docs|release|sdk|supervisor)\/|^test\/database-cluster\./;
 
+/**
+ * They are about Redis, endpoints, processes, or the limits of a process. Their SQL looks at what is stored, or makes what they need, and what
+ * they call has tests of its own.
+ */
+const ABOUT_OTHER_PARTS = new RegExp(
+  `^test/(?:${[
+    'api/redis-outage',
+    'console/(?:calendar|queues)',
+    'delivery/(?:feed/shutdown|killed|silent-dns|slow-batches)',
+    'http/(?:caller-cache|guesses|in-flight|rate-limit|slow-readers)',
+    'platform/tracing/',
+  ].join('|')})`,
+);
+
 const FROM_END_TO_END = {
   api: 'test/customers/accounts.test.ts',
   importer: 'test/intake/importer.test.ts',
   delivery: 'test/delivery/runner.webhook.test.ts',
   maintenance: 'test/upkeep/retention.test.ts',
 };
+
+const isElsewhere = (name: string) => OTHERS.test(name) || ABOUT_OTHER_PARTS.test(name);
 
 const isSource = (path: string) => /^(?:src|workers)\//.test(relative(ROOT, path)) && existsSync(path);
 
@@ -30,6 +46,6 @@ const dependsOnDatabase = (path: string) =>
 
 const chosen = readdirSync(join(ROOT, 'test'), { recursive: true, encoding: 'utf8' })
   .map((name) => `test/${name}`)
-  .filter((name) => name.endsWith('.test.ts') && !OTHERS.test(name) && dependsOnDatabase(join(ROOT, name)));
+  .filter((name) => name.endsWith('.test.ts') && !isElsewhere(name) && dependsOnDatabase(join(ROOT, name)));
 
 console.log([...new Set([...chosen, ...Object.values(FROM_END_TO_END)])].toSorted().join('\n'));

@@ -9,7 +9,7 @@ import { FORMATS } from './format-table.ts';
 import type { File } from './rendered.ts';
 import { balanceDifferences, countOf, entriesOf, readEvents } from './statement-events.ts';
 
-/** `npm run test:faults` tries five times as much. */
+/** `npm run test:faults` tries six times as much. */
 const TIMES = Number(process.env.TIMES ?? 1);
 
 it('each format is in the table of formats except XLSX, which has its own tests', () => {
