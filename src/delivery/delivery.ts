@@ -4,9 +4,10 @@ import type { Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS, isOfEvents } from '../database/webhook-enums.ts';
 import { notFound } from '../platform/problem.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
-import { matchesFilter } from '../webhook-record/filter.ts';
+import { concerns, matchesFilter } from '../webhook-record/filter.ts';
 import { type DeliveryKey, formatDeliveryId } from './delivery-id.ts';
 import { readFiltersAt } from './filters.ts';
+import { SUBJECT, SUBJECTS_OF_MOVEMENT } from './subject.ts';
 
 /** A delivery as the API and the console show it: its id, its status, and how it is found. */
 
@@ -49,7 +50,9 @@ export const DeliveryView = v.object({
   ),
   event_id: v.pipe(
     v.nullable(IdView),
-    v.description('The id of the event. null: the delivery of a movement.'),
+    v.description(
+      'The id of the event, also of the withdrawal of the movement. null: the delivery of a new movement.',
+    ),
   ),
   status: v.pipe(
     v.picklist([...LISTED_STATUSES, 'cancelled']),
@@ -64,13 +67,13 @@ export const DeliveryView = v.object({
 
 /** Stands in for `transactions t`: operational events with the columns of a movement that a delivery needs. */
 export const EVENTS_AS_MOVEMENTS = `(
-  SELECT id, customer_id, account_id, NULL AS dc, created_at AS date_readed FROM operational_events) t`;
+  SELECT id, customer_id, account_id, NULL AS dc, created_at AS date_readed, NULL AS withdraws FROM operational_events) t`;
 
 /**
  * The columns that `viewDelivery` needs from `webhooks w`, `webhook_cursors c`, `transactions t`, `deliveries d` and `retries r`. A
  * delivery of a movement that was never attempted has no row in the last two tables. Neither has one of a feed, which its position tells.
  */
-export const DELIVERY_COLUMNS = `w.event IN ${EVENTS_WITHOUT_MOVEMENTS} AS is_event, t.id AS transaction_id, t.date_readed AS created_at,
+export const DELIVERY_COLUMNS = `w.event IN ${EVENTS_WITHOUT_MOVEMENTS} AS is_event, t.id AS transaction_id, t.withdraws, t.date_readed AS created_at,
   IF(w.delivery = 'pull', IF(t.id <= c.sent_through, 'delivered', NULL), d.status) AS status, d.attempts, d.outcome,
   d.status_code, d.started_at, d.duration_ms, d.error, d.batch_first, r.due_at`;
 
@@ -78,8 +81,10 @@ export interface DeliveryRow {
   webhook_id: string;
   /** 1: the delivery of an operational event. 0: of a movement. */
   is_event: number | string;
-  /** The id of the movement or the event. */
+  /** The id of the movement, the event or the withdrawal. */
   transaction_id: string;
+  /** The movement whose withdrawal it is. */
+  withdraws: string | null;
   created_at: Date;
   /** This and the following columns are null if the delivery was never attempted. */
   status: ListedStatus | null;
@@ -105,8 +110,8 @@ export function viewDelivery(row: DeliveryRow, webhookStatus?: string) {
   return {
     id: formatDeliveryId({ webhookId: row.webhook_id, subjectId: row.transaction_id }),
     webhook_id: Number(row.webhook_id),
-    transaction_id: isEvent ? null : Number(row.transaction_id),
-    event_id: isEvent ? Number(row.transaction_id) : null,
+    transaction_id: isEvent ? null : Number(row.withdraws ?? row.transaction_id),
+    event_id: isEvent || row.withdraws !== null ? Number(row.transaction_id) : null,
     status: cancelled ? ('cancelled' as const) : status,
     attempts: row.attempts ?? 0,
     due_at: pending ? (row.due_at ?? row.created_at).toISOString() : null,
@@ -138,7 +143,7 @@ export interface FoundDelivery extends DeliveryRow {
 const FOUND_COLUMNS = `w.id AS webhook_id, ${DELIVERY_COLUMNS}, t.account_id, t.dc, w.account_id AS webhook_account,
   w.status AS webhook_status, w.delivery AS webhook_delivery, c.sent_through`;
 
-const MOVEMENT = 'transactions t ON t.id = ? AND t.customer_id = w.customer_id';
+const MOVEMENT = `${SUBJECT.sql} ON t.customer_id = w.customer_id`;
 /** Not limited to the customer, because the operator is sent the events of all customers. The delivery's rows show whether it exists. */
 const OPERATIONAL_EVENT = `${EVENTS_AS_MOVEMENTS} ON t.id = ?`;
 
@@ -158,11 +163,13 @@ const FIND_DELIVERY = (content: string) => `
  */
 export async function findDelivery(sql: Sql, caller: Caller, key: DeliveryKey): Promise<FoundDelivery> {
   const { webhookId, subjectId } = key;
-  const content = (await isSentEvents(sql, webhookId)) ? OPERATIONAL_EVENT : MOVEMENT;
-  const values = [subjectId, webhookId, caller.customerId];
+  const [content, ids] = (await isSentEvents(sql, webhookId))
+    ? [OPERATIONAL_EVENT, [subjectId]]
+    : [MOVEMENT, SUBJECT.values(subjectId)];
+  const values = [...ids, webhookId, caller.customerId];
   const [found] = await sql.query<FoundDelivery[]>(FIND_DELIVERY(content), values);
   if (found === undefined || !isVisible(found, caller)) throw notFound('delivery');
-  const [delivery] = await withoutUnmatched(sql, subjectId, [found]);
+  const [delivery] = await withoutUnmatched(sql, [found]);
   if (delivery === undefined) throw notFound('delivery');
   return delivery;
 }
@@ -185,50 +192,59 @@ const isVisible = ({ account_id, webhook_account }: FoundDelivery, caller: Calle
 
 /** Indexes: webhooks_customer, and the primary keys of the others. */
 const FIND_OF_MOVEMENT = `
-  SELECT ${FOUND_COLUMNS} FROM transactions t
+  SELECT ${FOUND_COLUMNS} FROM ${SUBJECTS_OF_MOVEMENT.sql}
   JOIN webhooks w ON w.customer_id = t.customer_id AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS}
   JOIN webhook_cursors c ON c.webhook_id = w.id
   LEFT JOIN deliveries d ON d.webhook_id = w.id AND d.transaction_id = t.id
   LEFT JOIN retries r ON r.webhook_id = w.id AND r.transaction_id = t.id
-  WHERE t.id = ? AND t.customer_id = ? ORDER BY w.id`;
+  WHERE t.customer_id = ? ORDER BY w.id, t.id`;
 
-/** Reads the deliveries of a movement that the caller may see, by webhook. */
+/** Reads the deliveries of a movement, and of its withdrawal, that the caller may see, by webhook. */
 export async function findDeliveriesOf(
   sql: Sql,
   caller: Caller,
   transactionId: string,
 ): Promise<FoundDelivery[]> {
-  const rows = await sql.query<FoundDelivery[]>(FIND_OF_MOVEMENT, [transactionId, caller.customerId]);
-  return withoutUnmatched(
-    sql,
-    transactionId,
-    rows.filter((row) => isVisible(row, caller)),
-  );
+  const rows = await sql.query<FoundDelivery[]>(FIND_OF_MOVEMENT, [
+    ...SUBJECTS_OF_MOVEMENT.values(transactionId),
+    caller.customerId,
+  ]);
+  const visible = rows.filter((row) => isVisible(row, caller));
+  const matched: FoundDelivery[] = [];
+  for (const isWithdrawal of [false, true])
+    matched.push(
+      ...(await withoutUnmatched(
+        sql,
+        visible.filter(({ withdraws }) => (withdraws !== null) === isWithdrawal),
+      )),
+    );
+  return matched;
 }
 
 /**
- * Leaves out webhooks that have no row for the movement and for which the movement is not pending, and feeds that did not match the
- * movement.
+ * Leaves out webhooks that have no row for the subject and for which the subject is not pending, and feeds that did not match it.
+ * @param rows of one subject.
  */
-async function withoutUnmatched(
-  sql: Sql,
-  transactionId: string,
-  rows: readonly FoundDelivery[],
-): Promise<FoundDelivery[]> {
+async function withoutUnmatched(sql: Sql, rows: readonly FoundDelivery[]): Promise<FoundDelivery[]> {
+  const [first] = rows;
+  if (first === undefined) return [];
+  const { transaction_id: subjectId, withdraws } = first;
   const undecided = rows.filter(
     ({ status, sent_through, webhook_delivery }) =>
-      webhook_delivery === 'pull' || (status === null && BigInt(transactionId) > BigInt(sent_through)),
+      webhook_delivery === 'pull' || (status === null && BigInt(subjectId) > BigInt(sent_through)),
   );
-  const filters = await readFiltersAt(
-    sql,
-    undecided.map(({ webhook_id }) => webhook_id),
-    transactionId,
-  );
+  const webhookIds = undecided.map(({ webhook_id }) => webhook_id);
+  const filters = await readFiltersAt(sql, webhookIds, subjectId);
+  const ofMovement = withdraws === null ? filters : await readFiltersAt(sql, webhookIds, withdraws);
   return rows.filter((row) => {
     // An event that was not attempted yet has a row in `retries`.
     if (row.webhook_delivery === 'push' && (row.status !== null || row.due_at !== null)) return true;
-    const { account_id, dc } = row;
-    const filter = undecided.includes(row) ? filters.get(row.webhook_id) : undefined;
-    return filter !== undefined && account_id !== null && matchesFilter(filter, { account_id, dc });
+    const { account_id, dc, webhook_id } = row;
+    const filter = undecided.includes(row) ? filters.get(webhook_id) : undefined;
+    const before = ofMovement.get(webhook_id);
+    if (filter === undefined || before === undefined || account_id === null) return false;
+    return withdraws === null
+      ? matchesFilter(filter, { account_id, dc })
+      : filter.withdrawals && concerns(before, { account_id, dc });
   });
 }

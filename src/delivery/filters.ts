@@ -1,5 +1,11 @@
 import type { Sql } from '../database/connection.ts';
-import { type Filter, matchesFilter, type StoredFilter, toFilter } from '../webhook-record/filter.ts';
+import {
+  type concerns,
+  type Filter,
+  matchesFilter,
+  type StoredFilter,
+  toFilter,
+} from '../webhook-record/filter.ts';
 
 /**
  * Stores and reads the filters of webhooks. A filter applies from one movement id up to the next filter. Also begins, locks and resets
@@ -133,11 +139,13 @@ export interface RemovedMovement {
 /**
  * Finds which movements a webhook matched when they were stored.
  * @param movements in the order of their ids.
+ * @param matches `concerns`: finds the movements of whose withdrawals it hears.
  */
 export async function matchedAmong(
   sql: Sql,
   webhookId: string,
   movements: readonly RemovedMovement[],
+  matches: typeof matchesFilter | typeof concerns = matchesFilter,
 ): Promise<RemovedMovement[]> {
   const [first, last] = [movements[0]?.id, movements.at(-1)?.id];
   if (first === undefined || last === undefined) return [];
@@ -147,7 +155,7 @@ export async function matchedAmong(
       if (
         BigInt(it.id) > BigInt(range.fromId) &&
         BigInt(it.id) <= BigInt(range.throughId) &&
-        matchesFilter(range.filter, it)
+        matches(range.filter, it)
       )
         matched.add(it);
   });

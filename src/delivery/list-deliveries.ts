@@ -1,6 +1,6 @@
 import { type Caller, maySee } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
-import { matchesFilter, matchesNewMovements } from '../webhook-record/filter.ts';
+import { concernedAt, type Filter, matchesFilter, matchesNewMovements } from '../webhook-record/filter.ts';
 import {
   DELIVERY_COLUMNS,
   type DeliveryRow,
@@ -9,6 +9,7 @@ import {
   statusOf,
 } from './delivery.ts';
 import { MOST_RANGES, readFilterRanges } from './filters.ts';
+import { accountOf, SUBJECTS } from './subject.ts';
 
 /** Lists the deliveries of a webhook by page, those that were never attempted too. */
 
@@ -66,10 +67,9 @@ async function readRows(
   ids: readonly string[],
 ): Promise<DeliveryRow[]> {
   if (ids.length === 0) return [];
-  return sql.query<DeliveryRow[]>(READ_ROWS(ofEvents ? EVENTS_AS_MOVEMENTS : 'transactions t'), [
-    webhookId,
-    ids,
-  ]);
+  return ofEvents
+    ? sql.query<DeliveryRow[]>(READ_ROWS(EVENTS_AS_MOVEMENTS), [webhookId, ids])
+    : sql.query<DeliveryRow[]>(READ_ROWS(SUBJECTS.sql), [...SUBJECTS.values(ids), webhookId, ids]);
 }
 
 interface Entry {
@@ -79,10 +79,10 @@ interface Entry {
   kept: number | string;
 }
 
-/** Index: the primary key of the movements or events. */
+/** Index: the primary keys of the movements or events. */
 const WITH_ACCOUNT = (entries: string, ofEvents = false) => `
-  SELECT it.id, t.account_id, it.kept FROM (${entries}) it
-  LEFT JOIN ${ofEvents ? 'operational_events' : 'transactions'} t ON t.id = it.id ORDER BY it.id DESC`;
+  SELECT it.id, ${ofEvents ? '(SELECT x.account_id FROM operational_events x WHERE x.id = it.id)' : accountOf('it.id')} AS account_id, it.kept
+  FROM (${entries}) it ORDER BY it.id DESC`;
 
 /** Index: the primary key. */
 const READ_ATTEMPTED = `
@@ -160,6 +160,12 @@ const READ_LOG_OF = {
     WHERE account_id = ? AND id > ? AND id < ? ORDER BY id DESC LIMIT ?`,
 };
 
+/** Indexes: withdrawn_transactions_customer, and the primary key of webhook_filters. */
+const READ_WITHDRAWALS = `
+  SELECT t.event_id AS id, t.account_id, t.dc, ${concernedAt('t')} AS kept
+  FROM withdrawn_transactions t FORCE INDEX (withdrawn_transactions_customer)
+  WHERE t.customer_id = ? AND t.event_id > ? AND t.event_id < ? ORDER BY t.event_id DESC LIMIT ?`;
+
 /** Index: the primary key. */
 const FIND_ATTEMPTED =
   'SELECT transaction_id AS id FROM deliveries WHERE webhook_id = ? AND transaction_id IN (?)';
@@ -189,8 +195,21 @@ async function findInLog(
   const budget = { entries: MOST_LOOKED_AT };
   const ids: string[] = [];
   for (const { fromId, throughId, filter } of ranges) {
-    if (!matchesNewMovements(filter)) continue;
-    if (filter.accountId !== null && !maySee(caller, filter.accountId)) continue;
+    if (filter === null) continue;
+    const below = { before: String(BigInt(throughId) + 1n), perPage, budget };
+    const withdrawals = filter.withdrawals ? await scanWithdrawals(fromId, below) : NOTHING;
+    const movements = matchesNewMovements(filter) ? await scanMovements(fromId, filter, below) : NOTHING;
+    ids.push(...withdrawals.ids, ...movements.ids);
+    const reached = movements.reached > withdrawals.reached ? movements.reached : withdrawals.reached;
+    if (reached > 0n) return { ids, reached };
+    if (ids.length > perPage) return { ids, reached: BigInt(fromId) + 1n };
+  }
+  const oldest = ranges.at(-1);
+  const more = ranges.length === MOST_RANGES && oldest !== undefined && oldest.fromId !== start;
+  return { ids, reached: more ? BigInt(oldest.fromId) + 1n : 0n };
+
+  async function scanMovements(fromId: string, filter: Filter, below: ScanOptions): Promise<Found> {
+    if (filter.accountId !== null && !maySee(caller, filter.accountId)) return NOTHING;
     const read = (from: string, limit: number) =>
       filter.accountId === null
         ? sql.query<LogEntry[]>(READ_LOG_OF.customer, [customer_id, fromId, from, limit])
@@ -199,15 +218,26 @@ async function findInLog(
       const matching = entries.filter((it) => matchesFilter(filter, it) && maySee(caller, it.account_id));
       return isFeed ? matching : withoutRows(sql, webhookId, highest_recorded_id, matching);
     };
-    const found = await scan({ before: String(BigInt(throughId) + 1n), perPage, budget }, read, keep);
-    ids.push(...found.ids);
-    if (found.reached > 0n) return { ids, reached: found.reached };
-    if (ids.length > perPage) return { ids, reached: BigInt(fromId) + 1n };
+    return scan(below, read, keep);
   }
-  const oldest = ranges.at(-1);
-  const more = ranges.length === MOST_RANGES && oldest !== undefined && oldest.fromId !== start;
-  return { ids, reached: more ? BigInt(oldest.fromId) + 1n : 0n };
+
+  function scanWithdrawals(fromId: string, below: ScanOptions): Promise<Found> {
+    const read = (from: string, limit: number) =>
+      sql.query<(LogEntry & { kept: number | string })[]>(READ_WITHDRAWALS, [
+        webhookId,
+        customer_id,
+        fromId,
+        from,
+        limit,
+      ]);
+    return scan(below, read, async (entries) => {
+      const heard = entries.filter((it) => Number(it.kept) === 1 && maySee(caller, it.account_id));
+      return isFeed ? heard : withoutRows(sql, webhookId, highest_recorded_id, heard);
+    });
+  }
 }
+
+const NOTHING: Found = { ids: [], reached: 0n };
 
 interface LogEntry {
   id: string;
@@ -216,12 +246,12 @@ interface LogEntry {
 }
 
 /** After a crash, some movements beyond the cursor have a row. Movements beyond highest_recorded_id never have a row. */
-async function withoutRows(
+async function withoutRows<T extends LogEntry>(
   sql: Sql,
   webhookId: string,
   highestRecordedId: string,
-  entries: LogEntry[],
-): Promise<LogEntry[]> {
+  entries: T[],
+): Promise<T[]> {
   const doubtful = entries.filter(({ id }) => BigInt(id) <= BigInt(highestRecordedId)).map(({ id }) => id);
   if (doubtful.length === 0) return entries;
   const rows = await sql.query<{ id: string }[]>(FIND_ATTEMPTED, [webhookId, doubtful]);
@@ -257,6 +287,13 @@ interface Budget {
   entries: number;
 }
 
+/** Where a scan begins, and when it ends. */
+interface ScanOptions {
+  before: string;
+  perPage: number;
+  budget: Budget;
+}
+
 /**
  * Reads an index downward from `before` until it has found more than a page, or the budget is used up.
  * @param before the first entry is below this movement.
@@ -264,7 +301,7 @@ interface Budget {
  * @param keep returns the entries that belong to the listing.
  */
 export async function scan<T extends { id: string }>(
-  { before, perPage, budget }: { before: string; perPage: number; budget: Budget },
+  { before, perPage, budget }: ScanOptions,
   read: (before: string, limit: number) => Promise<T[]>,
   keep: (entries: T[]) => Promise<T[]> | T[],
 ): Promise<Found> {
@@ -285,6 +322,12 @@ const READ_NEWEST_BEFORE = `
   SELECT id FROM transactions FORCE INDEX (transactions_readed)
   WHERE customer_id = ? AND date_readed < CAST(? AS DATETIME(6)) + INTERVAL ? SECOND
   ORDER BY date_readed DESC, id DESC LIMIT 1`;
+
+/** Withdrawals have ids of the same sequence. Index: withdrawn_transactions_time. */
+const READ_NEWEST_WITHDRAWAL_BEFORE = `
+  SELECT event_id AS id FROM withdrawn_transactions FORCE INDEX (withdrawn_transactions_time)
+  WHERE customer_id = ? AND withdrawn_at < CAST(? AS DATETIME(6)) + INTERVAL ? SECOND
+  ORDER BY withdrawn_at DESC, event_id DESC LIMIT 1`;
 
 /** Covers all customers, because the operator is sent all their events. Index: operational_events_created. */
 const READ_NEWEST_EVENT_BEFORE = `
@@ -319,7 +362,7 @@ export async function findIdBounds(
 }
 
 /**
- * The id of the newest movement or event that was stored before a moment; "0" when there is none.
+ * The id of the newest movement, withdrawal or event that was stored before a moment; "0" when there is none.
  * @param options.inclusive includes the second that begins at the moment, because date_readed is shown in whole seconds.
  */
 export async function newestBefore(
@@ -329,8 +372,13 @@ export async function newestBefore(
   { inclusive }: { inclusive: boolean },
 ): Promise<string> {
   const bound = [moment, inclusive ? 1 : 0];
-  const [row] = ofEvents
-    ? await sql.query<{ id: string }[]>(READ_NEWEST_EVENT_BEFORE, bound)
-    : await sql.query<{ id: string }[]>(READ_NEWEST_BEFORE, [customerId, ...bound]);
-  return row?.id ?? '0';
+  const read = (statement: string, values: unknown[]) => sql.query<{ id: string }[]>(statement, values);
+  const [row, withdrawal] = ofEvents
+    ? await read(READ_NEWEST_EVENT_BEFORE, bound)
+    : [
+        ...(await read(READ_NEWEST_BEFORE, [customerId, ...bound])),
+        ...(await read(READ_NEWEST_WITHDRAWAL_BEFORE, [customerId, ...bound])),
+      ];
+  const [one, other] = [row?.id ?? '0', withdrawal?.id ?? '0'];
+  return BigInt(one) > BigInt(other) ? one : other;
 }

@@ -12,6 +12,7 @@ import { countBack, moveBack, requireOwnAccounts } from './feed/position.ts';
 import { lockCursor } from './filters.ts';
 import { type Contents, newestBefore } from './list-deliveries.ts';
 import { markDue } from './reconcile.ts';
+import { accountOf, SUBJECT } from './subject.ts';
 import { wakeChangedWebhook } from './wake.ts';
 import { readAllFilters } from './webhook-state.ts';
 
@@ -41,8 +42,8 @@ export async function lockSendable(sql: Sql, webhookId: string): Promise<Sendabl
 
 /** Indexes: the primary keys. */
 const FIND_DELETING_ACCOUNT = `
-  SELECT 1 FROM webhooks w JOIN transactions t JOIN accounts a ON a.id = t.account_id
-  WHERE w.id = ? AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND t.id = ? AND a.status = 'deleting'`;
+  SELECT 1 FROM webhooks w JOIN ${SUBJECT.sql} JOIN accounts a ON a.id = t.account_id
+  WHERE w.id = ? AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND a.status = 'deleting'`;
 
 /**
  * Requests that a delivery is sent again, and wakes its webhook. A delivered or failed delivery becomes pending. A delivery that waits
@@ -62,7 +63,10 @@ export async function redeliver(
     const sendable = await lockSendable(sql, webhookId);
     if (sendable !== 'accepted') throw notSendable(sendable);
     if (await isPulled(sql, webhookId)) throw pulled();
-    const deleting = await sql.query<unknown[]>(FIND_DELETING_ACCOUNT, [webhookId, subjectId]);
+    const deleting = await sql.query<unknown[]>(FIND_DELETING_ACCOUNT, [
+      ...SUBJECT.values(subjectId),
+      webhookId,
+    ]);
     if (deleting.length > 0) throw notSendable('account deleting');
     await lockCursor(sql, webhookId);
     const changed = await makePendingAgain(sql, webhookId, [subjectId], null);
@@ -122,9 +126,12 @@ const ACCEPTED: CountLimits = { counted: 1_000, entries: 5_000 };
 /** Higher, because the count is all that a dry run returns. */
 const DRY_RUN: CountLimits = { counted: 100_000, entries: 500_000 };
 
+/** Indexes: transactions_readed and withdrawn_transactions_customer. */
 const READ_NEWEST_MOVEMENT = `
-  SELECT id FROM transactions FORCE INDEX (transactions_readed)
-  WHERE customer_id = ? ORDER BY date_readed DESC, id DESC LIMIT 1`;
+  SELECT GREATEST(
+    COALESCE((SELECT id FROM transactions FORCE INDEX (transactions_readed)
+      WHERE customer_id = ? ORDER BY date_readed DESC, id DESC LIMIT 1), 0),
+    COALESCE((SELECT MAX(event_id) FROM withdrawn_transactions WHERE customer_id = ?), 0)) AS id`;
 
 /** Index: the primary key. */
 const READ_NEWEST_EVENT = 'SELECT id FROM operational_events ORDER BY id DESC LIMIT 1';
@@ -151,9 +158,8 @@ const ATTEMPTED_IN_RANGE = `
 const COUNT_MATCHED = (entries: string, ofAccounts: string) => `
   SELECT COUNT(*) AS looked, COALESCE(SUM(it.status IN (?)${ofAccounts}), 0) AS matched FROM (${entries}) it`;
 
-/** Index: the primary key of transactions, once for each entry read. */
-const OF_ACCOUNTS =
-  ' AND EXISTS (SELECT 1 FROM transactions t WHERE t.id = it.transaction_id AND t.account_id IN (?))';
+/** Indexes: the primary keys, once for each entry read. */
+const OF_ACCOUNTS = ` AND ${accountOf('it.transaction_id')} IN (?)`;
 
 export interface ReplayRequest {
   webhook: { id: string; customerId: string; event?: string; delivery?: 'push' | 'pull' };
@@ -321,7 +327,7 @@ async function findRange(
   }
   const [newest] = contents.ofEvents
     ? await sql.query<{ id: string }[]>(READ_NEWEST_EVENT)
-    : await sql.query<{ id: string }[]>(READ_NEWEST_MOVEMENT, [contents.customerId]);
+    : await sql.query<{ id: string }[]>(READ_NEWEST_MOVEMENT, [contents.customerId, contents.customerId]);
   return { position, untilId: newest?.id ?? '0' };
 }
 

@@ -9,6 +9,7 @@ import { Count } from '../platform/validation.ts';
 import type { WebhookSettings } from '../webhook-record/record.ts';
 import { type DeliveryKey, formatBatchId, formatDeliveryId } from './delivery-id.ts';
 import { extend, MOVEMENT_COLUMNS } from './engine/logged-movement.ts';
+import { readWithdrawalsById } from './engine/withdrawals.ts';
 import { postTraced } from './posting/attempt-traces.ts';
 import { createPoster } from './posting/post.ts';
 import { openSettings } from './posting/request.ts';
@@ -22,10 +23,10 @@ import { readStates } from './webhook-state.ts';
 
 const MASK = '•••';
 
-/** Indexes: the primary keys. */
-const READ_MOVEMENT = `
+/** Indexes: the primary keys, and withdrawn_transactions_id. */
+const READ_MOVEMENT = (table: 'transactions' | 'withdrawn_transactions') => `
   SELECT ${MOVEMENT_COLUMNS}
-  FROM transactions t JOIN accounts a ON a.id = t.account_id JOIN banks b ON b.id = a.bank_id WHERE t.id = ?`;
+  FROM ${table} t JOIN accounts a ON a.id = t.account_id JOIN banks b ON b.id = a.bank_id WHERE t.id = ?`;
 
 /** Index: the primary key. */
 const READ_EVENT = `
@@ -39,6 +40,7 @@ const SHOWN = [
   'webhook-timestamp',
   'ledgerbell-transaction-id',
   'ledgerbell-date-issue',
+  'ledgerbell-event',
 ];
 
 export interface SentRequest {
@@ -71,8 +73,14 @@ export async function rebuildRequest(
   const [state] = await readStates(sql, [key.webhookId]);
   // The events of a feed have no POST.
   if (state == null || state.settings.delivery === 'pull') return null;
-  const content = isOfEvents(state.settings.event) ? READ_EVENT : READ_MOVEMENT;
-  const [found] = await sql.query<(NotifiedMovement | NotifiedEvent)[]>(content, [key.subjectId]);
+  const { subjectId } = key;
+  const [found] = isOfEvents(state.settings.event)
+    ? await sql.query<NotifiedEvent[]>(READ_EVENT, [subjectId])
+    : [
+        ...(await sql.query<NotifiedMovement[]>(READ_MOVEMENT('transactions'), [subjectId])),
+        ...(await sql.query<NotifiedMovement[]>(READ_MOVEMENT('withdrawn_transactions'), [subjectId])),
+        ...(await readWithdrawalsById(sql, [subjectId])),
+      ];
   if (found === undefined) return null;
   const [sent = found] =
     state.settings.body === 'extended' && 'transaction_id' in found ? await extend(sql, [found]) : [];

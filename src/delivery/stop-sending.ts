@@ -1,12 +1,13 @@
 import type { DataSource } from 'typeorm';
 import type { Sql } from '../database/transaction.ts';
-import { matchesFilter } from '../webhook-record/filter.ts';
+import { concernedAt, matchesFilter } from '../webhook-record/filter.ts';
 import { LEASE_IS_FREE, takeLeases } from '../webhook-record/lease.ts';
 import { recordResults } from './engine/record-results.ts';
 import { failInFeeds } from './feed/position.ts';
 import type { RemovedMovement } from './filters.ts';
 import { failedWithoutMovement } from './run/attempt.ts';
 import type { Delivery } from './run/types.ts';
+import { accountOf } from './subject.ts';
 import { readStates, type WebhookState } from './webhook-state.ts';
 
 export { failInFeeds, type RemovedMovement };
@@ -80,7 +81,7 @@ export async function endPending(
   steps: { repeat(step: () => Promise<boolean>): Promise<boolean> },
   { webhookId, accountId }: { webhookId: string; accountId: string },
 ): Promise<boolean> {
-  for (const readPage of [readRetriesPage, readLogPage]) {
+  for (const readPage of [readRetriesPage, readLogPage, readWithdrawalsPage]) {
     let after: string | null = '0';
     let refusals = 0;
     const isWhole = await steps.repeat(async () => {
@@ -137,8 +138,8 @@ async function failAll(
 
 /** Indexes: the primary keys. */
 const READ_RETRIES_PAGE = `
-  SELECT r.transaction_id AS id, r.attempts, r.failures, r.due_at, t.account_id
-  FROM retries r FORCE INDEX (PRIMARY) LEFT JOIN transactions t ON t.id = r.transaction_id
+  SELECT r.transaction_id AS id, r.attempts, r.failures, r.due_at, ${accountOf('r.transaction_id')} AS account_id
+  FROM retries r FORCE INDEX (PRIMARY)
   WHERE r.webhook_id = ? AND r.transaction_id > ? ORDER BY r.transaction_id LIMIT ${PAGE}`;
 
 const readRetriesPage: ReadPage = async (sql, { settings }, accountId, after) => {
@@ -178,17 +179,38 @@ const readLogPage: ReadPage = async (sql, state, accountId, after) => {
     const filter = state.filters.findLast(({ from }) => from < Number(row.id))?.filter ?? null;
     return Number(row.has_result) === 0 && filter !== null && matchesFilter(filter, row);
   });
-  return {
-    pending: own.map(({ id }) => ({
-      subjectId: Number(id),
-      source: 'log',
-      attempts: 0,
-      failures: 0,
-      content: null,
-    })),
-    next: nextAfter(rows),
-  };
+  return { pending: own.map(toUnsent), next: nextAfter(rows) };
 };
+
+/** Indexes: withdrawn_transactions_account, and the primary keys of webhook_filters and deliveries. */
+const READ_WITHDRAWALS_PAGE = `
+  SELECT t.event_id AS id, ${concernedAt('t')} AS is_heard,
+    EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = ? AND d.transaction_id = t.event_id) AS has_result
+  FROM withdrawn_transactions t FORCE INDEX (withdrawn_transactions_account)
+  WHERE t.account_id = ? AND t.event_id > ? AND t.event_id <= ? ORDER BY t.event_id LIMIT ${PAGE}`;
+
+const readWithdrawalsPage: ReadPage = async (sql, state, accountId, after) => {
+  const { settings, sentThrough, matchedThrough, filters } = state;
+  const rows = await sql.query<{ id: string; is_heard: number | string; has_result: number | string }[]>(
+    READ_WITHDRAWALS_PAGE,
+    [settings.id, settings.id, accountId, Math.max(Number(after), sentThrough), matchedThrough],
+  );
+  const own = rows.filter(
+    ({ id, is_heard, has_result }) =>
+      Number(is_heard) === 1 &&
+      Number(has_result) === 0 &&
+      filters.findLast(({ from }) => from < Number(id))?.filter?.withdrawals === true,
+  );
+  return { pending: own.map(toUnsent), next: nextAfter(rows) };
+};
+
+const toUnsent = ({ id }: { id: string }): Delivery => ({
+  subjectId: Number(id),
+  source: 'log',
+  attempts: 0,
+  failures: 0,
+  content: null,
+});
 
 const nextAfter = (rows: readonly { id: string }[]): string | null =>
   rows.length < PAGE ? null : (rows.at(-1)?.id ?? null);

@@ -27,7 +27,7 @@ interface WaitingFilter {
  * if nothing is pending. Indexes: webhook_backlogs_due unless there are `ids`, and the primary keys.
  */
 const READ_BACKLOGS = ({ failing, stalled = false, ids }: WaitingFilter) => `
-  SELECT w.id AS webhook_id, w.customer_id, w.account_id, w.event, b.matched_through, c.sent_through AS after_id
+  SELECT w.id AS webhook_id, w.customer_id, w.account_id, w.event, w.withdrawals, b.matched_through, c.sent_through AS after_id
   FROM webhook_backlogs b FORCE INDEX (${ids === undefined ? 'webhook_backlogs_due' : 'PRIMARY'}) JOIN webhook_cursors c ON c.webhook_id = b.webhook_id
     JOIN webhooks w ON w.id = b.webhook_id
   WHERE b.due_at IS NOT NULL AND w.status = 'active' AND c.failing_since IS ${failing ? 'NOT NULL' : 'NULL'} AND b.matched_through > c.sent_through
@@ -42,7 +42,7 @@ export const UNREAD_AFTER_HOURS = 24;
  * ids, and the primary keys.
  */
 const READ_UNREAD = (isOfIds: boolean) => `
-  SELECT w.id AS webhook_id, w.customer_id, w.account_id, w.event, b.matched_through, c.sent_through AS after_id
+  SELECT w.id AS webhook_id, w.customer_id, w.account_id, w.event, w.withdrawals, b.matched_through, c.sent_through AS after_id
   FROM webhooks w FORCE INDEX (${isOfIds ? 'PRIMARY' : 'webhooks_delivery'}) JOIN webhook_cursors c ON c.webhook_id = w.id
     JOIN webhook_backlogs b ON b.webhook_id = w.id
   WHERE w.delivery = 'pull' AND w.status = 'active' AND b.matched_through > c.sent_through

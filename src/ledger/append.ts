@@ -352,7 +352,7 @@ export async function lockCustomers(
 
 /** Index: the primary key. */
 const EXTEND_IMPORT =
-  'UPDATE imports SET first_readed = COALESCE(first_readed, ?), last_readed = ? WHERE id = ?';
+  '/* EXTEND_IMPORT */ UPDATE imports SET first_readed = COALESCE(first_readed, ?), last_readed = ? WHERE id = ?';
 
 /** Notes that a movement was stored for an import that had ended before. @param dateReaded of the movement. */
 export const extendImport = (sql: Sql, importId: string, dateReaded: string | undefined): Promise<unknown> =>

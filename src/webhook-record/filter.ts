@@ -29,16 +29,37 @@ export const toFilter = ({ event, account_id, withdrawals }: StoredFilter): Filt
 export const matchesNewMovements = (filter: Filter | null): filter is Filter & { event: NewMovementEvent } =>
   filter !== null && isOfNewMovements(filter.event);
 
-/** Whether a filter matches a new movement. */
-export function matchesFilter(
-  filter: Pick<Filter, 'event' | 'accountId'>,
-  movement: { account_id: string; dc: 'Debit' | 'Credit' },
-): boolean {
-  const { event, accountId } = filter;
-  if (!isOfNewMovements(event)) return false;
-  const dc = dcOf({ event });
-  return (accountId === null || accountId === movement.account_id) && (dc === null || dc === movement.dc);
+/** A movement, as far as filters look at it. */
+interface Filtered {
+  account_id: string;
+  dc: 'Debit' | 'Credit';
 }
+
+/** Whether a filter matches a new movement. */
+export const matchesFilter = (filter: Pick<Filter, 'event' | 'accountId'>, movement: Filtered): boolean =>
+  isOfNewMovements(filter.event) && concerns(filter, movement);
+
+/**
+ * Whether a filter is about a movement. A webhook that lists withdrawals hears of the withdrawal of each movement that the filter which it had
+ * when the movement was stored is about. A filter for withdrawals alone is about both directions.
+ */
+export function concerns(
+  filter: Pick<Filter, 'event' | 'accountId'>,
+  { account_id, dc: movementDc }: Filtered,
+): boolean {
+  const dc = dcOf(filter);
+  return (filter.accountId === null || filter.accountId === account_id) && (dc === null || dc === movementDc);
+}
+
+/**
+ * The same rule as SQL: whether the filter that a webhook (`?`) had at a movement is about the movement. Index: the primary key of
+ * webhook_filters.
+ * @param alias of the withdrawn movement.
+ */
+export const concernedAt = (alias: string): string => `COALESCE((
+  SELECT f.event IS NOT NULL AND (f.account_id IS NULL OR f.account_id = ${alias}.account_id)
+    AND f.event <> IF(${alias}.dc = 'Debit', 'NEW_CREDIT', 'NEW_DEBIT')
+  FROM webhook_filters f WHERE f.webhook_id = ? AND f.from_id < ${alias}.id ORDER BY f.from_id DESC LIMIT 1), 0)`;
 
 /** The new movements that a filter of a customer matches. */
 interface Matching {

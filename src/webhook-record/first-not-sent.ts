@@ -1,6 +1,6 @@
 import type { Sql } from '../database/transaction.ts';
 import { isOfNewMovements, type NewMovementEvent, type WebhookEvent } from '../database/webhook-enums.ts';
-import { dcOf, indexOf, ownerIdOf, ownerOf } from './filter.ts';
+import { concernedAt, dcOf, indexOf, ownerIdOf, ownerOf } from './filter.ts';
 
 /** Finds since when the deliveries of a webhook have waited for their first attempt. */
 
@@ -9,6 +9,8 @@ export interface Backlog {
   customer_id: string;
   account_id: string | null;
   event: WebhookEvent;
+  /** 1: withdrawals of movements too. */
+  withdrawals: number;
   after_id: string;
   matched_through: string;
 }
@@ -32,27 +34,39 @@ function firstNotSent(backlog: Backlog & { event: NewMovementEvent }): { sql: st
   };
 }
 
+/** The first withdrawal that a webhook hears of and was not sent. Indexes: withdrawn_transactions_customer, and the primary keys. */
+const FIRST_WITHDRAWAL = `
+  (SELECT ? AS webhook_id, l.withdrawn_at AS since, TIMESTAMPDIFF(MICROSECOND, l.withdrawn_at, NOW(6)) / 1000000 AS seconds
+   FROM withdrawn_transactions l FORCE INDEX (withdrawn_transactions_customer)
+   LEFT JOIN deliveries d ON d.webhook_id = ? AND d.transaction_id = l.event_id
+   WHERE d.webhook_id IS NULL AND l.customer_id = ? AND l.event_id > ? AND l.event_id <= ? AND ${concernedAt('l')}
+   ORDER BY l.customer_id, l.event_id LIMIT 1)`;
+
+const firstWithdrawal = ({ webhook_id: id, customer_id, after_id, matched_through }: Backlog) => ({
+  sql: FIRST_WITHDRAWAL,
+  values: [id, id, customer_id, after_id, matched_through, id],
+});
+
 export interface WaitingWebhook {
   id: string;
-  /** When the oldest unsent movement was stored, and how many seconds ago that was by MySQL's clock. */
+  /** When the oldest unsent movement was stored or withdrawn, and how many seconds ago that was by MySQL's clock. */
   since: Date;
   seconds: number;
 }
 
-/**
- * Reads the first new movement of each backlog that was never attempted, the longest waiting first. Backlogs in which no new movement waits
- * are left out.
- */
+/** Reads the first of each backlog that was never attempted, the longest waiting first. Backlogs in which nothing waits are left out. */
 export async function readFirstNotSent(sql: Sql, backlogs: readonly Backlog[]): Promise<WaitingWebhook[]> {
-  const statements = backlogs.flatMap((it) =>
-    isOfNewMovements(it.event) ? firstNotSent({ ...it, event: it.event }) : [],
-  );
+  const statements = backlogs.flatMap((it) => [
+    ...(isOfNewMovements(it.event) ? [firstNotSent({ ...it, event: it.event })] : []),
+    ...(it.withdrawals === 1 ? [firstWithdrawal(it)] : []),
+  ]);
   if (statements.length === 0) return [];
   const rows = await sql.query<{ webhook_id: string; since: Date; seconds: string }[]>(
     statements.map(({ sql: statement }) => statement).join(' UNION ALL '),
     statements.flatMap(({ values }) => values),
   );
-  return rows
+  const found = rows
     .map(({ webhook_id, since, seconds }) => ({ id: String(webhook_id), since, seconds: Number(seconds) }))
     .sort((a, b) => a.since.getTime() - b.since.getTime());
+  return found.filter(({ id }, at) => found.findIndex((it) => it.id === id) === at);
 }

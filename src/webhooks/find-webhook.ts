@@ -1,6 +1,7 @@
 import { type Caller, visibleAccounts } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
 import { type FilterRange, MOST_RANGES, readFilterRanges } from '../delivery/filters.ts';
+import { SUBJECTS } from '../delivery/subject.ts';
 import { notFound } from '../platform/problem.ts';
 import { settingsOf, type WebhookSettings } from '../webhook-record/record.ts';
 
@@ -55,8 +56,8 @@ const READ_RETRIES = `
   SELECT transaction_id FROM retries FORCE INDEX (retries_due)
   WHERE webhook_id = ? AND due_at IS NOT NULL LIMIT ${MOST_RETRIES + 1}`;
 
-const FIND_MOVEMENT_OF_OTHERS =
-  'SELECT id FROM transactions WHERE id IN (?) AND account_id NOT IN (?) LIMIT 1';
+/** Indexes: the primary keys. */
+const FIND_MOVEMENT_OF_OTHERS = `SELECT t.id FROM ${SUBJECTS.sql} WHERE t.account_id NOT IN (?) LIMIT 1`;
 
 /** Index: replays_open. */
 const READ_REPLAYS = `
@@ -90,7 +91,7 @@ export async function mayHavePendingOfOtherAccounts(
   if (retries.length > MOST_RETRIES) return foreignWithin('0', matched_through);
   if (retries.length > 0) {
     const ids = retries.map(({ transaction_id }) => transaction_id);
-    const others = await sql.query<unknown[]>(FIND_MOVEMENT_OF_OTHERS, [ids, accountIds]);
+    const others = await sql.query<unknown[]>(FIND_MOVEMENT_OF_OTHERS, [...SUBJECTS.values(ids), accountIds]);
     if (others.length > 0) return true;
   }
 

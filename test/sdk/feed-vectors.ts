@@ -39,7 +39,7 @@ const cursorAt = (through: number, epoch = 0) => encodeCursor(BOX, WEBHOOK, { ep
 
 const event = (id: string, movement: NotifiedMovement, hashEncoding: 'hex' | 'raw' = 'hex') => ({
   json: renderEvent({
-    id,
+    id: `msg_${id}`,
     storedAt: STORED_AT,
     body: buildBody(movement, { encoding: 'json', hashEncoding }, API_SECRET),
   }),

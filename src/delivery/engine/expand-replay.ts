@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
 import { withdrawSome } from '../cancel-replay.ts';
 import { lockCursor } from '../filters.ts';
+import { accountOf } from '../subject.ts';
 import { makePendingAgain } from './make-pending.ts';
 
 /** Turns a replay into retries, 200 deliveries at a time. */
@@ -24,8 +25,7 @@ const FAILED_IN_RANGE = `
   FROM retries r FORCE INDEX (retries_due)
   WHERE r.webhook_id = ? AND r.transaction_id > ? AND r.transaction_id <= ? AND r.due_at IS NULL`;
 
-const OF_ACCOUNTS = (id: string) =>
-  `AND EXISTS (SELECT 1 FROM transactions t WHERE t.id = ${id} AND t.account_id IN (?))`;
+const OF_ACCOUNTS = (id: string) => `AND ${accountOf(id)} IN (?)`;
 
 const ADVANCE_REPLAY = `
   UPDATE replays SET position = ?, replayed = replayed + ?, to_come = CASE WHEN ? OR to_come <= ? THEN 0 ELSE to_come - ? END,

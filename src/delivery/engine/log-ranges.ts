@@ -1,5 +1,12 @@
 import type { Sql } from '../../database/transaction.ts';
-import { dcOf, type Filter, indexOf, ownerIdOf, ownerOf } from '../../webhook-record/filter.ts';
+import {
+  dcOf,
+  type Filter,
+  indexOf,
+  matchesNewMovements,
+  ownerIdOf,
+  ownerOf,
+} from '../../webhook-record/filter.ts';
 import type { LoggedMovement } from '../run/types.ts';
 import { MOVEMENT_COLUMNS, NO_MOVEMENT_COLUMNS } from './logged-movement.ts';
 
@@ -53,7 +60,10 @@ type Row = LoggedMovement & {
 
 /** Reads several ranges in one statement. */
 export async function readRanges(sql: Sql, ranges: readonly LogRange[]): Promise<LogRead[]> {
-  const branches = ranges.map(toBranch);
+  // A filter for withdrawals alone has no branch. Its range ends at the newest id.
+  const branches = ranges.flatMap((range, branch) =>
+    matchesNewMovements(range.filter) ? [toBranch(range, branch)] : [],
+  );
   const customerIds = new Set(ranges.map(({ customerId }) => customerId));
   const rows = await sql.query<Row[]>([READ_LOG, ...branches.map((it) => it.sql)].join(' UNION ALL '), [
     [...customerIds],

@@ -20,12 +20,23 @@ const COLUMNS = {
   opponent_iban: 't.opponent_iban',
   date_issue: 't.date_issue',
   stored_at: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', t.date_readed)",
-} satisfies Record<Exclude<keyof LoggedMovement, 'extended'>, string>;
+} satisfies Record<Exclude<keyof LoggedMovement, 'extended' | 'withdraws'>, string>;
+
+const select = (columns: Record<string, string>): string =>
+  Object.entries(columns)
+    .map(([name, column]) => `${column} AS ${name}`)
+    .join(', ');
 
 /** The columns of a movement for `transactions t`, `accounts a` and `banks b`. */
-export const MOVEMENT_COLUMNS = Object.entries(COLUMNS)
-  .map(([name, column]) => `${column} AS ${name}`)
-  .join(', ');
+export const MOVEMENT_COLUMNS = select(COLUMNS);
+
+/** The columns of the withdrawal of a movement, for `withdrawn_transactions t`, `accounts a` and `banks b`. */
+export const WITHDRAWAL_COLUMNS = select({
+  ...COLUMNS,
+  transaction_id: 't.event_id',
+  withdraws: 't.id',
+  stored_at: "TIMESTAMPDIFF(MICROSECOND, '1970-01-01', t.withdrawn_at)",
+});
 
 /** The same columns as NULLs, for the first SELECT of a UNION, which names the columns. */
 export const NO_MOVEMENT_COLUMNS = Object.keys(COLUMNS)

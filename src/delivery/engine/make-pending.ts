@@ -1,12 +1,13 @@
 import type { Sql } from '../../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
+import { accountOf } from '../subject.ts';
 
 /** Makes deliveries that have ended pending again, for a redelivery or a replay. */
 
 /** Leaves out accounts that are being deleted. Index of this and the following statements: the primary keys. */
 const READ_ENDED_DELIVERIES = `
   SELECT d.transaction_id, d.status FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id
-  LEFT JOIN transactions t ON t.id = d.transaction_id AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} LEFT JOIN accounts a ON a.id = t.account_id
+  LEFT JOIN accounts a ON w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND a.id = ${accountOf('d.transaction_id')}
   WHERE w.id = ? AND d.transaction_id IN (?) AND d.status IN ('delivered', 'failed')
     AND (a.status IS NULL OR a.status <> 'deleting')`;
 

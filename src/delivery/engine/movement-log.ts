@@ -1,11 +1,12 @@
 import type { Sql } from '../../database/transaction.ts';
 import { createBatcher } from '../../platform/batcher.ts';
-import { type Filter, matchesNewMovements } from '../../webhook-record/filter.ts';
+import type { Filter } from '../../webhook-record/filter.ts';
 import type { Delivery, LoggedMovement } from '../run/types.ts';
 import type { LogFilter } from '../webhook-state.ts';
 import { createLogCache, type LogCache } from './log-cache.ts';
 import { type LogRange, type LogRead, readRanges } from './log-ranges.ts';
 import { extend } from './logged-movement.ts';
+import { addWithdrawals } from './withdrawals.ts';
 
 /** Reads the movement log: a customer's movements in the order of their ids. Webhooks read it as their queue. */
 
@@ -83,10 +84,11 @@ export function openMovementLog(database: Sql, cache: LogCache = createLogCache(
   return {
     async read(request) {
       const { filter, ...range } = nextRange(request);
-      if (!matchesNewMovements(filter)) return nothingMatches(range.after, range.through);
+      if (filter === null) return nothingMatches(range.after, range.through);
       const wanted = { ...range, filter };
-      const { accountsDeleted } = request;
-      const read = await cache.read({ ...wanted, accountsDeleted }, () => readRange(wanted));
+      const { accountsDeleted, webhookId } = request;
+      const found = await cache.read({ ...wanted, accountsDeleted }, () => readRange(wanted));
+      const read = filter.withdrawals ? await addWithdrawals(database, webhookId, range, found) : found;
       return request.isExtended ? extendRead(database, read) : read;
     },
   };

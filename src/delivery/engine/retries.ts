@@ -2,6 +2,7 @@ import type { Sql } from '../../database/transaction.ts';
 import type { Delivery, LoggedEvent, LoggedMovement } from '../run/types.ts';
 import { retryDueAt } from '../webhook-state.ts';
 import { extend, MOVEMENT_COLUMNS } from './logged-movement.ts';
+import { findWithdrawn, readWithdrawalsById } from './withdrawals.ts';
 
 /** Reads the retries of a webhook that are due, with their movements or operational events. */
 
@@ -33,6 +34,7 @@ interface Due {
   attempts: number;
   failures: number;
   due_in: string;
+  isWithdrawn?: boolean;
 }
 
 type DueMovement = Due & LoggedMovement;
@@ -73,14 +75,27 @@ export async function readRetries(
   const later = rows[firstLater];
   const dueNow = later === undefined ? rows : rows.slice(0, firstLater);
   const nextIn = later === undefined ? (dueNow.length === limit ? 0 : null) : Number(later.due_in);
-  const found = isExtended && !ofEvents ? await extend(sql, dueNow as DueMovement[]) : dueNow;
+  const complete = ofEvents ? dueNow : await addGone(sql, dueNow as DueMovement[]);
+  const found = isExtended && !ofEvents ? await extend(sql, complete as DueMovement[]) : complete;
   return { deliveries: found.map(toDelivery), nextIn: found.length < dueNow.length ? 0 : nextIn };
 }
 
-const toDelivery = ({ id, attempts, failures, due_in: _, ...content }: DueRow): Delivery => ({
+/** Completes what is no stored movement: the withdrawal of a movement, or a movement that was withdrawn. */
+async function addGone(sql: Sql, due: readonly DueMovement[]): Promise<DueRow[]> {
+  const gone = due.filter(({ stored_at }) => stored_at === null).map(({ id }) => id);
+  if (gone.length === 0) return [...due];
+  const withdrawals = new Map(
+    (await readWithdrawalsById(sql, gone)).map((it) => [it.transaction_id, it] as const),
+  );
+  const withdrawn = await findWithdrawn(sql, gone);
+  return due.map((it) => ({ ...it, ...withdrawals.get(it.id), isWithdrawn: withdrawn.has(it.id) }));
+}
+
+const toDelivery = ({ id, attempts, failures, due_in: _, isWithdrawn, ...content }: DueRow): Delivery => ({
   subjectId: Number(id),
   source: 'retries',
   attempts,
   failures,
   content: content.stored_at === null ? null : content,
+  ...(isWithdrawn ? { isWithdrawn } : {}),
 });

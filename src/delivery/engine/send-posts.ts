@@ -55,7 +55,7 @@ export function createSender(
       startedAt,
       answered(answer, durationMs, bytes) {
         posts.batchEnded();
-        const ids = events.map(({ id }) => eventIdOf(id));
+        const ids = events.map(({ id, content }) => eventIdOf(id, content));
         run.report({ type: 'batch answered', deliveries, ids, answer, startedAt, durationMs, bytes });
       },
     });

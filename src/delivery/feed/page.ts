@@ -6,6 +6,7 @@ import type { WriteResult } from '../../database/transaction.ts';
 import { formatDeliveryId } from '../delivery-id.ts';
 import { type MovementLog, openMovementLog } from '../engine/movement-log.ts';
 import { buildSharedBody } from '../posting/body.ts';
+import { eventIdOf, eventNameOf } from '../posting/request.ts';
 import { readSampleMovement } from '../posting/sample.ts';
 import type { LoggedMovement, NotifiedMovement } from '../run/types.ts';
 import type { LogFilter, WebhookState } from '../webhook-state.ts';
@@ -55,7 +56,12 @@ export function createPageReader({ database, secrets }: Pick<Runtime, 'database'
       movement: NotifiedMovement,
       { id, storedAt, through }: { id: string; storedAt: number; through: number },
     ): FeedEvent => ({
-      json: renderEvent({ id, storedAt, body: buildSharedBody(movement, format, apiSecret) }),
+      json: renderEvent({
+        id: eventIdOf(id, movement),
+        storedAt,
+        event: eventNameOf(settings, movement),
+        body: buildSharedBody(movement, format, apiSecret),
+      }),
       cursor: () => cursorAt(through),
     });
 
@@ -96,9 +102,20 @@ export function createPageReader({ database, secrets }: Pick<Runtime, 'database'
 /**
  * Renders an event.
  * @param storedAt milliseconds since 1970.
+ * @param event what it is; undefined: the webhook does not list withdrawals.
  */
-export const renderEvent = ({ id, storedAt, body }: { id: string; storedAt: number; body: string }): string =>
-  `{"id":"msg_${id}","timestamp":${Math.floor(storedAt / 1_000)},"body":${body}}`;
+export const renderEvent = ({
+  id,
+  storedAt,
+  event,
+  body,
+}: {
+  id: string;
+  storedAt: number;
+  event?: string | undefined;
+  body: string;
+}): string =>
+  `{"id":"${id}","timestamp":${Math.floor(storedAt / 1_000)},${event === undefined ? '' : `"event":"${event}",`}"body":${body}}`;
 
 /** Reads the movements that the webhook matched. Those of accounts that are being deleted are left out. */
 async function readMatches(

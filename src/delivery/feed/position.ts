@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
 import { Problem } from '../../platform/problem.ts';
 import {
+  concernedAt,
   dcOf,
   type Filter,
   indexOf,
@@ -162,8 +163,14 @@ const COUNT_MOVEMENTS = (range: { customerId: string; filter: Filter }, conditio
   SELECT COUNT(*) AS number FROM transactions t FORCE INDEX (${indexOf(range, 't').name})
   WHERE t.${ownerOf(range)} = ? AND t.id > ? AND t.id <= ?${condition}`;
 
+/** Indexes: withdrawn_transactions_customer, and the primary key of webhook_filters. */
+const COUNT_WITHDRAWALS = (condition: string) => `
+  SELECT COALESCE(SUM(${concernedAt('t')}), 0) AS number
+  FROM withdrawn_transactions t FORCE INDEX (withdrawn_transactions_customer)
+  WHERE t.customer_id = ? AND t.event_id > ? AND t.event_id <= ?${condition}`;
+
 /**
- * Counts the stored movements in a range of ids that a webhook matched when they were stored.
+ * Counts the stored movements in a range of ids that a webhook matched when they were stored, and the withdrawals that it hears of.
  * @returns live: of accounts that stay. deleting: of accounts that are being deleted.
  */
 export async function countMatches(
@@ -174,7 +181,17 @@ export async function countMatches(
   const accounts = deletions.map(({ account_id }) => account_id);
   let matched = 0;
   let deleting = 0;
+  const countWithdrawals = async (condition: string, values: unknown[]) => {
+    const [row] = await sql.query<{ number: string | number }[]>(COUNT_WITHDRAWALS(condition), values);
+    return Number(row?.number ?? 0);
+  };
   await eachFilter(sql, webhookId, { after, through }, async ({ fromId, throughId, filter }) => {
+    if (filter.withdrawals) {
+      const ofRange = [webhookId, customerId, fromId, throughId];
+      matched += await countWithdrawals('', ofRange);
+      if (accounts.length > 0)
+        deleting += await countWithdrawals(' AND t.account_id IN (?)', [...ofRange, accounts]);
+    }
     if (!matchesNewMovements(filter)) return;
     const range = { customerId, filter };
     const dc = dcOf(filter);

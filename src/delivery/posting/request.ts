@@ -1,5 +1,5 @@
 import { SEALED, type SecretBox } from '../../database/secret-box.ts';
-import { isOfEvents } from '../../database/webhook-enums.ts';
+import { isOfEvents, WITHDRAWN_TRANSACTION } from '../../database/webhook-enums.ts';
 import { VERSION } from '../../platform/config.ts';
 import type { EndpointColumns, SendingSettings } from '../../webhook-record/record.ts';
 import type { EndpointHealth, NotifiedEvent, NotifiedMovement } from '../run/types.ts';
@@ -72,7 +72,7 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
   const ordered = row.ordered === 1;
   const describe = isOfEvents(row.event)
     ? (content: unknown) => describeEvent(content as NotifiedEvent)
-    : (content: unknown) => describeMovement(content as NotifiedMovement, format, apiSecret);
+    : (content: unknown) => describeMovement(content as NotifiedMovement, row, format, apiSecret);
 
   return {
     origin,
@@ -93,11 +93,14 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
     },
     redact: (text) => credentials.reduce((rest, credential) => rest.replaceAll(credential, '…'), text),
     bytesOf: (content) => Buffer.byteLength(describe(content).body),
-    request: (content, deliveryId, timestamp) => toPost(eventIdOf(deliveryId), timestamp, describe(content)),
+    request: (content, deliveryId, timestamp) =>
+      toPost(eventIdOf(deliveryId, content), timestamp, describe(content)),
     batchRequest(events, batchId, timestamp) {
-      const bodies = events.map(
-        ({ id, content }) => `{"id":"${eventIdOf(id)}","body":${describe(content).body}}`,
-      );
+      const bodies = events.map(({ id, content }) => {
+        const { body, headers } = describe(content);
+        const event = headers[EVENT_HEADER] === undefined ? '' : `"event":"${headers[EVENT_HEADER]}",`;
+        return `{"id":"${eventIdOf(id, content)}",${event}"body":${body}}`;
+      });
       const body = `{"batch":"${batchId}","events":[${bodies.join(',')}]}`;
       const headers = { 'content-type': CONTENT_TYPES.json };
       return { ...toPost(batchId, timestamp, { body, headers }), isBatch: true };
@@ -121,8 +124,22 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
   }
 }
 
-/** The id of an event: the header `webhook-id` of its POST, or its id in a batch. @param deliveryId as `17-4711`. */
-export const eventIdOf = (deliveryId: string): string => `msg_${deliveryId}`;
+/**
+ * The id of an event: the header `webhook-id` of its POST, or its id in a batch or a feed. Of the withdrawal of a movement, it has the id of the
+ * movement: `msg_17-4711-withdrawn`.
+ * @param deliveryId as `17-4711`.
+ */
+export function eventIdOf(deliveryId: string, content: NotifiedMovement | NotifiedEvent): string {
+  if (!('withdraws' in content)) return `msg_${deliveryId}`;
+  return `msg_${deliveryId.replace(/-.*/, '')}-${content.withdraws}-withdrawn`;
+}
+
+/** What the event is, for a webhook that lists withdrawals; undefined for another. */
+export const eventNameOf = (
+  { event, withdrawals }: Pick<SendingSettings, 'event' | 'withdrawals'>,
+  { withdraws }: { withdraws?: string },
+): string | undefined =>
+  withdrawals === 0 ? undefined : withdraws === undefined ? event : WITHDRAWN_TRANSACTION;
 
 /** The bytes of a batch beside the bodies of its events: about as many for each event, and for the batch itself. */
 export const BATCH_OVERHEAD = 100;
@@ -133,18 +150,25 @@ interface Description {
   headers: Record<string, string>;
 }
 
-const describeMovement = (
+const EVENT_HEADER = 'ledgerbell-event';
+
+function describeMovement(
   movement: NotifiedMovement,
+  webhook: Pick<SendingSettings, 'event' | 'withdrawals'>,
   format: BodyFormat,
   apiSecret: string,
-): Description => ({
-  body: buildSharedBody(movement, format, apiSecret),
-  headers: {
-    'content-type': CONTENT_TYPES[format.encoding],
-    'ledgerbell-transaction-id': movement.transaction_id,
-    'ledgerbell-date-issue': movement.date_issue,
-  },
-});
+): Description {
+  const event = eventNameOf(webhook, movement);
+  return {
+    body: buildSharedBody(movement, format, apiSecret),
+    headers: {
+      'content-type': CONTENT_TYPES[format.encoding],
+      'ledgerbell-transaction-id': movement.withdraws ?? movement.transaction_id,
+      'ledgerbell-date-issue': movement.date_issue,
+      ...(event === undefined ? {} : { [EVENT_HEADER]: event }),
+    },
+  };
+}
 
 const describeEvent = (event: NotifiedEvent): Description => ({
   body: buildEventBody(event),

@@ -30,7 +30,10 @@ export interface EndpointHealth {
 
 /** A movement as a notification shows it. Amounts and dates are strings as MySQL writes them. */
 export interface NotifiedMovement {
+  /** Of the withdrawal of a movement: an id of its own, after those of the movements that were stored before. */
   transaction_id: string;
+  /** The notification says that this movement was withdrawn. undefined: it is a new movement. */
+  withdraws?: string;
   dc: string;
   code: string | null;
   amount: string;

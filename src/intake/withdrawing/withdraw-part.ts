@@ -1,9 +1,14 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
-import { endWithdrawn, findLiveWebhooks } from '../../delivery/end-withdrawn.ts';
 import type { RemovedMovement } from '../../delivery/filters.ts';
+import {
+  endWithdrawn,
+  findHearing,
+  findLiveWebhooks,
+  type LiveWebhook,
+} from '../../delivery/withdrawn-movements.ts';
 import { type ImportLock, lockCustomers } from '../../ledger/append.ts';
-import type { Matcher } from '../../ledger/matching.ts';
+import { advanceBacklogs, type Matcher } from '../../ledger/matching.ts';
 import { handOverConflicts, withdrawOwnConflicts } from '../../ledger/withdrawn-conflicts.ts';
 import { deleteMovements } from '../../movements/delete-movements.ts';
 import { BEGINNING, type Candidates, type Position, readCandidates, type Subject } from './candidates.ts';
@@ -173,7 +178,7 @@ async function takeBack(
   sql: Sql,
   { matcher, locks, lock }: { matcher: Matcher; locks: ReadonlyMap<string, ImportLock>; lock: ImportLock },
   { id: withdrawalId, customerId }: OpenWithdrawal,
-  webhooks: Awaited<ReturnType<typeof findLiveWebhooks>>,
+  webhooks: readonly LiveWebhook[],
   ids: readonly string[],
 ): Promise<Pick<Part, 'wake' | 'reread'>> {
   const movements = await sql.query<RemovedMovement[]>(READ_MOVEMENTS, [ids]);
@@ -190,8 +195,19 @@ async function takeBack(
   if (events.length !== found.length || BigInt(events[0]?.event_id ?? 0) <= BigInt(lock.newest))
     throw new Error(`the withdrawn movements of customer ${customerId} have got no new ids`);
   await sql.query(FORGET, [lock.dateReaded, newest, customerId]);
-  const wake = await handOverConflicts(sql, { matcher, locks }, customerId, found);
-  await sql.query(SET_BALANCES, [[...new Set(movements.map(({ account_id }) => account_id))]]);
+  // The cursors are locked before the backlogs, as in every transaction.
   const reread = await endWithdrawn(sql, customerId, webhooks, movements);
-  return { wake, reread };
+  const hearing = await findHearing(sql, webhooks, movements);
+  await advanceBacklogs(sql, {
+    deliveries: new Map(),
+    webhooks: new Map(
+      hearing.map(({ webhookId, isPull, withdrawals }) => [
+        webhookId,
+        { customerId, isPull, movements: withdrawals },
+      ]),
+    ),
+  });
+  const handedOver = await handOverConflicts(sql, { matcher, locks }, customerId, found);
+  await sql.query(SET_BALANCES, [[...new Set(movements.map(({ account_id }) => account_id))]]);
+  return { wake: [...new Set([...handedOver, ...hearing.map(({ webhookId }) => webhookId)])], reread };
 }

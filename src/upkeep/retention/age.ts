@@ -20,6 +20,11 @@ export const daysBefore = (now: Date, days: number): Date => new Date(now.getTim
 /** A calendar date in UTC, as MySQL writes it. */
 export const dateOf = (moment: Date): string => moment.toISOString().slice(0, 10);
 
+/** Withdrawals have ids of the same sequence. Index: withdrawn_transactions_time. */
+const FIRST_WITHDRAWN_AFTER = `
+  SELECT event_id AS id FROM withdrawn_transactions FORCE INDEX (withdrawn_transactions_time)
+  WHERE customer_id = ? AND withdrawn_at >= ? ORDER BY customer_id, withdrawn_at, event_id LIMIT 1`;
+
 const READ_LAST_MOVEMENT_ID = 'SELECT last_transaction_id FROM import_locks WHERE customer_id = ?';
 
 /** Finds the newest movement of a customer that was stored before a moment. */
@@ -38,7 +43,12 @@ export function createAgeFinder(sql: Sql, before: Date): FindNewestBefore {
     // Read first. The second statement then finds any movement that is stored after this.
     const [lock] = await sql.query<{ last_transaction_id: string }[]>(READ_LAST_MOVEMENT_ID, [customerId]);
     const [younger] = await sql.query<{ id: string }[]>(FIRST_READ_AFTER, [customerId, before]);
-    const newest = younger === undefined ? BigInt(lock?.last_transaction_id ?? 0) : BigInt(younger.id) - 1n;
+    const [withdrawn] = await sql.query<{ id: string }[]>(FIRST_WITHDRAWN_AFTER, [customerId, before]);
+    const last = BigInt(lock?.last_transaction_id ?? 0);
+    const newest = [younger, withdrawn].reduce(
+      (least, found) => (found !== undefined && BigInt(found.id) <= least ? BigInt(found.id) - 1n : least),
+      last,
+    );
     found.set(customerId, newest);
     return newest;
   };

@@ -64,7 +64,7 @@ describe('DELETE /v1/accounts/:id', () => {
         steps.repeat(async (rows) => {
           const goesOn = await step(Math.min(rows, 100));
           passes += 1;
-          if (passes === 6) stopping.abort();
+          if (passes === 8) stopping.abort();
           return goesOn;
         }),
     });

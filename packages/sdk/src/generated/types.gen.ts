@@ -923,7 +923,7 @@ export type Delivery = {
      */
     transaction_id: number | null;
     /**
-     * The id of the event. null: the delivery of a movement.
+     * The id of the event, also of the withdrawal of the movement. null: the delivery of a new movement.
      */
     event_id: number | null;
     /**
@@ -3133,7 +3133,7 @@ export type GetDeliveryResponses = {
              */
             transaction_id: number | null;
             /**
-             * The id of the event. null: the delivery of a movement.
+             * The id of the event, also of the withdrawal of the movement. null: the delivery of a new movement.
              */
             event_id: number | null;
             /**

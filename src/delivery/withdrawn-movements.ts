@@ -1,21 +1,24 @@
 import type { Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
+import { concerns } from '../webhook-record/filter.ts';
 import { addResults } from './engine/record-results.ts';
 import { failInFeeds } from './feed/position.ts';
 import { lockCursor, matchedAmong, type RemovedMovement } from './filters.ts';
 import { failedWithoutMovement } from './run/attempt.ts';
 import type { Delivery } from './run/types.ts';
 
-/** Ends the pending deliveries of movements that are withdrawn. What is in flight may still arrive. */
+/** What movements that are withdrawn mean for webhooks: what is pending of them ends, and webhooks that want to hear of it are sent it. */
 
 /** Index: webhooks_customer. */
 const READ_LIVE_WEBHOOKS = `
-  SELECT w.id, w.delivery, k.sent_through FROM webhooks w JOIN webhook_cursors k ON k.webhook_id = w.id
+  SELECT w.id, w.delivery, w.status, w.withdrawals, k.sent_through FROM webhooks w JOIN webhook_cursors k ON k.webhook_id = w.id
   WHERE w.customer_id = ? AND w.status <> 'deleted' AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY w.id`;
 
-interface LiveWebhook {
+export interface LiveWebhook {
   id: string;
   delivery: 'push' | 'pull';
+  status: 'active' | 'paused' | 'disabled';
+  withdrawals: number;
   sent_through: string;
 }
 
@@ -124,4 +127,30 @@ async function readPending(
       return { ...gone, subjectId: Number(id), source: 'log', attempts: 0, failures: 0 };
     }),
   ];
+}
+
+/** A webhook that hears of withdrawals, and of how many. */
+export interface Hearing {
+  webhookId: string;
+  isPull: boolean;
+  withdrawals: number;
+}
+
+/**
+ * Finds which webhooks hear that movements are withdrawn: those that list withdrawals now, and matched the movements when they were stored. A
+ * paused webhook is sent it later.
+ * @param movements in the order of their ids.
+ */
+export async function findHearing(
+  sql: Sql,
+  webhooks: readonly LiveWebhook[],
+  movements: readonly RemovedMovement[],
+): Promise<Hearing[]> {
+  const hearing: Hearing[] = [];
+  for (const { id: webhookId, delivery, status, withdrawals } of webhooks) {
+    if (withdrawals === 0 || status === 'disabled') continue;
+    const heard = await matchedAmong(sql, webhookId, movements, concerns);
+    if (heard.length > 0) hearing.push({ webhookId, isPull: delivery === 'pull', withdrawals: heard.length });
+  }
+  return hearing;
 }
