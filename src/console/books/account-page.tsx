@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import type * as v from 'valibot';
-import type { Period, PeriodStatus } from '../../../packages/reconcile/src/periods.ts';
+import type { ChainStatement, Period, PeriodStatus } from '../../../packages/reconcile/src/periods.ts';
 import { showAmount } from '../../../packages/statements/src/amounts.ts';
 import type { MissingView, SurplusView } from '../../books/books-view.ts';
 import { type ComparedBooks, compareBooks } from '../../books/compare-books.ts';
@@ -43,9 +43,10 @@ export const accountPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEn
     const { status } = compared;
     const differences = differencesOf(compared);
     const periods = [...compared.periods, ...compared.contradictions];
+    const all = periods.flatMap((it) => it.statements);
     const rows = periods
       .slice(-MOST_PERIODS)
-      .map((it) => ({ ...viewPeriod(it, account.currency), rivals: rivalsOf(it) }));
+      .map((it) => ({ ...viewPeriod(it, account.currency), rivals: rivalsOf(it, all) }));
     const statements = await findStatements(database, account.id, {
       before: BEYOND_NEWEST,
       limit: MOST_STATEMENTS,
@@ -200,9 +201,16 @@ const Cut = ({ which, most, count }: { which: 'first' | 'last'; most: number; co
     </p>
   );
 
-/** The ids of two statements that contradict each other, or of one that contradicts itself. Any other statement has a link in the list below. */
-const rivalsOf = ({ status, statements }: Period): string[] =>
-  status === 'contradiction' && statements.length <= 2 ? statements.flatMap(({ id }) => id ?? []) : [];
+/** More statements that contradict each other are found in the list of statements alone. */
+const MOST_RIVALS = 4;
+
+/** The ids of the statements that contradict each other in a period: its own, and those of all that end the same day. */
+function rivalsOf({ status, to, statements }: Period, all: readonly ChainStatement[]): string[] {
+  if (status !== 'contradiction') return [];
+  const rivals = [...all.filter((it) => it.to === to), ...statements];
+  const ids = [...new Set(rivals.flatMap(({ id }) => id ?? []))];
+  return ids.length > MOST_RIVALS ? [] : ids;
+}
 
 type PeriodRow = ReturnType<typeof viewPeriod> & { rivals: readonly string[] };
 

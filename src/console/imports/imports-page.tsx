@@ -111,6 +111,18 @@ const READ_ASSUMED_DUPLICATES = `
 export const readAssumed = (sql: Sql, importId: string, limit: number): Promise<AssumedRow[]> =>
   sql.query<AssumedRow[]>(READ_ASSUMED_DUPLICATES, [importId, limit]);
 
+/** Index: the primary key. */
+const READ_STATEMENTS = 'SELECT id FROM statements WHERE id IN (?) ORDER BY id';
+
+/** Reads the ids of the statements that statements of an import contradict, without those that were withdrawn since. */
+async function readContradicted(sql: Sql, { contradicts }: ImportRow): Promise<string[]> {
+  if (contradicts === null) return [];
+  const rows = await sql.query<{ id: string }[]>(READ_STATEMENTS, [
+    v.parse(v.array(v.number()), JSON.parse(contradicts)),
+  ]);
+  return rows.map(({ id }) => id);
+}
+
 const PER_PAGE = 50;
 
 /** GET /ops/imports: the imports of all customers, newest first. */
@@ -205,13 +217,14 @@ export const importRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   return new Hono<ApiEnv>()
     .get('/:id', async (c) => {
       const it = await requireImport(database, c);
-      const [gaps, files, issues, assumed, movements, withdrawals] = await Promise.all([
+      const [gaps, files, issues, assumed, movements, withdrawals, contradicted] = await Promise.all([
         it.status === 'done' ? findGapsBefore(database, it.id) : [],
         findImportFiles(database, it.id),
         readIssues(database, it.id, MOST_ISSUES),
         it.assumed_duplicates + it.assumed_new === 0 ? [] : readAssumed(database, it.id, MOST_ISSUES),
         readStored(database, it, MOST_MOVEMENTS),
         readWithdrawalsOf(database, it.id),
+        readContradicted(database, it),
       ]);
       return sendPage(
         c,
@@ -224,6 +237,7 @@ export const importRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
           assumed={assumed}
           movements={movements}
           withdrawals={withdrawals}
+          contradicted={contradicted}
           done={c.req.query('done')}
         />,
       );
@@ -262,10 +276,22 @@ interface ImportPageProps {
   movements: readonly ImportedMovement[];
   /** Of the import and of its statements. */
   withdrawals: readonly WithdrawalRow[];
+  /** The ids of the statements that statements of the import contradict. */
+  contradicted: readonly string[];
   done: string | undefined;
 }
 
-function ImportPage({ it, gaps, files, issues, assumed, movements, withdrawals, done }: ImportPageProps) {
+function ImportPage({
+  it,
+  gaps,
+  files,
+  issues,
+  assumed,
+  movements,
+  withdrawals,
+  contradicted,
+  done,
+}: ImportPageProps) {
   const now = new Date();
   const took =
     it.finished_at === null || it.started_at === null
@@ -285,7 +311,7 @@ function ImportPage({ it, gaps, files, issues, assumed, movements, withdrawals, 
           <a href={`/ops/books/accounts/${account_id}`}>account {account_id}</a>, {from} to {to}.
         </p>
       ))}
-      {contradictedBy(it).map((id) => (
+      {contradicted.map((id) => (
         <p class="lead">
           A statement of it contradicts statement {id}. If it replaces it,{' '}
           <a href={withdrawPath({ kind: 'statement', id })}>withdraw statement {id}</a>.
@@ -382,10 +408,6 @@ function ImportPage({ it, gaps, files, issues, assumed, movements, withdrawals, 
     </>
   );
 }
-
-/** The ids of the statements that statements of an import contradict. */
-const contradictedBy = ({ contradicts }: ImportRow): string[] =>
-  contradicts === null ? [] : v.parse(v.array(v.number()), JSON.parse(contradicts)).map(String);
 
 /** A withdrawal that has failed may be requested again. */
 const mayBeWithdrawn = ({ status }: ImportRow, withdrawals: readonly WithdrawalRow[]): boolean =>

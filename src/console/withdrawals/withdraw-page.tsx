@@ -108,7 +108,10 @@ const sendWithdrawals = (c: Context<ApiEnv>, it: Found, withdrawals: readonly Wi
     c,
     { title: `Withdrawal of ${it.kind} ${it.id}`, section: sectionOf(it), customerId: it.customer_id },
     <>
-      <Done done={c.req.query('done')} messages={{ withdraw: 'The withdrawal is queued.' }} />
+      <Done
+        done={c.req.query('done')}
+        messages={{ withdraw: 'The withdrawal is accepted. This page shows how far it is.' }}
+      />
       <h1>
         Withdrawal of {it.kind} {it.id} of <CustomerLink id={it.customer_id} name={it.customer} />
       </h1>
@@ -167,18 +170,11 @@ async function ask(
             <li>{sentence}</li>
           ))}
         </ul>
-        <form method="post" action={c.req.path}>
-          <Field
-            label="Reason"
-            name="reason"
-            value={reason}
-            hint="It is shown with each movement"
-            most={200}
-            mistake={mistake}
-          />{' '}
+        <form method="post" class="filters" action={c.req.path}>
+          <Field label="Reason" name="reason" value={reason} hint="wrong file" most={200} mistake={mistake} />
           <button type="submit" class="danger">
             {buttonOf(it, withdrawal)}
-          </button>{' '}
+          </button>
           <LinkButton href={originOf(it)} text="Back" />
         </form>
       </section>
@@ -236,6 +232,7 @@ const consequencesOf = (plan: Plan): string[] => [
     ? []
     : [`${countOf(plan.statements, 'statement does', 'statements do')} not count any more.`]),
   ...[describeUnlisted(plan)].filter((sentence) => sentence !== null),
+  'The reason is shown with each movement that is withdrawn.',
   'This cannot be undone. The same rows are new if they are imported again.',
 ];
 
