@@ -29,6 +29,12 @@ const CUSTOMER_OF = {
   conflict: 'SELECT customer_id AS customerId FROM movement_conflicts WHERE id = ?',
   replay: 'SELECT customer_id AS customerId FROM replays WHERE id = ?',
   account: 'SELECT customer_id AS customerId FROM accounts WHERE id = ?',
+  // A statement that was withdrawn is found too.
+  statement: `
+    SELECT COALESCE(s.customer_id, w.customer_id) AS customerId FROM (SELECT CAST(? AS UNSIGNED) AS id) wanted
+      LEFT JOIN statements s ON s.id = wanted.id LEFT JOIN withdrawn_statements w ON w.id = wanted.id
+    WHERE COALESCE(s.id, w.id) IS NOT NULL`,
+  withdrawal: 'SELECT customer_id AS customerId FROM withdrawals WHERE id = ?',
 } as const;
 
 /** The object that a command names. For a delivery, `id` is the id of its webhook. */
@@ -47,6 +53,8 @@ const MISSING: Readonly<Record<Subject['kind'], string>> = {
   conflict: 'There is no conflict of that id.',
   replay: 'There is no replay of that id.',
   account: 'There is no account of that id.',
+  statement: 'There is no statement of that id.',
+  withdrawal: 'There is no withdrawal of that id.',
 };
 
 /**

@@ -90,7 +90,21 @@ const COMMANDS: readonly [term: string, description: string, load: () => Promise
     'list, show and redeliver deliveries',
     async () => group((await import('./commands/deliveries.ts')).deliveries),
   ],
-  ['imports', 'follow and retry imports', async () => group((await import('./commands/imports.ts')).imports)],
+  [
+    'imports',
+    'follow, retry and withdraw imports',
+    async () => group((await import('./commands/imports.ts')).imports),
+  ],
+  [
+    'statements',
+    'withdraw statements that the bank has replaced',
+    async () => group((await import('./commands/withdrawals.ts')).statements),
+  ],
+  [
+    'withdrawals',
+    'show how far withdrawals of imports and statements are',
+    async () => group((await import('./commands/withdrawals.ts')).withdrawals),
+  ],
   [
     'verify [options]',
     'check the books of a customer: statements, movements and deliveries; the exit code is 1 if they are not right',

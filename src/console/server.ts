@@ -41,6 +41,7 @@ import { sourcesPage } from './sources/sources-page.tsx';
 import { tracePage } from './trace/trace-page.tsx';
 import { webhookRoutes } from './webhooks/webhook-page.tsx';
 import { webhooksPage } from './webhooks/webhooks-page.tsx';
+import { withdrawRoutes } from './withdrawals/withdraw-page.tsx';
 
 /** The server of the console: who may use it, and its pages. */
 
@@ -151,8 +152,8 @@ export const refuseForeignPages = createMiddleware(async (c, next) => {
 });
 
 /**
- * Ends a page that MySQL does not answer in time. A change may take longer, and is never cut off. Two pages come before. The reading of the
- * page Now has limits of its own, and says what is wrong with MySQL. A search for movements may look at 200,000 of them.
+ * Ends a page that MySQL does not answer in time. A change may take longer, and is never cut off. Three pages come before. The reading of the
+ * page Now has limits of its own, and says what is wrong with MySQL. A search for movements may look at 200,000 of them. So may the dry run of a withdrawal, at 100,000.
  */
 const endSlowReads = createMiddleware(async (c, next) => {
   if (c.req.method !== 'GET') return next();
@@ -185,6 +186,7 @@ export function opsConsole(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv>
     .route('/zone', zoneRoute())
     .route('/', nowRoutes(watched))
     .route('/movements', movementsPage(context))
+    .route('/', withdrawRoutes(context))
     .use(endSlowReads)
     .route('/webhooks', webhooksPage(runtime))
     .route('/webhooks', webhookRoutes(context))

@@ -1,4 +1,5 @@
 import type { Sql } from '../database/transaction.ts';
+import { MOST_COUNTED } from './withdrawal-plan-view.ts';
 import {
   BEGINNING,
   type Candidates,
@@ -22,9 +23,6 @@ export interface WithdrawalPlan {
   /** The statements that would not count any more. */
   statements: { id: string; accountId: string }[];
 }
-
-/** The most movements that are counted. */
-export const MOST_COUNTED = 100_000;
 
 /** Candidates are read in parts of this size. */
 const PART = 1_000;

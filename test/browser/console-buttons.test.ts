@@ -107,6 +107,17 @@ describe('a person with a mouse', () => {
     await page.close();
   });
 
+  it('withdraws an import with a reason, and sees the withdrawal', async () => {
+    const { page, faults } = await visit(`/ops/imports/${trouble.imports.rejected}`);
+    await page.getByRole('link', { name: 'Withdraw', exact: true }).click();
+    await page.getByLabel('Reason').fill('wrong file');
+    await page.getByRole('button', { name: 'Withdraw 1 movement', exact: true }).click();
+    await page.waitForURL('**?done=withdraw');
+    await page.locator('[data-label=Status]', { hasText: 'done' }).waitFor();
+    expect(faults).toEqual([]);
+    await page.close();
+  });
+
   it('uses the filters', async () => {
     const { page } = await visit('/ops/deliveries');
     await page.getByLabel('Webhook id').fill(trouble.webhooks.dead);

@@ -47,6 +47,11 @@ const PAGES: [name: string, path: () => string, shows: () => string[]][] = [
   ['imports', () => '/ops/imports', () => ['failed', 'ndjson']],
   ['an import', () => `/ops/imports/${trouble.imports.rejected}`, () => ['rejected', 'amount']],
   [
+    'the withdrawal of an import',
+    () => `/ops/imports/${trouble.imports.rejected}/withdraw`,
+    () => ['Reason', 'Withdraw 1 movement', 'cannot be undone'],
+  ],
+  [
     'a customer',
     () => `/ops/customers/${trouble.customerId}`,
     () => [CUSTOMER, DEAD_TITLE, 'What is wrong now', 'refused the password'],

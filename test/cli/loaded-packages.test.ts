@@ -28,6 +28,7 @@ const COMMANDS: [command: string, more: string[]][] = [
   ['replay --webhook 1 --since 2026-01-01', RETRIES],
   ['sources list', RETRIES],
   ['webhooks list', RETRIES],
+  ['withdrawals list', []],
 ];
 
 it.each(COMMANDS)('%s loads no package of the database, the queues or the service', async (command, more) => {

@@ -2,6 +2,8 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { watchInstallation } from '../../src/console/now/now-page.tsx';
 import { opsConsole } from '../../src/console/server.ts';
 import { useSourcesDir } from '../sources/folder-source.ts';
+import { dayStatement } from '../support/day-statement.ts';
+import { importDone } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { send } from '../support/raw-http.ts';
 import { useReceiver } from '../support/receiver.ts';
@@ -14,6 +16,7 @@ const service = useOwnService({
   config: { sourcesDir: useSourcesDir() },
 });
 let trouble: Trouble;
+let statementId: string;
 
 beforeAll(async () => {
   trouble = await createTrouble(service, receiver);
@@ -21,6 +24,14 @@ beforeAll(async () => {
     "INSERT INTO replays (customer_id, webhook_id, statuses, position, until_id) VALUES (?, ?, 'failed', 0, 1)",
     [trouble.customerId, trouble.webhooks.paused],
   );
+  const { body } = await service.call('POST', `/v1/imports?account_id=${trouble.accountId}`, {
+    key: trouble.key,
+    body: dayStatement(5, 5, 500, [100]),
+    type: 'application/octet-stream',
+  });
+  await importDone(service, trouble.key, body.import.id);
+  const [statement] = await service.runtime.database.query<{ id: string }[]>('SELECT id FROM statements');
+  statementId = statement?.id ?? '';
 });
 
 interface Button {
@@ -53,6 +64,16 @@ const BUTTONS: Record<string, Button> = {
   '/deliveries/:id/redeliver': {
     id: () => `${trouble.webhooks.healthy}-${trouble.movementIds[0]}`,
     action: 'redeliver',
+  },
+  '/statements/:id/withdraw': {
+    id: () => statementId,
+    action: 'withdraw',
+    form: { reason: 'replaced' },
+  },
+  '/imports/:id/withdraw': {
+    id: () => trouble.imports.rejected,
+    action: 'withdraw',
+    form: { reason: 'wrong file' },
   },
   '/imports/:id/retry': { id: () => trouble.imports.failed, action: 'retry' },
   '/books/conflicts/:id/store': { id: () => trouble.conflicts[0], action: 'store' },

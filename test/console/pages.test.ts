@@ -39,6 +39,7 @@ describe('every page', () => {
     ['a failing delivery', () => `/ops/deliveries/${deadDelivery()}`],
     ['imports', () => '/ops/imports'],
     ['an import', () => `/ops/imports/${trouble.imports.rejected}`],
+    ['the withdrawal of an import', () => `/ops/imports/${trouble.imports.rejected}/withdraw`],
     ['sources', () => '/ops/sources'],
     ['a failing source', () => `/ops/sources/${trouble.sources.failing}`],
     ['a source with a wrong file', () => `/ops/sources/${trouble.sources.wrongFile}`],

@@ -20,7 +20,7 @@ it('an import names the stored statements that it contradicts', async () => {
     first_warnings: [
       {
         line: expect.any(Number),
-        message: `This statement contradicts statement ${stored?.id} of 2026-03-05: closing 582.71, now 587.71. Ask the bank which of them is right.`,
+        message: `This statement contradicts statement ${stored?.id} of 2026-03-05: closing 582.71, now 587.71. If it replaces it, withdraw statement ${stored?.id}.`,
       },
     ],
   });

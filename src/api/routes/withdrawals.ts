@@ -6,7 +6,8 @@ import type { Runtime } from '../../database/runtime.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { Flag, readId, readJson, readQuery } from '../../http/input.ts';
 import { BEYOND_NEWEST, linkCursor, linkNext, MAX_PER_PAGE, paging } from '../../http/paging.ts';
-import { MOST_COUNTED, PLAN_CURSOR, planWithdrawal, readPlanPage } from '../../intake/withdrawal-plan.ts';
+import { PLAN_CURSOR, planWithdrawal, readPlanPage } from '../../intake/withdrawal-plan.ts';
+import { WithdrawalPlanView } from '../../intake/withdrawal-plan-view.ts';
 import { viewWithdrawal, WithdrawalView } from '../../intake/withdrawal-view.ts';
 import {
   findImportToWithdraw,
@@ -17,9 +18,9 @@ import {
   type Subject,
   withdraw,
 } from '../../intake/withdrawals.ts';
-import { renderTransaction, TransactionView } from '../../movements/body.ts';
+import { renderTransaction } from '../../movements/body.ts';
 import { findTransactions } from '../../movements/transactions.ts';
-import { Count, documented, IdView, Title } from '../../platform/validation.ts';
+import { documented, Title } from '../../platform/validation.ts';
 import { WholeNumber } from '../../platform/whole-numbers.ts';
 import { idParameter } from '../openapi/openapi.ts';
 import type { AddRoute } from './route.ts';
@@ -55,34 +56,6 @@ const WithdrawQuery = v.strictObject({
 
 const ListQuery = v.strictObject(paging('x1', PER_PAGE));
 
-const Status = v.picklist(['complete', 'incomplete', 'contradictory', 'unknown']);
-
-const Plan = v.object({
-  withdrawal: v.object({
-    import_id: IdView,
-    statement_id: v.nullable(IdView),
-    matched: Count,
-    withdrawn: Count,
-    kept: Count,
-    is_whole: v.pipe(
-      v.boolean(),
-      v.description(`false: only the first ${MOST_COUNTED} movements were counted. All are withdrawn.`),
-    ),
-    statements: v.pipe(Count, v.description('The statements that would not count any more.')),
-    unlisted_import_id: v.pipe(
-      v.nullable(IdView),
-      v.description(
-        'A later import with more duplicates than are listed. It may have confirmed any of the movements, so all are kept.',
-      ),
-    ),
-    completeness: v.pipe(
-      v.array(v.object({ account_id: IdView, before: Status, after: Status })),
-      v.description('Of the accounts of the statements, at most ten.'),
-    ),
-  }),
-  transactions: v.array(v.object({ ...TransactionView.entries, outcome: v.picklist(['withdrawn', 'kept']) })),
-});
-
 /** The most accounts of which completeness is told. */
 const MOST_ACCOUNTS = 10;
 
@@ -98,7 +71,10 @@ const WITHDRAWING = {
     description: 'The withdrawal. Follow it at the path in the header Location.',
     headers: ['Location'] as const,
     statuses: {
-      200: { description: 'With dry_run=true: what would be withdrawn, and a page of it.', schema: Plan },
+      200: {
+        description: 'With dry_run=true: what would be withdrawn, and a page of it.',
+        schema: WithdrawalPlanView,
+      },
     },
   },
   problems: ['unfinished-import', 'limited-api-key', 'overloaded'] as const,

@@ -7,6 +7,7 @@ import type { Api } from '../api-client.ts';
 import { type CreateCommand, listCommand, subjectCommand } from '../api-command.ts';
 import { oneLine } from '../context.ts';
 import { type Column, formatTime, renderColumns, renderFacts } from '../output.ts';
+import { withdrawCommand } from './withdrawals.ts';
 
 /** The commands for imports. */
 
@@ -206,4 +207,5 @@ export const imports: readonly CreateCommand[] = [
       return `Import ${id} is queued again. It continues after row ${rows}.`;
     },
   }),
+  withdrawCommand('import', 'take back what an import has stored by mistake'),
 ];

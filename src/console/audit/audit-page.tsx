@@ -131,7 +131,8 @@ export const auditPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEnv>
 
 /** The path of an object's page in the console; null: it has no page. */
 function linkOf(subject: string): string | null {
-  const [, kind, id] = /^(webhook|delivery|import|source|account|customer) ([\d-]+)$/.exec(subject) ?? [];
+  const [, kind, id] =
+    /^(webhook|delivery|import|source|account|statement|customer) ([\d-]+)$/.exec(subject) ?? [];
   switch (kind) {
     case 'webhook':
       return `/ops/webhooks/${id}`;
@@ -143,6 +144,8 @@ function linkOf(subject: string): string | null {
       return `/ops/sources/${id}`;
     case 'account':
       return `/ops/books/accounts/${id}`;
+    case 'statement':
+      return `/ops/statements/${id}/withdraw`;
     case 'customer':
       return `/ops/customers/${id}`;
     default:

@@ -1,6 +1,6 @@
 import { Hono } from 'hono';
 import type * as v from 'valibot';
-import type { Period, PeriodStatus } from '../../../packages/reconcile/src/periods.ts';
+import type { ChainStatement, Period, PeriodStatus } from '../../../packages/reconcile/src/periods.ts';
 import { showAmount } from '../../../packages/statements/src/amounts.ts';
 import type { MissingView, SurplusView } from '../../books/books-view.ts';
 import { type ComparedBooks, compareBooks } from '../../books/compare-books.ts';
@@ -26,6 +26,7 @@ import {
   Tag,
 } from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';
+import { WithdrawButton, withdrawPath } from '../withdrawals/withdrawals.tsx';
 import { TONES } from './booked-accounts.tsx';
 
 /** The page of one account: what its statements say, what is missing and what is too much. */
@@ -42,6 +43,10 @@ export const accountPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEn
     const { status } = compared;
     const differences = differencesOf(compared);
     const periods = [...compared.periods, ...compared.contradictions];
+    const all = periods.flatMap((it) => it.statements);
+    const rows = periods
+      .slice(-MOST_PERIODS)
+      .map((it) => ({ ...viewPeriod(it, account.currency), rivals: rivalsOf(it, all) }));
     const statements = await findStatements(database, account.id, {
       before: BEYOND_NEWEST,
       limit: MOST_STATEMENTS,
@@ -71,8 +76,10 @@ export const accountPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEn
         <h2>Periods</h2>
         <Table
           caption="Periods"
-          columns={periodColumns}
-          rows={periods.slice(-MOST_PERIODS).map((period) => viewPeriod(period, account.currency))}
+          columns={
+            rows.some(({ rivals }) => rivals.length > 0) ? [...periodColumns, rivalsColumn] : periodColumns
+          }
+          rows={rows}
           empty="There is no final statement with an opening and a closing balance."
         />
         <Cut which="last" most={MOST_PERIODS} count={periods.length} />
@@ -194,7 +201,20 @@ const Cut = ({ which, most, count }: { which: 'first' | 'last'; most: number; co
     </p>
   );
 
-const periodColumns: Column<ReturnType<typeof viewPeriod>>[] = [
+/** More statements that contradict each other are found in the list of statements alone. */
+const MOST_RIVALS = 4;
+
+/** The ids of the statements that contradict each other in a period: its own, and those of all that end the same day. */
+function rivalsOf({ status, to, statements }: Period, all: readonly ChainStatement[]): string[] {
+  if (status !== 'contradiction') return [];
+  const rivals = [...all.filter((it) => it.to === to), ...statements];
+  const ids = [...new Set(rivals.flatMap(({ id }) => id ?? []))];
+  return ids.length > MOST_RIVALS ? [] : ids;
+}
+
+type PeriodRow = ReturnType<typeof viewPeriod> & { rivals: readonly string[] };
+
+const periodColumns: Column<PeriodRow>[] = [
   { label: 'From', cell: ({ from }) => from },
   { label: 'To', cell: ({ to }) => to },
   { label: 'Status', cell: ({ status }) => <Tag tone={TONES[status]}>{status}</Tag> },
@@ -206,6 +226,16 @@ const periodColumns: Column<ReturnType<typeof viewPeriod>>[] = [
     cell: ({ status, difference }) => (status === 'gap' || status === 'contradiction' ? difference : '–'),
   },
 ];
+
+const rivalsColumn: Column<PeriodRow> = {
+  label: 'If one replaces the other',
+  cell: ({ rivals }) =>
+    rivals.map((id) => (
+      <>
+        <WithdrawButton kind="statement" id={id} text={`Withdraw ${id}`} />{' '}
+      </>
+    )),
+};
 
 /** An entry that is missing, or a movement that is too much, in a period of the statements. */
 type Difference = { period: Period } & (
@@ -244,6 +274,7 @@ const show = (balance: string | null, currency: string) =>
   balance === null ? '–' : showAmount(balance, currency);
 
 const statementColumns = (now: Date, currency: string): Column<StatementRecord>[] => [
+  { label: 'Statement', cell: ({ id }) => id },
   { label: 'Number', cell: ({ number, sequence }) => [number, sequence].filter(Boolean).join('/') || '–' },
   { label: 'From', cell: ({ from_date }) => from_date ?? '–' },
   { label: 'To', cell: ({ to_date }) => to_date ?? '–' },
@@ -254,4 +285,8 @@ const statementColumns = (now: Date, currency: string): Column<StatementRecord>[
   { label: 'Entries', kind: 'number', cell: ({ entries }) => formatCount(entries) },
   { label: 'Import', cell: ({ import_id }) => <ImportLink id={import_id} /> },
   { label: 'Received', cell: ({ received_at }) => <Moment at={received_at} now={now} /> },
+  {
+    label: 'If it was replaced',
+    cell: ({ id }) => <a href={withdrawPath({ kind: 'statement', id })}>Withdraw</a>,
+  },
 ];

@@ -9,6 +9,8 @@ import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
 import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { type ImportRow, listImports } from '../../intake/imports.ts';
+import type { WithdrawalRow } from '../../intake/withdrawal-view.ts';
+import { listWithdrawals } from '../../intake/withdrawals.ts';
 import { countMovements } from '../../movements/segments.ts';
 import { cutPage } from '../../platform/page.ts';
 import { notFound } from '../../platform/problem.ts';
@@ -39,6 +41,7 @@ import { sendPage } from '../page/layout.tsx';
 import { callerFor } from '../page/operator.ts';
 import { sourceColumns } from '../sources/sources-page.tsx';
 import { webhookColumns } from '../webhooks/webhooks-page.tsx';
+import { withdrawalColumns } from '../withdrawals/withdrawals.tsx';
 
 /** The page of one customer: what is wrong now, its accounts, webhooks and sources, and its newest imports. */
 
@@ -62,7 +65,7 @@ interface Listed<Row> {
   next: unknown;
 }
 
-const MOST = { accounts: 100, webhooks: 100, sources: 100, imports: 10, troubles: 20 };
+const MOST = { accounts: 100, webhooks: 100, sources: 100, imports: 10, withdrawals: 10, troubles: 20 };
 
 /** Index: the primary key. */
 const READ_CUSTOMER = 'SELECT id, name, created_at FROM customers WHERE id = ?';
@@ -102,11 +105,12 @@ export const customerPage = (runtime: Runtime): Hono<ApiEnv> => {
   return new Hono<ApiEnv>().get('/:id', async (c) => {
     const customer = await requireCustomer(database, readId(c, 'customer'));
     const viewer = callerFor(c, runtime, customer.id);
-    const [accounts, found, sources, imports, troubles] = await Promise.all([
+    const [accounts, found, sources, imports, withdrawals, troubles] = await Promise.all([
       readAccounts(database, customer.id),
       findWebhooks(database, viewer, { after: '0', limit: MOST.webhooks + 1 }),
       listSources(database, { viewer, after: '0' }, MOST.sources),
       listImports(database, { viewer, before: BEYOND_NEWEST }, MOST.imports),
+      listWithdrawals(database, customer.id, BEYOND_NEWEST, MOST.withdrawals),
       findCustomerTroubles(database, customer.id, MOST.troubles),
     ]);
     const { rows, next } = cutPage(found, MOST.webhooks);
@@ -126,6 +130,7 @@ export const customerPage = (runtime: Runtime): Hono<ApiEnv> => {
         webhooks={{ rows: webhooks, next }}
         sources={sources}
         imports={imports}
+        withdrawals={withdrawals.rows}
       />,
     );
   });
@@ -140,9 +145,11 @@ interface CustomerPageProps {
   webhooks: Listed<WebhookRecord>;
   sources: Listed<SourceSummary>;
   imports: Listed<ImportRow>;
+  /** The newest. */
+  withdrawals: readonly WithdrawalRow[];
 }
 
-function CustomerPage({ customer, troubles, webhookTroubles, ...lists }: CustomerPageProps) {
+function CustomerPage({ customer, troubles, webhookTroubles, withdrawals, ...lists }: CustomerPageProps) {
   const { accounts, webhooks, sources, imports } = lists;
   const now = new Date();
   const filters = { customer: customer.id };
@@ -190,6 +197,14 @@ function CustomerPage({ customer, troubles, webhookTroubles, ...lists }: Custome
         list={imports}
         all={<a href={pathWith('/ops/imports', filters)}>All imports</a>}
       />
+      {withdrawals.length === 0 ? null : (
+        <ListSection
+          title="Newest withdrawals"
+          columns={withdrawalColumns(now)}
+          list={{ rows: [...withdrawals], next: null }}
+          all={null}
+        />
+      )}
     </>
   );
 }

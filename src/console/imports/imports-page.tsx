@@ -17,6 +17,7 @@ import {
   listImports,
   MAX_CRASHES,
 } from '../../intake/imports.ts';
+import type { WithdrawalRow } from '../../intake/withdrawal-view.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
 import { Id } from '../../platform/whole-numbers.ts';
 import {
@@ -46,6 +47,12 @@ import {
 import { sendConfirmation, sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, callerFor } from '../page/operator.ts';
 import { DASHBOARD_PATH } from '../queues/dashboard.ts';
+import {
+  readWithdrawalsOf,
+  WithdrawButton,
+  withdrawalColumns,
+  withdrawPath,
+} from '../withdrawals/withdrawals.tsx';
 
 /** The pages of the console that list imports, and show one with its movements and duplicates. */
 
@@ -103,6 +110,18 @@ const READ_ASSUMED_DUPLICATES = `
 
 export const readAssumed = (sql: Sql, importId: string, limit: number): Promise<AssumedRow[]> =>
   sql.query<AssumedRow[]>(READ_ASSUMED_DUPLICATES, [importId, limit]);
+
+/** Index: the primary key. */
+const READ_STATEMENTS = 'SELECT id FROM statements WHERE id IN (?) ORDER BY id';
+
+/** Reads the ids of the statements that statements of an import contradict, without those that were withdrawn since. */
+async function readContradicted(sql: Sql, { contradicts }: ImportRow): Promise<string[]> {
+  if (contradicts === null) return [];
+  const rows = await sql.query<{ id: string }[]>(READ_STATEMENTS, [
+    v.parse(v.array(v.number()), JSON.parse(contradicts)),
+  ]);
+  return rows.map(({ id }) => id);
+}
 
 const PER_PAGE = 50;
 
@@ -198,12 +217,14 @@ export const importRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   return new Hono<ApiEnv>()
     .get('/:id', async (c) => {
       const it = await requireImport(database, c);
-      const [gaps, files, issues, assumed, movements] = await Promise.all([
+      const [gaps, files, issues, assumed, movements, withdrawals, contradicted] = await Promise.all([
         it.status === 'done' ? findGapsBefore(database, it.id) : [],
         findImportFiles(database, it.id),
         readIssues(database, it.id, MOST_ISSUES),
         it.assumed_duplicates + it.assumed_new === 0 ? [] : readAssumed(database, it.id, MOST_ISSUES),
         readStored(database, it, MOST_MOVEMENTS),
+        readWithdrawalsOf(database, it.id),
+        readContradicted(database, it),
       ]);
       return sendPage(
         c,
@@ -215,6 +236,8 @@ export const importRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
           issues={issues}
           assumed={assumed}
           movements={movements}
+          withdrawals={withdrawals}
+          contradicted={contradicted}
           done={c.req.query('done')}
         />,
       );
@@ -251,10 +274,24 @@ interface ImportPageProps {
   issues: readonly ImportIssue[];
   assumed: readonly AssumedRow[];
   movements: readonly ImportedMovement[];
+  /** Of the import and of its statements. */
+  withdrawals: readonly WithdrawalRow[];
+  /** The ids of the statements that statements of the import contradict. */
+  contradicted: readonly string[];
   done: string | undefined;
 }
 
-function ImportPage({ it, gaps, files, issues, assumed, movements, done }: ImportPageProps) {
+function ImportPage({
+  it,
+  gaps,
+  files,
+  issues,
+  assumed,
+  movements,
+  withdrawals,
+  contradicted,
+  done,
+}: ImportPageProps) {
   const now = new Date();
   const took =
     it.finished_at === null || it.started_at === null
@@ -274,6 +311,12 @@ function ImportPage({ it, gaps, files, issues, assumed, movements, done }: Impor
           <a href={`/ops/books/accounts/${account_id}`}>account {account_id}</a>, {from} to {to}.
         </p>
       ))}
+      {contradicted.map((id) => (
+        <p class="lead">
+          A statement of it contradicts statement {id}. If it replaces it,{' '}
+          <a href={withdrawPath({ kind: 'statement', id })}>withdraw statement {id}</a>.
+        </p>
+      ))}
       <nav class="actions" aria-label="What you can do">
         {it.status === 'failed' ? (
           // A file that cannot be read fails again.
@@ -291,6 +334,7 @@ function ImportPage({ it, gaps, files, issues, assumed, movements, done }: Impor
           text="Its movements"
         />
         <LinkButton href={`/ops/imports?customer=${it.customer_id}`} text={`Imports of ${it.customer}`} />
+        {mayBeWithdrawn(it, withdrawals) ? <WithdrawButton kind="import" id={it.id} text="Withdraw" /> : null}
       </nav>
       <Facts
         facts={[
@@ -324,6 +368,12 @@ function ImportPage({ it, gaps, files, issues, assumed, movements, done }: Impor
           ['Crashes in a row', formatCount(it.crash_count)],
         ]}
       />
+      {withdrawals.length === 0 ? null : (
+        <>
+          <h2>Withdrawals</h2>
+          <Table caption="Withdrawals" columns={withdrawalColumns(now)} rows={withdrawals} empty="None." />
+        </>
+      )}
       {files.length === 0 ? null : (
         <>
           <h2>Files of the zip</h2>
@@ -358,6 +408,11 @@ function ImportPage({ it, gaps, files, issues, assumed, movements, done }: Impor
     </>
   );
 }
+
+/** A withdrawal that has failed may be requested again. */
+const mayBeWithdrawn = ({ status }: ImportRow, withdrawals: readonly WithdrawalRow[]): boolean =>
+  (status === 'done' || status === 'failed') &&
+  !withdrawals.some((it) => it.statement_id === '0' && it.status !== 'failed');
 
 const FILE_TONES = { read: 'good', skipped: 'warn', failed: 'bad' } as const;
 

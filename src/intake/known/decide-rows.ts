@@ -74,7 +74,7 @@ function describeContradiction(
   );
   const difference =
     before === null || now === null ? 'they have other entries' : `closing ${before}, now ${now}`;
-  const message = `This statement contradicts statement ${stored.id} of ${stored.to}: ${difference}. Ask the bank which of them is right.`;
+  const message = `This statement contradicts statement ${stored.id} of ${stored.to}: ${difference}. If it replaces it, withdraw statement ${stored.id}.`;
   return [{ line: received.line, message, contradicts: stored.id }];
 }
 
