@@ -48,6 +48,9 @@ const renderFields = (it: ListedTransaction, account: string): string =>
   `"code":${quote(it.code)},"amount":"${it.amount}","balance":"${it.balance ?? ''}","description":${quote(it.description)},` +
   `"date_issue":"${it.date_issue}","date_readed":"${it.date_readed}","opponent_id":${quote(it.opponent_id)},` +
   `"opponent_iban":${quote(it.opponent_iban)},"unique_id":${quote(it.unique_id)},"account":${account}` +
+  (it.withdrawn_at === undefined
+    ? ''
+    : `,"withdrawn_at":"${it.withdrawn_at}","withdrawn_reason":${quote(it.withdrawn_reason ?? '')}`) +
   (it.extended === undefined ? '}' : `,"extended":${JSON.stringify(it.extended)}}`);
 
 const quote = (text: string | null): string => {
@@ -77,5 +80,10 @@ export const TransactionView = v.object({
     bank_id: IdView,
     bank: BankView,
   }),
+  withdrawn_at: v.pipe(v.optional(v.string()), v.description('Only of a withdrawn movement.')),
+  withdrawn_reason: v.pipe(
+    v.optional(v.string()),
+    v.description('Why it was withdrawn. Only of a withdrawn movement.'),
+  ),
   extended: v.pipe(v.optional(ExtendedView), v.description('Only with fields=extended.')),
 });
