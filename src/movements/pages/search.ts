@@ -12,7 +12,7 @@ export const MOST_SEARCHED = 200_000;
 const MOST_TEXT = 64 * 1024 * 1024;
 
 /** Movements that are read at a time. */
-const SEARCH_STEP = 2_000;
+export const SEARCH_STEP = 2_000;
 
 /** A movement that a search looks at, with its position in the listing as its id, and with the columns that decide. */
 export type LookedAt = { id: string } & FilteredMovement;
