@@ -48,10 +48,14 @@ const renderFields = (it: ListedTransaction, account: string): string =>
   `"code":${quote(it.code)},"amount":"${it.amount}","balance":"${it.balance ?? ''}","description":${quote(it.description)},` +
   `"date_issue":"${it.date_issue}","date_readed":"${it.date_readed}","opponent_id":${quote(it.opponent_id)},` +
   `"opponent_iban":${quote(it.opponent_iban)},"unique_id":${quote(it.unique_id)},"account":${account}` +
-  (it.withdrawn_at === undefined
+  (it.extended === undefined && it.withdrawn_at === undefined ? '}' : renderMore(it));
+
+/** The fields that few movements have. */
+const renderMore = ({ withdrawn_at, withdrawn_reason = '', extended }: ListedTransaction): string =>
+  (withdrawn_at === undefined
     ? ''
-    : `,"withdrawn_at":"${it.withdrawn_at}","withdrawn_reason":${quote(it.withdrawn_reason ?? '')}`) +
-  (it.extended === undefined ? '}' : `,"extended":${JSON.stringify(it.extended)}}`);
+    : `,"withdrawn_at":"${withdrawn_at}","withdrawn_reason":${quote(withdrawn_reason)}`) +
+  (extended === undefined ? '}' : `,"extended":${JSON.stringify(extended)}}`);
 
 const quote = (text: string | null): string => {
   if (text === null) return '""';
