@@ -73,7 +73,7 @@ export function linkCursor(c: Context<ApiEnv>, cursor: string): void {
 }
 
 /**
- * The list that a cursor belongs to. A cursor of another list, or of a later version, is refused. t1: movements by id; u1: movements, newest first;
+ * The list that a cursor belongs to. A cursor of another list, or of a later version, is refused. t1: movements by id; u1: movements, newest first; y1 and z1: withdrawn movements in the same orders;
  * m2: deliveries by movement (newest first); i1: imports and r1: runs of a source (newest first); w1: webhooks; s1: sources; a1: accounts;
  * b1: banks; k1: API keys by id; f1: conflicts, n1: statements, p1: replays and x1: withdrawals (newest first); d1: balances by day (newest first).
  */
@@ -92,7 +92,9 @@ export type CursorKind =
   | 'n1'
   | 'p1'
   | 'd1'
-  | 'x1';
+  | 'x1'
+  | 'y1'
+  | 'z1';
 
 /** Greater than every id, and still a number that a cursor may hold. */
 export const BEYOND_NEWEST = '999999999999999999';

@@ -48,7 +48,14 @@ const renderFields = (it: ListedTransaction, account: string): string =>
   `"code":${quote(it.code)},"amount":"${it.amount}","balance":"${it.balance ?? ''}","description":${quote(it.description)},` +
   `"date_issue":"${it.date_issue}","date_readed":"${it.date_readed}","opponent_id":${quote(it.opponent_id)},` +
   `"opponent_iban":${quote(it.opponent_iban)},"unique_id":${quote(it.unique_id)},"account":${account}` +
-  (it.extended === undefined ? '}' : `,"extended":${JSON.stringify(it.extended)}}`);
+  (it.extended === undefined && it.withdrawn_at === undefined ? '}' : renderMore(it));
+
+/** The fields that few movements have. */
+const renderMore = ({ withdrawn_at, withdrawn_reason = '', extended }: ListedTransaction): string =>
+  (withdrawn_at === undefined
+    ? ''
+    : `,"withdrawn_at":"${withdrawn_at}","withdrawn_reason":${quote(withdrawn_reason)}`) +
+  (extended === undefined ? '}' : `,"extended":${JSON.stringify(extended)}}`);
 
 const quote = (text: string | null): string => {
   if (text === null) return '""';
@@ -77,5 +84,10 @@ export const TransactionView = v.object({
     bank_id: IdView,
     bank: BankView,
   }),
+  withdrawn_at: v.pipe(v.optional(v.string()), v.description('Only of a withdrawn movement.')),
+  withdrawn_reason: v.pipe(
+    v.optional(v.string()),
+    v.description('Why it was withdrawn. Only of a withdrawn movement.'),
+  ),
   extended: v.pipe(v.optional(ExtendedView), v.description('Only with fields=extended.')),
 });

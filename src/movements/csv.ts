@@ -55,13 +55,24 @@ const EXTENDED_COLUMNS = {
   exchange_rate: ofExtended(amount, 'exchange_rate'),
 } satisfies Record<string, Column>;
 
+/** The columns that `withdrawn=only` adds. */
+const WITHDRAWN_COLUMNS = {
+  withdrawn_at: other((it) => it.withdrawn_at),
+  withdrawn_reason: text((it) => it.withdrawn_reason),
+} satisfies Record<string, Column>;
+
 /** Columns that a CSV has only if they are named. */
 const FURTHER_COLUMNS = {
   signed_amount: amount(signedAmount),
   bank_id: other((it) => it.account.bank_id),
 } satisfies Record<string, Column>;
 
-const ALL_COLUMNS: Record<string, Column> = { ...COLUMNS, ...FURTHER_COLUMNS, ...EXTENDED_COLUMNS };
+const ALL_COLUMNS: Record<string, Column> = {
+  ...COLUMNS,
+  ...FURTHER_COLUMNS,
+  ...WITHDRAWN_COLUMNS,
+  ...EXTENDED_COLUMNS,
+};
 
 /** The names of all columns. */
 export const COLUMN_NAMES = Object.keys(ALL_COLUMNS);
@@ -70,8 +81,15 @@ export const COLUMN_NAMES = Object.keys(ALL_COLUMNS);
 export const isExtendedColumn = (name: string): boolean => Object.hasOwn(EXTENDED_COLUMNS, name);
 
 /** The columns of a CSV for which none are named. */
-export const defaultColumns = (isExtended: boolean): string[] => [
+export const defaultColumns = ({
+  isExtended,
+  isWithdrawn,
+}: {
+  isExtended: boolean;
+  isWithdrawn: boolean;
+}): string[] => [
   ...Object.keys(COLUMNS),
+  ...(isWithdrawn ? Object.keys(WITHDRAWN_COLUMNS) : []),
   ...(isExtended ? Object.keys(EXTENDED_COLUMNS) : []),
 ];
 

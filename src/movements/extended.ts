@@ -39,7 +39,10 @@ export const ExtendedView = v.object({
   bank_transaction_code: said(v.string(), 'The kind of transaction, such as PMNT-RCDT-ESCT.'),
   statement_id: said(IdView, 'The statement that has brought the movement.'),
   line: said(IdView, 'Its line in the file of the statement.'),
-  reverses: said(IdView, 'The movement that this one takes back, if exactly one matches.'),
+  reverses: said(
+    IdView,
+    'The movement that this one takes back, if exactly one matches and it is still stored.',
+  ),
   original_amount: said(Amount, 'The amount in the currency in which the payment was made.'),
   original_currency: said(Currency, 'ISO 4217.'),
   exchange_rate: said(v.string(), 'As the bank has it, with a decimal point.'),
@@ -83,12 +86,15 @@ interface Row extends Record<Exclude<keyof Extended, 'details' | 'details_more'>
   original_currency: string | null;
 }
 
-/** A movement that was sent as JSON has no details. Indexes: the primary keys. */
-const READ_EXTENDED = `
+/** Where movements are, as long as they are not withdrawn, and afterwards. Their details stay where they are. */
+export type MovementTable = 'transactions' | 'withdrawn_transactions';
+
+/** A movement that was sent as JSON has no details. Indexes: the primary keys, and withdrawn_transactions_id. */
+const readExtendedOf = (table: MovementTable) => `
   SELECT STRAIGHT_JOIN t.id, COALESCE(d.currency, a.currency) AS currency, d.value_date, d.end_to_end_id, d.creditor_reference,
     d.mandate_reference, IF(d.transaction_id IS NULL, NULL, t.code) AS bank_transaction_code, d.statement_id, d.line, d.reverses,
     d.original_amount, d.original_currency, d.exchange_rate
-  FROM transactions t JOIN accounts a ON a.id = t.account_id LEFT JOIN transaction_details d ON d.transaction_id = t.id
+  FROM ${table} t JOIN accounts a ON a.id = t.account_id LEFT JOIN transaction_details d ON d.transaction_id = t.id
   WHERE t.id IN (?)`;
 
 /** Most details of a movement, and most bytes of them as JSON. */
@@ -114,11 +120,28 @@ interface ExtendedRead {
 }
 
 /** Reads what the bank says of these movements, with limits on the details of batches. */
-export async function readExtended(sql: Sql, ids: readonly string[]): Promise<ExtendedRead> {
+export async function readExtended(
+  sql: Sql,
+  ids: readonly string[],
+  table: MovementTable = 'transactions',
+): Promise<ExtendedRead> {
   if (ids.length === 0) return { extended: new Map(), unread: [] };
-  const rows = await sql.query<Row[]>(READ_EXTENDED, [ids]);
+  const rows = await sql.query<Row[]>(readExtendedOf(table), [ids]);
+  if (table === 'transactions') await forgetRemoved(sql, rows);
   const extended = new Map(rows.map(({ id, ...row }) => [id, toExtended(row)]));
   return { extended, unread: await readDetails(sql, ids, extended) };
+}
+
+/** Index: the primary key. */
+const FIND_STORED = 'SELECT id FROM transactions WHERE id IN (?)';
+
+/** A stored movement takes back none that is withdrawn or removed. A withdrawn movement is shown as it was. */
+async function forgetRemoved(sql: Sql, rows: readonly Row[]): Promise<void> {
+  const reversals = rows.filter(({ reverses }) => reverses !== null);
+  if (reversals.length === 0) return;
+  const found = await sql.query<{ id: string }[]>(FIND_STORED, [reversals.map(({ reverses }) => reverses)]);
+  const stored = new Set(found.map(({ id }) => id));
+  for (const row of reversals) if (row.reverses !== null && !stored.has(row.reverses)) row.reverses = null;
 }
 
 /** Adds the details. @returns the ids of movements that were not reached. */
@@ -166,8 +189,12 @@ const FIND_WITH_BATCH_DETAILS =
   'SELECT DISTINCT transaction_id FROM batch_details WHERE transaction_id IN (?)';
 
 /** As `readExtended`, but of all movements: those whose details are not read have none, and say that there are more. */
-export async function readExtendedPage(sql: Sql, ids: readonly string[]): Promise<Map<string, Extended>> {
-  const { extended, unread } = await readExtended(sql, ids);
+export async function readExtendedPage(
+  sql: Sql,
+  ids: readonly string[],
+  table: MovementTable,
+): Promise<Map<string, Extended>> {
+  const { extended, unread } = await readExtended(sql, ids, table);
   if (unread.length === 0) return extended;
   for (const { transaction_id: id } of await sql.query<{ transaction_id: string }[]>(
     FIND_WITH_BATCH_DETAILS,

@@ -4,7 +4,7 @@ import { ALL_ACCOUNTS } from './segments.ts';
 
 /** Finds where a page of a listing of movements begins. */
 
-/** The movements to list, and the page of them, in the order of their ids. */
+/** The movements to list, and the page of them, in the order of their ids, or of their withdrawals. */
 export interface Listing {
   customerId: string;
   /** The accounts to list. 'all': every account of the customer. */
@@ -12,7 +12,7 @@ export interface Listing {
   /** Inclusive, on date_issue. */
   starts: string | null;
   ends: string | null;
-  /** Inclusive, on date_readed; UTC as MySQL writes it. */
+  /** Inclusive, on date_readed, or on withdrawn_at; UTC as MySQL writes it. */
   after: string | null;
   dc?: 'Debit' | 'Credit' | undefined;
   import?: ImportInterval | undefined;
@@ -22,7 +22,9 @@ export interface Listing {
   filter?: MovementFilter | undefined;
   /** Newest first. */
   isReversed?: boolean;
-  /** The listing begins after this id, in its order. null: from its first movement. */
+  /** Only withdrawn movements, in the order of their withdrawals. */
+  isWithdrawn?: boolean;
+  /** The listing begins after this id, in its order. null: from its first movement. Of a withdrawn movement, it is the event_id. */
   cursor: string | null;
   /** The page number, from 1. Counted from the cursor, if there is one. */
   page: number;
@@ -30,8 +32,8 @@ export interface Listing {
 }
 
 /** Whether movements are looked at one by one. */
-export const isSearch = (listing: Pick<Listing, 'filter' | 'import'>): boolean =>
-  listing.filter !== undefined || listing.import !== undefined;
+export const isSearch = (listing: Pick<Listing, 'filter' | 'import' | 'isWithdrawn'>): boolean =>
+  listing.filter !== undefined || listing.import !== undefined || listing.isWithdrawn === true;
 
 /** A page up to this far from a known position is reached by walking the index: about 4 ms with a thousand rows per page. */
 export const NEAR_PAGES = 20;
@@ -131,6 +133,20 @@ export async function findIdRange(sql: Sql, listing: Listing): Promise<IdRange |
   ]);
   if (first === null || last === null) return null;
   return intersect(whole, { first: first ?? whole.first, last: last ?? whole.last });
+}
+
+/** Finds the first withdrawal since a moment, in the same way. Index: withdrawn_transactions_time. */
+const FIRST_WITHDRAWN_AFTER = `
+  SELECT event_id AS id FROM withdrawn_transactions FORCE INDEX (withdrawn_transactions_time)
+  WHERE customer_id = ? AND withdrawn_at >= ? ORDER BY withdrawn_at, event_id LIMIT 1`;
+
+/** Finds the event_ids that a listing of withdrawn movements may have, from its cursor and `after`. @returns null: none. */
+export async function findEventRange(sql: Sql, listing: Listing): Promise<IdRange | null> {
+  const { customerId, accountIds, after, cursor } = listing;
+  if (accountIds !== 'all' && accountIds.length === 0) return null;
+  const whole = cursor === null ? ALL_IDS : beyond(ALL_IDS, cursor, listing);
+  const first = await findId(sql, FIRST_WITHDRAWN_AFTER, customerId, after);
+  return first === null ? null : intersect(whole, { first: first ?? whole.first, last: whole.last });
 }
 
 /** @returns undefined without a moment; null when there is no such movement. */

@@ -4,9 +4,11 @@ import { showAmount } from '../../packages/statements/src/amounts.ts';
 import { type Caller, maySee } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { ZoneOffset } from '../platform/moment.ts';
-import { type Extended, readExtendedPage } from './extended.ts';
+import { type Extended, type MovementTable, readExtendedPage } from './extended.ts';
 import { type Listing, NEAR_PAGES } from './listing.ts';
-import { type FoundPage, type Row, readByIds, readPage } from './pages/read-page.ts';
+import { readByIds, readPage } from './pages/read-page.ts';
+import { readWithdrawn, readWithdrawnPage } from './pages/read-withdrawn.ts';
+import type { FoundPage, Row } from './pages/rows.ts';
 
 /** Reads movements: a page of a listing, or one movement. */
 
@@ -33,20 +35,26 @@ export async function listTransactions(
   zone: ZoneOffset,
   known?: AccountsOfRows,
 ): Promise<Page> {
-  const { rows, ...page } = await readPage(sql, listing, zone);
+  const read = listing.isWithdrawn === true ? readWithdrawnPage : readPage;
+  const { rows, ...page } = await read(sql, listing, zone);
   const accounts = known ?? (await readAccounts(sql, listing.customerId, rows));
   const transactions = rows.flatMap((row) => addAccount(row, accounts) ?? []);
   return { transactions, ...page };
 }
 
-/** Reads one movement. @returns null when the caller cannot see it. Index: the primary key. */
+/**
+ * Reads one movement, which may be withdrawn. It is looked for among the stored ones first, because a withdrawal may move it meanwhile.
+ * @returns null when the caller cannot see it.
+ */
 export async function findTransaction(
   sql: Sql,
   caller: Caller,
   id: string,
   zone: ZoneOffset,
 ): Promise<ListedTransaction | null> {
-  const row = (await readByIds(sql, caller, [id], zone)).get(id);
+  const row =
+    (await readByIds(sql, caller, [id], zone)).get(id) ??
+    (await readWithdrawn(sql, caller, { column: 'id', ids: [id] }, zone)).get(id);
   if (row === undefined || !maySee(caller, row.account_id)) return null;
   const accounts = await readAccounts(sql, caller.customerId, [row]);
   return addAccount(row, accounts) ?? null;
@@ -65,11 +73,30 @@ export async function findTransactions(
   return found.flatMap((row) => addAccount(row, accounts) ?? []);
 }
 
-/** Adds the banks' details that have no field of their own. */
+/** Adds the banks' details that have no field of their own. A movement may be withdrawn after it was read. */
 export async function addExtended(sql: Sql, transactions: readonly ListedTransaction[]): Promise<void> {
+  const isWithdrawn = ({ withdrawn_at }: ListedTransaction) => withdrawn_at !== undefined;
+  await addExtendedFrom(
+    sql,
+    'transactions',
+    transactions.filter((it) => !isWithdrawn(it)),
+  );
+  await addExtendedFrom(
+    sql,
+    'withdrawn_transactions',
+    transactions.filter(({ extended }) => extended === undefined),
+  );
+}
+
+async function addExtendedFrom(
+  sql: Sql,
+  table: MovementTable,
+  transactions: readonly ListedTransaction[],
+): Promise<void> {
   const extended = await readExtendedPage(
     sql,
     transactions.map(({ id }) => id),
+    table,
   );
   for (const transaction of transactions) {
     const found = extended.get(transaction.id);
@@ -176,9 +203,9 @@ export function createPageOffsetCache({ kept = MAX_ENTRIES, clock = () => perfor
   };
 }
 
-/** Whether a page's number says where it begins. Newest first, each new movement shifts all pages. Pages of a filter have no numbers. */
-const isCounted = ({ cursor, isReversed, filter }: Listing) =>
-  cursor === null && isReversed !== true && filter === undefined;
+/** Whether a page's number says where it begins. Newest first, each new movement shifts all pages. Pages of a filter, and of withdrawn movements, have no numbers. */
+const isCounted = ({ cursor, isReversed, isWithdrawn, filter }: Listing) =>
+  cursor === null && isReversed !== true && isWithdrawn !== true && filter === undefined;
 
 /**
  * A hash of everything that decides the rows of a listing. It is a hash because a limited API key may have any number of accounts.

@@ -57,6 +57,7 @@ async function listings(): Promise<Listing[]> {
   const [webhook = ''] = own.all.webhooks;
   const [source = ''] = own.all.sources;
   const movements = 'SELECT id, id AS position FROM transactions WHERE';
+  const withdrawn = 'SELECT id, event_id AS position FROM withdrawn_transactions WHERE';
   const runs = 'SELECT id, id AS position FROM source_runs WHERE source_id = ?';
   const deliveries = (await deliveriesOf(service, webhook))
     .reverse()
@@ -73,6 +74,18 @@ async function listings(): Promise<Listing[]> {
       member: 'transactions',
       kind: 't1',
       rows: await rows(`${movements} account_id = ? ORDER BY id`, [account]),
+    },
+    {
+      target: '/v1/transactions?starts=2000-01-01&withdrawn=only',
+      member: 'transactions',
+      kind: 'y1',
+      rows: await rows(`${withdrawn} customer_id = ? ORDER BY event_id`, [own.customer.id]),
+    },
+    {
+      target: `/v1/accounts/${account}/transactions?starts=2000-01-01&withdrawn=only&order=newest`,
+      member: 'transactions',
+      kind: 'z1',
+      rows: await rows(`${withdrawn} account_id = ? ORDER BY event_id DESC`, [account]),
     },
     {
       target: `/v1/accounts/${account}/statements?`,
@@ -154,6 +167,8 @@ const kind = fc.constantFrom<CursorKind>(
   'd1',
   'p1',
   'x1',
+  'y1',
+  'z1',
 );
 
 /** Numbers that are ids of some customer's objects, or of none. */
@@ -213,7 +228,7 @@ describe('a listing with a cursor', () => {
         if (of !== listing.kind) return void expect(expectProblem(answer, 422)).toEqual(['cursor']);
         expect(answer.status).toBe(200);
         const behind = listing.rows.filter(({ position }) =>
-          ['m2', 'i1', 'r1', 'f1', 'n1', 'd1', 'p1', 'x1'].includes(listing.kind)
+          ['m2', 'i1', 'r1', 'f1', 'n1', 'd1', 'p1', 'x1', 'z1'].includes(listing.kind)
             ? BigInt(position) < BigInt(id)
             : BigInt(position) > BigInt(id),
         );
@@ -243,7 +258,7 @@ describe('a listing with a cursor', () => {
 
   it('accepts only whole numbers in range as page and per_page, and shows rows of the caller', async () => {
     const number = fc.oneof(anyId(), respelled(anyId()), hostileText, fc.bigInt().map(String));
-    const movements = (await listings()).filter(({ member }) => member === 'transactions');
+    const movements = (await listings()).filter(({ kind: of }) => of === 't1');
     const name = fc.constantFrom('page', 'per_page');
     await fc.assert(
       fc.asyncProperty(fc.constantFrom(...movements), name, number, async ({ target, rows }, which, text) => {

@@ -199,7 +199,7 @@ describe('/openapi.json', () => {
         expect(schema?.type).toMatch(/string|integer|boolean/);
     const names = document.paths['/v1/transactions']?.get?.parameters?.map(({ name }) => name);
     expect(names).toEqual(
-      'starts ends after dc amount amount_min amount_max currency q opponent_iban unique_id import_id order page per_page cursor fields format columns separator decimal bom raw account'.split(
+      'starts ends after dc amount amount_min amount_max currency q opponent_iban unique_id import_id withdrawn order page per_page cursor fields format columns separator decimal bom raw account'.split(
         ' ',
       ),
     );

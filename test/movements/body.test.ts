@@ -73,6 +73,12 @@ describe('the body of a page of movements', () => {
     expect(kept.toString()).toBe(plain(['kısa']));
   });
 
+  it('has the moment and the reason of a withdrawal', () => {
+    const withdrawal = { withdrawn_at: '2026-02-01 10:00:00+03', withdrawn_reason: 'sent "twice"' };
+    const text = renderTransaction({ ...movement('x'), ...withdrawal });
+    expect(JSON.parse(text)).toEqual({ ...shown('x'), ...withdrawal });
+  });
+
   it('shows a movement as the page of a single movement does', () => {
     expect(JSON.stringify({ transactions: [JSON.parse(renderTransaction(movement('ş')))] })).toBe(
       plain(['ş']),

@@ -4,7 +4,7 @@ import { advanceImportLocks } from '../../bench/filled-tables.ts';
 import { storeHistory } from '../../bench/history.ts';
 import type { Sql } from '../../src/database/transaction.ts';
 import { type Listing, NEAR_PAGES } from '../../src/movements/listing.ts';
-import { MOST_SEARCHED } from '../../src/movements/pages/read-page.ts';
+import { MOST_SEARCHED } from '../../src/movements/pages/search.ts';
 import { makeSegment, makeSegments, SEGMENT_SIZE } from '../../src/movements/segments.ts';
 import { listTransactions } from '../../src/movements/transactions.ts';
 import { parseOffset } from '../../src/platform/moment.ts';

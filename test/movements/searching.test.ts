@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { withdrawn } from '../intake/withdrawals/withdrawn.ts';
 import { type Listed, readAll, readPage, uniqueIds } from '../support/listing.ts';
 import { createAccount, importMovements, largeImport, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
@@ -28,10 +29,10 @@ interface Row {
   date_issue: string;
 }
 
-const READ = `
+const read = (table: string, order: string) => `
   SELECT t.id, t.account_id, t.import_id, CONVERT(t.unique_id USING utf8mb4) AS unique_id, t.dc, t.amount, a.currency, t.description, t.name,
     t.code, t.opponent_id, t.opponent_iban, t.date_issue
-  FROM transactions t JOIN accounts a ON a.id = t.account_id WHERE t.customer_id = ? ORDER BY t.id`;
+  FROM ${table} t JOIN accounts a ON a.id = t.account_id WHERE t.customer_id = ? ORDER BY t.${order}`;
 
 const NAMES = [
   'Şükrü IŞIK',
@@ -82,7 +83,11 @@ let key: string;
 let customerId: string;
 let accounts: string[];
 let rows: Row[];
+/** In the order of their withdrawals. */
+let withdrawnRows: Row[];
 let imports: string[];
+/** Indexes of the imports that are withdrawn, in this order. No other import has their movements. */
+const WITHDRAWN = [7, 5, 6];
 
 const pick = <T>(list: readonly T[], at: number): T => list[at % list.length] as T;
 
@@ -94,14 +99,14 @@ beforeAll(async () => {
   for (const currency of ['TRY', 'EUR', 'EUR']) made.push(await createAccount(service, key, { currency }));
   accounts = made.map(({ id }) => id);
   imports = [];
-  for (let part = 0; part < 5; part += 1) {
+  for (let part = 0; part < 8; part += 1) {
     const { id } = await importMovements(
       service,
       key,
       Array.from({ length: 60 }, (_, index) => {
         const n = part * 60 + index;
         return movement(pick(accounts, n * 7 + part), {
-          unique_id: `${n % 50} ${part % 3}`,
+          unique_id: `${n % 50} ${part < 5 ? part % 3 : part}`,
           dc: n % 3 === 0 ? 'Debit' : 'Credit',
           name: pick(NAMES, n * 5 + part),
           description: pick(TEXTS, n * 3 + part),
@@ -115,7 +120,10 @@ beforeAll(async () => {
     );
     imports.push(String(id));
   }
-  rows = await service.runtime.database.query(READ, [customerId]);
+  for (const at of WITHDRAWN) await withdrawn(service, key, `imports/${imports[at]}`, `reason ${at}`);
+  const { database } = service.runtime;
+  rows = await database.query(read('transactions', 'id'), [customerId]);
+  withdrawnRows = await database.query(read('withdrawn_transactions', 'event_id'), [customerId]);
 });
 
 /** Without case and marks, character by character. */
@@ -170,8 +178,8 @@ const IS_LISTED: Record<keyof Query, (row: Row, value: string) => boolean> = {
   ends: (row, value) => row.date_issue <= value,
 };
 
-const expected = (query: Query): string[] =>
-  rows
+const expected = (query: Query, all = rows): string[] =>
+  all
     .filter((row) =>
       Object.entries(query).every(([name, value]) => IS_LISTED[name as keyof Query](row, value)),
     )
@@ -192,8 +200,8 @@ const listings = (names: fc.Arbitrary<(keyof Query)[]>): fc.Arbitrary<Query> =>
         currency: fc.constantFrom('TRY', 'EUR', 'USD'),
         q: fc.constantFrom(...WORDS),
         opponent_iban: fc.constantFrom('DE89370400440532013000', 'tr33 0006 1005 1978 6457 8413 26', 'DE00'),
-        unique_id: fc.constantFrom('7 1', '7 2', '11 0', 'none'),
-        import_id: fc.nat(4).map((it) => pick(imports, it)),
+        unique_id: fc.constantFrom('7 1', '7 2', '11 0', '7 6', 'none'),
+        import_id: fc.nat(7).map((it) => pick(imports, it)),
         account: fc.constantFrom([0], [1, 2], [2, 0]).map((it) => it.map((at) => accounts[at]).join(',')),
         starts: fc.constantFrom('2026-01-01', '2026-01-31', '2026-02-02'),
         ends: fc.constantFrom('2026-02-28', '2026-12-31'),
@@ -236,6 +244,35 @@ describe('the filters of a listing', () => {
         },
       ),
       { numRuns: RUNS, seed: SEED },
+    );
+    expect(found).toBeGreaterThan(RUNS);
+  });
+
+  it('list withdrawn movements alone, as a plain comparison lists them, in the order of withdrawals', async () => {
+    expect(new Set(withdrawnRows.map((row) => row.import_id))).toEqual(
+      new Set(WITHDRAWN.map((at) => imports[at])),
+    );
+    expect(withdrawnRows[0]?.import_id).toBe(imports[7]);
+    let found = 0;
+    await fc.assert(
+      fc.asyncProperty(
+        listings(fc.subarray([...NAMES_OF_FILTERS], { maxLength: 3 })),
+        fc.constantFrom('9', '40', '1000'),
+        fc.constantFrom('oldest', 'newest'),
+        async (query, per_page, order) => {
+          const ids = expected(query, withdrawnRows);
+          found += ids.length;
+          const wanted = order === 'oldest' ? ids : ids.toReversed();
+          const more = { per_page, order, withdrawn: 'only' };
+          const listed = await readAll(service, key, target(query, more));
+          expect(listed.map(({ id }) => id)).toEqual(wanted);
+          const csv = await service.call('GET', target(query, { ...more, format: 'csv', columns: 'id' }), {
+            key,
+          });
+          expect(csv.body.split('\r\n')).toEqual(['id', ...wanted, '']);
+        },
+      ),
+      { numRuns: RUNS / 2, seed: SEED },
     );
     expect(found).toBeGreaterThan(RUNS);
   });
@@ -334,6 +371,8 @@ describe('the filters of a listing', () => {
     ['import_id=999999999', 'import_id', 'not one of your imports'],
     ['page=2&q=x', 'page', 'Link'],
     ['page=2&amount=1', 'page', 'Link'],
+    ['page=2&withdrawn=only', 'page', 'cursor'],
+    ['withdrawn=all', 'withdrawn', '"only"'],
     ['columns=id', 'columns', 'only for a CSV'],
     ['format=xml', 'format', '"json" or "csv"'],
     ['format=csv&columns=id,secret', 'columns', 'unique_id'],

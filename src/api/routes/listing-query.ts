@@ -68,7 +68,7 @@ export const AccountListingQuery = (zone: ZoneOffset) =>
     after: v.pipe(
       v.optional(Moment(zone)),
       v.description(
-        'The earliest date_readed, inclusive: YYYY-MM-DD HH:mm:ss with or without an offset. You can paste a date_readed.',
+        'The earliest date_readed, or withdrawn_at with withdrawn=only, inclusive: YYYY-MM-DD HH:mm:ss with or without an offset. You can paste a date_readed.',
       ),
     ),
     dc: describe(
@@ -95,21 +95,25 @@ export const AccountListingQuery = (zone: ZoneOffset) =>
       "The movement's unique_id, exactly as it is listed.",
     ),
     import_id: describe(IdText, 'Only movements that this import has stored.'),
+    withdrawn: describe(
+      v.picklist(['only'], 'must be "only", or left out'),
+      '"only" lists movements that were withdrawn, in the order of their withdrawals, with withdrawn_at and withdrawn_reason. Otherwise they are left out.',
+    ),
     order: v.pipe(
       v.optional(v.picklist(['oldest', 'newest'], 'must be "oldest" or "newest"'), 'oldest'),
-      v.description('Which movements come first. Both are in the order of ids.'),
+      v.description('Which movements come first. Both are in the order of ids, or of withdrawals.'),
     ),
     page: v.pipe(
       v.optional(WholeNumber(1, MAX_PAGE, 'must be a whole number from 1')),
       v.description(
-        'The number of the page, from 1. Not together with cursor, q, an amount, opponent_iban or CSV.',
+        'The number of the page, from 1. Not together with cursor, q, an amount, opponent_iban, withdrawn or CSV.',
       ),
     ),
     per_page: v.pipe(
       paging('t1', MAX_PER_PAGE).per_page,
       v.description('The size of a page. A CSV has all pages.'),
     ),
-    cursor: describe(Cursor('t1', 'u1'), CURSOR_DESCRIPTION),
+    cursor: describe(Cursor('t1', 'u1', 'y1', 'z1'), CURSOR_DESCRIPTION),
     fields: Fields,
     format: describe(
       v.picklist(['json', 'csv'], 'must be "json" or "csv"'),
@@ -192,21 +196,26 @@ export function readListing(
     throw invalid([{ path: 'starts', message: 'must not be later than ends' }]);
   }
   const filter = filterOf(query);
+  const isWithdrawn = query.withdrawn === 'only';
   const csv = csvOf(c, query);
   if (page !== undefined && cursor !== undefined) {
     throw invalid([{ path: 'page', message: 'must not be given together with cursor' }]);
   }
-  if (page !== undefined && page > 1 && filter !== undefined) {
+  if (page !== undefined && page > 1 && (filter !== undefined || isWithdrawn)) {
     const message =
-      'must not be above 1 together with q, an amount or opponent_iban: follow the header Link instead';
+      'must not be above 1 together with q, an amount, opponent_iban or withdrawn: follow the header Link, with its cursor, instead';
     throw invalid([{ path: 'page', message }]);
   }
   if (page !== undefined && csv !== undefined) {
     throw invalid([{ path: 'page', message: 'must not be given for a CSV, which has all pages' }]);
   }
   const isReversed = order === 'newest';
-  if (cursor !== undefined && cursor.kind !== cursorKind({ isReversed })) {
-    throw invalid([{ path: 'cursor', message: 'is of a listing in the other order: see order' }]);
+  if (cursor !== undefined && cursor.kind !== cursorKind({ isReversed, isWithdrawn })) {
+    const message =
+      cursor.kind === cursorKind({ isReversed: !isReversed, isWithdrawn })
+        ? 'is of a listing in the other order: see order'
+        : 'is of the other listing: see withdrawn';
+    throw invalid([{ path: 'cursor', message }]);
   }
   return {
     listing: {
@@ -217,6 +226,7 @@ export function readListing(
       uniqueId: unique_id,
       filter,
       isReversed,
+      isWithdrawn,
       cursor: cursor?.id ?? null,
       page: page ?? 1,
       perPage: query.per_page,
@@ -230,8 +240,10 @@ export function readListing(
 }
 
 /** The kind of the cursors of a listing. */
-export const cursorKind = ({ isReversed }: Pick<Listing, 'isReversed'>) =>
-  isReversed === true ? 'u1' : 't1';
+export function cursorKind({ isReversed, isWithdrawn }: Pick<Listing, 'isReversed' | 'isWithdrawn'>) {
+  if (isWithdrawn === true) return isReversed === true ? 'z1' : 'y1';
+  return isReversed === true ? 'u1' : 't1';
+}
 
 function filterOf(query: v.InferOutput<Query>): MovementFilter | undefined {
   const { amount, amount_min, amount_max, q, opponent_iban: opponentIban } = query;
@@ -253,7 +265,7 @@ const least = (a: MinorUnits | undefined, b: MinorUnits | undefined) =>
 const OF_CSV = ['columns', 'separator', 'decimal', 'bom', 'raw'] as const;
 
 function csvOf(c: Context<ApiEnv>, query: v.InferOutput<Query>): CsvOptions | undefined {
-  const { format, columns, separator = 'comma', decimal = 'point', bom, raw, fields } = query;
+  const { format, columns, separator = 'comma', decimal = 'point', bom, raw, fields, withdrawn } = query;
   const isCsv =
     format === undefined
       ? chooseType(c.req.header('accept'), [JSON_TYPE, CSV_TYPE]) === CSV_TYPE
@@ -265,7 +277,8 @@ function csvOf(c: Context<ApiEnv>, query: v.InferOutput<Query>): CsvOptions | un
   }
   requireChunks(c);
   return {
-    columns: columns ?? defaultColumns(fields === 'extended'),
+    columns:
+      columns ?? defaultColumns({ isExtended: fields === 'extended', isWithdrawn: withdrawn === 'only' }),
     separator,
     decimal,
     bom: bom === 'true',

@@ -41,7 +41,7 @@ const listing = <Query extends QuerySchema>(query: Query) => ({
   operationId: 'listTransactions',
   summary: 'List movements',
   description:
-    'Lists movements in the order of their ids. Give at least one of starts, ends, after, unique_id and import_id. To read all pages, follow the header Link, rel="next": its cost does not grow with the number of pages. A page behind the last one is an empty list. With q, an amount or opponent_iban, a page ends after 200,000 movements that were looked at, perhaps with nothing; Link then leads on, and Ledgerbell-Searched-Through says how far the search has come. If format is csv, or the header Accept prefers text/csv, the answer is a CSV file of all pages (RFC 4180), in UTF-8 and with the names of the columns in its first line. A CSV that could not be completed ends with a broken connection.',
+    'Lists movements in the order of their ids, without those that were withdrawn, or only these with withdrawn=only, in the order of their withdrawals. Give at least one of starts, ends, after, unique_id and import_id. To read all pages, follow the header Link, rel="next": its cost does not grow with the number of pages. A page behind the last one is an empty list. With q, an amount, opponent_iban, import_id or withdrawn, a page ends after 200,000 movements that were looked at, perhaps with nothing; Link then leads on, and Ledgerbell-Searched-Through says how far the search has come. If format is csv, or the header Accept prefers text/csv, the answer is a CSV file of all pages (RFC 4180), in UTF-8 and with the names of the columns in its first line. A CSV that could not be completed ends with a broken connection.',
   query,
   answer: {
     schema: v.object({ transactions: v.array(TransactionView) }),
@@ -80,6 +80,7 @@ export function addMovementRoutes(
     scope: 'read',
     operationId: 'getTransaction',
     summary: 'Get a movement',
+    description: 'Shows a movement, also one that was withdrawn, with withdrawn_at and withdrawn_reason.',
     path: { id: idParameter('movement') },
     query: TransactionQuery,
     answer: { schema: v.object({ transaction: TransactionView }), description: 'The movement.' },
@@ -242,5 +243,5 @@ export function createAnswerListing({ config, database, log }: Runtime): AnswerL
 type Scope = Pick<Listing, 'customerId' | 'accountIds'>;
 
 /** The name of the file of a CSV. */
-const nameOf = ({ starts, ends }: Listing): string =>
-  `${['movements', starts, ends].filter((it) => it !== null).join('-')}.csv`;
+const nameOf = ({ isWithdrawn, starts, ends }: Listing): string =>
+  `${[isWithdrawn === true ? 'withdrawn-movements' : 'movements', starts, ends].filter((it) => it !== null).join('-')}.csv`;

@@ -1,9 +1,7 @@
 import type { Sql } from '../../database/transaction.ts';
-import { createGiveWay } from '../../platform/give-way.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
-import { cutPage, type Page } from '../../platform/page.ts';
+import { cutPage } from '../../platform/page.ts';
 import {
-  beyond,
   conditions,
   findIdRange,
   type IdRange,
@@ -15,36 +13,11 @@ import {
   seek,
   until,
 } from '../listing.ts';
-import { columnsOf, type FilteredMovement, matches } from '../movement-filter.ts';
+import { columnsOf, matches } from '../movement-filter.ts';
+import { COLUMNS, type FoundPage, inOrder, NOTHING, type Row } from './rows.ts';
+import { type LookedAt, search } from './search.ts';
 
-/** Reads the movements of a page of a listing. */
-
-/** A movement as it is read. */
-export interface Row {
-  id: string;
-  account_id: string;
-  name: string | null;
-  dc: 'Debit' | 'Credit';
-  code: string | null;
-  amount: string;
-  balance: string | null;
-  description: string | null;
-  date_issue: string;
-  date_readed: string;
-  opponent_id: string | null;
-  opponent_iban: string | null;
-  unique_id: string;
-}
-
-/** The rows of a page. */
-export interface FoundPage extends Page<Row> {
-  /** The date_readed of the last movement that a filter has looked at. */
-  searchedThrough?: string | undefined;
-}
-
-const COLUMNS = `t.id, t.account_id, t.name, t.dc, t.code, t.amount, t.balance, t.description, t.date_issue,
-  CONCAT(DATE_FORMAT(t.date_readed + INTERVAL ? MINUTE, '%Y-%m-%d %H:%i:%s'), ?) AS date_readed,
-  t.opponent_id, t.opponent_iban, CONVERT(t.unique_id USING utf8mb4) AS unique_id`;
+/** Reads the stored movements of a page of a listing. */
 
 /** Reads movements of a customer by their ids. Index: the primary key. @returns them by id. Those that retention has removed are missing. */
 export async function readByIds(
@@ -60,11 +33,6 @@ export async function readByIds(
   );
   return new Map(rows.map((row) => [row.id, row]));
 }
-
-const inOrder = (ids: readonly string[], rows: ReadonlyMap<string, Row>): Row[] =>
-  ids.flatMap((id) => rows.get(id) ?? []);
-
-const NOTHING: FoundPage = { rows: [], next: null };
 
 /**
  * Reads a page.
@@ -136,7 +104,7 @@ async function readFrom(
   zone: ZoneOffset,
 ): Promise<FoundPage> {
   const { perPage } = listing;
-  if (isSearch(listing)) return search(sql, listing, { range, offset }, zone);
+  if (isSearch(listing)) return searchStored(sql, listing, { range, offset }, zone);
   const { index, where, order, values } = conditions(listing, range);
   const from = `FROM transactions t FORCE INDEX (${index}) WHERE ${where} ORDER BY ${order} LIMIT ?`;
   if (offset === 0) {
@@ -160,73 +128,30 @@ async function readFrom(
   return { rows: inOrder(ids, read), next };
 }
 
-/** The most movements that a filter looks at for one page. */
-export const MOST_SEARCHED = 200_000;
-
-/** The most text that a filter looks at for one page, in UTF-16 code units. Texts may have 4,000 characters; most have a hundred. */
-const MOST_TEXT = 64 * 1024 * 1024;
-
-/** Movements that are read at a time. */
-const SEARCH_STEP = 2_000;
-
-/**
- * Reads a page of the movements that pass a filter, or are of an import. The page ends early when so many movements, or so much text, were
- * looked at that the client should hear how far the search has come.
- */
-async function search(
+/** Reads a page of the movements that pass a filter, or are of an import. */
+function searchStored(
   sql: Sql,
   listing: Listing,
   place: Pick<PageStart, 'range' | 'offset'>,
   zone: ZoneOffset,
 ): Promise<FoundPage> {
-  const { ids, next, last } = await findMatches(sql, listing, place);
-  const through = next ?? last;
-  const read = await readByIds(sql, listing, through === undefined ? ids : [...ids, through], zone);
-  const searchedThrough = through === undefined ? undefined : read.get(through)?.date_readed;
-  return { rows: inOrder(ids, read), next, searchedThrough };
-}
-
-/** @returns the ids of the page, the id after which the search goes on, and that of the last movement that was looked at. */
-async function findMatches(
-  sql: Sql,
-  listing: Listing,
-  { range, offset }: Pick<PageStart, 'range' | 'offset'>,
-): Promise<{ ids: string[]; next: string | null; last: string | undefined }> {
-  const { filter, perPage } = listing;
-  const columns = filter === undefined ? [] : columnsOf(filter);
-  const decided = [...columns, ...(listing.import === undefined ? [] : ['import_id'])];
+  const { filter } = listing;
+  const texts = filter === undefined ? [] : columnsOf(filter);
+  const decided = [...texts, ...(listing.import === undefined ? [] : ['import_id'])];
   const selected = ['id', ...decided].map((column) => `t.${column}`).join(', ');
-  const giveWay = createGiveWay();
-  const ids: string[] = [];
-  let rest = range;
-  let skipped = 0;
-  let searched = 0;
-  let text = 0;
-  let last: string | undefined;
-  for (;;) {
-    const { index, where, order, values } = conditions(listing, rest);
-    const rows = await sql.query<({ id: string; import_id?: string } & FilteredMovement)[]>(
-      `SELECT ${selected} FROM transactions t FORCE INDEX (${index}) WHERE ${where} ORDER BY ${order} LIMIT ?`,
-      [...values, SEARCH_STEP],
-    );
-    for (const row of rows) {
-      const turn = giveWay();
-      if (turn !== undefined) await turn;
-      for (const column of columns) text += row[column]?.length ?? 0;
-      if (listing.import !== undefined && row.import_id !== listing.import.id) continue;
-      if (filter !== undefined && !matches(filter, row)) continue;
-      if (skipped < offset) {
-        skipped += 1;
-        continue;
-      }
-      if (ids.length === perPage) return { ids, next: ids.at(-1) ?? null, last };
-      ids.push(row.id);
-    }
-    last = rows.at(-1)?.id ?? last;
-    if (rows.length < SEARCH_STEP || last === undefined) return { ids, next: null, last };
-    searched += rows.length;
-    // No cursor leads to a page that is counted from the beginning.
-    if (offset === 0 && (searched >= MOST_SEARCHED || text >= MOST_TEXT)) return { ids, next: last, last };
-    rest = beyond(rest, last, listing);
-  }
+  return search<LookedAt & { import_id?: string }>(listing, place, {
+    texts,
+    look(range, most) {
+      const { index, where, order, values } = conditions(listing, range);
+      return sql.query(
+        `SELECT ${selected} FROM transactions t FORCE INDEX (${index}) WHERE ${where} ORDER BY ${order} LIMIT ?`,
+        [...values, most],
+      );
+    },
+    isListed: (row) =>
+      (listing.import === undefined || row.import_id === listing.import.id) &&
+      (filter === undefined || matches(filter, row)),
+    read: (ids) => readByIds(sql, listing, ids, zone),
+    momentOf: ({ date_readed }) => date_readed,
+  });
 }

@@ -127,7 +127,7 @@ export const hostileSegment: fc.Arbitrary<string> = fc.oneof(
 /** Good values for the names whose meaning the schema does not tell. A new required name needs a line here. */
 export function samples({ all }: World, endpoint: string): Record<string, readonly unknown[]> {
   const cursors = [...all.deliveries.slice(0, 2), '0', '999999999999999999'].flatMap((id) =>
-    (['t1', 'u1', 'm2'] as const).map((kind) => encodeCursor(id, kind)),
+    (['t1', 'u1', 'y1', 'm2'] as const).map((kind) => encodeCursor(id, kind)),
   );
   return {
     endpoint: [
@@ -186,6 +186,7 @@ export function samples({ all }: World, endpoint: string): Record<string, readon
     opponent_iban: ['TR330006100519786457841326'],
     unique_id: ['a'],
     import_id: ['1'],
+    withdrawn: ['only'],
     order: ['oldest', 'newest'],
     columns: ['id,amount', 'signed_amount'],
     separator: ['comma', 'semicolon'],

@@ -280,7 +280,7 @@ export class Api extends HeyApiClient {
     /**
      * List movements
      *
-     * Lists movements in the order of their ids. Give at least one of starts, ends, after, unique_id and import_id. To read all pages, follow the header Link, rel="next": its cost does not grow with the number of pages. A page behind the last one is an empty list. With q, an amount or opponent_iban, a page ends after 200,000 movements that were looked at, perhaps with nothing; Link then leads on, and Ledgerbell-Searched-Through says how far the search has come. If format is csv, or the header Accept prefers text/csv, the answer is a CSV file of all pages (RFC 4180), in UTF-8 and with the names of the columns in its first line. A CSV that could not be completed ends with a broken connection.
+     * Lists movements in the order of their ids, without those that were withdrawn, or only these with withdrawn=only, in the order of their withdrawals. Give at least one of starts, ends, after, unique_id and import_id. To read all pages, follow the header Link, rel="next": its cost does not grow with the number of pages. A page behind the last one is an empty list. With q, an amount, opponent_iban, import_id or withdrawn, a page ends after 200,000 movements that were looked at, perhaps with nothing; Link then leads on, and Ledgerbell-Searched-Through says how far the search has come. If format is csv, or the header Accept prefers text/csv, the answer is a CSV file of all pages (RFC 4180), in UTF-8 and with the names of the columns in its first line. A CSV that could not be completed ends with a broken connection.
      */
     public listTransactions<ThrowOnError extends boolean = true>(options?: Options<ListTransactionsData, ThrowOnError>): RequestResult<ListTransactionsResponses, ListTransactionsErrors, ThrowOnError> {
         return (options?.client ?? this.client).get<ListTransactionsResponses, ListTransactionsErrors, ThrowOnError>({
@@ -292,6 +292,8 @@ export class Api extends HeyApiClient {
     
     /**
      * Get a movement
+     *
+     * Shows a movement, also one that was withdrawn, with withdrawn_at and withdrawn_reason.
      */
     public getTransaction<ThrowOnError extends boolean = true>(options: Options<GetTransactionData, ThrowOnError>): RequestResult<GetTransactionResponses, GetTransactionErrors, ThrowOnError> {
         return (options.client ?? this.client).get<GetTransactionResponses, GetTransactionErrors, ThrowOnError>({
@@ -388,7 +390,7 @@ export class Api extends HeyApiClient {
     /**
      * List the movements of an account
      *
-     * Lists movements in the order of their ids. Give at least one of starts, ends, after, unique_id and import_id. To read all pages, follow the header Link, rel="next": its cost does not grow with the number of pages. A page behind the last one is an empty list. With q, an amount or opponent_iban, a page ends after 200,000 movements that were looked at, perhaps with nothing; Link then leads on, and Ledgerbell-Searched-Through says how far the search has come. If format is csv, or the header Accept prefers text/csv, the answer is a CSV file of all pages (RFC 4180), in UTF-8 and with the names of the columns in its first line. A CSV that could not be completed ends with a broken connection.
+     * Lists movements in the order of their ids, without those that were withdrawn, or only these with withdrawn=only, in the order of their withdrawals. Give at least one of starts, ends, after, unique_id and import_id. To read all pages, follow the header Link, rel="next": its cost does not grow with the number of pages. A page behind the last one is an empty list. With q, an amount, opponent_iban, import_id or withdrawn, a page ends after 200,000 movements that were looked at, perhaps with nothing; Link then leads on, and Ledgerbell-Searched-Through says how far the search has come. If format is csv, or the header Accept prefers text/csv, the answer is a CSV file of all pages (RFC 4180), in UTF-8 and with the names of the columns in its first line. A CSV that could not be completed ends with a broken connection.
      */
     public listAccountTransactions<ThrowOnError extends boolean = true>(options: Options<ListAccountTransactionsData, ThrowOnError>): RequestResult<ListAccountTransactionsResponses, ListAccountTransactionsErrors, ThrowOnError> {
         return (options.client ?? this.client).get<ListAccountTransactionsResponses, ListAccountTransactionsErrors, ThrowOnError>({

@@ -202,6 +202,14 @@ export type Transaction = {
         bank: Bank;
     };
     /**
+     * Only of a withdrawn movement.
+     */
+    withdrawn_at?: string;
+    /**
+     * Why it was withdrawn. Only of a withdrawn movement.
+     */
+    withdrawn_reason?: string;
+    /**
      * Only with fields=extended.
      */
     extended?: {
@@ -238,7 +246,7 @@ export type Transaction = {
          */
         line: number | null;
         /**
-         * The movement that this one takes back, if exactly one matches. null: the bank does not say.
+         * The movement that this one takes back, if exactly one matches and it is still stored. null: the bank does not say.
          */
         reverses: number | null;
         /**
@@ -3297,7 +3305,7 @@ export type ListTransactionsData = {
          */
         ends?: string;
         /**
-         * The earliest date_readed, inclusive: YYYY-MM-DD HH:mm:ss with or without an offset. You can paste a date_readed.
+         * The earliest date_readed, or withdrawn_at with withdrawn=only, inclusive: YYYY-MM-DD HH:mm:ss with or without an offset. You can paste a date_readed.
          */
         after?: string;
         /**
@@ -3337,11 +3345,15 @@ export type ListTransactionsData = {
          */
         import_id?: number;
         /**
-         * Which movements come first. Both are in the order of ids.
+         * "only" lists movements that were withdrawn, in the order of their withdrawals, with withdrawn_at and withdrawn_reason. Otherwise they are left out.
+         */
+        withdrawn?: 'only';
+        /**
+         * Which movements come first. Both are in the order of ids, or of withdrawals.
          */
         order?: 'oldest' | 'newest';
         /**
-         * The number of the page, from 1. Not together with cursor, q, an amount, opponent_iban or CSV.
+         * The number of the page, from 1. Not together with cursor, q, an amount, opponent_iban, withdrawn or CSV.
          */
         page?: number;
         /**
@@ -3361,7 +3373,7 @@ export type ListTransactionsData = {
          */
         format?: 'json' | 'csv';
         /**
-         * The columns of a CSV, in their order: id, account_id, account, bank, currency, date_issue, date_readed, dc, amount, balance, name, description, code, opponent_id, opponent_iban, unique_id, signed_amount, bank_id, value_date, end_to_end_id, creditor_reference, mandate_reference, bank_transaction_code, statement_id, line, reverses, original_amount, original_currency, exchange_rate. signed_amount is negative for a Debit.
+         * The columns of a CSV, in their order: id, account_id, account, bank, currency, date_issue, date_readed, dc, amount, balance, name, description, code, opponent_id, opponent_iban, unique_id, signed_amount, bank_id, withdrawn_at, withdrawn_reason, value_date, end_to_end_id, creditor_reference, mandate_reference, bank_transaction_code, statement_id, line, reverses, original_amount, original_currency, exchange_rate. signed_amount is negative for a Debit.
          */
         columns?: string;
         /**
@@ -4306,7 +4318,7 @@ export type ListAccountTransactionsData = {
          */
         ends?: string;
         /**
-         * The earliest date_readed, inclusive: YYYY-MM-DD HH:mm:ss with or without an offset. You can paste a date_readed.
+         * The earliest date_readed, or withdrawn_at with withdrawn=only, inclusive: YYYY-MM-DD HH:mm:ss with or without an offset. You can paste a date_readed.
          */
         after?: string;
         /**
@@ -4346,11 +4358,15 @@ export type ListAccountTransactionsData = {
          */
         import_id?: number;
         /**
-         * Which movements come first. Both are in the order of ids.
+         * "only" lists movements that were withdrawn, in the order of their withdrawals, with withdrawn_at and withdrawn_reason. Otherwise they are left out.
+         */
+        withdrawn?: 'only';
+        /**
+         * Which movements come first. Both are in the order of ids, or of withdrawals.
          */
         order?: 'oldest' | 'newest';
         /**
-         * The number of the page, from 1. Not together with cursor, q, an amount, opponent_iban or CSV.
+         * The number of the page, from 1. Not together with cursor, q, an amount, opponent_iban, withdrawn or CSV.
          */
         page?: number;
         /**
@@ -4370,7 +4386,7 @@ export type ListAccountTransactionsData = {
          */
         format?: 'json' | 'csv';
         /**
-         * The columns of a CSV, in their order: id, account_id, account, bank, currency, date_issue, date_readed, dc, amount, balance, name, description, code, opponent_id, opponent_iban, unique_id, signed_amount, bank_id, value_date, end_to_end_id, creditor_reference, mandate_reference, bank_transaction_code, statement_id, line, reverses, original_amount, original_currency, exchange_rate. signed_amount is negative for a Debit.
+         * The columns of a CSV, in their order: id, account_id, account, bank, currency, date_issue, date_readed, dc, amount, balance, name, description, code, opponent_id, opponent_iban, unique_id, signed_amount, bank_id, withdrawn_at, withdrawn_reason, value_date, end_to_end_id, creditor_reference, mandate_reference, bank_transaction_code, statement_id, line, reverses, original_amount, original_currency, exchange_rate. signed_amount is negative for a Debit.
          */
         columns?: string;
         /**
@@ -7064,6 +7080,14 @@ export type WithdrawImportResponses = {
                 bank: Bank;
             };
             /**
+             * Only of a withdrawn movement.
+             */
+            withdrawn_at?: string;
+            /**
+             * Why it was withdrawn. Only of a withdrawn movement.
+             */
+            withdrawn_reason?: string;
+            /**
              * Only with fields=extended.
              */
             extended?: {
@@ -7100,7 +7124,7 @@ export type WithdrawImportResponses = {
                  */
                 line: number | null;
                 /**
-                 * The movement that this one takes back, if exactly one matches. null: the bank does not say.
+                 * The movement that this one takes back, if exactly one matches and it is still stored. null: the bank does not say.
                  */
                 reverses: number | null;
                 /**
@@ -7385,6 +7409,14 @@ export type WithdrawStatementResponses = {
                 bank: Bank;
             };
             /**
+             * Only of a withdrawn movement.
+             */
+            withdrawn_at?: string;
+            /**
+             * Why it was withdrawn. Only of a withdrawn movement.
+             */
+            withdrawn_reason?: string;
+            /**
              * Only with fields=extended.
              */
             extended?: {
@@ -7421,7 +7453,7 @@ export type WithdrawStatementResponses = {
                  */
                 line: number | null;
                 /**
-                 * The movement that this one takes back, if exactly one matches. null: the bank does not say.
+                 * The movement that this one takes back, if exactly one matches and it is still stored. null: the bank does not say.
                  */
                 reverses: number | null;
                 /**
@@ -8691,7 +8723,7 @@ export type ReceiveMovementWebhookPayload = {
          */
         line: number | null;
         /**
-         * The movement that this one takes back, if exactly one matches. null: the bank does not say.
+         * The movement that this one takes back, if exactly one matches and it is still stored. null: the bank does not say.
          */
         reverses: number | null;
         /**
