@@ -1,5 +1,5 @@
 import type { Sql } from '../../database/transaction.ts';
-import { readExtended } from '../../movements/extended.ts';
+import { type Extended, readExtended } from '../../movements/extended.ts';
 import type { LoggedMovement, NotifiedMovement } from '../run/types.ts';
 
 /** Reads movements with the fields that a notification has. */
@@ -45,17 +45,32 @@ export const NO_MOVEMENT_COLUMNS = Object.keys(COLUMNS)
 
 /**
  * Adds the bank's data beyond the twelve fields, for a webhook with an extended body. Index: the primary key.
- * @returns copies, because other webhooks share the movements and have other bodies. Without the last ones if the details are long, but at
- * least one.
+ * @returns copies, because other webhooks share the movements and have other bodies. Without those with the highest ids, of movements and of
+ * withdrawals, if the details are long. The ones with the lowest ids are there.
  */
 export async function extend<T extends NotifiedMovement>(sql: Sql, movements: readonly T[]): Promise<T[]> {
-  const { extended, unread } = await readExtended(
-    sql,
-    movements.map(({ transaction_id }) => transaction_id),
+  const found = new Map<T, Extended>();
+  const unread = new Set<T>();
+  const read = async (some: readonly T[], table: 'transactions' | 'withdrawn_transactions') => {
+    const idOf = (it: T) => it.withdraws ?? it.transaction_id;
+    const ofTable = await readExtended(sql, some.map(idOf), table);
+    for (const it of some) {
+      const extended = ofTable.extended.get(idOf(it));
+      if (extended !== undefined) found.set(it, extended);
+      if (ofTable.unread.includes(idOf(it))) unread.add(it);
+    }
+  };
+  await read(
+    movements.filter(({ withdraws }) => withdraws === undefined),
+    'transactions',
+  );
+  await read(
+    movements.filter(({ withdraws }) => withdraws !== undefined),
+    'withdrawn_transactions',
   );
   return movements.flatMap((movement) => {
-    if (unread.includes(movement.transaction_id)) return [];
-    const found = extended.get(movement.transaction_id);
-    return found === undefined ? movement : { ...movement, extended: found };
+    if (unread.has(movement)) return [];
+    const extended = found.get(movement);
+    return extended === undefined ? movement : { ...movement, extended };
   });
 }

@@ -96,9 +96,13 @@ export function openMovementLog(database: Sql, cache: LogCache = createLogCache(
 
 /** Adds what the bank says. Leaves the last movements to the next read if the first ones say much. */
 async function extendRead(sql: Sql, read: LogRead): Promise<LogRead> {
-  const movements = await extend(sql, read.movements);
+  const extended = await extend(sql, read.movements);
+  if (extended.length === read.movements.length) return { ...read, movements: extended };
+  const ids = new Set(extended.map(({ transaction_id }) => transaction_id));
+  const missing = read.movements.findIndex(({ transaction_id }) => !ids.has(transaction_id));
+  const movements = extended.slice(0, missing);
   const last = movements.at(-1);
-  if (last === undefined || movements.length === read.movements.length) return { ...read, movements };
+  if (last === undefined) throw new Error('the first movement of a read was not extended');
   return { ...read, movements, through: Number(last.transaction_id), complete: false };
 }
 

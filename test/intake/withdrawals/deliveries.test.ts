@@ -73,7 +73,8 @@ describe('a webhook that lists WITHDRAWN_TRANSACTION', () => {
     });
     expect(taken?.body).toBe(sent?.body);
     expect(receiver.at('/plain')[0]?.headers).not.toHaveProperty('ledgerbell-event');
-    expect(receiver.at('/only')).toHaveLength(1);
+    const extended = JSON.parse(receiver.at('/only')[0]?.body ?? '');
+    expect(extended).toMatchObject({ ...JSON.parse(sent?.body ?? ''), extended: { currency: 'TRY' } });
     for (const webhook of [id, plain.id, only.id, late.id]) await it.idle(webhook);
     expect(receiver.at('/plain')).toHaveLength(1);
     expect(receiver.at('/late')).toEqual([]);
@@ -85,12 +86,16 @@ describe('a webhook that lists WITHDRAWN_TRANSACTION', () => {
     ]);
     const { id: deliveryId, event_id } = deliveries[0];
     expect(deliveryId).toBe(`${id}-${event_id}`);
+    const of = (await it.call('GET', `/v1/transactions/${ids[0]}/deliveries`)).deliveries;
+    expect(of.map((row: { id: string }) => row.id).toSorted()).toEqual(
+      [`${id}-${ids[0]}`, deliveryId, `${plain.id}-${ids[0]}`, `${only.id}-${event_id}`].toSorted(),
+    );
     await it.call('POST', `/v1/deliveries/${deliveryId}/redeliver`);
     await until('the redelivery', () => receiver.at('/both').length === 3);
     expect(idsAt('/both').at(-1)).toBe(`msg_${id}-${ids[0]}-withdrawn`);
     await it.call('POST', `/v1/webhooks/${id}/replay`, {
       since: '2000-01-01 00:00:00',
-      statuses: ['delivered'],
+      status: 'delivered',
     });
     await until('the replay', async () => (await it.idle(id)) && receiver.at('/both').length >= 4);
     expect(idsAt('/both').slice(3)).toContain(`msg_${id}-${ids[0]}-withdrawn`);
