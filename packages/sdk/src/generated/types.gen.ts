@@ -3220,10 +3220,10 @@ export type RedeliverErrors = {
         status?: 408;
     };
     /**
-     * Request in progress; Idempotency key reused; Webhook disabled; Webhook deleted; Account being deleted; Events are pulled
+     * Request in progress; Idempotency key reused; Webhook disabled; Webhook deleted; Account being deleted; Movement withdrawn; Events are pulled
      */
     409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/webhook-disabled' | '/problems/webhook-deleted' | '/problems/account-deleting' | '/problems/pulled-webhook';
+        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/webhook-disabled' | '/problems/webhook-deleted' | '/problems/account-deleting' | '/problems/movement-withdrawn' | '/problems/pulled-webhook';
         status?: 409;
     };
     /**
