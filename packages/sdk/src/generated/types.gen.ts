@@ -2866,6 +2866,10 @@ export type ReadFeedResponses = {
              */
             timestamp: number;
             /**
+             * Only if the webhook lists WITHDRAWN_TRANSACTION: whether the movement is new or was withdrawn. The id of a withdrawal is that of its movement, followed by -withdrawn.
+             */
+            event?: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'WITHDRAWN_TRANSACTION';
+            /**
              * The notification, as a POST would have it in JSON, with its hash.
              */
             body: {
