@@ -24,6 +24,7 @@ import { processes } from './figures/processes.ts';
 import { retention } from './figures/retention.ts';
 import { scaleOut } from './figures/scale-out.ts';
 import { singleMovements } from './figures/single-movements.ts';
+import { withdrawing } from './figures/withdrawing.ts';
 import { startInstallation } from './installation.ts';
 import { profileInto } from './processes.ts';
 import { renderProfiles } from './profile.ts';
@@ -53,6 +54,7 @@ const FIGURES: Record<string, Figure> = {
   'many-files': manyFiles,
   growth,
   retention,
+  withdrawing,
   maintenance,
   outage,
   'scale-out': scaleOut,
@@ -65,7 +67,7 @@ Measures Ledgerbell on private servers, with everything that it measures or with
 
   --only NAMES        some of it, with commas between: see below
   --rounds N          rounds of each (5)
-  --large             more data: growth, retention, file-memory
+  --large             more data: growth, retention, withdrawing, file-memory
   --write             also with --only, keep the results in bench/results and bench/README.md
   --json              print the results as JSON
   --smoke             only check that the counts match
