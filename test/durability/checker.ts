@@ -1,5 +1,6 @@
 import { causeOf } from './causes.ts';
 import type { InjectedFault } from './faults/inject.ts';
+import { checkFeeds } from './feed-checks.ts';
 import type { FeedRecord } from './load/feed-reader.ts';
 import type { PollerRecord } from './load/poller.ts';
 import type { Sent } from './load/upload.ts';
@@ -99,6 +100,8 @@ export interface Verdict {
   matched: number;
   posts: number;
   delivered: number;
+  /** Deliveries of withdrawn movements that have failed. */
+  ended: number;
   explained: Map<string, number>;
   /** Each must be empty. */
   findings: Record<Finding, string[]>;
@@ -147,7 +150,7 @@ export function checkEvidence(given: Evidence): Verdict {
   >;
   checkStored(evidence, findings);
   const expected = checkMatches(evidence, findings);
-  const { delivered, explained } = checkReceipts(evidence, expected, findings);
+  const { delivered, ended, explained } = checkReceipts(evidence, expected, findings);
   // A poller may have been cut off until a movement was removed.
   checkPollers(given, findings);
   checkFeeds(evidence, findings);
@@ -163,6 +166,7 @@ export function checkEvidence(given: Evidence): Verdict {
     matched: expected.size,
     posts: evidence.receipts.length,
     delivered,
+    ended,
     explained,
     findings,
   };
@@ -241,7 +245,7 @@ function checkReceipts(
   evidence: Evidence,
   expected: ReadonlyMap<string, Expected>,
   findings: Findings,
-): Pick<Verdict, 'delivered' | 'explained'> {
+): Pick<Verdict, 'delivered' | 'ended' | 'explained'> {
   const { receipts, webhooks, faults, affected } = evidence;
   const ordered = new Set(webhooks.filter((webhook) => webhook.ordered).map(({ id }) => id));
   const newest = new Map<string, bigint>();
@@ -283,6 +287,7 @@ function checkReceipts(
 
   const old = new Set(evidence.old.map(({ id }) => id));
   let delivered = 0;
+  let ended = 0;
   const counts = new Map<string, { matched: number; delivered: number; failed: number }>();
   for (const [message, { status, webhookId, transactionId, mayFail }] of expected) {
     const isRecorded = status === 'delivered' || (status === undefined && old.has(transactionId));
@@ -292,11 +297,11 @@ function checkReceipts(
     if (isRecorded) count.delivered += 1;
     if (status === 'failed') count.failed += 1;
     if (isRecorded && (answered.has(message) || perhaps.has(message))) delivered += 1;
+    else if (mayFail && status === 'failed') ended += 1;
     else if (mayFail && status !== 'delivered') {
-      if (status !== 'failed')
-        findings['withdrawn, and its delivery has not ended'].push(
-          `${message} is ${status ?? 'without a row'}`,
-        );
+      findings['withdrawn, and its delivery has not ended'].push(
+        `${message} is ${status ?? 'without a row'}`,
+      );
     } else {
       const state = status ?? 'without a row';
       findings['matched and never delivered'].push(`${message} of webhook ${webhookId} is ${state}`);
@@ -304,13 +309,13 @@ function checkReceipts(
   }
   checkCounts(evidence, counts, findings);
   const accepted = new Set([...answered.keys(), ...perhaps]);
+  const told = [...accepted].flatMap((message) => toldBy(message) ?? []);
   for (const webhook of webhooks.filter(({ hearing }) => hearing)) {
-    const told = [...accepted].flatMap((message) => toldBy(message) ?? []);
     const own = told.filter(({ webhookId }) => webhookId === webhook.id);
     const other = compareWithListing(evidence, webhook, own);
     findings['receivers that do not have what is listed'].push(...other);
   }
-  return { delivered, explained };
+  return { delivered, ended, explained };
 }
 
 function checkCounts(
@@ -340,64 +345,6 @@ function checkPollers({ stored, pollers }: Evidence, findings: Findings): void {
       if (owner === customerId && seen.get(id) !== uniqueId) findings['missed by pollers'].push(id);
     }
     findings['shown to pollers out of order'].push(...disorder);
-  }
-}
-
-function checkFeeds(evidence: Evidence, findings: Findings): void {
-  const { stored, withdrawn, feeds, feedRecords, counts } = evidence;
-  for (const feed of feeds) {
-    const places = new Map<string, bigint>();
-    const names = new Map<string, string>();
-    const add = (key: string, place: string, name: string) => {
-      places.set(key, BigInt(place));
-      names.set(key, name);
-    };
-    const gone = withdrawn.filter((it) => matches(feed, it));
-    for (const { id, name } of stored.filter((it) => matches(feed, it))) add(id, id, name);
-    if (feed.hearing) for (const { id, eventId, name } of gone) add(`${id}-withdrawn`, eventId, name);
-    const due = [...names];
-    // What was withdrawn before it was read is never handed out.
-    for (const { id, name } of gone) add(id, id, name);
-
-    const record = feedRecords.find(({ webhookId }) => webhookId === feed.id);
-    const missed = due.filter(([key, name]) => record?.seen.get(key) !== name);
-    findings['missed by readers of feeds'].push(...missed.map(([key]) => `${key} by feed ${feed.id}`));
-    const other = [...(record?.seen ?? [])].filter(([key, name]) => names.get(key) !== name);
-    findings['in a feed and not matched'].push(
-      ...other
-        .map(([key]) => key)
-        .filter((key) => !due.some(([it]) => it === key))
-        .map((key) => `${key} in feed ${feed.id}`),
-    );
-    findings['repeated by feeds after it was acknowledged'].push(...(record?.repeatedAfter ?? []));
-    findings['in feeds out of order, or with another hash'].push(...(record?.spoiled ?? []));
-    for (const page of record?.order ?? []) {
-      const late = page.filter(
-        (key, n) => n > 0 && (places.get(key) ?? 0n) <= (places.get(page[n - 1] ?? '') ?? 0n),
-      );
-      findings['in feeds out of order, or with another hash'].push(
-        ...late.map((key) => `${key} in feed ${feed.id}`),
-      );
-    }
-    const count = counts.find(({ webhookId }) => webhookId === feed.id);
-    const unread = gone.filter(({ id }) => !record?.seen.has(id)).length;
-    const failed = Number(count?.failed);
-    const all = names.size;
-    if (
-      Number(count?.matched) !== all ||
-      Number(count?.delivered) !== all - failed ||
-      failed < unread ||
-      failed > gone.length
-    )
-      findings['counted otherwise by feeds'].push(
-        `feed ${feed.id} counts ${count?.matched}, ${count?.delivered} and ${count?.failed} failed instead of ${all}, with ${unread} to ${gone.length} failed`,
-      );
-    if (feed.hearing) {
-      const told = [...(record?.seen.keys() ?? [])].flatMap((key) => toldBy(`msg_${feed.id}-${key}`) ?? []);
-      findings['readers of feeds that do not have what is listed'].push(
-        ...compareWithListing(evidence, feed, told),
-      );
-    }
   }
 }
 

@@ -53,10 +53,10 @@ const SEGMENTS_THAT_MISCOUNT = `
     AND t.id <= s.last_id AND t.id > COALESCE((SELECT MAX(p.last_id) FROM transaction_segments p
       WHERE p.customer_id = s.customer_id AND p.account_id = 0 AND p.last_id < s.last_id), 0)
   GROUP BY s.customer_id, s.account_id, s.last_id, s.movements HAVING found <> s.movements
-  UNION ALL SELECT l.customer_id, NULL, NULL, l.movements - COALESCE(c.movements, 0) AS movements, COUNT(t.id) AS found
+  UNION ALL SELECT l.customer_id, NULL, NULL, l.movements - COALESCE(c.movements, 0) AS counted, COUNT(t.id) AS found
   FROM import_locks l LEFT JOIN segment_checkpoints c ON c.customer_id = l.customer_id
   LEFT JOIN transactions t ON t.customer_id = l.customer_id AND t.id > COALESCE(c.last_id, 0)
-  GROUP BY l.customer_id, l.movements, c.movements HAVING found <> movements`;
+  GROUP BY l.customer_id, l.movements, c.movements HAVING found <> counted`;
 
 const COLUMNS = `CAST(customer_id AS CHAR) AS customerId, CAST(account_id AS CHAR) AS accountId, dc,
   CONVERT(unique_id USING utf8mb4) AS uniqueId, SUBSTRING_INDEX(description, ' ', 1) AS name`;

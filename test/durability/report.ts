@@ -81,6 +81,7 @@ export function outcomeOf(result: RunResult): Outcome {
     ['movements withdrawn', verdict.withdrawn],
     ['matching pairs of webhook and movement', verdict.matched],
     ['delivered', verdict.delivered],
+    ['ended as failed, because the movement was withdrawn', verdict.ended],
     ['POSTs received', verdict.posts],
     ['duplicates explained by a fault', `${explained} (${describeCounts(verdict.explained)})`],
     ['pages read by pollers', pollerRecords.reduce((sum, { pages }) => sum + pages, 0)],
