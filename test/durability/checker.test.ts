@@ -3,6 +3,7 @@ import {
   checkEvidence,
   type Evidence,
   type Finding,
+  type RecordedDelivery,
   type StoredMovement,
   type WithdrawnMovement,
 } from './checker.ts';
@@ -53,6 +54,8 @@ const fault = (kind: InjectedFault['kind'], start: number): InjectedFault => ({
   note: '',
 });
 
+const WITHDRAWN = 'The movement was withdrawn.';
+
 /** Two movements, both delivered to an ordered webhook. The second, a debit, is delivered to another one too. */
 const evidence = () => ({
   sent: new Map<string, Sent>([
@@ -83,10 +86,10 @@ const evidence = () => ({
   miscountedSegments: [] as string[],
   keptWithoutCause: [] as string[],
   recorded: [
-    { webhookId: '1', transactionId: '1', status: 'delivered' },
-    { webhookId: '1', transactionId: '2', status: 'delivered' },
-    { webhookId: '2', transactionId: '2', status: 'delivered' },
-  ],
+    { webhookId: '1', transactionId: '1', status: 'delivered', error: null },
+    { webhookId: '1', transactionId: '2', status: 'delivered', error: null },
+    { webhookId: '2', transactionId: '2', status: 'delivered', error: null },
+  ] as RecordedDelivery[],
   receipts: [receipt('1', '1', 1_000), receipt('1', '2', 2_000), receipt('2', '2', 3_000)],
   pollers: [
     {
@@ -137,9 +140,14 @@ const withdrawal = () => {
     withdrawn: [{ id: '2', customerId: '1', accountId: '2', dc: 'Debit' }],
   });
   given.recorded = [
-    ...['1', '2', '3', '4'].map((transactionId) => ({ webhookId: '1', transactionId, status: 'delivered' })),
-    { webhookId: '2', transactionId: '2', status: 'failed' },
-    { webhookId: '2', transactionId: '4', status: 'delivered' },
+    ...['1', '2', '3', '4'].map((transactionId) => ({
+      webhookId: '1',
+      transactionId,
+      status: 'delivered',
+      error: null,
+    })),
+    { webhookId: '2', transactionId: '2', status: 'failed', error: WITHDRAWN },
+    { webhookId: '2', transactionId: '4', status: 'delivered', error: null },
   ];
   given.receipts = [
     receipt('1', '1', 1_000),
@@ -194,7 +202,8 @@ describe('the checker of a fault run', () => {
     ],
     [
       'delivered and not matched',
-      ({ recorded }) => recorded.push({ webhookId: '2', transactionId: '1', status: 'delivered' }),
+      ({ recorded }) =>
+        recorded.push({ webhookId: '2', transactionId: '1', status: 'delivered', error: null }),
     ],
     ['delivered with other content', ({ receipts }) => receipts.push(receipt('2', '1', 4_000))],
     ['matched and never delivered', ({ receipts }) => receipts.pop()],
@@ -253,8 +262,12 @@ describe('the checker of a fault run', () => {
       ({ sent }) => Object.assign(sent.get('u2') ?? {}, { acknowledged: false, copies: 3 }),
     ],
     [
-      ['counted otherwise by webhooks', 'withdrawn, and its delivery has not ended'],
+      ['counted otherwise by webhooks', 'withdrawn, and pending or failed for another reason'],
       ({ recorded }) => Object.assign(recorded[4] ?? {}, { status: 'pending' }),
+    ],
+    [
+      ['withdrawn, and pending or failed for another reason'],
+      ({ recorded }) => Object.assign(recorded[4] ?? {}, { error: 'HTTP 500' }),
     ],
     [
       ['matched and never delivered', 'receivers that do not have what is listed'],
@@ -289,7 +302,7 @@ describe('the checker of a fault run', () => {
     given.receipts.push(...given.receipts.splice(1, 1));
     expect(found(given)).toEqual([]);
     given.receipts.pop();
-    Object.assign(given.recorded[1] ?? {}, { status: 'failed' });
+    Object.assign(given.recorded[1] ?? {}, { status: 'failed', error: WITHDRAWN });
     Object.assign(given.counts[0] ?? {}, { delivered: 3, failed: 1 });
     expect(found(given)).toEqual([]);
   });

@@ -47,6 +47,7 @@ export interface RecordedDelivery {
   webhookId: string;
   transactionId: string;
   status: string;
+  error: string | null;
 }
 
 /** The counters of a webhook or a feed. */
@@ -131,7 +132,7 @@ export const FINDINGS = [
   'both stored and withdrawn',
   'lost by a withdrawal',
   'kept without a cause',
-  'withdrawn, and its delivery has not ended',
+  'withdrawn, and pending or failed for another reason',
   'receivers that do not have what is listed',
   'readers of feeds that do not have what is listed',
   'listed otherwise than stored',
@@ -203,8 +204,7 @@ interface Expected {
   place: string;
   /** A new movement that was withdrawn, so that it may have failed. */
   mayFail: boolean;
-  /** The recorded status; undefined if there is no row. */
-  status: string | undefined;
+  row: RecordedDelivery | undefined;
 }
 
 /**
@@ -216,9 +216,7 @@ function checkMatches(
   findings: Findings,
 ): Map<string, Expected> {
   const keyOf = (webhookId: string, place: string) => `${webhookId}-${place}`;
-  const statuses = new Map(
-    recorded.map(({ webhookId, transactionId, status }) => [keyOf(webhookId, transactionId), status]),
-  );
+  const rows = new Map(recorded.map((it) => [keyOf(it.webhookId, it.transactionId), it]));
   const expected = new Map<string, Expected>();
   const events = [
     ...stored.map((it) => ({ ...it, place: it.id, isWithdrawal: false, mayFail: false })),
@@ -232,12 +230,12 @@ function checkMatches(
       const key = keyOf(webhook.id, place);
       expected.set(messageOf({ webhookId: webhook.id, movementId, isWithdrawal }), {
         ...{ webhookId: webhook.id, transactionId: movementId, name, place, mayFail },
-        status: statuses.get(key),
+        row: rows.get(key),
       });
-      statuses.delete(key);
+      rows.delete(key);
     }
   }
-  findings['delivered and not matched'].push(...statuses.keys());
+  findings['delivered and not matched'].push(...rows.keys());
   return expected;
 }
 
@@ -289,7 +287,8 @@ function checkReceipts(
   let delivered = 0;
   let ended = 0;
   const counts = new Map<string, { matched: number; delivered: number; failed: number }>();
-  for (const [message, { status, webhookId, transactionId, mayFail }] of expected) {
+  for (const [message, { row, webhookId, transactionId, mayFail }] of expected) {
+    const status = row?.status;
     const isRecorded = status === 'delivered' || (status === undefined && old.has(transactionId));
     const count = counts.get(webhookId) ?? { matched: 0, delivered: 0, failed: 0 };
     counts.set(webhookId, count);
@@ -297,10 +296,10 @@ function checkReceipts(
     if (isRecorded) count.delivered += 1;
     if (status === 'failed') count.failed += 1;
     if (isRecorded && (answered.has(message) || perhaps.has(message))) delivered += 1;
-    else if (mayFail && status === 'failed') ended += 1;
+    else if (mayFail && status === 'failed' && row?.error === 'The movement was withdrawn.') ended += 1;
     else if (mayFail && status !== 'delivered') {
-      findings['withdrawn, and its delivery has not ended'].push(
-        `${message} is ${status ?? 'without a row'}`,
+      findings['withdrawn, and pending or failed for another reason'].push(
+        `${message} is ${status ?? 'without a row'}: ${row?.error}`,
       );
     } else {
       const state = status ?? 'without a row';

@@ -105,7 +105,7 @@ export async function readTables(
       'SELECT CAST(id AS CHAR) AS id, status, withdrawn, kept FROM withdrawals',
     ),
     recorded: await readAll<RecordedDelivery>(
-      `SELECT CAST(webhook_id AS CHAR) AS webhookId, CAST(transaction_id AS CHAR) AS transactionId, status FROM deliveries`,
+      `SELECT CAST(webhook_id AS CHAR) AS webhookId, CAST(transaction_id AS CHAR) AS transactionId, status, error FROM deliveries`,
     ),
     counts: await readAll<WebhookCount>(
       `SELECT CAST(c.webhook_id AS CHAR) AS webhookId, b.matched_count AS matched, c.delivered_count AS delivered, c.failed_count AS failed

@@ -40,8 +40,8 @@ interface Day {
 
 /**
  * Sends statements of one account: interim ones of the day so far, then the final one, some of them together with the day before,
- * and some twice. Some are withdrawn, and their entries come again. They come as MT940 and as CAMT, whatever an earlier one of the same day was. An entry must be stored once, however
- * often it comes; two equal payments must be stored as two.
+ * and some twice. Some are withdrawn, and their entries come again with a later one. They come as MT940 and as CAMT, whatever an earlier one
+ * of the same day was. An entry must be stored once, however often it comes; two equal payments must be stored as two.
  */
 export async function runStatementClient(options: StatementClientOptions): Promise<void> {
   const { rate, dice, record, send, withdraw, customerId, account, stopping } = options;

@@ -6,106 +6,90 @@ const REQUEST_TIMEOUT = 20_000;
 /** How many of the newest statements of an account are searched for the one of an import. */
 const SEARCHED = 50;
 
-interface Answer {
-  /** The status, or the code of the error if there was no answer. */
-  status: string;
-  body: Record<string, unknown>;
-}
-
 /**
- * Asks for a withdrawal until it is accepted. An import that is not done yet is refused with 409.
+ * Asks for a withdrawal until it is accepted. Until an import is done, it is refused with 409.
  * @param path such as `imports/12`.
- * @returns the id of the withdrawal; null: it was refused for good, which is then recorded.
+ * @returns the id of the withdrawal; null: it was refused for good.
  */
 export async function withdraw(uploader: Uploader, path: string): Promise<string | null> {
-  const { record } = uploader;
-  const { status, body } = await askUntil(uploader, ['202', '404'], 'POST', `/v1/${path}/withdraw`, {
-    reason: 'fault run',
-  });
-  if (status !== '202') {
-    record.wrong.push(`${status} for the withdrawal of ${path}`);
-    return null;
-  }
-  const { id } = body.withdrawal as { id: number };
-  record.withdrawals.set(String(id), path);
+  const answer = await ask(uploader, 'POST', `/v1/${path}/withdraw`, { reason: 'fault run' });
+  if (answer === null) return null;
+  const { id } = answer.withdrawal as { id: number };
+  uploader.record.withdrawals.set(String(id), path);
   return String(id);
 }
 
 /** Waits until a withdrawal has ended. How it has ended is read from the tables later. */
-export async function waitUntilWithdrawn(uploader: Uploader, id: string | null): Promise<void> {
-  for (let status = 'queued'; id !== null && ['queued', 'running'].includes(status); ) {
-    const { body } = await askUntil(uploader, ['200'], 'GET', `/v1/withdrawals/${id}`);
-    ({ status } = body.withdrawal as { status: string });
-    await sleep(200);
-  }
-}
+export const waitUntilWithdrawn = (uploader: Uploader, id: string | null): Promise<void> =>
+  id === null ? Promise.resolve() : waitUntilEnded(uploader, `/v1/withdrawals/${id}`);
 
-/** Withdraws an import as a whole, or only its statement. Now and then waits until this is done. */
+/** Withdraws an import as a whole, or only its statement. Waits until this is done in half of the cases. */
 export const withdrawStatements =
   (uploader: Uploader, accountId: string) =>
   async (importId: string): Promise<void> => {
     const { dice } = uploader;
-    const statement = dice.whole(0, 1) === 0 ? null : await findStatement(uploader, accountId, importId);
-    const id = await withdraw(
-      uploader,
-      statement === null ? `imports/${importId}` : `statements/${statement}`,
-    );
+    const isWhole = dice.whole(0, 1) === 0;
+    const statementId = isWhole ? null : await findStatement(uploader, accountId, importId);
+    const path = statementId === null ? `imports/${importId}` : `statements/${statementId}`;
+    const id = await withdraw(uploader, path);
     if (dice.whole(0, 1) === 0) await waitUntilWithdrawn(uploader, id);
   };
 
-/** @returns null when the import has none, because it was known from another one. */
+/** @returns null when the import has no statement, because an earlier one has brought the same. */
 async function findStatement(
   uploader: Uploader,
   accountId: string,
   importId: string,
 ): Promise<string | null> {
-  for (let status = 'queued'; ['queued', 'running', 'receiving'].includes(status); ) {
-    const { body } = await askUntil(uploader, ['200'], 'GET', `/v1/imports/${importId}`);
-    ({ status } = body.import as { status: string });
-    await sleep(200);
-  }
+  await waitUntilEnded(uploader, `/v1/imports/${importId}`);
   const path = `/v1/accounts/${accountId}/statements?per_page=${SEARCHED}`;
-  const { body } = await askUntil(uploader, ['200'], 'GET', path);
-  const statements = body.statements as { id: number; import_id: number }[];
+  const answer = await ask(uploader, 'GET', path);
+  const statements = (answer?.statements ?? []) as { id: number; import_id: number }[];
   const found = statements.find((it) => String(it.import_id) === importId);
   return found === undefined ? null : String(found.id);
 }
 
-/** Sends a request until it gets one of these answers. Everything that is not 5xx, 409 or 429 is recorded as wrong, and ends it too. */
-async function askUntil(
-  uploader: Uploader,
-  wanted: readonly string[],
-  method: 'GET' | 'POST',
-  path: string,
-  body?: object,
-): Promise<Answer> {
-  const { record, dice } = uploader;
+/** @param path of an import or a withdrawal. */
+async function waitUntilEnded(uploader: Uploader, path: string): Promise<void> {
   for (;;) {
-    record.requests += 1;
-    const answer = await ask(uploader, method, path, body);
-    if (wanted.includes(answer.status)) return answer;
-    record.refusals.set(answer.status, (record.refusals.get(answer.status) ?? 0) + 1);
-    if (/^4/.test(answer.status) && answer.status !== '409' && answer.status !== '429')
-      throw new Error(`${answer.status} for ${method} ${path}: ${JSON.stringify(answer.body)}`);
-    await sleep(200 + 300 * dice.next());
+    const answer = await ask(uploader, 'GET', path);
+    const { status } = (answer?.import ?? answer?.withdrawal ?? {}) as { status?: string };
+    if (status === undefined || status === 'done' || status === 'failed') return;
+    await sleep(200);
   }
 }
 
+/**
+ * Sends a request until it succeeds.
+ * @returns its answer; null: it was refused for good, which is then recorded.
+ */
 async function ask(
-  { target, apiKey }: Uploader,
-  method: string,
+  { target, apiKey, record, dice }: Uploader,
+  method: 'GET' | 'POST',
   path: string,
   body?: object,
-): Promise<Answer> {
-  try {
-    const response = await fetch(target.url + path, {
-      method,
-      headers: { Authentication: apiKey, 'Content-Type': 'application/json' },
-      ...(body === undefined ? {} : { body: JSON.stringify(body) }),
-      signal: AbortSignal.timeout(REQUEST_TIMEOUT),
-    });
-    return { status: String(response.status), body: (await response.json()) as Answer['body'] };
-  } catch (error) {
-    return { status: codeOf(error), body: {} };
+): Promise<Record<string, unknown> | null> {
+  for (;;) {
+    record.requests += 1;
+    let refusal: string;
+    try {
+      const response = await fetch(target.url + path, {
+        method,
+        headers: { Authentication: apiKey, 'Content-Type': 'application/json' },
+        ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+        signal: AbortSignal.timeout(REQUEST_TIMEOUT),
+      });
+      const answer = (await response.json()) as Record<string, unknown>;
+      if (response.ok) return answer;
+      refusal = String(response.status);
+    } catch (error) {
+      refusal = codeOf(error);
+    }
+    record.refusals.set(refusal, (record.refusals.get(refusal) ?? 0) + 1);
+    if (/^4/.test(refusal) && refusal !== '409' && refusal !== '429') {
+      record.wrong.push(`${refusal} for ${method} ${path}`);
+      return null;
+    }
+    await sleep(200 + 300 * dice.next());
   }
 }
