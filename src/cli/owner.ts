@@ -25,7 +25,11 @@ const CUSTOMER_OF = {
   source: "SELECT customer_id AS customerId FROM sources WHERE id = ? AND status <> 'deleted'",
   import: 'SELECT customer_id AS customerId FROM imports WHERE id = ?',
   'API key': 'SELECT customer_id AS customerId FROM api_keys WHERE id = ?',
-  movement: 'SELECT customer_id AS customerId FROM transactions WHERE id = ?',
+  // A movement that was withdrawn is found too.
+  movement: `
+    SELECT COALESCE(t.customer_id, w.customer_id) AS customerId FROM (SELECT CAST(? AS UNSIGNED) AS id) wanted
+      LEFT JOIN transactions t ON t.id = wanted.id LEFT JOIN withdrawn_transactions w ON w.id = wanted.id
+    WHERE COALESCE(t.id, w.id) IS NOT NULL`,
   conflict: 'SELECT customer_id AS customerId FROM movement_conflicts WHERE id = ?',
   replay: 'SELECT customer_id AS customerId FROM replays WHERE id = ?',
   account: 'SELECT customer_id AS customerId FROM accounts WHERE id = ?',

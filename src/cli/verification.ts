@@ -75,11 +75,11 @@ export function checkPost(headers: Headers, body: Buffer, secrets: Secrets, now:
   });
 }
 
-/** The id of the movement of a notification: in a header, and in a batch the last part of the event's id. null: it has none. */
+/** The id of the movement of a notification: in a header, and in a batch in the id of the event. null: it has none. */
 export function transactionIdOf(headers: Headers, { id, event }: Checked): string | null {
   const ofHeader = single(headers, 'ledgerbell-transaction-id');
   if (ofHeader !== '') return ofHeader;
-  return (event === null && /^msg_\d+-(\d+)$/.exec(id)?.[1]) || null;
+  return (event === null && /^msg_\d+-(\d+)(?:-withdrawn)?$/.exec(id)?.[1]) || null;
 }
 
 interface Content {

@@ -41,14 +41,16 @@ export async function lockSendable(sql: Sql, webhookId: string): Promise<Sendabl
 }
 
 /** Indexes: the primary keys. */
-const FIND_DELETING_ACCOUNT = `
-  SELECT 1 FROM webhooks w JOIN ${SUBJECT.sql} JOIN accounts a ON a.id = t.account_id
-  WHERE w.id = ? AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND a.status = 'deleting'`;
+const READ_MOVEMENT = `
+  SELECT a.status = 'deleting' AS is_deleting, t.is_withdrawn
+  FROM webhooks w JOIN ${SUBJECT.sql} JOIN accounts a ON a.id = t.account_id
+  WHERE w.id = ? AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS}`;
 
 /**
  * Requests that a delivery is sent again, and wakes its webhook. A delivered or failed delivery becomes pending. A delivery that waits
  * for its next attempt becomes due now. A delivery that was never attempted is due already.
- * @throws {Problem} 404; 409 for a webhook that sends nothing, and for a movement of an account that is being deleted.
+ * @throws {Problem} 404; 409 for a webhook that sends nothing, for a movement of an account that is being deleted, and for one that was
+ * withdrawn.
  */
 export async function redeliver(
   runtime: Pick<Runtime, 'database' | 'queues' | 'redis' | 'prefix' | 'log'>,
@@ -63,11 +65,12 @@ export async function redeliver(
     const sendable = await lockSendable(sql, webhookId);
     if (sendable !== 'accepted') throw notSendable(sendable);
     if (await isPulled(sql, webhookId)) throw pulled();
-    const deleting = await sql.query<unknown[]>(FIND_DELETING_ACCOUNT, [
-      ...SUBJECT.values(subjectId),
-      webhookId,
-    ]);
-    if (deleting.length > 0) throw notSendable('account deleting');
+    const [movement] = await sql.query<Record<'is_deleting' | 'is_withdrawn', number | string>[]>(
+      READ_MOVEMENT,
+      [...SUBJECT.values(subjectId), webhookId],
+    );
+    if (Number(movement?.is_deleting) === 1) throw notSendable('account deleting');
+    if (Number(movement?.is_withdrawn) === 1) throw notSendable('movement withdrawn');
     await lockCursor(sql, webhookId);
     const changed = await makePendingAgain(sql, webhookId, [subjectId], null);
     if (changed === 0) await sql.query(MAKE_RETRY_DUE, [webhookId, subjectId]);
@@ -92,7 +95,9 @@ const pulled = (): Problem =>
   );
 
 /** The 409 for a webhook whose deliveries cannot be requested again. */
-export function notSendable(status: Exclude<Sendable, 'accepted'> | 'account deleting'): Problem {
+export function notSendable(
+  status: Exclude<Sendable, 'accepted'> | 'account deleting' | 'movement withdrawn',
+): Problem {
   switch (status) {
     case 'disabled':
       return new Problem(
@@ -103,6 +108,11 @@ export function notSendable(status: Exclude<Sendable, 'accepted'> | 'account del
       return new Problem(
         'account-deleting',
         'The account of this movement is being deleted. Nothing of it is sent any more.',
+      );
+    case 'movement withdrawn':
+      return new Problem(
+        'movement-withdrawn',
+        'This movement was withdrawn. It is not sent any more. Webhooks for WITHDRAWN_TRANSACTION hear of its withdrawal.',
       );
     case 'deleted':
       return new Problem(

@@ -8,9 +8,9 @@
  * @param ids a condition, of which each use takes the same values: `IN (?)`.
  */
 const subjects = (ids: string): string => `(
-  SELECT id, customer_id, account_id, dc, date_readed, NULL AS withdraws FROM transactions WHERE id ${ids}
-  UNION ALL SELECT id, customer_id, account_id, dc, date_readed, NULL FROM withdrawn_transactions WHERE id ${ids}
-  UNION ALL SELECT event_id, customer_id, account_id, dc, withdrawn_at, id FROM withdrawn_transactions WHERE event_id ${ids}) t`;
+  SELECT id, customer_id, account_id, dc, date_readed, NULL AS withdraws, 0 AS is_withdrawn FROM transactions WHERE id ${ids}
+  UNION ALL SELECT id, customer_id, account_id, dc, date_readed, NULL, 1 FROM withdrawn_transactions WHERE id ${ids}
+  UNION ALL SELECT event_id, customer_id, account_id, dc, withdrawn_at, id, 0 FROM withdrawn_transactions WHERE event_id ${ids}) t`;
 
 export const SUBJECTS = { sql: subjects('IN (?)'), values: (ids: readonly string[]) => [ids, ids, ids] };
 

@@ -301,6 +301,12 @@ const TEXTS = {
     remedy: 'Delete an unused account.',
     retry: 'Yes, when an account was deleted.',
   },
+  'movement-withdrawn': {
+    status: 409,
+    title: 'Movement withdrawn',
+    cause: 'A movement that was withdrawn is not sent any more.',
+    remedy: 'Nothing. Send the delivery of its withdrawal again if it is missing.',
+  },
   'account-deleting': {
     status: 409,
     title: 'Account being deleted',

@@ -26,6 +26,9 @@ const digits = createHash('sha256')
   .digest('hex');
 const body = JSON.stringify({ ...fields, hash: btoa(digits) });
 
+/** Headers that a batch does not have. */
+const OF_MOVEMENT = { 'ledgerbell-transaction-id': '17', 'ledgerbell-date-issue': '2025-10-01' };
+
 /** `ledgerbell listen` as a process of its own, ready to be posted to. */
 async function listen(args: readonly string[], env: Record<string, string> = {}) {
   const child = spawnCli(['listen', '--port', '0', ...args], env);
@@ -50,8 +53,7 @@ async function listen(args: readonly string[], env: Record<string, string> = {})
         'webhook-id': 'msg_17',
         'webhook-timestamp': String(Math.floor(now.getTime() / 1_000)),
         'webhook-signature': new Webhook(secret).sign('msg_17', now, signedAs),
-        'ledgerbell-transaction-id': '17',
-        'ledgerbell-date-issue': '2025-10-01',
+        ...(sent.startsWith('{"batch"') ? {} : OF_MOVEMENT),
       };
       return (await fetch(url + path, { method: 'POST', headers, body: sent })).status;
     },
@@ -97,6 +99,16 @@ describe('ledgerbell listen', () => {
       { id: 'msg_3-7', batch: 'msg_17', verified: true, hash: 'verified' },
       { id: 'msg_3-8', batch: 'msg_17', verified: false, hash: 'wrong' },
     ]);
+    const withdrawal = {
+      batch: 'msg_17',
+      events: [{ id: 'msg_3-7-withdrawn', event: 'WITHDRAWN_TRANSACTION', body: JSON.parse(body) }],
+    };
+    expect(await program.send(JSON.stringify(withdrawal))).toBe(204);
+    expect(JSON.parse(await program.nextLine())).toMatchObject({
+      id: 'msg_3-7-withdrawn',
+      hash: 'verified',
+      transaction_id: '7',
+    });
     expect(await program.send(batchOf({}), { signedAs: body })).toBe(401);
     expect(JSON.parse(await program.nextLine())).toMatchObject({
       id: 'msg_17',

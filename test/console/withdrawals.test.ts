@@ -95,3 +95,20 @@ it('an import is withdrawn once', async () => {
 it.each(['/ops/imports/999/withdraw', '/ops/statements/999/withdraw'])('%s is not found', async (path) => {
   expect((await service.callOps('GET', path)).status).toBe(404);
 });
+
+it('a movement that was withdrawn is found by its id and by the id of its withdrawal, and says why', async () => {
+  const { imports } = await createContradiction();
+  const { database } = service.runtime;
+  const [movement] = await database.query<{ id: string; customer_id: string }[]>(
+    'SELECT id, customer_id FROM transactions WHERE import_id = ? ORDER BY id LIMIT 1',
+    [imports[0]],
+  );
+  await post(`/ops/imports/${imports[0]}/withdraw`, 'The bank has replaced it');
+  await until('a withdrawn movement', async () =>
+    (await textOf(`/ops/trace?movement=${movement?.id}`)).includes('The bank has replaced it'),
+  );
+  const { status, headers, body } = await service.callOps('GET', `/ops/trace?q=${movement?.id}`);
+  expect(status === 302 ? headers.get('location') : String(body)).toContain(
+    `/ops/trace?movement=${movement?.id}`,
+  );
+});

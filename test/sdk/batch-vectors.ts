@@ -36,6 +36,8 @@ interface BatchPost {
 
 interface Event {
   id: string;
+  /** For a webhook that lists WITHDRAWN_TRANSACTION. */
+  event?: string;
   body: string;
 }
 
@@ -62,9 +64,20 @@ const eventAt = (number: number, event: NotifiedEvent): Event => ({
   body: buildEventBody(event),
 });
 
+const newAt = (number: number): Event => ({ ...at(number), event: 'NEW_TRANSACTION' });
+
+const withdrawalAt = (number: number): Event => ({
+  ...at(number),
+  id: `${idOf(number)}-withdrawn`,
+  event: 'WITHDRAWN_TRANSACTION',
+});
+
 export const batchBody = (batch: string, events: readonly Event[]): string =>
   `{"batch":${JSON.stringify(batch)},"events":[${events
-    .map(({ id, body }) => `{"id":${JSON.stringify(id)},"body":${body}}`)
+    .map(
+      ({ id, event, body }) =>
+        `{"id":${JSON.stringify(id)},${event === undefined ? '' : `"event":"${event}",`}"body":${body}}`,
+    )
     .join()}]}`;
 
 interface Given {
@@ -194,6 +207,15 @@ export function createBatchVectors({
       batch([at(101), at(102)], { failing: [101], failed: [101] }),
       single(at(101), { failing: [101], failed: [101] }),
       single(at(101)),
+    ]),
+    vector('a movement and its withdrawal in one batch, which comes again', [
+      batch([newAt(101), withdrawalAt(101)]),
+      batch([newAt(101), withdrawalAt(101), newAt(102)], { isNew: [102] }),
+    ]),
+    vector('a withdrawal before its movement, and one of a movement that never comes', [
+      batch([withdrawalAt(101), withdrawalAt(102)]),
+      single(newAt(101)),
+      single(withdrawalAt(101), { isNew: [] }),
     ]),
     vector('an id twice', [batch([at(101), at(101), at(102)], { isNew: [101, 102] })]),
     vector(

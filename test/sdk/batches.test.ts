@@ -67,7 +67,13 @@ describe('the vectors of batches', () => {
       handled.push(id);
       return undefined;
     };
-    return { onMovement: handle, onBalance: handle, onEvent: handle, onUnknown: handle };
+    return {
+      onMovement: handle,
+      onWithdrawal: handle,
+      onBalance: handle,
+      onEvent: handle,
+      onUnknown: handle,
+    };
   };
   const withBatch = (failing: () => readonly string[], handled: string[]): Partial<ReceiverOptions> => ({
     onBatch(events) {

@@ -37,16 +37,27 @@ const STORED_AT = 1_789_999_200_000;
 
 const cursorAt = (through: number, epoch = 0) => encodeCursor(BOX, WEBHOOK, { epoch, through });
 
-const event = (id: string, movement: NotifiedMovement, hashEncoding: 'hex' | 'raw' = 'hex') => ({
+const event = (
+  id: string,
+  movement: NotifiedMovement,
+  hashEncoding: 'hex' | 'raw' = 'hex',
+  name?: string,
+) => ({
   json: renderEvent({
     id: `msg_${id}`,
     storedAt: STORED_AT,
+    event: name,
     body: buildBody(movement, { encoding: 'json', hashEncoding }, API_SECRET),
   }),
 });
 
 const at = (id: number, movement = MOVEMENT, hashEncoding?: 'hex' | 'raw') =>
   event(`${WEBHOOK}-${id}`, { ...movement, transaction_id: String(id) }, hashEncoding);
+
+const newAt = (id: number) => event(`${WEBHOOK}-${id}`, MOVEMENT, 'hex', 'NEW_TRANSACTION');
+
+const withdrawalAt = (id: number) =>
+  event(`${WEBHOOK}-${id}-withdrawn`, MOVEMENT, 'hex', 'WITHDRAWN_TRANSACTION');
 
 const page = (cursor: string, events: ReturnType<typeof event>[], more = false): Response => ({
   status: 200,
@@ -104,6 +115,16 @@ export function createFeedVectors(): FeedVector[] {
         [second, page(second, [])],
       ],
       ids(101, 103),
+      verified,
+    ),
+    vector(
+      'withdrawals, one of them of a movement that never came',
+      [
+        [null, page(first, [newAt(101)], true)],
+        [first, page(third, [withdrawalAt(101), withdrawalAt(102)])],
+        [third, page(third, [])],
+      ],
+      [...ids(101), ...ids(101, 102).map((id) => `${id}-withdrawn`)],
       verified,
     ),
     vector('nothing', [[null, page(first, [])]], []),

@@ -44,6 +44,7 @@ const VECTORS = new URL('../../packages/vectors/', import.meta.url);
 function contentOf(notification: Notification): unknown {
   switch (notification.kind) {
     case 'movement':
+    case 'withdrawal':
       return notification.movement;
     case 'balance':
       return { type: 'balance.updated', timestamp: notification.timestamp, data: notification.balance };
@@ -138,7 +139,14 @@ describe('a receiver', () => {
   it('calls the handler for the kind of the notification', async () => {
     const kinds: string[] = [];
     const note = ({ kind }: Notification) => void kinds.push(kind);
-    const handlers = { onMovement: note, onBalance: note, onEvent: note, onUnknown: note, onTest: note };
+    const handlers = {
+      onMovement: note,
+      onWithdrawal: note,
+      onBalance: note,
+      onEvent: note,
+      onUnknown: note,
+      onTest: note,
+    };
     const { receiver, logged } = createTestReceiver(handlers);
     for (const vector of FILES.events ?? [])
       expect(await receiver.handle(requestOf(vector)), vector.name).toEqual({ status: 204 });
@@ -157,7 +165,11 @@ describe('a receiver', () => {
     const { receiver, logged } = createTestReceiver();
     const answer = async (name: string) => (await receiver.handle(requestOf(find('events', name)))).status;
     expect(await answer('a balance')).toBe(500);
-    expect(logged).toMatchObject([{ message: 'There is no handler for the kind balance.' }]);
+    expect(await answer('a withdrawal')).toBe(500);
+    expect(logged).toMatchObject([
+      { message: 'There is no handler for the kind balance.' },
+      { message: 'There is no handler for the kind withdrawal.' },
+    ]);
     expect(await answer('a test notification of a movement')).toBe(204);
     expect(await answer('an event of a type that is not known')).toBe(204);
   });

@@ -31,7 +31,11 @@ export interface Vector {
   /** Text, to be sent in UTF-8. */
   body: string;
   expected:
-    | { ok: true; kind: 'movement' | 'balance' | 'event' | 'unknown' | 'test'; content: object }
+    | {
+        ok: true;
+        kind: 'movement' | 'withdrawal' | 'balance' | 'event' | 'unknown' | 'test';
+        content: object;
+      }
     | { ok: false; reason: string };
 }
 
@@ -117,6 +121,7 @@ const BALANCE = {
 
 interface Format extends BodyFormat {
   event: WebhookSettings['event'];
+  withdrawals: WebhookSettings['withdrawals'];
   previous?: string;
 }
 
@@ -155,6 +160,8 @@ export function createVectors({
     encoding?: 'json' | 'form';
     hashEncoding?: 'hex' | 'raw';
     event?: WebhookSettings['event'];
+    /** 1: the webhook lists WITHDRAWN_TRANSACTION too. */
+    withdrawals?: WebhookSettings['withdrawals'];
     /** Of a delivery. Default: a new one. */
     id?: string;
     /** How old the request is, in seconds. */
@@ -164,12 +171,12 @@ export function createVectors({
     apiSecret?: string;
     change?: (request: Pick<PostRequest, 'headers' | 'body'>) => { headers?: object; body?: string };
     reason?: string;
-    kind?: 'balance' | 'event' | 'unknown' | 'test';
+    kind?: 'withdrawal' | 'balance' | 'event' | 'unknown' | 'test';
   }
 
   function vector(name: string, content: NotifiedMovement | NotifiedEvent, given: Case = {}): Vector {
     const { encoding = 'json', hashEncoding = 'hex', event = 'NEW_TRANSACTION', age = 0 } = given;
-    const { secrets = [secret], apiSecret, change, reason, kind = 'movement' } = given;
+    const { secrets = [secret], apiSecret, change, reason, kind = 'movement', withdrawals = 0 } = given;
     const number = String(++last);
     const movement = 'dc' in content ? { ...content, transaction_id: number } : null;
     const made = build(movement ?? content, given.id ?? `17-${number}`, {
@@ -177,6 +184,7 @@ export function createVectors({
       encoding,
       hashEncoding,
       event,
+      withdrawals,
       at: now - age,
     });
     const changed = { ...made, ...change?.(made) };
@@ -284,6 +292,8 @@ export function createVectors({
     timestamp: AT,
     data: JSON.stringify(data),
   });
+  const listed = { withdrawals: 1 };
+  const withdrawn = { ...listed, kind: 'withdrawal' as const };
   const operational = { event: 'OPERATIONAL' as const };
   const events = [
     vector('a movement', MOVEMENT),
@@ -309,6 +319,16 @@ export function createVectors({
         kind: 'test',
       },
     ),
+    vector('a movement for a webhook that lists withdrawals', MOVEMENT, listed),
+    vector('a withdrawal', { ...MOVEMENT, withdraws: '101' }, withdrawn),
+    vector(
+      'a withdrawal for a webhook of nothing else',
+      { ...MOVEMENT, withdraws: '102' },
+      {
+        ...withdrawn,
+        event: 'WITHDRAWN_TRANSACTION',
+      },
+    ),
   ];
 
   return {
@@ -322,6 +342,15 @@ export function createVectors({
         encoding: 'form',
         ...header('content-type', 'application/json'),
       }),
+      vector(
+        'a withdrawal',
+        { ...TURKISH, withdraws: '101' },
+        {
+          ...withdrawn,
+          encoding: 'form',
+          apiSecret: API_SECRET,
+        },
+      ),
     ],
     events,
   };

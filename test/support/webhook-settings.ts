@@ -12,6 +12,7 @@ export function openWebhookSettings({
   customerId,
   endpoint,
   event = 'NEW_TRANSACTION',
+  withdrawals = 0,
   secret,
   previous,
   apiSecret,
@@ -22,6 +23,8 @@ export function openWebhookSettings({
   customerId: string;
   endpoint: string;
   event?: WebhookSettings['event'];
+  /** 1: the webhook lists WITHDRAWN_TRANSACTION too. */
+  withdrawals?: WebhookSettings['withdrawals'];
   secret: string;
   /** The secret before a rotation, which signs too. */
   previous?: string | undefined;
@@ -37,7 +40,7 @@ export function openWebhookSettings({
       delivery: 'push',
       endpoint,
       event,
-      withdrawals: 0,
+      withdrawals,
       revision: 1,
       secret: seal(secret),
       previous_secret: previous === undefined ? null : seal(previous),

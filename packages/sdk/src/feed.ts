@@ -10,6 +10,8 @@ export interface FeedEvent {
   id: string;
   /** When the movement was stored: seconds since 1970. */
   timestamp: number;
+  /** Only if the webhook lists WITHDRAWN_TRANSACTION. A withdrawal has the id of its movement, followed by `-withdrawn`, and comes after it. */
+  event?: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'WITHDRAWN_TRANSACTION';
   body: ReceiveMovementWebhookPayload;
 }
 

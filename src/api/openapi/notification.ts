@@ -49,7 +49,11 @@ const header = (name: string, description: string, example: string, required = t
 
 /** The headers of every notification. */
 const SIGNATURE_HEADERS = [
-  header('webhook-id', 'The same on every attempt. Use it to detect duplicates.', 'msg_17-4711'),
+  header(
+    'webhook-id',
+    'The same on every attempt. Use it to detect duplicates. That of the withdrawal of a movement ends with -withdrawn.',
+    'msg_17-4711',
+  ),
   header('webhook-timestamp', 'When the attempt was signed: seconds since 1970.', '1790000000'),
   header(
     'webhook-signature',
@@ -105,9 +109,9 @@ export const NOTIFICATION = {
     },
     {
       operationId: 'receiveMovement',
-      summary: 'A movement that matches your webhook',
+      summary: 'A movement that matches your webhook, or its withdrawal',
       description:
-        'Sent to the endpoint of each matching webhook. Answer with any 2xx status when you have the notification. Any other answer, or none within 15 seconds, is retried for about three days. The encoding of the webhook decides whether the body is JSON or a form.',
+        'Sent to the endpoint of each matching webhook. Answer with any 2xx status when you have the notification. Any other answer, or none within 15 seconds, is retried for about three days. The encoding of the webhook decides whether the body is JSON or a form. A webhook that lists WITHDRAWN_TRANSACTION is sent the same body again when the movement is withdrawn. The withdrawal may arrive before its movement, and without it.',
       headers: [
         header(
           'ledgerbell-transaction-id',
@@ -115,6 +119,12 @@ export const NOTIFICATION = {
           '4711',
         ),
         header('ledgerbell-date-issue', 'The date_issue of the movement.', '2026-01-15'),
+        header(
+          'ledgerbell-event',
+          'WITHDRAWN_TRANSACTION if the movement was withdrawn, otherwise NEW_TRANSACTION, NEW_DEBIT or NEW_CREDIT, as the webhook lists it. Only for webhooks that list WITHDRAWN_TRANSACTION.',
+          'NEW_TRANSACTION',
+          false,
+        ),
         header(
           'traceparent',
           'The attempt in the trace of the import, as in W3C Trace Context. Absent while the operator has traces off.',

@@ -161,7 +161,13 @@ export function addDeliveryRoutes(route: AddRoute, runtime: Runtime): void {
       schema: v.object({ delivery: DeliveryView }),
       description: 'The delivery, now pending.',
     },
-    problems: ['webhook-disabled', 'webhook-deleted', 'account-deleting', 'pulled-webhook'],
+    problems: [
+      'webhook-disabled',
+      'webhook-deleted',
+      'account-deleting',
+      'movement-withdrawn',
+      'pulled-webhook',
+    ],
     handle: async (c) => {
       const delivery = await redeliver(runtime, c.get('caller'), requireDeliveryId(c.req.param('id')));
       return c.json({ delivery: viewDelivery(delivery) }, 202);

@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
 import type { Runtime } from '../../database/runtime.ts';
+import { NEW_MOVEMENT_EVENTS, WITHDRAWN_TRANSACTION } from '../../database/webhook-enums.ts';
 import {
   type FeedEvent,
   type FeedPage,
@@ -47,6 +48,12 @@ const EventView = v.object({
     v.integer(),
     v.minValue(0),
     v.description('When the movement was stored, in seconds since 1970.'),
+  ),
+  event: v.pipe(
+    v.optional(v.picklist([...NEW_MOVEMENT_EVENTS, WITHDRAWN_TRANSACTION])),
+    v.description(
+      'Only if the webhook lists WITHDRAWN_TRANSACTION: whether the movement is new or was withdrawn. The id of a withdrawal is that of its movement, followed by -withdrawn.',
+    ),
   ),
   body: v.pipe(
     v.looseObject({}),

@@ -2,6 +2,7 @@ import * as v from 'valibot';
 import type { Sql } from '../../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
 import { parseDeliveryId } from '../../delivery/delivery.ts';
+import { SUBJECT } from '../../delivery/subject.ts';
 import { IdText } from '../../platform/whole-numbers.ts';
 
 /** Finds the objects with an id, a unique_id, an IBAN, an account number, a title or a customer's name, and the movements of a customer with an amount. */
@@ -18,8 +19,7 @@ const MOST = 20;
 
 /** Index of each: the primary key. */
 const BY_ID = {
-  movement:
-    'SELECT t.id, u.name AS text FROM transactions t JOIN customers u ON u.id = t.customer_id WHERE t.id = ?',
+  movement: `SELECT t.id, u.name AS text FROM ${SUBJECT.sql} JOIN customers u ON u.id = t.customer_id WHERE t.withdraws IS NULL`,
   webhook: `SELECT w.id, CONCAT(w.title, ', ', u.name) AS text FROM webhooks w JOIN customers u ON u.id = w.customer_id WHERE w.id = ?`,
   import: `SELECT i.id, CONCAT(i.status, ', ', u.name) AS text FROM imports i JOIN customers u ON u.id = i.customer_id WHERE i.id = ?`,
   source: `SELECT s.id, CONCAT(s.title, ', ', u.name) AS text FROM sources s JOIN customers u ON u.id = s.customer_id WHERE s.id = ?`,
@@ -30,7 +30,7 @@ const BY_ID = {
 const FIND_DELIVERY = `
   SELECT CONCAT(w.id, '-', COALESCE(t.id, e.id)) AS id, CONCAT(w.title, ', ', u.name) AS text
   FROM webhooks w JOIN customers u ON u.id = w.customer_id
-    LEFT JOIN transactions t ON w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND t.id = ? AND t.customer_id = w.customer_id
+    LEFT JOIN ${SUBJECT.sql} ON w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND t.customer_id = w.customer_id
     LEFT JOIN operational_events e ON w.event IN ${EVENTS_WITHOUT_MOVEMENTS} AND e.id = ?
   WHERE w.id = ? AND (t.id IS NOT NULL OR e.id IS NOT NULL)`;
 
@@ -127,13 +127,17 @@ export async function search(sql: Sql, text: string, customerId?: string): Promi
   const find = async (kind: Hit['kind'], statement: string, values: unknown[]): Promise<Hit[]> => {
     return hitsOf(kind)(await sql.query<FoundRow[]>(statement, values));
   };
-  const key = parseDeliveryId(text.replace(/^msg_/, ''));
+  const key = parseDeliveryId(text.replace(/^msg_/, '').replace(/-withdrawn$/, ''));
   const isId = v.safeParse(IdText, text).success;
   const kinds = ['movement', 'webhook', 'import', 'source', 'customer', 'account'] as const;
   const found = await Promise.all([
     findAmount(sql, text, customerId),
-    key === null ? [] : find('delivery', FIND_DELIVERY, [key.subjectId, key.subjectId, key.webhookId]),
-    ...kinds.map((kind) => (isId ? find(kind, BY_ID[kind], [text]) : [])),
+    key === null
+      ? []
+      : find('delivery', FIND_DELIVERY, [...SUBJECT.values(key.subjectId), key.subjectId, key.webhookId]),
+    ...kinds.map((kind) =>
+      isId ? find(kind, BY_ID[kind], kind === 'movement' ? SUBJECT.values(text) : [text]) : [],
+    ),
     find('movement', BY_UNIQUE_ID, [Buffer.from(text, 'utf8')]),
     findAccounts(sql, text).then(hitsOf('account')),
     isId ? [] : find('customer', BY_NAME, [beginsWith(text)]),

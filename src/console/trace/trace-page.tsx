@@ -48,19 +48,33 @@ export interface TracedMovement {
   source_id: string | null;
   /** The name of the API key that sent the movement. null: a source has collected it, or the key or the import was deleted. */
   api_key: string | null;
+  /** null: it was not withdrawn. */
+  withdrawn_at: Date | null;
+  withdrawn_reason: string | null;
 }
 
-/** Indexes: the primary keys, a row of each. */
-const READ_MOVEMENT = `
+/** Indexes: the primary keys and withdrawn_transactions_id, a row of each. */
+const READ_MOVEMENT = (table: string, withdrawn: string, join = '') => `
   SELECT t.id, t.customer_id, u.name AS customer, t.account_id, a.title AS account, b.name AS bank, a.currency, t.import_id,
     CONVERT(t.unique_id USING utf8mb4) AS unique_id, t.dc, t.amount, t.description, t.date_issue, t.date_readed,
-    i.received_at AS import_received_at, i.format AS import_format, i.source_id, CONCAT(k.prefix, '… ', k.title) AS api_key
-  FROM transactions t JOIN customers u ON u.id = t.customer_id JOIN accounts a ON a.id = t.account_id
-    JOIN banks b ON b.id = a.bank_id LEFT JOIN imports i ON i.id = t.import_id LEFT JOIN api_keys k ON k.id = i.api_key_id
+    i.received_at AS import_received_at, i.format AS import_format, i.source_id, CONCAT(k.prefix, '… ', k.title) AS api_key,
+    ${withdrawn}
+  FROM ${table} t JOIN customers u ON u.id = t.customer_id JOIN accounts a ON a.id = t.account_id
+    JOIN banks b ON b.id = a.bank_id LEFT JOIN imports i ON i.id = t.import_id LEFT JOIN api_keys k ON k.id = i.api_key_id ${join}
   WHERE t.id = ?`;
 
+const READ_STORED = READ_MOVEMENT('transactions', 'NULL AS withdrawn_at, NULL AS withdrawn_reason');
+const READ_WITHDRAWN = READ_MOVEMENT(
+  'withdrawn_transactions',
+  't.withdrawn_at, o.reason AS withdrawn_reason',
+  'LEFT JOIN withdrawals o ON o.id = t.withdrawal_id',
+);
+
 export async function readMovement(sql: Sql, id: string): Promise<TracedMovement | undefined> {
-  const [movement] = await sql.query<TracedMovement[]>(READ_MOVEMENT, [id]);
+  const [movement] = [
+    ...(await sql.query<TracedMovement[]>(READ_STORED, [id])),
+    ...(await sql.query<TracedMovement[]>(READ_WITHDRAWN, [id])),
+  ];
   return movement && { ...movement, amount: showAmount(movement.amount, movement.currency) };
 }
 
@@ -133,7 +147,10 @@ async function showMovement(c: Context<ApiEnv>, context: ConsoleContext, id: str
   const webhookIds = deliveries.slice(0, MOST_WEBHOOKS).map(({ webhook_id }) => webhook_id);
   const [webhooks, attempts] = await Promise.all([
     readWebhooks(database, webhookIds),
-    readAttempts(database, { webhookIds, subjectIds: [id] }),
+    readAttempts(database, {
+      webhookIds,
+      subjectIds: [...new Set([id, ...deliveries.map(({ transaction_id }) => transaction_id)])],
+    }),
   ]);
   return sendPage(
     c,
@@ -182,6 +199,16 @@ function Trace({ movement: it, deliveries, webhooks, attempts }: TraceProps) {
           ['Stored', <Moment at={it.date_readed} now={now} />],
           ['Import received', <Moment at={it.import_received_at} now={now} />],
           ['Description', it.description ?? ''],
+          ...(it.withdrawn_at === null
+            ? []
+            : ([
+                [
+                  'Withdrawn',
+                  <>
+                    <Moment at={it.withdrawn_at} now={now} />, {it.withdrawn_reason ?? ''}
+                  </>,
+                ],
+              ] as const)),
         ]}
       />
       <h2>Whom it concerned</h2>

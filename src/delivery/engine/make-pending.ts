@@ -4,12 +4,13 @@ import { accountOf } from '../subject.ts';
 
 /** Makes deliveries that have ended pending again, for a redelivery or a replay. */
 
-/** Leaves out accounts that are being deleted. Index of this and the following statements: the primary keys. */
+/** Leaves out accounts that are being deleted, and movements that were withdrawn. Index of this and the following statements: the primary keys. */
 const READ_ENDED_DELIVERIES = `
   SELECT d.transaction_id, d.status FROM webhooks w JOIN deliveries d ON d.webhook_id = w.id
   LEFT JOIN accounts a ON w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND a.id = ${accountOf('d.transaction_id')}
   WHERE w.id = ? AND d.transaction_id IN (?) AND d.status IN ('delivered', 'failed')
-    AND (a.status IS NULL OR a.status <> 'deleting')`;
+    AND (a.status IS NULL OR a.status <> 'deleting')
+    AND (w.event IN ${EVENTS_WITHOUT_MOVEMENTS} OR NOT EXISTS (SELECT 1 FROM withdrawn_transactions x WHERE x.id = d.transaction_id))`;
 
 /** A failed attempt already has a row, but the row may lack the body of the answer. */
 const KEEP_LAST_ATTEMPT = `

@@ -157,7 +157,7 @@ async function readRepeated(
 /** At most 10,000 rows of an import are listed. Indexes: import_duplicates_import, and the primary keys. */
 const READ_DUPLICATES = `
   SELECT DISTINCT u.transaction_id AS id
-  FROM import_duplicates u FORCE INDEX (import_duplicates_import) STRAIGHT_JOIN imports i ON i.id = u.import_id AND i.format = 'json'
+  FROM import_duplicates u FORCE INDEX (import_duplicates_import) STRAIGHT_JOIN imports i ON i.id = u.import_id AND i.format IN ('json', 'ndjson')
     STRAIGHT_JOIN transactions t ON t.id = u.transaction_id LEFT JOIN transaction_details d ON d.transaction_id = t.id
   WHERE u.import_id = ? AND u.reason IN ('same', 'changed', 'assumed') AND u.transaction_id > ? AND ${OWN_IS_WITHDRAWN}
   ORDER BY id LIMIT ?`;

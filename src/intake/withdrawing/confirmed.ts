@@ -10,10 +10,10 @@ const CONFIRMED_BY_STATEMENT = (isOther: string) => `
     LEFT JOIN statements s ON s.id = r.statement_id LEFT JOIN withdrawn_statements w ON w.id = r.statement_id
   WHERE r.transaction_id IN (?) AND w.id IS NULL AND ${isOther}`;
 
-/** Only JSON: the entries of files are found by their statements. Indexes: import_duplicates_movement, the primary key, and withdrawals_subject. */
+/** Only JSON and NDJSON: the entries of files are found by their statements. Indexes: import_duplicates_movement, the primary key, and withdrawals_subject. */
 const CONFIRMED_BY_JSON = `
   SELECT DISTINCT u.transaction_id AS id FROM import_duplicates u FORCE INDEX (import_duplicates_movement)
-    STRAIGHT_JOIN imports i ON i.id = u.import_id AND i.format = 'json'
+    STRAIGHT_JOIN imports i ON i.id = u.import_id AND i.format IN ('json', 'ndjson')
   WHERE u.transaction_id IN (?) AND u.import_id <> ? AND u.reason IN ('same', 'changed', 'assumed')
     AND NOT EXISTS (SELECT 1 FROM withdrawals o WHERE o.import_id = u.import_id AND o.statement_id = 0)`;
 
@@ -23,7 +23,7 @@ const CONFIRMED_BY_JSON = `
  */
 const UNLISTED = `
   SELECT i.id FROM imports i FORCE INDEX (imports_page)
-  WHERE i.customer_id = ? AND i.id > ? AND i.id <> ? AND i.format = 'json'
+  WHERE i.customer_id = ? AND i.id > ? AND i.id <> ? AND i.format IN ('json', 'ndjson')
     AND i.duplicates + i.conflicts + i.assumed_new > ${MOST_LISTED}
     AND NOT EXISTS (SELECT 1 FROM withdrawals o WHERE o.import_id = i.id AND o.statement_id = 0)
   ORDER BY i.id LIMIT 1`;

@@ -102,16 +102,16 @@ const BOOKS = `
       AND consecutive_failures = 0) AS sources_with_wrong_file`;
 
 /**
- * For each active webhook with pending deliveries, the oldest movement that waits for a retry. Indexes: the primary keys, of which older
+ * For each active webhook with pending deliveries, the oldest movement, or withdrawal of one, that waits for a retry. Indexes: the primary keys, of which older
  * dead letters are passed over. Ordered by the whole key, because MySQL otherwise sorts all retries of the webhook.
  */
 const FIND_OLDEST_RETRY = `
-  SELECT MIN(t.date_readed) AS oldest FROM (
+  SELECT MIN(COALESCE(t.date_readed, x.withdrawn_at)) AS oldest FROM (
     SELECT (SELECT r.transaction_id FROM retries r FORCE INDEX (PRIMARY)
       WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL ORDER BY r.webhook_id, r.transaction_id LIMIT 1) AS id
     FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
     WHERE w.status = 'active' AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND ${pendingOf('b', 'c')} > 0) p
-  JOIN transactions t ON t.id = p.id`;
+  LEFT JOIN transactions t ON t.id = p.id LEFT JOIN withdrawn_transactions x ON x.event_id = p.id`;
 
 /** Reads the figures from counters and indexes. Reads no single deliveries. */
 export async function readFigures(sql: Sql): Promise<Figures> {

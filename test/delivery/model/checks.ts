@@ -3,7 +3,7 @@ import type { RunCommand, RunEvent, RunRecord } from '../../../src/delivery/run/
 import type { ObservedRun, Post } from './observed-run.ts';
 import { createOrderCheck } from './order-check.ts';
 import { type BatchEnd, createRunCheck, type RunCheck } from './run-check.ts';
-import { indexAfter, type Tables } from './tables.ts';
+import type { Tables } from './tables.ts';
 import type { Timeline } from './timeline.ts';
 import { violation } from './violation.ts';
 
@@ -18,6 +18,8 @@ export interface Checks {
   pendingAgain(ids: readonly number[]): void;
   /** The row of a movement was deleted. */
   gone(id: number): void;
+  /** Movements were withdrawn. @param failed those that were pending, and now have failed. */
+  withdrawn(ids: readonly number[], failed: readonly number[]): void;
   replayed(ids: readonly number[]): void;
   runStarts(run: ObservedRun): void;
   happens(run: ObservedRun, event: RunEvent): void;
@@ -48,6 +50,8 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
   const posts = new Map<number, Post[]>();
   const againAt = new Map<number, number>();
   const gone = new Set<number>();
+  /** The revision of the webhook that the withdrawal of a movement has left. */
+  const withdrawnAt = new Map<number, number>();
   const replays: { ids: readonly number[]; at: number }[] = [];
   const runs = new Map<ObservedRun, RunCheck>();
   const order = createOrderCheck({ expected, known, againAt, gone });
@@ -129,6 +133,15 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
       checkNumbers();
     },
     gone: (id) => void gone.add(id),
+    withdrawn(ids, failed) {
+      for (const id of ids) {
+        gone.add(id);
+        withdrawnAt.set(id, tables.webhook.revision);
+      }
+      for (const id of failed)
+        setStatus(id, { status: 'failed', attempts: (known.get(id)?.attempts ?? 0) + 1 });
+      checkNumbers();
+    },
     replayed: (ids) => void replays.push({ ids, at: timeline.now }),
     runStarts: (run) => void runs.set(run, createRunCheck(run, delays)),
     happens: (run, event) => checkOf(run).happens(event, timeline.now),
@@ -137,6 +150,9 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
       const { id, run } = post;
       counts.posts += 1;
       if (!expectedIds.has(id)) violation(`${id} is sent and does not match`);
+      const withdrawnAtRevision = withdrawnAt.get(id);
+      if (withdrawnAtRevision !== undefined && run.start.revision >= withdrawnAtRevision)
+        violation(`${id} is sent although it was withdrawn before`);
       // A lease can be taken over when it has expired. The run before knows by its clock when that is.
       if (tables.cursor.leaseToken !== run.lease.token)
         violation(`${run.name} sends ${id} after another run has taken its lease`);
@@ -149,10 +165,14 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
       posts.set(id, [...before, post]);
       if (isHolder(run)) {
         const row = known.get(id);
-        if (row !== undefined && row.status !== 'pending')
+        if (row !== undefined && row.status !== 'pending' && !withdrawnAt.has(id))
           violation(`${id} is sent again although it is ${row.status}`);
         const retry = tables.retries.get(id);
-        if (row !== undefined && (retry?.dueAt ?? Number.POSITIVE_INFINITY) > timeline.now)
+        if (
+          row !== undefined &&
+          !withdrawnAt.has(id) &&
+          (retry?.dueAt ?? Number.POSITIVE_INFINITY) > timeline.now
+        )
           violation(`${id} is sent before it is due`);
         const { openUntil } = tables.cursor.health;
         if (openUntil !== null && openUntil > timeline.now)
@@ -171,9 +191,11 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
     recorded(run, record, wroteHealth) {
       for (const { subjectId: id, status, number, failures, retryIn } of record.results) {
         const row = known.get(id);
-        if (row !== undefined && row.status !== 'pending')
+        // It was being sent when it was withdrawn.
+        const isLate = withdrawnAt.has(id) && row !== undefined && row.status !== 'pending';
+        if (row !== undefined && row.status !== 'pending' && !isLate)
           violation(`${id} is recorded although it is ${row.status}`);
-        if (number !== (row?.attempts ?? 0) + 1)
+        if (number !== (row?.attempts ?? 0) + 1 && !isLate)
           violation(`${id} has attempt ${number} after ${row?.attempts ?? 0}`);
         const post = posts
           .get(id)
@@ -196,7 +218,7 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
         const delay = delays[failures - 1] ?? 0;
         if (status === 'pending' && (retryIn ?? -1) < delay * 0.79) violation(`${id} is due again too soon`);
         if (id > tables.cursor.highestRecordedId) violation(`${id} has a result beyond highest_recorded_id`);
-        setStatus(id, { status, attempts: number });
+        setStatus(id, { status: isLate && status === 'pending' ? 'failed' : status, attempts: number });
         checkOf(run).ended.delete(id);
       }
       if (wroteHealth && run.start.revision < tables.cursor.healthRevision) {
@@ -223,11 +245,10 @@ export function createChecks(timeline: Timeline, tables: Tables, delays: readonl
         if (row.status === 'delivered' && !posts.get(id)?.some(({ isSuccess }) => isSuccess))
           violation(`${id} is lost`);
       }
-      const last = expected.at(-1)?.id ?? 0;
+      // Nothing has to be sent of what was withdrawn, so that no run may have passed it.
+      const last = expected.findLast(({ id }) => !withdrawnAt.has(id))?.id ?? 0;
       const { sentThrough } = tables.cursor;
       if (sentThrough < last) violation(`sent_through is ${sentThrough} at the end, and not ${last}`);
-      if (indexAfter(expected, sentThrough) !== expected.length)
-        violation('something is beyond sent_through');
       for (const { ids, at } of replays) {
         for (const id of ids)
           if (!gone.has(id) && !posts.get(id)?.some(({ sentAt }) => sentAt >= at))

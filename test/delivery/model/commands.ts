@@ -1,6 +1,15 @@
-import type { Filter } from '../../../src/webhook-record/filter.ts';
+import { type Filter, matchesFilter } from '../../../src/webhook-record/filter.ts';
 import { between, pick } from './random.ts';
-import { ALL, type MovementRow, movementOf, resetHealth, setFilter, type WebhookRow } from './tables.ts';
+import {
+  ALL,
+  filterAt,
+  type MovementRow,
+  matchesRow,
+  movementOf,
+  resetHealth,
+  setFilter,
+  type WebhookRow,
+} from './tables.ts';
 import { wakeWebhook } from './waking.ts';
 import { note, type World } from './world.ts';
 import { findEnded, makePendingAgain } from './writes.ts';
@@ -100,6 +109,65 @@ export function replay(world: World, statuses: readonly ('delivered' | 'failed')
   tables.replays.push({ ...range, isFinished: found.length === 0 });
   checks.replayed(found);
   wakeWebhook(world, true);
+}
+
+/** withdrawPart of withdraw-part.ts: withdraws movements that are stored one after the other. */
+export function withdrawMovements(world: World, index: number, count: number): void {
+  const { tables, checks, timeline } = world;
+  const { webhook, backlog, cursor, lock, movements, deliveries, retries } = tables;
+  const stored = movements.filter(({ isGone, withdraws }) => !isGone && withdraws === undefined);
+  const first = index % Math.max(1, stored.length);
+  const withdrawn = stored.slice(first, first + count);
+  if (withdrawn.length === 0) return;
+  const isDue = ({ id }: MovementRow) => (retries.get(id)?.dueAt ?? null) !== null;
+  const isUnsent = ({ id, accountId, dc }: MovementRow) =>
+    id > cursor.sentThrough &&
+    id <= backlog.matchedThrough &&
+    !deliveries.has(id) &&
+    matchesAt(id, accountId, dc);
+  const matchesAt = (id: number, accountId: string, dc: MovementRow['dc']) => {
+    const filter = filterAt(tables, id);
+    return filter !== null && matchesFilter(filter, { account_id: accountId, dc });
+  };
+  const isBehind = cursor.sentThrough < (withdrawn.at(-1)?.id ?? 0);
+  const pending = withdrawn.filter((it) => isDue(it) || isUnsent(it)).map(({ id }) => id);
+  const isChanged = isBehind || withdrawn.some(isDue);
+  if (isChanged) webhook.revision += 1;
+  for (const id of pending) {
+    const attempts = (deliveries.get(id)?.attempts ?? 0) + 1;
+    deliveries.set(id, { status: 'failed', attempts });
+    retries.set(id, { dueAt: null, attempts, failures: (retries.get(id)?.failures ?? 0) + 1 });
+    cursor.failedCount += 1;
+    cursor.highestRecordedId = Math.max(cursor.highestRecordedId, id);
+  }
+  for (const movement of withdrawn) {
+    Object.assign(movement, { isGone: true, isWithdrawn: true });
+    lock.newest += 1;
+    const { accountId, dc } = movement;
+    movements.push({
+      id: lock.newest,
+      accountId,
+      dc,
+      storedAt: timeline.now,
+      isGone: false,
+      withdraws: movement.id,
+    });
+  }
+  const events = movements.slice(-withdrawn.length);
+  const heard =
+    webhook.status === 'disabled' ? [] : events.filter((it) => matchesRow(tables, webhook.filter, it));
+  note(world, 'api', `withdraws [${withdrawn.map(({ id }) => id)}], heard: [${heard.map(({ id }) => id)}]`);
+  checks.withdrawn(
+    withdrawn.map(({ id }) => id),
+    pending,
+  );
+  if (heard.length > 0) {
+    backlog.matchedThrough = lock.newest;
+    backlog.matchedCount += heard.length;
+    checks.matched(heard.map(({ id }) => id));
+  }
+  if (isChanged) wakeWebhook(world, true);
+  if (heard.length > 0) wakeWebhook(world, false);
 }
 
 /** Deletes the row of a movement whose delivery waits for a retry. */

@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it, vi } from 'vitest';
-import { type Schedule, schedules } from './schedule.ts';
+import { type Schedule, schedules, withdrawingSchedules } from './schedule.ts';
 
 /**
  * The engine runs its own state machines, and the checks see what goes in and comes out. The test files of a worker share their modules, so
@@ -30,9 +30,14 @@ const SEED = process.env.MODEL_SEED === undefined ? Date.now() % 2 ** 31 : Numbe
 const FIXED_SEED = 11;
 const RARE = [555, 906, 2_184, 2_408, 4_818];
 
-const property = fc.asyncProperty(schedules, (schedule) => simulate(schedule));
+const all = fc.asyncProperty(schedules, (schedule) => simulate(schedule));
+const withdrawing = fc.asyncProperty(withdrawingSchedules, (schedule) => simulate(schedule));
 
-async function check(seed: number, options: { numRuns: number; path?: string }): Promise<void> {
+async function check(
+  seed: number,
+  options: { numRuns: number; path?: string },
+  property: typeof withdrawing = all,
+): Promise<void> {
   const { failed, numRuns, counterexample } = await fc.check(property, { seed, ...options });
   const message = failed
     ? `MODEL_SEED=${seed}, schedule ${numRuns}\n${await explain(counterexample?.[0])}`
@@ -45,6 +50,12 @@ it(
   () => check(SEED, { numRuns: SCHEDULES }),
   // A schedule takes about a millisecond on a quiet machine.
   60_000 + 20 * SCHEDULES,
+);
+
+it(
+  'the delivery engine keeps its guarantees in random schedules with movements that are withdrawn',
+  () => check(SEED, { numRuns: Math.ceil(SCHEDULES / 30) }, withdrawing),
+  60_000 + 2 * SCHEDULES,
 );
 
 it('the delivery engine keeps its guarantees in fixed schedules, including those that failed in the past', async () => {

@@ -4,9 +4,8 @@ import type { RetriesRead } from '../../../src/delivery/engine/retries.ts';
 import type { SealedSettings } from '../../../src/delivery/posting/request.ts';
 import type { LoggedMovement } from '../../../src/delivery/run/types.ts';
 import type { LogFilter, WebhookState } from '../../../src/delivery/webhook-state.ts';
-import { matchesFilter } from '../../../src/webhook-record/filter.ts';
 import { LEASE_SECONDS } from '../../../src/webhook-record/lease.ts';
-import { indexAfter, type MovementRow, movementOf, type Tables } from './tables.ts';
+import { indexAfter, type MovementRow, matchesRow, movementOf, type Tables } from './tables.ts';
 
 /** The reads of a delivery run. Each function is one statement, so it sees one moment. */
 
@@ -58,7 +57,8 @@ export const readFilters = ({ filters }: Tables): LogFilter[] =>
   }));
 
 /** readBatches of webhook-state.ts: for how long a batch that is not full still waits. */
-function readBatch({ webhook, backlog, cursor, movements, deliveries }: Tables, now: number): number {
+function readBatch(tables: Tables, now: number): number {
+  const { webhook, backlog, cursor, movements, deliveries } = tables;
   const { batch, filter } = webhook;
   const pending = backlog.matchedCount - cursor.deliveredCount - cursor.failedCount;
   const { batchLimit } = cursor.health;
@@ -73,7 +73,8 @@ function readBatch({ webhook, backlog, cursor, movements, deliveries }: Tables, 
     .find(
       (it) =>
         it.id <= backlog.matchedThrough &&
-        matchesFilter(filter, { account_id: it.accountId, dc: it.dc }) &&
+        !it.isGone &&
+        matchesRow(tables, filter, it) &&
         !deliveries.has(it.id),
     );
   return first === undefined ? 0 : Math.max(0, first.storedAt + batch.waitMs - now);
@@ -143,8 +144,8 @@ export function readLog(
   for (let at = indexAfter(movements, after); found.length < page; at += 1) {
     const movement = movements[at];
     if (movement === undefined || movement.id > last) break;
-    const { id, accountId, dc, isGone } = movement;
-    if (isGone || !matchesFilter(filter, { account_id: accountId, dc })) continue;
+    const { id, isGone } = movement;
+    if (isGone || !matchesRow(tables, filter, movement)) continue;
     if (withoutResultsOf === null || !tables.deliveries.has(id)) found.push(movement);
   }
   const isFull = found.length === page;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import { RETRY_DELAYS } from '../../../src/delivery/run/schedule.ts';
+import type { Filter } from '../../../src/webhook-record/filter.ts';
 import { type Change, FILTERS } from './commands.ts';
 import { MOODS, type Mood } from './endpoint.ts';
 import type { WebhookRow } from './tables.ts';
@@ -12,6 +13,7 @@ export type Step = (
   | { do: 'change another webhook' }
   | { do: 'redeliver'; index: number }
   | { do: 'replay'; statuses: readonly ('delivered' | 'failed')[]; part: number }
+  | { do: 'withdraw'; index: number; count: number }
   | { do: 'delete a movement'; index: number }
   | { do: 'endpoint'; mood: Mood }
   | { do: 'crash'; index: number }
@@ -140,3 +142,37 @@ export const schedules: fc.Arbitrary<Schedule> = fc.record({
   processes: fc.constantFrom(1, 2, 3),
   steps: fc.array(step, { minLength: 1, maxLength: 24, size: 'max' }),
 });
+
+/** What webhooks list: withdrawals too, withdrawals alone, or none. */
+const LISTINGS: ((filter: Filter) => Filter)[] = [
+  (filter) => ({ ...filter, withdrawals: true }),
+  (filter) => ({ ...filter, withdrawals: true }),
+  ({ accountId }) => ({ event: 'WITHDRAWN_TRANSACTION', accountId, withdrawals: true }),
+  (filter) => filter,
+];
+
+/** Schedules in which movements are withdrawn. Those above stay as they are, because some are known by their numbers. */
+export const withdrawingSchedules: fc.Arbitrary<Schedule> = fc
+  .tuple(
+    schedules,
+    fc.array(
+      fc.tuple(fc.nat(30), named(1, 'withdraw', { index, count: fc.integer({ min: 1, max: 8 }) }).arbitrary),
+      {
+        minLength: 1,
+        maxLength: 6,
+      },
+    ),
+    fc.array(fc.constantFrom(...LISTINGS), { minLength: 1, maxLength: 5 }),
+  )
+  .map(([{ steps, webhook, ...schedule }, withdrawals, listings]) => {
+    let changes = 0;
+    const list = (filter: Filter): Filter => listings[changes++ % listings.length]?.(filter) ?? filter;
+    const listed = { ...webhook, filter: list(webhook.filter) };
+    const all: Step[] = steps.map((it) =>
+      it.do === 'change' && it.change.filter !== undefined
+        ? { ...it, change: { ...it.change, filter: list(it.change.filter) } }
+        : it,
+    );
+    for (const [at, withdrawal] of withdrawals) all.splice(at % (all.length + 1), 0, withdrawal);
+    return { ...schedule, webhook: listed, steps: all };
+  });

@@ -9,6 +9,7 @@ import {
   importMovements,
   redeliver,
   replay,
+  withdrawMovements,
 } from './commands.ts';
 import { createProcess, type Process } from './process.ts';
 import { createQueue } from './queue.ts';
@@ -142,6 +143,9 @@ export async function simulate(schedule: Schedule, trace: string[] | null = null
         return;
       case 'replay':
         replay(world, step.statuses, step.part);
+        return;
+      case 'withdraw':
+        withdrawMovements(world, step.index, step.count);
         return;
       case 'delete a movement':
         deleteMovement(world, step.index);

@@ -1,5 +1,5 @@
 import type { EndpointHealth } from '../../../src/delivery/run/types.ts';
-import type { Filter } from '../../../src/webhook-record/filter.ts';
+import { concerns, type Filter, matchesFilter } from '../../../src/webhook-record/filter.ts';
 
 /** The rows of one customer with one webhook, as the SQL leaves them. Each function that changes them is one transaction. */
 export interface Tables {
@@ -53,8 +53,11 @@ export interface MovementRow {
   dc: 'Debit' | 'Credit';
   /** When it was stored, in milliseconds since 1970. */
   storedAt: number;
-  /** Whether its row was deleted. */
+  /** Whether its row was deleted, or it was withdrawn. */
   isGone: boolean;
+  /** The row is the withdrawal of this movement. */
+  withdraws?: number;
+  isWithdrawn?: boolean;
 }
 
 export interface DeliveryRow {
@@ -129,6 +132,22 @@ export function setFilter({ filters, lock }: Tables, filter: Filter | null): voi
   const last = filters.at(-1);
   if (last?.fromId === lock.newest) last.filter = filter;
   else filters.push({ fromId: lock.newest, filter });
+}
+
+/** The filter that the webhook had at a movement. */
+export const filterAt = ({ filters }: Tables, id: number): Filter | null =>
+  filters.findLast(({ fromId }) => fromId < id)?.filter ?? null;
+
+/** Whether a filter matches a row of the log: a new movement, or the withdrawal of one that the webhook's filter was about. */
+export function matchesRow(
+  tables: Tables,
+  filter: Filter,
+  { accountId, dc, withdraws }: MovementRow,
+): boolean {
+  const row = { account_id: accountId, dc };
+  if (withdraws === undefined) return matchesFilter(filter, row);
+  const before = filterAt(tables, withdraws);
+  return filter.withdrawals && before !== null && concerns(before, row);
 }
 
 export function movementOf({ movements }: Tables, id: number): MovementRow | undefined {

@@ -3,7 +3,7 @@ import type { Quarantine } from '../../../src/delivery/engine/webhook-status.ts'
 import type { AttemptResult } from '../../../src/delivery/run/types.ts';
 import type { Lease, LeaseRequest } from '../../../src/webhook-record/lease.ts';
 import { isLeaseFree, LEASE } from './reads.ts';
-import { type ReplayRow, setFilter, type Tables } from './tables.ts';
+import { movementOf, type ReplayRow, setFilter, type Tables } from './tables.ts';
 
 /** The writes of a delivery run. Each function is one transaction. */
 
@@ -40,12 +40,14 @@ export function recordResults(
   now: number,
   { lease, record, now: runNow }: LeasedRecord,
 ): Recorded {
-  const { cursor } = tables;
+  const { cursor, webhook } = tables;
   if (cursor.leaseToken !== lease.token) return 'lost';
   if (cursor.leaseWrites !== lease.writes || cursor.leaseUntil === null) {
     return cursor.leaseWrites === lease.writes + 1 ? 'written before' : 'lost';
   }
-  const { results, health } = record;
+  const { health } = record;
+  const results =
+    webhook.revision === record.revision ? record.results : endMeanwhile(tables, record.results);
   cursor.leaseUntil = record.release ? null : now + LEASE;
   cursor.leaseWrites += 1;
   cursor.crashCount = 0;
@@ -63,12 +65,27 @@ export function recordResults(
   return 'written';
 }
 
+/** endMeanwhile of record-results.ts: deliveries that ended while they were being sent would count twice, and are not tried again. */
+function endMeanwhile(
+  { deliveries, cursor }: Tables,
+  results: readonly AttemptResult[],
+): readonly AttemptResult[] {
+  return results.map((result) => {
+    const row = deliveries.get(result.subjectId);
+    if (row === undefined || row.status === 'pending') return result;
+    if (row.status === 'delivered') cursor.deliveredCount -= 1;
+    else cursor.failedCount -= 1;
+    const ended = { ...result, source: 'retries' as const };
+    return result.status === 'pending' ? { ...ended, status: 'failed', retryIn: null } : ended;
+  });
+}
+
 function addResult({ deliveries, retries }: Tables, now: number, result: AttemptResult): void {
-  const { subjectId: id, status, number, failures, retryIn } = result;
+  const { subjectId: id, status, number, failures, retryIn, source } = result;
   deliveries.set(id, { status, attempts: number });
   if (status !== 'delivered') {
     retries.set(id, { dueAt: retryIn === null ? null : now + retryIn, attempts: number, failures });
-  } else if (number > 1) retries.delete(id);
+  } else if (source === 'retries') retries.delete(id);
 }
 
 /** disableWebhook of webhook-status.ts. */
@@ -93,7 +110,7 @@ export function makePendingAgain(tables: Tables, now: number, ids: readonly numb
   const { deliveries, retries, cursor } = tables;
   return ids.filter((id) => {
     const row = deliveries.get(id);
-    if (row === undefined || row.status === 'pending') return false;
+    if (row === undefined || row.status === 'pending' || movementOf(tables, id)?.isWithdrawn) return false;
     if (row.status === 'delivered') cursor.deliveredCount -= 1;
     else cursor.failedCount -= 1;
     deliveries.set(id, { ...row, status: 'pending' });

@@ -31,7 +31,7 @@ const PREPARING = 600_000;
 
 /**
  * Runs the program of a page, and sends it deliveries that the service has built and signed. The program answers
- * at `path`, and prints `<webhook-id> <dc> <amount> <currency>` for each movement that it processes.
+ * at `path`, and prints `<webhook-id> <dc> <amount> <currency>` for each movement and each withdrawal that it processes.
  */
 export function describeReceiver(receiver: Receiver): void {
   const { page, encodings = ['json', 'form'] } = receiver;
@@ -94,6 +94,22 @@ function checkReceiver(
     expect(processed('3-2')).toBe(1);
   });
 
+  it('has the movements that the listing shows, in whatever order withdrawals come', async () => {
+    for (const id of ['3-30', '3-31-withdrawn', '3-32-withdrawn', '3-31', '3-33'])
+      expect(await send(webhook.request(id))).toBe(204);
+    await processAll('3-34');
+    for (const id of ['3-30-withdrawn', '3-31', '3-31-withdrawn', '3-34-withdrawn', '3-30'])
+      expect(await send(webhook.request(id))).toBe(204);
+    await processAll('3-35');
+    const books = new Set<string>();
+    for (const [, id = '', withdrawn] of receiver.said.matchAll(/^msg_(3-3\d)(-withdrawn)? Credit/gm)) {
+      if (withdrawn === undefined) books.add(id);
+      else books.delete(id);
+    }
+    expect([...books]).toEqual(['3-33', '3-35']);
+    for (const id of ['3-30', '3-34']) expect(processed(`${id}-withdrawn`), id).toBe(1);
+  });
+
   it('accepts either secret after a rotation', async () => {
     const rotated = createSigningWebhook({ encoding, previous: webhook.secret });
     expect(await send(rotated.request('3-5'))).toBe(204);
@@ -140,8 +156,18 @@ function checkReceiver(
       for (const id of ['3-20', '3-21', '3-22', '3-23', '3-24']) expect(processed(id), id).toBe(1);
     });
 
+    it('processes a batch of withdrawals, and ignores the movement that comes after its own', async () => {
+      expect(await send(webhook.batch(['3-40', '3-41-withdrawn', '3-42']))).toBe(204);
+      await processAll('3-43');
+      expect(await send(webhook.batch(['3-41', '3-40-withdrawn']))).toBe(204);
+      await processAll('3-44');
+      expect(processed('3-41')).toBe(0);
+      for (const id of ['3-40', '3-40-withdrawn', '3-41-withdrawn', '3-42'])
+        expect(processed(id), id).toBe(1);
+    });
+
     it('accepts a batch of 1 MiB', async () => {
-      const ids = Array.from({ length: 20 }, (_, index) => `3-1${String(index).padStart(2, '0')}`);
+      const ids = Array.from({ length: 20 }, (_, index) => `3-9${String(index).padStart(2, '0')}`);
       const room = 1_048_576 - webhook.batch(ids, '').body.length;
       expect(await send(webhook.batch(ids, 'x'.repeat(Math.floor(room / ids.length))))).toBe(204);
       await processAll('3-26');

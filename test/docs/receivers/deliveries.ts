@@ -29,13 +29,22 @@ export const MOVEMENT: NotifiedMovement = {
 export interface SigningWebhook {
   secret: string;
   apiSecret: string;
-  /** Builds the whole POST of a delivery, as it was `age` seconds ago. Its origin has no port. */
+  /**
+   * Builds the whole POST of a delivery, as it was `age` seconds ago. Its origin has no port.
+   * @param id as `3-7`, or `3-7-withdrawn` for the withdrawal of this movement.
+   */
   request(id: string, age?: number): PostRequest;
-  /** Builds a signed batch of deliveries, each with this description. */
+  /** Builds a signed batch of deliveries, with such ids and each with this description. */
   batch(ids: readonly string[], description?: string): PostRequest;
 }
 
-/** A webhook with new secrets. With `previous`, its secret was rotated and both sign. */
+/** The movement of a delivery, or its withdrawal. */
+function contentOf(id: string): NotifiedMovement {
+  const withdraws = /^\d+-(\d+)-withdrawn$/.exec(id)?.[1];
+  return withdraws === undefined ? MOVEMENT : { ...MOVEMENT, withdraws };
+}
+
+/** A webhook with new secrets, for movements and their withdrawals. With `previous`, its secret was rotated and both sign. */
 export function createSigningWebhook({
   encoding = 'json',
   hashEncoding = 'hex',
@@ -45,6 +54,7 @@ export function createSigningWebhook({
   const apiSecret = randomBytes(24).toString('base64url');
   const settings = openWebhookSettings({
     id: '3',
+    withdrawals: 1,
     customerId: '2',
     endpoint: 'http://127.0.0.1/webhooks',
     secret,
@@ -56,7 +66,7 @@ export function createSigningWebhook({
   return {
     secret,
     apiSecret,
-    request: (id, age = 0) => settings.request(MOVEMENT, id, Math.floor(Date.now() / 1_000) - age),
+    request: (id, age = 0) => settings.request(contentOf(id), id, Math.floor(Date.now() / 1_000) - age),
     batch(ids, description = MOVEMENT.description ?? '') {
       const batch = `batch_${randomBytes(10).toString('hex')}`;
       const [timestamp, movement] = [Math.floor(Date.now() / 1_000), { ...MOVEMENT, description }];
@@ -64,6 +74,7 @@ export function createSigningWebhook({
         batch,
         ids.map((id) => ({
           id: `msg_${id}`,
+          event: 'withdraws' in contentOf(id) ? 'WITHDRAWN_TRANSACTION' : 'NEW_TRANSACTION',
           body: buildBody(movement, { encoding, hashEncoding }, apiSecret),
         })),
       );

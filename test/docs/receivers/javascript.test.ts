@@ -22,7 +22,7 @@ describe.each(['express.mjs', 'fastify.mjs', 'hono.mjs', 'next-server.mjs'])('%s
     page: 'javascript.md',
     readsBoth: true,
     async start(project, env) {
-      await database.query('DROP TABLE IF EXISTS ledgerbell_notifications');
+      await database.query('DROP TABLE IF EXISTS ledgerbell_notifications, movements');
       await project.write('next-server.mjs', NEXT_SERVER);
       return startWithSdk(project, program, { ...env, INBOX_DATABASE_URL: url });
     },

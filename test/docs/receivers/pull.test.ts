@@ -5,6 +5,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it, onTestFinished } from 'vitest';
+import { withdrawn } from '../../intake/withdrawals/withdrawn.ts';
 import { useDatabase } from '../../support/database.ts';
 import { countsOf, createFeed, type Feed } from '../../support/feeds.ts';
 import { useService } from '../../support/service.ts';
@@ -205,6 +206,40 @@ describe.each(PROGRAMS)('the $language program of pull.md', ({ install, launch, 
     await program.stop();
     expect(await readStored(project)).toEqual(await listIds(feed));
     expect(program.said).not.toContain('msg_test_');
+  }, 180_000);
+
+  it('has the movements that the listing shows, and the withdrawals of others', async () => {
+    const feed = await createFeed(service, {
+      event: undefined,
+      events: ['NEW_TRANSACTION', 'WITHDRAWN_TRANSACTION'],
+    });
+    const start = () =>
+      launch(project, {
+        LEDGERBELL_URL: service.url,
+        LEDGERBELL_KEY: feed.key,
+        WEBHOOK_ID: String(feed.id),
+      });
+    const isAcknowledged = async () => (await countsOf(feed)).pending === 0;
+    const newestImport = async () => {
+      const { body } = await service.call('GET', '/v1/imports', { key: feed.key });
+      return `imports/${body.imports[0].id}`;
+    };
+    let program = start();
+    await feed.store(2);
+    const read = await newestImport();
+    await feed.store(1);
+    await until('all is acknowledged', isAcknowledged, 60_000);
+    await program.stop();
+    await feed.store(2);
+    await withdrawn(service, feed.key, await newestImport());
+    await withdrawn(service, feed.key, read);
+    program = start();
+    await until('all is acknowledged again', isAcknowledged, 60_000);
+    await program.stop();
+    const stored = (await readStored(project)).filter((id) => id.startsWith(`msg_${feed.id}-`));
+    const isListed = (id: string) => !id.endsWith('-withdrawn') && !stored.includes(`${id}-withdrawn`);
+    expect(stored.filter(isListed)).toEqual(await listIds(feed));
+    expect(stored.filter((id) => id.endsWith('-withdrawn'))).toHaveLength(4);
   }, 180_000);
 
   it('ends at a cursor that the service does not know, and says what the service answers', async () => {

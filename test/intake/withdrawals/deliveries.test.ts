@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { createAccount, importMovements, movement } from '../../support/movements.ts';
+import { expectProblem } from '../../support/problem.ts';
 import { useReceiver } from '../../support/receiver.ts';
 import { useService } from '../../support/service.ts';
 import { NOWHERE } from '../../support/subscriber.ts';
@@ -171,6 +172,16 @@ describe('what is pending of a withdrawn movement', () => {
       );
       for (const row of deliveries)
         expect(row).toMatchObject({ status: 'failed', last_error: 'The movement was withdrawn.' });
+      const path = `/v1/deliveries/${deliveries[0].id}/redeliver`;
+      expectProblem(await service.call('POST', path, { key: it.key }), 409);
+      const { replay } = await it.call('POST', `/v1/webhooks/${webhook.id}/replay`, {
+        since: '2000-01-01 00:00:00',
+      });
+      await until('the end of the replay', async () => {
+        const { replay: now } = await it.call('GET', `/v1/replays/${replay.id}`);
+        return now.finished_at !== null;
+      });
+      await it.idle(webhook.id);
     }
     expect(receiver.at('/waiting')).toEqual([]);
   });

@@ -1,7 +1,10 @@
 import { describe, expect, it } from 'vitest';
+import { tellBalances } from '../../../src/upkeep/events/tell-balances.ts';
 import { dayStatement } from '../../support/day-statement.ts';
 import { createAccount, importMovements, movement } from '../../support/movements.ts';
 import { useService } from '../../support/service.ts';
+import { NOWHERE } from '../../support/subscriber.ts';
+import { subscribe } from '../../support/webhooks.ts';
 import { listed, upload, withdrawn } from './withdrawn.ts';
 
 const service = useService({ roles: ['api', 'importer'] });
@@ -145,6 +148,28 @@ describe('a statement that is withdrawn', () => {
     });
     expect(await completeness()).toBe('complete');
     expect(amounts(await listed(service, key))).toEqual(['100.00', '105.00', '17.29', '1.00']);
+  });
+});
+
+describe('closing balances', () => {
+  it('are told again when the one that was told last is withdrawn', async () => {
+    const { key, customerId, accountId } = await createCustomer();
+    await subscribe(service, key, NOWHERE, { event: 'BALANCE_UPDATED', account: Number(accountId) });
+    const told = async () => {
+      await tellBalances(service.runtime.database);
+      const events = await query<{ data: string }>(
+        "SELECT data FROM operational_events WHERE customer_id = ? AND type = 'balance.updated' ORDER BY id",
+        customerId,
+      );
+      return events.map(({ data }) => JSON.parse(data).balance);
+    };
+    await upload(service, key, dayStatement(4, 4, 400, [100]));
+    expect(await told()).toEqual(['500.00']);
+    const { id } = await upload(service, key, dayStatement(5, 5, 500, [100, -17.29]));
+    expect(await told()).toEqual(['500.00', '582.71']);
+    await withdrawn(service, key, `imports/${id}`);
+    expect(await told()).toEqual(['500.00', '582.71', '500.00']);
+    expect(await told()).toHaveLength(3);
   });
 });
 

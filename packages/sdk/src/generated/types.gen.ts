@@ -2866,6 +2866,10 @@ export type ReadFeedResponses = {
              */
             timestamp: number;
             /**
+             * Only if the webhook lists WITHDRAWN_TRANSACTION: whether the movement is new or was withdrawn. The id of a withdrawal is that of its movement, followed by -withdrawn.
+             */
+            event?: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'WITHDRAWN_TRANSACTION';
+            /**
              * The notification, as a POST would have it in JSON, with its hash.
              */
             body: {
@@ -3216,10 +3220,10 @@ export type RedeliverErrors = {
         status?: 408;
     };
     /**
-     * Request in progress; Idempotency key reused; Webhook disabled; Webhook deleted; Account being deleted; Events are pulled
+     * Request in progress; Idempotency key reused; Webhook disabled; Webhook deleted; Account being deleted; Movement withdrawn; Events are pulled
      */
     409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/webhook-disabled' | '/problems/webhook-deleted' | '/problems/account-deleting' | '/problems/pulled-webhook';
+        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/webhook-disabled' | '/problems/webhook-deleted' | '/problems/account-deleting' | '/problems/movement-withdrawn' | '/problems/pulled-webhook';
         status?: 409;
     };
     /**

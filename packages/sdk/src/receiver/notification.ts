@@ -147,6 +147,15 @@ export interface MovementNotification extends Sent {
   movement: Movement;
 }
 
+/** A movement was withdrawn. It may come before its movement, and without it. */
+export interface WithdrawalNotification extends Sent {
+  kind: 'withdrawal';
+  /** The id of the withdrawn movement, as `webhook-id` has it. */
+  transactionId: string;
+  /** As it was sent when it was new. */
+  movement: Movement;
+}
+
 export interface BalanceNotification extends Sent {
   kind: 'balance';
   /** When it was recorded: RFC 3339, in UTC. Of the same date, the balance with the latest one counts. */
@@ -173,6 +182,7 @@ export interface TestNotification extends Sent {
 /** A genuine notification. Its `kind` decides what else it has. */
 export type Notification =
   | MovementNotification
+  | WithdrawalNotification
   | BalanceNotification
   | EventNotification
   | UnknownNotification

@@ -79,10 +79,12 @@ export function toNotification(sent: Sent, content: Content): Notification {
   const { id } = sent;
   if (id.startsWith('msg_test_')) return { kind: 'test', ...sent, sample: content };
   if (isMovementContent(content)) {
-    const transactionId = /^msg_\d+-(\d+)$/.exec(id)?.[1];
+    // The signature covers the id, and not the header ledgerbell-event.
+    const [, transactionId, withdrawn] = /^msg_\d+-(\d+)(-withdrawn)?$/.exec(id) ?? [];
     if (transactionId === undefined)
       throw new VerificationError('malformed-body', 'The webhook-id is not that of a movement.');
-    return { kind: 'movement', ...sent, transactionId, movement: content };
+    const kind = withdrawn === undefined ? 'movement' : 'withdrawal';
+    return { kind, ...sent, transactionId, movement: content };
   }
   const { type, timestamp, data } = content;
   if (type === 'balance.updated')

@@ -15,6 +15,7 @@ import type {
   Sent,
   TestNotification,
   UnknownNotification,
+  WithdrawalNotification,
 } from './notification.ts';
 import { findHeader, type ReceivedRequest, UnreadableRequestError } from './request.ts';
 import { memoryStore } from './stores/memory-store.ts';
@@ -55,12 +56,17 @@ export interface ReceiverOptions extends VerifierOptions {
   /** For `ordered` webhooks: the events of a batch after the first that fails are not processed, and come again. Default: false. */
   ordered?: boolean;
   onMovement?: Handler<MovementNotification>;
+  /**
+   * For webhooks that list WITHDRAWN_TRANSACTION. Remember the `transactionId`: the movement may come after its withdrawal, and is to be ignored then. Or
+   * it never comes.
+   */
+  onWithdrawal?: Handler<WithdrawalNotification>;
   onBalance?: Handler<BalanceNotification>;
   onEvent?: Handler<EventNotification>;
   /** For types of events that this version does not know. Default: they are ignored, with 204. */
   onUnknown?: Handler<UnknownNotification>;
   /**
-   * Gets the new events of a batch at once, in place of the four handlers above, which get them one after the other. A single POST is a
+   * Gets the new events of a batch at once, in place of the five handlers above, which get them one after the other. A single POST is a
    * batch of one.
    */
   onBatch?: (events: readonly BatchEvent[]) => Result;
@@ -124,9 +130,11 @@ export function createReceiver(options: ReceiverOptions): Receiver {
   const { store = memoryStore(), handlerSeconds = HANDLER_SECONDS, ordered = false, onBatch } = options;
   if (!(handlerSeconds > 0 && handlerSeconds <= MOST_HANDLER_SECONDS))
     throw new Error(`handlerSeconds is above 0 and at most ${MOST_HANDLER_SECONDS}.`);
-  const { onMovement, onBalance, onEvent, onUnknown } = options;
-  if (onBatch && (onMovement ?? onBalance ?? onEvent ?? onUnknown))
-    throw new Error('onBatch replaces onMovement, onBalance, onEvent and onUnknown. Give it or them.');
+  const { onMovement, onWithdrawal, onBalance, onEvent, onUnknown } = options;
+  if (onBatch && (onMovement ?? onWithdrawal ?? onBalance ?? onEvent ?? onUnknown))
+    throw new Error(
+      'onBatch replaces onMovement, onWithdrawal, onBalance, onEvent and onUnknown. Give it or them.',
+    );
   const verify = createVerifier(options);
   const running = new Map<string, Promise<Answer>>();
 
@@ -322,10 +330,12 @@ const isClaim = (value: unknown): value is Claim => {
 };
 
 function handlerOf(options: ReceiverOptions, notification: Notification): (() => Result) | null {
-  const { onMovement, onBalance, onEvent, onUnknown = ignore, onTest = ignore } = options;
+  const { onMovement, onWithdrawal, onBalance, onEvent, onUnknown = ignore, onTest = ignore } = options;
   switch (notification.kind) {
     case 'movement':
       return onMovement ? () => onMovement(notification) : null;
+    case 'withdrawal':
+      return onWithdrawal ? () => onWithdrawal(notification) : null;
     case 'balance':
       return onBalance ? () => onBalance(notification) : null;
     case 'event':
