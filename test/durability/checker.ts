@@ -312,7 +312,9 @@ function checkReceipts(
   for (const webhook of webhooks.filter(({ hearing }) => hearing)) {
     const own = told.filter(({ webhookId }) => webhookId === webhook.id);
     const other = compareWithListing(evidence, webhook, own);
-    findings['receivers that do not have what is listed'].push(...other);
+    findings['receivers that do not have what is listed'].push(
+      ...other.map((it) => `${it}, at webhook ${webhook.id}`),
+    );
   }
   return { delivered, ended, explained };
 }

@@ -39,7 +39,7 @@ const KEPT_WITHOUT_CAUSE = `
   SELECT t.id FROM transactions t LEFT JOIN transaction_details d ON d.transaction_id = t.id
   JOIN withdrawals w ON w.import_id = t.import_id AND w.status = 'done' AND (w.statement_id = 0 OR w.statement_id = d.statement_id)
   WHERE NOT EXISTS (
-      SELECT 1 FROM import_duplicates u JOIN imports i ON i.id = u.import_id AND i.format = 'json'
+      SELECT 1 FROM import_duplicates u JOIN imports i ON i.id = u.import_id AND i.format IN ('json', 'ndjson')
       LEFT JOIN withdrawals o ON o.import_id = i.id AND o.statement_id = 0
       WHERE u.transaction_id = t.id AND u.import_id <> t.import_id AND o.id IS NULL)
     AND NOT EXISTS (

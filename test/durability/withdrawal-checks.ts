@@ -83,8 +83,8 @@ export function compareWithListing(
   const dropped = new Set(told.filter((it) => it.isWithdrawal).map((it) => it.movementId));
   const has = new Set(told.map((it) => it.movementId).filter((id) => !dropped.has(id)));
   const isOld = new Set(old.map(({ id }) => id));
-  const missing = listed.filter((id) => !has.has(id)).map((id) => `${webhook.id} misses ${id}`);
+  const missing = listed.filter((id) => !has.has(id)).map((id) => `${id} is missing`);
   const expected = new Set(listed);
   const tooMany = [...has].filter((id) => !expected.has(id) && !isOld.has(id));
-  return [...missing, ...tooMany.map((id) => `${webhook.id} has ${id}, which is not listed`)];
+  return [...missing, ...tooMany.map((id) => `${id} is not listed`)];
 }

@@ -54,7 +54,7 @@ export async function runClient(options: ClientOptions): Promise<void> {
     await send(options, uploaded, upload);
     // Importing a statement a second time must change nothing.
     const [earlier] = dice.shuffle(remembered);
-    if (earlier !== undefined && dice.whole(1, 15) === 1) await sendAgain(options, earlier);
+    if (earlier !== undefined && dice.whole(1, 10) === 1) await sendAgain(options, earlier);
     remembered.push(uploaded);
     if (remembered.length > REMEMBERED) remembered.shift();
     if (dice.whole(1, 6) === 1) await takeBack(options, dice.pick([uploaded, ...remembered]));
