@@ -20,12 +20,14 @@ const LET_TIME_PASS = [
 
 const LEFT = `
   SELECT (SELECT COUNT(*) FROM imports WHERE status IN ('queued', 'running')) AS imports,
+    (SELECT COUNT(*) FROM withdrawals WHERE status IN ('queued', 'running')) AS withdrawals,
     (SELECT COALESCE(SUM(GREATEST(CAST(b.matched_count AS SIGNED) - c.delivered_count - c.failed_count, 0)), 0)
      FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id) AS deliveries`;
 
-/** Unfinished imports, pending deliveries, and files of sources that are not in `done/`; 0 at the end of a run. */
+/** Unfinished imports and withdrawals, pending deliveries, and files of sources that are not in `done/`; 0 at the end of a run. */
 export interface Left {
   imports: number;
+  withdrawals: number;
   deliveries: number;
   files: number;
 }
@@ -54,7 +56,7 @@ export async function repair({
 }
 
 /**
- * Waits until every import is done and no delivery is pending, making retries due meanwhile. A webhook with a rate limit and a backlog may
+ * Waits until every import and withdrawal is done and no delivery is pending, making retries due meanwhile. A webhook with a rate limit and a backlog may
  * take long, but it makes progress.
  * @returns what is left when it has not become less for `limit` seconds.
  */
@@ -68,7 +70,7 @@ export async function waitForCompletion(
   let least = Number.POSITIVE_INFINITY;
   for (;;) {
     const left = { ...(await readLeft(sql)), files: await countFiles(sql, folders) };
-    const count = left.imports + left.deliveries + left.files;
+    const count = left.imports + left.withdrawals + left.deliveries + left.files;
     if (count < least) {
       least = count;
       end = performance.now() + limit * SECOND;
@@ -82,7 +84,11 @@ export async function waitForCompletion(
 
 async function readLeft(sql: Installation['sql']): Promise<Omit<Left, 'files'>> {
   const [[row]] = await sql.query<(RowDataPacket & Left)[]>(LEFT);
-  return { imports: Number(row?.imports), deliveries: Number(row?.deliveries) };
+  return {
+    imports: Number(row?.imports),
+    withdrawals: Number(row?.withdrawals),
+    deliveries: Number(row?.deliveries),
+  };
 }
 
 /** Counts the files of folder sources that wait, are being collected, have failed, or have grown since they were read. */

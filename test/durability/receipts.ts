@@ -3,7 +3,7 @@ import { readFileSync } from 'node:fs';
 /** One POST that reached a receiver. */
 export interface Receipt {
   webhookId: string;
-  /** `webhook-id`: msg_<webhook id>-<transaction id>. */
+  /** `webhook-id`: msg_<webhook id>-<transaction id>, and `-withdrawn` after it if the movement was withdrawn. */
   message: string;
   transactionId: string;
   /** The movement's name: the first word of its description. */

@@ -7,6 +7,7 @@ import { checkNotification } from '../../src/cli/verification.ts';
 import { hashOf, type NotifiedBody } from './notified-body.ts';
 import { answerLine, arrivalLine } from './receipts.ts';
 import type { ReceiverMode } from './receiver-modes.ts';
+import { type ChaosWebhook, eventOf, toldBy } from './webhooks.ts';
 
 /**
  * All receivers of a run, in one process. Each webhook has a port, so that one receiver can refuse connections while the others
@@ -18,6 +19,8 @@ export interface ReceiverSpec {
   port: number;
   secret: string;
   apiSecret: string;
+  event: ChaosWebhook['event'];
+  hearing: boolean;
 }
 export type ToReceivers =
   | { file: string; receivers: ReceiverSpec[] }
@@ -97,15 +100,20 @@ async function receive(
       name: description.slice(0, description.indexOf(' ')),
       at: Date.now(),
       mode,
-      problem: problem ?? (hash === 'verified' ? '' : `hash ${hash}`),
+      problem:
+        problem ?? (hash === 'verified' ? misnamed(spec, id, headers['ledgerbell-event']) : `hash ${hash}`),
     }),
   );
   answer(mode, response, () => acceptAll(response, [number]));
 }
 
+/** @returns what is wrong with the name of an event; empty: nothing. */
+const misnamed = (spec: ReceiverSpec, id: string, name: unknown): string =>
+  name === eventOf(spec, id) ? '' : `called ${name}`;
+
 interface Batch {
   batch: string;
-  events: { id: string; body: NotifiedBody }[];
+  events: { id: string; event?: string; body: NotifiedBody }[];
 }
 
 function readBatch(body: Buffer): Batch | null {
@@ -120,19 +128,20 @@ function receiveBatch(
   response: ServerResponse,
 ): void {
   const problem = findProblem(spec, request, body, batch);
-  const numbers = batch.events.map(({ id, body: own }, index) => {
+  const numbers = batch.events.map(({ id, event, body: own }, index) => {
     writeSync(
       output,
       arrivalLine(`${number}.${index}`, {
         ...{
           webhookId: spec.webhookId,
           message: id,
-          transactionId: id.replace(/^.*-/, ''),
+          transactionId: toldBy(id)?.movementId ?? '',
           at: Date.now(),
           mode,
         },
         name: own.description.slice(0, own.description.indexOf(' ')),
-        problem: problem || (own.hash === hashOf(own, spec.apiSecret) ? '' : 'hash wrong'),
+        problem:
+          problem || (own.hash === hashOf(own, spec.apiSecret) ? misnamed(spec, id, event) : 'hash wrong'),
       }),
     );
     return `${number}.${index}`;

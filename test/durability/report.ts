@@ -77,8 +77,11 @@ export function outcomeOf(result: RunResult): Outcome {
     ['acknowledged with 202', verdict.acknowledged],
     ['stored', verdict.stored],
     ['of these removed by retention', verdict.removed],
+    ['withdrawals', describeCounts(countKinds(clientRecord.withdrawals))],
+    ['movements withdrawn', verdict.withdrawn],
     ['matching pairs of webhook and movement', verdict.matched],
     ['delivered', verdict.delivered],
+    ['ended as failed, because the movement was withdrawn', verdict.ended],
     ['POSTs received', verdict.posts],
     ['duplicates explained by a fault', `${explained} (${describeCounts(verdict.explained)})`],
     ['pages read by pollers', pollerRecords.reduce((sum, { pages }) => sum + pages, 0)],
@@ -112,7 +115,19 @@ function describeFaults({ faults, leftOut }: RunResult): string {
 const describeCounts = (counts: ReadonlyMap<string, number>): string =>
   [...counts].map(([name, count]) => `${name} ${count}`).join(', ') || 'none';
 
-function describeLeft({ imports, deliveries, files }: Left): string[] {
-  const isNothing = imports + deliveries + files === 0;
-  return isNothing ? [] : [`${imports} imports, ${deliveries} deliveries, ${files} files of sources`];
+/** How many withdrawals are of imports, and how many of statements. */
+function countKinds(withdrawals: ReadonlyMap<string, string>): Map<string, number> {
+  const counts = new Map<string, number>();
+  for (const path of withdrawals.values()) {
+    const [kind = ''] = path.split('/');
+    counts.set(kind, (counts.get(kind) ?? 0) + 1);
+  }
+  return counts;
+}
+
+function describeLeft({ imports, withdrawals, deliveries, files }: Left): string[] {
+  const isNothing = imports + withdrawals + deliveries + files === 0;
+  return isNothing
+    ? []
+    : [`${imports} imports, ${withdrawals} withdrawals, ${deliveries} deliveries, ${files} files of sources`];
 }

@@ -4,7 +4,7 @@ import { checkEvidence } from './checker.ts';
 import type { MysqlSetup, RedisSetup } from './clusters.ts';
 import { repair, waitForCompletion } from './completion.ts';
 import { createDice } from './dice.ts';
-import { readTables } from './evidence.ts';
+import { readListing, readTables } from './evidence.ts';
 import { type InjectedFault, inject, thirdOf } from './faults/inject.ts';
 import { findLeaks } from './leaks.ts';
 import { runClient } from './load/client.ts';
@@ -14,6 +14,7 @@ import { newPollerRecord, runPoller } from './load/poller.ts';
 import { runStatementClient } from './load/statement-client.ts';
 import { dropStatements, uploadStatements } from './load/statement-senders.ts';
 import { newClientRecord } from './load/upload.ts';
+import { withdrawStatements } from './load/withdraw.ts';
 import { type FaultKind, isReceiverFault, makePlan, type PlannedFault } from './plan.ts';
 import { readReceipts } from './receipts.ts';
 import { findPauses, renderPauses } from './recovery.ts';
@@ -111,6 +112,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
       const name = `c${customer.id}a${account.id}`;
       const dice = createDice(seed * 1_000 + Number(account.id));
       const uploader = { name, target, apiKey: customer.apiKey, dice, record: clientRecord };
+      const isUpload = account === customer.uploadAccount;
       return runStatementClient({
         name,
         customerId: customer.id,
@@ -118,10 +120,8 @@ async function stress(installation: Installation, options: RunOptions): Promise<
         rate: rate / CUSTOMERS / CLIENTS_PER_CUSTOMER,
         dice,
         record: clientRecord,
-        send:
-          account === customer.uploadAccount
-            ? uploadStatements(uploader)
-            : dropStatements(customer.folder, dice, loadOver.signal),
+        send: isUpload ? uploadStatements(uploader) : dropStatements(customer.folder, dice, loadOver.signal),
+        ...(isUpload ? { withdraw: withdrawStatements(uploader, account.id) } : {}),
         stopping: loadOver.signal,
       });
     }),
@@ -133,10 +133,12 @@ async function stress(installation: Installation, options: RunOptions): Promise<
   });
 
   const feedRecords = feeds.map(({ id }) => newFeedRecord(id));
-  const feedReaders = feeds.map(({ id, customer: { apiKey, apiSecret } }, n) => {
+  const feedReaders = feeds.map((feed, n) => {
+    const { id, customer } = feed;
+    const { apiKey, apiSecret } = customer;
     const dice = createDice(seed * 1_000 + 500 + Number(id));
     return runFeedReader(
-      { target, apiKey, apiSecret, dice },
+      { target, apiKey, apiSecret, feed, dice },
       feedRecords[n] ?? newFeedRecord(id),
       pollersOver.signal,
     );
@@ -155,6 +157,7 @@ async function stress(installation: Installation, options: RunOptions): Promise<
   pollersOver.abort();
   await Promise.race([Promise.all([...pollers, ...feedReaders]), sleep(60 * SECOND)]);
   const wrongBooks = await installation.verifyBooks();
+  const listings = await Promise.all(customers.map((customer) => readListing(installation.url, customer)));
 
   const roles = [...new Set(installation.roles.values())];
   const ends = await Promise.all(roles.map(async (role) => ({ name: role.name, how: await role.end() })));
@@ -164,6 +167,8 @@ async function stress(installation: Installation, options: RunOptions): Promise<
   const wereMadeOld = faults.some(({ kind }) => kind === 'old rows');
   const verdict = checkEvidence({
     sent: clientRecord.sent,
+    asked: clientRecord.withdrawals,
+    listings,
     ...(await readTables(installation, wereMadeOld ? old.importIds : [])),
     old: wereMadeOld ? old.movements : [],
     webhooks,

@@ -153,10 +153,12 @@ export async function startInstallation({
     const feeds = await createFeeds(url, customers);
     const receiptsFile = join(directory, 'receipts.tsv');
     const specs = webhooks.map(
-      ({ id, port, secret, customer }): ReceiverSpec => ({
+      ({ id, port, secret, customer, event, hearing }): ReceiverSpec => ({
         webhookId: id,
         port,
         secret,
+        event,
+        hearing,
         apiSecret: customer.apiSecret,
       }),
     );

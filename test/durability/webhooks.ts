@@ -1,5 +1,7 @@
 import type { Customer } from './customers.ts';
 
+type NewMovementEvent = 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT';
+
 /** A webhook of the run, created over the API. */
 export interface ChaosWebhook {
   id: string;
@@ -9,9 +11,14 @@ export interface ChaosWebhook {
   secret: string;
   ordered: boolean;
   /** The movements that it matches. */
-  event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT';
+  event: NewMovementEvent;
+  /** Whether it hears of their withdrawals too. */
+  hearing: boolean;
   accountId: string | null;
 }
+
+/** Sorts that do not hear of withdrawals. */
+const SILENT: readonly string[] = ['account', 'limited'];
 
 /**
  * Each customer has one webhook of every sort. The rate limit is above the rate of the load, so that a backlog shrinks. The receivers of
@@ -37,6 +44,7 @@ export async function createWebhooks(
   for (const customer of customers) {
     for (const { sort, event, fields } of SORTS) {
       const port = await reservePort();
+      const hearing = !SILENT.includes(sort);
       const accountId = sort === 'account' ? customer.accountIds[0] : null;
       const response = await fetch(`${url}/v1/webhooks`, {
         method: 'POST',
@@ -44,7 +52,7 @@ export async function createWebhooks(
         body: JSON.stringify({
           title: sort,
           endpoint: `http://127.0.0.1:${port}/${sort.replace(' ', '-')}`,
-          event,
+          events: eventsOf(event, hearing),
           account: accountId ?? 'all',
           ...fields,
         }),
@@ -59,6 +67,7 @@ export async function createWebhooks(
         port,
         ordered: sort.startsWith('ordered'),
         event,
+        hearing,
         accountId,
       });
     }
@@ -66,24 +75,62 @@ export async function createWebhooks(
   return webhooks;
 }
 
-/** A webhook whose events are pulled. */
-export type ChaosFeed = Pick<ChaosWebhook, 'id' | 'customer' | 'event' | 'accountId'>;
+const eventsOf = (event: NewMovementEvent, hearing: boolean): string[] =>
+  hearing ? [event, WITHDRAWN] : [event];
 
-/** Each customer has a feed of all movements, and one of its debits. */
+/** A webhook whose events are pulled. */
+export type ChaosFeed = Pick<ChaosWebhook, 'id' | 'customer' | 'event' | 'hearing' | 'accountId'>;
+
+/** Each customer has a feed of all movements and their withdrawals, and one of its debits. */
 export async function createFeeds(url: string, customers: readonly Customer[]): Promise<ChaosFeed[]> {
   const feeds: ChaosFeed[] = [];
   for (const customer of customers) {
     for (const event of ['NEW_TRANSACTION', 'NEW_DEBIT'] as const) {
+      const hearing = event === 'NEW_TRANSACTION';
       const response = await fetch(`${url}/v1/webhooks`, {
         method: 'POST',
         headers: { Authentication: customer.apiKey, 'Content-Type': 'application/json' },
-        body: JSON.stringify({ title: 'feed', event, account: 'all', delivery: 'pull' }),
+        body: JSON.stringify({
+          title: 'feed',
+          events: eventsOf(event, hearing),
+          account: 'all',
+          delivery: 'pull',
+        }),
       });
       const { webhook } = (await response.json()) as { webhook: { id: number } };
-      feeds.push({ id: String(webhook.id), customer, event, accountId: null });
+      feeds.push({ id: String(webhook.id), customer, event, hearing, accountId: null });
     }
   }
   return feeds;
+}
+
+const WITHDRAWN = 'WITHDRAWN_TRANSACTION';
+
+/** What is told of: a movement, or its withdrawal. */
+export interface Told {
+  webhookId: string;
+  movementId: string;
+  isWithdrawal: boolean;
+}
+
+/** The `webhook-id` of an event. */
+export const messageOf = ({ webhookId, movementId, isWithdrawal }: Told): string =>
+  `msg_${webhookId}-${movementId}${isWithdrawal ? '-withdrawn' : ''}`;
+
+/** What a `webhook-id` says. null: no event of a movement has it. */
+export function toldBy(message: string): Told | null {
+  const [, webhookId, movementId, suffix] = /^msg_(\d+)-(\d+)(-withdrawn)?$/.exec(message) ?? [];
+  if (webhookId === undefined || movementId === undefined) return null;
+  return { webhookId, movementId, isWithdrawal: suffix !== undefined };
+}
+
+/** What an event is called. undefined: a webhook that does not hear of withdrawals is not told. */
+export function eventOf(
+  { event, hearing }: Pick<ChaosWebhook, 'event' | 'hearing'>,
+  message: string,
+): string | undefined {
+  if (!hearing) return undefined;
+  return toldBy(message)?.isWithdrawal === true ? WITHDRAWN : event;
 }
 
 /** Whether a movement matches this webhook. Follows the specification and uses none of the product's code. */

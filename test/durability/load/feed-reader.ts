@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Dice } from '../dice.ts';
 import { hashOf, type NotifiedBody } from '../notified-body.ts';
+import { type ChaosFeed, eventOf } from '../webhooks.ts';
 import type { Uploader } from './upload.ts';
 
 const REQUEST_TIMEOUT = 20_000;
@@ -13,14 +14,16 @@ const FORGETS = 0.1;
 /** What the reader of one feed has read. */
 export interface FeedRecord {
   webhookId: string;
-  /** The first word of the description of every movement read, by id. */
+  /** The first word of the description of every movement read, by the name of its event: `12`, or `12-withdrawn`. */
   seen: Map<string, string>;
-  /** Movements of pages that were acknowledged, and movements that came again in spite of it. */
+  /** The events of each page, in order. */
+  order: string[][];
+  /** Events of pages that were acknowledged, and events that came again in spite of it. */
   acknowledged: Set<string>;
   repeatedAfter: string[];
-  /** Movements that came again before they were acknowledged, which is allowed. */
+  /** Events that came again before they were acknowledged, which is allowed. */
   repeated: number;
-  /** Pages that are not in order, and bodies whose hash is wrong. */
+  /** Bodies whose hash is wrong, and events that are called something else. */
   spoiled: string[];
   /** Answers that a correct request must never get. */
   wrong: string[];
@@ -29,11 +32,11 @@ export interface FeedRecord {
 
 export const newFeedRecord = (webhookId: string): FeedRecord => ({
   ...{ webhookId, seen: new Map(), acknowledged: new Set(), repeatedAfter: [], repeated: 0 },
-  ...{ spoiled: [], wrong: [], pages: 0 },
+  ...{ order: [], spoiled: [], wrong: [], pages: 0 },
 });
 
 interface Page {
-  events: { id: string; body: NotifiedBody }[];
+  events: { id: string; event?: string; body: NotifiedBody }[];
   cursor: string;
 }
 
@@ -46,13 +49,14 @@ export async function runFeedReader(
     target,
     apiKey,
     apiSecret,
+    feed,
     dice,
-  }: Pick<Uploader, 'target' | 'apiKey'> & { apiSecret: string; dice: Dice },
+  }: Pick<Uploader, 'target' | 'apiKey'> & { apiSecret: string; feed: ChaosFeed; dice: Dice },
   record: FeedRecord,
   stopping: AbortSignal,
 ): Promise<void> {
   let cursor: string | null = null;
-  /** The movements up to the cursor, which the next answer acknowledges. */
+  /** The events up to the cursor, which the next answer acknowledges. */
   let unacknowledged: string[] = [];
   for (;;) {
     const isLast = stopping.aborted;
@@ -64,18 +68,17 @@ export async function runFeedReader(
     }
     record.pages += 1;
     if (cursor !== null) for (const id of unacknowledged) record.acknowledged.add(id);
-    let last = 0n;
     unacknowledged = [];
-    for (const { id: message, body } of page.events) {
-      const [, id = ''] = /^msg_\d+-(\d+)$/.exec(message) ?? [];
+    for (const { id: message, event, body } of page.events) {
+      const [, id = ''] = /^msg_\d+-(\d+(?:-withdrawn)?)$/.exec(message) ?? [];
       if (record.acknowledged.has(id)) record.repeatedAfter.push(id);
       else if (record.seen.has(id)) record.repeated += 1;
-      if (BigInt(id) <= last) record.spoiled.push(`${id} after ${last}`);
       if (hashOf(body, apiSecret) !== body.hash) record.spoiled.push(`${id} has another hash`);
-      last = BigInt(id);
+      if (event !== eventOf(feed, message)) record.spoiled.push(`${id} is called ${event}`);
       record.seen.set(id, body.description.split(' ', 1)[0] ?? '');
       unacknowledged.push(id);
     }
+    record.order.push(unacknowledged);
     if (isLast && page.events.length === 0) return;
     cursor = dice.next() < FORGETS ? null : page.cursor;
   }

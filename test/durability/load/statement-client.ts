@@ -23,8 +23,10 @@ export interface StatementClientOptions {
   rate: number;
   dice: Dice;
   record: ClientRecord;
-  /** @returns whether the file is acknowledged, so that its entries must be stored. */
-  send: (file: StatementFile) => Promise<boolean>;
+  /** @returns the import, if it is known. null: the file is not acknowledged; otherwise its entries must be stored. */
+  send: (file: StatementFile) => Promise<string | true | null>;
+  /** Withdraws an import, or its statement. Absent: the imports are not known. */
+  withdraw?: (importId: string) => Promise<void>;
   /** When it is aborted, the current upload is completed, and then no more is sent. */
   stopping: AbortSignal;
 }
@@ -38,11 +40,11 @@ interface Day {
 
 /**
  * Sends statements of one account: interim ones of the day so far, then the final one, some of them together with the day before,
- * and some twice. They come as MT940 and as CAMT, whatever an earlier one of the same day was. An entry must be stored once, however
- * often it comes; two equal payments must be stored as two.
+ * and some twice. Some are withdrawn, and their entries come again with a later one. They come as MT940 and as CAMT, whatever an earlier one
+ * of the same day was. An entry must be stored once, however often it comes; two equal payments must be stored as two.
  */
 export async function runStatementClient(options: StatementClientOptions): Promise<void> {
-  const { rate, dice, record, send, customerId, account, stopping } = options;
+  const { rate, dice, record, send, withdraw, customerId, account, stopping } = options;
   const makeEntries = createEntryMaker(options);
   let before: Day | null = null;
   let today: Day = { date: dateOf(0), opening: dice.whole(-99_999, 9_999_999), entries: [] };
@@ -63,9 +65,17 @@ export async function runStatementClient(options: StatementClientOptions): Promi
     const isFinal = dice.whole(1, 4) === 1;
     const covered: readonly Day[] = before !== null && dice.whole(1, 5) === 1 ? [before, today] : [today];
     const file = toFile(options, covered, isFinal, statements);
-    if (await send(file)) acknowledge(record, covered);
-    // The same content a second time must change nothing.
-    if (dice.whole(1, 8) === 1) await send({ ...file, name: `${file.name}-again` });
+    const importId = await send(file);
+    if (importId !== null) acknowledge(record, covered);
+    const isWithdrawn = withdraw !== undefined && typeof importId === 'string' && dice.whole(1, 6) === 1;
+    if (isWithdrawn) {
+      takeBack(record, made);
+      await withdraw(importId);
+    }
+    // The same content a second time must change nothing. A day without its final statement would be missing in the books.
+    if ((isWithdrawn && isFinal) || dice.whole(1, 8) === 1) {
+      if ((await send({ ...file, name: `${file.name}-again` })) !== null) acknowledge(record, covered);
+    }
     if (isFinal) {
       before = today;
       today = { date: dateOf(days), opening: balanceAfter(today.opening, today.entries), entries: [] };
@@ -114,6 +124,12 @@ function toFile(
   };
   const text = dice.pick([() => renderMt940(statement), () => renderCamt(statement, isFinal)])();
   return { name: statement.number, content: dice.whole(1, 3) === 1 ? gzipSync(text) : text };
+}
+
+/** Only the withdrawn import has these entries. */
+function takeBack(record: ClientRecord, entries: readonly Entry[]): void {
+  for (const { description } of entries)
+    Object.assign(record.sent.get(nameOf(description)) ?? {}, { acknowledged: false, isWithdrawn: true });
 }
 
 function acknowledge(record: ClientRecord, days: readonly Day[]): void {

@@ -9,10 +9,10 @@ import { sendUntilAcknowledged, type Uploader } from './upload.ts';
 /** How long a program pauses before it writes more to a file. With a pause that is longer than `settle_seconds`, the file has been taken. */
 const PAUSES: readonly [number, ...number[]] = [0, 0, 4_000, 12_000, 25_000];
 
-/** Uploads statements, with and without an idempotency key, some of them slowly. */
+/** Uploads statements, with and without an idempotency key, some of them slowly. @returns the id of the import. */
 export const uploadStatements =
   (uploader: Uploader) =>
-  ({ name, content }: StatementFile): Promise<boolean> =>
+  ({ name, content }: StatementFile): Promise<string | null> =>
     sendUntilAcknowledged(uploader, {
       type: 'application/octet-stream',
       body: content,
@@ -28,7 +28,7 @@ export const uploadStatements =
 export function dropStatements(folder: string, dice: Dice, stopping: AbortSignal) {
   /** A descriptor. The one of the last file is left to the end of the process. */
   let growing: number | null = null;
-  return async ({ name, content }: StatementFile): Promise<boolean> => {
+  return async ({ name, content }: StatementFile): Promise<true> => {
     // A file may have several messages of MT940, and one document of XML.
     const mayGrow = typeof content === 'string' && content.startsWith(':20:');
     if (mayGrow && growing !== null) {

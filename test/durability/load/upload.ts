@@ -6,12 +6,15 @@ const REQUEST_TIMEOUT = 20 * SECOND;
 /** An idempotency key that is still "being received" after this long belongs to an upload that broke off. */
 const STUCK_AFTER = 60 * SECOND;
 
-/** A movement that a client sent, and whether it was acknowledged. */
+/** A movement that a client sent, and what became of that. */
 export interface Sent {
   customerId: string;
   accountId: string;
   dc: 'Debit' | 'Credit';
+  /** An import that has it was acknowledged, and is not withdrawn. */
   acknowledged: boolean;
+  /** An import that has it was withdrawn. The movement may have been sent again since. */
+  isWithdrawn?: boolean;
   /** Milliseconds since 1970 of the 202; absent for what statements bring. */
   acknowledgedAt?: number;
   /** How many equal movements of this name there are. */
@@ -22,6 +25,8 @@ export interface ClientRecord {
   /** By name. */
   sent: Map<string, Sent>;
   requests: number;
+  /** What each withdrawal withdraws, by its id, such as `imports/12`. */
+  withdrawals: Map<string, string>;
   /** Requests that were sent again, because the answer was lost or the error was retryable. */
   resent: number;
   /** Answers other than 202, by status or error code, with how often each was given. */
@@ -34,6 +39,7 @@ export interface ClientRecord {
 
 export const newClientRecord = (): ClientRecord => ({
   sent: new Map(),
+  withdrawals: new Map(),
   requests: 0,
   resent: 0,
   refusals: new Map(),
@@ -61,17 +67,17 @@ export interface Uploader {
 
 /**
  * Sends an upload, and sends it again until it is acknowledged.
- * @returns false when it was refused for good, which is then recorded.
+ * @returns the id of the import; null: it was refused for good, which is then recorded.
  */
-export async function sendUntilAcknowledged(options: Uploader, upload: Upload): Promise<boolean> {
+export async function sendUntilAcknowledged(options: Uploader, upload: Upload): Promise<string | null> {
   const { record, dice } = options;
   const begun = performance.now();
   let { key } = upload;
   for (let tries = 0; ; tries += 1) {
     record.requests += 1;
     if (tries > 0) record.resent += 1;
-    const answer = await send(options, { ...upload, key });
-    if (answer === '202') return true;
+    const { answer, importId } = await send(options, { ...upload, key });
+    if (importId !== null) return importId;
     record.refusals.set(answer, (record.refusals.get(answer) ?? 0) + 1);
     if (answer === '409' && key !== null && performance.now() - begun > STUCK_AFTER) {
       record.stuckKeys.push(key);
@@ -79,14 +85,20 @@ export async function sendUntilAcknowledged(options: Uploader, upload: Upload): 
     }
     if (/^4/.test(answer) && answer !== '409' && answer !== '429') {
       record.wrong.push(`${answer} for ${upload.type} of ${options.name}`);
-      return false;
+      return null;
     }
     await sleep(300 + 700 * dice.next());
   }
 }
 
-/** @returns the status, or the code of the error if there was no answer. */
-async function send({ target, apiKey }: Uploader, { type, body, key, slowly }: Upload): Promise<string> {
+interface Answer {
+  /** The status, or the code of the error if there was no answer. */
+  answer: string;
+  /** null: the upload was not acknowledged. */
+  importId: string | null;
+}
+
+async function send({ target, apiKey }: Uploader, { type, body, key, slowly }: Upload): Promise<Answer> {
   try {
     const response = await fetch(`${target.url}/v1/imports`, {
       method: 'POST',
@@ -99,15 +111,23 @@ async function send({ target, apiKey }: Uploader, { type, body, key, slowly }: U
       signal: AbortSignal.timeout(REQUEST_TIMEOUT),
       ...(slowly === 0 ? {} : { duplex: 'half' }),
     });
-    const answer = await response.text();
     // An answer that broke off counts as lost, whatever its status.
-    if (response.status === 202 && !('import' in JSON.parse(answer))) return 'not an import';
-    return String(response.status);
+    const text = await response.text();
+    if (response.status !== 202) return { answer: String(response.status), importId: null };
+    const { import: acknowledged } = JSON.parse(text) as { import?: { id: number } };
+    return acknowledged === undefined
+      ? { answer: 'not an import', importId: null }
+      : { answer: '202', importId: String(acknowledged.id) };
   } catch (error) {
-    const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
-    if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;
-    return cause instanceof Error ? cause.name : 'unknown';
+    return { answer: codeOf(error), importId: null };
   }
+}
+
+/** The code of the error of a request that got no answer. */
+export function codeOf(error: unknown): string {
+  const cause = error instanceof Error && error.cause instanceof Error ? error.cause : error;
+  if (cause instanceof Error && 'code' in cause && typeof cause.code === 'string') return cause.code;
+  return cause instanceof Error ? cause.name : 'unknown';
 }
 
 const PORTIONS = 10;
