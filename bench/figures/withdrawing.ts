@@ -1,5 +1,6 @@
+import { makeSegments } from '../../src/movements/segments.ts';
 import { type Figure, type Round, type Scale, sized } from '../figure.ts';
-import { segmentsMade, storeReadHistory } from '../filled-tables.ts';
+import { storeReadHistory } from '../filled-tables.ts';
 import { type Installation, pause } from '../installation.ts';
 import { requireEqual } from '../load.ts';
 import { type Subscriber, steadyLoad, subscribeAll } from '../steady-load.ts';
@@ -85,7 +86,7 @@ async function fill(
     insertId,
     customer.id,
   ]);
-  await segmentsMade(database);
+  await makeSegments(database);
   return { key, importId: String(insertId) };
 }
 

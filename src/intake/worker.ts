@@ -144,6 +144,7 @@ export async function reconcileImports(
   for (let at = 0; at < customers.length; at += PAGE) {
     await queue(customers.slice(at, at + PAGE).map(({ id }) => id));
   }
-  await queue(await findWithdrawingCustomers(sql));
+  const withdrawing = await findWithdrawingCustomers(sql);
+  if (withdrawing.length > 0) await queue(withdrawing);
   return customers.reduce((sum, { imports }) => sum + Number(imports), 0);
 }
