@@ -4,6 +4,7 @@ import type { CommandContext } from '../../src/cli/context.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { useSourcesDir } from '../sources/folder-source.ts';
 import { movement as exampleMovement } from '../support/movements.ts';
+import { insertWithdrawnFile } from '../support/withdrawn-files.ts';
 import { documentOf } from './command.ts';
 import { useRunningService } from './running-service.ts';
 
@@ -99,6 +100,7 @@ interface Subjects {
   key: string;
   replay: string;
   source: string;
+  withdrawn: string;
 }
 
 const ANYTHING = ['--title', 'x', '--currency', 'TRY'];
@@ -139,6 +141,11 @@ const CHANGES: [name: string, action: string, command: (it: Subjects) => string[
     ],
   ],
   ['sources run', 'run', ({ source }) => ['sources', 'run', source]],
+  [
+    'sources collect-again',
+    'collect again',
+    (it) => ['sources', 'collect-again', it.source, '--import', it.withdrawn],
+  ],
   ['sources pause', 'change', ({ source }) => ['sources', 'pause', source]],
   ['sources enable', 'change', ({ source }) => ['sources', 'enable', source]],
   ['sources delete', 'delete', ({ source }) => ['sources', 'delete', source, '--yes']],
@@ -195,6 +202,10 @@ async function createSubjects(): Promise<Subjects> {
     key: String(apikey.id),
     replay: await insertReplay(customer),
     source: String(source.id),
+    withdrawn: await insertWithdrawnFile(running.database, {
+      customerId: customer,
+      sourceId: String(source.id),
+    }),
   };
 }
 

@@ -9,6 +9,7 @@ import { send } from '../support/raw-http.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useOwnService } from '../support/service.ts';
 import { createTrouble, type Trouble } from '../support/trouble.ts';
+import { insertWithdrawnFile } from '../support/withdrawn-files.ts';
 
 const receiver = useReceiver();
 const service = useOwnService({
@@ -17,6 +18,7 @@ const service = useOwnService({
 });
 let trouble: Trouble;
 let statementId: string;
+let withdrawnImportId: string;
 
 beforeAll(async () => {
   trouble = await createTrouble(service, receiver);
@@ -32,6 +34,10 @@ beforeAll(async () => {
   await importDone(service, trouble.key, body.import.id);
   const [statement] = await service.runtime.database.query<{ id: string }[]>('SELECT id FROM statements');
   statementId = statement?.id ?? '';
+  withdrawnImportId = await insertWithdrawnFile(service.runtime.database, {
+    customerId: trouble.customerId,
+    sourceId: trouble.sources.paused,
+  });
 });
 
 interface Button {
@@ -75,6 +81,7 @@ const BUTTONS: Record<string, Button> = {
     action: 'withdraw',
     form: { reason: 'wrong file' },
   },
+  '/imports/:id/collect-again': { id: () => withdrawnImportId, action: 'collect again' },
   '/imports/:id/retry': { id: () => trouble.imports.failed, action: 'retry' },
   '/books/conflicts/:id/store': { id: () => trouble.conflicts[0], action: 'store' },
   '/books/conflicts/:id/ignore': { id: () => trouble.conflicts[1], action: 'ignore' },

@@ -66,10 +66,13 @@ function leastValue(schema: JsonSchema, name: string): unknown {
 /** Whether a schema is that of an id. It is recognised by its pattern of digits. */
 const isId = ({ pattern }: JsonSchema) => pattern === '^[1-9][0-9]{0,17}$';
 
+/** The collection of the ids in a member. Other members have the ids of accounts. */
+const COLLECTIONS: Readonly<Record<string, string>> = { bank_id: 'banks', import_id: 'imports' };
+
 /** One body for each member that names another object, with an id in that member. */
 function bodiesNaming(idFor: (collection: string) => string, schema: JsonSchema): object[] {
   const values = (it: JsonSchema, name: string): unknown[] => {
-    if (isId(it)) return [idFor(name === 'bank_id' ? 'banks' : 'accounts')];
+    if (isId(it)) return [idFor(COLLECTIONS[name] ?? 'accounts')];
     if (it.anyOf !== undefined) return it.anyOf.flatMap((option) => values(option, name));
     if (it.items !== undefined) return values(it.items, name).map((value) => [value]);
     return Object.entries(it.properties ?? {}).flatMap(([member, inner]) =>
