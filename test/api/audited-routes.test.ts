@@ -43,10 +43,7 @@ beforeAll(async () => {
     .filter(({ method, name }) => method !== 'GET' && !(name in NO_CHANGES))
     .sort((a, b) => orderOf(a) - orderOf(b));
   await failNewestImport();
-  withdrawnImportId = await insertWithdrawnFile(service.runtime.database, {
-    customerId: world.customer.id,
-    sourceId: newest('sources'),
-  });
+  withdrawnImportId = await insertWithdrawnFile(service.runtime.database, newest('sources'));
 });
 
 /** Things that are deleted with an account are deleted before it. */

@@ -58,12 +58,12 @@ beforeAll(async () => {
 });
 afterAll(() => wire?.close());
 
-/** The world with a source that has collected the file of a withdrawn import. */
+/** A customer with a source that has collected the file of a withdrawn import. */
 async function createWithdrawnFile(): Promise<World> {
-  const [sourceId = ''] = world.all.sources;
-  const { database } = service.runtime;
-  const importId = await insertWithdrawnFile(database, { customerId: world.customer.id, sourceId });
-  return { ...world, all: { ...world.all, sources: [sourceId], imports: [importId] } };
+  const made = await createWorld(service, PLAN);
+  const [sourceId = ''] = made.all.sources;
+  const importId = await insertWithdrawnFile(service.runtime.database, sourceId);
+  return { ...made, all: { ...made.all, sources: [sourceId], imports: [importId] } };
 }
 
 /** A customer whose imports have failed and kept their bytes, which are those of an empty body. */

@@ -34,10 +34,7 @@ beforeAll(async () => {
   await importDone(service, trouble.key, body.import.id);
   const [statement] = await service.runtime.database.query<{ id: string }[]>('SELECT id FROM statements');
   statementId = statement?.id ?? '';
-  withdrawnImportId = await insertWithdrawnFile(service.runtime.database, {
-    customerId: trouble.customerId,
-    sourceId: trouble.sources.paused,
-  });
+  withdrawnImportId = await insertWithdrawnFile(service.runtime.database, trouble.sources.paused);
 });
 
 interface Button {
@@ -89,6 +86,15 @@ const BUTTONS: Record<string, Button> = {
   '/sources/:id/enable': { id: paused, action: 'change' },
   '/sources/:id/pause': { id: paused, action: 'change' },
 };
+
+it('the page of a withdrawn import leads to the page that has its source collect the file again', async () => {
+  const shown = async (id: string) =>
+    String((await service.callOps('GET', `/ops/imports/${id}`, { headers: { Accept: 'text/html' } })).body);
+  const link = (id: string) => `href="/ops/imports/${id}/collect-again"`;
+  expect(await shown(withdrawnImportId)).toContain(link(withdrawnImportId));
+  const other = trouble.imports.rejected;
+  expect(await shown(other)).not.toContain(link(other));
+});
 
 /** The replay is the first of the database. */
 const pathOf = (route: string, { id }: Button) =>

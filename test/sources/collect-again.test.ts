@@ -5,6 +5,7 @@ import { mt940 } from '../intake/statement-files.ts';
 import { listed, withdrawn } from '../intake/withdrawals/withdrawn.ts';
 import { createAccount } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
+import { insertWithdrawnFile } from '../support/withdrawn-files.ts';
 import { createFolderCustomer, useFolderService } from './folder-source.ts';
 import { createTestSource, fileOf, STATEMENT } from './test-source.ts';
 
@@ -90,6 +91,19 @@ it('refuses an import of another source, and one whose source has other settings
   await customer.call('PATCH', `/v1/sources/${id}`, { settings: { path: 'elsewhere' } });
   const { body } = await again();
   expect(body.detail).toContain('The settings of the source were changed');
+});
+
+it('refuses pages of a JSON API that are not asked for again', async () => {
+  const customer = await createFolderCustomer(service, sourcesDir);
+  const id = await customer.createSource({
+    kind: 'http',
+    settings: { url: 'http://127.0.0.1:9/rows', format: 'json' },
+  });
+  const importId = await insertWithdrawnFile(service.runtime.database, id);
+  const { status, body } = await customer.call('POST', `/v1/sources/${id}/collect-again`, {
+    import_id: importId,
+  });
+  expect([status, body.detail]).toEqual([409, expect.stringContaining('does not ask for single pages')]);
 });
 
 /** As the API marks the file of the first import. */

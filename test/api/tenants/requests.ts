@@ -38,6 +38,7 @@ const GOOD: Record<string, unknown> = {
   bank: 'Garanti BBVA',
   settings: { path: 'inbox' },
   schedule: { cron: '0 0 1 1 *' },
+  import_id: NOBODYS,
 };
 
 /** Members that are required unless there is another one, which the schema cannot say: `bank` or `bank_id`, `event` or `events`, `endpoint` or `delivery`. */
