@@ -141,6 +141,28 @@ it('a source that moves nothing is asked for all its files, and only the one is 
   expect((await source.imports()).length).toBe(3);
 });
 
+it('looks for nothing in the old place when the settings were changed before the run', async () => {
+  const source = await createTestSource(service, {
+    async *files() {
+      yield fileOf('a.sta', STATEMENT);
+    },
+    putBack: async () => {
+      throw new Error('must not be called');
+    },
+  });
+  await source.run();
+  await markAgain(source.id);
+  await service.runtime.database.query('UPDATE sources SET revision = revision + 1 WHERE id = ?', [
+    source.id,
+  ]);
+  await source.isDue();
+  await source.run();
+  expect((await source.runs()).at(-1)).toMatchObject({
+    files: 1,
+    error: expect.stringContaining('the settings of the source were changed'),
+  });
+});
+
 it('says that a file is not offered any more', async () => {
   let files = [fileOf('a.sta', STATEMENT)];
   const source = await createTestSource(service, {
@@ -153,7 +175,9 @@ it('says that a file is not offered any more', async () => {
   files = [];
   await source.isDue();
   await source.run();
-  expect((await source.runs()).at(-1)?.error).toMatch(/^a\.sta: .* does not offer it any more/);
+  expect((await source.runs()).at(-1)?.error).toMatch(
+    /^a\.sta: .*, but the source does not offer it any more/,
+  );
   await source.isDue();
   await source.run();
   expect((await source.runs()).at(-1)?.error).toBeNull();

@@ -18,7 +18,7 @@ interface FileRow extends PutAwayFile {
 }
 
 const OTHER_SETTINGS =
-  'It is to be collected again, but the settings of the source were changed. Send the file with POST /v1/imports.';
+  'It is to be collected again, but the settings of the source were changed. If the source does not offer it any more, send it with POST /v1/imports.';
 const NOT_OFFERED =
   'It is to be collected again, but the source does not offer it any more. Send the file with POST /v1/imports.';
 
