@@ -294,6 +294,13 @@ const TEXTS = {
     remedy: 'Delete an unused source.',
     retry: 'Yes, when a source was deleted.',
   },
+  'not-collectable-again': {
+    status: 409,
+    title: 'File not collectable again',
+    cause: 'The import of the file was not withdrawn, or not yet, or the source cannot read the file again.',
+    remedy: 'Do what the detail says.',
+    retry: 'Yes, when the withdrawal that the detail names is done.',
+  },
   'account-limit-reached': {
     status: 409,
     title: 'Too many accounts',

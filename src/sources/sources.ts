@@ -172,22 +172,31 @@ export async function deleteSource(
   );
 }
 
-/**
- * Runs a source now, whatever its schedule.
- * @returns the source, with the id of the last run that began before; null: none did.
- * @throws {Problem} 404.
- */
-export async function runSource(
+/** Runs a source now, whatever its schedule. @throws {Problem} 404. */
+export async function runSource(runtime: Runtime, caller: Caller, sourceId: string): Promise<RequestedRun> {
+  const source = await findSource(runtime.database, caller, sourceId);
+  return requestRun(runtime, source, (sql) =>
+    recordChange(sql, caller, { action: 'run', subject: `source ${source.id}` }),
+  );
+}
+
+/** The source, with the id of the last run that began before the request; null: none did. */
+export interface RequestedRun {
+  source: SourceRow;
+  previousRun: string | null;
+}
+
+/** Requests a run. @param change what else the request changes, in the same transaction, before the run can begin. */
+export async function requestRun(
   { database, queues, log }: Runtime,
-  caller: Caller,
-  sourceId: string,
-): Promise<{ source: SourceRow; previousRun: string | null }> {
-  const source = await findSource(database, caller, sourceId);
+  source: SourceRow,
+  change: (sql: Sql) => Promise<void>,
+): Promise<RequestedRun> {
   const previousRun = await inTransaction(database, async (sql) => {
     // This takes the lock under which runs begin, so each run begins either before or after the request.
     await sql.query(REQUEST_RUN, [source.id]);
     const [newest] = await sql.query<{ id: string | null }[]>(FIND_NEWEST_RUN, [source.id]);
-    await recordChange(sql, caller, { action: 'run', subject: `source ${source.id}` });
+    await change(sql);
     return newest?.id ?? null;
   });
   // If Redis is unreachable, the reconciler queues the source within 10 s.

@@ -2,6 +2,7 @@ import { beforeAll, expect, it } from 'vitest';
 import { useSourcesDir } from '../sources/folder-source.ts';
 import { type Operation, readOperations } from '../support/operations.ts';
 import { useOwnService } from '../support/service.ts';
+import { insertWithdrawnFile } from '../support/withdrawn-files.ts';
 import { createWorld, idsOf, type World } from '../support/world.ts';
 import { fill, leastBody } from './tenants/requests.ts';
 
@@ -18,6 +19,8 @@ const service = useOwnService({
 });
 
 let world: World;
+/** Of a file that the newest source has collected. */
+let withdrawnImportId: string;
 let changes: Operation[];
 
 /** The key that is deleted is not the one that asks, and what is deleted is not needed any more. */
@@ -40,6 +43,7 @@ beforeAll(async () => {
     .filter(({ method, name }) => method !== 'GET' && !(name in NO_CHANGES))
     .sort((a, b) => orderOf(a) - orderOf(b));
   await failNewestImport();
+  withdrawnImportId = await insertWithdrawnFile(service.runtime.database, newest('sources'));
 });
 
 /** Things that are deleted with an account are deleted before it. */
@@ -54,10 +58,12 @@ async function failNewestImport(): Promise<void> {
   await database.query('INSERT INTO import_parts VALUES (?, 0, ?)', [id, Buffer.from('')]);
 }
 
-function bodyOf({ method, bodies }: Operation): object | undefined {
+function bodyOf({ method, path, bodies }: Operation): object | undefined {
   const schema = bodies.get('application/json') ?? null;
+  if (schema === null) return undefined;
+  if (path.endsWith('/collect-again')) return { import_id: withdrawnImportId };
   // A change must change something.
-  return schema === null ? undefined : leastBody(schema, method === 'PATCH' ? { title: 'Başka' } : {});
+  return leastBody(schema, method === 'PATCH' ? { title: 'Başka' } : {});
 }
 
 const countEvents = async () => {

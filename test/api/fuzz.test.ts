@@ -4,6 +4,7 @@ import { useSourcesDir } from '../sources/folder-source.ts';
 import { type Operation, readOperations } from '../support/operations.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { type Answer, useOwnService } from '../support/service.ts';
+import { insertWithdrawnFile } from '../support/withdrawn-files.ts';
 import { createWorld, type World, type WorldPlan } from '../support/world.ts';
 import { openWire, sendAndEnd, type Wire, type WireRequest } from './fuzz/exchange.ts';
 import { type FuzzedRequest, requestsOf } from './fuzz/requests.ts';
@@ -50,10 +51,20 @@ beforeAll(async () => {
     worlds.set(operation, isTakenAway ? await createWorld(service, PLAN) : world);
     if (operation.name === 'GET /v1/webhooks/{id}/feed')
       worlds.set(operation, { ...world, all: { ...world.all, webhooks: [world.feed] } });
+    if (operation.name === 'POST /v1/sources/{id}/collect-again')
+      worlds.set(operation, await createWithdrawnFile());
     if (operation.name === 'POST /v1/imports/{id}/retry') worlds.set(operation, await createFailedImports());
   }
 });
 afterAll(() => wire?.close());
+
+/** A customer with a source that has collected the file of a withdrawn import. */
+async function createWithdrawnFile(): Promise<World> {
+  const made = await createWorld(service, PLAN);
+  const [sourceId = ''] = made.all.sources;
+  const importId = await insertWithdrawnFile(service.runtime.database, sourceId);
+  return { ...made, all: { ...made.all, sources: [sourceId], imports: [importId] } };
+}
 
 /** A customer whose imports have failed and kept their bytes, which are those of an empty body. */
 async function createFailedImports(): Promise<World> {

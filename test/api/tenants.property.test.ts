@@ -4,6 +4,7 @@ import { readAll } from '../support/listing.ts';
 import { importDone, movement } from '../support/movements.ts';
 import { collectionOf, type Operation, readOperations } from '../support/operations.ts';
 import { type Answer, useService } from '../support/service.ts';
+import { insertWithdrawnFile } from '../support/withdrawn-files.ts';
 import { createWorld, idsOf, type Objects, type World, worldPlan } from '../support/world.ts';
 import {
   type Actor,
@@ -73,10 +74,17 @@ async function expectOpen(owner: Actor, objects: Objects): Promise<void> {
   const order = ({ operation: { method, path } }: Request) =>
     method !== 'DELETE' ? 0 : 2 + last.findIndex((it) => path.startsWith(it));
   for (const request of requests.toSorted((a, b) => order(a) - order(b))) {
-    const { status, body } = await ask(owner, request);
+    const { status, body } = await ask(owner, await withWithdrawnFile(request));
     // 409: it is there, and an import that was just sent is in the way.
     expect([200, 202, 409], `${request.operation.name}: ${JSON.stringify(body)}`).toContain(status);
   }
+}
+
+/** A source collects again only what was withdrawn of it. */
+async function withWithdrawnFile(request: Request): Promise<Request> {
+  const [, sourceId] = /\/sources\/(\d+)\/collect-again$/.exec(request.target) ?? [];
+  if (sourceId === undefined) return request;
+  return { ...request, body: { import_id: await insertWithdrawnFile(service.runtime.database, sourceId) } };
 }
 
 /** Makes the requests that name no object and change something of the caller's own. @returns the answers. */

@@ -4,6 +4,7 @@ import type { CommandContext } from '../../src/cli/context.ts';
 import { createProgram } from '../../src/cli/program.ts';
 import { useSourcesDir } from '../sources/folder-source.ts';
 import { movement as exampleMovement } from '../support/movements.ts';
+import { insertWithdrawnFile } from '../support/withdrawn-files.ts';
 import { documentOf } from './command.ts';
 import { useRunningService } from './running-service.ts';
 
@@ -86,6 +87,8 @@ const NO_CHANGES = [
   'webhooks show',
   // Nothing is stored.
   'webhooks test',
+  'withdrawals list',
+  'withdrawals show',
 ];
 
 /** The objects that the commands name. */
@@ -99,6 +102,9 @@ interface Subjects {
   key: string;
   replay: string;
   source: string;
+  withdrawn: string;
+  newestImport: string;
+  statement: string;
 }
 
 const ANYTHING = ['--title', 'x', '--currency', 'TRY'];
@@ -130,6 +136,16 @@ const CHANGES: [name: string, action: string, command: (it: Subjects) => string[
   ['replay', 'replay', ({ webhook }) => ['replay', '--webhook', webhook, '--since', '2001-01-01']],
   ['replays cancel', 'cancel replay', ({ replay }) => ['replays', 'cancel', replay, '--yes']],
   ['imports retry', 'retry', (it) => ['imports', 'retry', it.import]],
+  [
+    'statements withdraw',
+    'withdraw',
+    (it) => ['statements', 'withdraw', it.statement, '--reason', 'x', '--yes'],
+  ],
+  [
+    'imports withdraw',
+    'withdraw',
+    (it) => ['imports', 'withdraw', it.newestImport, '--reason', 'x', '--yes'],
+  ],
   ['conflicts decide', 'ignore', ({ conflict }) => ['conflicts', 'decide', conflict, 'ignore']],
   [
     'sources create',
@@ -139,6 +155,11 @@ const CHANGES: [name: string, action: string, command: (it: Subjects) => string[
     ],
   ],
   ['sources run', 'run', ({ source }) => ['sources', 'run', source]],
+  [
+    'sources collect-again',
+    'collect again',
+    (it) => ['sources', 'collect-again', it.source, '--import', it.withdrawn],
+  ],
   ['sources pause', 'change', ({ source }) => ['sources', 'pause', source]],
   ['sources enable', 'change', ({ source }) => ['sources', 'enable', source]],
   ['sources delete', 'delete', ({ source }) => ['sources', 'delete', source, '--yes']],
@@ -185,6 +206,7 @@ async function createSubjects(): Promise<Subjects> {
   const at = ['--kind', 'folder', '--path', 'all', '--cron', '0 0 1 1 *'];
   const { source } = await create('sources', 'create', '--title', 'x', ...at);
   const { apikey } = await create('keys', 'create', '--title', 'x');
+  const newestImport = String((await running.importMovements(1)).id);
   return {
     customer,
     account,
@@ -193,8 +215,11 @@ async function createSubjects(): Promise<Subjects> {
     import: await insertFailedImport(customer),
     conflict: await insertConflict(String(movement?.id)),
     key: String(apikey.id),
+    newestImport,
+    statement: await insertStatement(account, newestImport),
     replay: await insertReplay(customer),
     source: String(source.id),
+    withdrawn: await insertWithdrawnFile(running.database, String(source.id)),
   };
 }
 
@@ -205,6 +230,16 @@ async function insertReplay(customer: string): Promise<string> {
   const { insertId } = await running.database.query<{ insertId: number }>(
     "INSERT INTO replays (customer_id, webhook_id, statuses, position, until_id) VALUES (?, ?, 'failed', 0, 1)",
     [customer, webhook],
+  );
+  return String(insertId);
+}
+
+async function insertStatement(account: string, importId: string): Promise<string> {
+  const { insertId } = await running.database.query<{ insertId: number }>(
+    `INSERT INTO statements (customer_id, account_id, import_id, line, format, kind, number, credits, debits, entries,
+       fingerprint)
+     SELECT customer_id, id, ?, 1, 'mt940', 'final', '1', 0, 0, 0, UNHEX(REPEAT('00', 16)) FROM accounts WHERE id = ?`,
+    [importId, account],
   );
   return String(insertId);
 }

@@ -116,6 +116,12 @@ describe.each(['as the operator', 'with an API key'])('%s', (access) => {
     expect(spoken.stdout).toMatch(/id +status +started +finished +files +imports +error\n/);
     expect((await run('sources', 'run', id, '--wait')).stdout).toMatch(/^Run \d+ is done: 0 files\.\n$/);
 
+    const imported = String(ended.imports[0].id);
+    const again = ['sources', 'collect-again', id, '--import', imported];
+    expect(reasonOf(await run(...again))).toMatch(/^error: Import \d+ was not withdrawn as a whole\. /);
+    await run('imports', 'withdraw', imported, '--reason', 'x', '--wait', '--yes');
+    expect((await run(...again, '--wait')).stdout).toMatch(/^Run \d+ is done: 1 file\.\n$/);
+
     expect((await answer('sources', 'pause', id)).source.status).toBe('paused');
     expect((await answer('sources', 'enable', id)).source.status).toBe('active');
     const shown = await run('sources', 'show', id);

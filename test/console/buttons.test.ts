@@ -9,6 +9,7 @@ import { send } from '../support/raw-http.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useOwnService } from '../support/service.ts';
 import { createTrouble, type Trouble } from '../support/trouble.ts';
+import { insertWithdrawnFile } from '../support/withdrawn-files.ts';
 
 const receiver = useReceiver();
 const service = useOwnService({
@@ -17,6 +18,7 @@ const service = useOwnService({
 });
 let trouble: Trouble;
 let statementId: string;
+let withdrawnImportId: string;
 
 beforeAll(async () => {
   trouble = await createTrouble(service, receiver);
@@ -32,6 +34,7 @@ beforeAll(async () => {
   await importDone(service, trouble.key, body.import.id);
   const [statement] = await service.runtime.database.query<{ id: string }[]>('SELECT id FROM statements');
   statementId = statement?.id ?? '';
+  withdrawnImportId = await insertWithdrawnFile(service.runtime.database, trouble.sources.paused);
 });
 
 interface Button {
@@ -75,6 +78,7 @@ const BUTTONS: Record<string, Button> = {
     action: 'withdraw',
     form: { reason: 'wrong file' },
   },
+  '/imports/:id/collect-again': { id: () => withdrawnImportId, action: 'collect again' },
   '/imports/:id/retry': { id: () => trouble.imports.failed, action: 'retry' },
   '/books/conflicts/:id/store': { id: () => trouble.conflicts[0], action: 'store' },
   '/books/conflicts/:id/ignore': { id: () => trouble.conflicts[1], action: 'ignore' },
@@ -82,6 +86,15 @@ const BUTTONS: Record<string, Button> = {
   '/sources/:id/enable': { id: paused, action: 'change' },
   '/sources/:id/pause': { id: paused, action: 'change' },
 };
+
+it('the page of a withdrawn import leads to the page that has its source collect the file again', async () => {
+  const shown = async (id: string) =>
+    String((await service.callOps('GET', `/ops/imports/${id}`, { headers: { Accept: 'text/html' } })).body);
+  const link = (id: string) => `href="/ops/imports/${id}/collect-again"`;
+  expect(await shown(withdrawnImportId)).toContain(link(withdrawnImportId));
+  const other = trouble.imports.rejected;
+  expect(await shown(other)).not.toContain(link(other));
+});
 
 /** The replay is the first of the database. */
 const pathOf = (route: string, { id }: Button) =>

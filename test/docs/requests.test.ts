@@ -7,6 +7,7 @@ import { utils } from 'ssh2';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
 import { useReceiver } from '../support/receiver.ts';
 import { useOwnService } from '../support/service.ts';
+import { insertWithdrawnFile } from '../support/withdrawn-files.ts';
 import { readSnippets } from './snippets.ts';
 
 const folder = mkdtempSync(join(tmpdir(), 'requests-'));
@@ -25,7 +26,8 @@ const STATEMENT = [
   ':62F:C260302TRY1250,50',
 ].join('\n');
 
-/** The ids that pages use: account 1, webhook 1, webhook 2, which is a feed, source 1 and import 4. */
+/** The ids that pages use: account 1, webhook 1, webhook 2, which is a feed, source 1, import 4, and import 5, which
+ * source 1 has collected and that was withdrawn. */
 beforeAll(async () => {
   const customer = await service.customer();
   key = customer.api_key;
@@ -52,6 +54,7 @@ beforeAll(async () => {
   const movement = { account_id: 1, dc: 'Credit', amount: '1.00', date_issue: '2026-01-15' };
   for (const unique_id of ['A', 'B', 'C', 'D'])
     await create('/v1/imports', { transactions: [{ ...movement, unique_id }] });
+  await insertWithdrawnFile(service.runtime.database, '1');
 });
 
 beforeEach(async () => {

@@ -3,6 +3,7 @@ import { join } from 'node:path';
 import { Webhook } from 'standardwebhooks';
 import { describe, expect, it } from 'vitest';
 import { mt940 } from '../intake/statement-files.ts';
+import { withdrawn } from '../intake/withdrawals/withdrawn.ts';
 import { createAccount } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useService } from '../support/service.ts';
@@ -67,7 +68,20 @@ async function createCustomer(path: string) {
     expect(receiver.at(path)).toHaveLength(2);
   }
 
-  return { account, call, createSource, run, expectCollected };
+  /** Asks for the file of a withdrawn import, and waits until it is collected once more. */
+  async function collectAgain(id: number, importId: number): Promise<void> {
+    const { status, body } = await call('POST', `/v1/sources/${id}/collect-again`, { import_id: importId });
+    expect(status, JSON.stringify(body)).toBe(202);
+    await until('the end of the run', async () => {
+      const { runs } = (await call('GET', `/v1/sources/${id}/runs`)).body;
+      const it = runs.findLast((one: Run) => one.id > body.previous_run_id);
+      if (it === undefined || it.status === 'running') return false;
+      expect(it).toMatchObject({ status: 'done', files: 1, error: null });
+      return true;
+    });
+  }
+
+  return { key, account, call, createSource, run, expectCollected, collectAgain };
 }
 
 it('hanging sources of one customer leave room for the sources of other customers', async () => {
@@ -117,7 +131,13 @@ describe('a file on another server leads to a verified notification', () => {
     await utimes(done, new Date(2026, 2, 5), new Date(2026, 2, 5));
     expect(await customer.run(source.id)).toMatchObject({ status: 'done', files: 1, error: null });
     expect(await readdir(join(folder, 'done'))).toEqual(['march.sta']);
-    expect(await customer.run(source.id)).toMatchObject({ files: 0 });
+    const last = await customer.run(source.id);
+    expect(last).toMatchObject({ files: 0 });
+    const [newest] = (await customer.call('GET', `/v1/imports?per_page=1`)).body.imports;
+    await withdrawn(service, customer.key, `imports/${newest.id}`);
+    await customer.collectAgain(source.id, newest.id);
+    expect(await readdir(join(folder, 'done'))).toEqual(['march.sta']);
+    expect(await customer.run(source.id)).toMatchObject({ files: 0, error: null });
   });
 
   it('over HTTP', async () => {
@@ -131,6 +151,10 @@ describe('a file on another server leads to a verified notification', () => {
     await customer.expectCollected(source.id, 'march.sta');
     expect(bank.requests.at(-1)?.headers['if-none-match']).toBe('"1"');
     expect(bank.requests.at(-1)?.headers.authorization).toBe('Bearer gizli');
+    const [{ id }] = (await customer.call('GET', '/v1/imports')).body.imports;
+    await withdrawn(service, customer.key, `imports/${id}`);
+    await customer.collectAgain(source.id, id);
+    expect(await customer.run(source.id)).toMatchObject({ files: 0, error: null });
   });
 
   it('from a JSON API, into the account of the source, page by page', async () => {

@@ -22,6 +22,7 @@ export const kindOf = (connector: Partial<Connector>): ConnectorKind => ({
   showsUnfinished: false,
   server: () => '',
   check: async () => null,
+  checkAgain: () => null,
   create: () => ({ async *files() {}, close: async () => {}, ...connector }),
 });
 

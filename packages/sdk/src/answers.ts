@@ -66,6 +66,7 @@ export const ANSWERS: Readonly<Record<string, Members>> = {
   'PATCH /v1/sources/{id}': { source: 'object' },
   'DELETE /v1/sources/{id}': { status: 'any' },
   'POST /v1/sources/{id}/run': { source: 'object' },
+  'POST /v1/sources/{id}/collect-again': { source: 'object' },
   'GET /v1/sources/{id}/runs': { runs: 'array' },
 };
 

@@ -4,10 +4,18 @@ import { readId, readJson, readQuery } from '../../http/input.ts';
 import { BEYOND_NEWEST, linkNext, linkPage, MAX_PER_PAGE, paging } from '../../http/paging.ts';
 import type { AddressGuard } from '../../platform/address-guard.ts';
 import { IdView } from '../../platform/validation.ts';
+import { Id } from '../../platform/whole-numbers.ts';
+import { collectAgain } from '../../sources/collect-again.ts';
 import { findSource, listRuns, listSources } from '../../sources/find-source.ts';
 import { NewSource, SourceChange } from '../../sources/source-input.ts';
 import { RunView, SourceView, viewRuns, viewSource } from '../../sources/source-view.ts';
-import { changeSource, createSource, deleteSource, runSource } from '../../sources/sources.ts';
+import {
+  changeSource,
+  createSource,
+  deleteSource,
+  type RequestedRun,
+  runSource,
+} from '../../sources/sources.ts';
 import { idParameter } from '../openapi/openapi.ts';
 import type { AddRoute } from './route.ts';
 
@@ -22,6 +30,16 @@ const PreviousRun = v.pipe(
   ),
 );
 
+const RUN_REQUESTED = {
+  status: 202 as const,
+  schema: v.object({ source: SourceView, previous_run_id: PreviousRun }),
+  description: 'The source, which will run.',
+};
+
+const CollectAgain = v.strictObject({
+  import_id: v.pipe(Id, v.description('The withdrawn import whose file is collected again.')),
+});
+
 const PER_PAGE = 100;
 
 const ListRunsQuery = v.strictObject(paging('r1', PER_PAGE));
@@ -34,6 +52,11 @@ const SOURCE = {
 /** Adds the routes of sources and their runs. */
 export function addSourceRoutes(route: AddRoute, runtime: Runtime, guard: AddressGuard): void {
   const { database } = runtime;
+  const viewRequested = ({ source, previousRun }: RequestedRun) => ({
+    source: viewSource(runtime, source),
+    previous_run_id: previousRun === null ? null : Number(previousRun),
+  });
+
   route('GET /v1/sources', {
     tag: 'Sources',
     scope: 'read',
@@ -130,15 +153,27 @@ export function addSourceRoutes(route: AddRoute, runtime: Runtime, guard: Addres
     description:
       'Runs the source now, whatever its schedule, also while it waits after a failure or is paused. If a run is in progress, another one follows it. GET /v1/sources/{id}/runs shows how it ends: the run that was asked for is the first one after previous_run_id.',
     path: { id: idParameter('source') },
-    answer: {
-      status: 202,
-      schema: v.object({ source: SourceView, previous_run_id: PreviousRun }),
-      description: 'The source, which will run.',
-    },
+    answer: RUN_REQUESTED,
+    handle: async (c) =>
+      c.json(viewRequested(await runSource(runtime, c.get('caller'), readId(c, 'source'))), 202),
+  });
+
+  route('POST /v1/sources/:id/collect-again', {
+    tag: 'Sources',
+    scope: 'import',
+    idempotent: true,
+    operationId: 'collectSourceAgain',
+    summary: 'Collect a withdrawn file again',
+    description:
+      'Collects the file of a withdrawn import once more, for example after the account of the source was corrected, and runs the source now. A file that the source has moved is moved back by the run. If the file is not there any more, the error of the run says where it was looked for.',
+    path: { id: idParameter('source') },
+    body: { 'application/json': CollectAgain },
+    answer: RUN_REQUESTED,
+    problems: ['not-collectable-again'],
     handle: async (c) => {
-      const { source, previousRun } = await runSource(runtime, c.get('caller'), readId(c, 'source'));
-      const previous = previousRun === null ? null : Number(previousRun);
-      return c.json({ source: viewSource(runtime, source), previous_run_id: previous }, 202);
+      const sourceId = readId(c, 'source');
+      const { import_id: importId } = await readJson(c, CollectAgain);
+      return c.json(viewRequested(await collectAgain(runtime, c.get('caller'), { sourceId, importId })), 202);
     },
   });
 

@@ -174,15 +174,23 @@ const LOOKED_AT = 20;
 const Requested = v.looseObject({ ...SourceAnswer.entries, previous_run_id: v.nullable(v.number()) });
 const Runs = v.object({ runs: v.array(SourceRun) });
 
-/** `ledgerbell sources run` */
-const runSourceCommand = (context: CommandContext) =>
-  addAccessOptions(new Command('run').description('run a source now, whatever its schedule'))
+interface RunOptions extends AccessOptions {
+  wait?: boolean;
+}
+
+/** A command that has a source run. @param request what is sent, with the options of the command. */
+const runCommand = <O extends RunOptions>(
+  context: CommandContext,
+  command: Command,
+  request: (api: Api, id: string, options: O) => Promise<v.InferOutput<typeof Requested>>,
+) =>
+  addAccessOptions(command)
     .argument('<id>', 'of the source', parseId)
     .option('--wait', 'wait for the end of the run; the exit code is 1 if it failed')
-    .action(async (id: string, options: AccessOptions & { wait?: boolean }) => {
+    .action(async (id: string, options: O) => {
       const subject = { kind: 'source', id } as const;
       await withAccess(context, options, { subject, wakes: true }, async (api) => {
-        const answer = await api.post(`/v1/sources/${id}/run`, {}, Requested);
+        const answer = await request(api, id, options);
         if (options.wait !== true) {
           context.terminal.answer(options.json, answer, `Source ${id} will run.`);
           return;
@@ -192,6 +200,23 @@ const runSourceCommand = (context: CommandContext) =>
         if (run.status === 'failed') throw new NegativeAnswer();
       });
     });
+
+/** `ledgerbell sources run` */
+const runSourceCommand = (context: CommandContext) =>
+  runCommand(context, new Command('run').description('run a source now, whatever its schedule'), (api, id) =>
+    api.post(`/v1/sources/${id}/run`, {}, Requested),
+  );
+
+/** `ledgerbell sources collect-again` */
+const collectAgainCommand = (context: CommandContext) =>
+  runCommand<RunOptions & { import: string }>(
+    context,
+    new Command('collect-again')
+      .description('collect the file of a withdrawn import again, and run the source now')
+      .requiredOption('--import <id>', 'that was withdrawn', parseId),
+    (api, id, { import: importId }) =>
+      api.post(`/v1/sources/${id}/collect-again`, { import_id: importId }, Requested),
+  );
 
 /** Waits for the end of the first run that began after another one. */
 async function waitForRun(api: Api, id: string, after: number, signal: AbortSignal): Promise<SourceRun> {
@@ -235,6 +260,7 @@ export const sources: readonly CreateCommand[] = [
     text: ({ source }, _, zone) => describeSource(source, zone),
   }),
   runSourceCommand,
+  collectAgainCommand,
   (context) =>
     addListOptions(new Command('runs').description('show the runs of a source, the newest first'))
       .argument('<id>', 'of the source', parseId)

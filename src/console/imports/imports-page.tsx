@@ -19,6 +19,7 @@ import {
 } from '../../intake/imports.ts';
 import type { WithdrawalRow } from '../../intake/withdrawal-view.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
+import { notFound } from '../../platform/problem.ts';
 import { Id } from '../../platform/whole-numbers.ts';
 import {
   Choice,
@@ -242,6 +243,24 @@ export const importRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
         />,
       );
     })
+    .get('/:id/collect-again', async (c) => {
+      const it = await requireCollected(database, c);
+      return sendConfirmation(c, 'Imports', {
+        question: `Collect the file of import ${it.id} of ${it.customer} again?`,
+        consequences: [
+          `Source ${it.source_id} runs now, and imports the file as the source is set now.`,
+          'If the file is not where the source has put it, the error of the run says so.',
+        ],
+        button: 'Collect the file again',
+        back: `/ops/imports/${it.id}`,
+      });
+    })
+    .post('/:id/collect-again', async (c) => {
+      const { id, source_id: source, customer_id: customerId } = await requireCollected(database, c);
+      const path = `/v1/sources/${source}/collect-again`;
+      await callApiFor(c, context, customerId, { method: 'POST', path, body: { import_id: id } });
+      return c.redirect(`/ops/sources/${source}?done=collect-again`, 303);
+    })
     .get('/:id/retry', async (c) => {
       const it = await requireImport(database, c);
       return sendConfirmation(c, 'Imports', {
@@ -265,6 +284,13 @@ export const importRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
 /** @throws {Problem} 404. */
 const requireImport = (sql: Sql, c: Context<ApiEnv>): Promise<ImportRow> =>
   findImport(sql, null, readId(c, 'import'));
+
+/** An import that a source has collected. @throws {Problem} 404. */
+async function requireCollected(sql: Sql, c: Context<ApiEnv>): Promise<ImportRow & { source_id: string }> {
+  const it = await requireImport(sql, c);
+  if (it.source_id === null) throw notFound('import');
+  return { ...it, source_id: it.source_id };
+}
 
 interface ImportPageProps {
   it: ImportRow;
@@ -334,6 +360,9 @@ function ImportPage({
           text="Its movements"
         />
         <LinkButton href={`/ops/imports?customer=${it.customer_id}`} text={`Imports of ${it.customer}`} />
+        {mayBeCollectedAgain(it, withdrawals) ? (
+          <LinkButton href={`/ops/imports/${it.id}/collect-again`} text="Collect again" />
+        ) : null}
         {mayBeWithdrawn(it, withdrawals) ? <WithdrawButton kind="import" id={it.id} text="Withdraw" /> : null}
       </nav>
       <Facts
@@ -413,6 +442,10 @@ function ImportPage({
 const mayBeWithdrawn = ({ status }: ImportRow, withdrawals: readonly WithdrawalRow[]): boolean =>
   (status === 'done' || status === 'failed') &&
   !withdrawals.some((it) => it.statement_id === '0' && it.status !== 'failed');
+
+/** A source has collected it, and it was withdrawn as a whole. */
+const mayBeCollectedAgain = ({ source_id }: ImportRow, withdrawals: readonly WithdrawalRow[]): boolean =>
+  source_id !== null && withdrawals.some((it) => it.statement_id === '0' && it.status === 'done');
 
 const FILE_TONES = { read: 'good', skipped: 'warn', failed: 'bad' } as const;
 

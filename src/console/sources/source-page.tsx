@@ -298,6 +298,7 @@ export function confirmSourceAction(action: SourceAction, it: SourceSummary): Om
 /** The messages on the source's page after an action. */
 const SOURCE_DONE: Readonly<Record<string, string>> = {
   run: 'A run was asked for. Reload this page to see how it ends.',
+  'collect-again': 'The next run collects the file again. Reload this page to see how it ends.',
   pause: 'The source is paused. Nothing more is collected.',
   enable: 'The source is enabled.',
 };

@@ -6,6 +6,8 @@ import {
   type FileOutcome,
   type MarkedFile,
   type OfferedFile,
+  type PutAwayFile,
+  type PutBack,
   SourceError,
 } from './connector.ts';
 import { KINDS } from './kinds.ts';
@@ -31,6 +33,7 @@ export type Request =
   | { do: 'next part' }
   | { do: 'mark'; file: { name: string; version: string }; outcome: FileOutcome }
   | { do: 'take back'; marked: readonly MarkedFile[] }
+  | { do: 'put back'; file: PutAwayFile }
   | { do: 'close' }
   | { do: 'abort' };
 
@@ -42,6 +45,7 @@ export type Reply =
   /** So many bytes have arrived. Sent at any time, not as an answer. */
   | { progress: number }
   | { place: string | null }
+  | { putBack: PutBack }
   | 'done'
   /** A sentence for the owner of the source. */
   | { sourceError: string }
@@ -96,6 +100,8 @@ async function carryOut(request: Request): Promise<Reply> {
     case 'take back':
       await connector.takeBack?.(request.marked, aborting.signal);
       return 'done';
+    case 'put back':
+      return { putBack: (await connector.putBack?.(request.file, aborting.signal)) ?? 'in place' };
     case 'close':
       await connector.close();
       return 'done';

@@ -29,6 +29,25 @@ export interface MarkedFile {
   place: string;
 }
 
+/** A file whose import was withdrawn, and that is to be collected again. */
+export interface PutAwayFile {
+  name: string;
+  version: string;
+  /** Where `mark` has put it; null: nobody knows. */
+  place: string | null;
+}
+
+/**
+ * `put back`: `files` offers it, perhaps as another version. `in place`: it was never moved, so `files` offers it if the source still has
+ * it. `failure`: one sentence that says why it cannot be collected again. It follows the file's name and a colon.
+ */
+export type PutBack = 'put back' | 'in place' | { failure: string };
+
+/** @param places where the file was looked for. */
+export const notFoundAgain = (places: readonly string[]): PutBack => ({
+  failure: `It is to be collected again, but is not in ${places.map((place) => `"${place}"`).join(' or ')} as it was read. Put it into the source again, or send it with POST /v1/imports.`,
+});
+
 /** One connection to a source, for one run. */
 export interface Connector {
   /**
@@ -49,9 +68,15 @@ export interface Connector {
   ): AsyncIterable<OfferedFile>;
   /**
    * Marks a file as done or failed in the source itself, if possible. For example, a folder moves it. May be called again after a crash.
-   * @returns where `takeBack` finds the file; null: nothing can change it any more, or nobody knows where it is.
+   * @returns where `takeBack` and `putBack` find the file; null: nobody knows.
    */
   mark?(file: { name: string; version: string }, outcome: FileOutcome): Promise<string | null>;
+  /**
+   * Puts a file back that `mark` has moved, so that `files`, which is called afterwards, offers it again. May be called again after a
+   * crash. Another file that is in its place now stays there.
+   * @throws {SourceError} when the source cannot be reached.
+   */
+  putBack?(file: PutAwayFile, signal: AbortSignal): Promise<PutBack>;
   close(): Promise<void>;
 }
 

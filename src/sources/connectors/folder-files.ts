@@ -14,7 +14,14 @@ import {
 } from 'node:fs/promises';
 import { basename, dirname, extname, join } from 'node:path';
 import { codeOf } from './connection-errors.ts';
-import { FileError, type FileOutcome, type MarkedFile } from './connector.ts';
+import {
+  FileError,
+  type FileOutcome,
+  type MarkedFile,
+  notFoundAgain,
+  type PutAwayFile,
+  type PutBack,
+} from './connector.ts';
 import { isUnfinished } from './file-names.ts';
 import type { SourceFolders } from './source-folders.ts';
 
@@ -109,6 +116,30 @@ export async function takeBackFile(
   if (stats === null || stateOf(stats) === version.slice(TOKEN_LENGTH + 1) || !isSettled(stats.mtimeMs))
     return;
   await takeFile(folders, name, path);
+}
+
+/**
+ * Takes a file that was put away to `processing/`. Does nothing if it is there already, after a crash, or in the folder itself.
+ * @throws {FileError} when it cannot be moved.
+ */
+export async function putBackFile(
+  folders: SourceFolders,
+  { name, version, place }: PutAwayFile,
+): Promise<PutBack> {
+  const state = version.slice(TOKEN_LENGTH + 1);
+  const isIt = async (path: string) => {
+    const stats = await statOf(path);
+    return stats !== null && stateOf(stats) === state;
+  };
+  if (place !== null) {
+    const path = join(folders[place.startsWith('done/') ? 'done' : 'failed'], basename(place));
+    if ((await isIt(path)) && (await takeFile(folders, name, path)) !== null) return 'put back';
+  }
+  const taken = await findTaken(folders);
+  if (taken.some((file) => file.name === name && file.version.slice(TOKEN_LENGTH + 1) === state))
+    return 'put back';
+  if (await isIt(join(folders.inbox, name))) return 'put back';
+  return notFoundAgain(place === null ? [`done/${name}`] : [place]);
 }
 
 /** Finds the files that earlier runs have taken but not marked, the oldest first. Removes empty folders. */

@@ -5,6 +5,7 @@ import {
   findTaken,
   look,
   markFile,
+  putBackFile,
   readTaken,
   type TakenFile,
   takeBackFile,
@@ -177,6 +178,14 @@ export function createFolderConnector({
       users += 1;
       try {
         return await explained(markFile(await open(), file, outcome));
+      } finally {
+        await leave();
+      }
+    },
+    async putBack(file) {
+      users += 1;
+      try {
+        return await explained(putBackFile(await open(), file));
       } finally {
         await leave();
       }

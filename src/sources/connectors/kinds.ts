@@ -50,6 +50,8 @@ export interface ConnectorKind {
   server(settings: unknown): string;
   /** Checks whether a source may be created. @returns null, or one sentence that says why not. The sentence repeats no input. */
   check(settings: unknown, place: SourcePlace): Promise<string | null>;
+  /** Checks whether single files can be collected again. @returns null, or one sentence that says why not. */
+  checkAgain(settings: unknown): string | null;
   /** Connects at the first use. */
   create(source: StoredSource<unknown, unknown>): Connector;
 }
@@ -62,9 +64,17 @@ function kind<S extends v.GenericSchema, C extends v.GenericSchema>(parts: {
   showsUnfinished?: boolean;
   server?: (settings: v.InferOutput<S>) => string;
   check?: (settings: v.InferOutput<S>, place: SourcePlace) => string | null | Promise<string | null>;
+  checkAgain?: (settings: v.InferOutput<S>) => string | null;
   create(source: StoredSource<v.InferOutput<S>, v.InferOutput<C>>): Connector;
 }): ConnectorKind {
-  const { Settings, Credentials, server = () => '', check = () => null, create } = parts;
+  const {
+    Settings,
+    Credentials,
+    server = () => '',
+    check = () => null,
+    checkAgain = () => null,
+    create,
+  } = parts;
   const { isExclusive = false, showsUnfinished = false } = parts;
   return {
     Settings,
@@ -73,6 +83,7 @@ function kind<S extends v.GenericSchema, C extends v.GenericSchema>(parts: {
     showsUnfinished,
     server: (settings) => server(v.parse(Settings, settings)),
     check: async (settings, place) => check(v.parse(Settings, settings), place),
+    checkAgain: (settings) => checkAgain(v.parse(Settings, settings)),
     create: ({ settings, credentials, ...rest }) =>
       create({
         settings: v.parse(Settings, settings),
@@ -104,6 +115,10 @@ export const KINDS = {
     Credentials: v.optional(HttpCredentials, {}),
     server: ({ url }) => new URL(url).origin,
     check: ({ url }, { guard }) => guard.checkEndpoint(new URL(url)),
+    checkAgain: ({ format, start }) =>
+      format === 'json' && start !== 'first_page'
+        ? 'The source goes on after the last page of the API, and does not ask for single pages.'
+        : null,
     create: createHttpConnector,
   }),
   s3: kind({

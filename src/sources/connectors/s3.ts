@@ -1,8 +1,9 @@
 import type { S3Client } from '@aws-sdk/client-s3';
 import { TIME_LIMITS, type TimeLimits } from './connection-errors.ts';
-import { type Connector, type FileOutcome, type OfferedFile, SourceError } from './connector.ts';
-import { isUnfinished, matchesPattern, numberedName } from './file-names.ts';
+import { type Connector, type OfferedFile, SourceError } from './connector.ts';
+import { isUnfinished, matchesPattern } from './file-names.ts';
 import { createS3Client, explainS3, loadSdk, type S3Access, type Sdk } from './s3-client.ts';
+import { createMover } from './s3-mover.ts';
 import { readObject } from './s3-object.ts';
 import { endpointOf, foldersOf } from './settings.ts';
 
@@ -72,66 +73,12 @@ export function createS3Connector({
   return {
     ...connector,
     async mark({ name, version }, outcome) {
-      await moveObject(await open(), access, { key: name, etag: version }, outcome);
-      // An object never grows. One that is written again at its old key is another version, which the next list shows.
-      return null;
+      const { sdk, client } = await open();
+      return await createMover(sdk, client, access).putAway({ key: name, etag: version }, outcome);
+    },
+    async putBack(file) {
+      const { sdk, client } = await open();
+      return await createMover(sdk, client, access).putBack(file);
     },
   };
-}
-
-/**
- * Moves a collected object to `done/` or `failed/`. S3 cannot rename objects, so it is copied and then deleted. Does nothing if the object
- * was moved before, or has changed since. The next run collects the changed object.
- */
-async function moveObject(
-  { sdk, client }: { sdk: Sdk; client: S3Client },
-  { settings, limits }: S3Access,
-  { key, etag }: { key: string; etag: string },
-  outcome: FileOutcome,
-): Promise<void> {
-  const { bucket, prefix = '' } = settings;
-  const folders = foldersOf(settings);
-
-  /** null when there is no such object. */
-  async function etagOf(key: string): Promise<string | null> {
-    try {
-      return (await client.send(new sdk.HeadObjectCommand({ Bucket: bucket, Key: key }))).ETag ?? '';
-    } catch (error) {
-      if (error instanceof Error && (error.name === 'NotFound' || error.name === 'NoSuchKey')) return null;
-      throw error;
-    }
-  }
-
-  /** A key with a copy of the same object, left behind by a crash, counts as free, because copying again changes nothing. */
-  async function findFreeKey(wanted: string): Promise<string> {
-    for (let n = 1; ; n += 1) {
-      const key = numberedName(wanted, n);
-      const found = await etagOf(key);
-      if (found === null || found === etag) return key;
-    }
-  }
-
-  try {
-    if ((await etagOf(key)) !== etag) return;
-    const to = await findFreeKey(`${folders[outcome.status]}${key.slice(prefix.length).replace(/^\/+/, '')}`);
-    await client.send(
-      new sdk.CopyObjectCommand({
-        Bucket: bucket,
-        Key: to,
-        CopySource: `${bucket}/${key}`.split('/').map(encodeURIComponent).join('/'),
-        CopySourceIfMatch: etag,
-      }),
-    );
-    if (outcome.status === 'failed') {
-      await client.send(
-        new sdk.PutObjectCommand({ Bucket: bucket, Key: `${to}.error.txt`, Body: `${outcome.reason}\n` }),
-      );
-    }
-    // Services that do not know IfMatch delete the object unconditionally.
-    await client.send(new sdk.DeleteObjectCommand({ Bucket: bucket, Key: key, IfMatch: etag }));
-  } catch (error) {
-    // The object has changed between two of these requests.
-    if (error instanceof Error && error.name === 'PreconditionFailed') return;
-    throw explainS3(error, settings, limits);
-  }
 }

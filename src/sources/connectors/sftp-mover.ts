@@ -1,4 +1,12 @@
-import { FileError, type FileOutcome, type MarkedFile, SourceError } from './connector.ts';
+import {
+  FileError,
+  type FileOutcome,
+  type MarkedFile,
+  notFoundAgain,
+  type PutAwayFile,
+  type PutBack,
+  SourceError,
+} from './connector.ts';
 import { numberedName } from './file-names.ts';
 import type { SftpSettings } from './settings.ts';
 import { readWhole } from './sftp-file.ts';
@@ -78,6 +86,13 @@ export function createMover(session: SftpSession, settings: SftpSettings) {
     return null;
   }
 
+  /** null when the file is not there, or the server hides it. */
+  const statVisible = (path: string) =>
+    session.stat(path).catch((error: unknown) => {
+      if (error instanceof SftpStatusError) return null;
+      throw error;
+    });
+
   async function findFreePath(folder: string, name: string): Promise<string> {
     for (let n = 1; n <= MAX_NUMBER; n += 1) {
       const path = join(folder, numberedName(name, n));
@@ -110,10 +125,7 @@ export function createMover(session: SftpSession, settings: SftpSettings) {
       { name, version, place }: MarkedFile,
       isComplete: (changedAt: number) => boolean,
     ): Promise<void> {
-      const found = await session.stat(place).catch((error: unknown) => {
-        if (error instanceof SftpStatusError) return null;
-        throw error;
-      });
+      const found = await statVisible(place);
       if (found === null || versionOf(found) === version || !isComplete(found.changedAt)) return;
       try {
         await makeFolder(processing);
@@ -124,6 +136,25 @@ export function createMover(session: SftpSession, settings: SftpSettings) {
           `It has changed since it was read, and cannot be moved back to be read again (${error.message}). Upload it again to "${settings.path}".`,
         );
       }
+    },
+    /** Renames a file that was put away back into `processing`. A server that hides it says nothing about it. */
+    async putBack({ name, version, place }: PutAwayFile): Promise<PutBack> {
+      const places = place === null ? [join(folders.done, name), join(folders.failed, name)] : [place];
+      for (const from of places) {
+        const found = await statVisible(from);
+        if (found === null || versionOf(found) !== version) continue;
+        try {
+          await makeFolder(processing);
+          await session.rename(from, pathOf(name, version));
+          return 'put back';
+        } catch (error) {
+          if (!(error instanceof SftpStatusError)) throw error;
+          return {
+            failure: `It is to be collected again, and cannot be moved back from "${from}" (${error.message}). Upload it again to "${settings.path}".`,
+          };
+        }
+      }
+      return (await move(() => locate(name, version))) === null ? notFoundAgain(places) : 'put back';
     },
     /**
      * Renames a taken file into `done` or `failed`. In `failed`, writes the reason to a text file. Does nothing if this was done before.

@@ -132,6 +132,9 @@ export function createSftpConnector({
     async mark({ name, version }, outcome) {
       return await createMover(await connect(), settings).put({ name, version }, outcome);
     },
+    async putBack(file, signal) {
+      return await createMover(await connect(signal), settings).putBack(file);
+    },
     async takeBack(marked, signal) {
       const it = await connect(signal);
       const mover = createMover(it, settings);

@@ -100,6 +100,10 @@ export function createThreadedConnector(
       const reply = await ask({ do: 'mark', file: { name, version }, outcome });
       return typeof reply !== 'string' && 'place' in reply ? reply.place : null;
     },
+    async putBack(file, signal) {
+      const reply = await untilAborted(ask({ do: 'put back', file }), signal);
+      return typeof reply !== 'string' && 'putBack' in reply ? reply.putBack : 'in place';
+    },
     async close() {
       if (thread === null) return;
       const closing = failure === null ? ask({ do: 'close' }).catch(() => {}) : Promise.resolve();

@@ -13,13 +13,14 @@ import {
   untilAborted,
 } from '../connectors/connector.ts';
 import { type ConnectorKind, KINDS, kindOf } from '../connectors/kinds.ts';
+import { putFilesBack } from './files-again.ts';
 import { finishRun, type RunEnd } from './finish-run.ts';
 import {
   addFailure,
   type ClaimedSource,
+  findKnownFile,
   findMarkedFiles,
   hasPendingFiles,
-  isKnown,
   LeaseLostError,
   MAX_VERSION,
   markEndedFiles,
@@ -130,12 +131,16 @@ export function createCollector(options: CollectorOptions): Collector {
     const unreadable: SourceError[] = [];
     try {
       await markEndedFiles(database, source, connector, tally);
+      const again = await putFilesBack(database, source, connector, { ...watch, tally });
       await takeBackChanged(source, connector, watch);
+      // The files that are collected again may be before the position.
+      const since = again.size > 0 ? null : source.position;
       for await (const file of itemsUntilAborted(
-        connector.files(source.position, signal, watch.noteProgress),
+        connector.files(since, signal, watch.noteProgress),
         signal,
       )) {
         watch.noteProgress();
+        again.noteOffered(file);
         try {
           await collectFile(source, connector, file, watch, tally);
         } catch (error) {
@@ -151,6 +156,7 @@ export function createCollector(options: CollectorOptions): Collector {
         }
         await markEndedFiles(database, source, connector, tally);
       }
+      if (unreadable.length === 0) await again.giveUp();
       await markRemaining(source, connector, signal, tally);
     } finally {
       await connector.close().catch((err: unknown) => log.info({ err }, 'source not closed'));
@@ -183,7 +189,8 @@ export function createCollector(options: CollectorOptions): Collector {
   ): Promise<void> {
     const { name, version, cursor } = file;
     if (version.length > MAX_VERSION) throw new FileError(VERSION_TOO_LONG);
-    if (await isKnown(database, source, file)) return;
+    const known = await findKnownFile(database, source, file);
+    if (known !== null && known.outcome !== 'again') return;
     const span = beginSpan(source);
     try {
       const importId = await stageFile(database, source, file, {
@@ -192,7 +199,7 @@ export function createCollector(options: CollectorOptions): Collector {
         traceparent: span?.traceparent,
       });
       span?.set({ 'ledgerbell.import.id': Number(importId) });
-      await recordFile(database, source, { name, version, cursor, importId });
+      await recordFile(database, source, { name, version, cursor, importId, known });
       await queueImport({ importId, customerId: source.customerId }).catch((err: unknown) =>
         log.warn({ err, importId }, 'import not queued yet'),
       );
@@ -201,7 +208,7 @@ export function createCollector(options: CollectorOptions): Collector {
       span?.end(toSpanError(error));
       if (!(error instanceof RefusedFileError)) throw error;
       await connector.mark?.(file, { status: 'failed', reason: error.message });
-      await recordFile(database, source, { name, version, cursor, importId: null });
+      await recordFile(database, source, { name, version, cursor, importId: null, known });
       addFailure(tally, name, error.message);
     }
   }

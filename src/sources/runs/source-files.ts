@@ -43,15 +43,33 @@ export const fingerprintOf = (
     .digest();
 
 /** Index: source_files_fingerprint. */
-const FIND_KNOWN_FILE = 'SELECT 1 FROM source_files WHERE source_id = ? AND fingerprint = ?';
+const FIND_KNOWN_FILE = 'SELECT id, outcome FROM source_files WHERE source_id = ? AND fingerprint = ?';
 
-/** Says whether a file was collected before with the same settings. */
-export async function isKnown(
+/** A file that was collected before with the same settings. */
+export interface KnownFile {
+  id: string;
+  /** `again`: it is to be collected again. */
+  outcome: 'pending' | 'done' | 'failed' | 'again';
+}
+
+/** @returns null when the file was never collected with these settings, or is forgotten. */
+export async function findKnownFile(
   sql: Sql,
   source: ClaimedSource,
   file: { name: string; version: string },
-): Promise<boolean> {
-  return (await sql.query<unknown[]>(FIND_KNOWN_FILE, [source.id, fingerprintOf(source, file)])).length > 0;
+): Promise<KnownFile | null> {
+  const values = [source.id, fingerprintOf(source, file)];
+  return (await sql.query<KnownFile[]>(FIND_KNOWN_FILE, values))[0] ?? null;
+}
+
+/** The row stays, because it says which run has collected the import. Its new fingerprint is that of no file. */
+const FORGET = `
+  UPDATE source_files SET outcome = 'forgotten', fingerprint = UNHEX(SHA2(CONCAT('forgotten ', id), 256)), marked_at = NULL
+  WHERE id = ? AND outcome = 'again'`;
+
+/** Forgets a file that is to be collected again. */
+export async function forgetFile(sql: Sql, id: string): Promise<void> {
+  await sql.query(FORGET, [id]);
 }
 
 const ADD_FILE = `
@@ -64,14 +82,21 @@ const MOVE_POSITION = `
 /**
  * Records a file that is staged, so that no later run collects it again.
  * @param file.importId null: the file was refused and has failed.
+ * @param file.known the row of the file, if it is collected again.
  * @throws {LeaseLostError} when the source has another run now, or none. Then nothing is recorded.
  */
 export function recordFile(
   database: DataSource,
   source: ClaimedSource,
-  file: { name: string; version: string; cursor?: string | undefined; importId: string | null },
+  file: {
+    name: string;
+    version: string;
+    cursor?: string | undefined;
+    importId: string | null;
+    known: KnownFile | null;
+  },
 ): Promise<void> {
-  const { name, version, cursor, importId } = file;
+  const { name, version, cursor, importId, known } = file;
   const fingerprint = fingerprintOf(source, file);
   const outcome = importId === null ? 'failed' : 'pending';
   return inTransaction(database, async (sql) => {
@@ -91,6 +116,7 @@ export function recordFile(
       importId,
       outcome,
     ];
+    if (known !== null) await forgetFile(sql, known.id);
     await sql.query(ADD_FILE, [values]);
     await sql.query(COUNT_FILE, [source.runId]);
   });

@@ -185,7 +185,7 @@ export function samples({ all }: World, endpoint: string): Record<string, readon
     q: ['eft%20sukru', '%C4%B1'],
     opponent_iban: ['TR330006100519786457841326'],
     unique_id: ['a'],
-    import_id: ['1'],
+    import_id: ['1', ...all.imports],
     withdrawn: ['only'],
     order: ['oldest', 'newest'],
     columns: ['id,amount', 'signed_amount'],

@@ -38,6 +38,7 @@ const GOOD: Record<string, unknown> = {
   bank: 'Garanti BBVA',
   settings: { path: 'inbox' },
   schedule: { cron: '0 0 1 1 *' },
+  import_id: NOBODYS,
 };
 
 /** Members that are required unless there is another one, which the schema cannot say: `bank` or `bank_id`, `event` or `events`, `endpoint` or `delivery`. */
@@ -66,10 +67,13 @@ function leastValue(schema: JsonSchema, name: string): unknown {
 /** Whether a schema is that of an id. It is recognised by its pattern of digits. */
 const isId = ({ pattern }: JsonSchema) => pattern === '^[1-9][0-9]{0,17}$';
 
+/** The collection of the ids in a member. Other members have the ids of accounts. */
+const COLLECTIONS: Readonly<Record<string, string>> = { bank_id: 'banks', import_id: 'imports' };
+
 /** One body for each member that names another object, with an id in that member. */
 function bodiesNaming(idFor: (collection: string) => string, schema: JsonSchema): object[] {
   const values = (it: JsonSchema, name: string): unknown[] => {
-    if (isId(it)) return [idFor(name === 'bank_id' ? 'banks' : 'accounts')];
+    if (isId(it)) return [idFor(COLLECTIONS[name] ?? 'accounts')];
     if (it.anyOf !== undefined) return it.anyOf.flatMap((option) => values(option, name));
     if (it.items !== undefined) return values(it.items, name).map((value) => [value]);
     return Object.entries(it.properties ?? {}).flatMap(([member, inner]) =>

@@ -279,6 +279,24 @@ describe('the marking of a file', () => {
     expect(await readFile(join(root, 'outside.sta'), 'utf8')).toBe('x');
   });
 
+  it('puts a file back from done/, again after a crash, and nothing from elsewhere', async () => {
+    const { root, inbox, connect, list } = await newRoot();
+    await writeQuietly(join(inbox, 'a.sta'), 'a');
+    const connector = connect();
+    const [file] = await collect(connector);
+    if (file === undefined) throw new Error('there is no file');
+    const place = (await connector.mark?.(file, { status: 'done' })) ?? '';
+    const putBack = (at: string) => connect().putBack?.({ ...file, place: at }, new AbortController().signal);
+    await rename(join(inbox, place), join(root, 'outside.sta'));
+    await symlink(join(root, 'outside.sta'), join(inbox, place));
+    for (const at of [place, '../outside.sta', 'done/../../outside.sta'])
+      expect(await putBack(at)).toEqual({ failure: expect.stringContaining(`is not in "${at}"`) });
+    await rename(join(root, 'outside.sta'), join(inbox, place));
+    expect([await putBack(place), await putBack(place)]).toEqual(['put back', 'put back']);
+    expect(await list('inbox/processing')).toHaveLength(1);
+    expect(await collect(connect())).toMatchObject([{ name: 'a.sta' }]);
+  });
+
   it('moves the file, keeps names unique, and may be repeated', async () => {
     const { root, inbox, connect, list } = await newRoot();
     const read = (path: string) => readFile(join(root, path), 'utf8');

@@ -111,6 +111,23 @@ describe('an S3 source that moves objects', () => {
     ]);
   });
 
+  it('puts an object back from done/, again after a crash, and leaves another object of its name', async () => {
+    await put('in/a.sta', 'old');
+    const connector = connect({ prefix: 'in/', after: 'move' });
+    const [file] = await collect(connector);
+    const known = { name: 'in/a.sta', version: file?.version ?? '' };
+    const place = (await connector.mark?.(known, { status: 'done' })) ?? null;
+    expect(place).toBe('in/done/a.sta');
+    const putBack = () => connector.putBack?.({ ...known, place }, new AbortController().signal);
+    expect([await putBack(), await putBack()]).toEqual(['put back', 'put back']);
+    expect(await run({ status: 'done' })).toMatchObject([{ name: 'in/a.sta', text: 'old' }]);
+    await put('in/a.sta', 'new');
+    expect(await putBack()).toBe('put back');
+    expect(await names(connect())).toEqual(['in/a.2.sta', 'in/a.sta']);
+    await put('in/done/a.sta', 'another');
+    expect(await putBack()).toEqual({ failure: expect.stringContaining('not in "in/done/a.sta"') });
+  });
+
   it('moves an object once, and leaves a new object of the same name', async () => {
     await put('in/a.sta', 'old');
     const connector = connect({ prefix: 'in/', after: 'move' });

@@ -127,6 +127,27 @@ describe.skipIf(!hasOpenSsh)('an SFTP source that moves files', () => {
     expect(await list('done')).toEqual(['a.sta']);
   });
 
+  it('puts a file back from done, again after a crash, and says where it has looked for one that is gone', async () => {
+    await put('a.sta', 'begin');
+    const connector = connect();
+    const [file] = await collect(connector);
+    const marked = { name: 'a.sta', version: file?.version ?? '' };
+    const place = (await connector.mark?.(marked, done)) ?? '';
+    const putBack = (it: { place: string | null }) =>
+      connect().putBack?.({ ...marked, ...it }, new AbortController().signal);
+    expect(await putBack({ place })).toBe('put back');
+    expect(await putBack({ place })).toBe('put back');
+    expect(await list('done')).toEqual([]);
+    expect(await run(connect(), done)).toEqual(['begin']);
+    expect(await list('done')).toEqual(['a.sta']);
+    // The place is not known after a crash between the move and its record.
+    expect(await putBack({ place: null })).toBe('put back');
+    expect(await run(connect(), done)).toEqual(['begin']);
+    await put('done/a.sta', 'another file');
+    expect(await putBack({ place })).toEqual({ failure: expect.stringContaining(`not in "${place}"`) });
+    expect(await list('done')).toEqual(['a.sta']);
+  });
+
   it('names a marked file that has grown and cannot be moved back, and collects the others', async () => {
     await put('a.sta', 'begin');
     const connector = connect();

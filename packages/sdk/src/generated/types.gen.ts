@@ -8521,6 +8521,153 @@ export type RunSourceResponses = {
 
 export type RunSourceResponse = RunSourceResponses[keyof RunSourceResponses];
 
+export type CollectSourceAgainData = {
+    body: {
+        /**
+         * The withdrawn import whose file is collected again.
+         */
+        import_id: number | string;
+    };
+    headers?: {
+        /**
+         * Makes it safe to repeat the request: within 24 hours, the same request with the same key is carried out once, and repeating it returns the first answer. Use a new key for every new request. See draft-ietf-httpapi-idempotency-key-header.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The id of the source.
+         */
+        id: number;
+    };
+    query?: never;
+    url: '/v1/sources/{id}/collect-again';
+};
+
+export type CollectSourceAgainErrors = {
+    /**
+     * Malformed request; Malformed JSON
+     */
+    400: Problem & {
+        type?: '/problems/malformed' | '/problems/malformed-json';
+        status?: 400;
+    };
+    /**
+     * Missing API key; Unknown API key
+     */
+    401: Problem & {
+        type?: '/problems/missing-api-key' | '/problems/unknown-api-key';
+        status?: 401;
+    };
+    /**
+     * Missing scope
+     */
+    403: Problem & {
+        type?: '/problems/missing-scope';
+        status?: 403;
+    };
+    /**
+     * Not found
+     */
+    404: Problem & {
+        type?: '/problems/not-found';
+        status?: 404;
+    };
+    /**
+     * Request timeout
+     */
+    408: Problem & {
+        type?: '/problems/request-timeout';
+        status?: 408;
+    };
+    /**
+     * Request in progress; Idempotency key reused; File not collectable again
+     */
+    409: Problem & {
+        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/not-collectable-again';
+        status?: 409;
+    };
+    /**
+     * Body too large
+     */
+    413: Problem & {
+        type?: '/problems/too-large';
+        status?: 413;
+    };
+    /**
+     * Unsupported content type; Unsupported content encoding
+     */
+    415: Problem & {
+        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
+        status?: 415;
+    };
+    /**
+     * Invalid request
+     */
+    422: Problem & {
+        type?: '/problems/invalid';
+        status?: 422;
+        /**
+         * Each value that is not allowed.
+         */
+        errors: Array<{
+            /**
+             * The parameter, header, or path in the body.
+             */
+            path: string;
+            /**
+             * What is allowed.
+             */
+            message: string;
+        }>;
+    };
+    /**
+     * Rate limit exceeded; Too many unknown API keys
+     */
+    429: Problem & {
+        type?: '/problems/rate-limited' | '/problems/too-many-unknown-keys';
+        status?: 429;
+    };
+    /**
+     * Headers too large
+     */
+    431: Problem & {
+        type?: '/problems/headers-too-large';
+        status?: 431;
+    };
+    /**
+     * Internal error
+     */
+    500: Problem & {
+        type?: '/problems/internal';
+        status?: 500;
+    };
+    /**
+     * Database unavailable; Too many requests at once
+     */
+    503: Problem & {
+        type?: '/problems/database-unavailable' | '/problems/busy';
+        status?: 503;
+    };
+};
+
+export type CollectSourceAgainError = CollectSourceAgainErrors[keyof CollectSourceAgainErrors];
+
+export type CollectSourceAgainResponses = {
+    /**
+     * The source, which will run.
+     */
+    202: {
+        source: Source;
+        /**
+         * The last run that began before this request; null: none did. The run that was asked for is the first one with a higher id.
+         */
+        previous_run_id: number | null;
+    };
+};
+
+export type CollectSourceAgainResponse = CollectSourceAgainResponses[keyof CollectSourceAgainResponses];
+
 export type ListSourceRunsData = {
     body?: never;
     path: {

@@ -182,7 +182,9 @@ export const SOURCE_TABLES = [
 
   // Files that were collected. fingerprint: SHA-256 of the revision of the settings, the name and the version. import_id is NULL
   // for a file that was refused without an import. outcome is pending until the import has ended and the file is marked in its
-  // source. place is where the file was put then, and marked_at when; both are NULL for a file that nothing can change any more.
+  // source. place is where the file was put then, and marked_at when; both are NULL for a file that nothing can change any more. When
+  // its import was withdrawn, outcome may become again: the next run collects the file again. Then it is forgotten: its fingerprint is
+  // one that no file has.
   `CREATE TABLE source_files (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     source_id BIGINT UNSIGNED NOT NULL,
@@ -192,12 +194,13 @@ export const SOURCE_TABLES = [
     name VARCHAR(1024) NOT NULL,
     version VARCHAR(255) NOT NULL,
     import_id BIGINT UNSIGNED NULL,
-    outcome ENUM('pending','done','failed') NOT NULL DEFAULT 'pending',
+    outcome ENUM('pending','done','failed','again','forgotten') NOT NULL DEFAULT 'pending',
     place VARCHAR(1024) NULL,
     marked_at DATETIME(6) NULL,
     created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     UNIQUE KEY source_files_fingerprint (source_id, fingerprint),
     KEY source_files_run (run_id, id),
+    KEY source_files_import (import_id),
     KEY source_files_outcome (outcome, source_id, id),
     KEY source_files_marked (source_id, marked_at),
     CONSTRAINT source_files_source FOREIGN KEY (source_id) REFERENCES sources (id)
