@@ -39,8 +39,8 @@ export interface Part {
   reread: readonly string[];
 }
 
-/** The most movements of a part. Fewer with many webhooks, because each is looked up for each movement. */
-const MOST_MOVEMENTS = 1_000;
+/** The most movements of a part, so that others hardly wait for its commit. Fewer with many webhooks, because each is looked up for each movement. */
+const MOST_MOVEMENTS = 200;
 const LEAST_MOVEMENTS = 20;
 const MOST_LOOKUPS = 20_000;
 

@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { isTransient } from '../../database/errors.ts';
 import type { Sql } from '../../database/transaction.ts';
@@ -19,6 +20,9 @@ const COUNT_CRASH = `
   UPDATE withdrawals SET crash_count = crash_count + 1, status = IF(crash_count >= ${MAX_CRASHES}, 'failed', status),
     finished_at = IF(crash_count >= ${MAX_CRASHES}, NOW(6), NULL)
   WHERE id = ?`;
+
+/** Milliseconds of a pause after a part. */
+const LONGEST_REST = 1_000;
 
 interface WithdrawerOptions {
   database: DataSource;
@@ -68,8 +72,11 @@ export function createWithdrawer({ database, takeTurn, wake, log }: WithdrawerOp
     for (;;) {
       const [oldest] = await database.query<OpenWithdrawal[]>(FIND_OLDEST, [customerId]);
       if (oldest === undefined) return 'done';
+      const began = performance.now();
       if (!(await withdraw(oldest))) return 'taken over';
       if (!(await goesOn())) return 'given back';
+      // Leaves as much time to others as the part has taken.
+      await sleep(Math.min(performance.now() - began, LONGEST_REST));
     }
   };
 }
