@@ -110,6 +110,9 @@ const GOOD: Record<string, readonly object[]> = {
   'PATCH /v1/accounts/{id}': [{}],
   'POST /v1/apikeys': [{ title: 'a', account: 'all' }],
   'POST /v1/conflicts/{id}': [{ decision: 'store' }],
+  'POST /v1/imports/{id}/withdraw': [{ reason: 'a' }],
+  'POST /v1/statements/{id}/withdraw': [{ reason: 'a' }],
+  'POST /v1/sources/{id}/collect-again': [{ import_id: 1 }],
   'POST /v1/sources': [
     { title: 'a', kind: 'folder', settings: { path: 'a' }, schedule: { every: '15m' } },
     {

@@ -31,9 +31,7 @@ export class WithdrawalTakenOverError extends Error {
 
 /** The outcome of a part. */
 export interface Part {
-  withdrawn: number;
-  /** null: the withdrawal is done. */
-  checkpoint: string | null;
+  isDone: boolean;
   /** The webhooks to wake after the commit. `reread`: they must read themselves again. */
   wake: readonly string[];
   reread: readonly string[];
@@ -66,20 +64,6 @@ export const withdrawPart = (
     const locks = await lockCustomers(sql, [customerId]);
     const lock = locks.get(customerId);
     if (lock === undefined) throw new WithdrawalTakenOverError(`customer ${customerId} is being deleted`);
-    const move = async (to: Position | null | '', counts = { withdrawn: 0, kept: 0 }) => {
-      const { affectedRows } = await sql.query<WriteResult>(MOVE_CHECKPOINT, [
-        to === null || to === '' ? '' : JSON.stringify(to),
-        counts.withdrawn,
-        counts.kept,
-        to === null,
-        to === null,
-        id,
-        checkpoint,
-      ]);
-      if (affectedRows !== 1)
-        throw new WithdrawalTakenOverError(`withdrawal ${id} is being worked on elsewhere`);
-      return to === null ? null : to === '' ? '' : JSON.stringify(to);
-    };
     if (checkpoint === '') {
       if (statementId === null) {
         await sql.query(DROP_PARTS, [importId]);
@@ -87,7 +71,9 @@ export const withdrawPart = (
       }
       const isWhole = await moveStatements(sql, id, withdrawal);
       await raiseRemovals(sql, customerId);
-      return { withdrawn: 0, checkpoint: await move(isWhole ? BEGINNING : ''), wake: [], reread: [] };
+      const next = isWhole ? JSON.stringify(BEGINNING) : '';
+      await moveCheckpoint(sql, withdrawal, { next, withdrawn: 0, kept: 0 });
+      return { isDone: false, wake: [], reread: [] };
     }
     const webhooks = await findLiveWebhooks(sql, customerId);
     const most = Math.min(MOST_MOVEMENTS, Math.floor(MOST_LOOKUPS / Math.max(1, webhooks.length)));
@@ -99,9 +85,22 @@ export const withdrawPart = (
       gone.length === 0
         ? { wake: [], reread: [] }
         : await takeBack(sql, { matcher, locks, lock }, withdrawal, webhooks, gone);
-    const counts = { withdrawn: gone.length, kept };
-    return { withdrawn: gone.length, checkpoint: await move(candidates.next, counts), ...woken };
+    const next = candidates.next === null ? null : JSON.stringify(candidates.next);
+    await moveCheckpoint(sql, withdrawal, { next, withdrawn: gone.length, kept });
+    return { isDone: next === null, ...woken };
   });
+
+/** @param to.next null: the withdrawal is done. */
+async function moveCheckpoint(
+  sql: Sql,
+  { id, checkpoint }: OpenWithdrawal,
+  { next, withdrawn, kept }: { next: string | null; withdrawn: number; kept: number },
+): Promise<void> {
+  const isDone = next === null;
+  const values = [next ?? '', withdrawn, kept, isDone, isDone, id, checkpoint];
+  const { affectedRows } = await sql.query<WriteResult>(MOVE_CHECKPOINT, values);
+  if (affectedRows !== 1) throw new WithdrawalTakenOverError(`withdrawal ${id} is being worked on elsewhere`);
+}
 
 /** Index: the primary key. */
 const DELETE_REPEATED = 'DELETE FROM repeated_entries WHERE (statement_id, transaction_id) IN (?)';

@@ -49,10 +49,10 @@ export function createWithdrawer({ database, takeTurn, wake, log }: WithdrawerOp
   async function withdraw(withdrawal: OpenWithdrawal): Promise<boolean> {
     const endTurn = await takeTurn(withdrawal.customerId);
     try {
-      const { wake: woken, reread, checkpoint } = await withdrawPart(database, matcher, withdrawal);
+      const { wake: woken, reread, isDone } = await withdrawPart(database, matcher, withdrawal);
       await wakeAll(reread, true);
       await wakeAll(woken, false);
-      if (checkpoint === null) log.info({ withdrawalId: withdrawal.id }, 'withdrawal done');
+      if (isDone) log.info({ withdrawalId: withdrawal.id }, 'withdrawal done');
       return true;
     } catch (error) {
       if (error instanceof WithdrawalTakenOverError) return false;

@@ -251,7 +251,7 @@ export const MOVEMENT_TABLES = [
   ) ${TABLE}`,
 
   // Withdrawals of imports, and of single statements. statement_id 0: the whole import. checkpoint: how far the
-  // withdrawal has come, as JSON; empty: its statements still count.
+  // withdrawal has come, as JSON of at most 84 characters; empty: its statements still count.
   `CREATE TABLE withdrawals (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
@@ -259,7 +259,7 @@ export const MOVEMENT_TABLES = [
     statement_id BIGINT UNSIGNED NOT NULL DEFAULT 0,
     reason VARCHAR(200) NOT NULL,
     status ENUM('queued','running','done','failed') NOT NULL DEFAULT 'queued',
-    checkpoint VARCHAR(64) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
+    checkpoint VARCHAR(100) CHARACTER SET ascii COLLATE ascii_bin NOT NULL DEFAULT '',
     crash_count TINYINT UNSIGNED NOT NULL DEFAULT 0,
     withdrawn INT UNSIGNED NOT NULL DEFAULT 0,
     kept INT UNSIGNED NOT NULL DEFAULT 0,
