@@ -94,7 +94,7 @@ const readExtendedOf = (table: MovementTable) => `
   SELECT STRAIGHT_JOIN t.id, COALESCE(d.currency, a.currency) AS currency, d.value_date, d.end_to_end_id, d.creditor_reference,
     d.mandate_reference, IF(d.transaction_id IS NULL, NULL, t.code) AS bank_transaction_code, d.statement_id, d.line, d.reverses,
     d.original_amount, d.original_currency, d.exchange_rate
-  FROM ${table} t JOIN accounts a ON a.id = t.account_id LEFT JOIN transaction_details d ON d.transaction_id = t.id
+  FROM ${table} t JOIN accounts a ON a.id = t.account_id LEFT JOIN transaction_details d FORCE INDEX (PRIMARY) ON d.transaction_id = t.id
   WHERE t.id IN (?)`;
 
 /** Most details of a movement, and most bytes of them as JSON. */

@@ -48,6 +48,13 @@ const INSERTS = [
    SELECT id, 1, customer_id, 1, dc, amount FROM transactions WHERE customer_id > ${FIRST}`,
   `movement_conflicts (customer_id, account_id, transaction_id, dc, amount, date_issue, received, import_id, line)
    SELECT customer_id, account_id, id, 'Debit', amount, date_issue, '{}', 1, 1 FROM transactions WHERE customer_id > ${FIRST}`,
+  `withdrawn_transactions (event_id, id, customer_id, account_id, import_id, unique_id, dc, amount, date_issue, date_readed, withdrawal_id,
+     withdrawn_at)
+   SELECT id + 10000000, id + 20000000, customer_id, account_id, 1, unique_id, dc, amount, date_issue, date_readed, id, date_readed
+   FROM transactions WHERE customer_id > ${FIRST}`,
+  `withdrawals (id, customer_id, import_id, reason, status, finished_at) SELECT ${ID}, ${CUSTOMER}, ${ID}, '-', 'done', ${YOUNG} FROM ${NUMBERS}, ${TIMES}`,
+  `withdrawn_statements (id, customer_id, account_id, import_id, line, format, kind, credits, debits, entries, received_at, withdrawal_id)
+   SELECT ${ID}, ${CUSTOMER}, ${ID}, 1, 1, 'mt940', 'final', 0, 0, 0, ${YOUNG}, ${ID} FROM ${NUMBERS}, ${TIMES}`,
   `transaction_segments (customer_id, account_id, last_id, movements, first_date_issue, last_date_issue)
    SELECT customer_id, account_id, id, 1, date_issue, date_issue FROM transactions WHERE customer_id > ${FIRST}`,
   `imports (id, customer_id, api_key_id, format, status, received_at, finished_at)
