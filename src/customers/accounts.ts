@@ -130,8 +130,12 @@ const LOCK = `
 /** Makes the next check decide again whether a statement is late. Index: the primary key. */
 const CHECK_STATEMENTS = 'UPDATE statement_checks SET due_at = NOW(6) WHERE account_id = ?';
 
-/** The api reads the accounts again before it stores movements of this customer. Imports take this lock before they lock accounts. */
+/** Imports take this lock before they lock accounts. Index: the primary key. */
 const READ_AGAIN = 'UPDATE import_locks SET removals = removals + 1 WHERE customer_id = ?';
+
+/** Makes imports check their rows again, and read the customer's accounts again, before they store movements. @param sql a transaction. */
+export const checkRowsAgain = (sql: Sql, customerId: string): Promise<unknown> =>
+  sql.query(READ_AGAIN, [customerId]);
 
 /** @param columns fields of AccountChange. */
 const UPDATE = (columns: readonly string[]) =>
@@ -149,7 +153,7 @@ export async function changeAccount(
   { bank, ...change }: AccountChange,
 ): Promise<Account> {
   await inTransaction(database, async (sql) => {
-    if (change.check_balances !== undefined) await sql.query(READ_AGAIN, [caller.customerId]);
+    if (change.check_balances !== undefined) await checkRowsAgain(sql, caller.customerId);
     const accounts = await sql.query<{ id: string; currency: string; iban: string | null }[]>(LOCK, [
       caller.customerId,
     ]);

@@ -3,16 +3,13 @@ import type { Caller } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { notFound, Problem } from '../platform/problem.ts';
-import { lockCursor } from './filters.ts';
+import { endRun } from './filters.ts';
 import { wakeChangedWebhook } from './wake.ts';
 
 /** Cancels replays. */
 
 /** How many deliveries are withdrawn in one transaction. */
 const BATCH_SIZE = 1_000;
-
-/** An active run ends when it sees another revision, and drops the deliveries that it has read but not sent. */
-const CHANGE_REVISION = 'UPDATE webhooks SET revision = revision + 1 WHERE id = ?';
 
 const LOCK_REPLAY = `
   SELECT cancelled_at, finished_at FROM replays WHERE id = ? AND webhook_id = ? FOR UPDATE`;
@@ -87,8 +84,7 @@ async function lockReplay(
   webhookId: string,
   replayId: string,
 ): Promise<{ cancelled_at: Date | null; finished_at: Date | null } | undefined> {
-  await sql.query(CHANGE_REVISION, [webhookId]);
-  await lockCursor(sql, webhookId);
+  await endRun(sql, webhookId);
   const [replay] = await sql.query<{ cancelled_at: Date | null; finished_at: Date | null }[]>(LOCK_REPLAY, [
     replayId,
     webhookId,

@@ -216,3 +216,12 @@ const LOCK_CURSOR = 'SELECT webhook_id FROM webhook_cursors WHERE webhook_id = ?
 export async function lockCursor(sql: Sql, webhookId: string): Promise<void> {
   await sql.query(LOCK_CURSOR, [webhookId]);
 }
+
+/** An active run ends when it sees another revision, and drops the deliveries that it has read but not sent. */
+const CHANGE_REVISION = 'UPDATE webhooks SET revision = revision + 1 WHERE id = ?';
+
+/** Ends the webhook's active run, and locks its cursor. A result of the run that comes later is recorded as `endMeanwhile` says. */
+export async function endRun(sql: Sql, webhookId: string): Promise<void> {
+  await sql.query(CHANGE_REVISION, [webhookId]);
+  await lockCursor(sql, webhookId);
+}

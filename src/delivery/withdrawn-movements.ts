@@ -3,11 +3,11 @@ import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
 import { concerns } from '../webhook-record/filter.ts';
 import { addResults } from './engine/record-results.ts';
 import { failInFeeds } from './feed/position.ts';
-import { lockCursor, matchedAmong, type RemovedMovement } from './filters.ts';
+import { endRun, matchedAmong, type RemovedMovement } from './filters.ts';
 import { failedWithoutMovement } from './run/attempt.ts';
 import type { Delivery } from './run/types.ts';
 
-/** What movements that are withdrawn mean for webhooks: what is pending of them ends, and webhooks that want to hear of it are sent it. */
+/** Ends the pending deliveries of movements that are withdrawn, and finds the webhooks that are sent the withdrawals. */
 
 /** Index: webhooks_customer. */
 const READ_LIVE_WEBHOOKS = `
@@ -26,9 +26,6 @@ export interface LiveWebhook {
 const READ_RETRIES = `
   SELECT transaction_id, attempts, failures FROM retries FORCE INDEX (PRIMARY)
   WHERE webhook_id = ? AND transaction_id IN (?) AND due_at IS NOT NULL`;
-
-/** An active run ends when it sees another revision, and drops the deliveries that it has read but not sent. */
-const CHANGE_REVISION = 'UPDATE webhooks SET revision = revision + 1 WHERE id = ?';
 
 /** Indexes: the primary keys. */
 const READ_PROGRESS = `
@@ -69,8 +66,7 @@ export async function endWithdrawn(
     if (delivery === 'pull') continue;
     const isBehind = BigInt(sent_through) < last;
     if (!isBehind && (await sql.query<unknown[]>(READ_RETRIES, [webhookId, ids])).length === 0) continue;
-    await sql.query(CHANGE_REVISION, [webhookId]);
-    await lockCursor(sql, webhookId);
+    await endRun(sql, webhookId);
     changed.push(webhookId);
     const pending = await readPending(sql, webhookId, movements);
     if (pending.length === 0) continue;

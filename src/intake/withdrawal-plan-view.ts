@@ -2,7 +2,7 @@ import * as v from 'valibot';
 import { TransactionView } from '../movements/body.ts';
 import { Count, IdView } from '../platform/validation.ts';
 
-/** What the API shows of a dry run of a withdrawal. */
+/** The dry run of a withdrawal, as the API shows it. */
 
 /** The most movements that are counted. */
 export const MOST_COUNTED = 100_000;

@@ -12,7 +12,7 @@ import { decide } from './withdrawing/withdraw-part.ts';
 
 /** Says what a withdrawal would do. Nothing is changed. */
 
-/** What a withdrawal would do. */
+/** The counts of a dry run of a withdrawal. */
 export interface WithdrawalPlan {
   withdrawn: number;
   kept: number;
@@ -85,7 +85,7 @@ export async function readPlanPage(
   };
 }
 
-/** What a cursor of such a page looks like. */
+/** The pattern of the cursors of these pages. */
 export const PLAN_CURSOR = /^(?:own|repeated|duplicates)\.\d{1,19}\.\d{1,19}$/;
 
 function toPosition(cursor: string): Position {

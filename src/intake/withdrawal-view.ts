@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 
-/** What the API shows of withdrawals. */
+/** Withdrawals, as the API shows them. */
 
 const WITHDRAWAL_STATUSES = ['queued', 'running', 'done', 'failed'] as const;
 

@@ -62,8 +62,9 @@ async function hasOtherAccounts(sql: Sql, { accountIds }: Caller, subject: Subje
   const { customerId, importId } = subject;
   const statement = await sql.query<unknown[]>(FIND_OTHER_STATEMENT, [importId, seen]);
   if (statement.length > 0) return true;
-  const { first, last } = await readBounds(sql, subject);
-  if (first === null || last === null) return false;
+  const bounds = await readBounds(sql, subject);
+  if (bounds === null) return false;
+  const { first, last } = bounds;
   const movement = await sql.query<unknown[]>(FIND_OTHER_MOVEMENT, [customerId, first, last, seen, importId]);
   return movement.length > 0;
 }
@@ -77,7 +78,7 @@ const ADD = `
   INSERT INTO withdrawals (customer_id, import_id, statement_id, reason) VALUES (?, ?, ?, ?)
   ON DUPLICATE KEY UPDATE id = LAST_INSERT_ID(id)`;
 
-/** What was withdrawn is kept, and the withdrawal goes on where it was. */
+/** The withdrawal goes on at its checkpoint. */
 const TRY_AGAIN =
   "UPDATE withdrawals SET status = 'queued', crash_count = 0, finished_at = NULL WHERE id = ?";
 

@@ -45,18 +45,24 @@ const COUNT_NEW_MOVEMENTS = `
   WHERE customer_id = ? AND id > ? GROUP BY customer_id, import_id, account_id, dc`;
 
 /**
+ * The balance of an account `a`: that of its newest movement with a balance. Index: transactions_account_date, all of whose columns are
+ * named, so that MySQL does not sort.
+ */
+export const NEWEST_BALANCE = `(
+  SELECT t.balance FROM transactions t FORCE INDEX (transactions_account_date)
+  WHERE t.account_id = a.id AND t.balance IS NOT NULL ORDER BY t.account_id DESC, t.date_issue DESC, t.id DESC LIMIT 1)`;
+
+/**
  * Sets last_work of all these accounts, and last_update of accounts with new movements. The balance is that of the newest movement
  * with a balance. It is only searched if a new movement has one, because without balances the search would read all movements of
- * the account. ORDER BY names all columns of the index transactions_account_date, so that MySQL does not sort. STRAIGHT_JOIN and
+ * the account. STRAIGHT_JOIN and
  * FORCE INDEX keep MySQL from scanning a small table, where it would wait for the rows of other customers.
  */
 const UPDATE_ACCOUNTS = `
   /* UPDATE_ACCOUNTS */ UPDATE accounts a FORCE INDEX (PRIMARY) STRAIGHT_JOIN import_locks l FORCE INDEX (PRIMARY) ON l.customer_id = a.customer_id
   SET a.last_work = IF(a.id IN (?), l.last_date_readed, GREATEST(l.last_date_readed, NOW(6))),
     a.last_update = IF(a.id IN (?), l.last_date_readed, a.last_update),
-    a.balance = IF(a.id IN (?), (
-      SELECT t.balance FROM transactions t FORCE INDEX (transactions_account_date)
-      WHERE t.account_id = a.id AND t.balance IS NOT NULL ORDER BY t.account_id DESC, t.date_issue DESC, t.id DESC LIMIT 1), a.balance)
+    a.balance = IF(a.id IN (?), ${NEWEST_BALANCE}, a.balance)
   WHERE a.id IN (?)`;
 
 export const NOTHING_STORED: Stored = {

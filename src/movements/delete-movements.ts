@@ -8,7 +8,7 @@ import { ALL_ACCOUNTS, LOCK_CHECKPOINT } from './segments.ts';
 const FIND_STORED_MOVEMENTS = 'SELECT id, account_id FROM transactions FORCE INDEX (PRIMARY) WHERE id IN (?)';
 const DELETE_MOVEMENTS = 'DELETE FROM transactions WHERE id IN (?)';
 
-/** What belongs to a movement, also when it is withdrawn. */
+/** The rows that belong to a movement. They stay when it is withdrawn. */
 const DELETE_DETAILS = [
   'DELETE d FROM transaction_details d FORCE INDEX (PRIMARY) WHERE d.transaction_id IN (?)',
   'DELETE d FROM batch_details d FORCE INDEX (PRIMARY) WHERE d.transaction_id IN (?)',

@@ -123,7 +123,10 @@ export async function findAccountIds(
 }
 
 /** Finds the ids that a listing may have, from its cursor, `after` and its import. Ignores its dates. @returns null: none. */
-export async function findIdRange(sql: Sql, listing: Listing): Promise<IdRange | null> {
+export async function findIdRange(
+  sql: Sql,
+  listing: Pick<Listing, 'customerId' | 'accountIds' | 'after' | 'cursor' | 'import' | 'isReversed'>,
+): Promise<IdRange | null> {
   const { customerId, accountIds, cursor } = listing;
   if ((accountIds !== 'all' && accountIds.length === 0) || listing.import?.lastReaded === null) return null;
   const whole = cursor === null ? ALL_IDS : beyond(ALL_IDS, cursor, listing);
@@ -136,7 +139,7 @@ export async function findIdRange(sql: Sql, listing: Listing): Promise<IdRange |
 }
 
 /** Finds the first withdrawal since a moment, in the same way. Index: withdrawn_transactions_time. */
-const FIRST_WITHDRAWN_AFTER = `
+export const FIRST_WITHDRAWN_AFTER = `
   SELECT event_id AS id FROM withdrawn_transactions FORCE INDEX (withdrawn_transactions_time)
   WHERE customer_id = ? AND withdrawn_at >= ? ORDER BY withdrawn_at, event_id LIMIT 1`;
 

@@ -43,7 +43,7 @@ export async function listTransactions(
 }
 
 /**
- * Reads one movement, which may be withdrawn. It is looked for among the stored ones first, because a withdrawal may move it meanwhile.
+ * Reads one movement, which may be withdrawn. Reads stored movements first, because a withdrawal may move the movement meanwhile.
  * @returns null when the caller cannot see it.
  */
 export async function findTransaction(

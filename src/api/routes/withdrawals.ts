@@ -86,7 +86,7 @@ const HOW = `Movements that another statement, or another JSON import, has too a
 export function addWithdrawalRoutes(route: AddRoute, runtime: Runtime): void {
   const { database, config } = runtime;
 
-  /** What would become of the accounts of the statements. */
+  /** Reads the completeness of the statements' accounts, with these statements and without them. */
   async function compareCompleteness(statements: readonly { id: string; accountId: string }[]) {
     const without = new Set(statements.map(({ id }) => id));
     const accounts = [...new Set(statements.map(({ accountId }) => accountId))].slice(0, MOST_ACCOUNTS);

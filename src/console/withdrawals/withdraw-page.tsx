@@ -26,7 +26,7 @@ import { readWithdrawalsOf, type Withdrawable, withdrawalColumns, withdrawPath }
 
 /** The page that withdraws an import or a statement: first what would be withdrawn, then how far it is. */
 
-/** What is withdrawn, and to whom it belongs. */
+/** The import or the statement that is withdrawn, with its customer. */
 interface Found extends Withdrawable {
   customer_id: string;
   customer: string;

@@ -2,9 +2,9 @@ import type { Sql } from '../../database/transaction.ts';
 import type { WithdrawalRow } from '../../intake/withdrawal-view.ts';
 import { type Column, formatCount, ImportLink, LinkButton, Moment, Tag } from '../page/elements.tsx';
 
-/** What other pages of the console show of withdrawals. */
+/** Parts of the console's pages about withdrawals. */
 
-/** What is withdrawn. */
+/** The import or the statement that is withdrawn. */
 export interface Withdrawable {
   kind: 'import' | 'statement';
   id: string;

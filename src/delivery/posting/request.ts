@@ -134,7 +134,7 @@ export function eventIdOf(deliveryId: string, content: NotifiedMovement | Notifi
   return `msg_${deliveryId.replace(/-.*/, '')}-${content.withdraws}-withdrawn`;
 }
 
-/** What the event is, for a webhook that lists withdrawals; undefined for another. */
+/** The name of the event. @returns undefined for a webhook that does not list withdrawals. */
 export const eventNameOf = (
   { event, withdrawals }: Pick<SendingSettings, 'event' | 'withdrawals'>,
   { withdraws }: { withdraws?: string },

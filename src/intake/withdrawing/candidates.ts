@@ -1,8 +1,9 @@
 import type { Sql } from '../../database/transaction.ts';
+import { findIdRange, findImportInterval, type IdRange } from '../../movements/listing.ts';
 
 /** Finds the movements that a withdrawal may take back, a part at a time. */
 
-/** What is withdrawn. */
+/** The import or the statement that is withdrawn. */
 export interface Subject {
   customerId: string;
   importId: string;
@@ -54,23 +55,6 @@ export function readCandidates(
 /** The most movements that are read for one part. Between those of an import there may be some of others. */
 const MOST_READ = 5_000;
 
-/** Indexes: the primary key, and transactions_readed. */
-const BOUNDS_OF_IMPORT = `
-  SELECT
-    (SELECT id FROM transactions FORCE INDEX (transactions_readed)
-     WHERE customer_id = i.customer_id AND date_readed >= i.first_readed ORDER BY date_readed, id LIMIT 1) AS first,
-    (SELECT id FROM transactions FORCE INDEX (transactions_readed)
-     WHERE customer_id = i.customer_id AND date_readed <= i.last_readed ORDER BY date_readed DESC, id DESC LIMIT 1) AS last
-  FROM imports i WHERE i.id = ?`;
-
-/** Retention has removed the import of the statement. Index: transactions_customer_page. */
-const BOUNDS_OF_CUSTOMER = 'SELECT MIN(id) AS first, MAX(id) AS last FROM transactions WHERE customer_id = ?';
-
-interface Bounds {
-  first: string | null;
-  last: string | null;
-}
-
 /** Indexes: transactions_customer_page, and the primary keys. */
 const READ_OWN = `
   SELECT STRAIGHT_JOIN s.id, t.import_id = ? AND (? IS NULL OR d.statement_id = ?) AS is_own
@@ -79,19 +63,19 @@ const READ_OWN = `
   JOIN transactions t ON t.id = s.id LEFT JOIN transaction_details d ON d.transaction_id = t.id
   ORDER BY s.id`;
 
-/** Finds the ids between which the movements of an import or a statement are. */
-export async function readBounds(sql: Sql, { customerId, importId }: Subject): Promise<Bounds> {
-  const [ofImport] = await sql.query<Bounds[]>(BOUNDS_OF_IMPORT, [importId]);
-  if (ofImport !== undefined) return ofImport;
-  const [ofCustomer] = await sql.query<Bounds[]>(BOUNDS_OF_CUSTOMER, [customerId]);
-  return ofCustomer ?? { first: null, last: null };
+/** Finds the ids between which the movements of an import or a statement are. Retention may have removed the import of a statement. */
+export async function readBounds(sql: Sql, { customerId, importId }: Subject): Promise<IdRange | null> {
+  const interval = await findImportInterval(sql, customerId, importId);
+  const all = { customerId, accountIds: 'all', after: null, cursor: null } as const;
+  return findIdRange(sql, { ...all, import: interval ?? undefined });
 }
 
 async function readOwn(sql: Sql, subject: Subject, { after }: Position, most: number): Promise<Candidates> {
   const { customerId, importId, statementId } = subject;
-  const { first, last } = await readBounds(sql, subject);
+  const bounds = await readBounds(sql, subject);
   const next: Position = { phase: 'repeated', statement: '0', after: '0' };
-  if (first === null || last === null) return { ids: [], repeated: [], next };
+  if (bounds === null) return { ids: [], repeated: [], next };
+  const { first, last } = bounds;
   const from = BigInt(first) > BigInt(after) ? String(BigInt(first) - 1n) : after;
   const values = [importId, statementId, statementId, customerId, from, last];
   const rows = await sql.query<{ id: string; is_own: number | string | null }[]>(READ_OWN, values);

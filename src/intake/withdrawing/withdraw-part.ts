@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { checkRowsAgain } from '../../customers/accounts.ts';
 import { inTransaction, type Sql, type WriteResult } from '../../database/transaction.ts';
 import type { RemovedMovement } from '../../delivery/filters.ts';
 import {
@@ -7,7 +8,7 @@ import {
   findLiveWebhooks,
   type LiveWebhook,
 } from '../../delivery/withdrawn-movements.ts';
-import { type ImportLock, lockCustomers } from '../../ledger/append.ts';
+import { type ImportLock, lockCustomers, NEWEST_BALANCE } from '../../ledger/append.ts';
 import { advanceBacklogs, type Matcher } from '../../ledger/matching.ts';
 import { handOverConflicts, withdrawOwnConflicts } from '../../ledger/withdrawn-conflicts.ts';
 import { deleteMovements } from '../../movements/delete-movements.ts';
@@ -70,7 +71,7 @@ export const withdrawPart = (
         await withdrawOwnConflicts(sql, customerId, importId);
       }
       const isWhole = await moveStatements(sql, id, withdrawal);
-      await raiseRemovals(sql, customerId);
+      await checkRowsAgain(sql, customerId);
       const next = isWhole ? JSON.stringify(BEGINNING) : '';
       await moveCheckpoint(sql, withdrawal, { next, withdrawn: 0, kept: 0 });
       return { isDone: false, wake: [], reread: [] };
@@ -156,22 +157,13 @@ const RELEASE_IDS = `
 const READ_EVENTS =
   'SELECT event_id, id, account_id, dc FROM withdrawn_transactions WHERE id IN (?) ORDER BY event_id';
 
-/** The balance of the newest movement that has one. Index: transactions_account_date. */
 const SET_BALANCES = `
-  UPDATE accounts a FORCE INDEX (PRIMARY) SET a.balance = (
-    SELECT t.balance FROM transactions t FORCE INDEX (transactions_account_date)
-    WHERE t.account_id = a.id AND t.balance IS NOT NULL ORDER BY t.account_id DESC, t.date_issue DESC, t.id DESC LIMIT 1)
-  WHERE a.id IN (?) AND a.balance IS NOT NULL`;
+  UPDATE accounts a FORCE INDEX (PRIMARY) SET a.balance = ${NEWEST_BALANCE} WHERE a.id IN (?) AND a.balance IS NOT NULL`;
 
 /** Nothing that processes have cached of the customer is read any more, and imports compare their rows again. */
 const FORGET = `
   UPDATE import_locks SET removals = removals + 1, accounts_deleted = accounts_deleted + 1, last_date_readed = GREATEST(last_date_readed, ?),
     last_transaction_id = GREATEST(last_transaction_id, ?) WHERE customer_id = ?`;
-const RAISE_REMOVALS = 'UPDATE import_locks SET removals = removals + 1 WHERE customer_id = ?';
-
-const raiseRemovals = (sql: Sql, customerId: string): Promise<unknown> =>
-  sql.query(RAISE_REMOVALS, [customerId]);
-
 /** Moves movements to `withdrawn_transactions`, ends what is pending of them, and decides their conflicts. */
 async function takeBack(
   sql: Sql,

@@ -81,7 +81,7 @@ function createDecision({
 const INDEXES = { event_id: 'PRIMARY', id: 'withdrawn_transactions_id' } as const;
 
 /**
- * Reads withdrawn movements of a customer, by their ids or by those of the events that tell of their withdrawals. The reason is ""
+ * Reads withdrawn movements of a customer, by their ids or by the ids of their withdrawal events. The reason is ""
  * once retention has removed the withdrawal before the movement.
  * @returns them by this column.
  */

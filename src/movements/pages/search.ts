@@ -26,7 +26,7 @@ interface Searched<It extends LookedAt> {
   isListed: (movement: It) => boolean;
   /** Reads movements by their positions. */
   read: (ids: readonly string[]) => Promise<Map<string, Row>>;
-  /** What `after` is compared with. */
+  /** The moment of a row with which `after` is compared. */
   momentOf: (row: Row) => string | undefined;
 }
 

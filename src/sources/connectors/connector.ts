@@ -33,7 +33,7 @@ export interface MarkedFile {
 export interface PutAwayFile {
   name: string;
   version: string;
-  /** Where `mark` has put it; null: nobody knows. */
+  /** The place to which `mark` has moved the file; null: the place is unknown. */
   place: string | null;
 }
 
@@ -68,7 +68,7 @@ export interface Connector {
   ): AsyncIterable<OfferedFile>;
   /**
    * Marks a file as done or failed in the source itself, if possible. For example, a folder moves it. May be called again after a crash.
-   * @returns where `takeBack` and `putBack` find the file; null: nobody knows.
+   * @returns the place at which `takeBack` and `putBack` find the file; null: the place is unknown.
    */
   mark?(file: { name: string; version: string }, outcome: FileOutcome): Promise<string | null>;
   /**

@@ -1,5 +1,5 @@
 import type { Sql } from '../../database/transaction.ts';
-import { FIRST_READ_AFTER } from '../../movements/listing.ts';
+import { FIRST_READ_AFTER, FIRST_WITHDRAWN_AFTER } from '../../movements/listing.ts';
 
 /** Finds movements that are older than a moment. */
 
@@ -20,11 +20,6 @@ export const daysBefore = (now: Date, days: number): Date => new Date(now.getTim
 /** A calendar date in UTC, as MySQL writes it. */
 export const dateOf = (moment: Date): string => moment.toISOString().slice(0, 10);
 
-/** Withdrawals have ids of the same sequence. Index: withdrawn_transactions_time. */
-const FIRST_WITHDRAWN_AFTER = `
-  SELECT event_id AS id FROM withdrawn_transactions FORCE INDEX (withdrawn_transactions_time)
-  WHERE customer_id = ? AND withdrawn_at >= ? ORDER BY customer_id, withdrawn_at, event_id LIMIT 1`;
-
 const READ_LAST_MOVEMENT_ID = 'SELECT last_transaction_id FROM import_locks WHERE customer_id = ?';
 
 /** Finds the newest movement of a customer that was stored before a moment. */
@@ -43,6 +38,7 @@ export function createAgeFinder(sql: Sql, before: Date): FindNewestBefore {
     // Read first. The second statement then finds any movement that is stored after this.
     const [lock] = await sql.query<{ last_transaction_id: string }[]>(READ_LAST_MOVEMENT_ID, [customerId]);
     const [younger] = await sql.query<{ id: string }[]>(FIRST_READ_AFTER, [customerId, before]);
+    // Withdrawals have ids of the same sequence.
     const [withdrawn] = await sql.query<{ id: string }[]>(FIRST_WITHDRAWN_AFTER, [customerId, before]);
     const last = BigInt(lock?.last_transaction_id ?? 0);
     const newest = [younger, withdrawn].reduce(

@@ -7,7 +7,7 @@ import { deleteRows, repeatInOrder, repeatWhileFull, type Steps } from './steps.
 
 /** Removes movements that were withdrawn long ago, and withdrawn movements and statements of an account that is deleted. */
 
-/** A withdrawn movement, with the id of the event that tells of it. */
+/** The ids of a withdrawn movement and of its withdrawal event. */
 export interface WithdrawnIds {
   id: string;
   event_id: string;

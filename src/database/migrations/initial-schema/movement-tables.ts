@@ -2,15 +2,8 @@ import { TABLE } from './table-options.ts';
 
 /** The tables of imports, movements and statements, as the first migration creates them. */
 
-/** Movements, imports, and the segments of the listing. */
-export const MOVEMENT_TABLES = [
-  // transactions_customer_page and transactions_account_page contain date_issue, so that a page with `starts` and `ends` is
-  // filtered in the index. The first also contains account_id, for API keys limited to some accounts. transactions_customer_dc and
-  // transactions_account_dc are the log of webhooks that match one direction, so that a webhook with few matches does not read all
-  // other movements. transactions_account_date finds the range of ids for a range of dates.
-  `CREATE TABLE transactions (
-    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
-    customer_id BIGINT UNSIGNED NOT NULL,
+/** The columns of a movement, stored or withdrawn. */
+const MOVEMENT_COLUMNS = `customer_id BIGINT UNSIGNED NOT NULL,
     account_id BIGINT UNSIGNED NOT NULL,
     import_id BIGINT UNSIGNED NOT NULL,
     unique_id VARBINARY(1020) NOT NULL,
@@ -23,7 +16,17 @@ export const MOVEMENT_TABLES = [
     date_issue DATE NOT NULL,
     date_readed DATETIME(6) NOT NULL,
     opponent_id VARCHAR(64) NULL,
-    opponent_iban VARCHAR(64) NULL,
+    opponent_iban VARCHAR(64) NULL`;
+
+/** Movements, imports, and the segments of the listing. */
+export const MOVEMENT_TABLES = [
+  // transactions_customer_page and transactions_account_page contain date_issue, so that a page with `starts` and `ends` is
+  // filtered in the index. The first also contains account_id, for API keys limited to some accounts. transactions_customer_dc and
+  // transactions_account_dc are the log of webhooks that match one direction, so that a webhook with few matches does not read all
+  // other movements. transactions_account_date finds the range of ids for a range of dates.
+  `CREATE TABLE transactions (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    ${MOVEMENT_COLUMNS},
     UNIQUE KEY transactions_unique_id (account_id, unique_id),
     KEY transactions_customer_page (customer_id, id, date_issue, account_id),
     KEY transactions_account_page (account_id, id, date_issue),
@@ -276,20 +279,7 @@ export const MOVEMENT_TABLES = [
   `CREATE TABLE withdrawn_transactions (
     event_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     id BIGINT UNSIGNED NOT NULL,
-    customer_id BIGINT UNSIGNED NOT NULL,
-    account_id BIGINT UNSIGNED NOT NULL,
-    import_id BIGINT UNSIGNED NOT NULL,
-    unique_id VARBINARY(1020) NOT NULL,
-    name VARCHAR(255) NULL,
-    dc ENUM('Debit','Credit') NOT NULL,
-    code VARCHAR(64) NULL,
-    amount DECIMAL(21,3) NOT NULL,
-    balance DECIMAL(21,3) NULL,
-    description TEXT NULL,
-    date_issue DATE NOT NULL,
-    date_readed DATETIME(6) NOT NULL,
-    opponent_id VARCHAR(64) NULL,
-    opponent_iban VARCHAR(64) NULL,
+    ${MOVEMENT_COLUMNS},
     withdrawal_id BIGINT UNSIGNED NOT NULL,
     withdrawn_at DATETIME(6) NOT NULL,
     UNIQUE KEY withdrawn_transactions_id (id),
