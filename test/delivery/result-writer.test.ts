@@ -205,8 +205,7 @@ it('the result writer tries locked records again while it records the rest, and 
   // Longer than a statement waits for a lock, and than all its repetitions took before.
   await sleep(10_000);
   expect(ended.toSorted()).toEqual([2, 3, 4, 5]);
-  await release();
-  await setCursor(service, second.webhookId, "lease_token = 'of another run'");
+  await release(second);
   expect(await Promise.all(writes)).toEqual([1, null, 1, 1, 1, 1]);
   expect(await counts()).toEqual([1, 0, 1, 1, 1, 1]);
 });
@@ -248,14 +247,19 @@ it('the result writer waits longer for results while records wait for a writer',
   await until('the call', () => calls === 1);
 });
 
-/** Locks the cursors of these leases. @returns what releases them. */
-async function lockCursors(held: readonly Lease[]): Promise<() => Promise<void>> {
+/** Locks the cursors of these leases. @returns what releases them, and first gives the lease that it gets to another run. */
+async function lockCursors(held: readonly Lease[]): Promise<(lost?: Lease) => Promise<void>> {
   const runner = service.runtime.database.createQueryRunner();
   await runner.startTransaction();
   const ids = held.map(({ webhookId }) => webhookId);
   await runner.query('SELECT webhook_id FROM webhook_cursors WHERE webhook_id IN (?) FOR UPDATE', [ids]);
-  return async () => {
-    await runner.rollbackTransaction();
+  return async (lost) => {
+    if (lost !== undefined) {
+      await runner.query("UPDATE webhook_cursors SET lease_token = 'of another run' WHERE webhook_id = ?", [
+        lost.webhookId,
+      ]);
+    }
+    await runner.commitTransaction();
     await runner.release();
   };
 }

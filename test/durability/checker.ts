@@ -296,7 +296,8 @@ function checkReceipts(
     if (isRecorded) count.delivered += 1;
     if (status === 'failed') count.failed += 1;
     if (isRecorded && (answered.has(message) || perhaps.has(message))) delivered += 1;
-    else if (mayFail && status === 'failed' && row?.error === 'The movement was withdrawn.') ended += 1;
+    else if (mayFail && status === 'failed' && row?.error?.startsWith('The movement was withdrawn.'))
+      ended += 1;
     else if (mayFail && status !== 'delivered') {
       findings['withdrawn, and pending or failed for another reason'].push(
         `${message} is ${status ?? 'without a row'}: ${row?.error}`,

@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm';
 import { cutTo } from '../../database/text-columns.ts';
 import { derivedRows, type Sql, tryTransaction, type WriteResult } from '../../database/transaction.ts';
 import { LEASE_SECONDS } from '../../webhook-record/lease.ts';
+import { withdrawnWhileSent } from '../run/attempt.ts';
 import type { AttemptResult, EndpointHealth, RunRecord } from '../run/types.ts';
 import type { LeasedRecord } from './ports.ts';
 
@@ -178,7 +179,7 @@ async function endMeanwhile(
     [webhookId, ids],
   );
   if (rows.length === 0) return results;
-  const ended = new Set(rows.map(({ transaction_id }) => Number(transaction_id)));
+  const ended = new Map(rows.map(({ transaction_id, is_gone }) => [Number(transaction_id), Number(is_gone)]));
   const isTriedAgain = ({ subjectId, status }: AttemptResult) => ended.has(subjectId) && status === 'pending';
   const delivered = rows.filter(({ status }) => status === 'delivered').length;
   const failed = rows.length - delivered;
@@ -189,7 +190,11 @@ async function endMeanwhile(
   const here = results.map(
     (it): AttemptResult => (ended.has(it.subjectId) ? { ...it, source: 'retries' } : it),
   );
-  return here.map((it) => (isTriedAgain(it) ? { ...it, status: 'failed', retryIn: null } : it));
+  return here.map((it) => {
+    if (!isTriedAgain(it)) return it;
+    const error = ended.get(it.subjectId) === 1 ? withdrawnWhileSent(it) : it.error;
+    return { ...it, status: 'failed', retryIn: null, error };
+  });
 }
 
 /** @returns false when the record was written before. */

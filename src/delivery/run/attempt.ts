@@ -106,6 +106,12 @@ function reasonToDisable(isGone: boolean, health: EndpointHealth, now: number): 
   return shouldDisable(health, now) ? 'Every attempt of the last 5 days has failed.' : null;
 }
 
+const MOVEMENT_WITHDRAWN = 'The movement was withdrawn.';
+
+/** The error of a delivery whose movement was withdrawn during its POST. @param result of the POST. */
+export const withdrawnWhileSent = ({ error, statusCode }: AttemptResult): string =>
+  `${MOVEMENT_WITHDRAWN} Its POST under way failed too: ${error ?? `answered ${statusCode}`}`;
+
 /** A delivery whose movement is gone can never be sent. It fails for good, because otherwise it would stay due forever. */
 export const failedWithoutMovement = (delivery: Delivery, now: number): AttemptResult => ({
   subjectId: delivery.subjectId,
@@ -118,7 +124,7 @@ export const failedWithoutMovement = (delivery: Delivery, now: number): AttemptR
   durationMs: 0,
   posts: 0,
   storedAt: null,
-  error: delivery.isWithdrawn ? 'The movement was withdrawn.' : 'The movement is not stored any more.',
+  error: delivery.isWithdrawn ? MOVEMENT_WITHDRAWN : 'The movement is not stored any more.',
   response: '',
   batchFirst: null,
   failures: delivery.failures + 1,

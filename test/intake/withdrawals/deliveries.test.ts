@@ -1,3 +1,4 @@
+import type { ServerResponse } from 'node:http';
 import { describe, expect, it } from 'vitest';
 import { createAccount, importMovements, movement } from '../../support/movements.ts';
 import { expectProblem } from '../../support/problem.ts';
@@ -11,6 +12,7 @@ import { withdrawn } from './withdrawn.ts';
 const service = useService({ roles: ['api', 'importer', 'delivery', 'maintenance'] });
 const receiver = useReceiver();
 
+const WITHDRAWN = /^The movement was withdrawn\./;
 const BOTH = { event: undefined, events: ['NEW_TRANSACTION', 'WITHDRAWN_TRANSACTION'] };
 
 async function createCustomer() {
@@ -171,7 +173,7 @@ describe('what is pending of a withdrawn movement', () => {
         ids.toReversed(),
       );
       for (const row of deliveries)
-        expect(row).toMatchObject({ status: 'failed', last_error: 'The movement was withdrawn.' });
+        expect(row).toMatchObject({ status: 'failed', last_error: expect.stringMatching(WITHDRAWN) });
       const path = `/v1/deliveries/${deliveries[0].id}/redeliver`;
       expectProblem(await service.call('POST', path, { key: it.key }), 409);
       const { replay } = await it.call('POST', `/v1/webhooks/${webhook.id}/replay`, {
@@ -184,6 +186,24 @@ describe('what is pending of a withdrawn movement', () => {
       await it.idle(webhook.id);
     }
     expect(receiver.at('/waiting')).toEqual([]);
+  });
+
+  it('fails when its POST, which was under way, has failed', async () => {
+    const it = await createCustomer();
+    const { id: webhookId } = await it.hook('/under-way');
+    const held: ServerResponse[] = [];
+    receiver.answer('/under-way', (_, response) => held.push(response));
+    const { id } = await it.store(1);
+    await until('the POST', () => held.length === 1);
+    await withdrawn(service, it.key, `imports/${id}`);
+    held[0]?.writeHead(500).end('down');
+    const last_error = 'The movement was withdrawn. Its POST under way failed too: answered 500';
+    await until('the answer', async () => {
+      const { deliveries } = await it.call('GET', `/v1/webhooks/${webhookId}/deliveries`);
+      return deliveries[0].status === 'failed' && deliveries[0].last_error === last_error;
+    });
+    const { webhook } = await it.call('GET', `/v1/webhooks/${webhookId}`);
+    expect(webhook.deliveries).toMatchObject({ pending: 0, failed: 1, delivered: 0 });
   });
 
   it('is not handed out by a feed any more, whose withdrawals are', async () => {
