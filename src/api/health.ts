@@ -3,13 +3,13 @@ import * as v from 'valibot';
 import { keepAnswer, mysqlWords, PATIENCE, within } from '../database/health.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { VERSION } from '../platform/config.ts';
-import { handlersOf } from './routes/route.ts';
+import { openHandlers } from './routes/route.ts';
 
 /** The routes by which a load balancer learns whether a process answers and is ready. */
 
 /** GET /healthz: 200 while the process answers. */
 export const getHealthRoute = () =>
-  handlersOf({
+  openHandlers({
     tag: 'Health',
     operationId: 'getHealth',
     summary: 'Check the process',
@@ -44,7 +44,7 @@ export const getReadinessRoute = ({ database, health }: Runtime) => {
     const ready = [mysql, redis, migrations].every((it) => it === 'ok');
     return { ready, mysql: mysqlWords(seen), redis, migrations };
   });
-  return handlersOf({
+  return openHandlers({
     tag: 'Health',
     operationId: 'getReadiness',
     summary: 'Check MySQL, Redis and the schema',

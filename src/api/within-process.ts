@@ -1,6 +1,6 @@
 import { Readable } from 'node:stream';
 import { createStatementFormats } from '../../packages/statements/src/formats.ts';
-import { type Caller, type Operator, SCOPES } from '../customers/caller.ts';
+import { actFor, type Caller, type Operator } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { type ApiEnv, createMiddleware } from '../http/app.ts';
 import { READ_SETTINGS } from '../intake/advice.ts';
@@ -23,15 +23,6 @@ interface OperatorRequest {
   signal?: AbortSignal;
 }
 
-/** The rights of an operator for a customer: those of an API key for all accounts with every scope. No key has the id 0. */
-export const actFor = (customerId: string, operator: Operator): Caller => ({
-  customerId,
-  apiKeyId: '0',
-  accountIds: 'all',
-  scopes: SCOPES,
-  operator,
-});
-
 /**
  * Creates a function that sends a request to the API's own routes within this process, so that their rules also apply to operators.
  * This needs no API key and no listener.
@@ -42,6 +33,7 @@ export function createOperatorApi(runtime: Runtime): (request: OperatorRequest) 
   const identify = createMiddleware(async (c, next) => {
     const caller = callers.get(c.env.incoming);
     if (caller === undefined) throw new Problem('unauthenticated', 'This request has no operator.');
+    c.set('actor', caller.actor);
     c.set('caller', caller);
     c.set('requireKey', async () => {});
     await next();

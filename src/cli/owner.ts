@@ -6,7 +6,7 @@ import { Failure } from './context.ts';
 /** The person at the command line, and the customer that owns the object of a command. */
 
 /** The person at the command line, for the audit log: the system's user. */
-export const currentOperator = (): Operator => ({ source: 'command line', name: userName() });
+export const currentOperator = (): Operator => ({ source: 'command line', name: userName(), role: 'admin' });
 
 function userName(): string {
   try {

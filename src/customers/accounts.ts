@@ -192,21 +192,25 @@ export type ToldColumns = Partial<{ iban: string; type: string; bank: string }>;
 /** Stores what an import has learned about an account. */
 export async function completeAccount(
   database: DataSource,
-  author: { customerId: string; importId: string },
+  { customerId, importId }: { customerId: string; importId: string },
   id: string,
   told: ToldColumns,
 ): Promise<void> {
   const { iban = null, type = null, bank } = told;
   await inTransaction(database, async (sql) => {
-    const bankId = bank === undefined ? null : await bankOfName(sql, author.customerId, bank);
-    await sql.query(COMPLETE_ACCOUNT, [iban, type, bankId, id, author.customerId]);
-    await recordChange(sql, author, {
-      action: 'complete',
-      subject: `account ${id}`,
-      detail: Object.entries(told)
-        .map(([name, value]) => `${name} ${value}`)
-        .join(', '),
-    });
+    const bankId = bank === undefined ? null : await bankOfName(sql, customerId, bank);
+    await sql.query(COMPLETE_ACCOUNT, [iban, type, bankId, id, customerId]);
+    await recordChange(
+      sql,
+      { actor: { importId }, customerId },
+      {
+        action: 'complete',
+        subject: `account ${id}`,
+        detail: Object.entries(told)
+          .map(([name, value]) => `${name} ${value}`)
+          .join(', '),
+      },
+    );
   });
 }
 

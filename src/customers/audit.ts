@@ -1,6 +1,6 @@
 import { cutTo } from '../database/text-columns.ts';
 import type { Sql } from '../database/transaction.ts';
-import type { Caller, Operator } from './caller.ts';
+import { type Actor, isOperator, type Operator } from './caller.ts';
 
 /** Records changes and who made them. */
 
@@ -19,14 +19,10 @@ const INSERT = `
   INSERT INTO audit_events (customer_id, source, actor, action, subject, detail) VALUES (?, ?, ?, ?, ?, ?)`;
 
 /** Who has made a change. `customerId` is null if the changed object belongs to no customer, such as a queue. */
-type Author = (Pick<Caller, 'apiKeyId' | 'operator'> | { importId: string }) & { customerId: string | null };
+type Author = { actor: Actor | { importId: string }; customerId: string | null };
 
 /** An operator as author. @param customerId null: the changed object belongs to no customer. */
-export const byOperator = (operator: Operator, customerId: string | null): Author => ({
-  customerId,
-  apiKeyId: '0',
-  operator,
-});
+export const byOperator = (actor: Operator, customerId: string | null): Author => ({ actor, customerId });
 
 /** Records a change. @param sql the transaction of the change, so that both are committed or neither. */
 export async function recordChange(
@@ -34,7 +30,7 @@ export async function recordChange(
   author: Author,
   { action, subject, detail = '' }: Change,
 ): Promise<void> {
-  const [source, actor] = await nameAuthor(sql, author);
+  const [source, actor] = await nameActor(sql, author.actor);
   await sql.query(INSERT, [
     author.customerId,
     source,
@@ -45,10 +41,9 @@ export async function recordChange(
   ]);
 }
 
-async function nameAuthor(sql: Sql, author: Author): Promise<[source: string, actor: string]> {
-  if ('importId' in author) return ['api', `import ${author.importId}`];
-  const { apiKeyId, operator } = author;
-  return operator === undefined ? ['api', await nameKey(sql, apiKeyId)] : [operator.source, operator.name];
+async function nameActor(sql: Sql, actor: Author['actor']): Promise<[source: string, actor: string]> {
+  if ('importId' in actor) return ['api', `import ${actor.importId}`];
+  return isOperator(actor) ? [actor.source, actor.name] : ['api', await nameKey(sql, actor.apiKeyId)];
 }
 
 async function nameKey(sql: Sql, apiKeyId: string): Promise<string> {

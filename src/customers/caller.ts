@@ -1,24 +1,44 @@
 import { Problem } from '../platform/problem.ts';
 
+/** What operators may do. A viewer reads, and sees no secret. An operator also changes things. An admin also manages operators' tokens. */
+export const OPERATOR_ROLES = ['viewer', 'operator', 'admin'] as const;
+export type OperatorRole = (typeof OPERATOR_ROLES)[number];
+
 /**
- * Somebody who acts for a customer without an API key: a person at the command line or at the console, by name, or a variable of the
+ * Somebody who acts without an API key: an operator's token, a person at the command line or at the console, by name, or a variable of the
  * configuration.
  */
 export interface Operator {
-  source: 'console' | 'command line' | 'configuration';
+  source: 'operator token' | 'console' | 'command line' | 'configuration';
   name: string;
+  role: OperatorRole;
 }
 
-/** The customer and the API key of a request. */
+/** Who makes a request or a change: an API key, or an operator. */
+export type Actor = { apiKeyId: string } | Operator;
+
+/** Says whether an operator acts, and not an API key. */
+export const isOperator = (actor: Actor): actor is Operator => 'source' in actor;
+
+/** Who calls, for which customer, and with which rights. */
 export interface Caller {
   customerId: string;
-  apiKeyId: string;
-  /** The accounts that the key may see. */
+  actor: Actor;
+  /** The accounts that the actor may see. */
   accountIds: 'all' | readonly string[];
   scopes: readonly Scope[];
-  /** Set if no API key is used. */
-  operator?: Operator;
 }
+
+/** The rights of an operator for a customer: those of an API key for all accounts with every scope. The operator's role limits them further. */
+export const actFor = (customerId: string, actor: Operator): Caller => ({
+  customerId,
+  actor,
+  accountIds: 'all',
+  scopes: SCOPES,
+});
+
+/** The API key of an actor. null: an operator acts. */
+export const apiKeyOf = (actor: Actor): string | null => (isOperator(actor) ? null : actor.apiKeyId);
 
 /** Says whether a caller's key may see an account of its customer. */
 export const maySee = ({ accountIds }: Caller, accountId: string): boolean =>

@@ -7,7 +7,7 @@ import { notFound, Problem } from '../platform/problem.ts';
 import { invalidIssues, shortList, Title } from '../platform/validation.ts';
 import { Id } from '../platform/whole-numbers.ts';
 import { byOperator, recordChange } from './audit.ts';
-import { type Caller, type Operator, parseScopes, SCOPES, type Scope } from './caller.ts';
+import { apiKeyOf, type Caller, type Operator, parseScopes, SCOPES, type Scope } from './caller.ts';
 
 export interface NewCustomer {
   customer: { id: string; name: string };
@@ -259,8 +259,8 @@ const DELETE = 'DELETE FROM api_keys WHERE id = ?';
 
 /** Deletes an API key. @throws {Problem} 403, 404, or 409 while an import that was sent with the key is not finished. */
 export async function deleteApiKey(database: DataSource, caller: Caller, id: string): Promise<void> {
-  const { customerId, apiKeyId, accountIds } = caller;
-  if (accountIds !== 'all' && id !== apiKeyId) {
+  const { customerId, actor, accountIds } = caller;
+  if (accountIds !== 'all' && id !== apiKeyOf(actor)) {
     throw new Problem(
       'limited-api-key',
       'This API key is limited to some accounts, so the only key it can delete is itself. Use a key for all accounts.',

@@ -20,6 +20,7 @@ const KEPT = {
   'import_errors.path': { characters: 100 },
   // 60 characters less than the column: a sentence about the rows that are stored follows.
   'imports.error': { characters: 440 },
+  'imports.operator': { characters: 255 },
   'rejected_batches.response': { bytes: 4_096 },
   'source_files.name': { characters: 1_024 },
   'source_runs.error': { characters: 500 },

@@ -4,7 +4,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { DataSource } from 'typeorm';
-import { type Caller, parseScopes } from '../customers/caller.ts';
+import { apiKeyOf, type Caller, parseScopes } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import type { Sql } from '../database/transaction.ts';
 import { createBatcher } from '../platform/batcher.ts';
@@ -104,6 +104,7 @@ export function authenticate(
     const find = () => callers.find(hash, () => findCaller(hash));
     const caller = await attempt({ hash, address: c.get('clientAddress'), find });
     if (caller === null) throw unknownKey();
+    c.set('actor', caller.actor);
     c.set('caller', caller);
     c.set('requireKey', async () => {
       if ((await find()) === null) throw unknownKey();
@@ -168,7 +169,7 @@ async function findCallers(sql: Sql, hashes: readonly Buffer[]): Promise<(Caller
       const accountIds = all_accounts === 1 ? 'all' : own.map(({ account_id }) => account_id);
       const caller: Caller = {
         customerId: customer_id,
-        apiKeyId: id,
+        actor: { apiKeyId: id },
         accountIds,
         scopes: parseScopes(scopes),
       };
@@ -212,7 +213,7 @@ export function createCallerCache(clock: () => number = () => performance.now())
     },
     forget(apiKeyId) {
       version += 1;
-      for (const [key, { caller }] of [...kept]) if (caller.apiKeyId === apiKeyId) kept.delete(key);
+      for (const [key, { caller }] of [...kept]) if (apiKeyOf(caller.actor) === apiKeyId) kept.delete(key);
     },
   };
 }
@@ -405,7 +406,10 @@ export function limitRate({ config, redis, prefix }: Pick<Runtime, 'config' | 'r
   const byCustomer = createQuota({ redis, prefix: `${prefix}:customer-rate`, limit: ofAllKeys });
   const policy = `"default";q=${limit};w=${WINDOW_SECONDS}`;
   return createMiddleware(async (c, next) => {
-    const { apiKeyId, customerId } = c.get('caller');
+    const { actor, customerId } = c.get('caller');
+    const apiKeyId = apiKeyOf(actor);
+    // Operators are not limited.
+    if (apiKeyId === null) return next();
     const left = byKey.take(apiKeyId);
     c.header('RateLimit-Policy', policy);
     c.header('RateLimit', `"default";r=${left.remaining};t=${left.seconds}`);

@@ -9,7 +9,7 @@ import { routePath } from 'hono/route';
 import { TrieRouter } from 'hono/router/trie-router';
 import { secureHeaders } from 'hono/secure-headers';
 import ipaddr from 'ipaddr.js';
-import type { Caller } from '../customers/caller.ts';
+import type { Actor, Caller } from '../customers/caller.ts';
 import { mysqlProblem } from '../database/errors.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { type Address, contains, parseCidr, type Range } from '../platform/address-ranges.ts';
@@ -21,12 +21,12 @@ import type { Span } from '../platform/tracing.ts';
 
 /**
  * Carries out a POST with an Idempotency-Key once.
- * @param secret the path of the answer's member that holds a secret. The secret is not stored.
+ * @param secrets the paths of the answer's members that hold secrets. The secrets are not stored.
  */
 export type CarryOutOnce = (
   c: Context<ApiEnv>,
   next: Next,
-  secret: string | undefined,
+  secrets: readonly string[] | undefined,
 ) => Promise<Response | undefined>;
 
 /** Values that middleware provides to the handlers. */
@@ -37,8 +37,11 @@ export interface ApiEnv {
     requestId: string;
     /** The address of the client; see `createClientFinder`. */
     clientAddress: string | undefined;
+    /** Who makes the request: an API key, or an operator. */
+    actor: Actor;
+    /** For whom. Only on routes about a customer. */
     caller: Caller;
-    /** @throws {Problem} 401 when the caller's API key has been deleted since the request began. */
+    /** @throws {Problem} 401 when the caller's API key, or the operator's token, has been deleted since the request began. */
     requireKey: () => Promise<void>;
     carryOutOnce: CarryOutOnce;
     /** Ends the counting of the request as one in flight, because it now waits for events. `undefined`: no limit counts it. */
@@ -144,7 +147,7 @@ const requestLog = (log: Log) =>
     await next();
     const durationMs = Math.round(performance.now() - started);
     const { requestId, clientAddress } = c.var;
-    // Only requests with a known API key have a caller.
+    // Only requests with a known API key, and of operators for a customer, have a caller.
     const customerId = (c.var.caller as Caller | undefined)?.customerId;
     const { method } = c.req;
     const { status } = c.res;

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Readable } from 'node:stream';
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import type { Caller } from '../customers/caller.ts';
+import { apiKeyOf, type Caller } from '../customers/caller.ts';
 import { IDEMPOTENCY_KEY, KEY_HOURS } from '../platform/idempotency-key.ts';
 import { invalid, notFound, Problem } from '../platform/problem.ts';
 import { check } from '../platform/validation.ts';
@@ -28,12 +28,15 @@ export function readIdempotencyKey(c: Context<ApiEnv>): string | null {
       },
     ]);
   }
-  return scopeOf(c.get('caller'), key);
+  const caller = c.var.caller as Caller | undefined;
+  return caller === undefined ? key : scopeOf(caller, key);
 }
 
-function scopeOf({ accountIds, apiKeyId }: Caller, key: string): string {
+function scopeOf({ accountIds, actor }: Caller, key: string): string {
   if (accountIds === 'all') return key;
-  return createHash('sha256').update(`${apiKeyId}:${key}`).digest('hex');
+  return createHash('sha256')
+    .update(`${apiKeyOf(actor)}:${key}`)
+    .digest('hex');
 }
 
 /** 409 while the first request with a key has no response yet. */

@@ -193,7 +193,7 @@ export type ViewedImport = Omit<
   ImportRow,
   | 'customer_id'
   | 'customer'
-  | 'api_key'
+  | 'sender'
   | 'account_id'
   | 'profile'
   | 'checkpoint'

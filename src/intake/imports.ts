@@ -1,10 +1,11 @@
 import type { DataSource } from 'typeorm';
 import { recordChange } from '../customers/audit.ts';
-import { type Caller, visibleAccounts } from '../customers/caller.ts';
+import { apiKeyOf, type Caller, visibleAccounts } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { cutTo } from '../database/text-columns.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { findRecorded, recordEvent } from '../delivery/operational-event.ts';
+import { SENDER_NAME } from '../ledger/sender.ts';
 import { cutPage, type Page } from '../platform/page.ts';
 import { notFound, Problem } from '../platform/problem.ts';
 import { queueImports } from '../platform/queues.ts';
@@ -19,8 +20,8 @@ export interface ImportRow {
   id: string;
   customer_id: string;
   customer: string;
-  /** The name of the API key; null: it was deleted, or a source has collected the import. */
-  api_key: string | null;
+  /** The name of the API key, or of the operator; null: the key was deleted, or a source has collected the import. */
+  sender: string | null;
   /** The source that has collected the import; null: it was sent over the API. */
   source_id: string | null;
   status: ImportStatus;
@@ -55,7 +56,7 @@ export interface ImportRow {
 
 /** Finds the ids first, so that only the rows of one page are joined. Indexes of the joins: the primary keys. */
 const ROWS = (ids: string) => `
-  SELECT i.id, i.customer_id, u.name AS customer, CONCAT(k.prefix, '… ', k.title) AS api_key, i.source_id, i.status,
+  SELECT i.id, i.customer_id, u.name AS customer, ${SENDER_NAME} AS sender, i.source_id, i.status,
     i.format, i.detected_format, i.account_id, i.profile, i.checkpoint, i.crash_count, i.received, i.inserted, i.duplicates,
     i.changed, i.assumed_duplicates, i.assumed_new, i.conflicts, i.rejected, i.deliveries, i.statements, i.warnings, i.contradicts, i.error, i.received_at, i.started_at, i.retried_at, i.finished_at
   FROM (${ids}) f JOIN imports i ON i.id = f.id JOIN customers u ON u.id = i.customer_id
@@ -69,10 +70,10 @@ const ROWS = (ids: string) => `
 const VISIBLE = `
   customer_id = ? AND status <> 'receiving' AND (? OR api_key_id = ? OR (source_id IS NOT NULL AND account_id IN (?)))`;
 
-const visibleTo = ({ customerId, apiKeyId, accountIds }: ImportViewer) => [
+const visibleTo = ({ customerId, actor, accountIds }: ImportViewer) => [
   customerId,
   accountIds === 'all',
-  apiKeyId,
+  apiKeyOf(actor),
   visibleAccounts({ accountIds }),
 ];
 
@@ -96,7 +97,7 @@ const FIND = {
 } as const;
 
 /** Who looks at the imports of a customer. */
-type ImportViewer = Pick<Caller, 'customerId' | 'apiKeyId' | 'accountIds'>;
+type ImportViewer = Pick<Caller, 'customerId' | 'actor' | 'accountIds'>;
 
 interface ImportFilters {
   /** null: the imports of all customers, for operators. */
@@ -292,7 +293,7 @@ const occasionOf = ({ id, last_stored }: StuckImport): string =>
 
 /**
  * Locks the API key of an import, which decides the accounts that its rows may have. Deleting a key takes the same lock, so a key
- * found here stays until the import is queued. From then on the key cannot be deleted. An import that a source has collected has no
+ * found here stays until the import is queued. From then on the key cannot be deleted. An import of a source or an operator has no
  * key. Indexes: the primary keys.
  */
 const LOCK_KEY = `
@@ -300,7 +301,7 @@ const LOCK_KEY = `
 
 /** Index: the primary keys. Every staged import has a part 0, even if its body is empty. */
 const LOCK_IMPORT = `
-  SELECT status, source_id, EXISTS (SELECT 1 FROM import_parts p WHERE p.import_id = i.id AND p.seq = 0) AS kept
+  SELECT status, i.api_key_id, EXISTS (SELECT 1 FROM import_parts p WHERE p.import_id = i.id AND p.seq = 0) AS kept
   FROM imports i WHERE i.id = ? FOR UPDATE`;
 
 /** Keeps the checkpoint and the counts, so that the import continues after its stored rows. */
@@ -331,7 +332,7 @@ export async function retryImport(
 /** @throws {Problem} 409, unless the import could be queued. */
 async function requeue(sql: Sql, importId: string): Promise<void> {
   const [key] = await sql.query<unknown[]>(LOCK_KEY, [importId]);
-  const [found] = await sql.query<{ status: string; source_id: string | null; kept: number | string }[]>(
+  const [found] = await sql.query<{ status: string; api_key_id: string | null; kept: number | string }[]>(
     LOCK_IMPORT,
     [importId],
   );
@@ -340,7 +341,7 @@ async function requeue(sql: Sql, importId: string): Promise<void> {
       'import-not-failed',
       `Only a failed import can be retried, but this import is ${found?.status ?? 'deleted'}.`,
     );
-  if (key === undefined && found.source_id === null)
+  if (key === undefined && found.api_key_id !== null)
     throw new Problem(
       'import-not-retryable',
       'The API key that sent this import was deleted. Send the file again with another key.',

@@ -9,6 +9,7 @@ import {
   findKey,
 } from '../ledger/earlier-uploads.ts';
 import type { Unidentified } from '../ledger/movement.ts';
+import { SENDER_COLUMNS, type Sender, senderValues } from '../ledger/sender.ts';
 import { cutIntoParts } from './importer/parts.ts';
 
 const MIB = 1024 * 1024;
@@ -28,9 +29,7 @@ const HEARTBEAT_EVERY = 3_000;
 
 export interface Upload {
   customerId: string;
-  /** The API key of the upload; null: a source has collected it. */
-  apiKeyId: string | null;
-  sourceId?: string;
+  sender: Sender;
   format: FormatName | StatementFormat | 'auto';
   /** How a statement file is to be read. */
   statement?: StatementOptions;
@@ -86,13 +85,13 @@ class ApiKeyDeletedError extends Error {
 /**
  * With a hash, the body is complete and the import is queued. Without one, the body is still to be received. Locks the API key or
  * the source until the import is committed. Deleting a key takes the same lock, and is refused while the key has an unfinished
- * import. If the import's key or source is gone, the CHECK of the table fails, because an import needs one of them.
+ * import. If the import's key or source is gone, the CHECK of the table fails, because an import needs a sender.
  */
 const OPEN = `
-  INSERT INTO imports (customer_id, api_key_id, source_id, format, account_id, profile, create_accounts, force_account, unidentified, received,
+  INSERT INTO imports (customer_id, ${SENDER_COLUMNS}, format, account_id, profile, create_accounts, force_account, unidentified, received,
     idempotency_key, traceparent, body_hash, status)
   VALUES (?, (SELECT id FROM api_keys WHERE id = ? LOCK IN SHARE MODE),
-    (SELECT id FROM sources WHERE id = ? AND status <> 'deleted' LOCK IN SHARE MODE), ?, ?, ?, ?, ?, ?, ?, ?, ?, UNHEX(?),
+    (SELECT id FROM sources WHERE id = ? AND status <> 'deleted' LOCK IN SHARE MODE), ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, UNHEX(?),
     IF(body_hash IS NULL, 'receiving', 'queued'))`;
 const ADD_PART = 'INSERT INTO import_parts (import_id, seq, bytes) VALUES (?, ?, ?)';
 /** While the body is being received, `received_at` is the heartbeat of the upload. */
@@ -197,12 +196,11 @@ function keepAlive(database: DataSource, importId: string): () => void {
  * @throws {ApiKeyDeletedError} when its API key or source no longer exists.
  */
 async function openImport(sql: Sql, upload: Omit<Upload, 'body'>, bodyHash: string | null): Promise<string> {
-  const { customerId, apiKeyId, sourceId = null, format, statement = NO_OPTIONS, received } = upload;
+  const { customerId, sender, format, statement = NO_OPTIONS, received } = upload;
   const { accountId, profile, createAccounts, forceAccount } = statement;
   const values = [
     customerId,
-    apiKeyId,
-    sourceId,
+    ...senderValues(sender),
     format,
     accountId,
     profile,

@@ -20,6 +20,7 @@ import { beginHash, type EarlierUpload, findEarlierUpload } from './earlier-uplo
 import { createMatcher, type Matches } from './matching.ts';
 import { createUniqueIds, type Movement, type Unidentified } from './movement.ts';
 import { countRows, type RowCounts } from './row-fate.ts';
+import { SENDER_COLUMNS, type Sender, senderValues } from './sender.ts';
 
 /** A larger import is staged, because other imports would wait too long for it. */
 export const MAX_GROUP_MOVEMENTS = 100;
@@ -42,7 +43,7 @@ type StoreInGroup = (
 ) => Promise<({ outcome: 'stored' } & GroupImport) | EarlierUpload | null>;
 
 const ADD_IMPORTS = `
-  /* ADD_IMPORTS */ INSERT INTO imports (customer_id, api_key_id, format, status, idempotency_key, traceparent, body_hash, checkpoint, received,
+  /* ADD_IMPORTS */ INSERT INTO imports (customer_id, ${SENDER_COLUMNS}, format, status, idempotency_key, traceparent, body_hash, checkpoint, received,
     inserted, deliveries, received_at, started_at, finished_at, first_readed, last_readed) VALUES ?`;
 
 /** The system variables that decide which ids the rows of one INSERT get. */
@@ -283,7 +284,7 @@ function toBatch({ customerId, movements, unidentified }: GroupUpload, importId:
 /** An upload whose body is complete, with its movements validated. */
 export interface GroupUpload {
   customerId: string;
-  apiKeyId: string | null;
+  sender: Sender;
   format: string;
   unidentified?: Unidentified;
   idempotencyKey: string | null;
@@ -309,13 +310,13 @@ export function toRow(
   locks: ReadonlyMap<string, ImportLock>,
   deliveries = 0,
 ): unknown[] {
-  const { customerId, apiKeyId, format, idempotencyKey, traceparent, movements } = upload;
+  const { customerId, sender, format, idempotencyKey, traceparent, movements } = upload;
   const count = movements.length;
   const at = locks.get(customerId)?.dateReaded;
   const counts = [count, count, count, deliveries];
   return [
     customerId,
-    apiKeyId,
+    ...senderValues(sender),
     format,
     'done',
     idempotencyKey,

@@ -89,6 +89,20 @@ const TEXTS = {
     remedy: 'Check the key. GET /v1/apikeys lists the keys that exist.',
     retry: 'No. Many unknown keys from one address get 429.',
   },
+  'missing-operator-token': {
+    status: 401,
+    title: "Missing operator's token",
+    cause: "The request has no operator's token, or none that can be read.",
+    remedy:
+      'Send Authorization: Bearer lbop_…. Customers send their API key to the address of the API instead.',
+  },
+  'unknown-operator-token': {
+    status: 401,
+    title: "Unknown operator's token",
+    cause: "The operator's token is mistyped, deleted or expired.",
+    remedy: 'Check the token. GET /v1/operator-tokens lists the tokens that exist.',
+    retry: 'No. Many unknown tokens from one address get 429.',
+  },
   unauthenticated: {
     status: 401,
     title: 'Sign-in required',
@@ -101,6 +115,12 @@ const TEXTS = {
     title: 'Missing scope',
     cause: 'The API key lacks the scope that this operation needs.',
     remedy: 'Use a key with the scope that the detail names. POST /v1/apikeys creates one.',
+  },
+  'missing-role': {
+    status: 403,
+    title: 'Missing role',
+    cause: "The operator's token has a role that may not do this.",
+    remedy: 'Use a token with the role that the detail names.',
   },
   'limited-api-key': {
     status: 403,
@@ -201,6 +221,24 @@ const TEXTS = {
     title: 'Idempotency key reused',
     cause: `Another request had this Idempotency-Key within the last ${KEY_HOURS} hours.`,
     remedy: 'Use a new key, except to repeat a request unchanged.',
+  },
+  'customer-deleting': {
+    status: 409,
+    title: 'Customer is being deleted',
+    cause: 'The customer is being deleted with everything that belongs to it. Nothing of it can be changed.',
+    remedy: 'Nothing. Its external id is free for a new customer.',
+  },
+  'external-id-taken': {
+    status: 409,
+    title: 'External id taken',
+    cause: 'Another customer has this external id.',
+    remedy: 'Use another external id, or change that of the other customer first.',
+  },
+  'operator-token-limit-reached': {
+    status: 409,
+    title: "Limit of operators' tokens reached",
+    cause: "The installation has as many operators' tokens as it may have.",
+    remedy: 'Delete a token that is no longer needed.',
   },
   'unfinished-import': {
     status: 409,
@@ -362,6 +400,12 @@ const TEXTS = {
     title: 'Database unavailable',
     cause: 'The database cannot be reached, or cannot store anything now.',
     remedy: 'Send the request again later, a POST with the same Idempotency-Key.',
+  },
+  'no-api-process': {
+    status: 503,
+    title: 'No process with the role api',
+    cause: 'No process with the role api answers on this machine now.',
+    remedy: 'Ask a machine where one runs, or start one here.',
   },
   'upload-interrupted': {
     status: 503,

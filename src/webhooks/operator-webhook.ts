@@ -80,7 +80,7 @@ async function setWebhook(
 }
 
 const record = (sql: Sql, customerId: string, action: string, subject: string, detail = '') =>
-  recordChange(sql, byOperator({ source: 'configuration', name: TITLE }, customerId), {
+  recordChange(sql, byOperator({ source: 'configuration', name: TITLE, role: 'admin' }, customerId), {
     action,
     subject,
     detail,

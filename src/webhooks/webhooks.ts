@@ -3,7 +3,7 @@ import type { DataSource } from 'typeorm';
 import type * as v from 'valibot';
 import { hasAccount } from '../customers/accounts.ts';
 import { recordChange } from '../customers/audit.ts';
-import type { Caller } from '../customers/caller.ts';
+import { type Caller, isOperator } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { cutTo } from '../database/text-columns.ts';
@@ -198,8 +198,8 @@ async function toColumns(
 }
 
 /** The operator who pauses a webhook, and where, as "admin (console)". null: its owner. */
-const pauserOf = ({ operator }: Caller): string | null =>
-  operator === undefined ? null : cutTo('webhooks.paused_by', `${operator.name} (${operator.source})`);
+const pauserOf = ({ actor }: Caller): string | null =>
+  isOperator(actor) ? cutTo('webhooks.paused_by', `${actor.name} (${actor.source})`) : null;
 
 /** The columns of `webhooks` for how events are put together. */
 const batchColumns = (batch: WebhookChange['batch'] | null) => ({

@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { actFor } from '../../src/api/within-process.ts';
 import { readWrongFiles } from '../../src/console/sources/source-page.tsx';
+import { actFor } from '../../src/customers/caller.ts';
 import type { Sql } from '../../src/database/transaction.ts';
 import { findSource, listRuns, listSources } from '../../src/sources/find-source.ts';
 import { nameSourceTroubles, sourceTroubleOf } from '../../src/verdict/work.ts';
@@ -53,7 +53,8 @@ async function insertSourceHistory({ customerId, accountId }: Subscriber): Promi
   return id;
 }
 
-const viewerOf = (customerId: string) => actFor(customerId, { source: 'console', name: 'test' });
+const viewerOf = (customerId: string) =>
+  actFor(customerId, { source: 'console', name: 'test', role: 'admin' });
 const NO_SOURCE_FILTER = { viewer: null, after: '0' } as const;
 const ANY_RUN = { before: '999999999999999999' } as const;
 

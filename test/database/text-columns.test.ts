@@ -7,9 +7,12 @@ const service = useOwnService({ because: 'columns of rows of any kind are writte
 
 beforeAll(async () => {
   const { customerId } = await createFull(service);
-  await service.runtime.database.query('UPDATE accounts SET number = NULL WHERE customer_id = ?', [
-    customerId,
-  ]);
+  const { database } = service.runtime;
+  await database.query('UPDATE accounts SET number = NULL WHERE customer_id = ?', [customerId]);
+  await database.query(
+    "UPDATE imports SET api_key_id = NULL, source_id = NULL, operator = 'ayse' WHERE customer_id = ?",
+    [customerId],
+  );
 });
 
 /** Texts of the service itself, texts that are checked when they are received, and texts that are part of what identifies something. */

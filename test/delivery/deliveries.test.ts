@@ -156,7 +156,7 @@ describe('GET /v1/webhooks/:id/deliveries', () => {
         const some = stored.slice(at, at + 1_000);
         await record(some.map((transactionId) => ({ transactionId, status: it })));
       }
-      const caller: Caller = { customerId, apiKeyId: '1', accountIds: 'all', scopes: ['read'] };
+      const caller: Caller = { customerId, actor: { apiKeyId: '1' }, accountIds: 'all', scopes: ['read'] };
       const range = { webhookId: webhook, after: '0', before: BEYOND_NEWEST, perPage: 100 };
       const { result, read } = await watchReads(service.runtime.database, (sql) =>
         readPage(sql, caller, range, status),

@@ -15,7 +15,7 @@ function makeCache() {
   let reads = 0;
   const caller = (apiKeyId: string): Caller => ({
     customerId: '1',
-    apiKeyId,
+    actor: { apiKeyId },
     accountIds: 'all',
     scopes: ['read'],
   });

@@ -22,7 +22,7 @@ function newAddress(): string {
 
 const unknownKey = () => `lb_${randomBytes(32).toString('base64url')}`;
 
-const caller: Caller = { customerId: '1', apiKeyId: '1', accountIds: 'all', scopes: ['read'] };
+const caller: Caller = { customerId: '1', actor: { apiKeyId: '1' }, accountIds: 'all', scopes: ['read'] };
 
 const ask = (from: string, key: string | undefined, url = service.url): Promise<Answer> =>
   send(`${url}/v1/banks`, { from, headers: key === undefined ? {} : { Authentication: key } });

@@ -199,7 +199,7 @@ describe('an upload that breaks off', () => {
     }
     const staging = stageImport(database, {
       customerId: customer.id,
-      apiKeyId: '1',
+      sender: { apiKeyId: '1' },
       format: 'ndjson',
       received: null,
       idempotencyKey: null,

@@ -23,7 +23,7 @@ function uploadOf(
 ): GroupUpload {
   return {
     customerId,
-    apiKeyId: '1',
+    sender: { apiKeyId: '1' },
     format: 'json',
     idempotencyKey: null,
     body: [Buffer.from(JSON.stringify(movements))],

@@ -1,6 +1,6 @@
 import { PROBLEMS, type ProblemName } from '../../platform/problem.ts';
 import { MAX_ISSUES } from '../../platform/validation.ts';
-import { headersOf, refer, type Traits } from './headers.ts';
+import { type Audience, headersOf, refer, type Traits } from './headers.ts';
 
 /** The errors of the API, for /openapi.json. */
 
@@ -42,17 +42,21 @@ export const PROBLEM_SCHEMA = {
 
 /** Errors that Node or the server answers before the app sees a request. */
 const OF_HTTP: readonly ProblemName[] = ['malformed', 'request-timeout', 'headers-too-large'];
-const OF_KEYS: readonly ProblemName[] = [
-  'missing-api-key',
-  'unknown-api-key',
-  'missing-scope',
-  'invalid',
-  'rate-limited',
-  'too-many-unknown-keys',
-  'internal',
-  'database-unavailable',
-  'busy',
-];
+/** The errors of every request that somebody must be known for. */
+const OF_ALL: readonly ProblemName[] = ['invalid', 'internal', 'database-unavailable', 'busy'];
+/** The errors of the credentials, and of who may not use them. */
+const OF_CREDENTIALS: Readonly<Record<Audience, readonly ProblemName[]>> = {
+  customers: ['missing-api-key', 'unknown-api-key', 'missing-scope', 'rate-limited', 'too-many-unknown-keys'],
+  operators: [
+    'missing-operator-token',
+    'unknown-operator-token',
+    'missing-role',
+    'too-many-unknown-keys',
+    'no-api-process',
+  ],
+};
+/** The errors of the customer that an operator names. */
+const OF_NAMED_CUSTOMERS: readonly ProblemName[] = ['not-found', 'customer-deleting'];
 const OF_IDEMPOTENCY_KEYS: readonly ProblemName[] = [
   'request-in-progress',
   'idempotency-key-reused',
@@ -68,6 +72,7 @@ const OF_BODIES: readonly ProblemName[] = [
 /** The facts about a route that decide which errors it has. */
 interface Route {
   scope?: string;
+  role?: string;
   wholeKey?: string;
   idempotent?: true | 'in its own way';
   body?: object;
@@ -76,14 +81,18 @@ interface Route {
   problems?: readonly ProblemName[];
 }
 
-/** The errors that a route may answer with. */
-export const namesOf = ({ scope, wholeKey, idempotent, body, path, problems = [] }: Route): ProblemName[] => [
+/** The errors that a route may answer with, to those whom a listener is for. */
+export const namesOf = (
+  { scope, role, wholeKey, idempotent, body, path, problems = [] }: Route,
+  audience: Audience,
+): ProblemName[] => [
   ...OF_HTTP,
-  ...(scope === undefined ? [] : OF_KEYS),
+  ...(scope === undefined && role === undefined ? [] : [...OF_ALL, ...OF_CREDENTIALS[audience]]),
+  ...(scope !== undefined && audience === 'operators' ? OF_NAMED_CUSTOMERS : []),
   ...(idempotent !== undefined ? OF_IDEMPOTENCY_KEYS : []),
   ...(body === undefined ? [] : OF_BODIES),
   ...(path === undefined ? [] : (['not-found'] as const)),
-  ...(wholeKey === undefined ? [] : (['limited-api-key'] as const)),
+  ...(wholeKey === undefined || audience === 'operators' ? [] : (['limited-api-key'] as const)),
   ...problems,
 ];
 

@@ -54,19 +54,22 @@ export const refer = (names: readonly HeaderName[]) =>
 
 const RETRIABLE = new Set([409, 429, 503]);
 
+/** Who uses a listener: customers with API keys, or operators with tokens, who act for customers too. */
+export type Audience = 'customers' | 'operators';
+
 /** The facts about a route that decide which headers its answers have. */
 export interface Traits {
-  /** No API key is needed. */
-  open: boolean;
+  /** The answer tells how many requests the API key has left. */
+  limited: boolean;
   /** An answer may hold a secret, the route's own or one stored for an Idempotency-Key; or the request changes something. */
   uncached: boolean;
 }
 
 /** The headers of an answer with this status. */
-export const headersOf = (status: number, { open, uncached }: Traits): HeaderName[] => [
+export const headersOf = (status: number, { limited, uncached }: Traits): HeaderName[] => [
   ...(uncached ? (['Cache-Control'] as const) : []),
   'X-Request-Id',
-  ...(open ? [] : (['RateLimit-Policy', 'RateLimit'] as const)),
+  ...(limited ? (['RateLimit-Policy', 'RateLimit'] as const) : []),
   ...(status === 401 ? (['WWW-Authenticate'] as const) : []),
   ...(RETRIABLE.has(status) ? (['Retry-After'] as const) : []),
 ];

@@ -1,11 +1,11 @@
 import { toJsonSchema } from '@valibot/to-json-schema';
 import { describeRoute, resolver } from 'hono-openapi';
 import type * as v from 'valibot';
-import type { Scope } from '../../customers/caller.ts';
+import type { OperatorRole, Scope } from '../../customers/caller.ts';
 import { IDEMPOTENCY_KEY, KEY_HOURS } from '../../platform/idempotency-key.ts';
 import type { ProblemName } from '../../platform/problem.ts';
 import { namesOf, problemsOf } from './errors.ts';
-import { type HeaderName, headersOf, refer } from './headers.ts';
+import { type Audience, type HeaderName, headersOf, refer } from './headers.ts';
 
 /** Describes the routes for /openapi.json: parameters, bodies and answers. */
 
@@ -17,17 +17,21 @@ export interface Parameter {
   description: string;
   example?: string;
   schema?: Record<string, unknown>;
+  /** Whether a header must be sent. */
+  required?: true;
 }
 
 const parametersOf = (where: 'query' | 'header' | 'path', parameters: Record<string, Parameter> = {}) =>
-  Object.entries(parameters).map(([name, { description, example, schema = { type: 'string' } }]) => ({
-    in: where,
-    name,
-    description,
-    schema,
-    ...(where === 'path' ? { required: true } : {}),
-    ...(example === undefined ? {} : { example }),
-  }));
+  Object.entries(parameters).map(
+    ([name, { description, example, required, schema = { type: 'string' } }]) => ({
+      in: where,
+      name,
+      description,
+      schema,
+      ...(where === 'path' || required ? { required: true } : {}),
+      ...(example === undefined ? {} : { example }),
+    }),
+  );
 
 /** The schema of a query. Descriptions and examples in it become those of the parameters. */
 export type QuerySchema = v.GenericSchema & { entries: Record<string, v.GenericSchema> };
@@ -65,22 +69,27 @@ export interface RouteDescription {
   operationId: string;
   summary: string;
   description?: string;
-  /** The scope that an API key needs. undefined: no key is needed. */
+  /** The scope that an API key needs. The route is then about one customer. undefined: it is about none. */
   scope?: Scope;
+  /** Only operators are admitted, with this role or a higher one. Without it, the role follows from what the route does; see `leastRole`. */
+  role?: OperatorRole;
+  /** The route is a GET and changes something all the same, so that no cache may answer it. */
+  changes?: true;
   /** A second scope that the key needs. */
   alsoNeeds?: Scope;
   /** Only keys for all accounts are admitted. Others are told this sentence: what to do instead. */
   wholeKey?: string;
   /** The route is a POST and honours Idempotency-Key. 'in its own way': the route implements this itself. */
   idempotent?: true | 'in its own way';
-  /** The answer of a success. `secret`: the path of a member with a secret, such as `webhook.secret`. Such an answer must not be cached. */
+  /**
+   * The answer of a success. `secrets`: the paths of members with secrets, such as `webhook.secret`, or `webhooks.secret` in a list. Such
+   * an answer must not be cached.
+   */
   answer: {
     status?: 200 | 202;
     schema: v.GenericSchema;
     description: string;
-    secret?: string;
-    /** No cache may store the answer, although it has no secret: the request changes something. */
-    isUncached?: true;
+    secrets?: readonly string[];
     /** The media type of a stream that is the answer to a client that prefers it. */
     stream?: 'text/event-stream' | 'text/csv';
     /** Other statuses with their meanings, and with the body if it differs. */
@@ -98,13 +107,26 @@ export interface RouteDescription {
   problems?: readonly ProblemName[];
 }
 
-/** Describes one route in /openapi.json. */
-export function describe(route: RouteDescription) {
-  const { answer, body, path, query, headers = {}, scope } = route;
+/** The header with which an operator names the customer, for /openapi.json. */
+const CUSTOMER_PARAMETER: Record<string, Parameter> = {
+  'Ledgerbell-Customer': {
+    description: 'For which customer: its id, or external_id: and its external id, percent-encoded.',
+    example: 'external_id:acme-17',
+    required: true,
+  },
+};
+
+/** Describes one route in /openapi.json. @param audience of the document. */
+export function describe(route: RouteDescription, audience: Audience) {
+  const { answer, body, path, query, scope, role } = route;
   const idempotent = route.idempotent !== undefined;
-  const open = scope === undefined;
-  const uncached = idempotent || answer.secret !== undefined || answer.isUncached === true;
-  const traits = { open, uncached };
+  const open = scope === undefined && role === undefined;
+  const uncached = idempotent || answer.secrets !== undefined || route.changes === true;
+  const traits = { uncached, limited: !open && audience === 'customers' };
+  const headers = {
+    ...(audience === 'operators' && scope !== undefined ? CUSTOMER_PARAMETER : {}),
+    ...(idempotent ? IDEMPOTENCY_KEY_PARAMETER : route.headers),
+  };
   const status = answer.status ?? 200;
   const ofAnswer = [
     ...headersOf(status, traits),
@@ -120,7 +142,7 @@ export function describe(route: RouteDescription) {
     parameters: [
       ...parametersOf('path', path),
       ...parametersOf('query', query && readParameters(query)),
-      ...parametersOf('header', idempotent ? IDEMPOTENCY_KEY_PARAMETER : headers),
+      ...parametersOf('header', headers),
     ],
     ...(body === undefined ? {} : { requestBody: { required: true, content: contentOf(body) } }),
     responses: {
@@ -142,7 +164,7 @@ export function describe(route: RouteDescription) {
           return [other, { description, headers, content: contentOf({ 'application/json': schema }) }];
         }),
       ),
-      ...problemsOf(namesOf(route), traits),
+      ...problemsOf(namesOf(route, audience), traits),
     },
   });
 }

@@ -46,7 +46,7 @@ export function addApiKeyRoutes(route: AddRoute, runtime: Runtime, callers: Call
     answer: {
       schema: v.object({ apikey: v.object({ id: IdView, apikey: ShownOnce }) }),
       description: 'The API key.',
-      secret: 'apikey.apikey',
+      secrets: ['apikey.apikey'],
     },
     problems: ['api-key-limit-reached'],
     handle: async (c) => {

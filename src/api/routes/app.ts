@@ -16,7 +16,7 @@ import { addDeliveryRoutes, addMovementDeliveriesRoute } from './deliveries.ts';
 import { addFeedRoutes } from './feed.ts';
 import { limitImportMemory } from './imports/create.ts';
 import { addImportRoutes } from './imports.ts';
-import { routesOf } from './route.ts';
+import { addRoutes, createTable } from './route.ts';
 import { addSettingsRoutes } from './settings.ts';
 import { addSourceRoutes } from './sources.ts';
 import { addMovementRoutes, createAnswerListing } from './transactions.ts';
@@ -48,7 +48,7 @@ export function createApp(
   const callers = createCallerCache();
   app.use('/v1/*', ...admit(runtime, { callers, identify }));
   app.post('/v1/imports', limitImportMemory());
-  const route = routesOf(app);
+  const { table, add: route } = createTable();
   addWebhookRoutes(route, runtime, guard);
   addFeedRoutes(route, runtime, feeds);
   addDeliveryRoutes(route, runtime);
@@ -64,6 +64,7 @@ export function createApp(
   addWithdrawalRoutes(route, runtime);
   const sourceGuard = createAddressGuard({ allow: runtime.config.allowPrivateEndpoints, subject: 'source' });
   addSourceRoutes(route, runtime, sourceGuard);
+  addRoutes(app, table, 'customers');
 
   let document: Promise<object> | undefined;
   app.get('/openapi.json', async (c) => {

@@ -82,6 +82,7 @@ export function addFeedRoutes(route: AddRoute, { database }: Runtime, feeds: Fee
     summary: 'Read the feed of a webhook',
     description: `Answers the next events of a webhook with the delivery pull, the oldest first. cursor is that of the answer before, and acknowledges all events before it, durably, before the answer. Without cursor, the answer begins after the last acknowledged event. An earlier cursor only reads again. If the header Accept prefers text/event-stream, the answer is a stream of server-sent events: data is an event, and id its cursor, which the header Last-Event-ID gives back. A stream ends after ${STREAM_SECONDS} seconds or ${MOST_EVENTS} events; connect again then.`,
     path: { id: idParameter('webhook') },
+    changes: true,
     query: Query,
     headers: {
       'Last-Event-ID': {
@@ -91,7 +92,6 @@ export function addFeedRoutes(route: AddRoute, { database }: Runtime, feeds: Fee
     answer: {
       schema: FeedView,
       description: 'The next events; none if nothing has come.',
-      isUncached: true,
       stream: STREAM,
     },
     problems: ['not-a-feed', 'cursor-gone', 'pending-for-other-accounts', 'too-many-readers'],

@@ -15,7 +15,7 @@ export function addSettingsRoutes(route: AddRoute, runtime: Runtime): void {
     operationId: 'getApiSecret',
     summary: 'Get the API secret',
     description: 'The API secret is part of the hash in every notification.',
-    answer: { schema: ApiSettings, description: 'The API secret.', secret: 'api_secret' },
+    answer: { schema: ApiSettings, description: 'The API secret.', secrets: ['api_secret'] },
     handle: async (c) => {
       const caller = c.get('caller');
       return c.json({ api_secret: await readApiSecret(runtime, caller.customerId) });
@@ -34,7 +34,7 @@ export function addSettingsRoutes(route: AddRoute, runtime: Runtime): void {
     answer: {
       schema: v.object({ api_secret: ShownOnce }),
       description: 'The new API secret.',
-      secret: 'api_secret',
+      secrets: ['api_secret'],
     },
     handle: async (c) => {
       const caller = c.get('caller');

@@ -1,6 +1,6 @@
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
-import type { Caller } from '../../customers/caller.ts';
+import { type Caller, isOperator } from '../../customers/caller.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { cancelReplay } from '../../delivery/cancel-replay.ts';
 import { REPLAYABLE } from '../../delivery/delivery.ts';
@@ -179,7 +179,7 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
     answer: {
       schema: v.object({ webhook: StandingWebhookView }),
       description: 'The webhook, with its secret, unless the delivery is pull.',
-      secret: 'webhook.secret',
+      secrets: ['webhook.secret'],
     },
     problems: ['limited-api-key', 'endpoint-refused', 'webhook-limit-reached'],
     handle: async (c) => {
@@ -246,9 +246,8 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
       const caller = c.get('caller');
       const webhook = await findWebhook(runtime.database, caller, readId(c, 'webhook'));
       countTest(caller.customerId, webhook.endpoint);
-      const isOperator = caller.operator !== undefined;
-      const { traceparent } = c.get('span') ?? {};
-      const test = await sendTestNotification(runtime, guard, webhook, { isOperator, traceparent });
+      const asking = { isOperator: isOperator(caller.actor), traceparent: c.get('span')?.traceparent };
+      const test = await sendTestNotification(runtime, guard, webhook, asking);
       return c.json({ test }, 202);
     },
   });
@@ -265,7 +264,7 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
     answer: {
       schema: v.object({ webhook: StandingWebhookView }),
       description: 'The webhook, with its new secret, which is shown in this answer only.',
-      secret: 'webhook.secret',
+      secrets: ['webhook.secret'],
     },
     problems: ['pulled-webhook'],
     handle: async (c) => {

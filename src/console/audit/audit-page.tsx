@@ -21,7 +21,7 @@ import { sendPage } from '../page/layout.tsx';
 
 /** Reads the audit log. */
 
-const AUDIT_SOURCES = ['api', 'console', 'command line', 'configuration'] as const;
+const AUDIT_SOURCES = ['api', 'operator token', 'console', 'command line', 'configuration'] as const;
 type AuditSource = (typeof AUDIT_SOURCES)[number];
 
 interface AuditEvent {

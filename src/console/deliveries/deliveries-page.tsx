@@ -1,6 +1,6 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
-import { actFor } from '../../api/within-process.ts';
+import { actFor } from '../../customers/caller.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { isOfEvents } from '../../database/webhook-enums.ts';
 import { type AttemptRow, batchOf, postOf, readAttempts } from '../../delivery/attempts.ts';

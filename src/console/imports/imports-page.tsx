@@ -384,9 +384,9 @@ function ImportPage({
           ],
           ['Statements', formatCount(it.statements)],
           [
-            'Sent with',
+            'Sent by',
             it.source_id === null ? (
-              (it.api_key ?? 'an API key that was deleted')
+              (it.sender ?? 'an API key that was deleted')
             ) : (
               <a href={`/ops/sources/${it.source_id}`}>source {it.source_id}</a>
             ),

@@ -1,7 +1,7 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { actFor, createOperatorApi } from '../../api/within-process.ts';
-import type { Caller, Operator } from '../../customers/caller.ts';
+import { createOperatorApi } from '../../api/within-process.ts';
+import { actFor, type Caller, type Operator } from '../../customers/caller.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
@@ -22,7 +22,7 @@ export const createConsoleContext = (runtime: Runtime): ConsoleContext => ({
 /** The operator at the console: the name of the sign-in, or the address of the client if no password is set. */
 export function operatorOf(c: Context<ApiEnv>, { config }: Pick<Runtime, 'config'>): Operator {
   const name = config.admin?.user ?? `${c.get('clientAddress') ?? 'this machine'}`;
-  return { source: 'console', name };
+  return { source: 'console', name, role: 'admin' };
 }
 
 /** The caller for reading and changing the things of a customer. */

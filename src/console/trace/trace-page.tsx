@@ -5,6 +5,7 @@ import type { Sql } from '../../database/transaction.ts';
 import { type AttemptRow, byTime, readAttempts } from '../../delivery/attempts.ts';
 import { type FoundDelivery, findDeliveriesOf, viewDelivery } from '../../delivery/delivery.ts';
 import type { ApiEnv } from '../../http/app.ts';
+import { SENDER_NAME } from '../../ledger/sender.ts';
 import { notFound } from '../../platform/problem.ts';
 import { Id } from '../../platform/whole-numbers.ts';
 import { readWebhooks, type WebhookRecord } from '../../webhook-record/record.ts';
@@ -46,8 +47,8 @@ export interface TracedMovement {
   import_format: string | null;
   /** The source that has collected the movement. null: it was sent over the API, or the import was deleted. */
   source_id: string | null;
-  /** The name of the API key that sent the movement. null: a source has collected it, or the key or the import was deleted. */
-  api_key: string | null;
+  /** The name of the API key or the operator that sent the movement. null: a source has collected it, or the key or the import was deleted. */
+  sender: string | null;
   /** null: it was not withdrawn. */
   withdrawn_at: Date | null;
   withdrawn_reason: string | null;
@@ -57,7 +58,7 @@ export interface TracedMovement {
 const READ_MOVEMENT = (table: string, withdrawn: string, join = '') => `
   SELECT t.id, t.customer_id, u.name AS customer, t.account_id, a.title AS account, b.name AS bank, a.currency, t.import_id,
     CONVERT(t.unique_id USING utf8mb4) AS unique_id, t.dc, t.amount, t.description, t.date_issue, t.date_readed,
-    i.received_at AS import_received_at, i.format AS import_format, i.source_id, CONCAT(k.prefix, '… ', k.title) AS api_key,
+    i.received_at AS import_received_at, i.format AS import_format, i.source_id, ${SENDER_NAME} AS sender,
     ${withdrawn}
   FROM ${table} t JOIN customers u ON u.id = t.customer_id JOIN accounts a ON a.id = t.account_id
     JOIN banks b ON b.id = a.bank_id LEFT JOIN imports i ON i.id = t.import_id LEFT JOIN api_keys k ON k.id = i.api_key_id ${join}
@@ -229,8 +230,8 @@ function Trace({ movement: it, deliveries, webhooks, attempts }: TraceProps) {
   );
 }
 
-const SentBy = ({ it: { api_key, source_id } }: { it: TracedMovement }) => {
-  if (source_id === null) return <>{api_key === null ? '' : `, sent with ${api_key}`}</>;
+const SentBy = ({ it: { sender, source_id } }: { it: TracedMovement }) => {
+  if (source_id === null) return <>{sender === null ? '' : `, sent by ${sender}`}</>;
   return (
     <>
       , collected from <a href={`/ops/sources/${source_id}`}>source {source_id}</a>

@@ -1,4 +1,5 @@
 import { createHash } from 'node:crypto';
+import type { Caller } from '../../customers/caller.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { SEALED } from '../../database/secret-box.ts';
 import { giveBack, type Sql, type WriteResult } from '../../database/transaction.ts';
@@ -26,6 +27,9 @@ const KEEP_RESPONSE = `
 
 const RELEASE_KEY = 'DELETE FROM idempotency_keys WHERE customer_id = ? AND idempotency_key = ?';
 
+/** customer_id of the requests of operators that are about no customer. */
+const NO_CUSTOMER = '0';
+
 interface StoredRequest {
   request_hash: string;
   /** null: the request has no response yet. Only successes are stored. */
@@ -39,11 +43,11 @@ interface StoredRequest {
  * route calls the function after it has checked the API key's scope.
  */
 export const createCarryOutOnce =
-  ({ database, secrets }: Pick<Runtime, 'database' | 'secrets'>): CarryOutOnce =>
-  async (c, next, secret) => {
+  ({ database, secrets: box }: Pick<Runtime, 'database' | 'secrets'>): CarryOutOnce =>
+  async (c, next, secrets = []) => {
     const key = readIdempotencyKey(c);
     if (key === null) return void (await next());
-    const { customerId } = c.get('caller');
+    const customerId = (c.var.caller as Caller | undefined)?.customerId ?? NO_CUSTOMER;
     const { pathname, search } = new URL(c.req.url);
     const body = await readBytes(c, RESOURCE_BYTES);
     const hash = createHash('sha256').update(`${pathname}${search}\n`).update(body).digest();
@@ -55,7 +59,7 @@ export const createCarryOutOnce =
       if (earlier === undefined) throw requestInProgress();
       if (earlier.request_hash !== hash.toString('hex').toUpperCase()) throw keyReused();
       if (earlier.status === null || earlier.response === null) throw requestInProgress();
-      const response = secrets.open(earlier.response, SEALED.idempotentResponse(customerId, key));
+      const response = box.open(earlier.response, SEALED.idempotentResponse(customerId, key));
       return c.body(response, earlier.status, {
         'Content-Type': 'application/json',
         'Cache-Control': 'no-store',
@@ -64,8 +68,8 @@ export const createCarryOutOnce =
 
     await next();
     if (c.res.ok) {
-      const text = withoutSecret(await c.res.clone().text(), secret);
-      const response = secrets.seal(text, SEALED.idempotentResponse(customerId, key));
+      const text = withoutSecrets(await c.res.clone().text(), secrets);
+      const response = box.seal(text, SEALED.idempotentResponse(customerId, key));
       await database.query(KEEP_RESPONSE, [c.res.status, response, customerId, key]);
     } else {
       await giveBack(database, RELEASE_KEY, [customerId, key]);
@@ -73,16 +77,22 @@ export const createCarryOutOnce =
     return undefined;
   };
 
-/** A JSON text in which the member at a path, such as `webhook.secret`, is null if it is there. */
-function withoutSecret(text: string, path: string | undefined): string {
-  if (path === undefined) return text;
-  const body = JSON.parse(text) as Record<string, unknown>;
-  const names = path.split('.');
-  const last = names.pop() ?? '';
-  let parent = body;
-  for (const name of names) parent = parent[name] as Record<string, unknown>;
-  if (last in parent) parent[last] = null;
+/** A JSON text in which the members at these paths, such as `webhook.secret`, are null if they are there. */
+export function withoutSecrets(text: string, paths: readonly string[]): string {
+  if (paths.length === 0) return text;
+  const body: unknown = JSON.parse(text);
+  for (const path of paths) hide(body, path.split('.'));
   return JSON.stringify(body);
+}
+
+/** Makes a member null. A path leads into each item of a list. */
+function hide(value: unknown, [name, ...names]: readonly string[]): void {
+  if (Array.isArray(value)) for (const item of value) hide(item, [name ?? '', ...names]);
+  else if (typeof value === 'object' && value !== null && name !== undefined && name in value) {
+    const parent = value as Record<string, unknown>;
+    if (names.length === 0) parent[name] = null;
+    else hide(parent[name], names);
+  }
 }
 
 async function readRequest(sql: Sql, customerId: string, key: string): Promise<StoredRequest | undefined> {

@@ -19,9 +19,9 @@ import type { FindAccount } from './statement-rows.ts';
 /** Finds the account that a statement is about, among those that the sender of the file can see. */
 
 /**
- * The accounts whose movements an import may contain: the accounts that its API key sees. An import that a source has collected may
- * contain movements of the source's account, or of all accounts of the customer if the source has none. Leaves out accounts that
- * are being deleted. This text follows the columns of a SELECT. Its value is the import's id. Indexes: the primary keys, and the
+ * The accounts whose movements an import may contain: the accounts that its API key sees, or all if an operator has sent it. An import
+ * that a source has collected may contain movements of the source's account, or of all accounts of the customer if the source has none.
+ * Leaves out accounts that are being deleted. This text follows the columns of a SELECT. Its value is the import's id. Indexes: the primary keys, and the
  * customer index of accounts.
  */
 const VISIBLE_TO_IMPORT = `
@@ -31,7 +31,7 @@ const VISIBLE_TO_IMPORT = `
   LEFT JOIN api_keys k ON k.id = i.api_key_id
   LEFT JOIN api_key_accounts s ON s.api_key_id = k.id AND s.account_id = a.id
   WHERE i.id = ? AND (k.all_accounts = 1 OR s.account_id IS NOT NULL
-    OR (i.source_id IS NOT NULL AND (i.account_id IS NULL OR i.account_id = a.id)))`;
+    OR i.operator IS NOT NULL OR (i.source_id IS NOT NULL AND (i.account_id IS NULL OR i.account_id = a.id)))`;
 
 /** The account that the sender of a file named, and the accounts that exist. */
 interface AccountOptions {

@@ -262,8 +262,7 @@ export async function stageFile(
   const idempotencyKey = keyOf(source, file);
   const staged = await stageImport(database, {
     customerId,
-    apiKeyId: null,
-    sourceId: source.id,
+    sender: { sourceId: source.id },
     format: file.format === 'auto' ? (source.format as StatementFormat | 'auto') : file.format,
     statement: { accountId, profile, createAccounts, forceAccount },
     received: null,

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { actFor } from '../../../src/api/within-process.ts';
+import { actFor } from '../../../src/customers/caller.ts';
 import { expandReplay } from '../../../src/delivery/engine/expand-replay.ts';
 import { redeliver } from '../../../src/delivery/replays.ts';
 import { removeOld } from '../../../src/upkeep/retention/retention.ts';
@@ -216,7 +216,7 @@ describe('retention of deliveries', () => {
 describe('retention', () => {
   it('counts right and loses no delivery in several processes while deliveries are requested again', async () => {
     const { customerId, webhook, store } = await createSubscriber(service);
-    const caller = actFor(customerId, { source: 'console', name: 'ayse' });
+    const caller = actFor(customerId, { source: 'console', name: 'ayse', role: 'admin' });
     const ids = await store(1_200);
     await record(
       webhook,

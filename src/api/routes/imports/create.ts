@@ -192,10 +192,10 @@ export function addUploadRoute(route: AddRoute, runtime: Runtime, reader: FileRe
   }
 
   async function accept(c: Context<ApiEnv>, sent: Sent, idempotencyKey: string | null): Promise<Accepted> {
-    const { customerId, apiKeyId } = c.get('caller');
+    const { customerId, actor: sender } = c.get('caller');
     const { format, statement, unidentified = 'known' } = sent;
     const traceparent = c.get('span')?.traceparent;
-    const upload = { customerId, apiKeyId, format, unidentified, idempotencyKey, traceparent };
+    const upload = { customerId, sender, format, unidentified, idempotencyKey, traceparent };
     if (format === 'json') {
       const { bytes, ...checked } = await readMovements(c);
       return acceptance.acceptMovements(upload, { ...checked, body: [bytes] });

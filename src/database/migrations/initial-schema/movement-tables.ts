@@ -46,6 +46,7 @@ export const MOVEMENT_TABLES = [
     customer_id BIGINT UNSIGNED NOT NULL,
     api_key_id BIGINT UNSIGNED NULL,
     source_id BIGINT UNSIGNED NULL,
+    operator VARCHAR(255) NULL,
     format VARCHAR(16) NOT NULL,
     detected_format VARCHAR(16) NULL,
     account_id BIGINT UNSIGNED NULL,
@@ -84,7 +85,7 @@ export const MOVEMENT_TABLES = [
     KEY imports_page (customer_id, id),
     KEY imports_status (status, id),
     KEY imports_customer_status (customer_id, status, id),
-    CONSTRAINT imports_owner CHECK ((api_key_id IS NULL) <> (source_id IS NULL)),
+    CONSTRAINT imports_sender CHECK ((api_key_id IS NULL) + (source_id IS NULL) + (operator IS NULL) = 2),
     CONSTRAINT imports_customer FOREIGN KEY (customer_id) REFERENCES customers (id)
   ) ${TABLE}`,
 

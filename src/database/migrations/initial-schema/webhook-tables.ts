@@ -290,7 +290,7 @@ export const OPERATION_TABLES = [
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     customer_id BIGINT UNSIGNED NULL,
-    source ENUM('api','console','command line','configuration') NOT NULL,
+    source ENUM('api','operator token','console','command line','configuration') NOT NULL,
     actor VARCHAR(255) NOT NULL,
     action VARCHAR(64) NOT NULL,
     subject VARCHAR(64) NOT NULL,
