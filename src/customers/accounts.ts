@@ -44,26 +44,31 @@ const INSERT = (columns: readonly string[]) => `INSERT INTO accounts (${columns.
  */
 export async function createAccount(
   database: DataSource,
-  { customerId, bank, ...fields }: NewAccount,
+  account: NewAccount,
   caller?: Caller,
 ): Promise<Account> {
-  const id = await inTransaction(database, async (sql) => {
-    await requireRoom(sql, customerId);
-    const bankId =
-      'id' in bank
-        ? await existingBank(sql, customerId, bank.id)
-        : await bankOfName(sql, customerId, bank.name);
-    const columns = { customer_id: customerId, bank_id: bankId, ...DEFAULTS, ...fields };
-    const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), [Object.values(columns)]);
-    if (caller !== undefined)
-      await recordChange(sql, caller, {
-        action: 'create',
-        subject: `account ${insertId}`,
-        detail: `${fields.title}, ${fields.currency}`,
-      });
-    return String(insertId);
-  });
+  const id = await inTransaction(database, (sql) => addAccount(sql, account, caller));
   return database.getRepository(Account).findOneOrFail({ where: { id }, relations: { bank: true } });
+}
+
+/** Creates an account as `createAccount` does. @param sql the transaction. @returns its id. */
+export async function addAccount(
+  sql: Sql,
+  { customerId, bank, ...fields }: NewAccount,
+  caller?: Caller,
+): Promise<string> {
+  await requireRoom(sql, customerId);
+  const bankId =
+    'id' in bank ? await existingBank(sql, customerId, bank.id) : await bankOfName(sql, customerId, bank.name);
+  const columns = { customer_id: customerId, bank_id: bankId, ...DEFAULTS, ...fields };
+  const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), [Object.values(columns)]);
+  if (caller !== undefined)
+    await recordChange(sql, caller, {
+      action: 'create',
+      subject: `account ${insertId}`,
+      detail: `${fields.title}, ${fields.currency}`,
+    });
+  return String(insertId);
 }
 
 const MOST_ACCOUNTS = 100_000;

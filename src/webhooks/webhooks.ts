@@ -33,12 +33,30 @@ import { givenEvents, type NewWebhook, type WebhookChange } from './webhook-inpu
  * limit of webhooks.
  */
 export async function createWebhook(
-  { config, database, secrets }: Runtime,
+  runtime: Runtime,
   guard: AddressGuard,
   caller: Caller,
-  { event: single, events: list, account, headers, batch, ...plain }: v.InferOutput<typeof NewWebhook>,
+  body: v.InferOutput<typeof NewWebhook>,
 ): Promise<{ id: string; secret: string | undefined }> {
-  const { customerId } = caller;
+  const accountId = await requireAccount(runtime.database, caller, body.account);
+  const { secret, add } = await prepareWebhook(runtime, guard, body);
+  const id = await inTransaction(runtime.database, (sql) => add(sql, caller, accountId));
+  return { id, secret };
+}
+
+/**
+ * Checks a new webhook, apart from its account, and resolves its endpoint's address.
+ * @returns its secret, and the function that stores it in a transaction and returns its id.
+ * @throws {Problem} 422 or 403 as `createWebhook`.
+ */
+export async function prepareWebhook(
+  { config, secrets }: Pick<Runtime, 'config' | 'secrets'>,
+  guard: AddressGuard,
+  { event: single, events: list, account, headers, batch, ...plain }: v.InferOutput<typeof NewWebhook>,
+): Promise<{
+  secret: string | undefined;
+  add: (sql: Sql, caller: Caller, accountId: string | null) => Promise<string>;
+}> {
   const given = givenEvents({ event: single, events: list });
   if (given === undefined) throw invalid([{ path: 'event', message: 'is required, unless events is given' }]);
   const { event, withdrawals } = given;
@@ -46,12 +64,11 @@ export async function createWebhook(
   const { encoding = isOfEvents(event) || isPull ? 'json' : config.notificationEncoding } = plain;
   requireFitting({ event, account, encoding, body: plain.body, isBatch: batch !== null });
   if (isPull) requirePullable({ ...plain, event, encoding, headers, batch });
-  const accountId = await requireAccount(database, caller, account);
   const endpoint = isPull ? null : await requireEndpoint(guard, plain.endpoint);
   const secret = isPull ? undefined : createWebhookSecret();
-  const id = await inTransaction(database, (sql) =>
+  const add = (sql: Sql, caller: Caller, accountId: string | null) =>
     addWebhook(sql, {
-      customerId,
+      customerId: caller.customerId,
       event,
       withdrawals,
       accountId,
@@ -67,9 +84,8 @@ export async function createWebhook(
           subject: `webhook ${added}`,
           detail: `${eventsOf(given).join(' and ')} ${endpoint === null ? 'to be pulled' : `to ${new URL(endpoint).host}`}`,
         }),
-    }),
-  );
-  return { id, secret };
+    });
+  return { secret, add };
 }
 
 /**

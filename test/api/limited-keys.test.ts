@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { insertApiKey } from '../../src/customers/customers.ts';
+import { insertApiKey } from '../../src/customers/api-keys.ts';
 import { readAll } from '../support/listing.ts';
 import { createAccount, importDone, importMovements, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';

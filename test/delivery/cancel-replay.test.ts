@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
-import { insertApiKey } from '../../src/customers/customers.ts';
+import { insertApiKey } from '../../src/customers/api-keys.ts';
 import { expandReplay } from '../../src/delivery/engine/expand-replay.ts';
 import { importMovements, movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';

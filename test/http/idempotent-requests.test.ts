@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
-import { insertApiKey } from '../../src/customers/customers.ts';
+import { insertApiKey } from '../../src/customers/api-keys.ts';
 import { pruneIdempotencyKeys } from '../../src/upkeep/retention/retention.ts';
 import { createSteps } from '../../src/upkeep/retention/steps.ts';
 import { createAccount } from '../support/movements.ts';

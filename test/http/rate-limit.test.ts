@@ -2,7 +2,7 @@ import { Redis } from 'ioredis';
 import { expect, it, onTestFinished } from 'vitest';
 import { createStatementFormats } from '../../packages/statements/src/formats.ts';
 import { startApi } from '../../src/api/server.ts';
-import { insertApiKey } from '../../src/customers/customers.ts';
+import { insertApiKey } from '../../src/customers/api-keys.ts';
 import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { redisOptions } from '../../src/platform/redis.ts';
 import { expectProblem } from '../support/problem.ts';

@@ -1,5 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { insertApiKey } from '../../src/customers/customers.ts';
+import { insertApiKey } from '../../src/customers/api-keys.ts';
 import { upload, withdrawn } from '../intake/withdrawals/withdrawn.ts';
 import { type Listed, readAll, readPage, uniqueIds } from '../support/listing.ts';
 import { createAccount, importMovements, movement } from '../support/movements.ts';

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { insertApiKey } from '../../src/customers/customers.ts';
+import { insertApiKey } from '../../src/customers/api-keys.ts';
 import { mt940 } from '../intake/statement-files.ts';
 import { createAccount } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';

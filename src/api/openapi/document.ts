@@ -3,7 +3,7 @@ import { generateSpecs, resolver } from 'hono-openapi';
 import type * as v from 'valibot';
 import { BalanceView, CompletenessView, StatementView } from '../../books/books-view.ts';
 import { AccountChange, AccountView, BankView, NewAccount } from '../../customers/account-view.ts';
-import { NewApiKey } from '../../customers/customers.ts';
+import { NewApiKey } from '../../customers/api-keys.ts';
 import { KeyView } from '../../customers/key-view.ts';
 import { AttemptView } from '../../delivery/attempts.ts';
 import { DeliveryView } from '../../delivery/delivery.ts';

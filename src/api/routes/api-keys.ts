@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { createApiKey, deleteApiKey, findKeys, NewApiKey } from '../../customers/customers.ts';
+import { createApiKey, deleteApiKey, findKeys, NewApiKey } from '../../customers/api-keys.ts';
 import { KeyView, viewKey } from '../../customers/key-view.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { CallerCache } from '../../http/admission.ts';

@@ -24,15 +24,18 @@ export const CUSTOMER_TABLES = [
     version VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NOT NULL
   ) ${TABLE}`,
 
-  // is_operator: 1 for the operator's own customer, which gets the operational events of all customers. NULL for all others, so
+  // external_id: the id of the customer in the program that has created it. metadata: a JSON object. is_operator: 1 for the operator's own customer, which gets the operational events of all customers. NULL for all others, so
   // that the unique index allows only one operator.
   `CREATE TABLE customers (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     name VARCHAR(200) NOT NULL,
+    external_id VARCHAR(200) CHARACTER SET utf8mb4 COLLATE utf8mb4_bin NULL,
+    metadata TEXT NULL,
     api_secret VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin NOT NULL,
     is_operator TINYINT NULL,
     created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
     KEY customers_name (name),
+    UNIQUE KEY customers_external_id (external_id),
     UNIQUE KEY customers_operator (is_operator)
   ) ${TABLE}`,
 
@@ -66,6 +69,19 @@ export const CUSTOMER_TABLES = [
     UNIQUE KEY api_keys_hash (key_hash),
     KEY api_keys_page (customer_id, id),
     CONSTRAINT api_keys_customer FOREIGN KEY (customer_id) REFERENCES customers (id)
+  ) ${TABLE}`,
+
+  // Only the SHA-256 of a token is stored.
+  `CREATE TABLE operator_tokens (
+    id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
+    title VARCHAR(200) NOT NULL,
+    role ENUM('viewer','operator','admin') NOT NULL,
+    prefix VARCHAR(16) NOT NULL,
+    token_hash BINARY(32) NOT NULL,
+    expires_at DATETIME(6) NULL,
+    last_used_at DATETIME(6) NULL,
+    created_at DATETIME(6) NOT NULL DEFAULT CURRENT_TIMESTAMP(6),
+    UNIQUE KEY operator_tokens_hash (token_hash)
   ) ${TABLE}`,
 
   // Each customer has its own banks, because another customer's spelling of a bank's name must never be visible.
