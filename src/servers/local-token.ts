@@ -51,10 +51,10 @@ export function publishLocalToken({
   const identity = identify(process.pid) ?? { pid: process.pid, startTime: '' };
   const content = JSON.stringify({ ...identity, url, token });
   for (const { directory, prefix, make } of placesOf(directories)) {
-    const path = join(directory, `${prefix}${pidNamespace()}${process.pid}.json`);
+    const path = join(directory, `${prefix}${process.pid}.json`);
     const isWritten = attempt(() => {
       make();
-      // No other living process has this name. Both ways replace a symbolic link, and do not follow it.
+      // No other living process has this name. Neither way follows a symbolic link.
       if (!createPrivate(path, content)) writePrivate(path, content);
       return true;
     });
@@ -72,7 +72,7 @@ export function findLocalTokens(directories: Directories): TokenRecord[] {
     .flatMap(({ directory, prefix, isTrusted }) =>
       isTrusted()
         ? (attempt(() => readdirSync(directory)) ?? [])
-            .filter((name) => name.startsWith(prefix) && name.endsWith('.json'))
+            .filter((name) => name.startsWith(prefix) && /^\d+\.json$/.test(name.slice(prefix.length)))
             .map((name) => readRecord(join(directory, name)))
         : [],
     )
@@ -84,7 +84,7 @@ export function findLocalTokens(directories: Directories): TokenRecord[] {
 
 interface Place {
   directory: string;
-  /** How the names of its files begin. */
+  /** How the names of its files begin. The pid follows. */
   prefix: string;
   /** Creates the directory if it is missing. @throws when others can write to it. */
   make(): void;
@@ -97,11 +97,19 @@ const NAME = 'operator-token.';
 /** The directories for the files, the preferred one first. */
 function placesOf({ dataDir, runtimeDirs }: Directories): Place[] {
   const folder = resolve(dataDir);
+  // Containers that share a DATA_DIR have processes of the same pid, and may start them at the same moment.
+  const namespace = pidNamespace();
   // Several installations share a runtime directory.
-  const prefix = `${NAME}${createHash('sha256').update(folder).digest('hex').slice(0, 16)}.`;
+  const installation = createHash('sha256').update(folder).digest('hex').slice(0, 16);
+  const prefix = `${NAME}${installation}.${namespace}`;
   const temporary = join(tmpdir(), `ledgerbell-${ownUid()}`);
   return [
-    { directory: folder, prefix: NAME, make: () => makePrivateDirectory(folder), isTrusted: () => true },
+    {
+      directory: folder,
+      prefix: `${NAME}${namespace}`,
+      make: () => makePrivateDirectory(folder),
+      isTrusted: () => true,
+    },
     ...runtimeDirs.map((directory) => ({ directory, prefix, make: () => {}, isTrusted: () => true })),
     {
       directory: temporary,
@@ -129,10 +137,7 @@ const isOwnAndPrivate = (directory: string): boolean =>
 
 const ownUid = (): number => process.getuid?.() ?? 0;
 
-/**
- * Containers that share a DATA_DIR have processes of the same pid. So the name of the file has the inode of the pid namespace too.
- * Empty on systems other than Linux.
- */
+/** The inode of this process's pid namespace, and a hyphen. Empty on systems other than Linux. */
 const pidNamespace = (): string =>
   attempt(() => `${/\d+/.exec(readlinkSync('/proc/self/ns/pid'))?.[0] ?? '0'}-`) ?? '';
 

@@ -92,8 +92,10 @@ it('a process withdraws only the token that it has published itself', async () =
 
 it('the newest of several tokens is first', async () => {
   const older = publish();
-  await rename(await onlyFile(), join(dataDir, 'operator-token.0.json'));
-  await utimes(join(dataDir, 'operator-token.0.json'), 1_000, 1_000);
+  const path = await onlyFile();
+  const other = path.replace(`${process.pid}.json`, '0.json');
+  await rename(path, other);
+  await utimes(other, 1_000, 1_000);
   const newer = publish();
   expect(find()).toEqual([newer.token, older.token]);
 });
@@ -170,6 +172,17 @@ describe('a file is ignored and left alone', () => {
     await change(path);
     expect(find()).toEqual([]);
     expect(await onlyFile()).toBe(path);
+  });
+
+  it('when a process of another container has written it, even if pid and start time are equal', async () => {
+    publish();
+    const path = await onlyFile();
+    const other = join(dataDir, `operator-token.1-${process.pid}.json`);
+    await rename(path, other);
+    expect(find()).toEqual([]);
+    const { token } = publish();
+    expect(find()).toEqual([token]);
+    expect(await readdir(dataDir)).toHaveLength(2);
   });
 
   it('when the pid is not a number', async () => {
