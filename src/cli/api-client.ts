@@ -108,11 +108,20 @@ const MAX_PER_PAGE = 1_000;
 export function createApi(url: string, key: string): Api {
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new Failure('The API key must be the one that was shown, without spaces.');
+  const hint = 'Start the service (ledgerbell start), or say with --url where it is.';
+  return createHttpClient(url, { authentication: key }, hint);
+}
+
+/**
+ * Creates a client that sends `headers` with each request over HTTP.
+ * @param hint what the user can do when nothing answers.
+ */
+export function createHttpClient(url: string, headers: Readonly<Record<string, string>>, hint: string): Api {
   const base = url.replace(/(?<!\/)\/+$/, '');
   return createClient(base, (request) =>
-    send(base, request, key).catch((error: unknown) => {
+    send(base, request, headers).catch((error: unknown) => {
       request.signal?.throwIfAborted();
-      throw unreachable(base, error);
+      throw unreachable(base, error, hint);
     }),
   );
 }
@@ -121,11 +130,11 @@ export function createApi(url: string, key: string): Api {
 async function send(
   base: string,
   { method, path, upload, signal }: ApiRequest,
-  key: string,
+  ofClient: Readonly<Record<string, string>>,
 ): Promise<ApiResponse> {
   const url = new URL(`${base}${path}`);
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
-  const headers = { authentication: key, ...headersOf(upload) };
+  const headers = { ...ofClient, ...headersOf(upload) };
   const sent = request(url, { method, headers, ...(signal === undefined ? {} : { signal }) });
   // Without a listener, an error after the answer would end the process.
   sent.on('error', () => {});
@@ -220,9 +229,8 @@ function toJson(document: object): Upload {
   return { type: 'application/json', bytes: body.length, body };
 }
 
-function unreachable(base: string, error: unknown): UnreachableError {
+function unreachable(base: string, error: unknown, hint: string): UnreachableError {
   const code = codeOf(error) ?? 'no answer';
-  const hint = 'Start the service (ledgerbell start), or say with --url where it is.';
   return new UnreachableError(`Nothing answers at ${base} (${code}). ${hint}`);
 }
 
@@ -240,7 +248,7 @@ function refused(base: string, status: number, answer: unknown): RefusedError {
     return new RefusedError(status, `${base} answered ${status}: is that really the service?`);
   }
   const { detail, errors } = problem.output;
-  // The key may belong to another service, so the message names the service that was asked.
+  // The key or token may belong to another service, so the message names the service that was asked.
   return new RefusedError(status, status === 401 ? `${detail} The request went to ${base}.` : detail, errors);
 }
 

@@ -47,7 +47,8 @@ export interface Subject {
   id: string;
 }
 
-const MISSING: Readonly<Record<Subject['kind'], string>> = {
+/** The messages for objects that nobody has. */
+export const MISSING: Readonly<Record<Subject['kind'], string>> = {
   webhook: 'There is no webhook of that id, or it was deleted.',
   delivery: 'There is no delivery of that id.',
   source: 'There is no source of that id, or it was deleted.',

@@ -58,7 +58,8 @@ const probe = (api: Api) =>
 export const mayStart = async ({ databaseUrl, dataDir, embedded }: Config): Promise<boolean> =>
   databaseUrl === undefined && embedded === 'auto' && (await findRunning(dataDir)) === null;
 
-function defaultUrl({ host, port }: Config): string {
+/** The URL at which a listener of this machine can be asked. */
+export function defaultUrl({ host, port }: Pick<Config, 'host' | 'port'>): string {
   if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;
   return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }

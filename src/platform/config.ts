@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { basename } from 'node:path';
+import { basename, isAbsolute } from 'node:path';
 import * as v from 'valibot';
 import {
   ConfigError,
@@ -97,6 +97,9 @@ const Environment = v.object({
   PROCESSES: v.optional(WholeNumber(1, 64, 'must be a whole number of processes from 1 to 64')),
   EMBEDDED: v.optional(v.picklist(['auto', 'never'], 'must be auto or never')),
   EMBEDDED_INSTALL: v.optional(v.picklist(['auto', 'never'], 'must be auto or never'), 'auto'),
+  // Set by systemd and by the login of a user.
+  RUNTIME_DIRECTORY: v.optional(v.string()),
+  XDG_RUNTIME_DIR: v.optional(v.string()),
 });
 
 /** The settings, as the program names them. */
@@ -108,6 +111,10 @@ const toConfig = (e: v.InferOutput<typeof Environment>) => ({
   /** Stands before all keys in Redis, so that several installations can share it. */
   redisPrefix: e.REDIS_PREFIX,
   dataDir: e.DATA_DIR,
+  /** Directories for files that are needed only while a process runs, the preferred one first. */
+  runtimeDirs: [e.RUNTIME_DIRECTORY?.split(':')[0], e.XDG_RUNTIME_DIR].filter(
+    (path): path is string => path !== undefined && isAbsolute(path),
+  ),
   /** 32 bytes in base64. Can be `undefined` only without `databaseUrl`; the key is then kept in `dataDir`. */
   secretKey: e.SECRET_KEY,
   /** Keys that only open values that were sealed with them. */
@@ -241,17 +248,30 @@ export interface ClientConfig {
   apiKey: string | undefined;
   apiSecret: string | undefined;
   webhookSecret: string | undefined;
+  /** The operators' listener. */
+  opsUrl: URL | undefined;
+  operatorToken: string | undefined;
 }
 
 const HTTP_URL_RULE = 'must be an http or https URL without a user name, such as https://ledgerbell.example';
 
+const HttpUrl = v.pipe(v.string(), v.url(HTTP_URL_RULE), v.regex(/^https?:\/\/[^@]+$/i, HTTP_URL_RULE));
+
+/** Whether a text has the form of a token for the operators' API: `lbop_` and 32 bytes in base64url. */
+export const isOperatorToken = (text: string): boolean => /^lbop_[A-Za-z0-9_-]{43}$/.test(text);
+
 const ClientEnvironment = v.object({
-  LEDGERBELL_URL: v.optional(
-    v.pipe(v.string(), v.url(HTTP_URL_RULE), v.regex(/^https?:\/\/[^@]+$/i, HTTP_URL_RULE)),
-  ),
+  LEDGERBELL_URL: v.optional(HttpUrl),
   LEDGERBELL_API_KEY: v.optional(v.string()),
   LEDGERBELL_API_SECRET: v.optional(v.string()),
   LEDGERBELL_WEBHOOK_SECRET: v.optional(v.string()),
+  LEDGERBELL_OPS_URL: v.optional(HttpUrl),
+  LEDGERBELL_OPERATOR_TOKEN: v.optional(
+    v.pipe(
+      v.string(),
+      v.check(isOperatorToken, 'must be the token that was shown: "lbop_" followed by 43 characters'),
+    ),
+  ),
 });
 
 /**
@@ -267,11 +287,14 @@ export function readClientConfig(env: NodeJS.ProcessEnv = process.env): ClientCo
     throw new ConfigError(`${v.getDotPath(issue)} ${issue.message}.`);
   }
   const e = result.output;
+  const toUrl = (text: string | undefined) => (text === undefined ? undefined : new URL(text));
   return {
-    url: e.LEDGERBELL_URL === undefined ? undefined : new URL(e.LEDGERBELL_URL),
+    url: toUrl(e.LEDGERBELL_URL),
     apiKey: e.LEDGERBELL_API_KEY,
     apiSecret: e.LEDGERBELL_API_SECRET,
     webhookSecret: e.LEDGERBELL_WEBHOOK_SECRET,
+    opsUrl: toUrl(e.LEDGERBELL_OPS_URL),
+    operatorToken: e.LEDGERBELL_OPERATOR_TOKEN,
   };
 }
 

@@ -39,7 +39,13 @@ export function readIfThere(path: string): string | null {
 
 /** Writes or replaces a file with mode 0600. The change is atomic, even if this process is killed. */
 export function writePrivate(path: string, content: string): void {
-  renameSync(writeTemporary(path, content), path);
+  const temporary = writeTemporary(path, content);
+  try {
+    renameSync(temporary, path);
+  } catch (error) {
+    rmSync(temporary, { force: true });
+    throw error;
+  }
 }
 
 /**
@@ -78,6 +84,10 @@ function writeTemporary(path: string, content: string): string {
   try {
     writeSync(file, content);
     fsyncSync(file);
+  } catch (error) {
+    // For example because the disk is full.
+    rmSync(temporary, { force: true });
+    throw error;
   } finally {
     closeSync(file);
   }

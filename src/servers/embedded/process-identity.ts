@@ -18,8 +18,13 @@ export function identify(pid: number): ProcessIdentity | null {
 }
 
 export function isAlive(identity: ProcessIdentity): boolean {
-  return identify(identity.pid)?.startTime === identity.startTime;
+  const found = identify(identity.pid);
+  return found !== null && isSameStart(found.startTime, identity.startTime);
 }
+
+/** Compares the boot's id only if both have it, because a sandbox may hide it (ProcSubset=pid of systemd). */
+const isSameStart = (a: string, b: string): boolean =>
+  a === b || (a.startsWith(':') && b.endsWith(a)) || (b.startsWith(':') && a.endsWith(b));
 
 /**
  * Ends a process that is not a child of this one: SIGTERM, then SIGKILL after `grace` milliseconds. Resolves when it has ended.

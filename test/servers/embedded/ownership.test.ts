@@ -47,6 +47,16 @@ test('an ownership record is taken over when another process now has the pid of 
   expect(findOwner(record)?.pid).toBe(process.pid);
 });
 
+test('an ownership record of a process in a sandbox, which has no id of the boot, is respected', async () => {
+  const record = await recordFile();
+  const startTime = identify(process.pid)?.startTime.replace(/^[^:]+(?=:\d+$)/, '') ?? '';
+  await writeFile(record, JSON.stringify({ pid: process.pid, startTime }));
+  expect(findOwner(record)?.startTime).toBe(startTime);
+  expect(() => claim(record)).toThrow(DataDirInUseError);
+  await writeFile(record, JSON.stringify({ pid: process.pid, startTime: ':1' }));
+  expect(findOwner(record)).toBeNull();
+});
+
 test('an ownership record that cannot be read is taken over', async () => {
   const record = await recordFile();
   await writeFile(record, '{"pid":');
