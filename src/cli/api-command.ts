@@ -6,7 +6,7 @@ import type { Api } from './api-client.ts';
 import { type AccessOptions, addAccessOptions, withAccess } from './command-access.ts';
 import { type CommandContext, Failure, oneLine } from './context.ts';
 import { type Column, renderColumns } from './output.ts';
-import type { Subject } from './owner.ts';
+import { type Subject, wordsOf } from './owner.ts';
 import { parseDeliveryKey, parseId, parseNumber } from './values.ts';
 
 /** What the commands that call the API have in common: options, answers and lists. */
@@ -66,7 +66,7 @@ export const subjectCommand =
     const command = addAccessOptions(new Command(name).description(description));
     if (kind === 'delivery')
       command.argument('<id>', 'of the delivery: <webhook id>-<movement id>', parseDeliveryKey);
-    else command.argument('<id>', `of the ${kind}`, parseId);
+    else command.argument('<id>', `of the ${wordsOf(kind)}`, parseId);
     if (question !== undefined) command.option('--yes', 'do not ask');
     return command.action(async (id: string, options: AccessOptions & { yes?: boolean }) => {
       const [subjectId = id] = id.split('-');

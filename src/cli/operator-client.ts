@@ -93,7 +93,7 @@ const Owners = v.looseObject({ customers: v.array(v.looseObject({ id: v.number()
  * @throws {Failure} when there is no such object.
  */
 export async function findOwner(api: Api, kind: Subject['kind'], id: string): Promise<string> {
-  const object = `${kind.toLowerCase().replace(' ', '_')}:${encodeURIComponent(id)}`;
+  const object = `${kind}:${encodeURIComponent(id)}`;
   const { customers } = await api.get(`/v1/customers?owner_of=${object}`, Owners);
   const [owner] = customers;
   if (owner === undefined) throw new Failure(MISSING[kind]);

@@ -1,5 +1,6 @@
 import { userInfo } from 'node:os';
 import type { Operator } from '../customers/caller.ts';
+import { findOwner, type OwnedKind } from '../customers/owner.ts';
 import type { Sql } from '../database/transaction.ts';
 import { Failure } from './context.ts';
 
@@ -17,43 +18,22 @@ function userName(): string {
   }
 }
 
-/** Finds the customer of each kind of object that a command can name. Indexes: the primary keys. */
-const CUSTOMER_OF = {
-  webhook: "SELECT customer_id AS customerId FROM webhooks WHERE id = ? AND status <> 'deleted'",
-  // The deliveries of a deleted webhook stay readable.
-  delivery: 'SELECT customer_id AS customerId FROM webhooks WHERE id = ?',
-  source: "SELECT customer_id AS customerId FROM sources WHERE id = ? AND status <> 'deleted'",
-  import: 'SELECT customer_id AS customerId FROM imports WHERE id = ?',
-  'API key': 'SELECT customer_id AS customerId FROM api_keys WHERE id = ?',
-  // A movement that was withdrawn is found too.
-  movement: `
-    SELECT COALESCE(t.customer_id, w.customer_id) AS customerId FROM (SELECT CAST(? AS UNSIGNED) AS id) wanted
-      LEFT JOIN transactions t ON t.id = wanted.id LEFT JOIN withdrawn_transactions w ON w.id = wanted.id
-    WHERE COALESCE(t.id, w.id) IS NOT NULL`,
-  conflict: 'SELECT customer_id AS customerId FROM movement_conflicts WHERE id = ?',
-  replay: 'SELECT customer_id AS customerId FROM replays WHERE id = ?',
-  account: 'SELECT customer_id AS customerId FROM accounts WHERE id = ?',
-  // A statement that was withdrawn is found too.
-  statement: `
-    SELECT COALESCE(s.customer_id, w.customer_id) AS customerId FROM (SELECT CAST(? AS UNSIGNED) AS id) wanted
-      LEFT JOIN statements s ON s.id = wanted.id LEFT JOIN withdrawn_statements w ON w.id = wanted.id
-    WHERE COALESCE(s.id, w.id) IS NOT NULL`,
-  withdrawal: 'SELECT customer_id AS customerId FROM withdrawals WHERE id = ?',
-} as const;
-
 /** The object that a command names. For a delivery, `id` is the id of its webhook. */
 export interface Subject {
-  kind: keyof typeof CUSTOMER_OF;
+  kind: OwnedKind;
   id: string;
 }
 
 /** The messages for objects that nobody has. */
+/** A kind in words. */
+export const wordsOf = (kind: OwnedKind): string => (kind === 'api_key' ? 'API key' : kind);
+
 export const MISSING: Readonly<Record<Subject['kind'], string>> = {
   webhook: 'There is no webhook of that id, or it was deleted.',
   delivery: 'There is no delivery of that id.',
   source: 'There is no source of that id, or it was deleted.',
   import: 'There is no import of that id.',
-  'API key': 'There is no API key of that id.',
+  api_key: 'There is no API key of that id.',
   movement: 'There is no movement of that id.',
   conflict: 'There is no conflict of that id.',
   replay: 'There is no replay of that id.',
@@ -78,11 +58,11 @@ export async function findCustomerId(
       'Say for which customer: give --customer <id> as the operator, or an API key with --key or LEDGERBELL_API_KEY.',
     );
   }
-  const [owner] = await sql.query<{ customerId: string }[]>(CUSTOMER_OF[subject.kind], [subject.id]);
-  if (owner === undefined) throw new Failure(MISSING[subject.kind]);
-  if (customerId !== undefined && owner.customerId !== customerId)
-    throw new Failure(`The ${subject.kind} does not belong to customer ${customerId}.`);
-  return owner.customerId;
+  const owner = await findOwner(sql, subject.kind, subject.id);
+  if (owner === null) throw new Failure(MISSING[subject.kind]);
+  if (customerId !== undefined && owner !== customerId)
+    throw new Failure(`The ${wordsOf(subject.kind)} does not belong to customer ${customerId}.`);
+  return owner;
 }
 
 /** @throws {Failure} when there is no such customer. */

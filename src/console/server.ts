@@ -1,5 +1,4 @@
 import { createHash, timingSafeEqual } from 'node:crypto';
-import { getConnInfo } from '@hono/node-server/conninfo';
 import { Hono } from 'hono';
 import { every, except } from 'hono/combine';
 import { getProblem } from '../api/docs-pages.ts';
@@ -16,7 +15,7 @@ import {
   pageHeaders,
 } from '../http/app.ts';
 import { PortTakenError, startServer } from '../http/listener.ts';
-import { type Config, isLoopback, VERSION } from '../platform/config.ts';
+import { type Config, VERSION } from '../platform/config.ts';
 import type { Poller } from '../platform/poller.ts';
 import { Problem } from '../platform/problem.ts';
 import { LAST_PORT } from '../platform/whole-numbers.ts';
@@ -63,19 +62,9 @@ export function requireOperator({ config, redis, prefix }: Pick<Runtime, 'config
   return admin.isOneTime ? every(requireLoopback, except('/metrics', asksForPassword)) : asksForPassword;
 }
 
-const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;
-const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
-
-/**
- * Refuses requests that are not from this machine. Checking the address is not enough, because a proxy on this machine also connects
- * from loopback. So does a local browser when a foreign page uses a host name that resolves to this machine.
- */
+/** Refuses requests that are not from this machine. */
 const requireLoopback = createMiddleware(async (c, next) => {
-  const local =
-    isLoopback(getConnInfo(c).remote.address ?? '') &&
-    LOOPBACK_HOST.test(c.req.header('host') ?? '') &&
-    FORWARDED.every((name) => c.req.header(name) === undefined);
-  if (!local) {
+  if (!c.get('isLocal')) {
     throw new Problem(
       'forbidden',
       'This page answers only requests from the machine itself. To use it from elsewhere, set ADMIN_USER and ADMIN_PASSWORD.',

@@ -4,7 +4,7 @@ import type { Context, MiddlewareHandler } from 'hono';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { DataSource } from 'typeorm';
-import { apiKeyOf, type Caller, parseScopes } from '../customers/caller.ts';
+import { apiKeyOf, type Caller, isOperator, parseScopes } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import type { Sql } from '../database/transaction.ts';
 import { createBatcher } from '../platform/batcher.ts';
@@ -12,24 +12,24 @@ import { Problem, type ProblemName } from '../platform/problem.ts';
 import type { RedisClient } from '../platform/redis.ts';
 import { createCarryOutOnce } from './admission/idempotency.ts';
 import { traceRequests } from './admission/trace-requests.ts';
-import { type ApiEnv, createMiddleware, nameClient } from './app.ts';
+import { type ApiEnv, createMiddleware, customerOf, nameClient } from './app.ts';
 
 /** Lets a request in: who is calling, how many requests are in flight, the guessing of keys, and the rate limit. */
 
 /**
  * A request passes these before its route, in this order: the limit of requests in flight, authentication, the limit of its customer's
  * requests in flight, its span, and the rate limit. The route itself carries out a POST with an Idempotency-Key once.
- * @param options.identify sets the caller of a request. By default, an API key is required.
+ * @param identify sets the actor and the caller of a request.
  */
 export function admit(
   runtime: Runtime,
-  { callers, identify }: { callers: CallerCache; identify: MiddlewareHandler<ApiEnv> | undefined },
+  identify: MiddlewareHandler<ApiEnv>,
 ): MiddlewareHandler<ApiEnv>[] {
   const carryOutOnce = createCarryOutOnce(runtime);
   return [
     limitInFlight(MOST_IN_FLIGHT, () => 'all'),
-    identify ?? authenticate(runtime, callers),
-    limitInFlight(MOST_OF_CUSTOMER, (c) => c.get('caller').customerId),
+    identify,
+    limitInFlight(MOST_OF_CUSTOMER, (c) => customerOf(c) ?? 'no customer'),
     ...(runtime.tracing === undefined ? [] : [traceRequests(runtime.tracing)]),
     ...(runtime.config.rateLimit > 0 ? [limitRate(runtime)] : []),
     (c, next) => {
@@ -38,6 +38,9 @@ export function admit(
     },
   ];
 }
+
+/** Default length of a window. A quota allows `limit` uses per window. */
+export const WINDOW_SECONDS = 10;
 
 /** How many requests a process works on at a time, in all and of one customer. The lower limit leaves room for other customers. */
 export const MOST_IN_FLIGHT = 1_000;
@@ -113,7 +116,7 @@ export function authenticate(
   });
 }
 
-function bearer(header: string | undefined, { schemeRequired = false } = {}): string | null {
+export function bearer(header: string | undefined, { schemeRequired = false } = {}): string | null {
   const [, scheme, key] = /^\s*(Bearer\s+)?(\S+)\s*$/i.exec(header ?? '') ?? [];
   return key === undefined || (schemeRequired && scheme === undefined) ? null : key;
 }
@@ -218,45 +221,64 @@ export function createCallerCache(clock: () => number = () => performance.now())
   };
 }
 
-/** How many unknown keys one client may send in 10 s. */
-const GUESSES = 100;
-
 /** How many valid keys this process remembers. */
 const MAX_PROVEN = 10_000;
 
-export interface Attempt {
-  /** SHA-256 of the key. */
+export interface Attempt<Found> {
+  /** SHA-256 of the key or token. */
   hash: Buffer;
   /** The address of the client. */
   address: string | undefined;
-  find: () => Promise<Caller | null>;
+  /** @returns null: it is unknown. */
+  find: () => Promise<Found | null>;
 }
 
+/** What is guessed: how many unknown values one client may send in a window. */
+export interface Guesses {
+  /** The problem of a client that has sent too many. */
+  problem: 'too-many-unknown-keys' | 'too-many-unknown-tokens';
+  /** What they are called. */
+  words: string;
+  limit: number;
+  windowSeconds: number;
+}
+
+const KEY_GUESSES: Guesses = {
+  problem: 'too-many-unknown-keys',
+  words: 'unknown API keys',
+  limit: 100,
+  windowSeconds: WINDOW_SECONDS,
+};
+
 /**
- * Throttles the guessing of API keys. A client that has sent 100 unknown keys within 10 s is answered 429 until the 10 s are
- * over. Its keys are not looked up during that time, so a correct guess looks like a wrong one. A client is an IPv4 address or an
+ * Throttles the guessing of API keys or tokens. A client that has sent 100 unknown keys within 10 s, for example, is answered 429 until the
+ * 10 s are over. Its keys are not looked up during that time, so a correct guess looks like a wrong one. A client is an IPv4 address or an
  * IPv6 /64, because a client with one address of a /64 can use all of them. All processes share the count. While Redis is unreachable,
  * each process counts alone.
  *
  * A key that was valid in this process before is always looked up, because other clients may share the guesser's address. Behind a
  * proxy that is not in TRUSTED_PROXIES, all clients share one address.
  */
-export function limitGuesses({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>) {
-  const unknownKeys = createQuota({ redis, prefix: `${prefix}:guesses`, limit: GUESSES });
+export function limitGuesses<Found = Caller>(
+  { redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>,
+  { problem, words, limit, windowSeconds }: Guesses = KEY_GUESSES,
+) {
+  const name = problem === 'too-many-unknown-keys' ? 'guesses' : 'operator-guesses';
+  const unknownKeys = createQuota({ redis, prefix: `${prefix}:${name}`, limit, windowSeconds });
   const proven = new LRUCache<string, true>({ max: MAX_PROVEN });
 
   function refuseTooMany(address: string | undefined): void {
     const left = unknownKeys.look(nameClient(address));
     if (!left.exhausted) return;
     throw tooManyRequests(
-      'too-many-unknown-keys',
+      problem,
       left,
-      `More than ${GUESSES} unknown API keys came from this address within ${WINDOW_SECONDS} s.`,
+      `More than ${limit} ${words} came from this address within ${windowSeconds} s.`,
     );
   }
 
   /** @throws {Problem} 429 after too many unknown keys. */
-  return async function attempt({ hash, address, find }: Attempt): Promise<Caller | null> {
+  return async function attempt({ hash, address, find }: Attempt<Found>): Promise<Found | null> {
     const name = hash.toString('base64');
     const isProven = proven.has(name);
     if (!isProven) refuseTooMany(address);
@@ -273,9 +295,6 @@ export function limitGuesses({ redis, prefix }: Pick<Runtime, 'redis' | 'prefix'
 }
 
 const SECOND = 1_000;
-
-/** Default length of a window. A quota allows `limit` uses per window. */
-export const WINDOW_SECONDS = 10;
 
 /** Milliseconds between two reports of a window to Redis. */
 const REPORT_EVERY = 100;
@@ -406,10 +425,11 @@ export function limitRate({ config, redis, prefix }: Pick<Runtime, 'config' | 'r
   const byCustomer = createQuota({ redis, prefix: `${prefix}:customer-rate`, limit: ofAllKeys });
   const policy = `"default";q=${limit};w=${WINDOW_SECONDS}`;
   return createMiddleware(async (c, next) => {
-    const { actor, customerId } = c.get('caller');
-    const apiKeyId = apiKeyOf(actor);
+    const actor = c.get('actor');
     // Operators are not limited.
-    if (apiKeyId === null) return next();
+    if (isOperator(actor)) return next();
+    const { apiKeyId } = actor;
+    const { customerId } = c.get('caller');
     const left = byKey.take(apiKeyId);
     c.header('RateLimit-Policy', policy);
     c.header('RateLimit', `"default";r=${left.remaining};t=${left.seconds}`);

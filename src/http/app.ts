@@ -13,6 +13,7 @@ import type { Actor, Caller } from '../customers/caller.ts';
 import { mysqlProblem } from '../database/errors.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { type Address, contains, parseCidr, type Range } from '../platform/address-ranges.ts';
+import { isLoopback } from '../platform/config.ts';
 import type { Log } from '../platform/log.ts';
 import { notFound, PROBLEMS, Problem } from '../platform/problem.ts';
 import type { Span } from '../platform/tracing.ts';
@@ -37,6 +38,8 @@ export interface ApiEnv {
     requestId: string;
     /** The address of the client; see `createClientFinder`. */
     clientAddress: string | undefined;
+    /** Whether the request comes from this machine; see `isFromThisMachine`. */
+    isLocal: boolean;
     /** Who makes the request: an API key, or an operator. */
     actor: Actor;
     /** For whom. Only on routes about a customer. */
@@ -50,6 +53,10 @@ export interface ApiEnv {
     span?: Span;
   };
 }
+
+/** The customer of a request. undefined: nobody is known yet, or an operator acts for no customer. */
+export const customerOf = (c: Context<ApiEnv>): string | undefined =>
+  (c.var.caller as Caller | undefined)?.customerId;
 
 /** Combines a route's middleware and handler, with their types: `app.get(path, ...createHandlers(describe, handler))`. */
 export const { createHandlers, createMiddleware } = createFactory<ApiEnv>();
@@ -92,9 +99,22 @@ function identifyClient(trustedProxies: readonly string[]) {
   const findClient = createClientFinder(trustedProxies);
   return createMiddleware(async (c, next) => {
     c.set('clientAddress', findClient(getConnInfo(c).remote.address, c.req.header('x-forwarded-for')));
+    c.set('isLocal', isFromThisMachine(c));
     await next();
   });
 }
+
+const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;
+const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
+
+/**
+ * Says whether a request comes from this machine. Checking the address is not enough, because a proxy on this machine also connects
+ * from loopback. So does a local browser when a foreign page uses a host name that resolves to this machine.
+ */
+const isFromThisMachine = (c: Context<ApiEnv>): boolean =>
+  isLoopback(getConnInfo(c).remote.address ?? '') &&
+  LOOPBACK_HOST.test(c.req.header('host') ?? '') &&
+  FORWARDED.every((name) => c.req.header(name) === undefined);
 
 /**
  * Creates a function that finds the address from which a request comes. Each proxy appends the address of its own client to
@@ -147,8 +167,7 @@ const requestLog = (log: Log) =>
     await next();
     const durationMs = Math.round(performance.now() - started);
     const { requestId, clientAddress } = c.var;
-    // Only requests with a known API key, and of operators for a customer, have a caller.
-    const customerId = (c.var.caller as Caller | undefined)?.customerId;
+    const customerId = customerOf(c);
     const { method } = c.req;
     const { status } = c.res;
     log.info(

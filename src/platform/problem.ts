@@ -370,6 +370,12 @@ const TEXTS = {
     cause: 'Too many requests with unknown API keys came from your address. The key was not looked up.',
     remedy: 'Find the client at your address that uses a wrong key. A key that has just worked still works.',
   },
+  'too-many-unknown-tokens': {
+    status: 429,
+    title: "Too many unknown operators' tokens",
+    cause: "Too many requests with unknown operators' tokens came from your address. The token was not looked up.",
+    remedy: 'Find the client at your address that uses a wrong token. A token that has just worked still works.',
+  },
   'too-many-passwords': {
     status: 429,
     title: 'Too many wrong passwords',

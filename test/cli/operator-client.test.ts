@@ -186,7 +186,7 @@ describe('the owner of an object', () => {
     const { url, asked } = await serve(answering(200, { customers: [{ id: 7, name: 'Örnek', more: 1 }] }));
     const api = createOperatorApi({ url, token, isLocal: false });
     expect(await findOwner(api, 'webhook', '17')).toBe('7');
-    expect(await findOwner(api, 'API key', '18')).toBe('7');
+    expect(await findOwner(api, 'api_key', '18')).toBe('7');
     expect(await findOwner(api, 'withdrawal', '1&x=2')).toBe('7');
     expect(asked.map((it) => it.url)).toEqual([
       '/v1/customers?owner_of=webhook:17',
@@ -197,7 +197,7 @@ describe('the owner of an object', () => {
 
   it.each([
     ['webhook', 'There is no webhook of that id, or it was deleted.'],
-    ['API key', 'There is no API key of that id.'],
+    ['api_key', 'There is no API key of that id.'],
     ['movement', 'There is no movement of that id.'],
   ] as const)('of a %s that does not exist: %s', async (kind, message) => {
     const { url } = await serve(answering(200, { customers: [] }));

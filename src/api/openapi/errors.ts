@@ -51,7 +51,7 @@ const OF_CREDENTIALS: Readonly<Record<Audience, readonly ProblemName[]>> = {
     'missing-operator-token',
     'unknown-operator-token',
     'missing-role',
-    'too-many-unknown-keys',
+    'too-many-unknown-tokens',
     'no-api-process',
   ],
 };

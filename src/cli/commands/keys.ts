@@ -57,7 +57,7 @@ export const keys: readonly CreateCommand[] = [
       ['last used', ({ last_used_at }) => formatTime(last_used_at, zone)],
     ],
   }),
-  subjectCommand('API key', {
+  subjectCommand('api_key', {
     name: 'delete',
     description: 'delete an API key; requests with it get 401',
     question: (_, id) => `Delete API key ${id}?`,

@@ -1,10 +1,9 @@
 import { createHash } from 'node:crypto';
-import type { Caller } from '../../customers/caller.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { SEALED } from '../../database/secret-box.ts';
 import { giveBack, type Sql, type WriteResult } from '../../database/transaction.ts';
 import { KEY_HOURS } from '../../platform/idempotency-key.ts';
-import type { CarryOutOnce } from '../app.ts';
+import { type CarryOutOnce, customerOf } from '../app.ts';
 import { keyReused, RESOURCE_BYTES, readBytes, readIdempotencyKey, requestInProgress } from '../input.ts';
 
 /** Carries out a request with an Idempotency-Key only once, and keeps its answer for repetitions. */
@@ -47,7 +46,7 @@ export const createCarryOutOnce =
   async (c, next, secrets = []) => {
     const key = readIdempotencyKey(c);
     if (key === null) return void (await next());
-    const customerId = (c.var.caller as Caller | undefined)?.customerId ?? NO_CUSTOMER;
+    const customerId = customerOf(c) ?? NO_CUSTOMER;
     const { pathname, search } = new URL(c.req.url);
     const body = await readBytes(c, RESOURCE_BYTES);
     const hash = createHash('sha256').update(`${pathname}${search}\n`).update(body).digest();

@@ -1,5 +1,5 @@
 import type { Tracing } from '../../platform/tracing.ts';
-import { createMiddleware, routeOf } from '../app.ts';
+import { createMiddleware, customerOf, routeOf } from '../app.ts';
 
 /** Methods that a span names. All other methods get one common name, because a client can invent any number of methods. */
 const METHODS = ['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS'];
@@ -13,6 +13,7 @@ export const traceRequests = (tracing: Tracing) =>
     const isNamed = METHODS.includes(c.req.method);
     const method = isNamed ? c.req.method : '_OTHER';
     const name = isNamed ? method : 'HTTP';
+    const customerId = customerOf(c);
     const { protocol, hostname, port } = new URL(c.req.url);
     const span = tracing.begin({
       name,
@@ -24,7 +25,7 @@ export const traceRequests = (tracing: Tracing) =>
         'url.path': c.req.path,
         'server.address': hostname,
         ...(port === '' ? {} : { 'server.port': Number(port) }),
-        'ledgerbell.customer.id': Number(c.get('caller').customerId),
+        ...(customerId === undefined ? {} : { 'ledgerbell.customer.id': Number(customerId) }),
       },
     });
     c.set('span', span);
