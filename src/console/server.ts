@@ -16,10 +16,11 @@ import {
   pageHeaders,
 } from '../http/app.ts';
 import { PortTakenError, startServer } from '../http/listener.ts';
-import { type Config, isLoopback, VERSION } from '../platform/config.ts';
+import { type Config, findPlainTextHost, isLoopback, VERSION } from '../platform/config.ts';
 import type { Poller } from '../platform/poller.ts';
 import { Problem } from '../platform/problem.ts';
 import { LAST_PORT } from '../platform/whole-numbers.ts';
+import { plainTextTrouble } from '../verdict/servers.ts';
 import { READ_LIMIT } from '../verdict/verdict.ts';
 import { auditPage } from './audit/audit-page.tsx';
 import { accountPage } from './books/account-page.tsx';
@@ -207,18 +208,19 @@ export function opsConsole(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv>
 /** The operators' listener. */
 export interface OpsListener extends Role {
   url: string;
-  /** From now on, answers from other connections, with other settings. */
+  /** From now on, answers from other connections, with other settings. New connections get the certificate of these settings. */
   use(runtime: Runtime): void;
 }
 
 /**
  * Starts the operators' listener. It is separate from the API's, so that a proxy in front of the API cannot show its pages.
- * Without OPS_PORT it takes the port after PORT or, if that is taken (for example by another process of the service), any free port.
+ * Logs a warning if it takes passwords from other machines in plain text. Without OPS_PORT it takes the port after PORT or, if that is taken (for example by another process of the service), any free port.
  * @param others the processes of this supervisor. A process on its own has none.
  * @throws {PortTakenError} when OPS_PORT is set and taken.
  */
 export async function startOps(runtime: Runtime, others?: OtherProcesses): Promise<OpsListener> {
-  const { opsHost, opsPort, port, keepAlive } = runtime.config;
+  const { opsHost, opsPort, opsTls, port, keepAlive } = runtime.config;
+  warnOfPlainText(runtime);
   let watched = watchInstallation(runtime);
   let app = createOpsApp(runtime, watched, others);
   const fetch: typeof app.fetch = (...request) => app.fetch(...request);
@@ -229,6 +231,7 @@ export async function startOps(runtime: Runtime, others?: OtherProcesses): Promi
       host: opsHost,
       port: on,
       keepAlive,
+      tls: opsTls,
     });
     return {
       ...server,
@@ -236,6 +239,7 @@ export async function startOps(runtime: Runtime, others?: OtherProcesses): Promi
         watched.close();
         watched = watchInstallation(other);
         app = createOpsApp(other, watched, others);
+        if (other.config.opsTls !== undefined) server.renewTls(other.config.opsTls);
       },
       stop() {
         // Open pages that receive updates would keep their connections open.
@@ -252,6 +256,13 @@ export async function startOps(runtime: Runtime, others?: OtherProcesses): Promi
     if (!(error instanceof PortTakenError)) throw error;
     return listen(0);
   }
+}
+
+function warnOfPlainText({ config, log }: Pick<Runtime, 'config' | 'log'>): void {
+  const host = findPlainTextHost(config);
+  if (host === null) return;
+  const { sentence, help } = plainTextTrouble(host);
+  log.warn(`${sentence} ${help}`);
 }
 
 /**

@@ -15,6 +15,7 @@ const running = (roles: string[], fields: Partial<ProcessSeen> = {}): ProcessSee
   host: 'ev',
   pid: 1,
   timeZoneOffset: '+03',
+  plainTextHost: null,
   cpuPercent: 1,
   loopDelayMs: 1,
   memoryMib: 100,
