@@ -214,7 +214,8 @@ export interface OpsListener extends Role {
 
 /**
  * Starts the operators' listener. It is separate from the API's, so that a proxy in front of the API cannot show its pages.
- * Logs a warning if it takes passwords from other machines in plain text. Without OPS_PORT it takes the port after PORT or, if that is taken (for example by another process of the service), any free port.
+ * Without OPS_PORT it takes the port after PORT or, if that is taken (for example by another process of the service), any free port.
+ * Logs a warning if passwords reach it from other machines in plain text.
  * @param others the processes of this supervisor. A process on its own has none.
  * @throws {PortTakenError} when OPS_PORT is set and taken.
  */
