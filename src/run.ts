@@ -145,6 +145,7 @@ const IN_FILES = {
   secretKey: 'SECRET_KEY',
   previousSecretKeys: 'SECRET_KEY_PREVIOUS',
   admin: 'ADMIN_PASSWORD',
+  opsTls: 'OPS_TLS_CERT_FILE or OPS_TLS_KEY_FILE',
   opsWebhook: 'OPS_WEBHOOK_URL or OPS_WEBHOOK_SECRET',
   traces: 'OTEL_EXPORTER_OTLP_HEADERS',
 } as const satisfies Partial<Record<keyof Config, string>>;

@@ -1,9 +1,11 @@
 import type { Profile } from '../packages/statements/src/profile.ts';
 import { startApi } from './api/server.ts';
+import { elsewhere, publishToken, withLocalToken } from './console/operators-api.ts';
 import { startOps } from './console/server.ts';
 import { startHeartbeat } from './database/heartbeat.ts';
 import { openRuntime, type Role, type Runtime } from './database/runtime.ts';
 import { startDeliveryWorker } from './delivery/worker.ts';
+import type { Fetch } from './http/listener.ts';
 import { loadProfiles } from './intake/load-profiles.ts';
 import { createThreadedReader } from './intake/parser-threads.ts';
 import { startImporterWorker } from './intake/worker.ts';
@@ -36,7 +38,7 @@ export interface Service {
  * @throws when a server cannot be started or reached within a minute, or PORT or OPS_PORT is taken. Then nothing is left running.
  */
 export async function startService({
-  config,
+  config: given,
   roles,
   log,
   announce,
@@ -55,6 +57,7 @@ export async function startService({
   // In the order of the start. They are stopped in reverse order, so that nothing loses its dependencies.
   const started: Stop[] = [];
   const stop = stopOnce(started);
+  const config = withLocalToken(given);
 
   try {
     // Loaded now, so that a wrong profile is an error now and not when a file first needs it.
@@ -75,11 +78,12 @@ export async function startService({
     started.push(() => runtime.close());
     const running: Stop[] = [];
     started.push(() => stopTogether(running));
-    const { url, stop: stopRoles } = await startRoles(runtime, roles, profiles);
+    const { url, operators, stop: stopRoles } = await startRoles(runtime, roles, profiles);
     running.push(stopRoles);
     // Started after the API, so that it never takes the API's port.
-    const ops = await startOps(runtime);
+    const ops = await startOps(runtime, operators ?? elsewhere(runtime));
     running.push(() => ops.stop());
+    if (operators !== null) running.push(publishToken(runtime, ops.url, announce));
     const heartbeat = await startHeartbeat(runtime, roles);
     running.push(() => heartbeat.stop());
     signal?.throwIfAborted();
@@ -93,6 +97,8 @@ export async function startService({
 export interface RunningRoles {
   /** URL of the API. Empty without the role `api`. */
   url: string;
+  /** Answers the requests of operators. null without the role `api`. */
+  operators: Fetch | null;
   /** Leads clients of the API to other processes for a second. Does nothing without the role `api`. */
   handOver(): Promise<void>;
   /** Resolves when all work in progress is finished or given back. */
@@ -129,10 +135,11 @@ export async function startRoles(
       await setOperatorWebhook(runtime);
       running.push(startMaintenance(runtime));
     }
-    if (!roles.includes('api')) return { url: '', handOver: async () => {}, stop };
+    if (!roles.includes('api')) return { url: '', operators: null, handOver: async () => {}, stop };
     const api = await startApi(runtime, createReader());
     running.push(api);
-    return { url: api.url, handOver: api.handOver, stop };
+    const { url, operators, handOver } = api;
+    return { url, operators, handOver, stop };
   } catch (error) {
     return await abandonStart(error, stop);
   }

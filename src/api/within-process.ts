@@ -41,7 +41,7 @@ export function createOperatorApi(runtime: Runtime): (request: OperatorRequest) 
   const guard = createAddressGuard({ allow: config.allowPrivateEndpoints });
   // An import needs an API key, so no files are read here.
   const reader = createStatementFormats([], READ_SETTINGS);
-  const app = createApp({ ...runtime, config: { ...config, rateLimit: 0 } }, guard, { reader, identify });
+  const app = createApp({ ...runtime, config: { ...config, rateLimit: 0 } }, { guard, reader }, identify);
   return async function request({ customerId, operator, method, path, headers = {}, body, ...init }) {
     // Routes read the body from Node's request, so a stand-in is passed to them.
     const parts = body === undefined ? [] : Buffer.isBuffer(body) ? [body] : body;

@@ -108,3 +108,39 @@ export const GapView = v.object({
   difference: v.pipe(v.string(), v.description('What was booked in the gap.')),
   currency: v.string(),
 });
+
+const COMPLETENESS = ['complete', 'incomplete', 'contradictory', 'unknown'] as const;
+
+/** What GET /v1/verify answers, and `ledgerbell verify --json` prints. */
+export const BooksReportView = v.object({
+  status: v.picklist(['right', 'wrong']),
+  deliveries: v.picklist(['done', 'pending']),
+  accounts: v.array(
+    v.object({
+      id: IdView,
+      title: v.string(),
+      currency: v.string(),
+      completeness: v.picklist(COMPLETENESS),
+      periods: v.pipe(
+        v.array(ComparedPeriod),
+        v.description("The gaps and contradictions of the account's statements."),
+      ),
+      wrong_sums: v.array(
+        v.object({
+          from: v.string(),
+          to: v.string(),
+          statements: v.string(),
+          movements: v.string(),
+          difference: v.string(),
+        }),
+      ),
+      missing: v.array(MissingView),
+      surplus: v.array(SurplusView),
+      open_conflicts: Count,
+    }),
+  ),
+  pending: v.pipe(
+    v.array(v.object({ webhook_id: IdView, title: v.string(), pending: Count })),
+    v.description('Webhooks with deliveries that are neither delivered nor failed.'),
+  ),
+});

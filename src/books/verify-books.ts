@@ -31,7 +31,7 @@ export interface BooksReport {
 
 /** Index: the foreign key's. */
 const READ_ACCOUNTS =
-  "SELECT id, title, currency FROM accounts WHERE customer_id = ? AND status <> 'deleting' AND (? IS NULL OR id = ?) ORDER BY id";
+  "SELECT id, title, currency FROM accounts WHERE customer_id = ? AND status <> 'deleting' AND (? IS NULL OR id = ?) AND id > ? ORDER BY id LIMIT ?";
 /** Index: movement_conflicts_account_status. */
 const COUNT_OPEN_CONFLICTS =
   "SELECT COUNT(*) AS number FROM movement_conflicts FORCE INDEX (movement_conflicts_account_status) WHERE account_id = ? AND status = 'open'";
@@ -41,22 +41,33 @@ const COUNT_PENDING_DELIVERIES = `
   FROM webhooks w JOIN webhook_backlogs b ON b.webhook_id = w.id JOIN webhook_cursors c ON c.webhook_id = w.id
   WHERE w.customer_id = ? AND w.status <> 'deleted' AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY w.id`;
 
+/** Which accounts to check: one or all, and of these at most `limit` after an id. */
+export interface CheckedAccounts {
+  accountId?: string | null;
+  after?: string;
+  limit?: number;
+}
+
+/** More than a customer may have. */
+const ALL_ACCOUNTS = 1_000_000;
+
 /**
  * Checks the books of a customer.
  * @param between only statements and movements of these days (YYYY-MM-DD); null: all.
- * @param accountId only this account; null: all.
  */
 export async function verifyBooks(
   sql: Sql,
   customerId: string,
   between: { from: string | null; to: string | null },
-  accountId: string | null = null,
+  { accountId = null, after = '0', limit = ALL_ACCOUNTS }: CheckedAccounts = {},
 ): Promise<BooksReport> {
   const accounts: AccountReport[] = [];
   for (const account of await sql.query<{ id: string; title: string; currency: string }[]>(READ_ACCOUNTS, [
     customerId,
     accountId,
     accountId,
+    after,
+    limit,
   ])) {
     const { status, periods, differences, wrongSums } = await compareBooks(sql, account, between);
     const [conflicts] = await sql.query<{ number: string | number }[]>(COUNT_OPEN_CONFLICTS, [account.id]);

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
+import type { StatusReport } from '../api/status-view.ts';
 import { mysqlProblem } from '../database/errors.ts';
 import {
   createWriteCheck,
@@ -17,24 +18,16 @@ import type { Sql } from '../database/transaction.ts';
 import type { Config } from '../platform/config.ts';
 import { connectFailFast } from '../platform/redis.ts';
 import { findRunning } from '../servers/running-servers.ts';
-import { type Deletion, readDeletions } from '../upkeep/deletions.ts';
+import { readDeletions } from '../upkeep/deletions.ts';
 import type { SeenServers } from '../verdict/servers.ts';
 import { areHeartbeatsSettled } from '../verdict/servers.ts';
-import { readVerdict, type Verdict } from '../verdict/verdict.ts';
+import { readVerdict } from '../verdict/verdict.ts';
 import type { CommandContext } from './context.ts';
 import { withInstallation } from './open-service.ts';
 import { mayStart } from './service-access.ts';
 import { REDIS_TIMEOUT, withQueues } from './service-redis.ts';
 
 /** Reads what the command `status` shows, also when parts of the installation cannot be reached. */
-
-/** The state of an installation, as far as this machine can see it. */
-export interface StatusReport {
-  verdict: Verdict;
-  migrations: 'ok' | 'not run' | 'unknown';
-  /** null while MySQL cannot be read, or migrations have not been run. */
-  deletions: Deletion[] | null;
-}
 
 /** Whatever MySQL does, the report comes within this time. Milliseconds. */
 const REPORT_LIMIT = 9_000;

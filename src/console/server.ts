@@ -14,11 +14,12 @@ import {
   nameClient,
   pageHeaders,
 } from '../http/app.ts';
-import { PortTakenError, startServer } from '../http/listener.ts';
-import { type Config, VERSION } from '../platform/config.ts';
+import { type Fetch, PortTakenError, startServer } from '../http/listener.ts';
+import { type Config, findPlainTextHost, VERSION } from '../platform/config.ts';
 import type { Poller } from '../platform/poller.ts';
 import { Problem } from '../platform/problem.ts';
 import { LAST_PORT } from '../platform/whole-numbers.ts';
+import { plainTextTrouble } from '../verdict/servers.ts';
 import { READ_LIMIT } from '../verdict/verdict.ts';
 import { auditPage } from './audit/audit-page.tsx';
 import { accountPage } from './books/account-page.tsx';
@@ -196,21 +197,34 @@ export function opsConsole(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv>
 /** The operators' listener. */
 export interface OpsListener extends Role {
   url: string;
-  /** From now on, answers from other connections, with other settings. */
+  /** From now on, answers from other connections, with other settings. New connections get the certificate of these settings. */
   use(runtime: Runtime): void;
 }
+
+/** The paths of the operators' API. All others are those of the console. */
+const OF_API = /^\/(?:v1|docs)(?:\/|$)|^\/openapi\.json$/;
 
 /**
  * Starts the operators' listener. It is separate from the API's, so that a proxy in front of the API cannot show its pages.
  * Without OPS_PORT it takes the port after PORT or, if that is taken (for example by another process of the service), any free port.
+ * Logs a warning if passwords reach it from other machines in plain text.
+ * @param operatorsApi answers the requests to the API.
  * @param others the processes of this supervisor. A process on its own has none.
  * @throws {PortTakenError} when OPS_PORT is set and taken.
  */
-export async function startOps(runtime: Runtime, others?: OtherProcesses): Promise<OpsListener> {
-  const { opsHost, opsPort, port, keepAlive } = runtime.config;
+export async function startOps(
+  runtime: Runtime,
+  operatorsApi: Fetch,
+  others?: OtherProcesses,
+): Promise<OpsListener> {
+  const { opsHost, opsPort, opsTls, port, keepAlive } = runtime.config;
+  warnOfPlainText(runtime);
   let watched = watchInstallation(runtime);
   let app = createOpsApp(runtime, watched, others);
-  const fetch: typeof app.fetch = (...request) => app.fetch(...request);
+  const fetch: Fetch = (request, env) => {
+    const { pathname } = new URL(request.url);
+    return OF_API.test(pathname) ? operatorsApi(request, env) : app.fetch(request, env);
+  };
   const listen = async (on: number): Promise<OpsListener> => {
     const server = await startServer(fetch, {
       name: 'ops',
@@ -218,6 +232,7 @@ export async function startOps(runtime: Runtime, others?: OtherProcesses): Promi
       host: opsHost,
       port: on,
       keepAlive,
+      tls: opsTls,
     });
     return {
       ...server,
@@ -225,6 +240,7 @@ export async function startOps(runtime: Runtime, others?: OtherProcesses): Promi
         watched.close();
         watched = watchInstallation(other);
         app = createOpsApp(other, watched, others);
+        if (other.config.opsTls !== undefined) server.renewTls(other.config.opsTls);
       },
       stop() {
         // Open pages that receive updates would keep their connections open.
@@ -241,6 +257,13 @@ export async function startOps(runtime: Runtime, others?: OtherProcesses): Promi
     if (!(error instanceof PortTakenError)) throw error;
     return listen(0);
   }
+}
+
+function warnOfPlainText({ config, log }: Pick<Runtime, 'config' | 'log'>): void {
+  const host = findPlainTextHost(config);
+  if (host === null) return;
+  const { sentence, help } = plainTextTrouble(host);
+  log.warn(`${sentence} ${help}`);
 }
 
 /**

@@ -59,7 +59,9 @@ export async function addAccount(
 ): Promise<string> {
   await requireRoom(sql, customerId);
   const bankId =
-    'id' in bank ? await existingBank(sql, customerId, bank.id) : await bankOfName(sql, customerId, bank.name);
+    'id' in bank
+      ? await existingBank(sql, customerId, bank.id)
+      : await bankOfName(sql, customerId, bank.name);
   const columns = { customer_id: customerId, bank_id: bankId, ...DEFAULTS, ...fields };
   const { insertId } = await sql.query<WriteResult>(INSERT(Object.keys(columns)), [Object.values(columns)]);
   if (caller !== undefined)

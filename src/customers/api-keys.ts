@@ -191,6 +191,18 @@ const SCOPES_RULE = `must be a list with at least one of ${SCOPES.join(', ')}`;
 
 const RULE = 'must be "all", or a list of the ids of your accounts';
 
+/** A list of scopes, in their own order. */
+export const KeyScopes = v.pipe(
+  shortList(
+    v.picklist(SCOPES, SCOPES_RULE),
+    MAX_SCOPES,
+    `must be a list of at most ${MAX_SCOPES} names`,
+    SCOPES_RULE,
+  ),
+  v.minLength(1, SCOPES_RULE),
+  v.transform((scopes) => SCOPES.filter((scope) => scopes.includes(scope))),
+);
+
 /** The body of POST /v1/apikeys. */
 export const NewApiKey = v.strictObject({
   title: Title,
@@ -204,17 +216,5 @@ export const NewApiKey = v.strictObject({
     ],
     RULE,
   ),
-  scopes: v.optional(
-    v.pipe(
-      shortList(
-        v.picklist(SCOPES, SCOPES_RULE),
-        MAX_SCOPES,
-        `must be a list of at most ${MAX_SCOPES} names`,
-        SCOPES_RULE,
-      ),
-      v.minLength(1, SCOPES_RULE),
-      v.transform((scopes) => SCOPES.filter((scope) => scopes.includes(scope))),
-    ),
-    [...SCOPES],
-  ),
+  scopes: v.optional(KeyScopes, [...SCOPES]),
 });

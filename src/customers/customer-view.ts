@@ -1,9 +1,18 @@
 import * as v from 'valibot';
-import { documented, maxCharacters, shortRecord, Timestamp, IdView, Title, wellFormed } from '../platform/validation.ts';
+import {
+  documented,
+  IdView,
+  maxCharacters,
+  shortRecord,
+  Timestamp,
+  Title,
+  wellFormed,
+} from '../platform/validation.ts';
 
 /** What operators say of a customer, and what they are shown. */
 
-const EXTERNAL_ID_RULE = 'must have 1 to 200 characters, without a space or a control character at either end or a line break';
+const EXTERNAL_ID_RULE =
+  'must have 1 to 200 characters, without a space or a control character at either end or a line break';
 
 /** The id of a customer in the program that has created it. */
 export const ExternalId = v.pipe(

@@ -2,9 +2,12 @@ import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
+import { Problem } from '../platform/problem.ts';
 import { insertApiKey } from './api-keys.ts';
 import { byOperator, recordChange } from './audit.ts';
 import type { Caller, Operator } from './caller.ts';
+import type { CustomerChange } from './customer-view.ts';
+import { requireCustomer, requireKept } from './find-customers.ts';
 
 export interface NewCustomer {
   customer: { id: string; name: string };
@@ -17,20 +20,31 @@ export interface NewCustomer {
 /** 32 random bytes in base64url. */
 const createApiSecret = () => randomBytes(32).toString('base64url');
 
+interface NewCustomerRow {
+  name: string;
+  external_id?: string | null;
+  metadata?: Readonly<Record<string, string>>;
+  /** For the operator's own customer. */
+  isOperator?: boolean;
+}
+
+/** NULL: none. */
+const storedMetadata = (metadata: Readonly<Record<string, string>>): string | null =>
+  Object.keys(metadata).length === 0 ? null : JSON.stringify(metadata);
+
 /**
  * Adds a customer without an API key.
- * @param isOperator for the operator's own customer.
- * @throws MySQL's error when the operator already has a customer.
+ * @throws MySQL's error when another customer has the external id, or the operator already has a customer.
  */
 export async function addCustomer(
   sql: Sql,
   secrets: SecretBox,
-  { name, isOperator = false }: { name: string; isOperator?: boolean },
+  { name, external_id = null, metadata = {}, isOperator = false }: NewCustomerRow,
 ): Promise<{ id: string; apiSecret: string }> {
   const apiSecret = createApiSecret();
   const { insertId } = await sql.query<WriteResult>(
-    "INSERT INTO customers (name, api_secret, is_operator) VALUES (?, '', ?)",
-    [name, isOperator ? 1 : null],
+    "INSERT INTO customers (name, external_id, metadata, api_secret, is_operator) VALUES (?, ?, ?, '', ?)",
+    [name, external_id, storedMetadata(metadata), isOperator ? 1 : null],
   );
   const id = String(insertId);
   // Sealing needs the row's id, which is known only now.
@@ -101,6 +115,51 @@ export async function rotateApiSecret(
   });
   return apiSecret;
 }
+
+const LOCK = 'SELECT id FROM customers WHERE id = ? FOR UPDATE';
+
+/**
+ * Changes what a program says of a customer.
+ * @throws {Problem} 409 when the customer is being deleted, or another customer has the external id.
+ */
+export async function changeCustomer(
+  database: DataSource,
+  operator: Operator,
+  id: string,
+  { name, external_id, metadata }: CustomerChange,
+): Promise<void> {
+  const columns = {
+    ...(name === undefined ? {} : { name }),
+    ...(external_id === undefined ? {} : { external_id }),
+    ...(metadata === undefined ? {} : { metadata: storedMetadata(metadata) }),
+  };
+  const set = Object.keys(columns).map((column) => `${column} = ?`);
+  try {
+    await inTransaction(database, async (sql) => {
+      await sql.query(LOCK, [id]);
+      requireKept(await requireCustomer(sql, { id }));
+      await sql.query(`UPDATE customers SET ${set.join(', ')} WHERE id = ?`, [...Object.values(columns), id]);
+      const detail = Object.entries({ name, external_id }).flatMap(([field, value]) =>
+        value === undefined ? [] : [`${field} ${value ?? 'none'}`],
+      );
+      if (metadata !== undefined) detail.push('metadata');
+      await recordChange(sql, byOperator(operator, id), {
+        action: 'change',
+        subject: `customer ${id}`,
+        detail: detail.join(', '),
+      });
+    });
+  } catch (error) {
+    if (!isTaken(error)) throw error;
+    throw new Problem('external-id-taken', 'Another customer has this external id.');
+  }
+}
+
+const ER_DUP_ENTRY = 1062;
+
+/** Says whether MySQL has refused a customer because another one has the external id. */
+export const isTaken = (error: unknown): boolean =>
+  error instanceof Error && 'errno' in error && error.errno === ER_DUP_ENTRY;
 
 /** Lists all customers, oldest first. */
 export function listCustomers(sql: Sql): Promise<{ id: string; name: string; created_at: Date }[]> {

@@ -55,9 +55,8 @@ export function findCustomers(
     ['c.id = ?', id === null ? '0' : id] as const,
   ].filter(([, value]) => value !== undefined);
   const where = [...conditions.map(([condition]) => condition), 'c.id > ?'].join(' AND ');
-  return sql.query<StoredCustomer[]>(`SELECT ${COLUMNS} FROM customers c WHERE ${where} ORDER BY c.id LIMIT ?`, [
-    ...conditions.map(([, value]) => value),
-    after,
-    limit,
-  ]);
+  return sql.query<StoredCustomer[]>(
+    `SELECT ${COLUMNS} FROM customers c WHERE ${where} ORDER BY c.id LIMIT ?`,
+    [...conditions.map(([, value]) => value), after, limit],
+  );
 }

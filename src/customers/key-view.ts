@@ -1,7 +1,7 @@
 import * as v from 'valibot';
 import { IdView, Timestamp } from '../platform/validation.ts';
-import { SCOPES } from './caller.ts';
 import type { StoredKey } from './api-keys.ts';
+import { SCOPES } from './caller.ts';
 
 export const KeyView = v.object({
   id: IdView,

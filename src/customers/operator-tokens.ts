@@ -69,8 +69,10 @@ const COLUMNS = 'id, prefix, title, role, expires_at, created_at, last_used_at';
 const LIST = `SELECT ${COLUMNS} FROM operator_tokens WHERE id > ? ORDER BY id LIMIT ?`;
 
 /** The tokens, the oldest first, also those that have expired. */
-export const findTokens = (sql: Sql, { after, limit }: { after: string; limit: number }): Promise<TokenRow[]> =>
-  sql.query<TokenRow[]>(LIST, [after, limit]);
+export const findTokens = (
+  sql: Sql,
+  { after, limit }: { after: string; limit: number },
+): Promise<TokenRow[]> => sql.query<TokenRow[]>(LIST, [after, limit]);
 
 export const viewToken = (it: TokenRow): v.InferOutput<typeof OperatorTokenView> => ({
   id: Number(it.id),
@@ -84,7 +86,8 @@ export const viewToken = (it: TokenRow): v.InferOutput<typeof OperatorTokenView>
 
 const COUNT = 'SELECT COUNT(*) AS number FROM operator_tokens';
 
-const INSERT = 'INSERT INTO operator_tokens (title, role, prefix, token_hash, expires_at) VALUES (?, ?, ?, ?, ?)';
+const INSERT =
+  'INSERT INTO operator_tokens (title, role, prefix, token_hash, expires_at) VALUES (?, ?, ?, ?, ?)';
 
 /** Creates a token. Only the result has it, because only its SHA-256 is stored. @throws {Problem} 409 when there are too many. */
 export function createToken(
@@ -126,7 +129,8 @@ const record = (
   sql: Sql,
   operator: Operator,
   { id, ...change }: { action: string; id: string; detail?: string },
-): Promise<void> => recordChange(sql, byOperator(operator, null), { ...change, subject: `operator token ${id}` });
+): Promise<void> =>
+  recordChange(sql, byOperator(operator, null), { ...change, subject: `operator token ${id}` });
 
 /** SHA-256. */
 export const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest();
@@ -140,10 +144,9 @@ const SET_LAST_USED = 'UPDATE operator_tokens SET last_used_at = NOW(6) WHERE id
 
 /** Finds the operator of a token. @returns null for a token that is unknown or has expired. */
 export async function findTokenOperator(sql: Sql, digest: Buffer): Promise<Operator | null> {
-  const [found] = await sql.query<{ id: string; name: string; role: OperatorRole; unused: number | string }[]>(
-    FIND,
-    [digest],
-  );
+  const [found] = await sql.query<
+    { id: string; name: string; role: OperatorRole; unused: number | string }[]
+  >(FIND, [digest]);
   if (found === undefined) return null;
   // Not awaited. If it fails, the token's next use writes it.
   if (Number(found.unused) === 1) sql.query(SET_LAST_USED, [found.id]).catch(() => {});

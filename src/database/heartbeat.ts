@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { hostname } from 'node:os';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
-import { VERSION } from '../platform/config.ts';
+import { findPlainTextHost, VERSION } from '../platform/config.ts';
 import { endSessionsOfLost, readOwnSessions } from './processes/end-sessions.ts';
 import { sharedPrefix } from './processes/installation.ts';
 import { BEAT_EVERY, recordHeartbeat, removeProcess } from './processes.ts';
@@ -66,6 +66,7 @@ export async function startHeartbeat(
           host: hostname(),
           pid,
           timeZoneOffset: config.zone.text,
+          plainTextHost: findPlainTextHost(config),
           sessions,
           dnsProblem: dns.problem(),
           ...load.read(),

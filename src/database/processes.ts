@@ -26,6 +26,8 @@ interface Heartbeat {
   pid: number;
   /** TIME_ZONE_OFFSET, such as "+03". All processes must have the same. */
   timeZoneOffset: string;
+  /** OPS_HOST, if operators' passwords cross the network to it in plain text; null: they do not. */
+  plainTextHost: string | null;
   /** In per cent of one core. */
   cpuPercent: number;
   /** The 99th percentile of the event loop's delay, in milliseconds. */
@@ -54,8 +56,8 @@ export interface ProcessSeen extends Omit<Heartbeat, 'id' | 'sessions'> {
 
 /** Index: the primary key. The times are those of MySQL's clock. `steady_since` is set before `seen_at`, from which it follows. */
 const WRITE_HEARTBEAT = `
-  INSERT INTO processes (id, name, roles, version, host, pid, time_zone_offset, cpu_percent, loop_delay_ms, memory_mib, mysql_problem, redis_problem,
-    clock_ahead_ms, sessions, dns_problem)
+  INSERT INTO processes (id, name, roles, version, host, pid, time_zone_offset, plain_text_host, cpu_percent, loop_delay_ms, memory_mib, mysql_problem,
+    redis_problem, clock_ahead_ms, sessions, dns_problem)
   VALUES (?)
   ON DUPLICATE KEY UPDATE cpu_percent = VALUES(cpu_percent), loop_delay_ms = VALUES(loop_delay_ms), memory_mib = VALUES(memory_mib),
     mysql_problem = VALUES(mysql_problem), redis_problem = VALUES(redis_problem), clock_ahead_ms = VALUES(clock_ahead_ms),
@@ -66,8 +68,8 @@ const WRITE_HEARTBEAT = `
 const DELETE_GONE_PROCESSES = 'DELETE FROM processes WHERE id = ? OR seen_at < NOW(6) - INTERVAL 1 HOUR';
 
 const READ_PROCESSES = `
-  SELECT name, roles, version, host, pid, time_zone_offset AS timeZoneOffset, cpu_percent AS cpuPercent, loop_delay_ms AS loopDelayMs, memory_mib AS memoryMib,
-    started_at AS startedAt, mysql_problem AS mysqlProblem, redis_problem AS redisProblem, dns_problem AS dnsProblem, clock_ahead_ms AS clockAhead,
+  SELECT name, roles, version, host, pid, time_zone_offset AS timeZoneOffset, plain_text_host AS plainTextHost, cpu_percent AS cpuPercent, loop_delay_ms AS loopDelayMs,
+    memory_mib AS memoryMib, started_at AS startedAt, mysql_problem AS mysqlProblem, redis_problem AS redisProblem, dns_problem AS dnsProblem, clock_ahead_ms AS clockAhead,
     killed_at AS killedAt, (steady_since <= started_at OR steady_since < NOW(6) - INTERVAL ${HEARTBEATS_SETTLE / SECOND} SECOND) AS steady,
     TIMESTAMPDIFF(MICROSECOND, seen_at, NOW(6)) / 1000000 AS seenSecondsAgo
   FROM processes WHERE seen_at > NOW(6) - INTERVAL 1 HOUR ORDER BY host, started_at LIMIT 500`;
@@ -81,7 +83,7 @@ export async function recordHeartbeat(
   await sql.query(WRITE_HEARTBEAT, [
     [
       ...[beat.id, beat.name, beat.roles.join(), beat.version, beat.host, beat.pid, beat.timeZoneOffset],
-      ...[beat.cpuPercent, beat.loopDelayMs, beat.memoryMib],
+      ...[beat.plainTextHost, beat.cpuPercent, beat.loopDelayMs, beat.memoryMib],
       ...problems,
       clockAhead === null ? null : Math.round(clockAhead),
       ...[beat.sessions, beat.dnsProblem],

@@ -21,10 +21,7 @@ import { type ApiEnv, createMiddleware, customerOf, nameClient } from './app.ts'
  * requests in flight, its span, and the rate limit. The route itself carries out a POST with an Idempotency-Key once.
  * @param identify sets the actor and the caller of a request.
  */
-export function admit(
-  runtime: Runtime,
-  identify: MiddlewareHandler<ApiEnv>,
-): MiddlewareHandler<ApiEnv>[] {
+export function admit(runtime: Runtime, identify: MiddlewareHandler<ApiEnv>): MiddlewareHandler<ApiEnv>[] {
   const carryOutOnce = createCarryOutOnce(runtime);
   return [
     limitInFlight(MOST_IN_FLIGHT, () => 'all'),

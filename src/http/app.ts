@@ -1,3 +1,4 @@
+import { createHmac, timingSafeEqual } from 'node:crypto';
 import { isIP } from 'node:net';
 import type { HttpBindings } from '@hono/node-server';
 import { getConnInfo } from '@hono/node-server/conninfo';
@@ -13,7 +14,7 @@ import type { Actor, Caller } from '../customers/caller.ts';
 import { mysqlProblem } from '../database/errors.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { type Address, contains, parseCidr, type Range } from '../platform/address-ranges.ts';
-import { isLoopback } from '../platform/config.ts';
+import { type Config, isLoopback } from '../platform/config.ts';
 import type { Log } from '../platform/log.ts';
 import { notFound, PROBLEMS, Problem } from '../platform/problem.ts';
 import type { Span } from '../platform/tracing.ts';
@@ -64,7 +65,7 @@ export const { createHandlers, createMiddleware } = createFactory<ApiEnv>();
 /** Creates an app with the parts that all listeners share: request ids, the client's address, the request log and error answers. */
 export function createBaseApp({ config, log }: Pick<Runtime, 'config' | 'log'>): Hono<ApiEnv> {
   const app = new Hono<ApiEnv>();
-  app.use(requestId(), identifyClient(config.trustedProxies), requestLog(log));
+  app.use(requestId(), identifyClient(config), requestLog(log));
   app.onError((error, c) => answerError(error, c, log));
   return app;
 }
@@ -91,18 +92,43 @@ export function answerUnrouted(app: Hono<ApiEnv>): void {
   });
 }
 
-/**
- * Sets `clientAddress`, for throttling and for the log.
- * @param trustedProxies as in {@link createClientFinder}.
- */
-function identifyClient(trustedProxies: readonly string[]) {
+/** Sets `clientAddress` and `isLocal`. Another process of the service, which knows the local token, tells them of a request that it passes on. */
+function identifyClient({ trustedProxies, localToken }: Pick<Config, 'trustedProxies' | 'localToken'>) {
   const findClient = createClientFinder(trustedProxies);
   return createMiddleware(async (c, next) => {
-    c.set('clientAddress', findClient(getConnInfo(c).remote.address, c.req.header('x-forwarded-for')));
-    c.set('isLocal', isFromThisMachine(c));
+    const told = localToken === undefined ? null : openOrigin(c, localToken);
+    const { clientAddress, isLocal } = told ?? {
+      clientAddress: findClient(getConnInfo(c).remote.address, c.req.header('x-forwarded-for')),
+      isLocal: isFromThisMachine(c),
+    };
+    c.set('clientAddress', clientAddress);
+    c.set('isLocal', isLocal);
     await next();
   });
 }
+
+/** From where a request comes that another process passes on: `<HMAC-SHA256> <local|remote> <address>`. */
+const ORIGIN = 'ledgerbell-origin';
+
+/** The header that tells another process of the service from where a request comes. @param secret that both know. */
+export function sealOrigin(c: Context<ApiEnv>, secret: string): Record<string, string> {
+  const origin = `${c.get('isLocal') ? 'local' : 'remote'} ${c.get('clientAddress') ?? ''}`;
+  return { [ORIGIN]: `${macOf(origin, secret)} ${origin}` };
+}
+
+/** @returns null when the request has no such header, or none of a process that knows the secret. */
+function openOrigin(
+  c: Context<ApiEnv>,
+  secret: string,
+): { clientAddress: string | undefined; isLocal: boolean } | null {
+  const [, mac = '', origin = ''] = /^([0-9a-f]{64}) (.*)$/.exec(c.req.header(ORIGIN) ?? '') ?? [];
+  if (mac === '' || !timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(origin, secret)))) return null;
+  const [where, address] = origin.split(' ');
+  return { clientAddress: address || undefined, isLocal: where === 'local' };
+}
+
+const macOf = (text: string, secret: string): string =>
+  createHmac('sha256', secret).update(text).digest('hex');
 
 const LOOPBACK_HOST = /^(localhost|127\.\d+\.\d+\.\d+|\[::1\])(:\d+)?$/i;
 const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];

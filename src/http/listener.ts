@@ -7,6 +7,7 @@ import {
   type ServerResponse,
   STATUS_CODES,
 } from 'node:http';
+import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo, Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { getRequestListener } from '@hono/node-server';
@@ -39,6 +40,9 @@ export class PortTakenError extends Error {
   override name = 'PortTakenError';
 }
 
+/** Answers a request: the `fetch` of a Hono app. */
+export type Fetch = Parameters<typeof getRequestListener>[0];
+
 interface ServerOptions {
   name: string;
   host: string;
@@ -46,18 +50,32 @@ interface ServerOptions {
   port: number;
   /** The environment variable that sets the port, for the message of a PortTakenError. */
   variable: 'PORT' | 'OPS_PORT';
+  /** Whether no other process of node:cluster shares the port. Default: they may. */
+  exclusive?: boolean;
   /** Seconds for which a connection stays open after an answer, for the next request of its client. */
   keepAlive: number;
   /** How long a client may take no byte of an answer. Milliseconds; by default 30 s. */
   unreadLimit?: number;
+  /** Certificate and key, both in PEM. With them, the server speaks HTTPS. */
+  tls?: Tls | undefined;
+}
+
+interface Tls {
+  cert: string;
+  key: string;
 }
 
 /** @throws {PortTakenError} when the port is taken. The message says what to do. */
 async function listen(
   server: Server,
-  { host, port, variable }: Pick<ServerOptions, 'host' | 'port' | 'variable'>,
+  {
+    host,
+    port,
+    variable,
+    exclusive = false,
+  }: Pick<ServerOptions, 'host' | 'port' | 'variable' | 'exclusive'>,
 ): Promise<void> {
-  server.listen(port, host);
+  server.listen({ port, host, exclusive });
   try {
     await once(server, 'listening');
   } catch (error) {
@@ -83,15 +101,15 @@ export async function requireFreePort(
 }
 
 /**
- * Starts an HTTP server with the limits and timeouts that all listeners of the service share.
+ * Starts an HTTP or HTTPS server with the limits and timeouts that all listeners of the service share.
  * @param fetch answers a request: the `fetch` of a Hono app.
  * @returns the server, with the URL at which this machine reaches it.
  * @throws {PortTakenError} when the port is taken. The message says what to do.
  */
 export async function startServer(
-  fetch: Parameters<typeof getRequestListener>[0],
-  { name, host, port, variable, keepAlive, unreadLimit = UNREAD_LIMIT }: ServerOptions,
-): Promise<Role & { url: string; handOver(): Promise<void> }> {
+  fetch: Fetch,
+  { name, host, port, variable, keepAlive, unreadLimit = UNREAD_LIMIT, tls }: ServerOptions,
+): Promise<Role & { url: string; handOver(): Promise<void>; renewTls(tls: Tls): void }> {
   let isClosing = false;
   const unanswered = new Set<ServerResponse>();
   /** The connections of these answers. */
@@ -112,18 +130,19 @@ export async function startServer(
     });
     if (!refuseManyHeaders(request, answer)) void listener(request, answer);
   });
-  const server = createServer(
-    {
-      keepAliveTimeout: keepAlive * SECOND,
-      headersTimeout: HEADERS_TIMEOUT,
-      requestTimeout: REQUEST_TIMEOUT,
-      connectionsCheckingInterval: TIMEOUT_CHECKS,
-      maxHeaderSize: HEADER_BYTES,
-      // Node's own 400 would have no body. Without a Host no URL can be formed, so answerUnreadable answers.
-      requireHostHeader: false,
-    },
-    receive,
-  );
+  const limits = {
+    keepAliveTimeout: keepAlive * SECOND,
+    headersTimeout: HEADERS_TIMEOUT,
+    requestTimeout: REQUEST_TIMEOUT,
+    connectionsCheckingInterval: TIMEOUT_CHECKS,
+    maxHeaderSize: HEADER_BYTES,
+    // Node's own 400 would have no body. Without a Host no URL can be formed, so answerUnreadable answers.
+    requireHostHeader: false,
+  };
+  const secure =
+    tls && createTlsServer({ ...limits, ...tls, ...TLS_OPTIONS, handshakeTimeout: HEADERS_TIMEOUT }, receive);
+  const server: Server = secure ?? createServer(limits, receive);
+  const connections = watchConnections(server);
   // An unknown expectation may be ignored (RFC 9110, section 10.1.1). Node's own 417 would have no body either.
   server.on('checkExpectation', receive);
   answerBrokenRequests(server);
@@ -131,22 +150,41 @@ export async function startServer(
   await listen(server, { host, port, variable });
   return {
     name,
-    url: urlOf(host, server.address() as AddressInfo),
+    url: urlOf(secure === undefined ? 'http' : 'https', host, server.address() as AddressInfo),
     /** For a second, each answer asks the client to close its connection. The client's next connection leads to another process. */
     async handOver() {
       closeAfterAnswers();
       await sleep(HAND_OVER_TIME);
+    },
+    /** New connections get this certificate. @throws when the server does not speak HTTPS. */
+    renewTls(renewed) {
+      if (secure === undefined) throw new Error('The server speaks plain HTTP.');
+      secure.setSecureContext({ ...renewed, ...TLS_OPTIONS });
     },
     async stop() {
       const closed = once(server, 'close');
       closeAfterAnswers();
       server.close();
       server.closeIdleConnections();
-      const cut = setTimeout(() => server.closeAllConnections(), SHUTDOWN_GRACE);
+      const cut = setTimeout(() => {
+        for (const connection of connections) connection.destroy();
+      }, SHUTDOWN_GRACE);
       await closed;
       clearTimeout(cut);
     },
   };
+}
+
+const TLS_OPTIONS = { minVersion: 'TLSv1.2' } as const;
+
+/** The open connections of a server. Its own closeAllConnections leaves out those without a finished TLS handshake. */
+function watchConnections(server: Server): ReadonlySet<Socket> {
+  const connections = new Set<Socket>();
+  server.on('connection', (socket) => {
+    connections.add(socket);
+    socket.once('close', () => connections.delete(socket));
+  });
+  return connections;
 }
 
 /** How long a client may take no byte of an answer. */
@@ -162,9 +200,9 @@ function endUnreadAnswers(server: Server, answering: ReadonlySet<Socket>, limit:
   });
 }
 
-function urlOf(host: string, { port }: AddressInfo): string {
-  if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;
-  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+function urlOf(scheme: 'http' | 'https', host: string, { port }: AddressInfo): string {
+  if (host === '0.0.0.0' || host === '::') return `${scheme}://127.0.0.1:${port}`;
+  return `${scheme}://${host.includes(':') ? `[${host}]` : host}:${port}`;
 }
 
 const KIB = 1024;
@@ -189,7 +227,9 @@ function answerBrokenRequests(server: Server): void {
     if (error.code === 'ERR_HTTP_REQUEST_TIMEOUT' && wasPaused()) return;
     // This request is already answered. Closing now could discard the answer before the client has read it.
     if (answered.has(socket)) return;
-    if (error.code === 'ECONNRESET' || !socket.writable) return socket.destroy();
+    // Without a TLS handshake, nothing can be answered.
+    if (/^(?:ECONNRESET$|ERR_SSL_|ERR_TLS_)/.test(error.code ?? '') || !socket.writable)
+      return socket.destroy();
     answered.add(socket);
     const { status, headers, body } = render(problemOf(error.code));
     const head = [

@@ -1,6 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { basename, isAbsolute } from 'node:path';
 import * as v from 'valibot';
+import { type OpsTls, readOpsTls } from './config/ops-tls.ts';
 import {
   ConfigError,
   isLoopback,
@@ -21,7 +22,7 @@ import { parseOffset } from './moment.ts';
 import { parseMysqlUrl, parseRedisUrl } from './server-urls.ts';
 import { LAST_PORT, PORT_RULE, WholeNumber } from './whole-numbers.ts';
 
-export { ConfigError, isLoopback, type OpsWebhook, type Retention };
+export { ConfigError, isLoopback, type OpsTls, type OpsWebhook, type Retention };
 
 /** Reads the configuration from the environment variables. */
 
@@ -71,6 +72,9 @@ const Environment = v.object({
   TIME_ZONE_OFFSET: v.optional(v.pipe(v.string(), parsedBy(parseOffset)), '+03'),
   OPS_HOST: v.optional(v.string(), '127.0.0.1'),
   OPS_PORT: v.optional(port),
+  OPS_TLS_CERT_FILE: v.optional(v.string()),
+  OPS_TLS_KEY_FILE: v.optional(v.string()),
+  OPS_BEHIND_TLS: v.optional(v.picklist(['true', 'false'], 'must be true or false'), 'false'),
   // Basic auth cannot carry a colon in the name (RFC 7617, section 2).
   ADMIN_USER: v.optional(v.pipe(v.string(), v.excludes(':', 'must be a name without a colon'))),
   ADMIN_PASSWORD: v.optional(v.pipe(v.string(), v.minLength(12, 'must be at least 12 characters long'))),
@@ -124,6 +128,10 @@ const toConfig = (e: v.InferOutput<typeof Environment>) => ({
   opsHost: e.OPS_HOST,
   /** `undefined`: the port after `port`, or any free one. */
   opsPort: e.OPS_PORT,
+  /** `undefined`: the operators' listener speaks plain HTTP. */
+  opsTls: readOpsTls(e),
+  /** Whether a proxy in front of the operators' listener encrypts. */
+  opsBehindTls: e.OPS_BEHIND_TLS === 'true',
   /** `isOneTime`: this process made it, because the environment has none. */
   admin: toAdmin(e),
   opsWebhook: readOpsWebhook(e),
@@ -172,6 +180,8 @@ export interface Config extends ReturnType<typeof toConfig> {
   embedded: 'auto' | 'never';
   /** `undefined`: traces are off. */
   traces: TracesConfig | undefined;
+  /** The token of this machine's command line, which the processes of one service share. Absent in a command. */
+  localToken?: string;
 }
 
 /**
@@ -220,6 +230,16 @@ export function readConfig(
     traces: readTracesConfig(present),
   };
 }
+
+/**
+ * The address of the operators' listener if the passwords of operators reach it from other machines in plain text; null: they do not.
+ */
+export const findPlainTextHost = ({
+  opsHost,
+  opsTls,
+  opsBehindTls,
+}: Pick<Config, 'opsHost' | 'opsTls' | 'opsBehindTls'>): string | null =>
+  isLoopback(opsHost) || opsTls !== undefined || opsBehindTls ? null : opsHost;
 
 /** Makes a password for a process that has none in its environment. The password is valid until the process ends. */
 export const createOneTimeAdmin = (): Admin => ({

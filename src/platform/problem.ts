@@ -35,6 +35,24 @@ export function invalid(errors: readonly [ValidationIssue, ...ValidationIssue[]]
   return new Problem('invalid', `${path} ${message}${more}.`.trimStart(), { errors });
 }
 
+/** Names the place in a body in a problem, and in each of its issues. @returns other errors as they are. */
+export function within(path: string, error: unknown): unknown {
+  if (!(error instanceof Problem)) return error;
+  const errors = error.errors?.map((it) => placeIssue(path, it));
+  const { problem, message, headers } = error;
+  return new Problem(
+    problem,
+    `${path}: ${message}`,
+    errors === undefined ? { headers } : { errors, headers },
+  );
+}
+
+/** An issue whose path begins with the place of what it is about. */
+export const placeIssue = (path: string, issue: ValidationIssue): ValidationIssue => ({
+  ...issue,
+  path: issue.path === '' ? path : `${path}.${issue.path}`,
+});
+
 /** 404. The same answer whether the object does not exist or belongs to another customer. */
 export const notFound = (what: string) =>
   new Problem('not-found', `This ${what} does not exist, or this API key cannot see it.`);
@@ -373,8 +391,10 @@ const TEXTS = {
   'too-many-unknown-tokens': {
     status: 429,
     title: "Too many unknown operators' tokens",
-    cause: "Too many requests with unknown operators' tokens came from your address. The token was not looked up.",
-    remedy: 'Find the client at your address that uses a wrong token. A token that has just worked still works.',
+    cause:
+      "Too many requests with unknown operators' tokens came from your address. The token was not looked up.",
+    remedy:
+      'Find the client at your address that uses a wrong token. A token that has just worked still works.',
   },
   'too-many-passwords': {
     status: 429,

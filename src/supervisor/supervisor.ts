@@ -1,5 +1,6 @@
 import { hostname } from 'node:os';
 import type { DataSource } from 'typeorm';
+import { passOn, publishToken, withLocalToken } from '../console/operators-api.ts';
 import { startOps } from '../console/server.ts';
 import { startHeartbeat } from '../database/heartbeat.ts';
 import { markKilled } from '../database/processes.ts';
@@ -59,11 +60,12 @@ const RESTART_PATIENCE = 10 * SECOND;
  * @throws when a process cannot start. Then nothing is left running.
  */
 export async function startSupervised(
-  { config, announce, signal }: StartOptions,
+  { config: given, announce, signal }: StartOptions,
   forked: readonly { plan: ProcessPlan; process: RoleProcess }[],
 ): Promise<SupervisedService> {
   const started: Stop[] = [];
   const stop = stopOnce(started);
+  const config = withLocalToken(given);
   try {
     const { stop: stopServers, ...servers } = await findServers(config, announce, signal);
     started.push(stopServers);
@@ -83,8 +85,13 @@ export async function startSupervised(
     await Promise.all(forked.map(({ plan, process }) => group.add(plan, process)));
     signal?.throwIfAborted();
     // Started after the API, so that it never takes the API's port.
-    const ops = await startOps(runtime, group);
+    const ops = await startOps(
+      runtime,
+      passOn(runtime, () => group.findOperatorsUrl()),
+      group,
+    );
     started.push(() => ops.stop());
+    started.push(publishToken(runtime, ops.url, announce));
     const beat = () => startHeartbeat(runtime, ['supervisor'], 'supervisor');
     let heartbeat = await beat();
     started.push(() => heartbeat.stop());
@@ -92,7 +99,7 @@ export async function startSupervised(
 
     async function restart(next: Config): Promise<boolean> {
       const changed = {
-        config: { ...next, admin: next.admin ?? config.admin },
+        config: { ...withLocalToken(next, config), admin: next.admin ?? config.admin },
         servers: {
           databaseUrl: next.databaseUrl ?? servers.databaseUrl,
           redisUrl: next.redisUrl ?? servers.redisUrl,

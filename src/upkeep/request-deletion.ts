@@ -1,7 +1,7 @@
 import type { DataSource } from 'typeorm';
 import { findAccount } from '../customers/accounts.ts';
-import { recordChange } from '../customers/audit.ts';
-import type { Caller } from '../customers/caller.ts';
+import { byOperator, recordChange } from '../customers/audit.ts';
+import type { Caller, Operator } from '../customers/caller.ts';
 import type { Account } from '../database/entities.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
@@ -56,6 +56,7 @@ export function requestCustomerDeletion(
   return inTransaction(database, async (sql) => {
     const newest = await lockImports(sql, customerId);
     await sql.query(DELETE_KEYS, [customerId]);
+    await sql.query(FREE_EXTERNAL_ID, [customerId]);
     await sql.query(MARK_ACCOUNTS, [customerId]);
     await sql.query(ADD_DELETION, [customerId, WHOLE_CUSTOMER]);
     await record(sql);
@@ -74,8 +75,30 @@ const MARK_ACCOUNTS = "UPDATE accounts SET status = 'deleting' WHERE customer_id
 const ADD_DELETION = `
   INSERT INTO deletions (customer_id, account_id) VALUES (?, ?) ON DUPLICATE KEY UPDATE account_id = VALUES(account_id)`;
 
+/** A new customer may have it from now on. */
+const FREE_EXTERNAL_ID = 'UPDATE customers SET external_id = NULL WHERE id = ?';
+
 /** After this, requests with these keys are answered 401. The rows of the keys' accounts are deleted with the keys. */
 const DELETE_KEYS = 'DELETE FROM api_keys WHERE customer_id = ?';
+
+/**
+ * Accepts the deletion of a customer, records it, and wakes the customer's webhooks, so that their runs end.
+ * @throws when there is no such customer.
+ */
+export async function acceptCustomerDeletion(
+  runtime: Runtime,
+  operator: Operator,
+  customerId: string,
+): Promise<void> {
+  const { database, log } = runtime;
+  const change = { action: 'delete', subject: `customer ${customerId}` };
+  const running = await requestCustomerDeletion(database, customerId, (sql) =>
+    recordChange(sql, byOperator(operator, customerId), change),
+  );
+  await wakeWebhooks(runtime, running, { reread: true }).catch((err: unknown) =>
+    log.warn({ err, customerId }, 'delivery runs not told of the deletion yet'),
+  );
+}
 
 /**
  * Accepts the deletion of an account, records it, and wakes the account's webhooks, so that their runs end.

@@ -97,6 +97,7 @@ export function findProcessTroubles(
       troubleOf('process', { sentence, page: PROCESSES }),
     ),
     ...findDifferentZones(processes),
+    ...findPlainText(processes),
   ];
 }
 
@@ -115,6 +116,19 @@ function findDifferentZones(processes: readonly ProcessSeen[]): Trouble[] {
     }),
   ];
 }
+
+/** Processes whose operators' listener gets passwords from other machines in plain text, by its address. */
+function findPlainText(processes: readonly ProcessSeen[]): Trouble[] {
+  const hosts = processes.flatMap((it) => (it.running && it.plainTextHost !== null ? it.plainTextHost : []));
+  return [...new Set(hosts)].map(plainTextTrouble);
+}
+
+/** The trouble of an operators' listener without TLS. @param host its address, which is not loopback. */
+export const plainTextTrouble = (host: string): Trouble =>
+  troubleOf('ops_plain_text', {
+    sentence: `Operators' tokens and passwords cross the network in plain text, because OPS_HOST is ${host} and there is no TLS.`,
+    page: PROCESSES,
+  });
 
 function findMissingRoles(processes: readonly ProcessSeen[], figures: Figures): Trouble[] {
   if (!processes.some((it) => it.running))

@@ -2,8 +2,11 @@ import { countOf } from '../platform/text.ts';
 
 /** The troubles of an installation, and the sentences that sum them up. */
 
-/** The worst comes first. stopped: nothing works until somebody acts. failing: something does not work. attention: somebody should look. */
-const SEVERITIES = ['stopped', 'failing', 'attention'] as const;
+/**
+ * The worst comes first. stopped: nothing works until somebody acts. failing: something does not work. attention: somebody should look.
+ * warning: everything works, but is not set up safely.
+ */
+const SEVERITIES = ['stopped', 'failing', 'attention', 'warning'] as const;
 type Severity = (typeof SEVERITIES)[number];
 
 /** installation: the operator's own. endpoint: of a subscriber, a sender or a bank, and the service itself works. */
@@ -68,6 +71,12 @@ const KINDS = {
       'processes were killed in the last hour because they did not answer',
     ),
     help: 'Its work is taken over. Look in its log for what it did before, and report it if it happens again.',
+  },
+  ops_plain_text: {
+    scope: 'installation',
+    severity: 'warning',
+    words: () => "operators' tokens and passwords cross the network in plain text",
+    help: 'Set OPS_TLS_CERT_FILE and OPS_TLS_KEY_FILE, or OPS_BEHIND_TLS=true if a proxy in front does TLS.',
   },
   webhook_quarantined: {
     scope: 'installation',
@@ -254,9 +263,13 @@ export function countTroubles(
   return [...counts.values()];
 }
 
+/** Whether a trouble makes the installation "Not well". A warning does not, because everything works. */
+const isProblem = ({ scope, severity }: Trouble): boolean =>
+  scope === 'installation' && severity !== 'warning';
+
 /** What is wrong with the installation itself, in one sentence for each kind. Servers and processes are told one by one. */
 export function problemsOf(troubles: readonly Trouble[]): string[] {
-  const own = troubles.filter(({ scope }) => scope === 'installation');
+  const own = troubles.filter(isProblem);
   const told = new Set<TroubleKind>();
   return own.flatMap(({ kind, sentence }) => {
     if (!KINDS_BY_NAME.has(kind)) return [sentence];
@@ -274,11 +287,11 @@ const KINDS_BY_NAME: ReadonlySet<TroubleKind> = new Set(
 
 /**
  * The answer to "is anything wrong?" in one sentence or two. Only troubles of the installation make it "Not well": a failing endpoint says
- * nothing about this service.
+ * nothing about this service, and a warning stops no work.
  */
 export function headlineOf(troubles: readonly Trouble[]): string {
   const problems = problemsOf(troubles);
-  const others = countTroubles(troubles.filter(({ scope }) => scope === 'endpoint'))
+  const others = countTroubles(troubles.filter((it) => !isProblem(it)))
     .map(({ kind, count }) => wordsOf(kind, count))
     .join(', ');
   if (problems.length > 0)

@@ -54,7 +54,8 @@ describe('/openapi.json', () => {
   });
 
   it('has every route under /v1, and no other', () => {
-    const app = createApp(service.runtime, createAddressGuard({ allow: [] }), {
+    const app = createApp(service.runtime, {
+      guard: createAddressGuard({ allow: [] }),
       reader: createStatementFormats([], READ_SETTINGS),
     });
     const routes = new Set(

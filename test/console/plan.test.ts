@@ -1,12 +1,12 @@
 import type { QueryRunner } from 'typeorm';
 import { beforeAll, describe, expect, it } from 'vitest';
-import { readAudit } from '../../src/console/audit/audit-page.tsx';
 import { chooseWebhooks, listAcross } from '../../src/console/deliveries/delivery-rows.ts';
 import { readNewestAttempts, readRecentAttempts } from '../../src/console/deliveries/newest-attempts.ts';
 import { readStored } from '../../src/console/imports/imports-page.tsx';
 import { search } from '../../src/console/trace/search.ts';
 import { readMovement } from '../../src/console/trace/trace-page.tsx';
 import { actFor } from '../../src/customers/caller.ts';
+import { readAudit } from '../../src/customers/read-audit.ts';
 import type { Sql } from '../../src/database/transaction.ts';
 import { readAttempts } from '../../src/delivery/attempts.ts';
 import { readWaitingWebhooks } from '../../src/delivery/waiting-webhooks.ts';

@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
+import { elsewhere } from '../../src/console/operators-api.ts';
 import { startOps } from '../../src/console/server.ts';
 import type { Config } from '../../src/platform/config.ts';
 import { sendBytes } from '../support/raw-http.ts';
@@ -11,7 +12,7 @@ const service = useService({ roles: ['importer'] });
 
 async function start(config: Partial<Config>): Promise<URL> {
   const { runtime } = service;
-  const ops = await startOps({ ...runtime, config: { ...runtime.config, ...config } });
+  const ops = await startOps({ ...runtime, config: { ...runtime.config, ...config } }, elsewhere(runtime));
   onTestFinished(() => ops.stop());
   return new URL(ops.url);
 }
@@ -51,7 +52,7 @@ it('the console takes no port but OPS_PORT, and names it when it is taken', asyn
 
 it('the console is closed when the service stops', async () => {
   const { runtime } = service;
-  const ops = await startOps(runtime);
+  const ops = await startOps(runtime, elsewhere(runtime));
   await ops.stop();
   await expect(fetch(`${ops.url}/healthz`)).rejects.toThrow();
 });

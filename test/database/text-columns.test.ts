@@ -42,6 +42,7 @@ const OTHERS = {
       'processes.dns_problem',
       'processes.mysql_problem',
       'processes.name',
+      'processes.plain_text_host',
       'processes.redis_problem',
       'processes.roles',
     ],

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import type { Caller } from '../../src/customers/caller.ts';
 import { insertApiKey } from '../../src/customers/api-keys.ts';
+import type { Caller } from '../../src/customers/caller.ts';
 import { createCallerCache } from '../../src/http/admission.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useService } from '../support/service.ts';

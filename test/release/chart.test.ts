@@ -259,6 +259,7 @@ it.for<[string, string]>([
   ['image.pullPolicy=Sometimes', '/image/pullPolicy'],
   ['secret.keys.SECRET_KEY=', '/secret/keys/SECRET_KEY'],
   ['env.DATABASE_URL=mysql://root:password@db', 'DATABASE_URL'],
+  ['env.OPS_TLS_CERT_FILE=/tls/ops.pem', 'OPS_TLS_CERT_FILE'],
   ['env.RATE_LIMIT=500', '/env/RATE_LIMIT'],
   ['ingress.enabled=true', '/ingress/hosts'],
   ['autoscaling.keda.enabled=true', '/autoscaling/keda/serverAddress'],

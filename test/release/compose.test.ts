@@ -7,8 +7,12 @@ import { parse } from 'yaml';
 import { findGoProgram } from '../support/go-program.ts';
 import { INSTALL_TIMEOUT, runProgram } from '../support/installed-program.ts';
 
-/** Variables that containers do not get, because the compose file itself sets servers, folders and roles. */
-const OF_OTHERS = ['DATA_DIR', 'EMBEDDED', 'EMBEDDED_INSTALL', 'PROCESSES'];
+/**
+ * Variables that containers do not get, because the compose file itself sets servers, folders and roles, and its Prometheus speaks plain HTTP.
+ */
+const OF_OTHERS = [
+  ...['DATA_DIR', 'EMBEDDED', 'EMBEDDED_INSTALL', 'OPS_TLS_CERT_FILE', 'OPS_TLS_KEY_FILE', 'PROCESSES'],
+];
 
 interface Compose {
   services: Record<string, { environment?: Record<string, unknown>; volumes?: string[]; logging?: unknown }>;

@@ -52,7 +52,9 @@ export async function compareAnswers(places: Places, kinds: readonly string[]): 
       ];
       const told: Told[] = JSON.parse(json.stdout).troubles;
       const [headline = ''] = shown.stdout.split('\n');
-      const items = [...page.matchAll(/<li class="(?:stopped|failing|attention)"><span>([\s\S]*?)<\/li>/g)];
+      const items = [
+        ...page.matchAll(/<li class="(?:stopped|failing|attention|warning)"><span>([\s\S]*?)<\/li>/g),
+      ];
       const counts = Object.fromEntries(
         [...parseExposition(metrics).samples].filter(([name]) => name.startsWith('ledgerbell_troubles')),
       );

@@ -70,7 +70,7 @@ export function followService(child: ChildProcess): ServiceProcess {
       return said;
     },
     url: () => findInOutput(/API\s+(http:\S+)\/v1/),
-    opsUrl: () => findInOutput(/Console\s+(http:\S+)\/ops/),
+    opsUrl: () => findInOutput(/Console\s+(https?:\S+)\/ops/),
     async signIn() {
       const password = await findInOutput(/Sign in as admin with the password (\S+)/);
       return { Authorization: `Basic ${btoa(`admin:${password}`)}` };

@@ -90,10 +90,12 @@ export function useOwnService({ roles = ROLES, config }: OwnService): TestServic
 
 async function start(roles: readonly RoleName[], config: Partial<Config> = {}): Promise<Started> {
   const database = await createDatabase();
+  const prefix = `test-${randomBytes(6).toString('hex')}`;
   const service = await startService({
     config: {
       ...readConfig({
         PORT: '0',
+        DATA_DIR: join(inject('directory'), prefix),
         DATABASE_URL: database.url,
         REDIS_URL: inject('redisUrl'),
         SECRET_KEY: randomBytes(32).toString('base64'),
@@ -104,7 +106,7 @@ async function start(roles: readonly RoleName[], config: Partial<Config> = {}): 
     roles,
     log: createLog('silent'),
     announce: () => {},
-    prefix: `test-${randomBytes(6).toString('hex')}`,
+    prefix,
   });
   return { service, database };
 }

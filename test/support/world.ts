@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { insertApiKey } from '../../src/customers/api-keys.ts';
-import { type NewCustomer } from '../../src/customers/customers.ts';
+import type { NewCustomer } from '../../src/customers/customers.ts';
 import { createAccount, importDone, importMovements, movement } from './movements.ts';
 import type { TestService } from './service.ts';
 import { recordDeliveries } from './stored.ts';

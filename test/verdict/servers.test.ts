@@ -15,6 +15,7 @@ const running = (roles: string[], fields: Partial<ProcessSeen> = {}): ProcessSee
   host: 'ev',
   pid: 1,
   timeZoneOffset: '+03',
+  plainTextHost: null,
   cpuPercent: 1,
   loopDelayMs: 1,
   memoryMib: 100,
@@ -112,6 +113,18 @@ describe('the troubles of processes', () => {
     expect(ofProcesses([gone], { ...WELL, worksSince })).toEqual([expect.stringContaining(none)]);
     expect(ofProcesses([])).toEqual([expect.stringContaining(none)]);
     expect(ofProcesses([gone], { ...WELL, worksSince, mysql: 'does not answer' })).toEqual([]);
+  });
+
+  it('say of each OPS_HOST that takes passwords in plain text, as long as a process runs there', () => {
+    const [open, gone] = ['0.0.0.0', '10.0.0.1'];
+    const processes = [
+      running(ALL, { plainTextHost: open }),
+      running(['delivery'], { plainTextHost: open }),
+      running(['delivery'], { plainTextHost: gone, running: false }),
+    ];
+    expect(ofProcesses(processes)).toEqual([
+      "Operators' tokens and passwords cross the network in plain text, because OPS_HOST is 0.0.0.0 and there is no TLS. Set OPS_TLS_CERT_FILE and OPS_TLS_KEY_FILE, or OPS_BEHIND_TLS=true if a proxy in front does TLS.",
+    ]);
   });
 
   it('say what other processes see of Redis, and whose clock is wrong', () => {

@@ -34,6 +34,16 @@ describe('the answer to "is anything wrong?"', () => {
     );
   });
 
+  it('is that the service is well, if there are only warnings, which are told', () => {
+    const warning = troubleOf('ops_plain_text', { page });
+    expect(problemsOf([warning])).toEqual([]);
+    expect(headlineOf([warning])).toBe(
+      "The service is well; operators' tokens and passwords cross the network in plain text.",
+    );
+    const behind = troubleOf('webhook_behind', { page });
+    expect(sortTroubles([warning, behind])).toEqual([behind, warning]);
+  });
+
   it('counts a webhook that waits for a delivery process as a trouble of the installation', () => {
     const behind = troubleOf('webhook_behind', { page, scope: 'installation' });
     expect(problemsOf([behind])).toEqual(['1 webhook is behind.']);

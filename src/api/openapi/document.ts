@@ -1,10 +1,12 @@
 import type { Hono } from 'hono';
 import { generateSpecs, resolver } from 'hono-openapi';
 import type * as v from 'valibot';
-import { BalanceView, CompletenessView, StatementView } from '../../books/books-view.ts';
+import { BalanceView, BooksReportView, CompletenessView, StatementView } from '../../books/books-view.ts';
 import { AccountChange, AccountView, BankView, NewAccount } from '../../customers/account-view.ts';
 import { NewApiKey } from '../../customers/api-keys.ts';
+import { CustomerChange, CustomerView } from '../../customers/customer-view.ts';
 import { KeyView } from '../../customers/key-view.ts';
+import { NewOperatorToken, OperatorTokenView } from '../../customers/operator-tokens.ts';
 import { AttemptView } from '../../delivery/attempts.ts';
 import { DeliveryView } from '../../delivery/delivery.ts';
 import { RejectedBatchView } from '../../delivery/rejected-batches.ts';
@@ -20,12 +22,14 @@ import { VERSION } from '../../platform/config.ts';
 import { NewSource, SourceChange } from '../../sources/source-input.ts';
 import { RunView, SourceView } from '../../sources/source-view.ts';
 import { StandingWebhookView } from '../../verdict/standing-view.ts';
+import { NewCustomer } from '../../webhooks/create-customer.ts';
 import { NewWebhook, WebhookChange } from '../../webhooks/webhook-input.ts';
 import { NewImport } from '../routes/imports/create.ts';
 import { ReplayStatus } from '../routes/webhooks.ts';
+import { StatusView, TroubleView } from '../status-view.ts';
 import { EXAMPLES, PROBLEM_SCHEMA } from './errors.ts';
 import { EVENT_NOTIFICATION } from './event-notification.ts';
-import { HEADERS } from './headers.ts';
+import { type Audience, HEADERS } from './headers.ts';
 import { NOTIFICATION } from './notification.ts';
 
 /** Builds /openapi.json from the descriptions of the routes. */
@@ -84,12 +88,42 @@ const NAMED: Record<string, v.GenericSchema> = {
   NewApiKey,
 };
 
+/** The same of the routes that only operators may call. */
+const NAMED_OF_OPERATORS: Record<string, v.GenericSchema> = {
+  ...NAMED,
+  Customer: CustomerView,
+  NewCustomer,
+  CustomerChange,
+  Trouble: TroubleView,
+  Status: StatusView,
+  BooksReport: BooksReportView,
+  OperatorToken: OperatorTokenView,
+  NewOperatorToken,
+};
+
+/** What differs in the document of the operators' app. */
+const OF_OPERATORS = {
+  info: {
+    ...DOCUMENTATION.info,
+    title: 'Ledgerbell for operators',
+    description:
+      "The API of operators, on the operators' listener. It has the routes of customers, for the customer that the header Ledgerbell-Customer names, and the routes that only operators may call.",
+  },
+  components: {
+    ...DOCUMENTATION.components,
+    securitySchemes: { bearer: DOCUMENTATION.components.securitySchemes.bearer },
+  },
+  security: [{ bearer: [] }],
+  webhooks: {},
+};
+
 /** Makes the OpenAPI document of an app. The document has each schema of NAMED once. */
-export async function createDocument(app: Hono<ApiEnv>): Promise<object> {
-  const document = await generateSpecs(app, { documentation: DOCUMENTATION });
+export async function createDocument(app: Hono<ApiEnv>, audience: Audience): Promise<object> {
+  const documentation = audience === 'customers' ? DOCUMENTATION : { ...DOCUMENTATION, ...OF_OPERATORS };
+  const document = await generateSpecs(app, { documentation });
   const names = new Map<string, string>();
   const schemas: Record<string, unknown> = { ...document.components?.schemas };
-  for (const [name, view] of Object.entries(NAMED)) {
+  for (const [name, view] of Object.entries(audience === 'customers' ? NAMED : NAMED_OF_OPERATORS)) {
     const { schema } = await resolver(view, { errorMode: 'ignore', typeMode: 'input' }).toOpenAPISchema();
     const named = refer(plain(schema), names);
     schemas[name] = named;

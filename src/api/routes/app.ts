@@ -1,53 +1,48 @@
 import type { Hono, MiddlewareHandler } from 'hono';
 import type { Runtime } from '../../database/runtime.ts';
 import { type Feeds, openFeeds } from '../../delivery/feed.ts';
-import { admit, createCallerCache } from '../../http/admission.ts';
+import { admit, authenticate, type CallerCache, createCallerCache } from '../../http/admission.ts';
 import { type ApiEnv, answerUnrouted, createBaseApp } from '../../http/app.ts';
+import { identifyOperator } from '../../http/operators.ts';
 import type { FileReader } from '../../intake/parser-threads.ts';
 import { type AddressGuard, createAddressGuard } from '../../platform/address-guard.ts';
 import { docsPages, getProblem } from '../docs-pages.ts';
 import { getHealthRoute, getReadinessRoute } from '../health.ts';
 import { createDocument } from '../openapi/document.ts';
+import type { Audience } from '../openapi/headers.ts';
 import { addAccountRoutes } from './accounts.ts';
 import { addApiKeyRoutes } from './api-keys.ts';
 import { addBankRoutes } from './banks.ts';
 import { addConflictRoutes } from './conflicts.ts';
+import { addCustomerRoutes } from './customers.ts';
 import { addDeliveryRoutes, addMovementDeliveriesRoute } from './deliveries.ts';
 import { addFeedRoutes } from './feed.ts';
 import { limitImportMemory } from './imports/create.ts';
 import { addImportRoutes } from './imports.ts';
-import { addRoutes, createTable } from './route.ts';
+import { addOperatorRoutes } from './operators.ts';
+import { addRoutes, createTable, type TableRow } from './route.ts';
 import { addSettingsRoutes } from './settings.ts';
 import { addSourceRoutes } from './sources.ts';
 import { addMovementRoutes, createAnswerListing } from './transactions.ts';
 import { addWebhookRoutes } from './webhooks.ts';
 import { addWithdrawalRoutes } from './withdrawals.ts';
 
-/** The app of the API, with all of its routes. */
+/** The apps of the API: that of customers, and that of operators, who may call the routes of customers too. */
 
-/**
- * Creates the app with all its routes: the API, health checks and docs.
- * @param options.reader of statement files.
- * @param options.feeds stopped by the caller, so that waiting readers do not delay a shutdown. By default, the app opens its own.
- * @param options.identify sets the caller of a request. By default, an API key is required. The command line sets it for operators.
- */
-export function createApp(
+interface Parts {
+  guard: AddressGuard;
+  /** Of statement files. */
+  reader: FileReader;
+  /** Stopped by the caller, so that waiting readers do not delay a shutdown. By default, the app opens its own. */
+  feeds?: Feeds;
+}
+
+/** The table of all routes. @param callers forget an API key that a route deletes. */
+function createRoutes(
   runtime: Runtime,
-  guard: AddressGuard,
-  {
-    reader,
-    identify,
-    feeds = openFeeds(runtime),
-  }: { reader: FileReader; identify?: MiddlewareHandler<ApiEnv>; feeds?: Feeds },
-): Hono<ApiEnv> {
-  const app = createBaseApp(runtime);
-
-  app.get('/healthz', ...getHealthRoute());
-  app.get('/readyz', ...getReadinessRoute(runtime));
-
-  const callers = createCallerCache();
-  app.use('/v1/*', ...admit(runtime, { callers, identify }));
-  app.post('/v1/imports', limitImportMemory());
+  { guard, reader, feeds = openFeeds(runtime) }: Parts,
+  callers: CallerCache,
+): TableRow[] {
   const { table, add: route } = createTable();
   addWebhookRoutes(route, runtime, guard);
   addFeedRoutes(route, runtime, feeds);
@@ -64,11 +59,51 @@ export function createApp(
   addWithdrawalRoutes(route, runtime);
   const sourceGuard = createAddressGuard({ allow: runtime.config.allowPrivateEndpoints, subject: 'source' });
   addSourceRoutes(route, runtime, sourceGuard);
-  addRoutes(app, table, 'customers');
+  addCustomerRoutes(route, runtime, guard);
+  addOperatorRoutes(route, runtime);
+  return table;
+}
+
+/**
+ * Creates the app of customers with its routes: the API, health checks and docs.
+ * @param identify sets the caller of a request. By default, an API key is required.
+ */
+export function createApp(
+  runtime: Runtime,
+  parts: Parts,
+  identify?: MiddlewareHandler<ApiEnv>,
+): Hono<ApiEnv> {
+  const callers = createCallerCache();
+  const table = createRoutes(runtime, parts, callers);
+  return createAppOf(runtime, table, 'customers', identify ?? authenticate(runtime, callers));
+}
+
+/** Creates the apps of customers and of operators. They share what routes keep in memory, such as how many tests were sent. */
+export function createApps(runtime: Runtime, parts: Parts): Record<Audience, Hono<ApiEnv>> {
+  const callers = createCallerCache();
+  const table = createRoutes(runtime, parts, callers);
+  return {
+    customers: createAppOf(runtime, table, 'customers', authenticate(runtime, callers)),
+    operators: createAppOf(runtime, table, 'operators', identifyOperator(runtime)),
+  };
+}
+
+function createAppOf(
+  runtime: Runtime,
+  table: readonly TableRow[],
+  audience: Audience,
+  identify: MiddlewareHandler<ApiEnv>,
+): Hono<ApiEnv> {
+  const app = createBaseApp(runtime);
+  app.get('/healthz', ...getHealthRoute());
+  app.get('/readyz', ...getReadinessRoute(runtime));
+  app.use('/v1/*', ...admit(runtime, identify));
+  app.post('/v1/imports', limitImportMemory());
+  addRoutes(app, table, audience);
 
   let document: Promise<object> | undefined;
   app.get('/openapi.json', async (c) => {
-    document ??= createDocument(app);
+    document ??= createDocument(app, audience);
     return c.json(await document);
   });
   app.get('/problems/:name', ...getProblem());

@@ -1,11 +1,10 @@
 import type { Command } from 'commander';
+import type { StatusReport } from '../../api/status-view.ts';
 import { formatMoment, type ZoneOffset } from '../../platform/moment.ts';
 import { formatCount } from '../../platform/text.ts';
 import type { Deletion } from '../../upkeep/deletions.ts';
-import type { Trouble } from '../../verdict/trouble.ts';
 import { type CommandContext, NegativeAnswer } from '../context.ts';
 import { type Column, renderColumns, renderFacts } from '../output.ts';
-import type { StatusReport } from '../status-report.ts';
 
 /** The command `status`. */
 
@@ -14,6 +13,7 @@ export const defineStatus = (command: Command, context: CommandContext) =>
   command
     .option('--json', 'print { "status", "problems", "troubles", "mysql", "redis", … }')
     .action(async ({ json }: { json?: boolean }) => {
+      const { viewStatus } = await import('../../api/status-view.ts');
       const { readStatus } = await import('../status-report.ts');
       const { headlineOf, problemsOf } = await import('../../verdict/trouble.ts');
       const { runningRoles } = await import('../../verdict/verdict.ts');
@@ -22,56 +22,11 @@ export const defineStatus = (command: Command, context: CommandContext) =>
       const problems = problemsOf(troubles);
       const roles = runningRoles(report.verdict);
       const text = describe(report, { headline: headlineOf(troubles), roles }, context.readConfig().zone);
-      context.terminal.answer(json, documentOf(report, problems, roles), text);
+      context.terminal.answer(json, viewStatus(report), text);
       if (problems.length > 0) throw new NegativeAnswer();
     });
 
 type Roles = Readonly<Record<string, number>> | null;
-
-function documentOf({ verdict, migrations, deletions }: StatusReport, problems: string[], roles: Roles) {
-  const { servers, work, troubles } = verdict;
-  const figures = work?.figures;
-  return {
-    status: problems.length === 0 ? 'well' : 'not well',
-    problems,
-    troubles: troubles.map(viewTrouble),
-    mysql: servers.mysql,
-    redis: servers.redis,
-    migrations,
-    processes: roles,
-    pending: figures ? figures.pending.healthy + figures.pending.failing : null,
-    held: figures?.pending.held ?? null,
-    pulled: figures?.pending.pulled ?? null,
-    replays_to_come: figures?.toCome ?? null,
-    oldest_pending_at: figures?.oldestPending?.toISOString() ?? null,
-    circuits_open: figures?.circuits.open ?? null,
-    imports: figures?.imports ?? null,
-    deletions: deletions?.map(viewDeletion) ?? null,
-  };
-}
-
-const viewTrouble = ({ subject, since, oldest, page, ...it }: Trouble) => ({
-  kind: it.kind,
-  scope: it.scope,
-  severity: it.severity,
-  count: it.count,
-  subject: subject && { ...subject, id: Number(subject.id) },
-  since: since?.toISOString() ?? null,
-  pending: it.pending ?? null,
-  oldest: oldest?.toISOString() ?? null,
-  money: it.money ?? [],
-  sentence: it.sentence,
-  help: it.help,
-  page: page.href,
-});
-
-const viewDeletion = (it: Deletion) => ({
-  customer_id: Number(it.customerId),
-  account_id: it.accountId === null ? null : Number(it.accountId),
-  requested_at: it.requestedAt.toISOString(),
-  movements: it.movements,
-  movements_deleted: it.movementsDeleted,
-});
 
 function describe(
   { verdict: { servers, work, troubles }, migrations, deletions: deleting }: StatusReport,

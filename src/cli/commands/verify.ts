@@ -35,7 +35,7 @@ export const defineVerify = (command: Command, context: CommandContext) =>
         const { customer, account } = options;
         const subject = account === undefined ? undefined : ({ kind: 'account', id: account } as const);
         const customerId = await findCustomerId(database, customer, subject);
-        const report = await verifyBooks(database, customerId, { from, to }, account);
+        const report = await verifyBooks(database, customerId, { from, to }, { accountId: account ?? null });
         const isRight = areBooksRight(report);
         const deliveries = report.pending.length === 0 ? 'done' : 'pending';
         const answer = { status: isRight ? 'right' : 'wrong', deliveries, ...report };

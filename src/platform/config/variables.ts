@@ -200,17 +200,18 @@ function readSecret(env: Variables, name: string): [string, string][] {
   if (path === undefined) return [];
   if (env[name] !== undefined)
     throw new ConfigError(`${name} and ${name}_FILE are both set: set only one of them.`);
-  const value = readText(path, name).replace(/\r?\n$/, '');
+  const value = readText(path, `${name}_FILE`).replace(/\r?\n$/, '');
   if (value === '') throw new ConfigError(`${name}_FILE must be the path of a file that is not empty.`);
   return [[name, value]];
 }
 
-function readText(path: string, name: string): string {
+/** @throws {ConfigError} that names the variable with the path, and contains no path. */
+export function readText(path: string, variable: string): string {
   try {
     return readFileSync(path, 'utf8');
   } catch (error) {
     const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown error';
-    throw new ConfigError(`${name}_FILE must be the path of a readable file (${code}).`);
+    throw new ConfigError(`${variable} must be the path of a readable file (${code}).`);
   }
 }
 

@@ -62,6 +62,8 @@ export interface ProcessGroup extends OtherProcesses {
   add(plan: ProcessPlan, process: RoleProcess): Promise<void>;
   /** The URL of the API. */
   url(): string;
+  /** Where one of the processes with the role api answers operators, each in its turn; undefined: none runs now. */
+  findOperatorsUrl(): string | undefined;
   /**
    * Replaces the processes one by one. Each new process is ready before the old process stops. If a new process cannot start, the old
    * process and all later ones stay, until they end.
@@ -94,6 +96,9 @@ export function createProcessGroup(
   let url = '';
   const members: Member[] = [];
   const alive = new Map<RoleProcess, ProcessPlan>();
+  /** Where processes with the role api answer operators. */
+  const operatorsUrls = new WeakMap<RoleProcess, string>();
+  let asked = 0;
   const stopping = new AbortController();
   let giveUp = (_reason: Error) => {};
   const failed = new Promise<never>((_, reject) => {
@@ -112,7 +117,10 @@ export function createProcessGroup(
     if (url !== '' && !isHeld) config = { ...config, port: Number(/(?<!\d)\d+$/.exec(url)?.[0]) };
     const outcome = await process.start({ ...plan, config, servers });
     if (outcome.state === 'failed') process.kill();
-    if (outcome.state === 'ready' && outcome.url !== '') ({ url } = outcome);
+    if (outcome.state === 'ready' && outcome.url !== '') {
+      ({ url } = outcome);
+      operatorsUrls.set(process, outcome.operatorsUrl);
+    }
     return outcome;
   }
 
@@ -190,6 +198,14 @@ export function createProcessGroup(
   return {
     failed,
     url: () => url,
+    findOperatorsUrl() {
+      const urls = members.flatMap(({ process }) => {
+        const own = process && operatorsUrls.get(process);
+        return own === undefined ? [] : [own];
+      });
+      asked += 1;
+      return urls[asked % urls.length];
+    },
     async add(plan, process) {
       const member: Member = { plan, process: undefined, deaths: [] };
       members.push(member);

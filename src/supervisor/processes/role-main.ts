@@ -2,7 +2,7 @@ import { createBirpc } from 'birpc';
 import { createProcessMetrics } from '../../console/process-metrics.ts';
 import { startHeartbeat } from '../../database/heartbeat.ts';
 import { openRuntime } from '../../database/runtime.ts';
-import { PortTakenError } from '../../http/listener.ts';
+import { PortTakenError, startServer } from '../../http/listener.ts';
 import { loadProfiles } from '../../intake/load-profiles.ts';
 import { createLog, type Log } from '../../platform/log.ts';
 import { type Stop, stopOnce } from '../../platform/stopping.ts';
@@ -55,15 +55,20 @@ process.on('uncaughtException', async (error) => {
 
 async function start(assignment: Assignment): Promise<StartOutcome> {
   try {
-    return { state: 'ready', url: await startAssigned(assignment) };
+    return { state: 'ready', ...(await startAssigned(assignment)) };
   } catch (error) {
     const message = error instanceof Error ? error.message : String(error);
     return { state: 'failed', message, portTaken: error instanceof PortTakenError };
   }
 }
 
-/** @returns the URL of the API, empty without the role `api`. */
-async function startAssigned({ name, roles: names, config, servers }: Assignment): Promise<string> {
+/** @returns the URLs of the API, empty without the role `api`. */
+async function startAssigned({
+  name,
+  roles: names,
+  config,
+  servers,
+}: Assignment): Promise<{ url: string; operatorsUrl: string }> {
   log = createLog(config.logLevel, name);
   const announce = (line: string) => process.stderr.write(`${name}: ${line}\n`);
   const profiles = loadProfiles(config.profilesDir);
@@ -76,7 +81,16 @@ async function startAssigned({ name, roles: names, config, servers }: Assignment
   started.push(roles.stop);
   const heartbeat = await startHeartbeat(runtime, names, name);
   started.push(heartbeat.stop);
-  return roles.url;
+  const { url, operators } = roles;
+  if (operators === null) return { url, operatorsUrl: '' };
+  // The supervisor has the port of operators, and passes their requests on.
+  const { keepAlive } = config;
+  const server = await startServer(operators, {
+    ...{ name: 'operators', variable: 'OPS_PORT', keepAlive, exclusive: true },
+    ...{ host: '127.0.0.1', port: 0 },
+  });
+  started.push(server.stop);
+  return { url, operatorsUrl: server.url };
 }
 
 async function stop(handOver: boolean): Promise<void> {

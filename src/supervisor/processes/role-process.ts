@@ -42,9 +42,12 @@ export interface Assignment extends ProcessPlan {
   servers: Omit<Servers, 'stop'>;
 }
 
-/** How the start of a process ended. `url` is the URL of the API; empty without the role `api`. */
+/**
+ * How the start of a process ended. `url` is the URL of the API, and `operatorsUrl` that to which the supervisor passes on the requests of
+ * operators; both are empty without the role `api`.
+ */
 export type StartOutcome =
-  | { state: 'ready'; url: string }
+  | { state: 'ready'; url: string; operatorsUrl: string }
   | { state: 'failed'; message: string; portTaken: boolean };
 
 /** The process has ended before it could report a result. `message` says how it ended. */

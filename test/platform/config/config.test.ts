@@ -31,6 +31,8 @@ describe('the configuration', () => {
       zone: { text: '+03', minutes: 180 },
       opsHost: '127.0.0.1',
       opsPort: undefined,
+      opsTls: undefined,
+      opsBehindTls: false,
       admin: undefined,
       opsWebhook: undefined,
       trustedProxies: [],
@@ -56,6 +58,9 @@ describe('the configuration', () => {
     const more = [
       'OPS_HOST',
       'OPS_PORT',
+      'OPS_TLS_CERT_FILE',
+      'OPS_TLS_KEY_FILE',
+      'OPS_BEHIND_TLS',
       'ADMIN_USER',
       'ADMIN_PASSWORD',
       'TRUSTED_PROXIES',
@@ -79,6 +84,8 @@ describe('the configuration', () => {
     ['OPS_HOST', 'localhost', { opsHost: 'localhost' }],
     ['OPS_HOST', '::1', { opsHost: '::1' }],
     ['OPS_HOST', '::ffff:127.0.0.1', { opsHost: '::ffff:127.0.0.1' }],
+    ['OPS_BEHIND_TLS', 'true', { opsBehindTls: true }],
+    ['OPS_BEHIND_TLS', 'false', {}],
     ['TRUSTED_PROXIES', '10.0.0.0/8, ::1/128,', { trustedProxies: ['10.0.0.0/8', '::1/128'] }],
     ['REDIS_URL', 'redis://:p%40ss@host:6379/1', { redisUrl: 'redis://:p%40ss@host:6379/1' }],
     ['REDIS_URL', 'rediss://host', { redisUrl: 'rediss://host' }],
@@ -124,6 +131,7 @@ describe('the configuration', () => {
 
   it.each([
     ['PORT', ['65536', '-1', 'http', '3000.5', ' 3000', '1e3', '0x50']],
+    ['OPS_BEHIND_TLS', ['1', 'yes', 'TRUE']],
     ['OPS_PORT', ['65536', '-1', 'http', '3000.5']],
     ['ADMIN_USER', ['MARKER:ops']],
     ['ADMIN_PASSWORD', ['MARKER', 'MARKER-ABCD']],

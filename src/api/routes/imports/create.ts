@@ -33,7 +33,7 @@ import { MAX_GROUP_MOVEMENTS } from '../../../ledger/group-commit.ts';
 import { Movement, UNKNOWN_ACCOUNT } from '../../../ledger/movement.ts';
 import { createBudget } from '../../../platform/budget.ts';
 import { KEY_HOURS } from '../../../platform/idempotency-key.ts';
-import { Problem, type ValidationIssue } from '../../../platform/problem.ts';
+import { Problem, placeIssue, type ValidationIssue } from '../../../platform/problem.ts';
 import { invalidIssues, MAX_ISSUES, toValidationIssue } from '../../../platform/validation.ts';
 import { Id } from '../../../platform/whole-numbers.ts';
 import type { AddRoute } from '../route.ts';
@@ -79,11 +79,6 @@ type ReadMovements = Omit<CheckedMovements, 'issues'> & {
   /** null: there are more than the api stores itself. */
   movements: Movement[] | null;
 };
-
-const within = (path: string, issue: ValidationIssue): ValidationIssue => ({
-  ...issue,
-  path: issue.path === '' ? path : `${path}.${issue.path}`,
-});
 
 /** Adds `POST /v1/imports`. @param reader of statement files. */
 export function addUploadRoute(route: AddRoute, runtime: Runtime, reader: FileReader): void {
@@ -152,7 +147,7 @@ export function addUploadRoute(route: AddRoute, runtime: Runtime, reader: FileRe
       if (result === null) issues.push({ path, message: `must be at most ${ITEM_BYTES / 1024} KiB long` });
       else if (result.success) placed.push({ place, movement: result.output });
       else {
-        issues.push(...result.issues.map(toValidationIssue).map((it) => within(path, it)));
+        issues.push(...result.issues.map(toValidationIssue).map((it) => placeIssue(path, it)));
         const account = v.safeParse(AccountOnly, value);
         if (account.success) others.push({ place, id: account.output.account_id });
       }

@@ -251,7 +251,8 @@ export const EVENT_TABLES = [
 /** For operators: the running processes, and the audit of changes. */
 export const OPERATION_TABLES = [
   // One row per process, renewed every 5 s and removed when the process stops. name: the supervisor's name for the process, such as
-  // api-1. roles: separated by commas. cpu_percent is of one core. loop_delay_ms is the 99th percentile of the event loop's delay
+  // api-1. roles: separated by commas. plain_text_host: its OPS_HOST, if passwords of operators
+  // cross the network to it in plain text. cpu_percent is of one core. loop_delay_ms is the 99th percentile of the event loop's delay
   // since the last heartbeat. mysql_problem, redis_problem, dns_problem: what is wrong with them as this process sees it. clock_ahead_ms: of its
   // clock, against MySQL's. steady_since: since then, no heartbeat was left out. sessions: its connections, as id:port,
   // which others end when it stops answering. killed_at: its supervisor has killed it, because it did not answer.
@@ -263,6 +264,7 @@ export const OPERATION_TABLES = [
     host VARCHAR(255) NOT NULL,
     pid INT UNSIGNED NOT NULL,
     time_zone_offset VARCHAR(6) NOT NULL,
+    plain_text_host VARCHAR(255) NULL,
     cpu_percent SMALLINT UNSIGNED NOT NULL,
     loop_delay_ms INT UNSIGNED NOT NULL,
     memory_mib INT UNSIGNED NOT NULL,

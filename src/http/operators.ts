@@ -1,16 +1,16 @@
 import { timingSafeEqual } from 'node:crypto';
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { actFor, type Operator } from '../../customers/caller.ts';
-import { ExternalId } from '../../customers/customer-view.ts';
-import { type CustomerName, requireCustomer, requireKept } from '../../customers/find-customers.ts';
-import { digestOf, findTokenOperator, PREFIX } from '../../customers/operator-tokens.ts';
-import type { Runtime } from '../../database/runtime.ts';
-import { cutCharacters } from '../../platform/text.ts';
-import { invalid, Problem } from '../../platform/problem.ts';
-import { Id } from '../../platform/whole-numbers.ts';
-import { bearer, type Guesses, limitGuesses } from '../admission.ts';
-import { type ApiEnv, createMiddleware } from '../app.ts';
+import { actFor, type Operator } from '../customers/caller.ts';
+import { ExternalId } from '../customers/customer-view.ts';
+import { type CustomerName, requireCustomer, requireKept } from '../customers/find-customers.ts';
+import { digestOf, findTokenOperator, PREFIX } from '../customers/operator-tokens.ts';
+import type { Runtime } from '../database/runtime.ts';
+import { invalid, Problem } from '../platform/problem.ts';
+import { cutCharacters } from '../platform/text.ts';
+import { Id } from '../platform/whole-numbers.ts';
+import { bearer, type Guesses, limitGuesses } from './admission.ts';
+import { type ApiEnv, createMiddleware } from './app.ts';
 
 /** Identifies operators by their tokens, and the customers for whom they act. */
 

@@ -1,0 +1,92 @@
+import { once } from 'node:events';
+import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
+import { Readable } from 'node:stream';
+import type { Context, Handler } from 'hono';
+import { Problem } from '../platform/problem.ts';
+import { type ApiEnv, sealOrigin } from './app.ts';
+import { requireChunks } from './input.ts';
+
+/** Passes requests on to another process of this machine, part by part, so that this process never holds a body. */
+
+/** Headers of one connection (RFC 9110, section 7.6.1), and `Expect`, which this process has answered. */
+const OF_CONNECTION = [
+  ...['connection', 'keep-alive', 'proxy-connection', 'proxy-authenticate', 'proxy-authorization'],
+  ...['te', 'trailer', 'transfer-encoding', 'upgrade', 'expect'],
+];
+
+/**
+ * Creates a handler that passes a request on, and its answer back. It tells the other process from where the request comes.
+ * @param find the URL of the process; undefined: there is none now.
+ * @param secret that both processes know.
+ * @throws {Problem} 503 when no process answers.
+ */
+export const createForwarder =
+  (find: () => string | undefined, secret: string): Handler<ApiEnv> =>
+  async (c) => {
+    const url = find();
+    if (url === undefined)
+      throw noProcess(
+        'No process with the role api is running on this machine now. Start one, or wait for it.',
+      );
+    const answer = await pass(c, url, secret);
+    // Without its length, a client of HTTP/1.0 would take an answer that breaks off for a whole one.
+    if (answer.headers['content-length'] === undefined) requireChunks(c);
+    const { statusCode: status = 502, headers } = answer;
+    const body = hasBody(c.req.method, status)
+      ? (Readable.toWeb(answer) as ReadableStream<Uint8Array>)
+      : null;
+    if (body === null) answer.resume();
+    return new Response(body, { status, headers: toHeaders(headers) });
+  };
+
+async function pass(c: Context<ApiEnv>, url: string, secret: string): Promise<IncomingMessage> {
+  const { incoming, outgoing } = c.env;
+  const { pathname, search } = new URL(c.req.url);
+  const headers = withoutConnection(incoming.headers);
+  // Without this, Node would send the body of a GET without saying where it ends.
+  if (incoming.headers['transfer-encoding'] !== undefined) headers['transfer-encoding'] = 'chunked';
+  const sent = request(`${url}${pathname}${search}`, {
+    method: c.req.method,
+    headers: { ...headers, ...sealOrigin(c, secret), 'x-request-id': c.get('requestId') },
+  });
+  // Errors after the answer are those of the answer's body.
+  sent.on('error', () => {});
+  outgoing.once('close', () => sent.destroy());
+  incoming.pipe(sent);
+  try {
+    const [answer] = (await once(sent, 'response')) as [IncomingMessage];
+    // An early answer, such as a 413, comes while the client is still sending. What follows is dropped.
+    answer.once('end', () => {
+      incoming.unpipe(sent);
+      incoming.resume();
+    });
+    return answer;
+  } catch {
+    incoming.unpipe(sent);
+    incoming.resume();
+    throw noProcess(
+      'The process with the role api has not answered. Send the request again, a POST with the same Idempotency-Key.',
+    );
+  }
+}
+
+export const noProcess = (detail: string) =>
+  new Problem('no-api-process', detail, { headers: { 'Retry-After': '1' } });
+
+function withoutConnection(headers: IncomingHttpHeaders): IncomingHttpHeaders {
+  const named = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());
+  return Object.fromEntries(
+    Object.entries(headers).filter(([name]) => !OF_CONNECTION.includes(name) && !named.includes(name)),
+  );
+}
+
+function toHeaders(headers: IncomingHttpHeaders): Headers {
+  const result = new Headers();
+  for (const [name, value] of Object.entries(withoutConnection(headers)))
+    for (const one of Array.isArray(value) ? value : [value ?? '']) result.append(name, one);
+  return result;
+}
+
+/** RFC 9110, section 6.4.1. */
+const hasBody = (method: string, status: number): boolean =>
+  method !== 'HEAD' && status !== 204 && status !== 304;
