@@ -5,6 +5,7 @@ import { LRUCache } from 'lru-cache';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { DataSource } from 'typeorm';
 import { apiKeyOf, type Caller, isOperator, parseScopes } from '../customers/caller.ts';
+import { PREFIX as OPERATOR_PREFIX } from '../customers/operator-tokens.ts';
 import type { Runtime } from '../database/runtime.ts';
 import type { Sql } from '../database/transaction.ts';
 import { createBatcher } from '../platform/batcher.ts';
@@ -100,6 +101,11 @@ export function authenticate(
         'Send your API key in the header Authentication, or as Authorization: Bearer <api key>.',
       );
     }
+    if (key.startsWith(OPERATOR_PREFIX))
+      throw unauthenticated(
+        'unknown-api-key',
+        "This is an operator's token. It works only on the operators' listener (OPS_PORT).",
+      );
     const hash = createHash('sha256').update(key).digest();
     const find = () => callers.find(hash, () => findCaller(hash));
     const caller = await attempt({ hash, address: c.get('clientAddress'), find });

@@ -52,9 +52,18 @@ describe('the listeners of the API and of operators', () => {
     },
   );
 
-  it.each(['/v1/banks', '/docs', '/openapi.json'])("show %s on the API's listener only", async (path) => {
-    expectProblem(await open.callOps('GET', path), 404);
-    expectProblem(await closed.callOps('GET', path), 401);
+  it("ask for an operator's token on the operators' listener, and for an API key on the API's", async () => {
+    for (const { callOps } of [open, closed])
+      expectProblem(await callOps('GET', '/v1/banks'), 401, 'missing-operator-token');
+    expectProblem(await open.call('GET', '/v1/banks'), 401, 'missing-api-key');
+  });
+
+  it('have documents of their own', async () => {
+    const title = async (answer: Promise<{ body: { info: { title: string } } }>) =>
+      (await answer).body.info.title;
+    expect(await title(open.call('GET', '/openapi.json'))).toBe('Ledgerbell');
+    expect(await title(closed.callOps('GET', '/openapi.json'))).toBe('Ledgerbell for operators');
+    expect((await closed.callOps('GET', '/docs')).status).toBe(200);
   });
 });
 

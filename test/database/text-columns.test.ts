@@ -19,6 +19,7 @@ beforeAll(async () => {
 const OTHERS = {
   checked: [
     ...['api_keys.scopes', 'api_keys.title', 'customers.name', 'sources.schedule', 'sources.settings'],
+    ...['customers.external_id', 'customers.metadata', 'operator_tokens.title'],
     ...['sources.title', 'webhooks.description', 'webhooks.endpoint', 'webhooks.title', 'withdrawals.reason'],
   ],
   ofMovements: [
@@ -37,7 +38,7 @@ const OTHERS = {
   own: [
     ...['accounts.encoding', 'accounts.error', 'accounts.status', 'api_keys.prefix', 'audit_events.action'],
     ...['audit_events.actor', 'audit_events.subject', 'imports.detected_format', 'imports.format'],
-    ...['imports.members', 'imports.profile', 'migrations.name', 'operational_events.data', 'processes.host'],
+    ...['imports.members', 'imports.profile', 'migrations.name', 'operator_tokens.prefix', 'operational_events.data', 'processes.host'],
     ...[
       'processes.dns_problem',
       'processes.mysql_problem',

@@ -8,8 +8,14 @@ const rows = read('docs/limits.md')
 
 /** A row of docs/limits.md, the number it has, and the line of code that sets it. */
 it.each([
-  ['Unknown API keys from one address', '100 within 10 s', 'http/admission.ts', 'GUESSES = 100;'],
+  ['Unknown API keys from one address', '100 within 10 s', 'http/admission.ts', 'limit: 100,'],
   ['Wrong passwords', '10 within a minute', 'console/server.ts', 'GUESSES = 10;'],
+  ["Unknown operators' tokens", '10 within a minute', 'http/operators.ts', 'limit: 10,'],
+  ["Operators' tokens", '1,000', 'customers/operator-tokens.ts', 'MOST_TOKENS = 1_000;'],
+  ['Accounts, webhooks of a new customer', '100; 20', 'webhooks/create-customer.ts', 'MOST_NEW_ACCOUNTS = 100;'],
+  ['Accounts, webhooks of a new customer', '100; 20', 'webhooks/create-customer.ts', 'MOST_NEW_WEBHOOKS = 20;'],
+  ['Metadata of a customer', '50 members', 'customers/customer-view.ts', 'MOST_METADATA = 50;'],
+  ['Metadata of a customer', '4,096 bytes', 'customers/customer-view.ts', 'METADATA_BYTES = 4_096;'],
   ['Request line and headers', '16 KiB', 'http/listener.ts', 'HEADER_BYTES = 16 * KIB;'],
   ['Number of headers', '100', 'http/listener.ts', 'MAX_HEADERS = 100;'],
   ['Time to send the headers', '15 s', 'http/listener.ts', 'HEADERS_TIMEOUT = 15 * SECOND;'],
@@ -33,7 +39,7 @@ it.each([
   ['Body of any other request', '256 KiB', 'http/input.ts', 'RESOURCE_BYTES = 256 * KIB;'],
   ['Validation issues in one response', '100', 'platform/validation.ts', 'MAX_ISSUES = 100;'],
   ['`per_page`', '1 to 1,000', 'http/paging.ts', 'MAX_PER_PAGE = 1_000;'],
-  ['Accounts of a limited API key', '1,000', 'customers/customers.ts', 'MAX_ACCOUNTS = 1_000;'],
+  ['Accounts of a limited API key', '1,000', 'customers/api-keys.ts', 'MAX_ACCOUNTS = 1_000;'],
   ['`description` of a webhook', '500 characters', 'webhooks/webhook-input.ts', 'maxCharacters(500)'],
   ['`description` of a movement', '4,000 characters', 'ledger/movement.ts', 'description: text(4_000)'],
   ['`number` of an account', '64 characters', 'customers/account-view.ts', '...maxCharacters(64),'],

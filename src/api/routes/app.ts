@@ -38,7 +38,7 @@ interface Parts {
 }
 
 /** The table of all routes. @param callers forget an API key that a route deletes. */
-function createRoutes(
+export function createRoutes(
   runtime: Runtime,
   { guard, reader, feeds = openFeeds(runtime) }: Parts,
   callers: CallerCache,

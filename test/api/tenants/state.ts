@@ -62,6 +62,7 @@ const NOBODYS = [
   'installation_id',
   'migrations',
   'minimum_version',
+  'operator_tokens',
   'processes',
   'write_checks',
 ];
