@@ -36,7 +36,10 @@ export const createForwarder =
       ? (Readable.toWeb(answer) as ReadableStream<Uint8Array>)
       : null;
     if (body === null) answer.resume();
-    return new Response(body, { status, headers: toHeaders(headers) });
+    return new Response(body, {
+      status,
+      headers: { 'x-request-id': c.get('requestId'), ...toHeaders(headers) },
+    });
   };
 
 async function pass(c: Context<ApiEnv>, url: string, secret: string): Promise<IncomingMessage> {
@@ -80,12 +83,11 @@ function withoutConnection(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   );
 }
 
-function toHeaders(headers: IncomingHttpHeaders): Headers {
-  const result = new Headers();
-  for (const [name, value] of Object.entries(withoutConnection(headers)))
-    for (const one of Array.isArray(value) ? value : [value ?? '']) result.append(name, one);
-  return result;
-}
+/** No header of the API comes twice, apart from cookies, which it never sets. */
+const toHeaders = (headers: IncomingHttpHeaders): Record<string, string> =>
+  Object.fromEntries(
+    Object.entries(withoutConnection(headers)).map(([name, value]) => [name, String(value)]),
+  );
 
 /** RFC 9110, section 6.4.1. */
 const hasBody = (method: string, status: number): boolean =>

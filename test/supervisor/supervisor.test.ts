@@ -1,12 +1,13 @@
 import { existsSync } from 'node:fs';
 import { Agent, request } from 'node:http';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { findLocalTokens } from '../../src/servers/local-token.ts';
 import { childrenOf } from '../support/child-processes.ts';
 import type { ServiceProcess } from '../support/process.ts';
 import { useServers, useServiceProcesses } from '../support/service-processes.ts';
 import { until } from '../support/until.ts';
 
-const { start } = useServiceProcesses();
+const { start, newDirectory } = useServiceProcesses();
 const servers = useServers();
 
 interface Health {
@@ -28,9 +29,11 @@ async function readMetrics(service: ServiceProcess): Promise<string> {
 
 describe('a service in several processes', () => {
   let service: ServiceProcess;
+  let dataDir: string;
 
   beforeAll(async () => {
-    service = start({ ...servers, PROCESSES: '2', LOG_LEVEL: 'info' });
+    dataDir = await newDirectory();
+    service = start({ ...servers, PROCESSES: '2', LOG_LEVEL: 'info', DATA_DIR: dataDir });
     await service.url();
   });
 
@@ -46,6 +49,18 @@ describe('a service in several processes', () => {
       ],
     });
     expect(childrenOf(service.child.pid)).toHaveLength(2);
+  });
+
+  it('passes the requests of operators on to a process with the role api', async () => {
+    const [record] = findLocalTokens({ dataDir, runtimeDirs: [] });
+    const headers = { authorization: `Bearer ${record?.token}`, 'content-type': 'application/json' };
+    expect(record?.url).toBe(await service.opsUrl());
+    const made = await fetch(`${record?.url}/v1/customers`, {
+      ...{ method: 'POST', headers, body: JSON.stringify({ name: 'Geçirilen' }) },
+    });
+    expect(await made.json()).toMatchObject({ created: true, api_key: expect.stringMatching(/^lb_/) });
+    const document = await fetch(`${record?.url}/openapi.json`);
+    expect(await document.json()).toMatchObject({ info: { title: 'Ledgerbell for operators' } });
   });
 
   it('serves the metrics of all processes on one page, each with the name of its process', async () => {
