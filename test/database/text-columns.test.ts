@@ -38,7 +38,14 @@ const OTHERS = {
   own: [
     ...['accounts.encoding', 'accounts.error', 'accounts.status', 'api_keys.prefix', 'audit_events.action'],
     ...['audit_events.actor', 'audit_events.subject', 'imports.detected_format', 'imports.format'],
-    ...['imports.members', 'imports.profile', 'migrations.name', 'operator_tokens.prefix', 'operational_events.data', 'processes.host'],
+    ...[
+      'imports.members',
+      'imports.profile',
+      'migrations.name',
+      'operator_tokens.prefix',
+      'operational_events.data',
+      'processes.host',
+    ],
     ...[
       'processes.dns_problem',
       'processes.mysql_problem',
