@@ -1,5 +1,6 @@
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 import { beforeAll, describe, expect, it } from 'vitest';
+import { asOperator, tokenOf } from '../operators/support.ts';
 import type { JsonSchema } from '../support/json-schema.ts';
 import { movement } from '../support/movements.ts';
 import { collectionOf, type Operation, readOperations } from '../support/operations.ts';
@@ -32,9 +33,16 @@ const service = useService({ roles: ['api', 'importer'] });
 let operations: Operation[];
 let world: World;
 let victim: string;
+let token: string;
 
 beforeAll(async () => {
-  operations = (await readOperations(service)).filter(({ bodies }) => bodies.has('application/json'));
+  const ofCustomers = await readOperations(service);
+  const known = new Set(ofCustomers.map(({ name }) => name));
+  const ofOperators = (await readOperations(service, { ofOperators: true })).filter(
+    ({ name }) => !known.has(name),
+  );
+  operations = [...ofCustomers, ...ofOperators].filter(({ bodies }) => bodies.has('application/json'));
+  token = await tokenOf(service, 'admin');
   world = await createWorld(service, {
     mark: 'Kendi',
     accounts: 2,
@@ -106,6 +114,9 @@ const BODIES: Record<string, Fill> = {
 
 /** Bodies that are accepted but for the hostile part, so that all checks come to it. */
 const GOOD: Record<string, readonly object[]> = {
+  'POST /v1/customers': [{ name: 'a' }],
+  'PATCH /v1/customers/{id}': [{}],
+  'POST /v1/operator-tokens': [{ title: 'a', role: 'viewer' }],
   'POST /v1/accounts': [{ title: 'a', bank: 'b', currency: 'TRY' }],
   'PATCH /v1/accounts/{id}': [{}],
   'POST /v1/apikeys': [{ title: 'a', account: 'all' }],
@@ -168,7 +179,9 @@ function withValue(good: object, path: readonly string[], value: string): string
 }
 
 const pathOf = ({ path }: Operation): string =>
-  path.replaceAll(/\{(\w+)\}/g, (_, name) => idsOf(world.all, collectionOf(path, name))[0] ?? '');
+  path
+    .replace('/customers/{id}', () => `/customers/${world.customer.id}`)
+    .replaceAll(/\{(\w+)\}/g, (_, name) => idsOf(world.all, collectionOf(path, name))[0] ?? '');
 
 /** Sends a body while the victim reads its accounts. @returns the answer, and how long the process was blocked at most, in milliseconds. */
 async function attack(
@@ -185,7 +198,9 @@ async function attack(
   })();
   const delays = monitorEventLoopDelay({ resolution: 1 });
   delays.enable();
-  const answer = await service.call(method, path, { key: world.key, body });
+  const answer = /^\/v1\/(?:customers|operator-tokens)/.test(path)
+    ? await asOperator(service, token, method, path, { body })
+    : await service.call(method, path, { key: world.key, body });
   isOver = true;
   await reading;
   delays.disable();

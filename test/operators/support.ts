@@ -1,7 +1,8 @@
 import { randomBytes } from 'node:crypto';
 import type { OperatorRole } from '../../src/customers/caller.ts';
 import { createToken } from '../../src/customers/operator-tokens.ts';
-import type { CallOptions, TestService } from '../support/service.ts';
+import { requireDocumented } from '../support/document.ts';
+import type { Answer, CallOptions, TestService } from '../support/service.ts';
 
 /** Operators' tokens for tests. */
 
@@ -18,15 +19,18 @@ export async function tokenOf(service: TestService, role: OperatorRole): Promise
   return token;
 }
 
-/** Sends a request with a token to the operators' listener. @param customer the header Ledgerbell-Customer. */
-export const asOperator = (
+/**
+ * Sends a request with a token to the operators' listener. The answer must be as its document says.
+ * @param customer the header Ledgerbell-Customer.
+ */
+export async function asOperator(
   service: TestService,
   token: string,
   method: string,
   path: string,
   { customer, ...options }: CallOptions & { customer?: string | number } = {},
-) =>
-  service.callOps(method, path, {
+): Promise<Answer> {
+  const answer = await service.callOps(method, path, {
     ...options,
     headers: {
       authorization: `Bearer ${token}`,
@@ -34,3 +38,6 @@ export const asOperator = (
       ...options.headers,
     },
   });
+  await requireDocumented(service.opsUrl + path, method, answer);
+  return answer;
+}

@@ -28,9 +28,15 @@ interface Document {
   >;
 }
 
-/** Reads all operations from the running service, in the order of its document. So tests include routes that are added later. */
-export async function readOperations(service: TestService): Promise<Operation[]> {
-  const { body } = await service.call('GET', '/openapi.json');
+/**
+ * Reads all operations from the running service, in the order of its document. So tests include routes that are added later.
+ * @param options.ofOperators whether to read those of the operators' listener.
+ */
+export async function readOperations(
+  { call, callOps }: TestService,
+  { ofOperators = false }: { ofOperators?: boolean } = {},
+): Promise<Operation[]> {
+  const { body } = await (ofOperators ? callOps : call)('GET', '/openapi.json');
   const { paths, components } = body as Document;
   return Object.entries(paths).flatMap(([path, methods]) =>
     Object.entries(methods).map(([method, { parameters = [], requestBody }]) => ({
