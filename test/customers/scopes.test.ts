@@ -8,10 +8,10 @@ const service = useService({ roles: ['api'] });
 
 /** The rows of the table in the docs: a route, and the scopes that it needs. */
 const documented = [
-  ...readFileSync('docs/authentication.md', 'utf8').matchAll(/^\| `([A-Z]+ \/v1\/\S+)` \| (.+) \|$/gm),
+  ...readFileSync('docs/security.md', 'utf8').matchAll(/^\| `([A-Z]+ \/v1\/\S+)` \| (`[^|]+`) \|.+\|$/gm),
 ].map(([, route, scopes]) => `${route}: ${scopes}`);
 
-it('each route needs the scopes that docs/authentication.md says, and every set of scopes that lacks one is refused', async () => {
+it('each route needs the scopes that docs/security.md says, and every set of scopes that lacks one is refused', async () => {
   const { api_key: key } = await service.customer();
   const { paths } = (await service.call('GET', '/openapi.json')).body as {
     paths: Record<string, Record<string, { security?: unknown[] }>>;

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, it } from 'vitest';
 import { createStatementFormats } from '../../packages/statements/src/formats.ts';
 import { createRoutes } from '../../src/api/routes/app.ts';
 import { admissionOf, type TableRow } from '../../src/api/routes/route.ts';
-import { OPERATOR_ROLES, type OperatorRole } from '../../src/customers/caller.ts';
+import { OPERATOR_ROLES, type OperatorRole, SCOPES } from '../../src/customers/caller.ts';
 import { createCallerCache } from '../../src/http/admission.ts';
 import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { createAddressGuard } from '../../src/platform/address-guard.ts';
@@ -113,13 +113,8 @@ it('docs/security.md says who may do what', async () => {
     table
       .map((row) => {
         const { scope } = admissionOf(row);
-        const scopes =
-          scope == null
-            ? '–'
-            : [scope, row.alsoNeeds]
-                .filter(Boolean)
-                .map((it) => `\`${it}\``)
-                .join(' and ');
+        const needed = SCOPES.filter((it) => it === scope || (scope !== null && it === row.alsoNeeds));
+        const scopes = needed.length === 0 ? '–' : needed.map((it) => `\`${it}\``).join(', ');
         const roles = OPERATOR_ROLES.map((role) => may(row, role)).join(' | ');
         return `| \`${row.endpoint}\` | ${scopes} | ${roles} |`;
       })
