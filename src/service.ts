@@ -1,11 +1,10 @@
 import type { Profile } from '../packages/statements/src/profile.ts';
 import { startApi } from './api/server.ts';
-import { elsewhere, publishToken, withLocalToken } from './console/operators-api.ts';
+import { publishToken, withLocalToken } from './console/operators-api.ts';
 import { startOps } from './console/server.ts';
 import { startHeartbeat } from './database/heartbeat.ts';
 import { openRuntime, type Role, type Runtime } from './database/runtime.ts';
 import { startDeliveryWorker } from './delivery/worker.ts';
-import type { Fetch } from './http/listener.ts';
 import { loadProfiles } from './intake/load-profiles.ts';
 import { createThreadedReader } from './intake/parser-threads.ts';
 import { startImporterWorker } from './intake/worker.ts';
@@ -78,12 +77,12 @@ export async function startService({
     started.push(() => runtime.close());
     const running: Stop[] = [];
     started.push(() => stopTogether(running));
-    const { url, operators, stop: stopRoles } = await startRoles(runtime, roles, profiles);
+    const { url, operatorsUrl, stop: stopRoles } = await startRoles(runtime, roles, profiles);
     running.push(stopRoles);
     // Started after the API, so that it never takes the API's port.
-    const ops = await startOps(runtime, operators ?? elsewhere(runtime));
+    const ops = await startOps(runtime, () => operatorsUrl || undefined);
     running.push(() => ops.stop());
-    if (operators !== null) running.push(publishToken(runtime, ops.url, announce));
+    if (operatorsUrl !== '') running.push(publishToken(runtime, ops.url, announce));
     const heartbeat = await startHeartbeat(runtime, roles);
     running.push(() => heartbeat.stop());
     signal?.throwIfAborted();
@@ -97,8 +96,8 @@ export async function startService({
 export interface RunningRoles {
   /** URL of the API. Empty without the role `api`. */
   url: string;
-  /** Answers the requests of operators. null without the role `api`. */
-  operators: Fetch | null;
+  /** Where this process answers operators. Empty without the role `api`. */
+  operatorsUrl: string;
   /** Leads clients of the API to other processes for a second. Does nothing without the role `api`. */
   handOver(): Promise<void>;
   /** Resolves when all work in progress is finished or given back. */
@@ -135,11 +134,11 @@ export async function startRoles(
       await setOperatorWebhook(runtime);
       running.push(startMaintenance(runtime));
     }
-    if (!roles.includes('api')) return { url: '', operators: null, handOver: async () => {}, stop };
+    if (!roles.includes('api')) return { url: '', operatorsUrl: '', handOver: async () => {}, stop };
     const api = await startApi(runtime, createReader());
     running.push(api);
-    const { url, operators, handOver } = api;
-    return { url, operators, handOver, stop };
+    const { url, operatorsUrl, handOver } = api;
+    return { url, operatorsUrl, handOver, stop };
   } catch (error) {
     return await abandonStart(error, stop);
   }

@@ -1,20 +1,21 @@
 import type { Role, Runtime } from '../database/runtime.ts';
 import { openFeeds } from '../delivery/feed.ts';
-import { type Fetch, startServer } from '../http/listener.ts';
+import { startServer } from '../http/listener.ts';
 import type { FileReader } from '../intake/parser-threads.ts';
 import { createAddressGuard } from '../platform/address-guard.ts';
+import { stopTogether } from '../platform/stopping.ts';
 import { createApps } from './routes/app.ts';
 
 /** The running API. */
 export interface RunningApi extends Role {
   url: string;
   handOver(): Promise<void>;
-  /** Answers the requests of operators, which come to the operators' listener. */
-  operators: Fetch;
+  /** Where this process answers operators, for the operators' listener and the console, which pass requests on to it. */
+  operatorsUrl: string;
 }
 
 /**
- * Starts the API's listener. With PORT 0 it takes any free port. `url` shows the port.
+ * Starts the API's listener, and one on loopback for the requests that the operators' listener passes on. With PORT 0 it takes any free port. `url` shows the port.
  * @throws {PortTakenError} when the port is taken.
  */
 export async function startApi(runtime: Runtime, reader: FileReader): Promise<RunningApi> {
@@ -23,17 +24,21 @@ export async function startApi(runtime: Runtime, reader: FileReader): Promise<Ru
   const guard = createAddressGuard({ allow: allowPrivateEndpoints });
   const { customers, operators } = createApps(runtime, { guard, reader, feeds });
   const server = await startServer(customers.fetch, { name: 'api', variable: 'PORT', host, port, keepAlive });
+  const forOperators = await startServer(operators.fetch, {
+    ...{ name: 'operators', variable: 'OPS_PORT', keepAlive },
+    ...{ host: '127.0.0.1', port: 0, exclusive: true },
+  });
   // Readers that wait are answered immediately, and come again, to another process.
   return {
     ...server,
-    operators: operators.fetch,
+    operatorsUrl: forOperators.url,
     handOver() {
       feeds.stop();
       return server.handOver();
     },
     stop() {
       feeds.stop();
-      return server.stop();
+      return stopTogether([server.stop, forOperators.stop]);
     },
   };
 }

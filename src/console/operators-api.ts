@@ -1,38 +1,37 @@
-import type { Handler } from 'hono';
 import { readProcesses } from '../database/processes.ts';
 import type { Runtime } from '../database/runtime.ts';
-import { type ApiEnv, createBaseApp } from '../http/app.ts';
+import { createBaseApp } from '../http/app.ts';
 import { createForwarder, noProcess } from '../http/forward.ts';
 import type { Fetch } from '../http/listener.ts';
 import type { Config } from '../platform/config.ts';
 import type { Stop } from '../platform/stopping.ts';
 import { createLocalToken, publishLocalToken } from '../servers/local-token.ts';
 
-/** How the operators' listener answers the requests to the API, and what the command line of this machine needs for them. */
+/** Reaches the operators' API, which a process with the role api answers on loopback. */
 
-const appOf = (runtime: Runtime, handle: Handler<ApiEnv>): Fetch => {
+/** Finds where a process of this service answers operators; undefined: none with the role api runs here now. */
+export type FindApi = () => string | undefined;
+
+/** Passes the requests that come to the operators' listener on. */
+export function passOn(runtime: Runtime, find: FindApi): Fetch {
   const app = createBaseApp(runtime);
-  app.all('*', handle);
+  const pass = createForwarder(runtime.config.localToken ?? '');
+  app.all('*', async (c) => pass(c, find() ?? (await refuse(runtime))));
   return app.fetch;
-};
+}
 
-/** Passes requests on to a process with the role api. @param find its URL; undefined: none runs now. */
-export const passOn = (runtime: Runtime, find: () => string | undefined): Fetch =>
-  appOf(runtime, createForwarder(find, runtime.config.localToken ?? ''));
-
-/** Says where a process with the role api runs, because this one has another role. */
-export const elsewhere = (runtime: Runtime): Fetch =>
-  appOf(runtime, async () => {
-    const processes = await readProcesses(runtime.database);
-    const hosts = processes
-      .filter(({ running, roles }) => running && roles.includes('api'))
-      .map(({ host }) => host);
-    const where =
-      hosts.length === 0
-        ? 'None runs now: start one.'
-        : `Ask the operators' listener there: ${[...new Set(hosts)].join(', ')}.`;
-    throw noProcess(`This process has not the role api. ${where}`);
-  });
+/** @throws {Problem} 503 that says where a process with the role api runs. */
+export async function refuse({ database }: Pick<Runtime, 'database'>): Promise<never> {
+  const processes = await readProcesses(database);
+  const hosts = processes
+    .filter(({ running, roles }) => running && roles.includes('api'))
+    .map(({ host }) => host);
+  const where =
+    hosts.length === 0
+      ? 'None runs now: start one.'
+      : `Ask the operators' listener there: ${[...new Set(hosts)].join(', ')}.`;
+  throw noProcess(`No process with the role api runs here. ${where}`);
+}
 
 /** A configuration with a token for the command line of this machine. @param before has the token that stays valid. */
 export const withLocalToken = (config: Config, before?: Config): Config => ({

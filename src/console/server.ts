@@ -31,8 +31,9 @@ import { metricsPage } from './metrics/metrics-page.ts';
 import { movementsPage } from './movements/movements-page.tsx';
 import { nowRoutes, watchInstallation } from './now/now-page.tsx';
 import type { Now } from './now/now-reader.ts';
+import { type FindApi, passOn } from './operators-api.ts';
 import { answerErrorPage, consoleAssets } from './page/layout.tsx';
-import { createConsoleContext } from './page/operator.ts';
+import { type ConsoleContext, createConsoleContext } from './page/operator.ts';
 import { inChosenZone, zoneRoute } from './page/zone.ts';
 import type { OtherProcesses } from './process-metrics.ts';
 import { DASHBOARD_PATH, queueDashboard } from './queues/dashboard.ts';
@@ -157,8 +158,8 @@ const endSlowReads = createMiddleware(async (c, next) => {
 });
 
 /** /ops: the console. The server renders its pages. They load nothing from other hosts. */
-export function opsConsole(runtime: Runtime, watched: Poller<Now>): Hono<ApiEnv> {
-  const context = createConsoleContext(runtime);
+export function opsConsole(context: ConsoleContext, watched: Poller<Now>): Hono<ApiEnv> {
+  const { runtime } = context;
   const app = new Hono<ApiEnv>();
   app.onError((error, c) => answerErrorPage(error, c, runtime.log));
   return app
@@ -208,19 +209,20 @@ const OF_API = /^\/(?:v1|docs)(?:\/|$)|^\/openapi\.json$/;
  * Starts the operators' listener. It is separate from the API's, so that a proxy in front of the API cannot show its pages.
  * Without OPS_PORT it takes the port after PORT or, if that is taken (for example by another process of the service), any free port.
  * Logs a warning if passwords reach it from other machines in plain text.
- * @param operatorsApi answers the requests to the API.
+ * @param findApi where the requests to the API are passed on to.
  * @param others the processes of this supervisor. A process on its own has none.
  * @throws {PortTakenError} when OPS_PORT is set and taken.
  */
 export async function startOps(
   runtime: Runtime,
-  operatorsApi: Fetch,
+  findApi: FindApi,
   others?: OtherProcesses,
 ): Promise<OpsListener> {
   const { opsHost, opsPort, opsTls, port, keepAlive } = runtime.config;
   warnOfPlainText(runtime);
   let watched = watchInstallation(runtime);
-  let app = createOpsApp(runtime, watched, others);
+  let app = createOpsApp(runtime, { watched, findApi, others });
+  let operatorsApi = passOn(runtime, findApi);
   const fetch: Fetch = (request, env) => {
     const { pathname } = new URL(request.url);
     return OF_API.test(pathname) ? operatorsApi(request, env) : app.fetch(request, env);
@@ -239,7 +241,8 @@ export async function startOps(
       use(other) {
         watched.close();
         watched = watchInstallation(other);
-        app = createOpsApp(other, watched, others);
+        app = createOpsApp(other, { watched, findApi, others });
+        operatorsApi = passOn(other, findApi);
         if (other.config.opsTls !== undefined) server.renewTls(other.config.opsTls);
       },
       stop() {
@@ -272,8 +275,11 @@ function warnOfPlainText({ config, log }: Pick<Runtime, 'config' | 'log'>): void
  */
 function createOpsApp(
   runtime: Runtime,
-  watched: Poller<Now>,
-  others: OtherProcesses | undefined,
+  {
+    watched,
+    findApi,
+    others,
+  }: { watched: Poller<Now>; findApi: FindApi; others: OtherProcesses | undefined },
 ): Hono<ApiEnv> {
   const app = createBaseApp(runtime);
   if (others === undefined) app.get('/healthz', ...getHealthRoute());
@@ -287,7 +293,7 @@ function createOpsApp(
   app.get('/ops/', (c) => c.redirect('/ops'));
   app.get(`${DASHBOARD_PATH}/`, (c) => c.redirect(DASHBOARD_PATH));
   app.route(DASHBOARD_PATH, queueDashboard(runtime));
-  app.route('/ops', opsConsole(runtime, watched));
+  app.route('/ops', opsConsole(createConsoleContext(runtime, findApi), watched));
   app.route('/metrics', metricsPage(runtime, others));
 
   answerUnrouted(app);

@@ -1,7 +1,7 @@
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
 import { Readable } from 'node:stream';
-import type { Context, Handler } from 'hono';
+import type { Context } from 'hono';
 import { Problem } from '../platform/problem.ts';
 import { type ApiEnv, sealOrigin } from './app.ts';
 import { requireChunks } from './input.ts';
@@ -15,19 +15,13 @@ const OF_CONNECTION = [
 ];
 
 /**
- * Creates a handler that passes a request on, and its answer back. It tells the other process from where the request comes.
- * @param find the URL of the process; undefined: there is none now.
+ * Creates a function that passes a request on to a URL, and its answer back. It tells the other process from where the request comes.
  * @param secret that both processes know.
- * @throws {Problem} 503 when no process answers.
+ * @throws {Problem} 503 when the process does not answer.
  */
 export const createForwarder =
-  (find: () => string | undefined, secret: string): Handler<ApiEnv> =>
-  async (c) => {
-    const url = find();
-    if (url === undefined)
-      throw noProcess(
-        'No process with the role api is running on this machine now. Start one, or wait for it.',
-      );
+  (secret: string) =>
+  async (c: Context<ApiEnv>, url: string): Promise<Response> => {
     const answer = await pass(c, url, secret);
     // Without its length, a client of HTTP/1.0 would take an answer that breaks off for a whole one.
     if (answer.headers['content-length'] === undefined) requireChunks(c);

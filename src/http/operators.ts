@@ -77,10 +77,17 @@ const unknownToken = () =>
 
 const MOST_OF_NAME = 255;
 
-/** The person at the command line, as the command says, for the audit log. Whoever has the local token may do everything. */
+/** The headers that name the person, beside the local token. */
+export const operatorHeaders = ({ source, name }: Operator): Record<string, string> => ({
+  'ledgerbell-user': encodeURIComponent(name),
+  ...(source === 'console' ? { 'ledgerbell-source': source } : {}),
+});
+
+/** The person at the command line or at the console, as it says, for the audit log. Whoever has the local token may do everything. */
 function localOperator(c: Context<ApiEnv>): Operator {
+  const source = c.req.header('ledgerbell-source') === 'console' ? 'console' : 'command line';
   const name = decode(c.req.header('ledgerbell-user') ?? '').replace(/\p{Cc}/gu, '');
-  return { source: 'command line', name: cutCharacters(name, MOST_OF_NAME) || 'this machine', role: 'admin' };
+  return { source, name: cutCharacters(name, MOST_OF_NAME) || 'this machine', role: 'admin' };
 }
 
 const EXTERNAL = 'external_id:';

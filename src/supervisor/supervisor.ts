@@ -1,6 +1,6 @@
 import { hostname } from 'node:os';
 import type { DataSource } from 'typeorm';
-import { passOn, publishToken, withLocalToken } from '../console/operators-api.ts';
+import { publishToken, withLocalToken } from '../console/operators-api.ts';
 import { startOps } from '../console/server.ts';
 import { startHeartbeat } from '../database/heartbeat.ts';
 import { markKilled } from '../database/processes.ts';
@@ -85,11 +85,7 @@ export async function startSupervised(
     await Promise.all(forked.map(({ plan, process }) => group.add(plan, process)));
     signal?.throwIfAborted();
     // Started after the API, so that it never takes the API's port.
-    const ops = await startOps(
-      runtime,
-      passOn(runtime, () => group.findOperatorsUrl()),
-      group,
-    );
+    const ops = await startOps(runtime, () => group.findOperatorsUrl(), group);
     started.push(() => ops.stop());
     started.push(publishToken(runtime, ops.url, announce));
     const beat = () => startHeartbeat(runtime, ['supervisor'], 'supervisor');

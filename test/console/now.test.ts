@@ -1,7 +1,9 @@
 import { describe, expect, it } from 'vitest';
-import { elsewhere } from '../../src/console/operators-api.ts';
 import { startOps } from '../../src/console/server.ts';
 import { useOwnService } from '../support/service.ts';
+
+/** No process with the role api runs here. */
+const nowhere = () => undefined;
 
 const service = useOwnService({ because: 'the page shows all customers', roles: ['api'] });
 
@@ -48,7 +50,7 @@ describe('the page Now', () => {
 
   it('ends its events when the listener stops, so that the stop does not wait for them', async () => {
     const { runtime } = service;
-    const ops = await startOps({ ...runtime, config: { ...runtime.config, opsPort: 0 } }, elsewhere(runtime));
+    const ops = await startOps({ ...runtime, config: { ...runtime.config, opsPort: 0 } }, nowhere);
     const { reader } = await readEvents(ops.url, 1);
     await ops.stop();
     for (;;) if ((await reader.read()).done) break;

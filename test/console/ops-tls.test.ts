@@ -6,13 +6,15 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { connect, type TLSSocket } from 'node:tls';
 import { afterAll, beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { elsewhere } from '../../src/console/operators-api.ts';
 import { startOps } from '../../src/console/server.ts';
 import type { Config } from '../../src/platform/config.ts';
 import { makeCertificate, type TestCertificate } from '../support/certificate.ts';
 import { useService } from '../support/service.ts';
 
 /** The operators' listener with a certificate, and its warning without one. */
+
+/** No process with the role api runs here. */
+const nowhere = () => undefined;
 
 const service = useService({ roles: ['importer'] });
 const directory = mkdtempSync(join(tmpdir(), 'lb-ops-tls-'));
@@ -30,7 +32,7 @@ function runtimeWith(config: Partial<Config>, log = service.runtime.log) {
 
 async function start(config: Partial<Config>, log = service.runtime.log) {
   const runtime = runtimeWith({ opsPort: 0, ...config }, log);
-  const ops = await startOps(runtime, elsewhere(runtime));
+  const ops = await startOps(runtime, nowhere);
   return { ...ops, address: new URL(ops.url) };
 }
 

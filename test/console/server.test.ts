@@ -1,18 +1,20 @@
 import { once } from 'node:events';
 import { createServer } from 'node:net';
 import { expect, it, onTestFinished } from 'vitest';
-import { elsewhere } from '../../src/console/operators-api.ts';
 import { startOps } from '../../src/console/server.ts';
 import type { Config } from '../../src/platform/config.ts';
 import { sendBytes } from '../support/raw-http.ts';
 import { reservePort } from '../support/reserved-port.ts';
 import { useService } from '../support/service.ts';
 
+/** No process with the role api runs here. */
+const nowhere = () => undefined;
+
 const service = useService({ roles: ['importer'] });
 
 async function start(config: Partial<Config>): Promise<URL> {
   const { runtime } = service;
-  const ops = await startOps({ ...runtime, config: { ...runtime.config, ...config } }, elsewhere(runtime));
+  const ops = await startOps({ ...runtime, config: { ...runtime.config, ...config } }, nowhere);
   onTestFinished(() => ops.stop());
   return new URL(ops.url);
 }
@@ -52,7 +54,7 @@ it('the console takes no port but OPS_PORT, and names it when it is taken', asyn
 
 it('the console is closed when the service stops', async () => {
   const { runtime } = service;
-  const ops = await startOps(runtime, elsewhere(runtime));
+  const ops = await startOps(runtime, nowhere);
   await ops.stop();
   await expect(fetch(`${ops.url}/healthz`)).rejects.toThrow();
 });

@@ -1,22 +1,24 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
-import { createOperatorApi } from '../../api/within-process.ts';
 import { actFor, type Caller, type Operator } from '../../customers/caller.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
+import { noProcess } from '../../http/forward.ts';
+import { operatorHeaders } from '../../http/operators.ts';
 import { notFound, PROBLEMS, Problem, type ProblemName } from '../../platform/problem.ts';
+import { type FindApi, refuse } from '../operators-api.ts';
 
-/** The console makes changes, and lists movements, through the API's own routes, on behalf of the customer. */
+/** The console makes changes, and lists movements, through the operators' API, on behalf of the customer. */
 
 export interface ConsoleContext {
   runtime: Runtime;
-  callApi: ReturnType<typeof createOperatorApi>;
+  findApi: FindApi;
 }
 
-export const createConsoleContext = (runtime: Runtime): ConsoleContext => ({
+export const createConsoleContext = (runtime: Runtime, findApi: FindApi): ConsoleContext => ({
   runtime,
-  callApi: createOperatorApi(runtime),
+  findApi,
 });
 
 /** The operator at the console: the name of the sign-in, or the address of the client if no password is set. */
@@ -52,29 +54,43 @@ interface ApiRequest {
 }
 
 /**
- * Sends a request to the API within this process, for a customer.
+ * Sends a request to the operators' API, for a customer.
  * @returns a success.
- * @throws {Problem} if the API has refused the request, with the API's words.
+ * @throws {Problem} if the API has refused the request, with the API's words; 503 when no process with the role api answers.
  */
 export async function requestFor(
   c: Context<ApiEnv>,
-  { runtime, callApi }: ConsoleContext,
+  { runtime, findApi }: ConsoleContext,
   customerId: string,
   { method, path, body }: ApiRequest,
 ): Promise<Response> {
-  const response = await callApi({
-    customerId,
-    operator: operatorOf(c, runtime),
+  const url = findApi() ?? (await refuse(runtime));
+  const response = await fetch(`${url}${path}`, {
     method,
-    path,
-    ...(body === undefined
-      ? {}
-      : { headers: { 'content-type': 'application/json' }, body: Buffer.from(JSON.stringify(body)) }),
+    headers: {
+      authorization: `Bearer ${runtime.config.localToken}`,
+      'ledgerbell-customer': customerId,
+      ...operatorHeaders(operatorOf(c, runtime)),
+      ...(body === undefined ? {} : { 'content-type': 'application/json' }),
+    },
+    signal: c.req.raw.signal,
+    ...(body === undefined ? {} : { body: JSON.stringify(body) }),
+  }).catch((error: unknown) => {
+    c.req.raw.signal.throwIfAborted();
+    runtime.log.warn({ err: error }, 'the console could not reach the API');
+    throw noProcess('The process with the role api has not answered. See whether the change was made.');
   });
-  if (response.ok) return response;
+  if (response.ok) return withOwnHeaders(response);
   const { type, detail, errors } = v.parse(ProblemAnswer, await response.json());
   const name = type.replace('/problems/', '');
   throw new Problem(isProblemName(name) ? name : 'internal', detail, errors === undefined ? {} : { errors });
+}
+
+/** An answer of `fetch` whose headers can be changed, without those of its connection. */
+function withOwnHeaders({ body, status, headers }: Response): Response {
+  const own = new Headers(headers);
+  for (const name of ['connection', 'keep-alive', 'transfer-encoding']) own.delete(name);
+  return new Response(body, { status, headers: own });
 }
 
 /** Sends a request as `requestFor` does. @returns the body of a success. */

@@ -2,7 +2,7 @@ import { createBirpc } from 'birpc';
 import { createProcessMetrics } from '../../console/process-metrics.ts';
 import { startHeartbeat } from '../../database/heartbeat.ts';
 import { openRuntime } from '../../database/runtime.ts';
-import { PortTakenError, startServer } from '../../http/listener.ts';
+import { PortTakenError } from '../../http/listener.ts';
 import { loadProfiles } from '../../intake/load-profiles.ts';
 import { createLog, type Log } from '../../platform/log.ts';
 import { type Stop, stopOnce } from '../../platform/stopping.ts';
@@ -81,16 +81,8 @@ async function startAssigned({
   started.push(roles.stop);
   const heartbeat = await startHeartbeat(runtime, names, name);
   started.push(heartbeat.stop);
-  const { url, operators } = roles;
-  if (operators === null) return { url, operatorsUrl: '' };
-  // The supervisor has the port of operators, and passes their requests on.
-  const { keepAlive } = config;
-  const server = await startServer(operators, {
-    ...{ name: 'operators', variable: 'OPS_PORT', keepAlive, exclusive: true },
-    ...{ host: '127.0.0.1', port: 0 },
-  });
-  started.push(server.stop);
-  return { url, operatorsUrl: server.url };
+  const { url, operatorsUrl } = roles;
+  return { url, operatorsUrl };
 }
 
 async function stop(handOver: boolean): Promise<void> {
