@@ -5,6 +5,7 @@ import { join } from 'node:path';
 import { text } from 'node:stream/consumers';
 import { utils } from 'ssh2';
 import { beforeAll, beforeEach, expect, it } from 'vitest';
+import { tokenOf } from '../operators/support.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useOwnService } from '../support/service.ts';
 import { insertWithdrawnFile } from '../support/withdrawn-files.ts';
@@ -14,6 +15,7 @@ const folder = mkdtempSync(join(tmpdir(), 'requests-'));
 const service = useOwnService({ because: 'it has a folder for sources', config: { sourcesDir: folder } });
 const receiver = useReceiver();
 let key: string;
+let token: string;
 
 const IBAN = 'TR330006100519786457841326';
 const STATEMENT = [
@@ -31,6 +33,7 @@ const STATEMENT = [
 beforeAll(async () => {
   const customer = await service.customer();
   key = customer.api_key;
+  token = await tokenOf(service, 'operator');
   const create = async (path: string, body: unknown, type?: string) => {
     const { status } = await service.call('POST', path, { key, body, ...(type && { type }) });
     expect(status).toBeLessThan(300);
@@ -78,7 +81,7 @@ async function run(command: string) {
   const script = `set -eo pipefail; curl() { command curl --fail-with-body --max-time 30 "$@"; }\n${here}`;
   const child = spawn('bash', ['-c', script], {
     cwd: folder,
-    env: { ...process.env, URL: service.url, KEY: key },
+    env: { ...process.env, URL: service.url, KEY: key, OPS_URL: service.opsUrl, TOKEN: token },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [out, problem, code] = await Promise.all([

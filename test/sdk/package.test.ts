@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { tokenOf } from '../operators/support.ts';
 import { countsOf, createFeed } from '../support/feeds.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -101,6 +102,13 @@ describe('the programs of the README', () => {
       /^date_issue,signed_amount,name\r\n(.*\r\n)*2026-01-15,1250\.00,/,
     );
     expect(await runSnippet('error.mjs')).toBe('422 /problems/invalid endpoint');
+  });
+
+  it('create a customer as an operator, and act for it', async () => {
+    env.LEDGERBELL_OPS_URL = service.opsUrl;
+    env.LEDGERBELL_OPERATOR_TOKEN = await tokenOf(service, 'operator');
+    expect(await runSnippet('operator.mjs')).toBe('true true\nAcme 1');
+    expect(await runSnippet('operator.mjs')).toBe('false false\nAcme 1');
   });
 
   it('read a feed', async () => {
