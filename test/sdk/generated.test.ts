@@ -59,10 +59,12 @@ async function generate(folder: string): Promise<string> {
   const { body: ofOperators } = await service.callOps('GET', '/openapi.json');
   await writeFile(customers.input, JSON.stringify(document));
   await writeFile(operators.input, JSON.stringify(onlyOfOperators(ofOperators, document)));
-  // The customers' output empties its folder, so it comes first.
-  await writeFile(join(folder, 'config.mjs'), `export default ${JSON.stringify([customers, operators])}`);
   const program = join(tools, 'node_modules/@hey-api/openapi-ts/bin/run.js');
-  await run(join(bin, 'node'), [program, '-f', join(folder, 'config.mjs')], { cwd: folder });
+  // One after the other: the first empties the folder that the second writes into.
+  for (const config of [customers, operators]) {
+    await writeFile(join(folder, 'config.mjs'), `export default ${JSON.stringify(config)}`);
+    await run(join(bin, 'node'), [program, '-f', join(folder, 'config.mjs')], { cwd: folder });
+  }
   return output;
 }
 
