@@ -2,8 +2,9 @@ import { readFileSync } from 'node:fs';
 import { expect, it } from 'vitest';
 import { listFiles } from './repository-files.ts';
 
-/** Files whose reader makes them: the receivers in the guides, and in the README of the SDK. */
-const OF_READERS = /^docs\/receiving\/|^packages\/(?:sdk|statements|reconcile)\/README\.md$/;
+/** Files whose reader makes them: the programs in the guides, and in the READMEs of packages. */
+const OF_READERS =
+  /^docs\/(?:receiving\/|embedding\.md$)|^packages\/(?:sdk|statements|reconcile)\/README\.md$/;
 
 const files = listFiles();
 const ends = new Set(

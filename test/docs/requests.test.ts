@@ -81,7 +81,7 @@ async function run(command: string) {
   const script = `set -eo pipefail; curl() { command curl --fail-with-body --max-time 30 "$@"; }\n${here}`;
   const child = spawn('bash', ['-c', script], {
     cwd: folder,
-    env: { ...process.env, URL: service.url, KEY: key, OPS: service.opsUrl, TOKEN: token },
+    env: { ...process.env, URL: service.url, KEY: key, OPS_URL: service.opsUrl, TOKEN: token },
     stdio: ['ignore', 'pipe', 'pipe'],
   });
   const [out, problem, code] = await Promise.all([

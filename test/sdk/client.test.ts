@@ -7,7 +7,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
-import { ANSWERS } from '../../packages/sdk/src/answers.ts';
+import { ANSWERS, ANSWERS_OF_OPERATORS } from '../../packages/sdk/src/answers.ts';
 import {
   ApiError,
   type CsvQuery,
@@ -77,37 +77,46 @@ async function startProxy(troubles: number[]) {
   return { url: `http://127.0.0.1:${(proxy.address() as AddressInfo).port}`, keys };
 }
 
-it('knows the data of the answer to each operation, as the OpenAPI document has it', async () => {
-  const { body: document } = await service.call('GET', '/openapi.json');
-  const resolve = (it: Json): Json =>
-    it.$ref === undefined
-      ? it
-      : it.$ref
-          .slice(2)
-          .split('/')
-          .reduce((at: Json, key: string) => at[key], document);
-  const operations = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
-    Object.entries<Json>(methods).map(([method, { responses }]) => ({
-      name: `${method.toUpperCase()} ${path}`,
-      schemas: Object.entries<Json>(responses)
-        .filter(([status]) => status.startsWith('2'))
-        .map(([, it]) => resolve(resolve(it).content['application/json'].schema)),
-    })),
-  );
-  expect(operations.map(({ name }) => name).toSorted()).toEqual(Object.keys(ANSWERS).toSorted());
-  for (const { name, schemas } of operations) {
-    const members = Object.entries(ANSWERS[name] ?? {});
-    expect(members.length, name).toBeGreaterThan(0);
-    const fits = (schema: Json) =>
-      members.every(
-        ([member, type]) =>
-          schema.required.includes(member) &&
-          (type === 'any' || resolve(schema.properties[member]).type === type),
-      );
-    const isDryRun = (schema: Json) => 'dry_run' in schema.properties;
-    expect(schemas.filter((it) => !isDryRun(it)).every(fits), name).toBe(true);
-  }
-});
+const OF_ALL = { ...ANSWERS, ...ANSWERS_OF_OPERATORS };
+
+it.each([
+  { audience: 'customers', answers: ANSWERS },
+  { audience: 'operators', answers: OF_ALL },
+])(
+  'knows the data of the answer to each operation of $audience, as their OpenAPI document has it',
+  async ({ audience, answers }) => {
+    const read = audience === 'customers' ? service.call : service.callOps;
+    const { body: document } = await read('GET', '/openapi.json');
+    const resolve = (it: Json): Json =>
+      it.$ref === undefined
+        ? it
+        : it.$ref
+            .slice(2)
+            .split('/')
+            .reduce((at: Json, key: string) => at[key], document);
+    const operations = Object.entries<Json>(document.paths).flatMap(([path, methods]) =>
+      Object.entries<Json>(methods).map(([method, { responses }]) => ({
+        name: `${method.toUpperCase()} ${path}`,
+        schemas: Object.entries<Json>(responses)
+          .filter(([status]) => status.startsWith('2'))
+          .map(([, it]) => resolve(resolve(it).content['application/json'].schema)),
+      })),
+    );
+    expect(operations.map(({ name }) => name).toSorted()).toEqual(Object.keys(answers).toSorted());
+    for (const { name, schemas } of operations) {
+      const members = Object.entries(answers[name] ?? {});
+      expect(members.length, name).toBeGreaterThan(0);
+      const fits = (schema: Json) =>
+        members.every(
+          ([member, type]) =>
+            schema.required.includes(member) &&
+            (type === 'any' || resolve(schema.properties[member]).type === type),
+        );
+      const isDryRun = (schema: Json) => 'dry_run' in schema.properties;
+      expect(schemas.filter((it) => !isDryRun(it)).every(fits), name).toBe(true);
+    }
+  },
+);
 
 describe('Ledgerbell', () => {
   it('creates, reads and lists with typed methods', async () => {

@@ -17,6 +17,16 @@ const COMMITTED = join(import.meta.dirname, '../../packages/sdk/src/generated');
 /** openapi-ts, with the last TypeScript that has an API in JavaScript. It needs a newer Node than 20. */
 const OPENAPI_TS = ['@hey-api/openapi-ts@0.99.0', 'typescript@5.9.3'];
 
+// biome-ignore lint/suspicious/noExplicitAny: a document of any form.
+type Document = any;
+
+/** The paths of the operators' document that the customers' document does not have. */
+function onlyOfOperators(operators: Document, customers: Document): Document {
+  const paths = Object.entries(operators.paths).filter(([path]) => !(path in customers.paths));
+  return { ...operators, paths: Object.fromEntries(paths) };
+}
+
+/** Generates the client from the customers' document, and in `operators` the types of what only operators may call. */
 async function generate(folder: string): Promise<string> {
   const bin = await installNode('24', { announce: console.error, signal: new AbortController().signal });
   const tools = await installOnce('openapi-ts-0.99.0', async (unfinished) => {
@@ -24,24 +34,37 @@ async function generate(folder: string): Promise<string> {
     await run('npm', ['install', '--no-save', '--prefix', unfinished, ...OPENAPI_TS]);
   });
   const output = join(folder, 'generated');
-  const config = {
+  const outputAt = (path: string) => ({
+    path,
+    module: { extension: '.ts' },
+    // It is not written for exactOptionalPropertyTypes.
+    header: ['// @ts-nocheck', '// Made by openapi-ts: npm run sdk'],
+  });
+  const customers = {
     input: join(folder, 'openapi.json'),
-    output: {
-      path: output,
-      module: { extension: '.ts' },
-      // It is not written for exactOptionalPropertyTypes.
-      header: ['// @ts-nocheck', '// Made by openapi-ts: npm run sdk'],
-    },
+    output: outputAt(output),
     plugins: [
       { name: '@hey-api/client-fetch', throwOnError: true },
       '@hey-api/typescript',
       { name: '@hey-api/sdk', operations: { strategy: 'single', containerName: 'Api' } },
     ],
   };
-  await writeFile(config.input, JSON.stringify((await service.call('GET', '/openapi.json')).body));
-  await writeFile(join(folder, 'config.mjs'), `export default ${JSON.stringify(config)}`);
+  const operators = {
+    input: join(folder, 'operators.json'),
+    output: outputAt(join(output, 'operators')),
+    parser: { filters: { orphans: false } },
+    plugins: ['@hey-api/typescript'],
+  };
+  const { body: document } = await service.call('GET', '/openapi.json');
+  const { body: ofOperators } = await service.callOps('GET', '/openapi.json');
+  await writeFile(customers.input, JSON.stringify(document));
+  await writeFile(operators.input, JSON.stringify(onlyOfOperators(ofOperators, document)));
   const program = join(tools, 'node_modules/@hey-api/openapi-ts/bin/run.js');
-  await run(join(bin, 'node'), [program, '-f', join(folder, 'config.mjs')], { cwd: folder });
+  // One after the other: the first empties the folder that the second writes into.
+  for (const config of [customers, operators]) {
+    await writeFile(join(folder, 'config.mjs'), `export default ${JSON.stringify(config)}`);
+    await run(join(bin, 'node'), [program, '-f', join(folder, 'config.mjs')], { cwd: folder });
+  }
   return output;
 }
 

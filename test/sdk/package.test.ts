@@ -6,6 +6,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { beforeAll, describe, expect, it, onTestFinished } from 'vitest';
+import { tokenOf } from '../operators/support.ts';
 import { countsOf, createFeed } from '../support/feeds.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -57,7 +58,7 @@ describe('the TypeScript package', () => {
   ])('has types that compile with strict, module %s and resolution %s', async (module, resolution) => {
     await writeFile(
       join(project, 'use.ts'),
-      `import { type CsvQuery, type FeedEvent, type FeedOptions, Ledgerbell, type MovementsQuery, type Position, type Transaction } from '@ledgerbell/sdk';
+      `import { type CreatedCustomer, type CsvQuery, type FeedEvent, type FeedOptions, Ledgerbell, LedgerbellOperator, type MovementsQuery, type Position, type Transaction } from '@ledgerbell/sdk';
 import { createReceiver } from '@ledgerbell/sdk/receiver';
 const ledgerbell = new Ledgerbell({ url: 'http://127.0.0.1:3000', apiKey: 'key' });
 export async function read(position: Position | null): Promise<Transaction[]> {
@@ -73,6 +74,9 @@ export async function find(query: MovementsQuery): Promise<Transaction | null> {
   return null;
 }
 export const csv = (query: CsvQuery): Promise<ReadableStream<Uint8Array>> => ledgerbell.exportMovements({ ...query, bom: 'true' });
+export const operator = new LedgerbellOperator({ url: 'http://127.0.0.1:3001', token: 'lbop_' });
+export const embed = (externalId: string): Promise<CreatedCustomer> => operator.customers.getOrCreate({ externalId, name: 'Acme', accounts: [{ bank: 'Bank', title: 'Main', currency: 'EUR' }] });
+export const acting: Ledgerbell = new Ledgerbell({ operator: { url: 'http://127.0.0.1:3001', token: 'lbop_' }, customer: { externalId: 'acme' } });
 export const receiver = createReceiver({ secret: 'whsec_AAAA', async onMovement({ movement }) { const amount: string = movement.amount; void amount; } });
 export const batches = createReceiver({ secret: 'whsec_AAAA', async onBatch(events) { return { failed: events.map(({ id }) => id) }; } });
 `,
@@ -98,6 +102,13 @@ describe('the programs of the README', () => {
       /^date_issue,signed_amount,name\r\n(.*\r\n)*2026-01-15,1250\.00,/,
     );
     expect(await runSnippet('error.mjs')).toBe('422 /problems/invalid endpoint');
+  });
+
+  it('create a customer as an operator, and act for it', async () => {
+    env.LEDGERBELL_OPS_URL = service.opsUrl;
+    env.LEDGERBELL_OPERATOR_TOKEN = await tokenOf(service, 'operator');
+    expect(await runSnippet('operator.mjs')).toBe('true true\nAcme 1');
+    expect(await runSnippet('operator.mjs')).toBe('false false\nAcme 1');
   });
 
   it('read a feed', async () => {

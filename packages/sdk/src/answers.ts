@@ -70,6 +70,21 @@ export const ANSWERS: Readonly<Record<string, Members>> = {
   'GET /v1/sources/{id}/runs': { runs: 'array' },
 };
 
+/** The same of the operations that only operators may call. */
+export const ANSWERS_OF_OPERATORS: Readonly<Record<string, Members>> = {
+  'GET /v1/customers': { customers: 'array' },
+  'POST /v1/customers': { customer: 'object', accounts: 'array', webhooks: 'array' },
+  'GET /v1/customers/{id}': { customer: 'object' },
+  'PATCH /v1/customers/{id}': { customer: 'object' },
+  'DELETE /v1/customers/{id}': { customer: 'object' },
+  'GET /v1/operator-tokens': { operator_tokens: 'array' },
+  'POST /v1/operator-tokens': { operator_token: 'object' },
+  'DELETE /v1/operator-tokens/{id}': { status: 'any' },
+  'GET /v1/verdict': { status: 'string', troubles: 'array' },
+  'GET /v1/audit': { changes: 'array' },
+  'GET /v1/verify': { accounts: 'array', pending: 'array' },
+};
+
 /**
  * Checks that an answer has its data.
  * @param data the JSON of the answer.

@@ -1,4 +1,5 @@
-import { ANSWERS, DRY_RUN, IMPORT, requireMembers } from './answers.ts';
+import { ANSWERS, IMPORT, requireMembers } from './answers.ts';
+import { createApiClient, readPagesOf, repeatingOf, type SendingOptions } from './api-client.ts';
 import { ApiError } from './api-error.ts';
 import {
   type FeedEvent,
@@ -8,7 +9,6 @@ import {
   readEvents,
   readPages,
 } from './feed.ts';
-import { createClient } from './generated/client/index.ts';
 import { Api } from './generated/sdk.gen.ts';
 import type {
   CreateImportData,
@@ -17,19 +17,25 @@ import type {
   NewTransaction,
   Transaction,
 } from './generated/types.gen.ts';
+import {
+  type CustomerName,
+  customerHeader,
+  type OperatorAccess,
+  operatorHeaders,
+} from './operator-access.ts';
 import { pause, type Repeating, sendRepeatedly } from './repeat.ts';
 import { requireCsv, UnexpectedAnswerError } from './unexpected-answer-error.ts';
 
-export interface LedgerbellOptions {
+export interface LedgerbellOptions extends SendingOptions {
   /** The address of the API, such as `https://ledgerbell.example`. */
   url: string;
   apiKey: string;
-  /** How many times a request is sent again when the service or the network fails, or after 429. Default: 5. */
-  retries?: number;
-  /** The longest wait that `Retry-After` may ask for. If it asks for more, the request is refused at once. Default: 60. */
-  maxRetryAfterSeconds?: number;
-  /** Default: the runtime's own. */
-  fetch?: typeof fetch;
+}
+
+/** Access to one customer with an operator's token, in place of an API key of the customer. */
+export interface OperatedCustomerOptions extends SendingOptions {
+  operator: OperatorAccess;
+  customer: CustomerName;
 }
 
 /** How far a poller has come. It is JSON: store it with what you have done, and begin there again. */
@@ -82,41 +88,14 @@ export class Ledgerbell extends Api {
   readonly #headers: Record<string, string>;
   readonly #repeating: Repeating;
 
-  constructor({
-    url,
-    apiKey,
-    retries = 5,
-    maxRetryAfterSeconds = 60,
-    fetch = globalThis.fetch,
-  }: LedgerbellOptions) {
-    const headers = { Authentication: apiKey };
-    const repeating = { fetch, retries, maxRetryAfterSeconds };
-    const client = createClient({
-      baseUrl: url,
-      headers,
-      throwOnError: true,
-      fetch: (input, init) => {
-        const request = new Request(input, init);
-        return sendRepeatedly(() => request.clone(), repeating);
-      },
-    });
-    client.interceptors.response.use((response, request, options) => {
-      const operation = `${request.method} ${options.url}`;
-      const isDryRun = operation === 'POST /v1/imports' && options.query?.dry_run === 'true';
-      const members = isDryRun ? DRY_RUN : (ANSWERS[operation] ?? {});
-      const { responseValidator } = options;
-      options.responseValidator = async (data) => {
-        requireMembers(request, response, data, members);
-        await responseValidator?.(data);
-      };
-      return response;
-    });
-    client.interceptors.error.use((error, response) =>
-      response === undefined || error instanceof UnexpectedAnswerError
-        ? error
-        : new ApiError(error, response),
-    );
-    super({ client });
+  constructor(options: LedgerbellOptions | OperatedCustomerOptions) {
+    const isOperator = 'operator' in options;
+    const { url } = isOperator ? options.operator : options;
+    const headers: Record<string, string> = isOperator
+      ? { ...operatorHeaders(options.operator), ...customerHeader(options.customer) }
+      : { Authentication: options.apiKey };
+    const repeating = repeatingOf(options);
+    super({ client: createApiClient(url, headers, repeating, ANSWERS) });
     this.#url = url;
     this.#headers = headers;
     this.#repeating = repeating;
@@ -212,16 +191,12 @@ export class Ledgerbell extends Api {
   }
 
   async *#pages(query: MovementsQuery, signal: AbortSignal | undefined): AsyncGenerator<Transaction[]> {
-    for (let cursor: string | null = ''; cursor !== null; ) {
-      const all: ListQuery = cursor === '' ? query : { ...query, cursor };
-      const { data, response } = await this.listTransactions({
-        query: all,
+    const read = (cursor: { cursor?: string }) =>
+      this.listTransactions({
+        query: { ...query, ...cursor },
         ...(signal === undefined ? {} : { signal }),
       });
-      yield data.transactions;
-      const next = /<([^<>]*)>;\s*rel="next"/.exec(response.headers.get('Link') ?? '')?.[1];
-      cursor = next === undefined ? null : new URL(next, this.#url).searchParams.get('cursor');
-    }
+    for await (const { transactions } of readPagesOf(this.#url, read)) yield transactions;
   }
 
   /**

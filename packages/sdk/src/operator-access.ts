@@ -1,0 +1,22 @@
+/** How operators name themselves and the customer for whom they act. */
+
+export interface OperatorAccess {
+  /** The address of the operators' API, such as `https://ops.ledgerbell.example`. It is not that of the API. */
+  url: string;
+  /** An operator's token, `lbop_…`. */
+  token: string;
+}
+
+/** A customer: its id, or the external id with which it was created. */
+export type CustomerName = number | string | { externalId: string };
+
+/** The headers of a request with an operator's token. */
+export const operatorHeaders = ({ token }: OperatorAccess) => ({ Authorization: `Bearer ${token}` });
+
+/** The header for a request that is for one customer. */
+export const customerHeader = (customer: CustomerName) => ({
+  'Ledgerbell-Customer':
+    typeof customer === 'object'
+      ? `external_id:${encodeURIComponent(customer.externalId)}`
+      : String(customer),
+});
