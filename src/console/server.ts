@@ -11,6 +11,7 @@ import {
   answerUnrouted,
   createBaseApp,
   createMiddleware,
+  isFromThisMachine,
   nameClient,
   pageHeaders,
 } from '../http/app.ts';
@@ -66,7 +67,7 @@ export function requireOperator({ config, redis, prefix }: Pick<Runtime, 'config
 
 /** Refuses requests that are not from this machine. */
 const requireLoopback = createMiddleware(async (c, next) => {
-  if (!c.get('isLocal')) {
+  if (!isFromThisMachine(c)) {
     throw new Problem(
       'forbidden',
       'This page answers only requests from the machine itself. To use it from elsewhere, set ADMIN_USER and ADMIN_PASSWORD.',

@@ -39,8 +39,8 @@ export interface ApiEnv {
     requestId: string;
     /** The address of the client; see `createClientFinder`. */
     clientAddress: string | undefined;
-    /** Whether the request comes from this machine; see `isFromThisMachine`. */
-    isLocal: boolean;
+    /** Another process of the service, which passes the request on, has said whether it comes from this machine. */
+    isLocal?: boolean;
     /** Who makes the request: an API key, or an operator. */
     actor: Actor;
     /** For whom. Only on routes about a customer. */
@@ -92,17 +92,17 @@ export function answerUnrouted(app: Hono<ApiEnv>): void {
   });
 }
 
-/** Sets `clientAddress` and `isLocal`. Another process of the service, which knows the local token, tells them of a request that it passes on. */
+/** Sets `clientAddress`. Another process of the service, which knows the local token, tells it of a request that it passes on. */
 function identifyClient({ trustedProxies, localToken }: Pick<Config, 'trustedProxies' | 'localToken'>) {
   const findClient = createClientFinder(trustedProxies);
   return createMiddleware(async (c, next) => {
     const told = localToken === undefined ? null : openOrigin(c, localToken);
-    const { clientAddress, isLocal } = told ?? {
-      clientAddress: findClient(getConnInfo(c).remote.address, c.req.header('x-forwarded-for')),
-      isLocal: isFromThisMachine(c),
-    };
-    c.set('clientAddress', clientAddress);
-    c.set('isLocal', isLocal);
+    if (told === null)
+      c.set('clientAddress', findClient(getConnInfo(c).remote.address, c.req.header('x-forwarded-for')));
+    else {
+      c.set('clientAddress', told.clientAddress);
+      c.set('isLocal', told.isLocal);
+    }
     await next();
   });
 }
@@ -112,7 +112,7 @@ const ORIGIN = 'ledgerbell-origin';
 
 /** The header that tells another process of the service from where a request comes. @param secret that both know. */
 export function sealOrigin(c: Context<ApiEnv>, secret: string): Record<string, string> {
-  const origin = `${c.get('isLocal') ? 'local' : 'remote'} ${c.get('clientAddress') ?? ''}`;
+  const origin = `${isFromThisMachine(c) ? 'local' : 'remote'} ${c.get('clientAddress') ?? ''}`;
   return { [ORIGIN]: `${macOf(origin, secret)} ${origin}` };
 }
 
@@ -121,7 +121,9 @@ function openOrigin(
   c: Context<ApiEnv>,
   secret: string,
 ): { clientAddress: string | undefined; isLocal: boolean } | null {
-  const [, mac = '', origin = ''] = /^([0-9a-f]{64}) (.*)$/.exec(c.req.header(ORIGIN) ?? '') ?? [];
+  const header = c.req.header(ORIGIN);
+  if (header === undefined) return null;
+  const [, mac = '', origin = ''] = /^([0-9a-f]{64}) (.*)$/.exec(header) ?? [];
   if (mac === '' || !timingSafeEqual(Buffer.from(mac), Buffer.from(macOf(origin, secret)))) return null;
   const [where, address] = origin.split(' ');
   return { clientAddress: address || undefined, isLocal: where === 'local' };
@@ -137,10 +139,11 @@ const FORWARDED = ['forwarded', 'x-forwarded-for', 'x-real-ip', 'via'];
  * Says whether a request comes from this machine. Checking the address is not enough, because a proxy on this machine also connects
  * from loopback. So does a local browser when a foreign page uses a host name that resolves to this machine.
  */
-const isFromThisMachine = (c: Context<ApiEnv>): boolean =>
-  isLoopback(getConnInfo(c).remote.address ?? '') &&
-  LOOPBACK_HOST.test(c.req.header('host') ?? '') &&
-  FORWARDED.every((name) => c.req.header(name) === undefined);
+export const isFromThisMachine = (c: Context<ApiEnv>): boolean =>
+  c.get('isLocal') ??
+  (isLoopback(getConnInfo(c).remote.address ?? '') &&
+    LOOPBACK_HOST.test(c.req.header('host') ?? '') &&
+    FORWARDED.every((name) => c.req.header(name) === undefined));
 
 /**
  * Creates a function that finds the address from which a request comes. Each proxy appends the address of its own client to

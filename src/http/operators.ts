@@ -10,7 +10,7 @@ import { invalid, Problem } from '../platform/problem.ts';
 import { cutCharacters } from '../platform/text.ts';
 import { Id } from '../platform/whole-numbers.ts';
 import { bearer, type Guesses, limitGuesses } from './admission.ts';
-import { type ApiEnv, createMiddleware } from './app.ts';
+import { type ApiEnv, createMiddleware, isFromThisMachine } from './app.ts';
 
 /** Identifies operators by their tokens, and the customers for whom they act. */
 
@@ -45,7 +45,7 @@ export function identifyOperator({ config, database, redis, prefix }: Runtime) {
         "This is no operator's token, which begins with lbop_. An API key of a customer works only at the address of the API.",
       );
     const hash = digestOf(token);
-    const isLocal = localDigest !== undefined && c.get('isLocal') && timingSafeEqual(hash, localDigest);
+    const isLocal = localDigest !== undefined && isFromThisMachine(c) && timingSafeEqual(hash, localDigest);
     const find = () => findTokenOperator(database, hash);
     const operator = isLocal
       ? localOperator(c)

@@ -4,7 +4,7 @@ import { createServer, type RequestListener, request as sendRequest } from 'node
 import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { createBaseApp } from '../../src/http/app.ts';
+import { createBaseApp, isFromThisMachine } from '../../src/http/app.ts';
 import { createForwarder } from '../../src/http/forward.ts';
 import { startServer } from '../../src/http/listener.ts';
 import { readConfig } from '../../src/platform/config.ts';
@@ -191,7 +191,7 @@ it('only a process that knows the secret may say from where a request comes', as
     config: { ...readConfig({}), localToken: SECRET },
     log: createLog('silent'),
   });
-  app.get('*', (c) => c.json([c.get('isLocal'), c.get('clientAddress')]));
+  app.get('*', (c) => c.json([isFromThisMachine(c), c.get('clientAddress')]));
   const inner = await startServer(app.fetch, {
     ...{ name: 'test', variable: 'OPS_PORT', host: '127.0.0.1', port: 0, keepAlive: 5 },
   } as const);
