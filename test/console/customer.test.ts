@@ -1,6 +1,7 @@
 import { randomInt } from 'node:crypto';
 import { describe, expect, it } from 'vitest';
 import { FIRST_ACCOUNTS, findBookedAccounts } from '../../src/console/books/booked-accounts.tsx';
+import { asOperator, newExternalId, tokenOf } from '../operators/support.ts';
 import { dayStatement } from '../support/day-statement.ts';
 import { createAccount, importDone, importMovements, movement } from '../support/movements.ts';
 import { useService } from '../support/service.ts';
@@ -139,6 +140,16 @@ describe('the page of a customer', () => {
   it('says of a customer that is new that there is nothing', async () => {
     const { id } = await createBooks();
     expect((await textOf(`/ops/customers/${id}`)).match(/There are none\./g)).toHaveLength(4);
+  });
+
+  it('is found by its external id, and shows what the program that has created it says', async () => {
+    const token = await tokenOf(service, 'operator');
+    const external_id = newExternalId();
+    const body = { name: 'Gömülü', external_id, metadata: { plan: '<büyük>' } };
+    const made = await asOperator(service, token, 'POST', '/v1/customers', { body });
+    const path = `/ops/customers/${made.body.customer.id}`;
+    expect((await page(`/ops/trace?q=${external_id}`)).location).toBe(path);
+    expect(await textOf(path)).toMatch(new RegExp(`External id ${external_id} plan &lt;büyük&gt;`));
   });
 
   it('is found by the name, and linked from the customer of every list', async () => {

@@ -3,6 +3,8 @@ import type { Child } from 'hono/jsx';
 import { formatAmount } from '../../../packages/statements/src/amounts.ts';
 import { readNewestBalances } from '../../books/newest-balances.ts';
 import type { NewestBalance } from '../../customers/account-view.ts';
+import { type StoredCustomer, viewCustomer } from '../../customers/customer-view.ts';
+import { requireCustomer } from '../../customers/find-customers.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
@@ -13,7 +15,6 @@ import type { WithdrawalRow } from '../../intake/withdrawal-view.ts';
 import { listWithdrawals } from '../../intake/withdrawals.ts';
 import { countMovements } from '../../movements/segments.ts';
 import { cutPage } from '../../platform/page.ts';
-import { notFound } from '../../platform/problem.ts';
 import { listSources, type SourceSummary } from '../../sources/find-source.ts';
 import { sortTroubles, type Trouble } from '../../verdict/trouble.ts';
 import { readWebhookTroubles, type WebhookTrouble } from '../../verdict/webhooks.ts';
@@ -29,6 +30,7 @@ import {
 import { importColumns } from '../imports/imports-page.tsx';
 import {
   type Column,
+  Facts,
   formatCount,
   LinkButton,
   Moment,
@@ -45,12 +47,6 @@ import { withdrawalColumns } from '../withdrawals/withdrawals.tsx';
 
 /** The page of one customer: what is wrong now, its accounts, webhooks and sources, and its newest imports. */
 
-export interface Customer {
-  id: string;
-  name: string;
-  created_at: Date;
-}
-
 /** An account with what only this page shows of it. */
 interface CustomerAccount extends BookedAccount {
   movements: number;
@@ -66,22 +62,6 @@ interface Listed<Row> {
 }
 
 const MOST = { accounts: 100, webhooks: 100, sources: 100, imports: 10, withdrawals: 10, troubles: 20 };
-
-/** Index: the primary key. */
-const READ_CUSTOMER = 'SELECT id, name, created_at FROM customers WHERE id = ?';
-
-/** @returns undefined when there is no such customer. */
-export async function findCustomer(sql: Sql, id: string): Promise<Customer | undefined> {
-  const [customer] = await sql.query<Customer[]>(READ_CUSTOMER, [id]);
-  return customer;
-}
-
-/** @throws {Problem} 404. */
-async function requireCustomer(sql: Sql, id: string): Promise<Customer> {
-  const customer = await findCustomer(sql, id);
-  if (customer === undefined) throw notFound('customer');
-  return customer;
-}
 
 /** Reads the first accounts of a customer: what is wrong first. Asks for one account after the other, so that the page takes few connections. */
 export async function readAccounts(sql: Sql, customerId: string): Promise<Listed<CustomerAccount>> {
@@ -103,7 +83,7 @@ export async function readAccounts(sql: Sql, customerId: string): Promise<Listed
 export const customerPage = (runtime: Runtime): Hono<ApiEnv> => {
   const { database } = runtime;
   return new Hono<ApiEnv>().get('/:id', async (c) => {
-    const customer = await requireCustomer(database, readId(c, 'customer'));
+    const customer = await requireCustomer(database, { id: readId(c, 'customer') });
     const viewer = callerFor(c, runtime, customer.id);
     const [accounts, found, sources, imports, withdrawals, troubles] = await Promise.all([
       readAccounts(database, customer.id),
@@ -136,8 +116,17 @@ export const customerPage = (runtime: Runtime): Hono<ApiEnv> => {
   });
 };
 
+/** What a program says of its customer. */
+const toldOf = (customer: StoredCustomer): [name: string, value: string][] => {
+  const { external_id, metadata } = viewCustomer(customer);
+  return [
+    ...(external_id === null ? [] : [['External id', external_id] as [string, string]]),
+    ...Object.entries(metadata),
+  ];
+};
+
 interface CustomerPageProps {
-  customer: Customer;
+  customer: StoredCustomer;
   /** The worst first. */
   troubles: readonly Trouble[];
   webhookTroubles: ReadonlyMap<string, readonly WebhookTrouble[]>;
@@ -159,8 +148,10 @@ function CustomerPage({ customer, troubles, webhookTroubles, withdrawals, ...lis
         Customer {customer.id} “{customer.name}”
       </h1>
       <p class="calm">
-        Created <Moment at={customer.created_at} now={now} />.
+        Created <Moment at={customer.created_at} now={now} />.{' '}
+        {Number(customer.is_deleting) === 1 ? 'It is being deleted.' : ''}
       </p>
+      <Facts facts={toldOf(customer)} />
       <nav class="actions" aria-label="What belongs to the customer">
         <LinkButton href={pathWith('/ops/movements', filters)} text="Movements" />
         <LinkButton href={pathWith('/ops/books', filters)} text="Books" />

@@ -1,5 +1,7 @@
 import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
+import type { StoredCustomer } from '../../customers/customer-view.ts';
+import { findCustomer } from '../../customers/find-customers.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { requireChunks } from '../../http/input.ts';
@@ -9,7 +11,6 @@ import { parseMoment } from '../../platform/moment.ts';
 import { invalid, Problem } from '../../platform/problem.ts';
 import { check } from '../../platform/validation.ts';
 import { Id } from '../../platform/whole-numbers.ts';
-import { type Customer, findCustomer } from '../customers/customer-page.tsx';
 import {
   Choice,
   type Column,
@@ -84,9 +85,9 @@ function pathOf(filters: Filters): string {
 }
 
 /** @throws {Problem} 422 with the path `customer`. */
-async function requireCustomer(sql: Sql, typed: string): Promise<Customer> {
+async function requireCustomer(sql: Sql, typed: string): Promise<StoredCustomer> {
   const { customer: id } = check(v.object({ customer: Id }), { customer: typed });
-  const customer = await findCustomer(sql, id);
+  const customer = await findCustomer(sql, { id });
   if (customer === undefined) throw invalid([{ path: 'customer', message: 'does not exist' }]);
   return customer;
 }
@@ -121,7 +122,7 @@ export const movementsPage = (context: ConsoleContext): Hono<ApiEnv> => {
   return new Hono<ApiEnv>().get('/', async (c) => {
     const filters = typedFilters(c);
     if (filters.customer === undefined) return send(c, { filters });
-    let customer: Customer | undefined;
+    let customer: StoredCustomer | undefined;
     try {
       customer = await requireCustomer(database, filters.customer);
       const isCsv = filters.format !== undefined;
@@ -139,7 +140,7 @@ export const movementsPage = (context: ConsoleContext): Hono<ApiEnv> => {
 
 interface PageProps {
   filters: Filters;
-  customer?: Customer | undefined;
+  customer?: StoredCustomer | undefined;
   /** undefined: nothing was looked for. */
   found?: Found;
   mistakes?: NonNullable<Problem['errors']>;

@@ -47,6 +47,10 @@ const BY_IBAN_OR_NUMBER = `
     UNION (SELECT id FROM accounts FORCE INDEX (accounts_number) WHERE number IN (?) LIMIT ${MOST})) f
   JOIN accounts a ON a.id = f.id JOIN customers u ON u.id = a.customer_id`;
 
+/** Index: customers_external_id. */
+const BY_EXTERNAL_ID =
+  "SELECT id, CONCAT(name, ', external id ', external_id) AS text FROM customers WHERE external_id = ?";
+
 /** Index: customers_name. */
 const BY_NAME = `SELECT id, name AS text FROM customers FORCE INDEX (customers_name) WHERE name LIKE ? ORDER BY name LIMIT ${MOST}`;
 
@@ -140,6 +144,7 @@ export async function search(sql: Sql, text: string, customerId?: string): Promi
     ),
     find('movement', BY_UNIQUE_ID, [Buffer.from(text, 'utf8')]),
     findAccounts(sql, text).then(hitsOf('account')),
+    find('customer', BY_EXTERNAL_ID, [text]),
     isId ? [] : find('customer', BY_NAME, [beginsWith(text)]),
     isId ? [] : findTitled(sql, text),
   ]);
