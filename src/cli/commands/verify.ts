@@ -5,39 +5,45 @@ import type { AccountReport, BooksReport } from '../../books/verify-books.ts';
 import { countOf } from '../../platform/text.ts';
 import { CalendarDate } from '../../platform/validation.ts';
 import type { Api } from '../api-client.ts';
-import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import { type CommandContext, Failure, NegativeAnswer } from '../context.ts';
-import { MISSING } from '../owner.ts';
-import { parseId, readOptions } from '../values.ts';
+import { parseCustomer, parseId, readOptions } from '../values.ts';
 
 /** The command `verify`. */
 
 const Between = v.object({ from: v.optional(CalendarDate), to: v.optional(CalendarDate) });
 
-interface Options extends AccessOptions {
+interface Options {
+  customer?: string;
   account?: string;
   from?: string;
   to?: string;
+  json?: boolean;
 }
 
 /** `ledgerbell verify` */
 export const defineVerify = (command: Command, context: CommandContext) =>
-  addAccessOptions(command, 'print { "status", "deliveries", "accounts", "pending" }')
-    .option('--account <id>', 'only this account; then --customer is not needed', parseId)
+  command
+    .option(
+      '--customer <id>',
+      'whose books: its id, or external_id:<id>; not needed with --account',
+      parseCustomer,
+    )
+    .option('--account <id>', 'only this account', parseId)
     .option('--from <date>', 'only statements that end on this day or later, YYYY-MM-DD')
     .option('--to <date>', 'only statements that begin on this day or earlier')
-    .action(async (options: Options) => {
-      const { account } = options;
-      const between = readOptions(Between, { from: options.from, to: options.to });
-      const about = account === undefined ? {} : { subject: { kind: 'account', id: account } as const };
-      const query = new URLSearchParams(Object.entries({ account, ...between }).filter(isGiven));
-      const answer = await withAccess(context, options, about, (api) =>
+    .option('--json', 'print { "status", "deliveries", "accounts", "pending" }')
+    .action(async ({ customer, account, json, ...between }: Options) => {
+      if (customer === undefined && account === undefined)
+        throw new Failure('Say whose books: give --customer <id> or --account <id>.');
+      const { from, to } = readOptions(Between, between);
+      const query = new URLSearchParams(Object.entries({ account, from, to }).filter(isGiven));
+      const { withCustomer } = await import('../operator-client.ts');
+      const subject = account === undefined ? undefined : ({ kind: 'account', id: account } as const);
+      const answer = await withCustomer(context, { customer, subject }, (api) =>
         readBooks(api, `/v1/verify?${query}`, context.signal),
       );
-      // An API key is told nothing of an account that its customer does not have.
-      if (account !== undefined && answer.accounts.length === 0) throw new Failure(MISSING.account);
       const isRight = answer.status === 'right';
-      context.terminal.answer(options.json, answer, describeBooks(answer, isRight));
+      context.terminal.answer(json, answer, describeBooks(answer, isRight));
       if (!isRight) throw new NegativeAnswer();
     });
 
