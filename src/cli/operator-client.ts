@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import type { Config } from '../platform/config.ts';
+import { type Config, isLoopback } from '../platform/config.ts';
 import { LAST_PORT } from '../platform/whole-numbers.ts';
 import { findLocalTokens } from '../servers/local-token.ts';
 import { type Api, createHttpClient, defaultUrl, RefusedError, UnreachableError } from './api-client.ts';
@@ -77,14 +77,14 @@ function createFollowingApi(find: () => OperatorAccess, isLocal: boolean, custom
   const hint = isLocal
     ? 'The service on this machine is starting or stopping: try again, or start it (ledgerbell start).'
     : 'Start the service (ledgerbell start), or set LEDGERBELL_OPS_URL to where its listener for operators is.';
-  // Only the process that has left the token listens at its URL on this machine, and its certificate is for another name. A certificate
-  // proves nothing more here.
   return createHttpClient(() => {
     const { url, token } = find();
     return {
       url,
       headers: { authorization: `Bearer ${token}`, ...headers },
-      anyCertificate: isLocal,
+      // The certificate is for another name than a loopback address, and a connection that does not leave this machine needs none: only the
+      // process that has left the token listens at its URL.
+      anyCertificate: isLocal && isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, '')),
     };
   }, hint);
 }
