@@ -3,6 +3,7 @@ import type { IncomingMessage } from 'node:http';
 import { addAbortSignal, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
 import * as v from 'valibot';
+import type { Config } from '../platform/config.ts';
 import { explain, Failure } from './context.ts';
 
 /** Calls the API for the commands. */
@@ -52,6 +53,8 @@ interface ApiRequest {
 }
 
 interface ApiResponse {
+  /** The address of the service, for messages. */
+  base: string;
   status: number;
   type: string | undefined;
   link: string | undefined;
@@ -59,13 +62,19 @@ interface ApiResponse {
   body: Readable;
 }
 
-/** Sends a request to the API: over HTTP, or for operators within this process. @throws {UnreachableError} if there is no answer. */
-export type Transport = (request: ApiRequest) => Promise<ApiResponse>;
+/** Sends a request to the API. @throws {UnreachableError} if there is no answer. */
+type Transport = (request: ApiRequest) => Promise<ApiResponse>;
 
 /** A client of the API. Each answer is validated against its schema. */
 export interface Api {
   /** @param signal ends the request when it is aborted. */
   get<S extends v.GenericSchema>(path: string, answer: S, signal?: AbortSignal): Promise<v.InferOutput<S>>;
+  /** Reads an answer that comes in pages. Yields each page. @param signal ends the reading when it is aborted. */
+  pages<S extends v.GenericSchema>(
+    path: string,
+    answer: S,
+    signal?: AbortSignal,
+  ): AsyncGenerator<v.InferOutput<S>>;
   /**
    * Reads a list page by page, up to `limit` rows.
    * @param path without `per_page` and `cursor`.
@@ -109,33 +118,56 @@ export function createApi(url: string, key: string): Api {
   if (!/^[\x21-\x7e]+$/.test(key))
     throw new Failure('The API key must be the one that was shown, without spaces.');
   const hint = 'Start the service (ledgerbell start), or say with --url where it is.';
-  return createHttpClient(url, { authentication: key }, hint);
+  return createHttpClient(() => ({ url, headers: { authentication: key } }), hint);
+}
+
+/** The URL at which a listener of this machine can be asked. */
+export function defaultUrl({ host, port }: Pick<Config, 'host' | 'port'>): string {
+  if (host === '0.0.0.0' || host === '::') return `http://127.0.0.1:${port}`;
+  return `http://${host.includes(':') ? `[${host}]` : host}:${port}`;
+}
+
+/** Where requests are sent, and how. */
+interface Server {
+  /** Without /v1. */
+  url: string;
+  /** Sent with each request. */
+  headers: Readonly<Record<string, string>>;
+  /** Whether any certificate is good, because the connection does not leave this machine. */
+  anyCertificate?: boolean;
 }
 
 /**
- * Creates a client that sends `headers` with each request over HTTP.
+ * Creates a client that sends requests over HTTP.
+ * @param find the server, for each request.
  * @param hint what the user can do when nothing answers.
  */
-export function createHttpClient(url: string, headers: Readonly<Record<string, string>>, hint: string): Api {
-  const base = url.replace(/(?<!\/)\/+$/, '');
-  return createClient(base, (request) =>
-    send(base, request, headers).catch((error: unknown) => {
+export const createHttpClient = (find: () => Server, hint: string): Api =>
+  createClient(async (request) => {
+    const { url, ...server } = find();
+    const base = url.replace(/(?<!\/)\/+$/, '');
+    const response = await send(base, request, server).catch((error: unknown) => {
       request.signal?.throwIfAborted();
       throw unreachable(base, error, hint);
-    }),
-  );
-}
+    });
+    return { base, ...response };
+  });
 
 /** Sends a request with Node's own client, because loading undici would take longer than most commands. */
 async function send(
   base: string,
   { method, path, upload, signal }: ApiRequest,
-  ofClient: Readonly<Record<string, string>>,
-): Promise<ApiResponse> {
+  { headers: ofClient, anyCertificate = false }: Omit<Server, 'url'>,
+): Promise<Omit<ApiResponse, 'base'>> {
   const url = new URL(`${base}${path}`);
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
   const headers = { ...ofClient, ...headersOf(upload) };
-  const sent = request(url, { method, headers, ...(signal === undefined ? {} : { signal }) });
+  const sent = request(url, {
+    method,
+    headers,
+    ...(anyCertificate ? { rejectUnauthorized: false } : {}),
+    ...(signal === undefined ? {} : { signal }),
+  });
   // Without a listener, an error after the answer would end the process.
   sent.on('error', () => {});
   sent.once('finish', () => sent.setTimeout(ANSWER_TIMEOUT, () => sent.destroy(NO_ANSWER)));
@@ -158,38 +190,52 @@ async function send(
 }
 
 /** The headers of a request's body. */
-export function headersOf(upload: Upload | undefined): Record<string, string> {
+function headersOf(upload: Upload | undefined): Record<string, string> {
   if (upload === undefined) return {};
   const { type, bytes } = upload;
   return { 'content-type': type, ...(bytes === undefined ? {} : { 'content-length': String(bytes) }) };
 }
 
-/** Creates a client on a transport. @param base the address of the service, for messages. */
-export function createClient(base: string, send: Transport): Api {
+/** Creates a client on a transport. */
+function createClient(send: Transport): Api {
   async function ask<S extends v.GenericSchema>(
     request: ApiRequest,
     answer: S,
   ): Promise<{ body: v.InferOutput<S>; link: string | undefined }> {
-    const { status, link, body } = await send(request);
+    const { base, status, link, body } = await send(request);
     const json = await readJson(body, request);
     if (status >= 400) throw refused(base, status, json);
     const result = v.safeParse(answer, json);
-    if (!result.success) throw notLedgerbell(request);
+    if (!result.success) throw notLedgerbell(base, request);
     return { body: result.output, link };
+  }
+
+  async function* pages<S extends v.GenericSchema>(
+    path: string,
+    answer: S,
+    signal?: AbortSignal,
+  ): AsyncGenerator<v.InferOutput<S>> {
+    let next: string | undefined = path;
+    while (next !== undefined) {
+      signal?.throwIfAborted();
+      const { body, link } = await ask({ method: 'GET', path: next, signal }, answer);
+      yield body;
+      next = nextPath(link);
+    }
   }
 
   async function* download(path: string, type: string, signal: AbortSignal): AsyncGenerator<Uint8Array> {
     const request: ApiRequest = { method: 'GET', path, signal };
-    const { status, type: answered = '', body } = await send(request);
+    const { base, status, type: answered = '', body } = await send(request);
     if (status >= 400) throw refused(base, status, await readJson(body, request));
     if (answered.split(';')[0] !== type) {
       body.destroy();
-      throw notLedgerbell(request);
+      throw notLedgerbell(base, request);
     }
     yield* parts(body, request);
   }
 
-  const notLedgerbell = ({ path }: ApiRequest) =>
+  const notLedgerbell = (base: string, { path }: ApiRequest) =>
     new Failure(`${base}${path} did not answer as Ledgerbell does: is that really the service?`);
 
   const askFor = async <S extends v.GenericSchema>(request: ApiRequest, answer: S) =>
@@ -197,6 +243,7 @@ export function createClient(base: string, send: Transport): Api {
 
   return {
     get: (path, answer, signal) => askFor({ method: 'GET', path, signal }, answer),
+    pages,
     download,
     async list(path, name, row, limit, signal) {
       const rows: v.InferOutput<typeof row>[] = [];

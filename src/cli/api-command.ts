@@ -48,8 +48,6 @@ interface SubjectCommand<T> {
   description: string;
   /** The question before an action that cannot be undone. With it, the command has the option --yes. */
   question?: (api: Api, id: string) => string | Promise<string>;
-  /** Whether the running service must be notified of the change. */
-  wakes?: boolean;
   request: (api: Api, id: string) => Promise<T>;
   text: (answer: T, id: string, zone: ZoneOffset) => string;
   /** Called after the answer was printed. */
@@ -60,7 +58,7 @@ interface SubjectCommand<T> {
 export const subjectCommand =
   <T>(
     kind: Subject['kind'],
-    { name, description, question, wakes = false, request, text, judge }: SubjectCommand<T>,
+    { name, description, question, request, text, judge }: SubjectCommand<T>,
   ): CreateCommand =>
   (context) => {
     const command = addAccessOptions(new Command(name).description(description));
@@ -73,7 +71,7 @@ export const subjectCommand =
       const answer = await printAnswer(
         context,
         options,
-        { subject: { kind, id: subjectId }, wakes },
+        { subject: { kind, id: subjectId } },
         {
           async request(api) {
             if (question !== undefined) await confirm(context, options, await question(api, id));
@@ -139,14 +137,7 @@ export async function printList<S extends v.GenericSchema>(
     options.url === undefined &&
     context.readClientConfig().apiKey === undefined;
   if (ofAll && isOperator) {
-    const { withEachCustomer } = await import('./operator-api.ts');
-    const rows = await withEachCustomer(context, async (customers) => {
-      const found: (v.InferOutput<S> & { customer: string })[] = [];
-      for (const { name: customer, api } of customers)
-        for (const it of (await api.list(path, name, row, options.limit, context.signal)).rows)
-          found.push(Object.assign({}, it, { customer }));
-      return found;
-    });
+    const rows = await listOfAll(context, { path, name, row, limit: options.limit });
     const columnsOfAll: readonly Column<(typeof rows)[number]>[] = [
       ...columns.slice(0, 1),
       ['customer', (it) => it.customer],
@@ -164,6 +155,27 @@ export async function printList<S extends v.GenericSchema>(
       `${mayEndHere ? 'There may be' : 'There are'} more than ${formatCount(options.limit)}: say how many with --limit.`,
     );
 }
+
+/** Lists the rows of each customer, the oldest customer first. @param limit of the rows of a customer. */
+async function listOfAll<S extends v.GenericSchema>(
+  context: CommandContext,
+  { path, name, row, limit }: Pick<List<S>, 'path' | 'name' | 'row'> & { limit: number },
+): Promise<(v.InferOutput<S> & { customer: string })[]> {
+  const { createOperatorApi, findOperatorAccess } = await import('./operator-client.ts');
+  const access = findOperatorAccess(context);
+  const { signal } = context;
+  const found: (v.InferOutput<S> & { customer: string })[] = [];
+  const all = createOperatorApi(access);
+  const customers = await all.list('/v1/customers', 'customers', CustomerName, ALL, signal);
+  for (const { id, name: customer } of customers.rows) {
+    const { rows } = await createOperatorApi(access, String(id)).list(path, name, row, limit, signal);
+    for (const it of rows) found.push(Object.assign({}, it, { customer }));
+  }
+  return found;
+}
+
+const ALL = Number.POSITIVE_INFINITY;
+const CustomerName = v.looseObject({ id: v.number(), name: v.string() });
 
 /** Prints rows as a table, or as one document with --json. */
 export function printRows<Row>(

@@ -1,9 +1,9 @@
 import { type Command, Option } from 'commander';
-import { type Api, RefusedError } from './api-client.ts';
+import * as v from 'valibot';
+import { type Api, createApi, defaultUrl, RefusedError } from './api-client.ts';
 import { type CommandContext, Failure } from './context.ts';
 import type { Subject } from './owner.ts';
-import { withApi } from './service-access.ts';
-import { parseHttpUrl, parseId } from './values.ts';
+import { parseCustomer, parseHttpUrl } from './values.ts';
 
 /** The options that say for whom a command acts, and how it reaches the API. */
 
@@ -19,8 +19,8 @@ export interface AccessOptions {
 export const addCallerOptions = (command: Command) =>
   command
     .addOption(
-      new Option('--customer <id>', 'as the operator, for this customer, directly on the database')
-        .argParser(parseId)
+      new Option('--customer <id>', 'as the operator, for this customer: its id, or external_id:<id>')
+        .argParser(parseCustomer)
         .conflicts(['key', 'url']),
     )
     .option('--key <api key>', 'with this API key, over HTTP (default: LEDGERBELL_API_KEY)')
@@ -37,16 +37,15 @@ export const addAccessOptions = (
 ) => addCallerOptions(command).option('--json', json);
 
 /**
- * Runs `work` with a client of the API. With an API key it sends requests over HTTP. Without one, or with --customer, it acts as the
- * operator, on the database of this configuration.
- * @param about the subject of the command, so that an operator need not name the customer. `wakes`: whether the running service must be
- * notified of the change.
- * @throws {Failure} names the option if a value is wrong.
+ * Runs `work` with a client of the API. With an API key, it sends requests to the API. Without one, or with --customer, it sends them to
+ * the operators' API, for the customer.
+ * @param about the subject of the command, so that an operator need not name the customer.
+ * @throws {Failure} names the option if a value is wrong, or the address if no service answers.
  */
 export async function withAccess<T>(
   context: CommandContext,
   { customer, key, url }: AccessOptions,
-  { subject, wakes = false }: { subject?: Subject; wakes?: boolean },
+  { subject }: { subject?: Subject },
   work: (api: Api) => Promise<T>,
 ): Promise<T> {
   try {
@@ -56,15 +55,39 @@ export async function withAccess<T>(
       return await withApi(context, { url: url ?? client?.url, key: apiKey }, work);
     }
     if (url !== undefined) throw new Failure('--url needs an API key: give --key, or LEDGERBELL_API_KEY.');
-    const { withOperatorApi } = await import('./operator-api.ts');
-    return await withOperatorApi(context, { customerId: customer, subject, wakes }, work);
+    const { withCustomer } = await import('./operator-client.ts');
+    return await withCustomer(context, { customer, subject }, work);
   } catch (error) {
     throw withOptionName(error);
   }
 }
 
+/**
+ * Runs `work` with a client of the API at `url`, or at the address of this configuration.
+ * @throws {Failure} when no service answers, or when it does not know the key.
+ */
+export async function withApi<T>(
+  { readConfig }: CommandContext,
+  { url, key }: { url: URL | undefined; key: string },
+  work: (api: Api) => Promise<T>,
+): Promise<T> {
+  const api = createApi(url?.href ?? defaultUrl(readConfig()), key);
+  await probe(api);
+  return work(api);
+}
+
+/** Checks that the service answers and knows the key before a large file is sent. Accepts a 403, which a key without the scope `read` gets. */
+const probe = (api: Api) =>
+  api.get('/v1/banks', v.object({ banks: v.array(v.unknown()) })).catch((error: unknown) => {
+    if (!(error instanceof RefusedError && error.status === 403)) throw error;
+  });
+
 /** Options whose names differ from the fields of the API. */
-const OPTION_OF: Readonly<Record<string, string>> = { account_id: 'account', batch: 'batch-max' };
+const OPTION_OF: Readonly<Record<string, string>> = {
+  account_id: 'account',
+  batch: 'batch-max',
+  expires_at: 'expires',
+};
 
 /**
  * Returns an error that names the command's option instead of the API's field, such as `account.0`.

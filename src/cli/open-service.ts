@@ -1,3 +1,4 @@
+import { resolve } from 'node:path';
 import pRetry from 'p-retry';
 import type { DataSource } from 'typeorm';
 import { checkSecretKey, createSecretBox, type SecretBox } from '../database/secret-box.ts';
@@ -5,9 +6,8 @@ import { type Config, requireServers } from '../platform/config.ts';
 import { loadOrCreateSecretKey } from '../servers/private-file.ts';
 import { DataDirInUseError, findRunning, hasDatabase } from '../servers/running-servers.ts';
 import { type CommandContext, Failure, SCHEMA_MISSING } from './context.ts';
-import { noDatabaseIn } from './service-access.ts';
 
-/** Opens an installation for a command: its MySQL, and its Redis if there is one. */
+/** Opens the database of an installation, for the commands that work without a service. */
 
 const SECOND = 1_000;
 
@@ -21,18 +21,12 @@ const POOL_SIZE = 2;
 export interface Installation {
   database: DataSource;
   secrets: SecretBox;
-  /** undefined if Redis is embedded and there is no running service to notify. */
-  redisUrl: string | undefined;
-  /** How many queues share the deliveries. */
-  deliveryQueues: number;
-  redisPrefix: string;
   /** The names of the migrations that this command has run. */
   migrated: string[];
 }
 
 interface Location {
   databaseUrl: string;
-  redisUrl: string | undefined;
   /** Whether MySQL was started only for this command. */
   own: boolean;
   stop(): Promise<void>;
@@ -42,21 +36,18 @@ interface Location {
  * Opens the service's database while `work` runs: the configured database, the database of a service that runs on the same DATA_DIR, or
  * an embedded database that is started and migrated for this command.
  * @param migrations `run` migrates the schema first, `expect` requires it to be up to date, `ignore` leaves that to
- * `work`, which must not seal anything.
- * @param mayBegin whether a new and empty embedded database may be started. Only for commands that create the first data.
+ * `work`, which must not seal anything. Only `run` begins a new embedded database.
  * @throws {Failure} when there is no database, or its schema is not up to date. {SecretBoxError} when SECRET_KEY is not the key of the
  * database. Errors of MySQL are passed on.
  */
 export async function withInstallation<T>(
   { readConfig, terminal }: CommandContext,
   work: (installation: Installation) => Promise<T>,
-  {
-    migrations = 'expect',
-    mayBegin = migrations === 'run',
-  }: { migrations?: 'run' | 'expect' | 'ignore'; mayBegin?: boolean } = {},
+  { migrations = 'expect' }: { migrations?: 'run' | 'expect' | 'ignore' } = {},
 ): Promise<T> {
   const config = readConfig();
-  const { databaseUrl, redisUrl, own, stop } = await locate(config, { mayBegin, note: terminal.note });
+  const mayBegin = migrations === 'run';
+  const { databaseUrl, own, stop } = await locate(config, { mayBegin, note: terminal.note });
   try {
     const secretKey = config.secretKey ?? (await loadOrCreateSecretKey(config.dataDir));
     // Loaded here, because --help needs no database.
@@ -72,8 +63,7 @@ export async function withInstallation<T>(
       const secrets = createSecretBox(secretKey, config.previousSecretKeys);
       // Without this check, a command could seal values with a key that the service does not have.
       if (migrations !== 'ignore') await checkSecretKey(database, secrets);
-      const { deliveryQueues, redisPrefix } = config;
-      return await work({ database, secrets, redisUrl, deliveryQueues, redisPrefix, migrated });
+      return await work({ database, secrets, migrated });
     } finally {
       endConnectionsInUse(database);
       await database.destroy();
@@ -88,16 +78,12 @@ interface Start {
   note: (line: string) => void;
 }
 
-const OTHER_FOLDER =
-  'Set DATA_DIR to the folder of your service. To begin here: ledgerbell customers create --name NAME';
+const OTHER_FOLDER = 'Set DATA_DIR to the folder of your service. To begin here: ledgerbell start';
 
 async function locate(config: Config, start: Start): Promise<Location> {
   requireServers(config, ['databaseUrl']);
-  const { databaseUrl, redisUrl } = config;
-  if (databaseUrl !== undefined) {
-    const running = redisUrl === undefined ? await findRunning(config.dataDir) : null;
-    return { databaseUrl, redisUrl: redisUrl ?? running?.redisUrl, own: false, stop: async () => {} };
-  }
+  const { databaseUrl } = config;
+  if (databaseUrl !== undefined) return { databaseUrl, own: false, stop: async () => {} };
   return pRetry(() => locateEmbedded(config, start), {
     retries: Number.POSITIVE_INFINITY,
     factor: 1,
@@ -109,16 +95,16 @@ async function locate(config: Config, start: Start): Promise<Location> {
 }
 
 async function locateEmbedded(config: Config, { mayBegin, note }: Start): Promise<Location> {
-  const { dataDir, install, redisUrl } = config;
-  const running = await findRunning(dataDir);
-  if (running?.databaseUrl !== undefined) {
-    const { databaseUrl } = running;
-    return { databaseUrl, redisUrl: redisUrl ?? running.redisUrl, own: false, stop: async () => {} };
-  }
-  if (!mayBegin && !hasDatabase(dataDir)) throw new Failure(`${noDatabaseIn(dataDir)} ${OTHER_FOLDER}`);
+  const { dataDir, install } = config;
+  const databaseUrl = (await findRunning(dataDir))?.databaseUrl;
+  if (databaseUrl !== undefined) return { databaseUrl, own: false, stop: async () => {} };
+  if (!mayBegin && !hasDatabase(dataDir))
+    throw new Failure(
+      `There is no database in ${resolve(dataDir)}, and no service runs on it. ${OTHER_FOLDER}`,
+    );
   const { startEmbedded } = await import('../servers/embedded.ts');
   const embedded = await startEmbedded({ dataDir, mysql: true, redis: false, install, announce: note });
   if (embedded.databaseUrl === undefined)
     throw new Error('the embedded MySQL started without telling where it is');
-  return { databaseUrl: embedded.databaseUrl, redisUrl, own: true, stop: embedded.stop };
+  return { databaseUrl: embedded.databaseUrl, own: true, stop: embedded.stop };
 }

@@ -1,12 +1,11 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import type { Config } from '../platform/config.ts';
+import { type Config, isLoopback } from '../platform/config.ts';
 import { LAST_PORT } from '../platform/whole-numbers.ts';
 import { findLocalTokens } from '../servers/local-token.ts';
-import { type Api, createHttpClient } from './api-client.ts';
+import { type Api, createHttpClient, defaultUrl, RefusedError, UnreachableError } from './api-client.ts';
 import { type CommandContext, Failure } from './context.ts';
-import { currentOperator, MISSING, type Subject } from './owner.ts';
-import { defaultUrl } from './service-access.ts';
+import { currentOperator, MISSING, type Subject, wordsOf } from './owner.ts';
 
 /** Calls the operators' API for the commands, with an operator's token. */
 
@@ -21,7 +20,7 @@ export interface OperatorAccess {
 /**
  * Finds the operators' API. With LEDGERBELL_OPERATOR_TOKEN it is at LEDGERBELL_OPS_URL, or at OPS_HOST and OPS_PORT of this
  * configuration. Without, it is that of the newest service that runs on this machine with this DATA_DIR.
- * @throws {Failure} when no service can be found.
+ * @throws {UnreachableError} when no service can be found. {Failure} when a variable is missing.
  */
 export function findOperatorAccess({
   readConfig,
@@ -45,7 +44,7 @@ export function findOperatorAccess({
   const [newest] = findLocalTokens(config);
   if (newest !== undefined) return { url: newest.url, token: newest.token, isLocal: true };
   const tried = defaultOpsUrl(config);
-  throw new Failure(
+  throw new UnreachableError(
     `No running service has left a token for this user and DATA_DIR ${resolve(config.dataDir)}: start one (ledgerbell start), or set LEDGERBELL_OPERATOR_TOKEN, and LEDGERBELL_OPS_URL ${
       tried === undefined ? 'to say where the service is' : `if the service is not at ${tried}`
     }.`,
@@ -65,9 +64,12 @@ const EXTERNAL = 'external_id:';
  * Creates a client of the operators' API. It fails as the client of `createApi` does.
  * @param customer for whom the requests act: an id, or `external_id:` and the id of another system, as it is. undefined: nobody.
  */
-export function createOperatorApi({ url, token, isLocal }: OperatorAccess, customer?: string): Api {
+export const createOperatorApi = (access: OperatorAccess, customer?: string): Api =>
+  createFollowingApi(() => access, access.isLocal, customer);
+
+/** @param find the access, for each request. */
+function createFollowingApi(find: () => OperatorAccess, isLocal: boolean, customer?: string): Api {
   const headers = {
-    authorization: `Bearer ${token}`,
     ...(customer === undefined ? {} : { 'ledgerbell-customer': encodeCustomer(customer) }),
     // The local token belongs to the machine, so the audit log needs the name of the person.
     ...(isLocal ? { 'ledgerbell-user': encodeURIComponent(currentOperator().name) } : {}),
@@ -75,7 +77,16 @@ export function createOperatorApi({ url, token, isLocal }: OperatorAccess, custo
   const hint = isLocal
     ? 'The service on this machine is starting or stopping: try again, or start it (ledgerbell start).'
     : 'Start the service (ledgerbell start), or set LEDGERBELL_OPS_URL to where its listener for operators is.';
-  return createHttpClient(url, headers, hint);
+  return createHttpClient(() => {
+    const { url, token } = find();
+    return {
+      url,
+      headers: { authorization: `Bearer ${token}`, ...headers },
+      // The certificate is for another name than a loopback address, and a connection that does not leave this machine needs none: only the
+      // process that has left the token listens at its URL.
+      anyCertificate: isLocal && isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, '')),
+    };
+  }, hint);
 }
 
 const encodeCustomer = (customer: string): string =>
@@ -83,7 +94,9 @@ const encodeCustomer = (customer: string): string =>
     ? `${EXTERNAL}${encodeURIComponent(customer.slice(EXTERNAL.length))}`
     : encodeURIComponent(customer);
 
-const Owners = v.looseObject({ customers: v.array(v.looseObject({ id: v.number(), name: v.string() })) });
+const Customer = v.looseObject({ id: v.number(), name: v.string() });
+const OneCustomer = v.looseObject({ customer: Customer });
+const Customers = v.looseObject({ customers: v.array(Customer) });
 
 /**
  * Finds the customer that owns the object of a command, also when the object's customer was not named.
@@ -94,8 +107,71 @@ const Owners = v.looseObject({ customers: v.array(v.looseObject({ id: v.number()
  */
 export async function findOwner(api: Api, kind: Subject['kind'], id: string): Promise<string> {
   const object = `${kind}:${encodeURIComponent(id)}`;
-  const { customers } = await api.get(`/v1/customers?owner_of=${object}`, Owners);
+  const { customers } = await api.get(`/v1/customers?owner_of=${object}`, Customers);
   const [owner] = customers;
   if (owner === undefined) throw new Failure(MISSING[kind]);
   return String(owner.id);
 }
+
+/**
+ * Runs `work` with a client of the operators' API that acts for a customer: the customer that the command names, or the owner of the
+ * command's subject.
+ * @param customer an id, or `external_id:` and an external id.
+ * @throws {Failure} when there is neither, or the subject does not belong to the customer.
+ */
+export async function withCustomer<T>(
+  context: CommandContext,
+  { customer, subject }: { customer: string | undefined; subject: Subject | undefined },
+  work: (api: Api) => Promise<T>,
+): Promise<T> {
+  if (customer === undefined && subject === undefined)
+    throw new Failure(
+      'Say for which customer: give --customer <id> as the operator, or an API key with --key or LEDGERBELL_API_KEY.',
+    );
+  const access = findOperatorAccess(context);
+  try {
+    const owner = subject === undefined ? customer : await findOwnerFor(access, customer, subject);
+    // A service that is started again has another token, and a command such as `feed` goes on.
+    const find = () => (access.isLocal ? findOperatorAccess(context) : access);
+    return await work(createFollowingApi(find, access.isLocal, owner));
+  } catch (error) {
+    throw explainCustomer(error);
+  }
+}
+
+async function findOwnerFor(
+  access: OperatorAccess,
+  customer: string | undefined,
+  { kind, id }: Subject,
+): Promise<string> {
+  const api = createOperatorApi(access);
+  const owner = await findOwner(api, kind, id);
+  if (customer === undefined || customer === owner) return owner;
+  if (owner !== (await findCustomer(api, customer)))
+    throw new Failure(`The ${wordsOf(kind)} does not belong to customer ${customer}.`);
+  return owner;
+}
+
+/** @returns the id of the customer. @throws {Failure} when there is none. */
+async function findCustomer(api: Api, name: string): Promise<string> {
+  if (!name.startsWith(EXTERNAL)) {
+    const { customer } = await api.get(`/v1/customers/${name}`, OneCustomer);
+    return String(customer.id);
+  }
+  const externalId = encodeURIComponent(name.slice(EXTERNAL.length));
+  const { customers } = await api.get(`/v1/customers?external_id=${externalId}`, Customers);
+  const [customer] = customers;
+  if (customer === undefined) throw noCustomer('external id');
+  return String(customer.id);
+}
+
+/** Adds to the API's answer that there is no such customer how the operator finds the right one. */
+export function explainCustomer(error: unknown): unknown {
+  const isMissing = error instanceof RefusedError && error.status === 404;
+  const [, name] =
+    (isMissing && /^There is no customer with this (id|external id)\.$/.exec(error.message)) || [];
+  return name === undefined ? error : noCustomer(name);
+}
+
+const noCustomer = (name: string) =>
+  new Failure(`There is no customer of that ${name}. List the customers with: ledgerbell customers list`);

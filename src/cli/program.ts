@@ -76,6 +76,11 @@ const COMMANDS: readonly [term: string, description: string, load: () => Promise
     async () => group((await import('./commands/replays.ts')).replays),
   ],
   ['customers', 'manage customers', async () => group((await import('./commands/customers.ts')).customers)],
+  [
+    'operators',
+    "manage operators' tokens for the API",
+    async () => group((await import('./commands/operators.ts')).operators),
+  ],
   ['keys', 'manage API keys', async () => group((await import('./commands/keys.ts')).keys)],
   ['accounts', 'manage accounts', async () => group((await import('./commands/accounts.ts')).accounts)],
   ['banks', 'list banks', async () => group((await import('./commands/accounts.ts')).banks)],

@@ -16,6 +16,7 @@ import { findPacketProblem } from '../database/packet-size.ts';
 import { type ProcessSeen, readProcesses } from '../database/processes.ts';
 import type { Sql } from '../database/transaction.ts';
 import type { Config } from '../platform/config.ts';
+import { openQueues } from '../platform/queues.ts';
 import { connectFailFast } from '../platform/redis.ts';
 import { findRunning } from '../servers/running-servers.ts';
 import { readDeletions } from '../upkeep/deletions.ts';
@@ -24,10 +25,11 @@ import { areHeartbeatsSettled } from '../verdict/servers.ts';
 import { readVerdict } from '../verdict/verdict.ts';
 import type { CommandContext } from './context.ts';
 import { withInstallation } from './open-service.ts';
-import { mayStart } from './service-access.ts';
-import { REDIS_TIMEOUT, withQueues } from './service-redis.ts';
 
-/** Reads what the command `status` shows, also when parts of the installation cannot be reached. */
+/** Reads what the command `status --offline` shows, also when parts of the installation cannot be reached. */
+
+/** How long the command tries to reach Redis. Milliseconds. */
+const REDIS_TIMEOUT = 3_000;
 
 /** Whatever MySQL does, the report comes within this time. Milliseconds. */
 const REPORT_LIMIT = 9_000;
@@ -75,7 +77,7 @@ async function lookAtMysql(
     await redis;
     return reportWithout({ ...seen, mysql, hostProblems });
   };
-  if (await mayStart(context.readConfig())) return without('not available');
+  if (await isStopped(context.readConfig())) return without('not available');
   try {
     return await withInstallation(context, ({ database }) => readInstallation(database, seen, redis), {
       migrations: 'ignore',
@@ -95,12 +97,13 @@ const isTimeout = (error: unknown): boolean =>
 
 async function readRedis(
   redisUrl: string | undefined,
-  config: Pick<Config, 'deliveryQueues' | 'redisPrefix'>,
+  { deliveryQueues, redisPrefix: prefix }: Pick<Config, 'deliveryQueues' | 'redisPrefix'>,
 ): Promise<ServerState> {
   if (redisUrl === undefined) return 'not available';
   const deadline = performance.now() + REDIS_TIMEOUT;
   const redis = connectFailFast(redisUrl);
-  return withQueues(redis, config, async (queues) => {
+  const queues = openQueues(redis, { prefix, deliveryQueues });
+  try {
     for (;;) {
       const { state } = await lookAtRedis(queues);
       if (state !== 'not available') return state;
@@ -108,8 +111,15 @@ async function readRedis(
       if (performance.now() > deadline) return redis.status === 'connect' ? 'does not answer' : state;
       await sleep(100);
     }
-  });
+  } finally {
+    redis.disconnect();
+    await queues.close().catch(() => {});
+  }
 }
+
+/** Says whether MySQL is embedded, not running, and could be started. */
+const isStopped = async ({ databaseUrl, dataDir, embedded }: Config): Promise<boolean> =>
+  databaseUrl === undefined && embedded === 'auto' && (await findRunning(dataDir)) === null;
 
 async function readInstallation(
   database: DataSource,

@@ -15,6 +15,15 @@ export function parseId(text: string): string {
   return text;
 }
 
+/** Parses an option that takes a customer: its id, or `external_id:` and the id that another program has for it. */
+export function parseCustomer(text: string): string {
+  if (!v.is(Id, text) && !/^external_id:\S/.test(text))
+    throw new InvalidArgumentError(
+      'It must be an id: a string of digits, or external_id: and an external id.',
+    );
+  return text;
+}
+
 /** Parses an option that takes ids with commas between them, and may be repeated. */
 export const parseIds = (text: string, before: readonly string[] = []): string[] => [
   ...before,
@@ -67,6 +76,17 @@ export function parseHeader(text: string, before: Record<string, string> = {}): 
     throw new InvalidArgumentError('It must be a header: "Name: value".');
   }
   return { ...before, [name]: value };
+}
+
+/** Parses an option that takes `name=value` and may be repeated. */
+export function parseMetadata(
+  text: string,
+  before: Record<string, string> | false = {},
+): Record<string, string> {
+  const [, name, value] = /^([^=]+)=(.*)$/s.exec(text) ?? [];
+  if (name === undefined || value === undefined)
+    throw new InvalidArgumentError('It must be a name and a value: name=value.');
+  return { ...(before === false ? {} : before), [name]: value };
 }
 
 /** Parses an option that takes an http or https URL. */

@@ -160,8 +160,3 @@ const ER_DUP_ENTRY = 1062;
 /** Says whether MySQL has refused a customer because another one has the external id. */
 export const isTaken = (error: unknown): boolean =>
   error instanceof Error && 'errno' in error && error.errno === ER_DUP_ENTRY;
-
-/** Lists all customers, oldest first. */
-export function listCustomers(sql: Sql): Promise<{ id: string; name: string; created_at: Date }[]> {
-  return sql.query('SELECT id, name, created_at FROM customers ORDER BY id');
-}

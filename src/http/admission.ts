@@ -74,9 +74,9 @@ export function limitInFlight(most: number, nameOf: (c: Context<ApiEnv>) => stri
     });
     inFlight.set(name, before + 1);
     await next();
-    // The request counts until the client has taken the last byte of its answer. Requests within the process have no connection.
-    const outgoing = (c.env as Partial<ApiEnv['Bindings']> | undefined)?.outgoing;
-    if (outgoing?.once === undefined || outgoing.closed || outgoing.destroyed) leave();
+    // The request counts until the client has taken the last byte of its answer.
+    const { outgoing } = c.env;
+    if (outgoing.closed || outgoing.destroyed) leave();
     else outgoing.once('close', leave);
   });
 }

@@ -183,7 +183,7 @@ const KINDS = {
 >;
 
 export type TroubleKind = keyof typeof KINDS;
-const TROUBLE_KINDS = Object.keys(KINDS) as TroubleKind[];
+export const TROUBLE_KINDS = Object.keys(KINDS) as TroubleKind[];
 
 /** Money of open questions, in one currency. */
 export interface Money {
@@ -246,13 +246,16 @@ const sentenceOf = (kind: TroubleKind, count: number): string => toSentence(word
 
 const toSentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 
+/** What is told of a trouble in a sentence about all. */
+export type ToldTrouble = Pick<Trouble, 'kind' | 'scope' | 'severity' | 'count' | 'sentence'>;
+
 /** The worst first. */
 export const sortTroubles = (troubles: readonly Trouble[]): Trouble[] =>
   SEVERITIES.flatMap((severity) => troubles.filter((it) => it.severity === severity));
 
 /** How many objects are in trouble, by kind and scope. Kinds without trouble are left out. */
 export function countTroubles(
-  troubles: readonly Trouble[],
+  troubles: readonly ToldTrouble[],
 ): { kind: TroubleKind; scope: Scope; count: number }[] {
   const counts = new Map<string, { kind: TroubleKind; scope: Scope; count: number }>();
   for (const { kind, scope, count } of troubles) {
@@ -264,11 +267,11 @@ export function countTroubles(
 }
 
 /** Whether a trouble makes the installation "Not well". A warning does not, because everything works. */
-const isProblem = ({ scope, severity }: Trouble): boolean =>
+const isProblem = ({ scope, severity }: ToldTrouble): boolean =>
   scope === 'installation' && severity !== 'warning';
 
 /** What is wrong with the installation itself, in one sentence for each kind. Servers and processes are told one by one. */
-export function problemsOf(troubles: readonly Trouble[]): string[] {
+export function problemsOf(troubles: readonly ToldTrouble[]): string[] {
   const own = troubles.filter(isProblem);
   const told = new Set<TroubleKind>();
   return own.flatMap(({ kind, sentence }) => {
@@ -289,7 +292,7 @@ const KINDS_BY_NAME: ReadonlySet<TroubleKind> = new Set(
  * The answer to "is anything wrong?" in one sentence or two. Only troubles of the installation make it "Not well": a failing endpoint says
  * nothing about this service, and a warning stops no work.
  */
-export function headlineOf(troubles: readonly Trouble[]): string {
+export function headlineOf(troubles: readonly ToldTrouble[]): string {
   const problems = problemsOf(troubles);
   const others = countTroubles(troubles.filter((it) => !isProblem(it)))
     .map(({ kind, count }) => wordsOf(kind, count))

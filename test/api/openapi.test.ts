@@ -1,6 +1,6 @@
 import { beforeAll, describe, expect, it } from 'vitest';
 import { createStatementFormats } from '../../packages/statements/src/formats.ts';
-import { createApp } from '../../src/api/routes/app.ts';
+import { createApps } from '../../src/api/routes/app.ts';
 import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { createAddressGuard } from '../../src/platform/address-guard.ts';
 import { useService } from '../support/service.ts';
@@ -54,7 +54,7 @@ describe('/openapi.json', () => {
   });
 
   it('has every route under /v1, and no other', () => {
-    const app = createApp(service.runtime, {
+    const { customers: app } = createApps(service.runtime, {
       guard: createAddressGuard({ allow: [] }),
       reader: createStatementFormats([], READ_SETTINGS),
     });

@@ -1,4 +1,5 @@
 import { userInfo } from 'node:os';
+import type { Command } from 'commander';
 import { expect, it } from 'vitest';
 import type { CommandContext } from '../../src/cli/context.ts';
 import { createProgram } from '../../src/cli/program.ts';
@@ -73,6 +74,7 @@ const NO_CHANGES = [
   'movements export',
   'movements list',
   'movements show',
+  'operators tokens list',
   'replays list',
   'replays show',
   // Recorded if a secret is sealed with another key: see secrets-reseal.test.ts.
@@ -105,6 +107,7 @@ interface Subjects {
   withdrawn: string;
   newestImport: string;
   statement: string;
+  token: string;
 }
 
 const ANYTHING = ['--title', 'x', '--currency', 'TRY'];
@@ -166,18 +169,25 @@ const CHANGES: [name: string, action: string, command: (it: Subjects) => string[
   ['webhooks delete', 'delete', ({ webhook }) => ['webhooks', 'delete', webhook, '--yes']],
   ['accounts delete', 'delete', ({ account }) => ['accounts', 'delete', account, '--yes']],
   ['skip-ids', 'skip ids', () => ['skip-ids']],
+  ['customers update', 'change', ({ customer }) => ['customers', 'update', customer, '--name', 'Eski']],
+  [
+    'operators tokens create',
+    'create',
+    () => ['operators', 'tokens', 'create', '--title', 'x', '--role', 'viewer'],
+  ],
+  ['operators tokens delete', 'delete', ({ token }) => ['operators', 'tokens', 'delete', token, '--yes']],
   ['customers delete', 'delete', ({ customer }) => ['customers', 'delete', customer, '--yes']],
 ];
 
 it('every command is listed in this test, as recorded or as changing nothing', async () => {
   const { commands } = await createProgram({} as CommandContext);
-  const names = commands.flatMap((command) =>
-    command.commands.length === 0
-      ? [command.name()]
-      : command.commands.map((child) => `${command.name()} ${child.name()}`),
-  );
-  expect(names.sort()).toEqual([...CHANGES.map(([name]) => name), ...NO_CHANGES].sort());
+  expect(commands.flatMap(namesOf).sort()).toEqual([...CHANGES.map(([name]) => name), ...NO_CHANGES].sort());
 });
+
+const namesOf = (command: Command): string[] =>
+  command.commands.length === 0
+    ? [command.name()]
+    : command.commands.flatMap(namesOf).map((name) => `${command.name()} ${name}`);
 
 it('every command that changes something is recorded once', async () => {
   const subjects = await createSubjects();
@@ -206,6 +216,8 @@ async function createSubjects(): Promise<Subjects> {
   const at = ['--kind', 'folder', '--path', 'all', '--cron', '0 0 1 1 *'];
   const { source } = await create('sources', 'create', '--title', 'x', ...at);
   const { apikey } = await create('keys', 'create', '--title', 'x');
+  const args = ['operators', 'tokens', 'create', '--title', 'y', '--role', 'viewer', '--json'];
+  const { operator_token: token } = documentOf(await asOperator(...args));
   const newestImport = String((await running.importMovements(1)).id);
   return {
     customer,
@@ -215,6 +227,7 @@ async function createSubjects(): Promise<Subjects> {
     import: await insertFailedImport(customer),
     conflict: await insertConflict(String(movement?.id)),
     key: String(apikey.id),
+    token: String(token.id),
     newestImport,
     statement: await insertStatement(account, newestImport),
     replay: await insertReplay(customer),

@@ -8,7 +8,6 @@ import { ROLES, readConfig } from '../../src/platform/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { findRunning } from '../../src/servers/running-servers.ts';
 import { startService } from '../../src/service.ts';
-import { movement } from '../support/movements.ts';
 import { type Finished, reasonOf, runHere } from './command.ts';
 
 let dataDir: string;
@@ -27,40 +26,73 @@ function answerOf({ code, stdout, stderr }: Finished) {
   return JSON.parse(stdout);
 }
 
-describe('a command without configured servers', () => {
-  it('does not create a database when DATA_DIR is probably the wrong folder', async () => {
+async function start() {
+  const config = readConfig({ DATA_DIR: dataDir, PORT: '0' });
+  const log = createLog('silent');
+  const service = await startService({ config, roles: ROLES, log, announce: () => {} });
+  onTestFinished(() => service.stop());
+  return service;
+}
+
+describe('a command without a service', () => {
+  it('says in one line where it has looked and how to start one, and starts nothing', async () => {
     const path = join(dataDir, 'nowhere.json');
     await writeFile(path, '{}');
     const other = join(dataDir, 'other');
     const refused = (...args: string[]) => cli(args, { DATA_DIR: other }).then(reasonOf);
-    const expected = `There is no database in ${other}, and no service runs on it.`;
-    expect(await refused('customers', 'list')).toMatch(
-      new RegExp(`^error: ${expected} Set DATA_DIR to the folder of your service\\. `),
-    );
-    expect(await refused('webhooks', 'list', '--customer', '1')).toContain(expected);
-    expect(await refused('import', path, '--key', 'lb_k')).toMatch(
-      new RegExp(`^error: Nothing answers at .* ${expected}`),
-    );
+    for (const args of [
+      ['customers', 'create', '--name', 'x'],
+      ['customers', 'list'],
+      ['webhooks', 'list', '--customer', '1'],
+      ['webhooks', 'show', '1'],
+      ['webhooks', 'list'],
+      ['verify', '--account', '1'],
+      ['operators', 'tokens', 'list'],
+    ])
+      expect(await refused(...args)).toMatch(
+        new RegExp(
+          `^error: No running service .* DATA_DIR ${other}: start one \\(.*start\\), or .* http://127\\.0\\.0\\.1:2\\.$`,
+        ),
+      );
+    for (const args of [
+      ['import', path, '--key', 'lb_k'],
+      ['webhooks', 'list', '--key', 'lb_k'],
+    ])
+      expect(await refused(...args)).toMatch(
+        /^error: Nothing answers at http:\/\/127\.0\.0\.1:1 \(ECONNREFUSED\)\. Start the service \(.*start\), or /,
+      );
+    expect(existsSync(other)).toBe(false);
+  });
+});
+
+describe('a command that works without a service', () => {
+  it('does not create a database when DATA_DIR is probably the wrong folder', async () => {
+    const other = join(dataDir, 'other');
+    for (const command of [['skip-ids'], ['secrets', 'reseal']])
+      expect(reasonOf(await cli(command, { DATA_DIR: other }))).toMatch(
+        new RegExp(`^error: There is no database in ${other}, and no service runs on it\\. Set DATA_DIR to `),
+      );
     expect(existsSync(other)).toBe(false);
   });
 
-  it('starts and migrates embedded servers while it runs, and the next command finds its data', async () => {
-    const made = answerOf(await cli(['customers', 'create', '--name', 'Gömülü', '--json']));
+  it('starts and migrates an embedded MySQL while it runs', async () => {
+    expect(answerOf(await cli(['migrate', '--json'])).migrated).not.toEqual([]);
     expect(await findRunning(dataDir)).toBeNull();
-    const { customers } = answerOf(await cli(['customers', 'list', '--json']));
-    expect(customers).toMatchObject([made.customer]);
+    expect(answerOf(await cli(['skip-ids', '--json']))).toHaveProperty('next_ids');
+    expect(await findRunning(dataDir)).toBeNull();
   });
 
-  it('starts no embedded servers with EMBEDDED=never', async () => {
-    const path = join(dataDir, 'refused.json');
-    await writeFile(path, '{}');
-    const never = { EMBEDDED: 'never' };
-    expect(reasonOf(await cli(['customers', 'list'], never))).toMatch(/^error: DATABASE_URL must be set: /);
-    expect(reasonOf(await cli(['import', path, '--key', 'k'], never))).toContain('Nothing answers at');
+  it('starts no embedded MySQL with EMBEDDED=never', async () => {
+    expect(reasonOf(await cli(['skip-ids'], { EMBEDDED: 'never' }))).toMatch(
+      /^error: DATABASE_URL must be set: /,
+    );
   });
 
   it('creates a new secret key, and reseals with it the secrets sealed with the former one', async () => {
     const key = join(dataDir, 'secret.key');
+    const service = await start();
+    answerOf(await cli(['customers', 'create', '--name', 'Gömülü', '--json']));
+    await service.stop();
     const former = await readFile(key, 'utf8');
     await rename(key, `${key}.old`);
     expect(reasonOf(await cli(['secrets', 'reseal'], { EMBEDDED: 'auto' }))).toMatch(
@@ -71,51 +103,21 @@ describe('a command without configured servers', () => {
     expect(answer).toMatchObject({ remaining: 0, unreadable: [] });
     expect(answer.resealed).toBeGreaterThan(0);
     expect(await readFile(key, 'utf8')).not.toBe(former);
-    answerOf(await cli(['customers', 'list', '--json']));
+    answerOf(await cli(['skip-ids', '--json']));
   });
+});
 
-  it('starts the whole service for an import, until the import is done', async () => {
-    const { customer, api_key: key } = answerOf(
-      await cli(['customers', 'create', '--name', 'İthal', '--json']),
-    );
-    const { account } = answerOf(
-      await cli([
-        'accounts',
-        'create',
-        '--customer',
-        customer.id,
-        '--bank',
-        'Ziraat',
-        '--title',
-        'Ana',
-        '--currency',
-        'TRY',
-        '--json',
-      ]),
-    );
-    const path = join(dataDir, 'movements.json');
-    await writeFile(path, JSON.stringify({ transactions: [movement(account.id)] }));
-    const { import: done } = answerOf(await cli(['import', path, '--key', key, '--json']));
-    expect(done).toMatchObject({ status: 'done', inserted: 1 });
-    expect(await findRunning(dataDir)).toBeNull();
-  });
-
-  it('uses the servers of a service that runs on the same DATA_DIR', async () => {
-    const config = readConfig({ DATA_DIR: dataDir, PORT: '0' });
-    const service = await startService({
-      config,
-      roles: ROLES,
-      log: createLog('silent'),
-      announce: () => {},
-    });
-    onTestFinished(() => service.stop());
+describe('a command with a service that runs on the same DATA_DIR', () => {
+  it('finds it whatever its port is, and uses its MySQL', async () => {
+    const service = await start();
     const { customer } = answerOf(await cli(['customers', 'create', '--name', 'Yandaki', '--json']));
     const [row] = await service.runtime.database.query<{ name: string }[]>(
       'SELECT name FROM customers WHERE id = ?',
       [customer.id],
     );
     expect(row?.name).toBe('Yandaki');
-    // The service is there, but not where this configuration has it: it is not started a second time.
+    expect(answerOf(await cli(['secrets', 'reseal', '--json']))).toMatchObject({ remaining: 0 });
+    // The API is not where this configuration has it.
     const path = join(dataDir, 'nothing.json');
     await writeFile(path, '{}');
     expect(reasonOf(await cli(['import', path, '--key', 'k']))).toContain(

@@ -37,10 +37,14 @@ function startFeed(args: readonly string[], env: Record<string, string>) {
   return { child, ended, lines, notes };
 }
 
+/** The environment of a command as the operator, or with an API key. */
+const environmentOf = (access: string): Record<string, string> =>
+  access === 'with an API key' ? clientEnvironment() : running.environment;
+
 const idsOf = (lines: readonly string[]): string[] => lines.map((line) => JSON.parse(line).id);
 
 describe.each(['as the operator', 'with an API key'])('ledgerbell feed %s', (access) => {
-  const environment = () => (access === 'with an API key' ? clientEnvironment() : running.environment);
+  const environment = () => environmentOf(access);
   const feed = async (...args: string[]) => {
     const { code, stdout, stderr } = await runHere(['feed', ...args], environment());
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' });
@@ -123,57 +127,6 @@ describe('ledgerbell feed', () => {
     expect(await countsOf(id)).toMatchObject({ pending: 0, delivered: 2 });
   });
 
-  it('waits for a service that is started again, says so once, and prints each event once', async () => {
-    const id = await createFeed();
-    const { child, ended, lines, notes } = startFeed([id], clientEnvironment());
-    await importMovements(2);
-    await until('both are printed', () => lines.length === 2);
-    const startAgain = await running.end();
-    await until('it says so', () => notes.length === 1);
-    await startAgain();
-    await importMovements(3);
-    await until('all are printed', () => lines.length >= 5);
-    child.kill('SIGINT');
-    expect((await ended)[0]).toBe(0);
-    expect(new Set(idsOf(lines)).size).toBe(5);
-    expect(lines).toHaveLength(5);
-    expect(notes).toEqual([
-      expect.stringMatching(/^Nothing answers at .* The feed goes on once the service answers\.$/),
-    ]);
-    expect(await countsOf(id)).toMatchObject({ pending: 0, delivered: 5 });
-  });
-
-  it('says that events may come again if the service does not answer when it ends', async () => {
-    const id = await createFeed();
-    const { child, ended, lines, notes } = startFeed([id], clientEnvironment());
-    await importMovements(1);
-    await until('it is printed', () => lines.length === 1);
-    const startAgain = await running.end();
-    onTestFinished(startAgain);
-    await until('it waits', () => notes.length === 1);
-    child.kill('SIGINT');
-    expect((await ended)[0]).toBe(1);
-    expect(notes.at(-1)).toContain('may not be acknowledged');
-  });
-
-  it('ends at once if the service does not answer at the beginning', async () => {
-    const startAgain = await running.end();
-    onTestFinished(startAgain);
-    const { code, stderr } = await runHere(['feed', '1'], clientEnvironment());
-    expect(code).toBe(1);
-    expect(stderr).toContain('Nothing answers at');
-  });
-
-  it('ends if it is refused, as when its webhook is deleted', async () => {
-    const id = await createFeed();
-    const { ended, lines, notes } = startFeed([id], clientEnvironment());
-    await importMovements(1);
-    await until('it is printed', () => lines.length === 1);
-    expect((await withKey('webhooks', 'delete', id, '--yes')).code).toBe(0);
-    expect((await ended)[0]).toBe(1);
-    expect(notes).toHaveLength(1);
-  });
-
   it('says that a webhook with an endpoint has no feed', async () => {
     const id = await createWebhook('/pushed');
     expect(reasonOf(await withKey('feed', id, '--once'))).toContain(
@@ -181,6 +134,66 @@ describe('ledgerbell feed', () => {
     );
   });
 });
+
+describe.each(['as the operator', 'with an API key'])(
+  'ledgerbell feed %s, when the service ends',
+  (access) => {
+    const environment = () => environmentOf(access);
+
+    it('waits for a service that is started again, says so once, and prints each event once', async () => {
+      const id = await createFeed();
+      const { child, ended, lines, notes } = startFeed([id], environment());
+      await importMovements(2);
+      await until('both are printed', () => lines.length === 2);
+      const startAgain = await running.end();
+      await until('it says so', () => notes.length === 1);
+      await startAgain();
+      await importMovements(3);
+      await until('all are printed', () => lines.length >= 5);
+      child.kill('SIGINT');
+      expect((await ended)[0]).toBe(0);
+      expect(new Set(idsOf(lines)).size).toBe(5);
+      expect(lines).toHaveLength(5);
+      expect(notes).toEqual([
+        expect.stringMatching(
+          /^(Nothing answers|No running service) .* The feed goes on once the service answers\.$/,
+        ),
+      ]);
+      expect(await countsOf(id)).toMatchObject({ pending: 0, delivered: 5 });
+    });
+
+    it('says that events may come again if the service does not answer when it ends', async () => {
+      const id = await createFeed();
+      const { child, ended, lines, notes } = startFeed([id], environment());
+      await importMovements(1);
+      await until('it is printed', () => lines.length === 1);
+      const startAgain = await running.end();
+      onTestFinished(startAgain);
+      await until('it waits', () => notes.length === 1);
+      child.kill('SIGINT');
+      expect((await ended)[0]).toBe(1);
+      expect(notes.at(-1)).toContain('may not be acknowledged');
+    });
+
+    it('ends at once if the service does not answer at the beginning', async () => {
+      const startAgain = await running.end();
+      onTestFinished(startAgain);
+      const { code, stderr } = await runHere(['feed', '1'], environment());
+      expect(code).toBe(1);
+      expect(stderr).toMatch(/Nothing answers at|No running service/);
+    });
+
+    it('ends if it is refused, as when its webhook is deleted', async () => {
+      const id = await createFeed();
+      const { ended, lines, notes } = startFeed([id], environment());
+      await importMovements(1);
+      await until('it is printed', () => lines.length === 1);
+      expect((await withKey('webhooks', 'delete', id, '--yes')).code).toBe(0);
+      expect((await ended)[0]).toBe(1);
+      expect(notes).toHaveLength(1);
+    });
+  },
+);
 
 describe.each(['as the operator', 'with an API key'])('a pulled webhook %s', (access) => {
   const run = (...args: string[]) => (access === 'with an API key' ? withKey : asOperator)(...args);

@@ -2,6 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
+import { createLocalToken } from '../../src/servers/local-token.ts';
 import { runCli } from './command.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'ledgerbell-packages-'));
@@ -15,9 +16,10 @@ const RETRIES = ['is-network-error', 'p-retry'];
 
 const COMMANDS: [command: string, more: string[]][] = [
   ['--help', []],
-  ['customers --help', RETRIES],
+  ['customers list', []],
   ['secrets --help', ['cli-progress', ...RETRIES]],
-  ['status --help', []],
+  ['status', []],
+  ['operators tokens list', []],
   ['formats', []],
   ['listen', []],
   ['accounts list', []],
@@ -27,6 +29,7 @@ const COMMANDS: [command: string, more: string[]][] = [
   ['movements list', []],
   ['replay --webhook 1 --since 2026-01-01', RETRIES],
   ['sources list', RETRIES],
+  ['verify --customer 1', []],
   ['webhooks list', RETRIES],
   ['withdrawals list', []],
 ];
@@ -34,8 +37,15 @@ const COMMANDS: [command: string, more: string[]][] = [
 it.each(COMMANDS)('%s loads no package of the database, the queues or the service', async (command, more) => {
   writeFileSync(LOADED_PACKAGES, '');
   // Nothing answers at this address. The command is loaded completely before it sends a request.
-  const api = { LEDGERBELL_URL: 'http://127.0.0.1:1', LEDGERBELL_API_KEY: 'key' };
-  const { stdout, stderr } = await runCli(command.split(' '), { ...api, NODE_OPTIONS, LOADED_PACKAGES });
+  const address = 'http://127.0.0.1:1';
+  const api = { LEDGERBELL_URL: address, LEDGERBELL_API_KEY: 'key' };
+  const operators = { LEDGERBELL_OPS_URL: address, LEDGERBELL_OPERATOR_TOKEN: createLocalToken().token };
+  const { stdout, stderr } = await runCli(command.split(' '), {
+    ...api,
+    ...operators,
+    NODE_OPTIONS,
+    LOADED_PACKAGES,
+  });
   expect(stdout + stderr).toMatch(/Usage: |Nothing answers|webhook’s secret is missing|ISO 20022/);
   const loaded = new Set(readFileSync(LOADED_PACKAGES, 'utf8').trim().split('\n'));
   expect([...loaded].toSorted()).toEqual([...LIGHT, ...more].toSorted());

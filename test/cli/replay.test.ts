@@ -7,6 +7,7 @@ import { createCustomer } from '../../src/customers/customers.ts';
 import { ROLES, readConfig } from '../../src/platform/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { type Service, startService } from '../../src/service.ts';
+import { newDataDir } from '../support/data-dir.ts';
 import { useDatabase } from '../support/database.ts';
 import { movement } from '../support/movements.ts';
 import { useReceiver } from '../support/receiver.ts';
@@ -19,6 +20,7 @@ const receiver = useReceiver();
 
 const environment = {
   PORT: '0',
+  DATA_DIR: newDataDir(),
   DATABASE_URL: url,
   REDIS_URL: useRedisDatabase(),
   SECRET_KEY: randomBytes(32).toString('base64'),

@@ -3,6 +3,7 @@ import { afterAll, beforeAll } from 'vitest';
 import { ROLES, readConfig } from '../../src/platform/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { type Service, startService } from '../../src/service.ts';
+import { newDataDir } from '../support/data-dir.ts';
 import { useDatabase } from '../support/database.ts';
 import { movement } from '../support/movements.ts';
 import { type Answering, useReceiver } from '../support/receiver.ts';
@@ -24,6 +25,7 @@ export function useRunningService(variables: Record<string, string> = {}) {
   const receiver = useReceiver();
   const environment = {
     PORT: '0',
+    DATA_DIR: newDataDir(),
     DATABASE_URL: url,
     REDIS_URL: useRedisDatabase(),
     SECRET_KEY: randomBytes(32).toString('base64'),

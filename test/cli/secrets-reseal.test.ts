@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { Webhook } from 'standardwebhooks';
 import { afterAll, expect, it } from 'vitest';
 import { createSecretBox } from '../../src/database/secret-box.ts';
+import { newDataDir } from '../support/data-dir.ts';
 import { useDatabase } from '../support/database.ts';
 import { movement } from '../support/movements.ts';
 import { type ServiceProcess, startServiceProcess } from '../support/process.ts';
@@ -14,10 +15,12 @@ import { documentOf, runHere } from './command.ts';
 /** SECRET_KEY is changed while the service runs, in the order of docs/runbook.md. */
 const { database, url } = useDatabase();
 const redisUrl = useRedisDatabase();
+const dataDir = newDataDir();
 const receiver = useReceiver();
 
 const [OLD, NEW] = [0, 1].map(() => randomBytes(32).toString('base64')) as [string, string];
 const environment = (SECRET_KEY: string, SECRET_KEY_PREVIOUS = '') => ({
+  DATA_DIR: dataDir,
   DATABASE_URL: url,
   REDIS_URL: redisUrl,
   SECRET_KEY,
@@ -69,11 +72,12 @@ async function sealedWith(secretKey: string): Promise<string[]> {
 
 it('SECRET_KEY can be changed while the service runs, without a failure or a loss', async () => {
   documentOf(await runHere(['migrate', '--json'], environment(OLD)));
+  const first = start(OLD);
+  await first.url();
   const made = documentOf(
     await runHere(['customers', 'create', '--name', 'Döner', '--json'], environment(OLD)),
   );
   apiKey = made.api_key;
-  const first = start(OLD);
   const account = { bank: 'Akbank', title: 'Kasa', currency: 'TRY' };
   const accountId = (await call(first, 'POST', '/v1/accounts', account, 'one')).account.id;
   const headers = { 'X-Token': 'of the subscriber' };

@@ -2,7 +2,7 @@ import { once } from 'node:events';
 import { expect, it } from 'vitest';
 import { useServers, useServiceProcesses } from '../support/service-processes.ts';
 import { until } from '../support/until.ts';
-import { runHere } from './command.ts';
+import { reasonOf, runHere } from './command.ts';
 
 const processes = useServiceProcesses();
 const environment = { PORT: '0', ...useServers() };
@@ -13,13 +13,16 @@ const start = async (variables: Record<string, string> = {}) => {
   return service;
 };
 
-/** What `status` says, once it says that no process runs. A process counts as running for 15 s after its last heartbeat. */
+/** What `status --offline` says, once it says that no process runs. A process counts as running for 15 s after its last heartbeat. */
 const expectNone = async () => {
   const { stdout } = await until('status says that no process runs', async () => {
-    const answer = await runHere(['status'], environment);
+    const answer = await runHere(['status', '--offline'], environment);
     return answer.code === 1 && answer;
   });
   expect(stdout).toMatch(/^Not well: No process runs\.\n/);
+  expect(reasonOf(await runHere(['status'], environment))).toMatch(
+    /No running service .* Without the service: .*status --offline$/,
+  );
 };
 
 it('no process runs once all have been killed, also after another one has stopped in order', async () => {
@@ -29,7 +32,8 @@ it('no process runs once all have been killed, also after another one has stoppe
   await expectNone();
 
   const stopped = await start();
-  expect((await runHere(['status'], environment)).stdout).toMatch(/^All is well\.\n/);
+  for (const way of [['status'], ['status', '--offline']])
+    expect((await runHere(way, environment)).stdout).toMatch(/^All is well\.\n/);
   await stopped.end('SIGTERM');
   await expectNone();
 });

@@ -1,4 +1,10 @@
-import { describe, expect, it } from 'vitest';
+import { createServer } from 'node:net';
+import { describe, expect, it, onTestFinished } from 'vitest';
+import { readConfig } from '../../src/platform/config.ts';
+import { createLog } from '../../src/platform/log.ts';
+import { createLocalToken } from '../../src/servers/local-token.ts';
+import { startService } from '../../src/service.ts';
+import { newDataDir } from '../support/data-dir.ts';
 import { until } from '../support/until.ts';
 import { documentOf, reasonOf, runHere } from './command.ts';
 import { answering, useRunningService } from './running-service.ts';
@@ -40,23 +46,26 @@ describe('ledgerbell imports retry', () => {
 });
 
 describe('ledgerbell status', () => {
-  it('says that everything is well, with the running roles', async () => {
-    const { code, stdout } = await runHere(['status', '--json'], environment);
-    expect({ code, report: JSON.parse(stdout) }).toMatchObject({
-      code: 0,
-      report: {
-        status: 'well',
-        problems: [],
-        mysql: 'ok',
-        redis: 'ok',
-        migrations: 'ok',
-        processes: { importer: expect.any(Number), delivery: expect.any(Number) },
-        oldest_pending_at: null,
-      },
-    });
-    const shown = await asOperator('status');
-    expect(shown.stdout).toMatch(/^All is well\.\n\nMySQL +ok\nRedis +ok\n/);
-  });
+  it.each([[], ['--offline']])(
+    '%s says that everything is well, with the running roles',
+    async (...way: string[]) => {
+      const { code, stdout } = await runHere(['status', ...way, '--json'], environment);
+      expect({ code, report: JSON.parse(stdout) }).toMatchObject({
+        code: 0,
+        report: {
+          status: 'well',
+          problems: [],
+          mysql: 'ok',
+          redis: 'ok',
+          migrations: 'ok',
+          processes: { importer: expect.any(Number), delivery: expect.any(Number) },
+          oldest_pending_at: null,
+        },
+      });
+      const shown = await asOperator('status', ...way);
+      expect(shown.stdout).toMatch(/^All is well\.\n\nMySQL +ok\nRedis +ok\n/);
+    },
+  );
 
   it('names the oldest pending movement, and lists webhooks that need attention without calling them a problem', async () => {
     const failing = await createWebhook('/failing');
@@ -95,15 +104,43 @@ describe('ledgerbell status', () => {
     await asOperator('webhooks', 'delete', failing);
   });
 
-  it('says that MySQL and Redis cannot be reached', async () => {
+  it('--offline says that MySQL and Redis cannot be reached', async () => {
     const none = {
       ...environment,
       REDIS_URL: 'redis://127.0.0.1:1',
       DATABASE_URL: 'mysql://u:p@127.0.0.1:1/x',
     };
-    const { code, stdout, stderr } = await runHere(['status'], none);
+    const { code, stdout, stderr } = await runHere(['status', '--offline'], none);
     expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
     expect(stdout).toMatch(/^Not well: MySQL cannot be reached\. Redis cannot be reached\.\n/);
+  });
+});
+
+describe('ledgerbell status without a service', () => {
+  const remote = (url: string) => ({
+    LEDGERBELL_OPS_URL: url,
+    LEDGERBELL_OPERATOR_TOKEN: createLocalToken().token,
+  });
+
+  it('says at which address nothing answers, and how to look without the service', async () => {
+    expect(reasonOf(await runHere(['status'], remote('http://127.0.0.1:1')))).toMatch(
+      /^error: Nothing answers at http:\/\/127\.0\.0\.1:1 \(ECONNREFUSED\)\. .* Without the service: .*status --offline$/,
+    );
+    const stopped = { ...environment, DATA_DIR: newDataDir(), PORT: '4000' };
+    expect(reasonOf(await runHere(['status'], stopped))).toMatch(
+      /^error: No running service .* http:\/\/127\.0\.0\.1:4001\. Without the service: .*status --offline$/,
+    );
+  });
+
+  it('says so when the service accepts the connection and does not answer', async () => {
+    const silent = createServer().listen(0, '127.0.0.1');
+    onTestFinished(() => void silent.close());
+    await new Promise((resolve) => silent.once('listening', resolve));
+    const address = silent.address();
+    const url = `http://127.0.0.1:${typeof address === 'object' ? address?.port : ''}`;
+    expect(reasonOf(await runHere(['status'], remote(url)))).toMatch(
+      new RegExp(`^error: The service at ${url}/ has not answered within 9 s\\. Without the service: `),
+    );
   });
 });
 
@@ -159,23 +196,17 @@ describe('a person at the command line', () => {
       code: 1,
       stdout: 'No answer: UND_ERR_SOCKET: the endpoint closed the connection without an answer.\n',
     });
-    const disallowed = await runHere(['webhooks', 'test', webhook], {
-      ...environment,
-      ALLOW_PRIVATE_ENDPOINTS: '',
+    const other = { ...environment, ALLOW_PRIVATE_ENDPOINTS: '', DATA_DIR: newDataDir() };
+    const log = createLog('silent');
+    const service = await startService({
+      config: readConfig(other),
+      roles: ['api'],
+      log,
+      announce: () => {},
     });
+    onTestFinished(() => service.stop());
+    const disallowed = await runHere(['webhooks', 'test', webhook], other);
     expect(disallowed).toMatchObject({ code: 1, stdout: 'Not sent: address not allowed.\n' });
-    await asOperator('webhooks', 'delete', webhook);
-  });
-
-  it('can act as the operator while Redis cannot be reached, and is told what follows from that', async () => {
-    const webhook = await createWebhook('/without-redis');
-    const unreachable = { ...environment, REDIS_URL: 'redis://127.0.0.1:1' };
-    const { code, stdout, stderr } = await runHere(['webhooks', 'pause', webhook], unreachable);
-    expect({ code, stdout, stderr }).toEqual({
-      code: 0,
-      stdout: `Webhook ${webhook} is paused. 0 pending.\n`,
-      stderr: 'Redis cannot be reached: the service finds this by itself, within 10 s of its return.\n',
-    });
     await asOperator('webhooks', 'delete', webhook);
   });
 });

@@ -127,3 +127,26 @@ it('what is missing before a statement is told with its import, and the books ar
   ).toEqual([]);
   expect(await list('completeness')).toMatch(/^complete\n/);
 });
+
+it('the books of many accounts, which come in pages, are one report, and wrong if one account is', async () => {
+  const { id, account, key } = await running.createCustomer();
+  await running.database.query(
+    `INSERT INTO accounts (customer_id, bank_id, title, currency)
+     SELECT a.customer_id, a.bank_id, CONCAT('Ek ', s.n), a.currency FROM accounts a
+     JOIN (WITH RECURSIVE s (n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM s WHERE n < 45) SELECT n FROM s) s WHERE a.id = ?`,
+    [account],
+  );
+  const env = { LEDGERBELL_API_KEY: key, LEDGERBELL_URL: running.url };
+  const report = documentOf(await asOperator('verify', '--customer', id, '--json'));
+  expect(Object.keys(report)).toEqual(['status', 'deliveries', 'accounts', 'pending']);
+  expect(report).toMatchObject({ status: 'right', deliveries: 'done' });
+  expect(report.accounts).toHaveLength(46);
+
+  // The account of the first page.
+  await asOperator('accounts', 'change', account, '--iban', ACCOUNT_IBAN);
+  const args = ['import', '-', '--format', 'mt940'];
+  await runCli(args, env, { input: dayStatement(2, 2, 100, [50]) });
+  await running.database.query('DELETE FROM transactions WHERE account_id = ?', [account]);
+  const wrong = await asOperator('verify', '--customer', id, '--json');
+  expect({ code: wrong.code, ...JSON.parse(wrong.stdout) }).toMatchObject({ code: 1, status: 'wrong' });
+});

@@ -54,6 +54,7 @@ export function useServiceWithProblems() {
     });
     environment = {
       PORT: '0',
+      DATA_DIR: join(directory, 'service'),
       DATABASE_URL: url.href,
       REDIS_URL: redisServer.url,
       SECRET_KEY: secretKey,
@@ -108,8 +109,8 @@ export function useServiceWithProblems() {
     return { status: answer.status, type: answer.headers.get('content-type'), text: await answer.text() };
   };
 
-  const readStatus = async () => {
-    const { stdout } = await runHere(['status', '--json'], environment);
+  const readStatus = async (...way: string[]) => {
+    const { stdout } = await runHere(['status', ...way, '--json'], environment);
     return JSON.parse(stdout) as { problems: string[]; mysql: string; redis: string };
   };
 

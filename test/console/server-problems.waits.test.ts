@@ -70,29 +70,32 @@ it('a backup that holds all tables is named as what it is as long as it lasts, a
   await expectWell();
 });
 
-it('status ends within its time and on a signal, whatever MySQL does', async () => {
-  on.servers.mysql.freeze();
-  try {
-    const { code, stdout } = await runCli(['status'], on.environment);
-    expect(code).toBe(1);
-    expect(stdout).toMatch(/^Not well: MySQL does not answer\./);
-    await until('the metrics count it', async () => (await readMetrics()).get(TROUBLE) === 1);
-    for (const [signal, exitCode] of [
-      ['SIGTERM', 143],
-      ['SIGINT', 130],
-    ] as const) {
-      const child = spawnCli(['status'], on.environment);
-      // Sent again, because the command may not listen yet.
-      const nagging = setInterval(() => child.kill(signal), 1_000);
-      const [ended, killedBy] = await once(child, 'exit');
-      clearInterval(nagging);
-      expect(killedBy === signal ? exitCode : ended).toBe(exitCode);
+it.each([['status'], ['status', '--offline']])(
+  '%s %s ends within its time and on a signal, whatever MySQL does',
+  async (...args) => {
+    on.servers.mysql.freeze();
+    try {
+      const { code, stdout } = await runCli(args, on.environment);
+      expect(code).toBe(1);
+      expect(stdout).toMatch(/^Not well: MySQL does not answer\./);
+      await until('the metrics count it', async () => (await readMetrics()).get(TROUBLE) === 1);
+      for (const [signal, exitCode] of [
+        ['SIGTERM', 143],
+        ['SIGINT', 130],
+      ] as const) {
+        const child = spawnCli(args, on.environment);
+        // Sent again, because the command may not listen yet.
+        const nagging = setInterval(() => child.kill(signal), 1_000);
+        const [ended, killedBy] = await once(child, 'exit');
+        clearInterval(nagging);
+        expect(killedBy === signal ? exitCode : ended).toBe(exitCode);
+      }
+    } finally {
+      on.servers.mysql.thaw();
     }
-  } finally {
-    on.servers.mysql.thaw();
-  }
-  await expectWell();
-});
+    await expectWell();
+  },
+);
 
 it('a MySQL without a free connection is named as what it is', async () => {
   const [[row]] = await on.admin.query<RowDataPacket[]>('SELECT @@GLOBAL.max_connections AS most');
@@ -106,7 +109,8 @@ it('a MySQL without a free connection is named as what it is', async () => {
       if (guest === null) break;
       guests.push(guest);
     }
-    expect((await readStatus()).problems).toEqual([`MySQL ${takesNoMore}.`]);
+    // The service has its connections already.
+    expect((await readStatus('--offline')).problems).toEqual([`MySQL ${takesNoMore}.`]);
   } finally {
     for (const guest of guests) guest.destroy();
     await on.admin.query(`SET GLOBAL max_connections = ${row?.most}`);

@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { expect, it, onTestFinished } from 'vitest';
 import { compiled } from '../support/compiled.ts';
+import { newDataDir } from '../support/data-dir.ts';
 import { useDatabase } from '../support/database.ts';
 import { startServiceProcess } from '../support/process.ts';
 import { useRedisDatabase } from '../support/redis-database.ts';
@@ -76,6 +77,7 @@ it.runIf(hasCurl)(
     const folder = await mkdtemp(join(cache, 'five-minutes-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const environment = {
+      DATA_DIR: newDataDir(),
       DATABASE_URL: databaseUrl,
       REDIS_URL: redisUrl,
       SECRET_KEY: randomBytes(32).toString('base64'),

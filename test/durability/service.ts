@@ -114,6 +114,7 @@ export async function startInstallation({
     const [url = ''] = urls;
     let requests = 0;
     const env = {
+      DATA_DIR: join(directory, 'service'),
       DATABASE_URL: databaseUrl,
       REDIS_URL: redis.url,
       SECRET_KEY: secretKey,

@@ -54,6 +54,7 @@ databaseUrl.username = databaseUrl.password = 'application';
 
 const ADMIN_PASSWORD = randomBytes(12).toString('hex');
 const env = {
+  DATA_DIR: join(directory, 'service'),
   DATABASE_URL: databaseUrl.href,
   REDIS_URL: redisServer.url,
   SECRET_KEY: randomBytes(32).toString('base64'),
@@ -198,7 +199,7 @@ const SURFACES = {
     return textOf(/<h1>(.*?)<\/h1>/s.exec(page)?.[1] ?? 'no headline');
   },
   async status() {
-    const { code, stdout } = await cli(['status']);
+    const { code, stdout } = await cli(['status', '--offline']);
     return `exit code ${code}: ${stdout.split('\n')[0]}`;
   },
   async metrics(role: Role) {

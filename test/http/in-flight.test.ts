@@ -21,7 +21,9 @@ function createTestApp() {
     await new Promise<void>((resolve) => ends.push(resolve));
     return c.text('done');
   });
-  return { ask: (customer: string) => app.request(`/${customer}`), ends };
+  // The client has the whole answer as soon as it is made.
+  const env = { outgoing: { closed: true } };
+  return { ask: (customer: string) => app.request(`/${customer}`, {}, env), ends };
 }
 
 const nextPass = () => new Promise(setImmediate);

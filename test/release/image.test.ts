@@ -217,10 +217,12 @@ describe('the image', () => {
       ALLOW_PRIVATE_ENDPOINTS: '127.0.0.0/8',
       LOG_LEVEL: 'warn',
     };
-    const options = (ports: Record<string, string> = {}) => [
+    const options = (name: string, ports: Record<string, string> = {}) => [
       ...[
         'run',
         '--rm',
+        '--name',
+        name,
         '--network',
         'host',
         ...CONTAINED,
@@ -234,15 +236,15 @@ describe('the image', () => {
       ]),
       IMAGE,
     ];
+    await podman?.(...options('migrate'), 'node', 'dist/src/cli/main.js', 'migrate');
+    // The service has left the token for commands in its container.
     const cli = async (...args: string[]) =>
-      (await podman?.(...options(), 'node', 'dist/src/cli/main.js', ...args)) ?? '';
-
-    await cli('migrate');
+      (await podman?.('exec', 'api', 'node', 'dist/src/cli/main.js', ...args)) ?? '';
     for (const role of ROLES) {
       const ports = { PORT: String(await reservePort()), OPS_PORT: String(await reservePort()) };
       const args = [
         ...(podman?.options ?? []),
-        ...options(ports),
+        ...options(role, ports),
         'node',
         'dist/src/main.js',
         '--roles',

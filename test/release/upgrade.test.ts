@@ -6,6 +6,7 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterAll, describe, expect, it } from 'vitest';
 import { compile, compiled } from '../support/compiled.ts';
+import { newDataDir } from '../support/data-dir.ts';
 import { useDatabase } from '../support/database.ts';
 import { movement } from '../support/movements.ts';
 import { send } from '../support/raw-http.ts';
@@ -54,6 +55,7 @@ const receiver = useReceiver();
 const { start } = useServiceProcesses();
 
 const env = {
+  DATA_DIR: newDataDir(),
   DATABASE_URL: databaseUrl,
   REDIS_URL: useRedisDatabase(),
   SECRET_KEY: randomBytes(32).toString('base64'),

@@ -3,6 +3,7 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterAll, beforeAll, expect, it } from 'vitest';
 import { documentOf, runHere } from '../cli/command.ts';
+import { newDataDir } from '../support/data-dir.ts';
 import { useDatabase } from '../support/database.ts';
 import { movement } from '../support/movements.ts';
 import type { ServiceProcess } from '../support/process.ts';
@@ -92,7 +93,7 @@ beforeAll(async () => {
     SECRET_KEY_PREVIOUS: newKey(),
     ADMIN_PASSWORD: 'the first password',
   });
-  const shared = { REDIS_URL: redisUrl };
+  const shared = { REDIS_URL: redisUrl, DATA_DIR: newDataDir() };
   service = start({ ...files(), ...shared, ADMIN_USER: 'operator', PROCESSES: '2' });
   await service.url();
   const created = await runHere(['customers', 'create', '--name', 'Müşteri', '--json'], {

@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll } from 'vitest';
 import { findDirectory } from '../servers/start.ts';
+import { newDataDir } from './data-dir.ts';
 import { useDatabase } from './database.ts';
 import { type ServiceProcess, startServiceProcess } from './process.ts';
 import { useRedisDatabase } from './redis-database.ts';
@@ -35,6 +36,7 @@ export function useServiceProcesses() {
 
 /** The variables of services on the run's servers, with a database and a key of this file's own. Call it at the top of the file. */
 export const useServers = () => ({
+  DATA_DIR: newDataDir(),
   DATABASE_URL: useDatabase().url,
   REDIS_URL: useRedisDatabase(),
   SECRET_KEY: randomBytes(32).toString('base64'),

@@ -4,6 +4,7 @@ import { ROLES, readConfig } from '../../src/platform/config.ts';
 import { createLog } from '../../src/platform/log.ts';
 import { startService } from '../../src/service.ts';
 import { documentOf, runHere } from '../cli/command.ts';
+import { newDataDir } from '../support/data-dir.ts';
 import { useDatabase } from '../support/database.ts';
 import { parseExposition } from '../support/exposition.ts';
 import { useRedisDatabase } from '../support/redis-database.ts';
@@ -13,6 +14,7 @@ import { until } from '../support/until.ts';
 
 const environment = {
   PORT: '0',
+  DATA_DIR: newDataDir(),
   DATABASE_URL: useDatabase().url,
   REDIS_URL: useRedisDatabase(),
   SECRET_KEY: randomBytes(32).toString('base64'),

@@ -37,6 +37,7 @@ beforeAll(async () => {
 function cli(...args: string[]) {
   const { config, prefix } = service.runtime;
   return runHere(args, {
+    DATA_DIR: config.dataDir,
     DATABASE_URL: config.databaseUrl ?? '',
     REDIS_URL: config.redisUrl ?? '',
     SECRET_KEY: config.secretKey?.toString() ?? '',

@@ -26,7 +26,7 @@ import { NewCustomer } from '../../webhooks/create-customer.ts';
 import { NewWebhook, WebhookChange } from '../../webhooks/webhook-input.ts';
 import { NewImport } from '../routes/imports/create.ts';
 import { ReplayStatus } from '../routes/webhooks.ts';
-import { StatusView, TroubleView } from '../status-view.ts';
+import { StatusView, TroubleView } from '../status-document.ts';
 import { EXAMPLES, PROBLEM_SCHEMA } from './errors.ts';
 import { EVENT_NOTIFICATION } from './event-notification.ts';
 import { type Audience, HEADERS } from './headers.ts';

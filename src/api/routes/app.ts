@@ -64,20 +64,6 @@ export function createRoutes(
   return table;
 }
 
-/**
- * Creates the app of customers with its routes: the API, health checks and docs.
- * @param identify sets the caller of a request. By default, an API key is required.
- */
-export function createApp(
-  runtime: Runtime,
-  parts: Parts,
-  identify?: MiddlewareHandler<ApiEnv>,
-): Hono<ApiEnv> {
-  const callers = createCallerCache();
-  const table = createRoutes(runtime, parts, callers);
-  return createAppOf(runtime, table, 'customers', identify ?? authenticate(runtime, callers));
-}
-
 /** Creates the apps of customers and of operators. They share what routes keep in memory, such as how many tests were sent. */
 export function createApps(runtime: Runtime, parts: Parts): Record<Audience, Hono<ApiEnv>> {
   const callers = createCallerCache();

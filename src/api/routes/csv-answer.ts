@@ -68,20 +68,14 @@ export async function answerCsv(
       } catch (error) {
         if (isOver) return;
         end();
-        breakOff(c, controller, error);
+        // Ends the connection in the middle of the answer.
+        c.env.outgoing.destroy();
         logBreak(log, c.get('requestId'), error);
       }
     },
     cancel: end,
   });
   return c.body(stream);
-}
-
-/** Ends the connection in the middle of the answer. A request within the process has none, and gets an error from the stream. */
-function breakOff(c: Context<ApiEnv>, controller: ReadableStreamDefaultController, error: unknown): void {
-  const { outgoing } = c.env as Partial<ApiEnv['Bindings']>;
-  if (outgoing?.destroy === undefined) controller.error(error);
-  else outgoing.destroy();
 }
 
 /** A deleted key is no fault of the service. */

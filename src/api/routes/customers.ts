@@ -33,7 +33,8 @@ import {
 } from '../../webhooks/create-customer.ts';
 import { findWebhooks } from '../../webhooks/find-webhook.ts';
 import { idParameter } from '../openapi/openapi.ts';
-import { TroubleView, viewTrouble } from '../status-view.ts';
+import { TroubleView } from '../status-document.ts';
+import { viewTrouble } from '../status-view.ts';
 import type { AddRoute } from './route.ts';
 
 const OWNER_RULE = `must be a kind of thing and its id, such as "webhook:12". Kinds: ${OWNED_KINDS.join(', ')}`;

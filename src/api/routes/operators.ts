@@ -10,6 +10,8 @@ import {
   viewToken,
 } from '../../customers/operator-tokens.ts';
 import { AUDIT_SOURCES, readAudit } from '../../customers/read-audit.ts';
+import { mysqlProblem } from '../../database/errors.ts';
+import { within } from '../../database/health.ts';
 import { readHostProblems } from '../../database/lead-to-primary.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { customerOf } from '../../http/app.ts';
@@ -18,9 +20,10 @@ import { BEYOND_NEWEST, linkNext, linkPage, MAX_PER_PAGE, paging } from '../../h
 import { CalendarDate, IdView, ShownOnce, Timestamp } from '../../platform/validation.ts';
 import { Id } from '../../platform/whole-numbers.ts';
 import { readDeletions } from '../../upkeep/deletions.ts';
-import { readVerdict } from '../../verdict/verdict.ts';
+import { READ_LIMIT, readVerdict } from '../../verdict/verdict.ts';
 import { idParameter } from '../openapi/openapi.ts';
-import { StatusView, viewStatus } from '../status-view.ts';
+import { StatusView } from '../status-document.ts';
+import { type StatusReport, viewStatus } from '../status-view.ts';
 import { operatorOf } from './customers.ts';
 import type { AddRoute } from './route.ts';
 
@@ -45,6 +48,11 @@ const ChangeView = v.object({
   subject: v.string(),
   detail: v.string(),
 });
+
+const unlessOfMysql = (error: unknown): null => {
+  if (mysqlProblem(error) === null) throw error;
+  return null;
+};
 
 const ACCOUNTS_PER_PAGE = 20;
 
@@ -121,9 +129,21 @@ export function addOperatorRoutes(route: AddRoute, { database, health }: Runtime
     answer: { schema: StatusView, description: 'The state of the installation.' },
     handle: async (c) => {
       const seen = { ...(await health()), hostProblems: readHostProblems(database) };
-      const verdict = await readVerdict(seen.mysqlRoundTrip === null ? null : database, seen);
-      const deletions = verdict.work === null ? null : await readDeletions(database);
-      return c.json(viewStatus({ verdict, migrations: verdict.work === null ? 'unknown' : 'ok', deletions }));
+      const without = async (mysql: string): Promise<StatusReport> => ({
+        verdict: await readVerdict(null, { ...seen, mysql }),
+        migrations: 'unknown',
+        deletions: null,
+      });
+      const read = async (): Promise<StatusReport> => {
+        const verdict = await readVerdict(database, seen);
+        if (verdict.work === null) return { verdict, migrations: 'unknown', deletions: null };
+        return { verdict, migrations: 'ok', deletions: await readDeletions(database) };
+      };
+      if (seen.mysqlRoundTrip === null) return c.json(viewStatus(await without(seen.mysql)));
+      // A statement that MySQL never answers must not keep back what is known.
+      const report = await within<StatusReport | null>(read().catch(unlessOfMysql), READ_LIMIT, () => null);
+      const unread = () => without(seen.mysql === 'ok' ? 'does not answer' : seen.mysql);
+      return c.json(viewStatus(report ?? (await unread())));
     },
   });
 

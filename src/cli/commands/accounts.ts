@@ -239,7 +239,6 @@ export const accounts: readonly CreateCommand[] = [
   subjectCommand('account', {
     name: 'delete',
     description: 'delete an account with its movements and webhooks',
-    wakes: true,
     async question(api, id) {
       const { accounts } = await api.get(`/v1/accounts/${id}`, v.looseObject({ accounts: v.array(Account) }));
       return `Delete account ${id}, ${accounts[0]?.title ?? ''}, with all of its movements and its webhooks?`;

@@ -41,7 +41,7 @@ export const conflicts: readonly CreateCommand[] = [
         await printAnswer(
           context,
           options,
-          { subject: { kind: 'conflict', id }, wakes: true },
+          { subject: { kind: 'conflict', id } },
           {
             request: (api) => api.post(`/v1/conflicts/${id}`, { decision }, ConflictAnswer),
             text: ({ conflict: { transaction_id, stored } }) =>

@@ -1,76 +1,154 @@
 import { resolve } from 'node:path';
 import { Command } from 'commander';
 import * as v from 'valibot';
-import { byOperator, recordChange } from '../../customers/audit.ts';
-import { createCustomer, listCustomers } from '../../customers/customers.ts';
-import { formatMoment } from '../../platform/moment.ts';
+import { CustomerView } from '../../customers/customer-view.ts';
+import { Title } from '../../platform/validation.ts';
+import type { Api } from '../api-client.ts';
 import { confirm } from '../api-command.ts';
+import { withOptionName } from '../command-access.ts';
 import type { CommandContext } from '../context.ts';
-import { type Installation, withInstallation } from '../open-service.ts';
-import { renderTable } from '../output.ts';
-import { currentOperator, requireCustomer } from '../owner.ts';
-import { parseId, readOptions } from '../values.ts';
+import { createOperatorApi, explainCustomer, findOperatorAccess } from '../operator-client.ts';
+import { formatTime, renderTable } from '../output.ts';
+import { parseId, parseMetadata, readOptions } from '../values.ts';
 
 /** The commands for customers. */
 
-const Options = v.object({
-  name: v.pipe(
-    v.string(),
-    v.trim(),
-    v.minLength(1, 'must not be blank'),
-    v.maxLength(200, 'must be at most 200 characters long'),
-  ),
-});
+const Customer = v.looseObject(CustomerView.entries);
+const CustomerAnswer = v.looseObject({ customer: Customer });
+
+const CreatedAnswer = v.variant('created', [
+  v.looseObject({
+    customer: Customer,
+    created: v.literal(true),
+    api_key: v.string(),
+    api_secret: v.string(),
+  }),
+  v.looseObject({ customer: Customer, created: v.literal(false) }),
+]);
+
+/** Runs `work` with a client of the operators' API. @throws {Failure} that names the option if a value is wrong. */
+async function withOperator<T>(context: CommandContext, work: (api: Api) => Promise<T>): Promise<T> {
+  try {
+    return await work(createOperatorApi(findOperatorAccess(context)));
+  } catch (error) {
+    throw withOptionName(explainCustomer(error));
+  }
+}
+
+interface CreateOptions {
+  name: string;
+  externalId?: string;
+  metadata?: Record<string, string>;
+  json?: boolean;
+}
 
 /** `ledgerbell customers create` */
 const createCustomerCommand = (context: CommandContext) =>
   new Command('create')
     .description('create a customer with a first API key')
     .requiredOption('--name <name>', 'the name of the customer')
-    .option('--json', 'print { "customer", "api_key", "api_secret" }')
-    .action(async (options: { name: string; json?: boolean }) => {
-      const { name } = readOptions(Options, options);
-      const create = async (installation: Installation) => {
-        const made = await createCustomer(installation, name, currentOperator());
-        const lines = [
-          `Customer ${made.customer.id}, ${made.customer.name}`,
-          `  API key     ${made.api_key}  (shown only now; sent in the header Authentication)`,
-          `  API secret  ${made.api_secret}  (for the hash in every notification)`,
-        ];
-        const customer = { ...made.customer, id: Number(made.customer.id) };
-        context.terminal.answer(options.json, { ...made, customer }, lines.join('\n'));
+    .option('--external-id <id>', 'its id in your own program; if a customer has it, nothing is created')
+    .option('--metadata <name=value>', 'a text to keep with it; may be repeated', parseMetadata)
+    .option('--json', 'print { "customer", "api_key", "api_secret" }, with --external-id also "created"')
+    .action(async ({ externalId, metadata, json, ...options }: CreateOptions) => {
+      const { name } = readOptions(v.object({ name: Title }), options);
+      const body = { name, external_id: externalId, metadata };
+      const answer = await withOperator(context, (api) => api.post('/v1/customers', body, CreatedAnswer));
+      const { customer, created } = answer;
+      const document = {
+        customer: { id: customer.id, name: customer.name },
+        ...(externalId === undefined ? {} : { created }),
+        ...(created ? { api_key: answer.api_key, api_secret: answer.api_secret } : {}),
       };
-      await withInstallation(context, create, { mayBegin: true });
+      const lines = created
+        ? [
+            `Customer ${customer.id}, ${customer.name}`,
+            `  API key     ${answer.api_key}  (shown only now; sent in the header Authentication)`,
+            `  API secret  ${answer.api_secret}  (for the hash in every notification)`,
+          ]
+        : [
+            `Customer ${customer.id}, ${customer.name}, has this external id. Nothing was changed, and no secret is shown.`,
+            `Create an API key with: ledgerbell keys create --customer ${customer.id}`,
+          ];
+      context.terminal.answer(json, document, lines.join('\n'));
     });
 
 /** `ledgerbell customers list` */
 const listCustomersCommand = (context: CommandContext) =>
   new Command('list')
     .description('show all customers, the oldest first')
-    .option('--json', 'print { "customers": [{ "id", "name", "created_at" }] }')
-    .action(({ json }: { json?: boolean }) =>
-      withInstallation(context, async ({ database }) => {
-        const { zone, databaseUrl, dataDir } = context.readConfig();
-        // Several installations may be on this machine, such as that of the demo.
-        if (json !== true)
-          context.terminal.note(
-            databaseUrl === undefined
-              ? `The installation in ${resolve(dataDir)}:`
-              : `The installation on ${new URL(databaseUrl).host}:`,
-          );
-        const customers = (await listCustomers(database)).map(({ id, name, created_at }) => ({
-          id: Number(id),
-          name,
-          created_at: formatMoment(created_at, zone),
-        }));
-        const rows = customers.map(({ id, name, created_at }) => [String(id), name, created_at]);
-        const text =
-          rows.length === 0
-            ? 'There are no customers yet. Make one with: ledgerbell customers create --name NAME'
-            : renderTable([['id', 'name', 'since'], ...rows]).join('\n');
-        context.terminal.answer(json, { customers }, text);
-      }),
-    );
+    .option(
+      '--json',
+      'print { "customers": [{ "id", "name", "created_at" }] }, with "external_id" if it has one',
+    )
+    .action(async ({ json }: { json?: boolean }) => {
+      const access = findOperatorAccess(context);
+      const { zone, dataDir } = context.readConfig();
+      // Several installations may be on this machine, such as that of the demo.
+      if (json !== true)
+        context.terminal.note(
+          access.isLocal
+            ? `The installation in ${resolve(dataDir)}:`
+            : `The installation on ${new URL(access.url).host}:`,
+        );
+      const all = Number.POSITIVE_INFINITY;
+      const api = createOperatorApi(access);
+      const { rows } = await api.list('/v1/customers', 'customers', Customer, all, context.signal);
+      const customers = rows.map(({ id, name, external_id, created_at }) => ({
+        id,
+        name,
+        ...(external_id === null ? {} : { external_id }),
+        created_at: formatTime(created_at, zone),
+      }));
+      context.terminal.answer(json, { customers }, describeCustomers(customers));
+    });
+
+function describeCustomers(
+  customers: readonly { id: number; name: string; external_id?: string; created_at: string | null }[],
+): string {
+  if (customers.length === 0)
+    return 'There are no customers yet. Make one with: ledgerbell customers create --name NAME';
+  const hasExternal = customers.some((it) => it.external_id !== undefined);
+  const rows = customers.map(({ id, name, external_id, created_at }) => [
+    String(id),
+    name,
+    ...(hasExternal ? [external_id ?? '-'] : []),
+    created_at ?? '-',
+  ]);
+  return renderTable([['id', 'name', ...(hasExternal ? ['external id'] : []), 'since'], ...rows]).join('\n');
+}
+
+interface UpdateOptions {
+  name?: string;
+  externalId?: string | false;
+  metadata?: Record<string, string> | false;
+  json?: boolean;
+}
+
+/** `ledgerbell customers update` */
+const updateCustomerCommand = (context: CommandContext) =>
+  new Command('update')
+    .description('change the name, the external id or the metadata of a customer')
+    .argument('<id>', 'of the customer', parseId)
+    .option('--name <name>', 'its name')
+    .option('--external-id <id>', 'its id in your own program')
+    .option('--no-external-id', 'remove its external id')
+    .option('--metadata <name=value>', 'replaces all its metadata; may be repeated', parseMetadata)
+    .option('--no-metadata', 'remove its metadata')
+    .option('--json', 'print the answer of the API as one JSON document')
+    .action(async (id: string, { name, externalId, metadata, json }: UpdateOptions) => {
+      const body = {
+        name,
+        external_id: externalId === false ? null : externalId,
+        metadata: metadata === false ? {} : metadata,
+      };
+      const answer = await withOperator(context, (api) =>
+        api.patch(`/v1/customers/${id}`, body, CustomerAnswer),
+      );
+      const { customer } = answer;
+      const named = customer.external_id === null ? '' : `, external id ${customer.external_id}`;
+      context.terminal.answer(json, answer, `Customer ${customer.id}: ${customer.name}${named}`);
+    });
 
 /** `ledgerbell customers delete` */
 const deleteCustomerCommand = (context: CommandContext) =>
@@ -79,20 +157,13 @@ const deleteCustomerCommand = (context: CommandContext) =>
     .argument('<id>', 'of the customer', parseId)
     .option('--yes', 'do not ask')
     .option('--json', 'print { "customer": { "id", "status" } }')
-    .action(async (id: string, options: { yes?: boolean; json?: boolean }) =>
-      withInstallation(context, async (installation) => {
-        await requireCustomer(installation.database, id);
+    .action((id: string, options: { yes?: boolean; json?: boolean }) =>
+      withOperator(context, async (api) => {
+        const { customer } = await api.get(`/v1/customers/${id}`, CustomerAnswer);
         const question = `Delete customer ${id} with its API keys, accounts, movements, webhooks and imports?`;
         await confirm(context, options, question);
-        const { requestCustomerDeletion } = await import('../../upkeep/request-deletion.ts');
-        const running = await requestCustomerDeletion(installation.database, id, (sql) =>
-          recordChange(sql, byOperator(currentOperator(), id), {
-            action: 'delete',
-            subject: `customer ${id}`,
-          }),
-        );
-        const { endRuns } = await import('../service-redis.ts');
-        await endRuns(installation, running, context.terminal.note);
+        const path = `/v1/customers/${id}?confirm=${encodeURIComponent(customer.name)}`;
+        await api.delete(path, CustomerAnswer);
         const lines = [
           `Customer ${id} is being deleted. Its API keys do not work any more, and nothing of it is stored or sent.`,
           `See how far it is with: ledgerbell status`,
@@ -103,4 +174,9 @@ const deleteCustomerCommand = (context: CommandContext) =>
     );
 
 /** `ledgerbell customers` */
-export const customers = [createCustomerCommand, listCustomersCommand, deleteCustomerCommand];
+export const customers = [
+  createCustomerCommand,
+  listCustomersCommand,
+  updateCustomerCommand,
+  deleteCustomerCommand,
+];

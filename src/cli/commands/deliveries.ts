@@ -155,7 +155,6 @@ export const deliveries: readonly CreateCommand[] = [
   subjectCommand('delivery', {
     name: 'redeliver',
     description: 'send one notification again',
-    wakes: true,
     request: (api, id) => api.post(`/v1/deliveries/${id}/redeliver`, {}, v.object({ delivery: Delivery })),
     text: (_, id) => `Delivery ${id} is pending again.`,
   }),

@@ -8,7 +8,7 @@ import { DryRunView } from '../../intake/dry-run-view.ts';
 import type { ImportWarning } from '../../intake/import-view.ts';
 import { countOf, formatCount } from '../../platform/text.ts';
 import type { Api, Upload } from '../api-client.ts';
-import { withOptionName } from '../command-access.ts';
+import { withApi, withOptionName } from '../command-access.ts';
 import { type CommandContext, Failure, NegativeAnswer, oneLine, type Terminal } from '../context.ts';
 import {
   createProgress,
@@ -20,7 +20,6 @@ import {
   rowsDone,
 } from '../import-progress.ts';
 import { type Column, renderColumns } from '../output.ts';
-import { withApi } from '../service-access.ts';
 import { parseHttpUrl, parseId } from '../values.ts';
 import { describeGaps, describeWarnings, readWarnings } from './imports.ts';
 

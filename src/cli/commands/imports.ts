@@ -200,7 +200,6 @@ export const imports: readonly CreateCommand[] = [
   subjectCommand('import', {
     name: 'retry',
     description: 'continue a failed import after the rows that are stored',
-    wakes: true,
     request: (api, id) => api.post(`/v1/imports/${id}/retry`, {}, ImportAnswer),
     text({ import: { inserted, duplicates, rejected } }, id) {
       const rows = formatCount(inserted + duplicates + rejected);

@@ -80,7 +80,6 @@ export const replays: readonly CreateCommand[] = [
   subjectCommand('replay', {
     name: 'cancel',
     description: 'send nothing more of a replay; what was sent stays',
-    wakes: true,
     async question(api, id) {
       const { replay } = await api.get(`/v1/replays/${id}`, ReplayAnswer);
       return `Cancel replay ${id} of webhook ${replay.webhook_id}, with ${countOr(replay.left)} left?`;
@@ -123,7 +122,7 @@ export const defineReplay = (command: Command, context: CommandContext) =>
         until: options.until === undefined ? undefined : readMomentUtc('--until', options.until, zone),
         status: options.status,
       };
-      const about = { subject: { kind: 'webhook', id }, wakes: !dryRun } as const;
+      const about = { subject: { kind: 'webhook', id } } as const;
       const answer = await withAccess(context, options, about, async (api) => {
         const { webhook } = await api.get(`/v1/webhooks/${id}`, WebhookAnswer);
         const path = `/v1/webhooks/${id}/replay${dryRun ? '?dry_run=true' : ''}`;

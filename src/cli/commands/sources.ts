@@ -134,7 +134,7 @@ const createSourceCommand = (context: CommandContext) =>
       await printAnswer(
         context,
         options,
-        { wakes: true },
+        {},
         {
           request: (api) => api.post('/v1/sources', body, SourceAnswer),
           text: ({ source }, zone) => describeSource(source, zone),
@@ -189,7 +189,7 @@ const runCommand = <O extends RunOptions>(
     .option('--wait', 'wait for the end of the run; the exit code is 1 if it failed')
     .action(async (id: string, options: O) => {
       const subject = { kind: 'source', id } as const;
-      await withAccess(context, options, { subject, wakes: true }, async (api) => {
+      await withAccess(context, options, { subject }, async (api) => {
         const answer = await request(api, id, options);
         if (options.wait !== true) {
           context.terminal.answer(options.json, answer, `Source ${id} will run.`);
@@ -238,7 +238,6 @@ const statusCommand = (name: string, status: 'active' | 'paused', description: s
   subjectCommand('source', {
     name,
     description,
-    wakes: true,
     request: (api, id) => api.patch(`/v1/sources/${id}`, { status }, SourceAnswer),
     text: (_, id) => `Source ${id} is ${status}.`,
   });
@@ -278,7 +277,6 @@ export const sources: readonly CreateCommand[] = [
   subjectCommand('source', {
     name: 'delete',
     description: 'delete a source; its imports and movements stay',
-    wakes: true,
     async question(api, id) {
       const { source } = await api.get(`/v1/sources/${id}`, SourceAnswer);
       return `Delete source ${id}, ${source.title}, with its credentials?`;

@@ -1,12 +1,14 @@
 import type { Command } from 'commander';
 import * as v from 'valibot';
+import { BooksReportView } from '../../books/books-view.ts';
 import type { AccountReport, BooksReport } from '../../books/verify-books.ts';
 import { countOf } from '../../platform/text.ts';
 import { CalendarDate } from '../../platform/validation.ts';
+import type { Api } from '../api-client.ts';
 import { type CommandContext, Failure, NegativeAnswer } from '../context.ts';
-import { withInstallation } from '../open-service.ts';
-import { findCustomerId } from '../owner.ts';
-import { parseId, readOptions } from '../values.ts';
+import { parseCustomer, parseId, readOptions } from '../values.ts';
+
+/** The command `verify`. */
 
 const Between = v.object({ from: v.optional(CalendarDate), to: v.optional(CalendarDate) });
 
@@ -21,28 +23,46 @@ interface Options {
 /** `ledgerbell verify` */
 export const defineVerify = (command: Command, context: CommandContext) =>
   command
-    .option('--customer <id>', 'whose books; not needed with --account', parseId)
+    .option(
+      '--customer <id>',
+      'whose books: its id, or external_id:<id>; not needed with --account',
+      parseCustomer,
+    )
     .option('--account <id>', 'only this account', parseId)
     .option('--from <date>', 'only statements that end on this day or later, YYYY-MM-DD')
     .option('--to <date>', 'only statements that begin on this day or earlier')
     .option('--json', 'print { "status", "deliveries", "accounts", "pending" }')
-    .action((options: Options) => {
-      if (options.customer === undefined && options.account === undefined)
+    .action(async ({ customer, account, json, ...between }: Options) => {
+      if (customer === undefined && account === undefined)
         throw new Failure('Say whose books: give --customer <id> or --account <id>.');
-      const { from = null, to = null } = readOptions(Between, { from: options.from, to: options.to });
-      return withInstallation(context, async ({ database }) => {
-        const { areBooksRight, verifyBooks } = await import('../../books/verify-books.ts');
-        const { customer, account } = options;
-        const subject = account === undefined ? undefined : ({ kind: 'account', id: account } as const);
-        const customerId = await findCustomerId(database, customer, subject);
-        const report = await verifyBooks(database, customerId, { from, to }, { accountId: account ?? null });
-        const isRight = areBooksRight(report);
-        const deliveries = report.pending.length === 0 ? 'done' : 'pending';
-        const answer = { status: isRight ? 'right' : 'wrong', deliveries, ...report };
-        context.terminal.answer(options.json, answer, describeBooks(report, isRight));
-        if (!isRight) throw new NegativeAnswer();
-      });
+      const { from, to } = readOptions(Between, between);
+      const query = new URLSearchParams(Object.entries({ account, from, to }).filter(isGiven));
+      const { withCustomer } = await import('../operator-client.ts');
+      const subject = account === undefined ? undefined : ({ kind: 'account', id: account } as const);
+      const answer = await withCustomer(context, { customer, subject }, (api) =>
+        readBooks(api, `/v1/verify?${query}`, context.signal),
+      );
+      const isRight = answer.status === 'right';
+      context.terminal.answer(json, answer, describeBooks(answer, isRight));
+      if (!isRight) throw new NegativeAnswer();
     });
+
+const isGiven = (entry: [string, string | undefined]): entry is [string, string] => entry[1] !== undefined;
+
+type Books = v.InferOutput<typeof BooksReportView>;
+
+/** Reads all pages. Each has all pending deliveries, and the newest page says what is pending now. */
+async function readBooks(api: Api, path: string, signal: AbortSignal): Promise<Books> {
+  const pages: Books[] = [];
+  for await (const page of api.pages(path, BooksReportView, signal)) pages.push(page);
+  const { deliveries = 'done', pending = [] } = pages.at(-1) ?? {};
+  return {
+    status: pages.every(({ status }) => status === 'right') ? 'right' : 'wrong',
+    deliveries,
+    accounts: pages.flatMap(({ accounts }) => accounts),
+    pending,
+  };
+}
 
 /** Describes the findings for each account. */
 export function describeBooks({ accounts, pending }: BooksReport, isRight: boolean): string {

@@ -212,7 +212,7 @@ const changeWebhookCommand = (context: CommandContext) =>
       await printAnswer(
         context,
         options,
-        { subject: { kind: 'webhook', id }, wakes: true },
+        { subject: { kind: 'webhook', id } },
         {
           request: (api) => api.patch(`/v1/webhooks/${id}`, change, WebhookAnswer),
           text: ({ webhook }, zone) => describeWebhook(webhook, zone),
@@ -246,7 +246,6 @@ const statusCommand = (name: string, status: 'active' | 'paused', description: s
   subjectCommand('webhook', {
     name,
     description,
-    wakes: true,
     request: (api, id) => api.patch(`/v1/webhooks/${id}`, { status }, WebhookAnswer),
     text: ({ webhook }, id) =>
       `Webhook ${id} is ${status}. ${formatCount(webhook.deliveries.pending)} pending.`,
@@ -295,7 +294,6 @@ export const webhooks: readonly CreateCommand[] = [
   subjectCommand('webhook', {
     name: 'rotate-secret',
     description: 'replace a webhook’s secret; both sign for 24 hours',
-    wakes: true,
     request: (api, id) => api.post(`/v1/webhooks/${id}/rotate-secret`, {}, WebhookAnswer),
     text: ({ webhook }, id) =>
       `The secret of webhook ${id} (shown only now; the former one signs for 24 hours too)\n  ${webhook.secret}`,
@@ -303,7 +301,6 @@ export const webhooks: readonly CreateCommand[] = [
   subjectCommand('webhook', {
     name: 'delete',
     description: 'delete a webhook; what is pending is cancelled',
-    wakes: true,
     async question(api, id) {
       const { webhook } = await api.get(`/v1/webhooks/${id}`, WebhookAnswer);
       return `Delete webhook ${id}, ${webhook.title}, with ${formatCount(webhook.deliveries.pending)} pending?`;

@@ -95,7 +95,7 @@ export const withdrawCommand =
         const { json, reason } = options;
         const { zone } = context.readConfig();
         const path = `/v1/${kind}s/${id}/withdraw`;
-        const about = { subject: { kind, id }, wakes: options.dryRun !== true };
+        const about = { subject: { kind, id } };
         await withAccess(context, options, about, async (api) => {
           const plan = () => api.post(`${path}?dry_run=true`, { reason }, WithdrawalPlanView);
           if (options.dryRun === true) {
