@@ -82,7 +82,7 @@ export async function startService({
     // Started after the API, so that it never takes the API's port.
     const ops = await startOps(runtime, () => operatorsUrl || undefined);
     running.push(() => ops.stop());
-    if (operatorsUrl !== '') running.push(publishToken(runtime, ops.url, announce));
+    if (operatorsUrl !== '') running.push(publishToken(runtime, ops.commandsUrl, announce));
     const heartbeat = await startHeartbeat(runtime, roles);
     running.push(() => heartbeat.stop());
     signal?.throwIfAborted();

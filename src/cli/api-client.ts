@@ -133,8 +133,6 @@ interface Server {
   url: string;
   /** Sent with each request. */
   headers: Readonly<Record<string, string>>;
-  /** Whether any certificate is good, because the connection does not leave this machine. */
-  anyCertificate?: boolean;
 }
 
 /**
@@ -157,7 +155,7 @@ export const createHttpClient = (find: () => Server, hint: string): Api =>
 async function send(
   base: string,
   { method, path, upload, signal }: ApiRequest,
-  { headers: ofClient, anyCertificate = false }: Omit<Server, 'url'>,
+  { headers: ofClient }: Omit<Server, 'url'>,
 ): Promise<Omit<ApiResponse, 'base'>> {
   const url = new URL(`${base}${path}`);
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
@@ -165,7 +163,6 @@ async function send(
   const sent = request(url, {
     method,
     headers,
-    ...(anyCertificate ? { rejectUnauthorized: false } : {}),
     ...(signal === undefined ? {} : { signal }),
   });
   // Without a listener, an error after the answer would end the process.

@@ -39,13 +39,14 @@ export const addAccessOptions = (
 /**
  * Runs `work` with a client of the API. With an API key, it sends requests to the API. Without one, or with --customer, it sends them to
  * the operators' API, for the customer.
- * @param about the subject of the command, so that an operator need not name the customer.
+ * @param about the subject of the command, so that an operator need not name the customer, and the fields of the API for which the command
+ * has an option. Default: all.
  * @throws {Failure} names the option if a value is wrong, or the address if no service answers.
  */
 export async function withAccess<T>(
   context: CommandContext,
   { customer, key, url }: AccessOptions,
-  { subject }: { subject?: Subject },
+  { subject, fields }: { subject?: Subject; fields?: readonly string[] },
   work: (api: Api) => Promise<T>,
 ): Promise<T> {
   try {
@@ -58,7 +59,7 @@ export async function withAccess<T>(
     const { withCustomer } = await import('./operator-client.ts');
     return await withCustomer(context, { customer, subject }, work);
   } catch (error) {
-    throw withOptionName(error);
+    throw withOptionName(error, fields);
   }
 }
 
@@ -66,7 +67,7 @@ export async function withAccess<T>(
  * Runs `work` with a client of the API at `url`, or at the address of this configuration.
  * @throws {Failure} when no service answers, or when it does not know the key.
  */
-export async function withApi<T>(
+async function withApi<T>(
   { readConfig }: CommandContext,
   { url, key }: { url: URL | undefined; key: string },
   work: (api: Api) => Promise<T>,

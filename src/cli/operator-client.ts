@@ -1,6 +1,6 @@
 import { resolve } from 'node:path';
 import * as v from 'valibot';
-import { type Config, isLoopback } from '../platform/config.ts';
+import type { Config } from '../platform/config.ts';
 import { LAST_PORT } from '../platform/whole-numbers.ts';
 import { findLocalTokens } from '../servers/local-token.ts';
 import { type Api, createHttpClient, defaultUrl, RefusedError, UnreachableError } from './api-client.ts';
@@ -82,9 +82,6 @@ function createFollowingApi(find: () => OperatorAccess, isLocal: boolean, custom
     return {
       url,
       headers: { authorization: `Bearer ${token}`, ...headers },
-      // The certificate is for another name than a loopback address, and a connection that does not leave this machine needs none: only the
-      // process that has left the token listens at its URL.
-      anyCertificate: isLocal && isLoopback(new URL(url).hostname.replace(/^\[|\]$/g, '')),
     };
   }, hint);
 }

@@ -16,9 +16,10 @@ import {
   pageHeaders,
 } from '../http/app.ts';
 import { type Fetch, PortTakenError, startServer } from '../http/listener.ts';
-import { type Config, findPlainTextHost, VERSION } from '../platform/config.ts';
+import { type Config, findPlainTextHost, isLoopback, VERSION } from '../platform/config.ts';
 import type { Poller } from '../platform/poller.ts';
 import { Problem } from '../platform/problem.ts';
+import { stopTogether } from '../platform/stopping.ts';
 import { LAST_PORT } from '../platform/whole-numbers.ts';
 import { plainTextTrouble } from '../verdict/servers.ts';
 import { READ_LIMIT } from '../verdict/verdict.ts';
@@ -199,6 +200,8 @@ export function opsConsole(context: ConsoleContext, watched: Poller<Now>): Hono<
 /** The operators' listener. */
 export interface OpsListener extends Role {
   url: string;
+  /** Where the commands of this machine reach the API: a listener of its own, unless this one is on loopback, without TLS. */
+  commandsUrl: string;
   /** From now on, answers from other connections, with other settings. New connections get the certificate of these settings. */
   use(runtime: Runtime): void;
 }
@@ -239,6 +242,7 @@ export async function startOps(
     });
     return {
       ...server,
+      commandsUrl: server.url,
       use(other) {
         watched.close();
         watched = watchInstallation(other);
@@ -253,14 +257,33 @@ export async function startOps(
       },
     };
   };
-  if (opsPort !== undefined) return listen(opsPort);
-  if (port === 0 || port === LAST_PORT) return listen(0);
+  const listenSomewhere = async (): Promise<OpsListener> => {
+    if (opsPort !== undefined) return listen(opsPort);
+    if (port === 0 || port === LAST_PORT) return listen(0);
+    try {
+      return await listen(port + 1);
+    } catch (error) {
+      if (!(error instanceof PortTakenError)) throw error;
+      return listen(0);
+    }
+  };
+  const ops = await listenSomewhere();
+  if (isPlainLoopback(ops.url)) return ops;
   try {
-    return await listen(port + 1);
+    const forCommands = await startServer((request, env) => operatorsApi(request, env), {
+      ...{ name: 'commands', variable: 'OPS_PORT', host: '127.0.0.1', port: 0, keepAlive },
+    });
+    return { ...ops, commandsUrl: forCommands.url, stop: () => stopTogether([forCommands.stop, ops.stop]) };
   } catch (error) {
-    if (!(error instanceof PortTakenError)) throw error;
-    return listen(0);
+    await ops.stop();
+    throw error;
   }
+}
+
+/** Whether commands of this machine can use a listener with their token, which crosses no network, and needs no certificate. */
+function isPlainLoopback(url: string): boolean {
+  const { protocol, hostname } = new URL(url);
+  return protocol === 'http:' && isLoopback(hostname.replace(/^\[|\]$/g, ''));
 }
 
 function warnOfPlainText({ config, log }: Pick<Runtime, 'config' | 'log'>): void {

@@ -87,7 +87,7 @@ export async function startSupervised(
     // Started after the API, so that it never takes the API's port.
     const ops = await startOps(runtime, () => group.findOperatorsUrl(), group);
     started.push(() => ops.stop());
-    started.push(publishToken(runtime, ops.url, announce));
+    started.push(publishToken(runtime, ops.commandsUrl, announce));
     const beat = () => startHeartbeat(runtime, ['supervisor'], 'supervisor');
     let heartbeat = await beat();
     started.push(() => heartbeat.stop());

@@ -1,5 +1,5 @@
 import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { tmpdir, userInfo } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { mt940 } from '../intake/statement-files.ts';
@@ -11,10 +11,13 @@ const service = useService();
 
 let directory: string;
 let key: string;
+let customerId: string;
 let accountId: string;
 beforeAll(async () => {
   directory = await mkdtemp(join(tmpdir(), 'ledgerbell-cli-'));
-  ({ api_key: key } = await service.customer());
+  const made = await service.customer();
+  key = made.api_key;
+  customerId = made.customer.id;
   ({ id: accountId } = await createAccount(service, key));
 });
 afterAll(() => rm(directory, { recursive: true, force: true }));
@@ -165,8 +168,28 @@ describe('ledgerbell import', () => {
       'error: LEDGERBELL_API_KEY_FILE must be the path of a readable file (ENOENT).',
     );
     expect(reasonOf(await runCli([...args, ...format], {}, { input }))).toMatch(
-      /^error: An import needs an API key: /,
+      /^error: --url needs an API key: /,
     );
+  });
+
+  it('is sent by an operator of this machine without an API key, for the customer of the account', async () => {
+    const path = await file('operator.ndjson', ndjson(rows('operator', 2)));
+    const env = { DATA_DIR: service.runtime.config.dataDir };
+    const asOperator = (...args: string[]) => runHere(['import', ...args], env);
+    const made = documentOf(await asOperator(path, '--customer', customerId, '--json'));
+    expect(made.import).toMatchObject({ status: 'done', inserted: 2 });
+    const [sent] = await service.runtime.database.query('SELECT operator FROM imports WHERE id = ?', [
+      made.import.id,
+    ]);
+    expect(sent).toEqual({ operator: userInfo().username });
+    const statement = await file('operator.sta', mt940([{ day: 4, amount: 10 }], { account: 'XY1' }));
+    expect(documentOf(await asOperator(statement, '--account', accountId, '--json')).import.status).toBe(
+      'done',
+    );
+    expect(reasonOf(await asOperator(statement, '--account', '999999999'))).toBe(
+      'error: There is no account of that id.',
+    );
+    expect(reasonOf(await asOperator(path))).toMatch(/^error: Say for which customer: /);
   });
 
   it('treats an empty file as a file without rows', async () => {

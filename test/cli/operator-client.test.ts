@@ -1,7 +1,6 @@
 import { once } from 'node:events';
 import { writeFile } from 'node:fs/promises';
 import { createServer, type IncomingHttpHeaders, type RequestListener } from 'node:http';
-import { createServer as createTlsServer } from 'node:https';
 import type { AddressInfo } from 'node:net';
 import { userInfo } from 'node:os';
 import { join } from 'node:path';
@@ -11,7 +10,6 @@ import { createOperatorApi, findOperatorAccess, findOwner } from '../../src/cli/
 import { readClientConfig, readConfig } from '../../src/platform/config.ts';
 import { createLocalToken, publishLocalToken } from '../../src/servers/local-token.ts';
 import { temporaryDirectory } from '../servers/embedded/directory.ts';
-import { makeCertificate } from '../support/certificate.ts';
 
 const Anything = v.looseObject({});
 const { token } = createLocalToken();
@@ -161,21 +159,6 @@ describe("the client of the operators' API", () => {
       ),
     });
     expect(String(error)).not.toContain(token);
-  });
-
-  it("accepts any certificate on this machine, where the service's is for another name, and none elsewhere", async () => {
-    const { key, cert } = makeCertificate(await temporaryDirectory());
-    const server = createTlsServer({ key, cert }, answering(200, { status: 'ok' })).listen(0, '127.0.0.1');
-    onTestFinished(() => {
-      server.close();
-      server.closeAllConnections();
-    });
-    await once(server, 'listening');
-    const url = `https://127.0.0.1:${(server.address() as AddressInfo).port}`;
-    const ask = (isLocal: boolean) =>
-      createOperatorApi({ url, token, isLocal }).get('/v1/customers', Anything);
-    expect(await ask(true)).toEqual({ status: 'ok' });
-    await expect(ask(false)).rejects.toThrow(`Nothing answers at ${url} (`);
   });
 
   it('says which address does not know the token, and does not show it', async () => {

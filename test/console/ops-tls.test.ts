@@ -70,6 +70,17 @@ describe("the operators' listener with a certificate", () => {
     await expect(ask(`${ops.url}/healthz`, renewed)).rejects.toThrow(/self-signed certificate/);
   });
 
+  it('has a listener on loopback for the commands of this machine, with the API and without the console', async () => {
+    expect(ops.commandsUrl).toMatch(/^http:\/\/127\.0\.0\.1:\d+$/);
+    const answer = async (path: string) => {
+      const response = await fetch(`${ops.commandsUrl}${path}`);
+      return [response.status, ((await response.json()) as { type: string }).type];
+    };
+    // No process with the role api runs here.
+    expect(await answer('/v1/verdict')).toEqual([503, '/problems/no-api-process']);
+    expect(await answer('/ops')).toEqual([503, '/problems/no-api-process']);
+  });
+
   it('does not answer plain HTTP', async () => {
     await expect(fetch(`http://${ops.address.host}/healthz`)).rejects.toThrow('fetch failed');
     const socket = connectTcp(Number(ops.address.port), '127.0.0.1');

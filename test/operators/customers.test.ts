@@ -1,4 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
+import { documentOf, runCli } from '../cli/command.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
@@ -77,6 +78,17 @@ describe('a customer with an external id', () => {
     expect(new Set(answers.map(({ body }) => body.customer.id)).size).toBe(1);
     const found = await call('GET', `/v1/customers?external_id=${external_id}`);
     expect(found.body.customers).toHaveLength(1);
+  });
+
+  it('is made once by twenty commands at the same moment', async () => {
+    const args = ['customers', 'create', '--name', 'Komut', '--external-id', newExternalId(), '--json'];
+    const env = { DATA_DIR: service.runtime.config.dataDir };
+    const made = await Promise.all(
+      Array.from({ length: 20 }, async () => documentOf(await runCli(args, env))),
+    );
+    expect(made.filter((it) => it.created)).toHaveLength(1);
+    expect(made.filter((it) => 'api_key' in it)).toHaveLength(1);
+    expect(new Set(made.map((it) => it.customer.id)).size).toBe(1);
   });
 
   it('stores nothing if one of its webhooks or accounts is refused, and names it', async () => {

@@ -8,7 +8,7 @@ import { DryRunView } from '../../intake/dry-run-view.ts';
 import type { ImportWarning } from '../../intake/import-view.ts';
 import { countOf, formatCount } from '../../platform/text.ts';
 import type { Api, Upload } from '../api-client.ts';
-import { withApi, withOptionName } from '../command-access.ts';
+import { type AccessOptions, addAccessOptions, withAccess } from '../command-access.ts';
 import { type CommandContext, Failure, NegativeAnswer, oneLine, type Terminal } from '../context.ts';
 import {
   createProgress,
@@ -20,7 +20,7 @@ import {
   rowsDone,
 } from '../import-progress.ts';
 import { type Column, renderColumns } from '../output.ts';
-import { parseHttpUrl, parseId } from '../values.ts';
+import { parseId } from '../values.ts';
 import { describeGaps, describeWarnings, readWarnings } from './imports.ts';
 
 /** The command `import`, which uploads a file and waits for the import. */
@@ -196,47 +196,32 @@ function summarise({ dry_run, accounts }: DryRun): string[] {
   ];
 }
 
-interface Options extends StatementParameters {
-  key?: string;
+interface Options extends StatementParameters, AccessOptions {
   format?: string;
-  url?: URL;
-  json?: boolean;
 }
 
 /** `ledgerbell import` */
 export const defineImport = (command: Command, context: CommandContext) =>
-  command
-    .argument('<file>', 'a statement file, .json or .ndjson; "-": standard input')
-    .option('--key <api key>', 'the API key of the customer (default: LEDGERBELL_API_KEY)')
+  addAccessOptions(
+    command.argument('<file>', 'a statement file, .json or .ndjson; "-": standard input'),
+    'print { "import": { "id", "status", "inserted", … } }, or with --dry-run what the API answers',
+  )
     .option('--format <format>', 'the format, if neither the file name nor the content tells')
     .option('--account <id>', 'the account, if the file does not name it', parseId)
     .option('--profile <name>', 'the profile of a CSV or XLSX file, if its headings do not tell')
     .option('--create-accounts', 'create accounts that the customer does not have')
     .option('--force-account', 'store statements that name another account for --account all the same')
     .option('--dry-run', 'show what would be stored, and store nothing')
-    .option(
-      '--url <url>',
-      'where the service is (default: LEDGERBELL_URL, else HOST and PORT of this configuration)',
-      parseHttpUrl,
-    )
-    .option(
-      '--json',
-      'print { "import": { "id", "status", "inserted", … } }, or with --dry-run what the API answers',
-    )
-    .action(async (path: string, { key, format, url, json, ...parameters }: Options) => {
+    .action(async (path: string, { format, ...options }: Options) => {
       const file = await findStatementFile(path, format);
-      const client = context.readClientConfig();
-      const apiKey = key ?? client.apiKey;
-      if (apiKey === undefined)
-        throw new Failure(
-          'An import needs an API key: give --key, LEDGERBELL_API_KEY or LEDGERBELL_API_KEY_FILE.',
-        );
-      await withApi(context, { url: url ?? client.url, key: apiKey }, async (api) => {
-        if (parameters.dryRun === true) {
-          const { answer } = await send(api, file, parameters, DryRunView);
+      const { json, account, dryRun } = options;
+      const subject = account === undefined ? {} : { subject: { kind: 'account', id: account } as const };
+      await withAccess(context, options, { ...subject, fields: FIELDS_WITH_OPTION }, async (api) => {
+        if (dryRun === true) {
+          const { answer } = await send(api, file, options, DryRunView);
           return printDryRun(context.terminal, { json }, answer);
         }
-        const { answer, lines } = await send(api, file, parameters, ImportAnswer);
+        const { answer, lines } = await send(api, file, options, ImportAnswer);
         // Only NDJSON has one row per line.
         const rows = file.format === 'ndjson' ? lines : undefined;
         const ended = await follow(api, answer.import, rows, context.signal);
@@ -264,9 +249,7 @@ async function send<S extends v.GenericSchema>(
       sent += bytes;
       bar.update(sent);
     });
-    const answer = await api.upload(importPath(file, parameters), upload, schema).catch((error: unknown) => {
-      throw withOptionName(error, FIELDS_WITH_OPTION);
-    });
+    const answer = await api.upload(importPath(file, parameters), upload, schema);
     return { answer, lines: countLines() };
   } finally {
     bar.stop();
