@@ -27,11 +27,18 @@ export class BrokenOffError extends UnreachableError {
 export class RefusedError extends Failure {
   override name = 'RefusedError';
   readonly status: number;
+  /** The name of the problem, such as `not-found`; empty: the answer does not say. */
+  readonly problem: string;
   readonly issues: readonly { path: string; message: string }[];
 
-  constructor(status: number, message: string, issues: RefusedError['issues'] = []) {
+  constructor(
+    status: number,
+    message: string,
+    { problem = '', issues = [] }: { problem?: string; issues?: RefusedError['issues'] } = {},
+  ) {
     super(message);
     this.status = status;
+    this.problem = problem;
     this.issues = issues;
   }
 }
@@ -282,6 +289,7 @@ const codeOf = (error: unknown): string | undefined =>
   error instanceof Error && 'code' in error ? String(error.code) : undefined;
 
 const ProblemBody = v.object({
+  type: v.optional(v.string(), ''),
   detail: v.string(),
   errors: v.optional(v.array(v.object({ path: v.string(), message: v.string() }))),
 });
@@ -291,9 +299,10 @@ function refused(base: string, status: number, answer: unknown): RefusedError {
   if (!problem.success) {
     return new RefusedError(status, `${base} answered ${status}: is that really the service?`);
   }
-  const { detail, errors } = problem.output;
+  const { type, detail, errors: issues = [] } = problem.output;
   // The key or token may belong to another service, so the message names the service that was asked.
-  return new RefusedError(status, status === 401 ? `${detail} The request went to ${base}.` : detail, errors);
+  const message = status === 401 ? `${detail} The request went to ${base}.` : detail;
+  return new RefusedError(status, message, { problem: type.replace('/problems/', ''), issues });
 }
 
 /** Yields the parts of an answer. @throws {BrokenOffError} */

@@ -164,10 +164,8 @@ async function findCustomer(api: Api, name: string): Promise<string> {
 
 /** Adds to the API's answer that there is no such customer how the operator finds the right one. */
 export function explainCustomer(error: unknown): unknown {
-  const isMissing = error instanceof RefusedError && error.status === 404;
-  const [, name] =
-    (isMissing && /^There is no customer with this (id|external id)\.$/.exec(error.message)) || [];
-  return name === undefined ? error : noCustomer(name);
+  if (!(error instanceof RefusedError) || error.problem !== 'unknown-customer') return error;
+  return noCustomer(error.message.includes('external id') ? 'external id' : 'id');
 }
 
 const noCustomer = (name: string) =>

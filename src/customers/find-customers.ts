@@ -26,7 +26,10 @@ export async function findCustomer(sql: Sql, name: CustomerName): Promise<Stored
 export async function requireCustomer(sql: Sql, name: CustomerName): Promise<StoredCustomer> {
   const customer = await findCustomer(sql, name);
   if (customer !== undefined) return customer;
-  throw new Problem('not-found', `There is no customer with this ${'id' in name ? 'id' : 'external id'}.`);
+  throw new Problem(
+    'unknown-customer',
+    `A customer with this ${'id' in name ? 'id' : 'external id'} does not exist.`,
+  );
 }
 
 /** @throws {Problem} 409 when the customer is being deleted. */

@@ -161,6 +161,12 @@ const TEXTS = {
       "Without a password, operators' pages answer only on the machine itself. They accept no changes from pages of other sites.",
     remedy: 'Open the page on that machine, or set ADMIN_USER and ADMIN_PASSWORD.',
   },
+  'unknown-customer': {
+    status: 404,
+    title: 'Unknown customer',
+    cause: 'No customer has this id or external id, or it was deleted.',
+    remedy: 'Check the id. GET /v1/customers lists the customers.',
+  },
   'not-found': {
     status: 404,
     title: 'Not found',

@@ -53,10 +53,10 @@ const OF_CREDENTIALS: Readonly<Record<Audience, readonly ProblemName[]>> = {
     'missing-role',
     'too-many-unknown-tokens',
     'no-api-process',
+    // Any request may name a customer.
+    ...(['unknown-customer', 'customer-deleting'] as const),
   ],
 };
-/** The errors of the customer that an operator names. */
-const OF_NAMED_CUSTOMERS: readonly ProblemName[] = ['not-found', 'customer-deleting'];
 const OF_IDEMPOTENCY_KEYS: readonly ProblemName[] = [
   'request-in-progress',
   'idempotency-key-reused',
@@ -88,7 +88,6 @@ export const namesOf = (
 ): ProblemName[] => [
   ...OF_HTTP,
   ...(scope === undefined && role === undefined ? [] : [...OF_ALL, ...OF_CREDENTIALS[audience]]),
-  ...(scope !== undefined && audience === 'operators' ? OF_NAMED_CUSTOMERS : []),
   ...(idempotent !== undefined ? OF_IDEMPOTENCY_KEYS : []),
   ...(body === undefined ? [] : OF_BODIES),
   ...(path === undefined ? [] : (['not-found'] as const)),

@@ -171,6 +171,7 @@ export function addCustomerRoutes(route: AddRoute, runtime: Runtime, guard: Addr
       }),
       description: 'The customer.',
     },
+    problems: ['unknown-customer'],
     handle: async (c) => {
       const customer = await requireCustomer(database, { id: readId(c, 'customer') });
       return c.json({ customer: await showWhole(customer, operatorOf(c.get('actor'))) });
@@ -213,7 +214,7 @@ export function addCustomerRoutes(route: AddRoute, runtime: Runtime, guard: Addr
     path: { id: idParameter('customer') },
     body: { 'application/json': CustomerChange },
     answer: { schema: v.object({ customer: CustomerView }), description: 'The customer.' },
-    problems: ['external-id-taken', 'customer-deleting'],
+    problems: ['unknown-customer', 'external-id-taken', 'customer-deleting'],
     handle: async (c) => {
       const id = readId(c, 'customer');
       await requireCustomer(database, { id });
@@ -242,6 +243,7 @@ export function addCustomerRoutes(route: AddRoute, runtime: Runtime, guard: Addr
       schema: v.object({ customer: CustomerView }),
       description: 'The customer, which is being deleted.',
     },
+    problems: ['unknown-customer'],
     handle: async (c) => {
       const id = readId(c, 'customer');
       const customer = await requireCustomer(database, { id });

@@ -547,11 +547,25 @@ export type ListCustomersErrors = {
         status?: 403;
     };
     /**
+     * Unknown customer
+     */
+    404: Problem & {
+        type?: '/problems/unknown-customer';
+        status?: 404;
+    };
+    /**
      * Request timeout
      */
     408: Problem & {
         type?: '/problems/request-timeout';
         status?: 408;
+    };
+    /**
+     * Customer is being deleted
+     */
+    409: Problem & {
+        type?: '/problems/customer-deleting';
+        status?: 409;
     };
     /**
      * Invalid request
@@ -652,6 +666,13 @@ export type CreateCustomerErrors = {
         status?: 403;
     };
     /**
+     * Unknown customer
+     */
+    404: Problem & {
+        type?: '/problems/unknown-customer';
+        status?: 404;
+    };
+    /**
      * Request timeout
      */
     408: Problem & {
@@ -659,10 +680,10 @@ export type CreateCustomerErrors = {
         status?: 408;
     };
     /**
-     * Request in progress; Idempotency key reused; Too many webhooks; Too many accounts
+     * Customer is being deleted; Request in progress; Idempotency key reused; Too many webhooks; Too many accounts
      */
     409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/webhook-limit-reached' | '/problems/account-limit-reached';
+        type?: '/problems/customer-deleting' | '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/webhook-limit-reached' | '/problems/account-limit-reached';
         status?: 409;
     };
     /**
@@ -796,10 +817,10 @@ export type DeleteCustomerErrors = {
         status?: 403;
     };
     /**
-     * Not found
+     * Unknown customer; Not found
      */
     404: Problem & {
-        type?: '/problems/not-found';
+        type?: '/problems/unknown-customer' | '/problems/not-found';
         status?: 404;
     };
     /**
@@ -808,6 +829,13 @@ export type DeleteCustomerErrors = {
     408: Problem & {
         type?: '/problems/request-timeout';
         status?: 408;
+    };
+    /**
+     * Customer is being deleted
+     */
+    409: Problem & {
+        type?: '/problems/customer-deleting';
+        status?: 409;
     };
     /**
      * Invalid request
@@ -907,10 +935,10 @@ export type GetCustomerErrors = {
         status?: 403;
     };
     /**
-     * Not found
+     * Unknown customer; Not found
      */
     404: Problem & {
-        type?: '/problems/not-found';
+        type?: '/problems/unknown-customer' | '/problems/not-found';
         status?: 404;
     };
     /**
@@ -919,6 +947,13 @@ export type GetCustomerErrors = {
     408: Problem & {
         type?: '/problems/request-timeout';
         status?: 408;
+    };
+    /**
+     * Customer is being deleted
+     */
+    409: Problem & {
+        type?: '/problems/customer-deleting';
+        status?: 409;
     };
     /**
      * Invalid request
@@ -1043,10 +1078,10 @@ export type UpdateCustomerErrors = {
         status?: 403;
     };
     /**
-     * Not found
+     * Unknown customer; Not found
      */
     404: Problem & {
-        type?: '/problems/not-found';
+        type?: '/problems/unknown-customer' | '/problems/not-found';
         status?: 404;
     };
     /**
@@ -1057,10 +1092,10 @@ export type UpdateCustomerErrors = {
         status?: 408;
     };
     /**
-     * External id taken; Customer is being deleted
+     * Customer is being deleted; External id taken
      */
     409: Problem & {
-        type?: '/problems/external-id-taken' | '/problems/customer-deleting';
+        type?: '/problems/customer-deleting' | '/problems/external-id-taken';
         status?: 409;
     };
     /**
@@ -1179,11 +1214,25 @@ export type ListOperatorTokensErrors = {
         status?: 403;
     };
     /**
+     * Unknown customer
+     */
+    404: Problem & {
+        type?: '/problems/unknown-customer';
+        status?: 404;
+    };
+    /**
      * Request timeout
      */
     408: Problem & {
         type?: '/problems/request-timeout';
         status?: 408;
+    };
+    /**
+     * Customer is being deleted
+     */
+    409: Problem & {
+        type?: '/problems/customer-deleting';
+        status?: 409;
     };
     /**
      * Invalid request
@@ -1284,6 +1333,13 @@ export type CreateOperatorTokenErrors = {
         status?: 403;
     };
     /**
+     * Unknown customer
+     */
+    404: Problem & {
+        type?: '/problems/unknown-customer';
+        status?: 404;
+    };
+    /**
      * Request timeout
      */
     408: Problem & {
@@ -1291,10 +1347,10 @@ export type CreateOperatorTokenErrors = {
         status?: 408;
     };
     /**
-     * Request in progress; Idempotency key reused; Limit of operators' tokens reached
+     * Customer is being deleted; Request in progress; Idempotency key reused; Limit of operators' tokens reached
      */
     409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/operator-token-limit-reached';
+        type?: '/problems/customer-deleting' | '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/operator-token-limit-reached';
         status?: 409;
     };
     /**
@@ -1415,10 +1471,10 @@ export type DeleteOperatorTokenErrors = {
         status?: 403;
     };
     /**
-     * Not found
+     * Unknown customer; Not found
      */
     404: Problem & {
-        type?: '/problems/not-found';
+        type?: '/problems/unknown-customer' | '/problems/not-found';
         status?: 404;
     };
     /**
@@ -1427,6 +1483,13 @@ export type DeleteOperatorTokenErrors = {
     408: Problem & {
         type?: '/problems/request-timeout';
         status?: 408;
+    };
+    /**
+     * Customer is being deleted
+     */
+    409: Problem & {
+        type?: '/problems/customer-deleting';
+        status?: 409;
     };
     /**
      * Invalid request
@@ -1521,11 +1584,25 @@ export type GetVerdictErrors = {
         status?: 403;
     };
     /**
+     * Unknown customer
+     */
+    404: Problem & {
+        type?: '/problems/unknown-customer';
+        status?: 404;
+    };
+    /**
      * Request timeout
      */
     408: Problem & {
         type?: '/problems/request-timeout';
         status?: 408;
+    };
+    /**
+     * Customer is being deleted
+     */
+    409: Problem & {
+        type?: '/problems/customer-deleting';
+        status?: 409;
     };
     /**
      * Invalid request
@@ -1635,11 +1712,25 @@ export type ListChangesErrors = {
         status?: 403;
     };
     /**
+     * Unknown customer
+     */
+    404: Problem & {
+        type?: '/problems/unknown-customer';
+        status?: 404;
+    };
+    /**
      * Request timeout
      */
     408: Problem & {
         type?: '/problems/request-timeout';
         status?: 408;
+    };
+    /**
+     * Customer is being deleted
+     */
+    409: Problem & {
+        type?: '/problems/customer-deleting';
+        status?: 409;
     };
     /**
      * Invalid request
@@ -1770,10 +1861,10 @@ export type VerifyBooksErrors = {
         status?: 403;
     };
     /**
-     * Not found
+     * Unknown customer
      */
     404: Problem & {
-        type?: '/problems/not-found';
+        type?: '/problems/unknown-customer';
         status?: 404;
     };
     /**
