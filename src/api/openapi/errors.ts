@@ -54,7 +54,8 @@ const OF_CREDENTIALS: Readonly<Record<Audience, readonly ProblemName[]>> = {
     'too-many-unknown-tokens',
     'no-api-process',
     // Any request may name a customer.
-    ...(['unknown-customer', 'customer-deleting'] as const),
+    'unknown-customer',
+    'customer-deleting',
   ],
 };
 const OF_IDEMPOTENCY_KEYS: readonly ProblemName[] = [
