@@ -1,6 +1,6 @@
 import { once } from 'node:events';
 import { type IncomingHttpHeaders, type IncomingMessage, request } from 'node:http';
-import { Readable } from 'node:stream';
+import type { Writable } from 'node:stream';
 import type { Context } from 'hono';
 import { Problem } from '../platform/problem.ts';
 import { type ApiEnv, sealOrigin } from './app.ts';
@@ -26,15 +26,30 @@ export const createForwarder =
     // Without its length, a client of HTTP/1.0 would take an answer that breaks off for a whole one.
     if (answer.headers['content-length'] === undefined) requireChunks(c);
     const { statusCode: status = 502, headers } = answer;
-    const body = hasBody(c.req.method, status)
-      ? (Readable.toWeb(answer) as ReadableStream<Uint8Array>)
-      : null;
+    const body = hasBody(c.req.method, status) ? relay(answer, c.env.outgoing) : null;
     if (body === null) answer.resume();
     return new Response(body, {
       status,
       headers: { 'x-request-id': c.get('requestId'), ...toHeaders(headers) },
     });
   };
+
+/** The body of another process's answer. If it breaks off, so does the answer to the client. */
+export function relay(body: AsyncIterable<Uint8Array>, outgoing: Writable): ReadableStream<Uint8Array> {
+  const parts = body[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      try {
+        const { done, value } = await parts.next();
+        if (done === true) controller.close();
+        else controller.enqueue(value);
+      } catch {
+        outgoing.destroy();
+      }
+    },
+    cancel: () => void parts.return?.(undefined),
+  });
+}
 
 async function pass(c: Context<ApiEnv>, url: string, secret: string): Promise<IncomingMessage> {
   const { incoming, outgoing } = c.env;

@@ -4,7 +4,7 @@ import { actFor, type Caller, type Operator } from '../../customers/caller.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
-import { noProcess } from '../../http/forward.ts';
+import { noProcess, relay } from '../../http/forward.ts';
 import { operatorHeaders } from '../../http/operators.ts';
 import { notFound, PROBLEMS, Problem, type ProblemName } from '../../platform/problem.ts';
 import { type FindApi, refuse } from '../operators-api.ts';
@@ -80,17 +80,17 @@ export async function requestFor(
     runtime.log.warn({ err: error }, 'the console could not reach the API');
     throw noProcess('The process with the role api has not answered. See whether the change was made.');
   });
-  if (response.ok) return withOwnHeaders(response);
+  if (response.ok) return withOwnHeaders(c, response);
   const { type, detail, errors } = v.parse(ProblemAnswer, await response.json());
   const name = type.replace('/problems/', '');
   throw new Problem(isProblemName(name) ? name : 'internal', detail, errors === undefined ? {} : { errors });
 }
 
 /** An answer of `fetch` whose headers can be changed, without those of its connection. */
-function withOwnHeaders({ body, status, headers }: Response): Response {
+function withOwnHeaders(c: Context<ApiEnv>, { body, status, headers }: Response): Response {
   const own = new Headers(headers);
   for (const name of ['connection', 'keep-alive', 'transfer-encoding']) own.delete(name);
-  return new Response(body, { status, headers: own });
+  return new Response(body && relay(body, c.env.outgoing), { status, headers: own });
 }
 
 /** Sends a request as `requestFor` does. @returns the body of a success. */
