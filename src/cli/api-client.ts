@@ -2,6 +2,7 @@ import { once } from 'node:events';
 import type { IncomingMessage } from 'node:http';
 import { addAbortSignal, Readable } from 'node:stream';
 import { text } from 'node:stream/consumers';
+import { setTimeout as sleep } from 'node:timers/promises';
 import * as v from 'valibot';
 import type { Config } from '../platform/config.ts';
 import { explain, Failure } from './context.ts';
@@ -201,14 +202,28 @@ function headersOf(upload: Upload | undefined): Record<string, string> {
 }
 
 /** Creates a client on a transport. */
+/** How often, and how long apart, a request is sent while the service starts its process with the role api again. */
+const MOST_TRIES = 20;
+const TRY_AGAIN_AFTER = SECOND / 2;
+
+/** A stream can be sent once. */
+const mayComeAgain = ({ upload }: ApiRequest): boolean => !(upload?.body instanceof Readable);
+
 function createClient(send: Transport): Api {
   async function ask<S extends v.GenericSchema>(
     request: ApiRequest,
     answer: S,
+    tries = 1,
   ): Promise<{ body: v.InferOutput<S>; link: string | undefined }> {
     const { base, status, link, body } = await send(request);
     const json = await readJson(body, request);
-    if (status >= 400) throw refused(base, status, json);
+    if (status >= 400) {
+      const error = refused(base, status, json);
+      // Nothing was done, so the same request may be sent again.
+      if (error.problem !== 'no-api-process' || !mayComeAgain(request) || tries >= MOST_TRIES) throw error;
+      await sleep(TRY_AGAIN_AFTER, undefined, { signal: request.signal });
+      return ask(request, answer, tries + 1);
+    }
     const result = v.safeParse(answer, json);
     if (!result.success) throw notLedgerbell(base, request);
     return { body: result.output, link };

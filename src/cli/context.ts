@@ -73,6 +73,9 @@ type Sink = Pick<NodeJS.WritableStream, 'write'>;
 /** A command in a text, such as `ledgerbell imports list`. */
 const COMMAND = /\bledgerbell (?=[a-z])/g;
 
+/** Without control characters, apart from line breaks and tabs, because names that others give may hold sequences for terminals. */
+const printable = (text: string): string => text.replace(/(?![\n\t])\p{Cc}/gu, '');
+
 export function createTerminal(output: Sink, errors: Sink, called = calledAs()): Terminal {
   const write = (part: string | Uint8Array): Promise<boolean> =>
     new Promise((resolve) => {
@@ -81,12 +84,12 @@ export function createTerminal(output: Sink, errors: Sink, called = calledAs()):
   const inWords = (text: string) => inWordsOf('command line', text).replace(COMMAND, `${called} `);
   return {
     answer(json, document, text) {
-      output.write(`${json === true ? JSON.stringify(document) : inWords(text)}\n`);
+      output.write(`${json === true ? JSON.stringify(document) : inWords(printable(text))}\n`);
     },
     line: (text) => write(`${text}\n`),
     bytes: write,
     note(line) {
-      errors.write(`${inWords(line)}\n`);
+      errors.write(`${inWords(printable(line))}\n`);
     },
   };
 }

@@ -130,16 +130,21 @@ export async function followImport(
     if (state.status === 'failed')
       throw new Failure(`Import ${state.id} has failed: ${state.error ?? 'no reason given'}`);
     await sleep(POLL_INTERVAL, undefined, { signal }).catch(() => {
-      throw new Failure(`Interrupted. Import ${state.id} is accepted, and goes on while the service runs.`);
+      throw interrupted(state.id);
     });
-    state = await readState(api, state.id);
+    state = await readState(api, state.id, signal);
   }
 }
 
-async function readState(api: Api, id: ImportState['id']): Promise<ImportState> {
+const interrupted = (id: ImportState['id']) =>
+  new Failure(`Interrupted. Import ${id} is accepted, and goes on while the service runs.`);
+
+async function readState(api: Api, id: ImportState['id'], signal: AbortSignal): Promise<ImportState> {
   try {
-    return (await throughOutages(() => api.get(`/v1/imports/${id}`, ImportAnswer))).import;
+    const read = () => api.get(`/v1/imports/${id}`, ImportAnswer, signal);
+    return (await throughOutages(read, signal)).import;
   } catch (error) {
+    if (signal.aborted) throw interrupted(id);
     // A key with the scope "import" alone may send an import, and not read its state.
     if (error instanceof RefusedError && error.status === 403)
       throw new Failure(`Import ${id} is accepted. Only its progress cannot be followed: ${error.message}`);
@@ -173,8 +178,9 @@ export const describeRows = (counts: RowCounts): string =>
     ...(counts.conflicts === 0 ? [] : [countOf(counts.conflicts, 'conflict')]),
   ].join(', ');
 
-const throughOutages = <T>(ask: () => Promise<T>): Promise<T> =>
+const throughOutages = <T>(ask: () => Promise<T>, signal: AbortSignal): Promise<T> =>
   pRetry(ask, {
+    signal,
     retries: Number.POSITIVE_INFINITY,
     minTimeout: SECOND / 2,
     maxTimeout: 5 * SECOND,

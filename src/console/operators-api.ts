@@ -1,3 +1,4 @@
+import { hostname } from 'node:os';
 import { readProcesses } from '../database/processes.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { createBaseApp } from '../http/app.ts';
@@ -26,11 +27,13 @@ export async function refuse({ database }: Pick<Runtime, 'database'>): Promise<n
   const hosts = processes
     .filter(({ running, roles }) => running && roles.includes('api'))
     .map(({ host }) => host);
+  // A process that was killed is seen until its heartbeats are missed.
+  const elsewhere = [...new Set(hosts)].filter((host) => host !== hostname());
   const where =
-    hosts.length === 0
-      ? 'None runs now: start one.'
-      : `Ask the operators' listener there: ${[...new Set(hosts)].join(', ')}.`;
-  throw noProcess(`No process with the role api runs here. ${where}`);
+    elsewhere.length === 0
+      ? 'If one is being started again, try again in a second; else start one.'
+      : `Ask the operators' listener there: ${elsewhere.join(', ')}.`;
+  throw noProcess(`No process with the role api runs here now. ${where}`);
 }
 
 /** A configuration with a token for the command line of this machine. @param before has the token that stays valid. */

@@ -73,17 +73,29 @@ async function pass(c: Context<ApiEnv>, url: string, secret: string): Promise<In
       incoming.resume();
     });
     return answer;
-  } catch {
+  } catch (error) {
     incoming.unpipe(sent);
     incoming.resume();
-    throw noProcess(
-      'The process with the role api has not answered. Send the request again, a POST with the same Idempotency-Key.',
-    );
+    throw toProblem(error);
   }
 }
 
 export const noProcess = (detail: string) =>
   new Problem('no-api-process', detail, { headers: { 'Retry-After': '1' } });
+
+/** @param error of a request to the process with the role api. @returns whether that process may have carried out the request. */
+export function toProblem(error: unknown): Problem {
+  const wasSent = !(error instanceof Error && 'code' in error && error.code === 'ECONNREFUSED');
+  if (!wasSent)
+    return noProcess(
+      'The process with the role api is being started again. Nothing was done. Try again in a second.',
+    );
+  return new Problem(
+    'unanswered',
+    'The process with the role api ended before it answered. Look whether the request was carried out, or send a POST again with the same Idempotency-Key.',
+    { headers: { 'Retry-After': '1' } },
+  );
+}
 
 function withoutConnection(headers: IncomingHttpHeaders): IncomingHttpHeaders {
   const named = (headers.connection ?? '').split(',').map((name) => name.trim().toLowerCase());

@@ -108,7 +108,16 @@ export async function requireFreePort(
  */
 export async function startServer(
   fetch: Fetch,
-  { name, host, port, variable, keepAlive, unreadLimit = UNREAD_LIMIT, tls }: ServerOptions,
+  {
+    name,
+    host,
+    port,
+    variable,
+    exclusive = false,
+    keepAlive,
+    unreadLimit = UNREAD_LIMIT,
+    tls,
+  }: ServerOptions,
 ): Promise<Role & { url: string; handOver(): Promise<void>; renewTls(tls: Tls): void }> {
   let isClosing = false;
   const unanswered = new Set<ServerResponse>();
@@ -147,7 +156,7 @@ export async function startServer(
   server.on('checkExpectation', receive);
   answerBrokenRequests(server);
   endUnreadAnswers(server, answering, unreadLimit);
-  await listen(server, { host, port, variable });
+  await listen(server, { host, port, variable, exclusive });
   return {
     name,
     url: urlOf(secure === undefined ? 'http' : 'https', host, server.address() as AddressInfo),

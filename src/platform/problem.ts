@@ -439,6 +439,14 @@ const TEXTS = {
     cause: 'No process with the role api answers on this machine now.',
     remedy: 'Ask a machine where one runs, or start one here.',
   },
+  unanswered: {
+    status: 503,
+    title: 'Ended before it answered',
+    cause:
+      'The process that worked on the request ended before it answered. The request may have been carried out.',
+    remedy:
+      'Look whether it was, or send it again: a POST with the same Idempotency-Key is carried out once.',
+  },
   'upload-interrupted': {
     status: 503,
     title: 'Upload interrupted',

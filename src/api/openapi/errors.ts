@@ -53,6 +53,7 @@ const OF_CREDENTIALS: Readonly<Record<Audience, readonly ProblemName[]>> = {
     'missing-role',
     'too-many-unknown-tokens',
     'no-api-process',
+    'unanswered',
     // Any request may name a customer.
     'unknown-customer',
     'customer-deleting',

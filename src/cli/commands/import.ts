@@ -215,6 +215,10 @@ export const defineImport = (command: Command, context: CommandContext) =>
     .action(async (path: string, { format, ...options }: Options) => {
       const file = await findStatementFile(path, format);
       const { json, account, dryRun } = options;
+      if (account !== undefined && file.format in TYPE_OF_FORMAT)
+        throw new Failure(
+          `The rows of ${file.format.toUpperCase()} name their accounts: leave --account out, and say for which customer with --customer or --key.`,
+        );
       const subject = account === undefined ? {} : { subject: { kind: 'account', id: account } as const };
       await withAccess(context, options, { ...subject, fields: FIELDS_WITH_OPTION }, async (api) => {
         if (dryRun === true) {

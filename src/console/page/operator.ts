@@ -4,7 +4,7 @@ import { actFor, type Caller, type Operator } from '../../customers/caller.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
-import { noProcess, relay } from '../../http/forward.ts';
+import { relay, toProblem } from '../../http/forward.ts';
 import { operatorHeaders } from '../../http/operators.ts';
 import { notFound, PROBLEMS, Problem, type ProblemName } from '../../platform/problem.ts';
 import { type FindApi, refuse } from '../operators-api.ts';
@@ -78,7 +78,7 @@ export async function requestFor(
   }).catch((error: unknown) => {
     c.req.raw.signal.throwIfAborted();
     runtime.log.warn({ err: error }, 'the console could not reach the API');
-    throw noProcess('The process with the role api has not answered. See whether the change was made.');
+    throw toProblem(error instanceof Error ? error.cause : error);
   });
   if (response.ok) return withOwnHeaders(c, response);
   const { type, detail, errors } = v.parse(ProblemAnswer, await response.json());

@@ -609,10 +609,10 @@ export type ListCustomersErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once; No process with the role api
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
      */
     503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process';
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
         status?: 503;
     };
 };
@@ -742,10 +742,10 @@ export type CreateCustomerErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once; No process with the role api
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
      */
     503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process';
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
         status?: 503;
     };
 };
@@ -879,10 +879,10 @@ export type DeleteCustomerErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once; No process with the role api
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
      */
     503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process';
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
         status?: 503;
     };
 };
@@ -997,10 +997,10 @@ export type GetCustomerErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once; No process with the role api
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
      */
     503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process';
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
         status?: 503;
     };
 };
@@ -1154,10 +1154,10 @@ export type UpdateCustomerErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once; No process with the role api
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
      */
     503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process';
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
         status?: 503;
     };
 };
@@ -1276,10 +1276,10 @@ export type ListOperatorTokensErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once; No process with the role api
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
      */
     503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process';
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
         status?: 503;
     };
 };
@@ -1409,10 +1409,10 @@ export type CreateOperatorTokenErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once; No process with the role api
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
      */
     503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process';
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
         status?: 503;
     };
 };
@@ -1533,10 +1533,10 @@ export type DeleteOperatorTokenErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once; No process with the role api
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
      */
     503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process';
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
         status?: 503;
     };
 };
@@ -1646,10 +1646,10 @@ export type GetVerdictErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once; No process with the role api
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
      */
     503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process';
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
         status?: 503;
     };
 };
@@ -1774,10 +1774,10 @@ export type ListChangesErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once; No process with the role api
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
      */
     503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process';
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
         status?: 503;
     };
 };
@@ -1923,10 +1923,10 @@ export type VerifyBooksErrors = {
         status?: 500;
     };
     /**
-     * Database unavailable; Too many requests at once; No process with the role api
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
      */
     503: Problem & {
-        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process';
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
         status?: 503;
     };
 };
