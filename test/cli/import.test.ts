@@ -190,6 +190,9 @@ describe('ledgerbell import', () => {
       'error: There is no account of that id.',
     );
     expect(reasonOf(await asOperator(path))).toMatch(/^error: Say for which customer: /);
+    expect(reasonOf(await asOperator(path, '--account', accountId))).toMatch(
+      /^error: The rows of NDJSON name their accounts: leave --account out, /,
+    );
   });
 
   it('treats an empty file as a file without rows', async () => {

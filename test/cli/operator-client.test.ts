@@ -171,6 +171,25 @@ describe("the client of the operators' API", () => {
     });
   });
 
+  it('waits while the process with the role api is started again, and sends what may have been done only once', async () => {
+    let asked = 0;
+    const { url } = await serve((request, response) => {
+      asked += 1;
+      const refuse = (type: string) => answering(503, { type: `/problems/${type}`, detail: type });
+      const isLost = request.url === '/v1/lost';
+      const answer = isLost
+        ? refuse('unanswered')
+        : asked < 3
+          ? refuse('no-api-process')
+          : answering(200, { asked });
+      answer(request, response);
+    });
+    const api = createOperatorApi({ url, token, isLocal: true });
+    expect(await api.post('/v1/customers', { name: 'x' }, Anything)).toEqual({ asked: 3 });
+    await expect(api.post('/v1/lost', {}, Anything)).rejects.toMatchObject({ problem: 'unanswered' });
+    expect(asked).toBe(4);
+  });
+
   it('does not follow a redirect with the token', async () => {
     const other = await serve(answering(200, {}));
     const { url } = await serve((_request, response) => {

@@ -1,6 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { closeSync, openSync } from 'node:fs';
 import { expect, it } from 'vitest';
+import { createTerminal } from '../../src/cli/context.ts';
 import { type Column, renderColumns } from '../../src/cli/output.ts';
 import { compiled } from '../support/compiled.ts';
 
@@ -15,6 +16,19 @@ const ROWS: readonly Row[] = [
   [7, 'n'.repeat(200), 'e'.repeat(150)],
   [12, 'short', ''],
 ];
+
+it('a terminal gets no control characters of names that others give, and JSON has them all', () => {
+  let said = '';
+  const sink = { write: (text: string) => (said += text) !== '' };
+  const terminal = createTerminal(sink as never, sink as never);
+  const name = 'a\u001b[31mb\u0007\tc\nd\u009be';
+  terminal.answer(false, {}, name);
+  terminal.note(name);
+  expect(said).toBe('a[31mb\tc\nde\na[31mb\tc\nde\n');
+  said = '';
+  terminal.answer(true, { name }, '');
+  expect(JSON.parse(said)).toEqual({ name });
+});
 
 it('a table on a terminal is cut to its width, except a column that is the purpose of the table', () => {
   const lines = renderColumns(COLUMNS, ROWS, 100).split('\n');
