@@ -19,7 +19,12 @@ const ROWS: readonly Row[] = [
 
 it('a terminal gets no control characters of names that others give, and JSON has them all', () => {
   let said = '';
-  const sink = { write: (text: string) => (said += text) !== '' };
+  const sink = {
+    write(text: string) {
+      said += text;
+      return true;
+    },
+  };
   const terminal = createTerminal(sink as never, sink as never);
   const name = 'a\u001b[31mb\u0007\tc\nd\u009be';
   terminal.answer(false, {}, name);
