@@ -16,8 +16,9 @@ import {
 import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
+import { createOperatorToken } from '../../src/platform/tokens.ts';
 import { identify } from '../../src/servers/embedded/process-identity.ts';
-import { createLocalToken, findLocalTokens, publishLocalToken } from '../../src/servers/local-token.ts';
+import { findLocalTokens, publishLocalToken } from '../../src/servers/local-token.ts';
 import { modeOf, temporaryDirectory } from './embedded/directory.ts';
 
 const URL = 'http://127.0.0.1:3001';
@@ -40,7 +41,7 @@ afterEach(() => {
 });
 
 const publish = (directories: { dataDir?: string; runtimeDirs?: string[] } = {}) => {
-  const { token } = createLocalToken();
+  const token = createOperatorToken();
   const withdraw = publishLocalToken({ dataDir, runtimeDirs: [], ...directories, token, url: URL });
   return { token, withdraw };
 };
@@ -60,9 +61,9 @@ async function readOnly(): Promise<string> {
 }
 
 it('a local token has 256 random bits', () => {
-  const { token } = createLocalToken();
+  const token = createOperatorToken();
   expect(token).toMatch(/^lbop_[A-Za-z0-9_-]{43}$/);
-  expect(createLocalToken().token).not.toBe(token);
+  expect(createOperatorToken()).not.toBe(token);
 });
 
 it('a token is found in DATA_DIR, in a file for its owner only, until it is withdrawn', async () => {
@@ -276,8 +277,12 @@ async function rewrite(path: string, change: object): Promise<void> {
 
 /** The identity of a process that has ended. */
 async function ended() {
-  const child = spawn(process.execPath, ['--version'], { stdio: 'ignore' });
+  // It lives until its identity is known.
+  const child = spawn(process.execPath, ['-e', 'process.stdin.resume()'], {
+    stdio: ['pipe', 'ignore', 'ignore'],
+  });
   const identity = identify(child.pid ?? 0);
+  child.stdin.end();
   await once(child, 'exit');
   return identity ?? {};
 }
