@@ -150,9 +150,9 @@ interface Server {
  */
 export const createHttpClient = (find: () => Server, hint: string): Api =>
   createClient(async (request) => {
-    const { url, ...server } = find();
+    const { url, headers } = find();
     const base = url.replace(/(?<!\/)\/+$/, '');
-    const response = await send(base, request, server).catch((error: unknown) => {
+    const response = await send(base, request, headers).catch((error: unknown) => {
       request.signal?.throwIfAborted();
       throw unreachable(base, error, hint);
     });
@@ -163,16 +163,12 @@ export const createHttpClient = (find: () => Server, hint: string): Api =>
 async function send(
   base: string,
   { method, path, upload, signal }: ApiRequest,
-  { headers: ofClient }: Omit<Server, 'url'>,
+  ofClient: Server['headers'],
 ): Promise<Omit<ApiResponse, 'base'>> {
   const url = new URL(`${base}${path}`);
   const { request } = url.protocol === 'https:' ? await import('node:https') : await import('node:http');
   const headers = { ...ofClient, ...headersOf(upload) };
-  const sent = request(url, {
-    method,
-    headers,
-    ...(signal === undefined ? {} : { signal }),
-  });
+  const sent = request(url, { method, headers, ...(signal === undefined ? {} : { signal }) });
   // Without a listener, an error after the answer would end the process.
   sent.on('error', () => {});
   sent.once('finish', () => sent.setTimeout(ANSWER_TIMEOUT, () => sent.destroy(NO_ANSWER)));
@@ -201,7 +197,6 @@ function headersOf(upload: Upload | undefined): Record<string, string> {
   return { 'content-type': type, ...(bytes === undefined ? {} : { 'content-length': String(bytes) }) };
 }
 
-/** Creates a client on a transport. */
 /** How often, and how long apart, a request is sent while the service starts its process with the role api again. */
 const MOST_TRIES = 20;
 const TRY_AGAIN_AFTER = SECOND / 2;
@@ -209,6 +204,7 @@ const TRY_AGAIN_AFTER = SECOND / 2;
 /** A stream can be sent once. */
 const mayComeAgain = ({ upload }: ApiRequest): boolean => !(upload?.body instanceof Readable);
 
+/** Creates a client on a transport. */
 function createClient(send: Transport): Api {
   async function ask<S extends v.GenericSchema>(
     request: ApiRequest,

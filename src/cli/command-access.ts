@@ -63,6 +63,16 @@ export async function withAccess<T>(
   }
 }
 
+/** Runs `work` with a client of the operators' API, for no customer. @throws {Failure} as `withAccess` does. */
+export async function withOperator<T>(context: CommandContext, work: (api: Api) => Promise<T>): Promise<T> {
+  const { createOperatorApi, explainCustomer, findOperatorAccess } = await import('./operator-client.ts');
+  try {
+    return await work(createOperatorApi(findOperatorAccess(context)));
+  } catch (error) {
+    throw withOptionName(explainCustomer(error));
+  }
+}
+
 /**
  * Runs `work` with a client of the API at `url`, or at the address of this configuration.
  * @throws {Failure} when no service answers, or when it does not know the key.
@@ -94,7 +104,7 @@ const OPTION_OF: Readonly<Record<string, string>> = {
  * Returns an error that names the command's option instead of the API's field, such as `account.0`.
  * @param fields for which the command has an option. Default: all.
  */
-export function withOptionName(error: unknown, fields?: readonly string[]): unknown {
+function withOptionName(error: unknown, fields?: readonly string[]): unknown {
   const [issue] = error instanceof RefusedError ? error.issues : [];
   const [field] = issue?.path.split('.') ?? [];
   if (issue === undefined || !field || fields?.includes(field) === false) return error;

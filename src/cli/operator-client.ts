@@ -62,7 +62,7 @@ const EXTERNAL = 'external_id:';
 
 /**
  * Creates a client of the operators' API. It fails as the client of `createApi` does.
- * @param customer for whom the requests act: an id, or `external_id:` and the id of another system, as it is. undefined: nobody.
+ * @param customer for whom the requests act: an id, or `external_id:` and the id of another system, as it is. undefined: for no customer.
  */
 export const createOperatorApi = (access: OperatorAccess, customer?: string): Api =>
   createFollowingApi(() => access, access.isLocal, customer);

@@ -25,7 +25,7 @@ export interface Subject {
 /** A kind in words. */
 export const wordsOf = (kind: OwnedKind): string => (kind === 'api_key' ? 'API key' : kind);
 
-/** The messages for objects that nobody has. */
+/** The messages for objects that do not exist. */
 export const MISSING: Readonly<Record<Subject['kind'], string>> = {
   webhook: 'There is no webhook of that id, or it was deleted.',
   delivery: 'There is no delivery of that id.',

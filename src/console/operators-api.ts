@@ -6,7 +6,8 @@ import { createForwarder, noProcess } from '../http/forward.ts';
 import type { Fetch } from '../http/listener.ts';
 import type { Config } from '../platform/config.ts';
 import type { Stop } from '../platform/stopping.ts';
-import { createLocalToken, publishLocalToken } from '../servers/local-token.ts';
+import { createOperatorToken } from '../platform/tokens.ts';
+import { publishLocalToken } from '../servers/local-token.ts';
 
 /** Reaches the operators' API, which a process with the role api answers on loopback. */
 
@@ -39,7 +40,7 @@ export async function refuse({ database }: Pick<Runtime, 'database'>): Promise<n
 /** A configuration with a token for the command line of this machine. @param before has the token that stays valid. */
 export const withLocalToken = (config: Config, before?: Config): Config => ({
   ...config,
-  localToken: before?.localToken ?? config.localToken ?? createLocalToken().token,
+  localToken: before?.localToken ?? config.localToken ?? createOperatorToken(),
 });
 
 /** Leaves the token where the command line of this machine finds it. @returns what removes it. */

@@ -1,4 +1,4 @@
-import { createHash, timingSafeEqual } from 'node:crypto';
+import { timingSafeEqual } from 'node:crypto';
 import { Hono } from 'hono';
 import { every, except } from 'hono/combine';
 import { getProblem } from '../api/docs-pages.ts';
@@ -20,6 +20,7 @@ import { type Config, findPlainTextHost, isLoopback, VERSION } from '../platform
 import type { Poller } from '../platform/poller.ts';
 import { Problem } from '../platform/problem.ts';
 import { stopTogether } from '../platform/stopping.ts';
+import { digestOf } from '../platform/tokens.ts';
 import { LAST_PORT } from '../platform/whole-numbers.ts';
 import { plainTextTrouble } from '../verdict/servers.ts';
 import { READ_LIMIT } from '../verdict/verdict.ts';
@@ -86,7 +87,7 @@ function requirePassword(
   { user, password, isOneTime }: Admin,
   { redis, prefix }: Pick<Runtime, 'redis' | 'prefix'>,
 ) {
-  const expected = digest(`${user}:${password}`);
+  const expected = digestOf(`${user}:${password}`);
   const wrongPasswords = createQuota({
     redis,
     prefix: `${prefix}:passwords`,
@@ -108,15 +109,13 @@ function requirePassword(
     }
     const [, encoded = ''] = /^Basic\s+(\S+)$/i.exec(header) ?? [];
     // Digests have equal lengths, as timingSafeEqual requires.
-    if (!timingSafeEqual(digest(Buffer.from(encoded, 'base64').toString('utf8')), expected)) {
+    if (!timingSafeEqual(digestOf(Buffer.from(encoded, 'base64').toString('utf8')), expected)) {
       wrongPasswords.take(client);
       throw unauthenticated(isOneTime);
     }
     await next();
   });
 }
-
-const digest = (text: string) => createHash('sha256').update(text).digest();
 
 const unauthenticated = (isOneTime = false) =>
   new Problem(

@@ -1,8 +1,9 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { notFound, Problem } from '../platform/problem.ts';
+import { digestOf } from '../platform/tokens.ts';
 import { invalidIssues, shortList, Title } from '../platform/validation.ts';
 import { Id } from '../platform/whole-numbers.ts';
 import { recordChange } from './audit.ts';
@@ -83,7 +84,7 @@ export async function insertApiKey(
       customerId,
       title,
       apikey.slice(0, PREFIX_LENGTH),
-      createHash('sha256').update(apikey).digest(),
+      digestOf(apikey),
       accountIds === 'all' ? 1 : 0,
       scopes.join(','),
     ],

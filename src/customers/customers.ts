@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
+import { isDuplicate } from '../database/errors.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { Problem } from '../platform/problem.ts';
@@ -150,7 +151,7 @@ export async function changeCustomer(
       });
     });
   } catch (error) {
-    if (!isTaken(error)) throw error;
+    if (!isDuplicate(error)) throw error;
     throw new Problem('external-id-taken', 'Another customer has this external id.');
   }
 }

@@ -1,18 +1,17 @@
-import { createHash, randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
 import * as v from 'valibot';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { notFound, Problem } from '../platform/problem.ts';
-import { IdView, Timestamp, Title } from '../platform/validation.ts';
+import { createOperatorToken, digestOf, OPERATOR_TOKEN_PREFIX } from '../platform/tokens.ts';
+import { Title } from '../platform/validation.ts';
 import { byOperator, recordChange } from './audit.ts';
 import { OPERATOR_ROLES, type Operator, type OperatorRole } from './caller.ts';
+import type { StoredToken } from './operator-token-view.ts';
 
 /** The tokens of operators: which there are, how they are created and deleted, and whose one is. */
 
-export const PREFIX = 'lbop_';
-
 /** The prefix, and 4 of the 32 random bytes: enough to recognise a token. */
-const SHOWN = PREFIX.length + 6;
+const SHOWN = OPERATOR_TOKEN_PREFIX.length + 6;
 
 const MOST_TOKENS = 1_000;
 
@@ -40,29 +39,6 @@ export const NewOperatorToken = v.strictObject({
   ),
 });
 
-export const OperatorTokenView = v.object({
-  id: IdView,
-  prefix: v.pipe(v.string(), v.description('The first characters of the token.')),
-  title: v.string(),
-  role: v.picklist(OPERATOR_ROLES),
-  expires_at: v.pipe(v.nullable(Timestamp), v.description('null: never.')),
-  created_at: Timestamp,
-  last_used_at: v.pipe(
-    v.nullable(Timestamp),
-    v.description('When the token was last used, to the minute. null: never.'),
-  ),
-});
-
-interface TokenRow {
-  id: string;
-  prefix: string;
-  title: string;
-  role: OperatorRole;
-  expires_at: Date | null;
-  created_at: Date;
-  last_used_at: Date | null;
-}
-
 const COLUMNS = 'id, prefix, title, role, expires_at, created_at, last_used_at';
 
 /** Index: the primary key. */
@@ -72,17 +48,7 @@ const LIST = `SELECT ${COLUMNS} FROM operator_tokens WHERE id > ? ORDER BY id LI
 export const findTokens = (
   sql: Sql,
   { after, limit }: { after: string; limit: number },
-): Promise<TokenRow[]> => sql.query<TokenRow[]>(LIST, [after, limit]);
-
-export const viewToken = (it: TokenRow): v.InferOutput<typeof OperatorTokenView> => ({
-  id: Number(it.id),
-  prefix: it.prefix,
-  title: it.title,
-  role: it.role,
-  expires_at: it.expires_at?.toISOString() ?? null,
-  created_at: it.created_at.toISOString(),
-  last_used_at: it.last_used_at?.toISOString() ?? null,
-});
+): Promise<StoredToken[]> => sql.query<StoredToken[]>(LIST, [after, limit]);
 
 const COUNT = 'SELECT COUNT(*) AS number FROM operator_tokens';
 
@@ -95,7 +61,7 @@ export function createToken(
   operator: Operator,
   { title, role, expires_at }: v.InferOutput<typeof NewOperatorToken>,
 ): Promise<{ id: string; token: string }> {
-  const token = `${PREFIX}${randomBytes(32).toString('base64url')}`;
+  const token = createOperatorToken();
   return inTransaction(database, async (sql) => {
     const [count] = await sql.query<{ number: string | number }[]>(COUNT);
     if (Number(count?.number) >= MOST_TOKENS)
@@ -131,9 +97,6 @@ const record = (
   { id, ...change }: { action: string; id: string; detail?: string },
 ): Promise<void> =>
   recordChange(sql, byOperator(operator, null), { ...change, subject: `operator token ${id}` });
-
-/** SHA-256. */
-export const digestOf = (token: string): Buffer => createHash('sha256').update(token).digest();
 
 /** Index: operator_tokens_hash. Looks up tokens by their SHA-256 and never compares them byte by byte. */
 const FIND = `

@@ -145,3 +145,12 @@ export const hasNoRoom = isOf('full');
 
 /** Whether the server refuses statements of this size. */
 export const refusesSize = isOf('packet');
+
+const ER_DUP_ENTRY = 1062;
+
+/** Whether a statement has failed with this number of MySQL. */
+export const isErrno = (error: unknown, errno: number): boolean =>
+  error instanceof Error && 'errno' in error && error.errno === errno;
+
+/** Whether a row was refused because another one has the same key. */
+export const isDuplicate = (error: unknown): boolean => isErrno(error, ER_DUP_ENTRY);

@@ -1,16 +1,15 @@
-import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Context, MiddlewareHandler } from 'hono';
 import { LRUCache } from 'lru-cache';
 import { RateLimiterRedis } from 'rate-limiter-flexible';
 import type { DataSource } from 'typeorm';
 import { apiKeyOf, type Caller, isOperator, parseScopes } from '../customers/caller.ts';
-import { PREFIX as OPERATOR_PREFIX } from '../customers/operator-tokens.ts';
 import type { Runtime } from '../database/runtime.ts';
 import type { Sql } from '../database/transaction.ts';
 import { createBatcher } from '../platform/batcher.ts';
 import { Problem, type ProblemName } from '../platform/problem.ts';
 import type { RedisClient } from '../platform/redis.ts';
+import { digestOf, OPERATOR_TOKEN_PREFIX } from '../platform/tokens.ts';
 import { createCarryOutOnce } from './admission/idempotency.ts';
 import { traceRequests } from './admission/trace-requests.ts';
 import { type ApiEnv, createMiddleware, customerOf, nameClient } from './app.ts';
@@ -101,12 +100,12 @@ export function authenticate(
         'Send your API key in the header Authentication, or as Authorization: Bearer <api key>.',
       );
     }
-    if (key.startsWith(OPERATOR_PREFIX))
+    if (key.startsWith(OPERATOR_TOKEN_PREFIX))
       throw unauthenticated(
         'unknown-api-key',
         "This is an operator's token. It works only on the operators' listener (OPS_PORT).",
       );
-    const hash = createHash('sha256').update(key).digest();
+    const hash = digestOf(key);
     const find = () => callers.find(hash, () => findCaller(hash));
     const caller = await attempt({ hash, address: c.get('clientAddress'), find });
     if (caller === null) throw unknownKey();
@@ -240,7 +239,7 @@ export interface Attempt<Found> {
 export interface Guesses {
   /** The problem of a client that has sent too many. */
   problem: 'too-many-unknown-keys' | 'too-many-unknown-tokens';
-  /** What they are called. */
+  /** The plural for messages, such as `unknown API keys`. */
   words: string;
   limit: number;
   windowSeconds: number;

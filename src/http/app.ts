@@ -55,7 +55,7 @@ export interface ApiEnv {
   };
 }
 
-/** The customer of a request. undefined: nobody is known yet, or an operator acts for no customer. */
+/** The customer of a request. undefined: the caller is not identified yet, or an operator acts for no customer. */
 export const customerOf = (c: Context<ApiEnv>): string | undefined =>
   (c.var.caller as Caller | undefined)?.customerId;
 

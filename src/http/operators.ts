@@ -4,10 +4,11 @@ import * as v from 'valibot';
 import { actFor, type Operator } from '../customers/caller.ts';
 import { ExternalId } from '../customers/customer-view.ts';
 import { type CustomerName, requireCustomer, requireKept } from '../customers/find-customers.ts';
-import { digestOf, findTokenOperator, PREFIX } from '../customers/operator-tokens.ts';
+import { findTokenOperator } from '../customers/operator-tokens.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { invalid, Problem } from '../platform/problem.ts';
 import { cutCharacters } from '../platform/text.ts';
+import { digestOf, OPERATOR_TOKEN_PREFIX } from '../platform/tokens.ts';
 import { Id } from '../platform/whole-numbers.ts';
 import { bearer, type Guesses, limitGuesses } from './admission.ts';
 import { type ApiEnv, createMiddleware, isFromThisMachine } from './app.ts';
@@ -25,8 +26,8 @@ const GUESSES: Guesses = {
 /**
  * Identifies the operator by the token in `Authorization: Bearer`, and the customer of `Ledgerbell-Customer`, if the request has it.
  * @param localToken the token of this machine's command line, which works only from this machine. undefined: there is none.
- * @throws {Problem} 401 for a missing or unknown token, 429 for too many; 422 for a customer's name that cannot be one, 404 for one that nobody
- * has, 409 for a change of a customer that is being deleted.
+ * @throws {Problem} 401 for a missing or unknown token, 429 for too many; 422 for a customer's name that cannot be one, 404 for an unknown
+ * one, 409 for a change of a customer that is being deleted.
  */
 export function identifyOperator({ config, database, redis, prefix }: Runtime) {
   const attempt = limitGuesses<Operator>({ redis, prefix }, GUESSES);
@@ -39,7 +40,7 @@ export function identifyOperator({ config, database, redis, prefix }: Runtime) {
         'missing-operator-token',
         "Send an operator's token as Authorization: Bearer lbop_….",
       );
-    if (!token.startsWith(PREFIX))
+    if (!token.startsWith(OPERATOR_TOKEN_PREFIX))
       throw unauthenticated(
         'missing-operator-token',
         "This is no operator's token, which begins with lbop_. An API key of a customer works only at the address of the API.",

@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import type { StatementFormat } from '../../packages/statements/src/formats.ts';
+import { isDuplicate, isErrno } from '../database/errors.ts';
 import { giveBack, inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import {
   beginHash,
@@ -66,7 +67,6 @@ export type Staged =
   | { outcome: 'api key deleted' | 'dropped' }
   | EarlierUpload;
 
-const ER_DUP_ENTRY = 1062;
 const ER_NO_REFERENCED_ROW_2 = 1452;
 /** The error numbers for a failed CHECK in MySQL and in MariaDB. */
 const ER_CHECK_CONSTRAINT_VIOLATED = 3819;
@@ -126,7 +126,7 @@ export async function stageImport(database: DataSource, upload: Upload): Promise
   } catch (error) {
     if (error instanceof ApiKeyDeletedError) return { outcome: 'api key deleted' };
     if (error instanceof UploadDroppedError) return { outcome: 'dropped' };
-    if (idempotencyKey === null || !isErrno(error, ER_DUP_ENTRY)) throw error;
+    if (idempotencyKey === null || !isDuplicate(error)) throw error;
     // Another request with the same key came first.
     const other = await findKey(database, customerId, idempotencyKey);
     if (other === undefined || other.status === 'receiving' || !second.done)
@@ -221,6 +221,3 @@ async function openImport(sql: Sql, upload: Omit<Upload, 'body'>, bodyHash: stri
     throw error;
   }
 }
-
-const isErrno = (error: unknown, errno: number): boolean =>
-  error instanceof Error && 'errno' in error && error.errno === errno;

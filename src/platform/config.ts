@@ -20,6 +20,7 @@ import {
 } from './config/variables.ts';
 import { parseOffset } from './moment.ts';
 import { parseMysqlUrl, parseRedisUrl } from './server-urls.ts';
+import { isOperatorToken } from './tokens.ts';
 import { LAST_PORT, PORT_RULE, WholeNumber } from './whole-numbers.ts';
 
 export { ConfigError, isLoopback, type OpsTls, type OpsWebhook, type Retention };
@@ -276,9 +277,6 @@ export interface ClientConfig {
 const HTTP_URL_RULE = 'must be an http or https URL without a user name, such as https://ledgerbell.example';
 
 const HttpUrl = v.pipe(v.string(), v.url(HTTP_URL_RULE), v.regex(/^https?:\/\/[^@]+$/i, HTTP_URL_RULE));
-
-/** Whether a text has the form of a token for the operators' API: `lbop_` and 32 bytes in base64url. */
-export const isOperatorToken = (text: string): boolean => /^lbop_[A-Za-z0-9_-]{43}$/.test(text);
 
 const ClientEnvironment = v.object({
   LEDGERBELL_URL: v.optional(HttpUrl),

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { createHash } from 'node:crypto';
 import {
   closeSync,
   constants,
@@ -14,7 +14,8 @@ import {
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import * as v from 'valibot';
-import { type Config, isOperatorToken } from '../platform/config.ts';
+import type { Config } from '../platform/config.ts';
+import { isOperatorToken } from '../platform/tokens.ts';
 import { identify, isAlive, ProcessIdentity } from './embedded/process-identity.ts';
 import { createPrivate, makePrivateDirectory, writePrivate } from './private-file.ts';
 
@@ -32,11 +33,6 @@ const TokenRecord = v.object({
 export type TokenRecord = v.InferOutput<typeof TokenRecord>;
 
 type Directories = Pick<Config, 'dataDir' | 'runtimeDirs'>;
-
-/** Creates a token for the operators' API, with 256 random bits. */
-export function createLocalToken(): { token: string } {
-  return { token: `lbop_${randomBytes(32).toString('base64url')}` };
-}
 
 /**
  * Writes the token and the URL of the operators' listener into a file of mode 0600: in DATA_DIR or, if that cannot be written, in a

@@ -246,7 +246,7 @@ const sentenceOf = (kind: TroubleKind, count: number): string => toSentence(word
 
 const toSentence = (words: string): string => `${words.charAt(0).toUpperCase()}${words.slice(1)}.`;
 
-/** What is told of a trouble in a sentence about all. */
+/** The part of a trouble that a sentence about all troubles needs. */
 export type ToldTrouble = Pick<Trouble, 'kind' | 'scope' | 'severity' | 'count' | 'sentence'>;
 
 /** The worst first. */

@@ -5,8 +5,9 @@ import { insertApiKey, KeyScopes } from '../customers/api-keys.ts';
 import { byOperator, recordChange } from '../customers/audit.ts';
 import { actFor, type Operator, SCOPES } from '../customers/caller.ts';
 import { ExternalId, Metadata } from '../customers/customer-view.ts';
-import { addCustomer, isTaken } from '../customers/customers.ts';
+import { addCustomer } from '../customers/customers.ts';
 import { findCustomer } from '../customers/find-customers.ts';
+import { isDuplicate } from '../database/errors.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { inTransaction } from '../database/transaction.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
@@ -118,7 +119,7 @@ export async function createCustomerWith(
       return created;
     });
   } catch (error) {
-    if (external_id !== null && isTaken(error)) return null;
+    if (external_id !== null && isDuplicate(error)) return null;
     throw error;
   }
 }

@@ -1,6 +1,7 @@
 import pRetry from 'p-retry';
 import { byOperator, recordChange } from '../customers/audit.ts';
 import { addCustomer } from '../customers/customers.ts';
+import { isDuplicate } from '../database/errors.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
@@ -34,8 +35,6 @@ interface StoredWebhook {
   secret: string;
 }
 
-const ER_DUP_ENTRY = 1062;
-
 /**
  * Creates, changes or deletes the operator's webhook, and records that in the audit log. Several processes may do this at the same time.
  * A webhook that was disabled because its endpoint failed becomes active again, because somebody has just started the service. A paused
@@ -49,7 +48,7 @@ export async function setOperatorWebhook(runtime: Runtime): Promise<void> {
     {
       retries: 3,
       minTimeout: 50,
-      shouldRetry: ({ error }) => 'errno' in error && error.errno === ER_DUP_ENTRY,
+      shouldRetry: ({ error }) => isDuplicate(error),
     },
   );
   if (changedId !== null) await wakeChangedWebhook(runtime, changedId);

@@ -2,7 +2,7 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterAll, expect, it } from 'vitest';
-import { createLocalToken } from '../../src/servers/local-token.ts';
+import { createOperatorToken } from '../../src/platform/tokens.ts';
 import { runCli } from './command.ts';
 
 const directory = mkdtempSync(join(tmpdir(), 'ledgerbell-packages-'));
@@ -39,7 +39,7 @@ it.each(COMMANDS)('%s loads no package of the database, the queues or the servic
   // Nothing answers at this address. The command is loaded completely before it sends a request.
   const address = 'http://127.0.0.1:1';
   const api = { LEDGERBELL_URL: address, LEDGERBELL_API_KEY: 'key' };
-  const operators = { LEDGERBELL_OPS_URL: address, LEDGERBELL_OPERATOR_TOKEN: createLocalToken().token };
+  const operators = { LEDGERBELL_OPS_URL: address, LEDGERBELL_OPERATOR_TOKEN: createOperatorToken() };
   const { stdout, stderr } = await runCli(command.split(' '), {
     ...api,
     ...operators,

@@ -8,11 +8,12 @@ import * as v from 'valibot';
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from 'vitest';
 import { createOperatorApi, findOperatorAccess, findOwner } from '../../src/cli/operator-client.ts';
 import { readClientConfig, readConfig } from '../../src/platform/config.ts';
-import { createLocalToken, publishLocalToken } from '../../src/servers/local-token.ts';
+import { createOperatorToken } from '../../src/platform/tokens.ts';
+import { publishLocalToken } from '../../src/servers/local-token.ts';
 import { temporaryDirectory } from '../servers/embedded/directory.ts';
 
 const Anything = v.looseObject({});
-const { token } = createLocalToken();
+const token = createOperatorToken();
 
 let dataDir: string;
 beforeEach(async () => {

@@ -2,7 +2,7 @@ import { createServer } from 'node:net';
 import { describe, expect, it, onTestFinished } from 'vitest';
 import { readConfig } from '../../src/platform/config.ts';
 import { createLog } from '../../src/platform/log.ts';
-import { createLocalToken } from '../../src/servers/local-token.ts';
+import { createOperatorToken } from '../../src/platform/tokens.ts';
 import { startService } from '../../src/service.ts';
 import { newDataDir } from '../support/data-dir.ts';
 import { until } from '../support/until.ts';
@@ -119,7 +119,7 @@ describe('ledgerbell status', () => {
 describe('ledgerbell status without a service', () => {
   const remote = (url: string) => ({
     LEDGERBELL_OPS_URL: url,
-    LEDGERBELL_OPERATOR_TOKEN: createLocalToken().token,
+    LEDGERBELL_OPERATOR_TOKEN: createOperatorToken(),
   });
 
   it('says at which address nothing answers, and how to look without the service', async () => {

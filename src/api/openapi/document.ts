@@ -6,7 +6,8 @@ import { AccountChange, AccountView, BankView, NewAccount } from '../../customer
 import { NewApiKey } from '../../customers/api-keys.ts';
 import { CustomerChange, CustomerView } from '../../customers/customer-view.ts';
 import { KeyView } from '../../customers/key-view.ts';
-import { NewOperatorToken, OperatorTokenView } from '../../customers/operator-tokens.ts';
+import { OperatorTokenView } from '../../customers/operator-token-view.ts';
+import { NewOperatorToken } from '../../customers/operator-tokens.ts';
 import { AttemptView } from '../../delivery/attempts.ts';
 import { DeliveryView } from '../../delivery/delivery.ts';
 import { RejectedBatchView } from '../../delivery/rejected-batches.ts';

@@ -71,7 +71,7 @@ export interface RouteDescription {
   description?: string;
   /** The scope that an API key needs. The route is then about one customer. undefined: it is about none. */
   scope?: Scope;
-  /** Only operators are admitted, with this role or a higher one. Without it, the role follows from what the route does; see `leastRole`. */
+  /** Only operators are admitted, with this role or a higher one. Without it, the role follows from what the route does; see `admissionOf`. */
   role?: OperatorRole;
   /** The route is a GET and changes something all the same, so that no cache may answer it. */
   changes?: true;

@@ -50,18 +50,16 @@ const Time = v.strictObject({
   to: day('Only periods that begin on this day or earlier.'),
 });
 
+/** Shows accounts with their newest balances. */
+export async function showAccounts(runtime: Runtime, accounts: readonly Account[]) {
+  const ids = accounts.map(({ id }) => id);
+  return viewAccounts(runtime, accounts, await readNewestBalances(runtime.database, ids));
+}
+
 /** Adds the routes of accounts, their balances and statements. */
 export function addAccountRoutes(route: AddRoute, runtime: Runtime, answerListing: AnswerListing): void {
   const { database } = runtime;
-  const show = async (accounts: readonly Account[]) =>
-    viewAccounts(
-      runtime,
-      accounts,
-      await readNewestBalances(
-        database,
-        accounts.map(({ id }) => id),
-      ),
-    );
+  const show = (accounts: readonly Account[]) => showAccounts(runtime, accounts);
   route('GET /v1/accounts', {
     tag: 'Accounts',
     scope: 'read',

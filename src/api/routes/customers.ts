@@ -1,8 +1,7 @@
 import * as v from 'valibot';
-import { readNewestBalances } from '../../books/newest-balances.ts';
-import { AccountView, viewAccounts } from '../../customers/account-view.ts';
+import { AccountView } from '../../customers/account-view.ts';
 import { findAccounts } from '../../customers/accounts.ts';
-import { actFor, isOperator, type Operator } from '../../customers/caller.ts';
+import { actFor, type Operator } from '../../customers/caller.ts';
 import {
   CustomerChange,
   CustomerView,
@@ -13,7 +12,6 @@ import {
 import { changeCustomer } from '../../customers/customers.ts';
 import { findCustomers, requireCustomer } from '../../customers/find-customers.ts';
 import { findOwner, OWNED_KINDS } from '../../customers/owner.ts';
-import type { Account } from '../../database/entities.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { readId, readJson, readQuery } from '../../http/input.ts';
 import { linkPage, MAX_PER_PAGE, paging } from '../../http/paging.ts';
@@ -35,7 +33,8 @@ import { findWebhooks } from '../../webhooks/find-webhook.ts';
 import { idParameter } from '../openapi/openapi.ts';
 import { TroubleView } from '../status-document.ts';
 import { viewTrouble } from '../status-view.ts';
-import type { AddRoute } from './route.ts';
+import { showAccounts } from './accounts.ts';
+import { type AddRoute, operatorOf } from './route.ts';
 
 const OWNER_RULE = `must be a kind of thing and its id, such as "webhook:12". Kinds: ${OWNED_KINDS.join(', ')}`;
 
@@ -70,15 +69,6 @@ const CreatedView = v.object({
 /** Adds the routes with which operators manage customers. */
 export function addCustomerRoutes(route: AddRoute, runtime: Runtime, guard: AddressGuard): void {
   const { database } = runtime;
-  const showAccounts = async (accounts: readonly Account[]) =>
-    viewAccounts(
-      runtime,
-      accounts,
-      await readNewestBalances(
-        database,
-        accounts.map(({ id }) => id),
-      ),
-    );
 
   route('POST /v1/customers', {
     tag: 'Customers',
@@ -113,7 +103,7 @@ export function addCustomerRoutes(route: AddRoute, runtime: Runtime, guard: Addr
       return c.json({
         customer: viewCustomer(customer),
         created: created !== null,
-        accounts: await showAccounts(accounts),
+        accounts: await showAccounts(runtime, accounts),
         webhooks: views.map((it) => {
           const secret = secretOf.get(it.id);
           return secret === undefined ? it : { ...it, secret };
@@ -261,9 +251,3 @@ const COUNT = `
     (SELECT COUNT(*) FROM webhooks WHERE customer_id = ? AND status <> 'deleted') AS webhooks,
     (SELECT COUNT(*) FROM api_keys WHERE customer_id = ?) AS api_keys,
     (SELECT COUNT(*) FROM sources WHERE customer_id = ? AND status <> 'deleted') AS sources`;
-
-/** The operator of a request to a route that only operators may call. */
-export function operatorOf(actor: Parameters<typeof isOperator>[0]): Operator {
-  if (!isOperator(actor)) throw new Error('a route for operators was called with an API key');
-  return actor;
-}

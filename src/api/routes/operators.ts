@@ -1,14 +1,8 @@
 import * as v from 'valibot';
 import { BooksReportView } from '../../books/books-view.ts';
 import { areBooksRight, verifyBooks } from '../../books/verify-books.ts';
-import {
-  createToken,
-  deleteToken,
-  findTokens,
-  NewOperatorToken,
-  OperatorTokenView,
-  viewToken,
-} from '../../customers/operator-tokens.ts';
+import { OperatorTokenView, viewToken } from '../../customers/operator-token-view.ts';
+import { createToken, deleteToken, findTokens, NewOperatorToken } from '../../customers/operator-tokens.ts';
 import { AUDIT_SOURCES, readAudit } from '../../customers/read-audit.ts';
 import { mysqlProblem } from '../../database/errors.ts';
 import { within } from '../../database/health.ts';
@@ -24,8 +18,7 @@ import { READ_LIMIT, readVerdict } from '../../verdict/verdict.ts';
 import { idParameter } from '../openapi/openapi.ts';
 import { StatusView } from '../status-document.ts';
 import { type StatusReport, viewStatus } from '../status-view.ts';
-import { operatorOf } from './customers.ts';
-import type { AddRoute } from './route.ts';
+import { type AddRoute, operatorOf } from './route.ts';
 
 const TokensQuery = v.strictObject(paging('o1', MAX_PER_PAGE));
 

@@ -1,5 +1,6 @@
 import type { Handler, Hono } from 'hono';
 import {
+  type Actor,
   type Caller,
   isOperator,
   OPERATOR_ROLES,
@@ -37,7 +38,7 @@ export function createTable(): { table: TableRow[]; add: AddRoute } {
 export interface Admission {
   /** The scope that an API key needs. null: no API key is admitted. */
   scope: RouteDescription['scope'] | null;
-  /** The least role that an operator needs. null: nobody has to be known. */
+  /** The least role that an operator needs. null: the route is open to everybody. */
   role: OperatorRole | null;
   /** Whether the route is about one customer, whom an operator has to name. */
   isOfCustomer: boolean;
@@ -103,6 +104,12 @@ function admit(row: TableRow) {
     if (idempotent === true) return c.get('carryOutOnce')(c, next, answer.secrets);
     return void (await next());
   });
+}
+
+/** The operator of a request to a route that only operators may call. */
+export function operatorOf(actor: Actor): Operator {
+  if (!isOperator(actor)) throw new Error('a route for operators was called with an API key');
+  return actor;
 }
 
 /** @throws {Problem} 403. */

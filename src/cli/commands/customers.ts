@@ -3,11 +3,10 @@ import { Command } from 'commander';
 import * as v from 'valibot';
 import { CustomerView } from '../../customers/customer-view.ts';
 import { Title } from '../../platform/validation.ts';
-import type { Api } from '../api-client.ts';
 import { confirm } from '../api-command.ts';
-import { withOptionName } from '../command-access.ts';
+import { withOperator } from '../command-access.ts';
 import type { CommandContext } from '../context.ts';
-import { createOperatorApi, explainCustomer, findOperatorAccess } from '../operator-client.ts';
+import { createOperatorApi, findOperatorAccess } from '../operator-client.ts';
 import { formatTime, renderTable } from '../output.ts';
 import { parseId, parseMetadata, readOptions } from '../values.ts';
 
@@ -25,15 +24,6 @@ const CreatedAnswer = v.variant('created', [
   }),
   v.looseObject({ customer: Customer, created: v.literal(false) }),
 ]);
-
-/** Runs `work` with a client of the operators' API. @throws {Failure} that names the option if a value is wrong. */
-async function withOperator<T>(context: CommandContext, work: (api: Api) => Promise<T>): Promise<T> {
-  try {
-    return await work(createOperatorApi(findOperatorAccess(context)));
-  } catch (error) {
-    throw withOptionName(explainCustomer(error));
-  }
-}
 
 interface CreateOptions {
   name: string;

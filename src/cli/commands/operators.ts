@@ -1,24 +1,17 @@
 import { Command, Option } from 'commander';
 import * as v from 'valibot';
 import { OPERATOR_ROLES, type OperatorRole } from '../../customers/caller.ts';
+import { OperatorTokenView } from '../../customers/operator-token-view.ts';
 import { confirm, Deleted, printRows } from '../api-command.ts';
-import { withOptionName } from '../command-access.ts';
+import { withOperator } from '../command-access.ts';
 import type { CommandContext } from '../context.ts';
-import { createOperatorApi, findOperatorAccess } from '../operator-client.ts';
 import { formatTime } from '../output.ts';
 import { parseId, readMomentUtc } from '../values.ts';
 
 /** The commands for operators: their tokens. */
 
-const Token = v.looseObject({
-  id: v.number(),
-  prefix: v.string(),
-  title: v.string(),
-  role: v.string(),
-  expires_at: v.nullable(v.string()),
-  created_at: v.string(),
-  last_used_at: v.nullable(v.string()),
-});
+/** The role is any text, because a newer service may have further roles. */
+const Token = v.looseObject({ ...OperatorTokenView.entries, role: v.string() });
 
 const CreatedToken = v.looseObject({ operator_token: v.looseObject({ id: v.number(), token: v.string() }) });
 
@@ -45,12 +38,9 @@ const createTokenCommand = (context: CommandContext) =>
       const { zone } = context.readConfig();
       const expires_at =
         expires === undefined ? null : readMomentUtc('--expires', expires, zone).replace(' ', 'T');
-      const api = createOperatorApi(findOperatorAccess(context));
-      const answer = await api
-        .post('/v1/operator-tokens', { title, role, expires_at }, CreatedToken)
-        .catch((error: unknown) => {
-          throw withOptionName(error);
-        });
+      const answer = await withOperator(context, (api) =>
+        api.post('/v1/operator-tokens', { title, role, expires_at }, CreatedToken),
+      );
       const { id, token } = answer.operator_token;
       context.terminal.answer(json, answer, `Token ${id} (shown only now)\n  ${token}`);
     });
@@ -61,10 +51,11 @@ const listTokensCommand = (context: CommandContext) =>
     .description("show operators' tokens, without the tokens themselves")
     .option('--json', 'print { "operator_tokens" } as the API answers')
     .action(async ({ json }: { json?: boolean }) => {
-      const api = createOperatorApi(findOperatorAccess(context));
       const { zone } = context.readConfig();
       const [name, all] = ['operator_tokens', Number.POSITIVE_INFINITY];
-      const { rows } = await api.list('/v1/operator-tokens', name, Token, all, context.signal);
+      const { rows } = await withOperator(context, (api) =>
+        api.list('/v1/operator-tokens', name, Token, all, context.signal),
+      );
       printRows(
         context,
         { ...(json === undefined ? {} : { json }) },
@@ -91,9 +82,10 @@ const deleteTokenCommand = (context: CommandContext) =>
     .option('--yes', 'do not ask')
     .option('--json', 'print the answer of the API as one JSON document')
     .action(async (id: string, options: { yes?: boolean; json?: boolean }) => {
-      const api = createOperatorApi(findOperatorAccess(context));
-      await confirm(context, options, `Delete token ${id}?`);
-      const answer = await api.delete(`/v1/operator-tokens/${id}`, Deleted);
+      const answer = await withOperator(context, async (api) => {
+        await confirm(context, options, `Delete token ${id}?`);
+        return api.delete(`/v1/operator-tokens/${id}`, Deleted);
+      });
       context.terminal.answer(options.json, answer, `Token ${id} is deleted.`);
     });
 

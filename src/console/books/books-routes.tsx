@@ -24,7 +24,7 @@ import {
   Table,
 } from '../page/elements.tsx';
 import { sendConfirmation, sendPage } from '../page/layout.tsx';
-import { type ConsoleContext, callApiFor, callerFor, findOwner } from '../page/operator.ts';
+import { type ConsoleContext, callApiFor, callerFor, requireOwner } from '../page/operator.ts';
 import { ACCOUNT_GROUPS, accountColumns, FIRST_ACCOUNTS, findBookedAccounts } from './booked-accounts.tsx';
 
 /** The page of the books: the accounts, and the conflicts that wait for a decision. */
@@ -77,7 +77,7 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   const { database } = runtime;
   const confirm = (decision: DecisionName) => async (c: Context<ApiEnv>) => {
     const id = readId(c, 'conflict');
-    const caller = callerFor(c, runtime, await findOwner(database, 'conflict', id));
+    const caller = callerFor(c, runtime, await requireOwner(database, 'conflict', id, 'conflict'));
     const conflict = await findConflict(database, caller, id);
     const { account_id, unique_id, stored, received } = viewConflict(conflict.row, conflict.stored);
     return sendConfirmation(c, 'Books', {
@@ -93,7 +93,7 @@ export const booksRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   };
   const decide = (decision: DecisionName) => async (c: Context<ApiEnv>) => {
     const id = readId(c, 'conflict');
-    const customerId = await findOwner(database, 'conflict', id);
+    const customerId = await requireOwner(database, 'conflict', id, 'conflict');
     const path = `/v1/conflicts/${id}`;
     await callApiFor(c, context, customerId, { method: 'POST', path, body: { decision } });
     return c.redirect(`/ops/books?done=${decision}`, 303);

@@ -53,7 +53,7 @@ import {
   WebhookLink,
 } from '../page/elements.tsx';
 import { sendConfirmation, sendPage } from '../page/layout.tsx';
-import { type ConsoleContext, callApiFor, callerFor, findOwner, operatorOf } from '../page/operator.ts';
+import { type ConsoleContext, callApiFor, callerFor, operatorOf, requireOwner } from '../page/operator.ts';
 import { isPulled } from '../webhooks/explain-webhook.ts';
 import { pulled } from '../webhooks/feed-actions.ts';
 import { requireWebhook } from '../webhooks/webhook-page.tsx';
@@ -278,7 +278,7 @@ export const deliveryRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
 async function requireDelivery(c: Context<ApiEnv>, runtime: Runtime): Promise<Found> {
   const { database } = runtime;
   const key = requireDeliveryId(c.req.param('id'));
-  const owner = await findOwner(database, 'webhook', key.webhookId);
+  const owner = await requireOwner(database, 'delivery', key.webhookId, 'webhook');
   const delivery = await findDelivery(database, callerFor(c, runtime, owner), key);
   const [webhook] = await readWebhooks(database, [key.webhookId]);
   if (webhook === undefined) throw new Error(`webhook ${key.webhookId} has no cursor`);

@@ -1,6 +1,7 @@
 import type { Context } from 'hono';
 import * as v from 'valibot';
 import { actFor, type Caller, type Operator } from '../../customers/caller.ts';
+import { findOwner, type OwnedKind } from '../../customers/owner.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
@@ -31,19 +32,11 @@ export function operatorOf(c: Context<ApiEnv>, { config }: Pick<Runtime, 'config
 export const callerFor = (c: Context<ApiEnv>, runtime: Runtime, customerId: string): Caller =>
   actFor(customerId, operatorOf(c, runtime));
 
-/** Index of each: the primary key. */
-const OWNER = {
-  webhook: 'SELECT customer_id FROM webhooks WHERE id = ?',
-  import: 'SELECT customer_id FROM imports WHERE id = ?',
-  movement: 'SELECT customer_id FROM transactions WHERE id = ?',
-  conflict: 'SELECT customer_id FROM movement_conflicts WHERE id = ?',
-} as const;
-
-/** Finds the customer to whom something belongs. @throws {Problem} 404 when it does not exist. */
-export async function findOwner(sql: Sql, kind: keyof typeof OWNER, id: string): Promise<string> {
-  const [row] = await sql.query<{ customer_id: string }[]>(OWNER[kind], [id]);
-  if (row === undefined) throw notFound(kind);
-  return row.customer_id;
+/** Finds the customer to whom something belongs. @param words for the kind. @throws {Problem} 404 when it does not exist. */
+export async function requireOwner(sql: Sql, kind: OwnedKind, id: string, words: string): Promise<string> {
+  const owner = await findOwner(sql, kind, id);
+  if (owner === null) throw notFound(words);
+  return owner;
 }
 
 interface ApiRequest {
