@@ -39,7 +39,7 @@ const COUNT_OPEN_CONFLICTS =
 const COUNT_PENDING_DELIVERIES = `
   SELECT w.id, w.title, ${pendingOf('b', 'c')} AS pending
   FROM webhooks w JOIN webhook_backlogs b ON b.webhook_id = w.id JOIN webhook_cursors c ON c.webhook_id = w.id
-  WHERE w.customer_id = ? AND w.status <> 'deleted' AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY w.id`;
+  WHERE w.customer_id = ? AND w.status <> 'deleted' AND w.is_template = 0 AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY w.id`;
 
 /** Which accounts to check: one or all, and of these at most `limit` after an id. */
 export interface CheckedAccounts {

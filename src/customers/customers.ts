@@ -1,9 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import { isDuplicate } from '../database/errors.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
-import { Problem } from '../platform/problem.ts';
 import { insertApiKey } from './api-keys.ts';
 import { byOperator, recordChange } from './audit.ts';
 import type { Caller, Operator } from './caller.ts';
@@ -121,10 +119,12 @@ const LOCK = 'SELECT id FROM customers WHERE id = ? FOR UPDATE';
 
 /**
  * Changes what a program says of a customer.
- * @throws {Problem} 409 when the customer is being deleted, or another customer has the external id.
+ * @param sql a transaction.
+ * @throws {Problem} 404; 409 when the customer is being deleted.
+ * @throws MySQL's error when another customer has the external id.
  */
-export async function changeCustomer(
-  database: DataSource,
+export async function updateCustomer(
+  sql: Sql,
   operator: Operator,
   id: string,
   { name, external_id, metadata }: CustomerChange,
@@ -135,29 +135,16 @@ export async function changeCustomer(
     ...(metadata === undefined ? {} : { metadata: storedMetadata(metadata) }),
   };
   const set = Object.keys(columns).map((column) => `${column} = ?`);
-  try {
-    await inTransaction(database, async (sql) => {
-      await sql.query(LOCK, [id]);
-      requireKept(await requireCustomer(sql, { id }));
-      await sql.query(`UPDATE customers SET ${set.join(', ')} WHERE id = ?`, [...Object.values(columns), id]);
-      const detail = Object.entries({ name, external_id }).flatMap(([field, value]) =>
-        value === undefined ? [] : [`${field} ${value ?? 'none'}`],
-      );
-      if (metadata !== undefined) detail.push('metadata');
-      await recordChange(sql, byOperator(operator, id), {
-        action: 'change',
-        subject: `customer ${id}`,
-        detail: detail.join(', '),
-      });
-    });
-  } catch (error) {
-    if (!isDuplicate(error)) throw error;
-    throw new Problem('external-id-taken', 'Another customer has this external id.');
-  }
+  await sql.query(LOCK, [id]);
+  requireKept(await requireCustomer(sql, { id }));
+  await sql.query(`UPDATE customers SET ${set.join(', ')} WHERE id = ?`, [...Object.values(columns), id]);
+  const detail = Object.entries({ name, external_id }).flatMap(([field, value]) =>
+    value === undefined ? [] : [`${field} ${value ?? 'none'}`],
+  );
+  if (metadata !== undefined) detail.push('metadata');
+  await recordChange(sql, byOperator(operator, id), {
+    action: 'change',
+    subject: `customer ${id}`,
+    detail: detail.join(', '),
+  });
 }
-
-const ER_DUP_ENTRY = 1062;
-
-/** Says whether MySQL has refused a customer because another one has the external id. */
-export const isTaken = (error: unknown): boolean =>
-  error instanceof Error && 'errno' in error && error.errno === ER_DUP_ENTRY;

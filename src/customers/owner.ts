@@ -4,7 +4,8 @@ import type { Sql } from '../database/transaction.ts';
 
 /** Of each kind, the customer, for the id of one. Indexes: the primary keys. */
 const CUSTOMER_OF = {
-  webhook: "SELECT customer_id AS customerId FROM webhooks WHERE id = ? AND status <> 'deleted'",
+  webhook:
+    "SELECT customer_id AS customerId FROM webhooks WHERE id = ? AND status <> 'deleted' AND is_template = 0",
   // The deliveries of a deleted webhook stay readable.
   delivery: 'SELECT customer_id AS customerId FROM webhooks WHERE id = ?',
   source: "SELECT customer_id AS customerId FROM sources WHERE id = ? AND status <> 'deleted'",

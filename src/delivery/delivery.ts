@@ -1,5 +1,5 @@
 import * as v from 'valibot';
-import { type Caller, maySee } from '../customers/caller.ts';
+import { type Caller, isOperator, maySee } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS, isOfEvents } from '../database/webhook-enums.ts';
 import { notFound } from '../platform/problem.ts';
@@ -135,12 +135,13 @@ export interface FoundDelivery extends DeliveryRow {
   account_id: string | null;
   dc: 'Debit' | 'Credit';
   webhook_account: string | null;
-  webhook_status: 'active' | 'paused' | 'disabled' | 'deleted';
+  template_id: string | null;
+  webhook_status: 'active' | 'paused' | 'disabled' | 'ended' | 'deleted';
   webhook_delivery: 'push' | 'pull';
   sent_through: string;
 }
 
-const FOUND_COLUMNS = `w.id AS webhook_id, ${DELIVERY_COLUMNS}, t.account_id, t.dc, w.account_id AS webhook_account,
+const FOUND_COLUMNS = `w.id AS webhook_id, ${DELIVERY_COLUMNS}, t.account_id, t.dc, w.account_id AS webhook_account, w.template_id,
   w.status AS webhook_status, w.delivery AS webhook_delivery, c.sent_through`;
 
 const MOVEMENT = `${SUBJECT.sql} ON t.customer_id = w.customer_id`;
@@ -183,12 +184,14 @@ async function isSentEvents(sql: Sql, webhookId: string): Promise<boolean> {
   return isOfEvents(webhook?.event);
 }
 
-const isVisible = ({ account_id, webhook_account }: FoundDelivery, caller: Caller): boolean =>
-  caller.accountIds === 'all' ||
-  (webhook_account !== null &&
-    maySee(caller, webhook_account) &&
-    account_id !== null &&
-    maySee(caller, account_id));
+/** Only operators see the webhooks of their templates. */
+const isVisible = ({ account_id, webhook_account, template_id }: FoundDelivery, caller: Caller): boolean =>
+  (template_id === null || isOperator(caller.actor)) &&
+  (caller.accountIds === 'all' ||
+    (webhook_account !== null &&
+      maySee(caller, webhook_account) &&
+      account_id !== null &&
+      maySee(caller, account_id)));
 
 /** Indexes: webhooks_customer, and the primary keys of the others. */
 const FIND_OF_MOVEMENT = `

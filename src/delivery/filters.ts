@@ -23,7 +23,7 @@ const ADD_FILTER = `
 
 const ADD_BACKLOG = `
   INSERT INTO webhook_backlogs (webhook_id, customer_id, matched_through, due_at)
-  SELECT id, customer_id, ?, IF(delivery = 'push', NOW(6), NULL) FROM webhooks WHERE id = ?`;
+  SELECT id, customer_id, ?, IF(delivery = 'push' AND is_template = 0, NOW(6), NULL) FROM webhooks WHERE id = ?`;
 
 const ADD_CURSOR = `
   INSERT INTO webhook_cursors (webhook_id, customer_id, sent_through, highest_recorded_id) VALUES (?, ?, ?, ?)`;
@@ -197,7 +197,7 @@ export async function readFiltersAt(
 const RESET_HEALTH = `
   UPDATE webhook_cursors SET crash_count = 0, consecutive_failures = 0, failing_since = NULL, failing_days = 0,
     circuit_openings = 0, circuit_open_until = NULL, recovery_successes = 0, consecutive_rejections = 0, batch_limit = NULL, last_error = NULL, progressed_at = NOW(6),
-    health_revision = ?
+    probe_by = NULL, probe_until = NULL, health_revision = ?
   WHERE webhook_id = ?`;
 
 /**

@@ -1,4 +1,5 @@
 import type { Sql, WriteResult } from '../database/transaction.ts';
+import { joinSettings } from '../webhook-record/record.ts';
 
 /** Records operational events: what a customer or the operator should know about. docs/operational-events.md describes each type. */
 
@@ -112,9 +113,9 @@ interface WebhookSubject {
   origin: string;
 }
 
-/** Columns of `webhooks w` for `toSubject`. */
-export const SUBJECT_COLUMNS =
-  "w.id AS subject_id, w.title, w.event, SUBSTRING_INDEX(w.endpoint, '/', 3) AS origin";
+/** Columns of `webhooks w` for `toSubject`. @param settings alias of `webhooks`, see `joinSettings`. */
+export const subjectColumns = (settings: string): string =>
+  `w.id AS subject_id, ${settings}.title, w.event, SUBSTRING_INDEX(${settings}.endpoint, '/', 3) AS origin`;
 
 export interface SubjectRow {
   subject_id: string;
@@ -131,7 +132,7 @@ export const toSubject = ({ subject_id, title, event, origin }: SubjectRow): Web
 });
 
 /** Index: the primary key. */
-const READ_SUBJECT = `SELECT ${SUBJECT_COLUMNS} FROM webhooks w WHERE w.id = ?`;
+const READ_SUBJECT = `SELECT ${subjectColumns('s')} FROM webhooks w ${joinSettings('w', 's')} WHERE w.id = ?`;
 
 /** @throws {Error} when there is no such webhook. */
 export async function readSubject(sql: Sql, webhookId: string): Promise<WebhookSubject> {

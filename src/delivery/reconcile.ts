@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { derivedRows, inTransaction, type Sql } from '../database/transaction.ts';
+import { circuitOpenUntil, PROBE_SECONDS } from '../webhook-record/circuit.ts';
 import { waitBeforeSending } from '../webhook-record/waiting.ts';
 import { lockCursor } from './filters.ts';
 import { readStates, type WebhookState } from './webhook-state.ts';
@@ -12,15 +13,39 @@ const PAGE = 1_000;
 /** A webhook with pending deliveries is looked at again after at most this time. */
 const LOOK_AGAIN_MINUTES = 60;
 
+/** Whether the circuit of a webhook's template holds it: the template is not active, or its circuit is not closed. */
+const IS_HELD = `EXISTS (
+  SELECT 1 FROM webhooks s JOIN webhook_cursors h ON h.webhook_id = s.id
+  WHERE s.id = w.template_id AND (s.status <> 'active' OR h.recovery_successes = 0 OR ${circuitOpenUntil('h')} IS NOT NULL))`;
+
+const IS_DUE = `(b.due_at <= NOW(6) OR b.due_at > NOW(6) + INTERVAL ${LOOK_AGAIN_MINUTES + 1} MINUTE)`;
+
 /**
- * Webhooks to look at, the longest waiting first. A `due_at` further ahead than LOOK_AGAIN_MINUTES was written before the clock was set
- * back, so it counts as due. `due_at` is read as a string, because a Date has no microseconds. Index: webhook_backlogs_due.
+ * Webhooks to look at, the longest waiting first. Leaves out those that their templates hold, however many they are: they are due when they are
+ * held no more. A `due_at` further ahead than LOOK_AGAIN_MINUTES was written before the clock was set
+ * back, so it counts as due. `due_at` is read as a string, because a Date has no microseconds. Indexes: webhook_backlogs_due, and the primary keys.
  */
 const READ_DUE_PAGE = `
-  SELECT webhook_id, CAST(due_at AS CHAR) AS due_at, matched_count FROM webhook_backlogs FORCE INDEX (webhook_backlogs_due)
-  WHERE (due_at <= NOW(6) OR due_at > NOW(6) + INTERVAL ${LOOK_AGAIN_MINUTES + 1} MINUTE)
-    AND due_at >= ? AND (due_at > ? OR webhook_id > ?)
-  ORDER BY due_at, webhook_id LIMIT ${PAGE}`;
+  SELECT b.webhook_id, CAST(b.due_at AS CHAR) AS due_at, b.matched_count
+  FROM webhook_backlogs b FORCE INDEX (webhook_backlogs_due) STRAIGHT_JOIN webhooks w ON w.id = b.webhook_id
+  WHERE ${IS_DUE} AND b.due_at >= ? AND (b.due_at > ? OR b.webhook_id > ?) AND (w.template_id IS NULL OR NOT ${IS_HELD})
+  ORDER BY b.due_at, b.webhook_id LIMIT ${PAGE}`;
+
+/** Active templates whose endpoints are to be probed. Index: webhooks_templates. */
+const READ_HALF_OPEN = `
+  SELECT s.id FROM webhooks s FORCE INDEX (webhooks_templates) STRAIGHT_JOIN webhook_cursors h ON h.webhook_id = s.id
+  WHERE s.is_template = 1 AND s.status = 'active' AND s.delivery = 'push' AND h.recovery_successes = 0
+    AND ${circuitOpenUntil('h')} IS NULL AND (h.probe_until IS NULL OR h.probe_until <= NOW(6)
+      OR h.probe_until > NOW(6) + INTERVAL ${PROBE_SECONDS + 1} SECOND)`;
+
+/** How many webhooks are looked at to find one with something to send. */
+const PROBE_CANDIDATES = 20;
+
+/** Webhooks of a template that may have something to send, the longest waiting first. Indexes: webhook_backlogs_due, and the primary key. */
+const READ_CANDIDATES = `
+  SELECT b.webhook_id, CAST(b.due_at AS CHAR) AS due_at, b.matched_count
+  FROM webhook_backlogs b FORCE INDEX (webhook_backlogs_due) STRAIGHT_JOIN webhooks w ON w.id = b.webhook_id
+  WHERE ${IS_DUE} AND w.template_id = ? ORDER BY b.due_at, b.webhook_id LIMIT ${PROBE_CANDIDATES}`;
 
 /** Leaves out rows that an import has locked. The next pass looks at them again. Index: the primary key. */
 const LOCK_BACKLOGS = `
@@ -34,7 +59,7 @@ const POSTPONE = (webhooks: number) => `
 
 const MARK_DUE = `
   UPDATE webhook_backlogs b JOIN webhooks w ON w.id = b.webhook_id SET b.due_at = NOW(6)
-  WHERE b.webhook_id = ? AND w.delivery = 'push'`;
+  WHERE b.webhook_id = ? AND w.delivery = 'push' AND w.is_template = 0`;
 
 export interface Due {
   webhook_id: string;
@@ -55,6 +80,8 @@ export async function markDue(sql: Sql, webhookId: string): Promise<void> {
 export interface ReconcilerPort {
   /** Reads webhooks to look at, the longest waiting first, after the last one of the page before. */
   readPage(after: Due | null): Promise<Due[]>;
+  /** For each template whose endpoint is to be probed, some of its webhooks that may have something to send. */
+  readCandidates(): Promise<Due[][]>;
   readStates(webhookIds: readonly string[]): Promise<(WebhookState | null)[]>;
   addJobs(webhookIds: readonly string[]): Promise<void>;
   /** Looks at webhooks again when something will be due. @param waits milliseconds; null: nothing is pending, or the webhook is not active. */
@@ -68,23 +95,38 @@ export interface ReconcilerPort {
  */
 export async function reconcile(port: ReconcilerPort): Promise<number> {
   let added = 0;
+  for (const candidates of await port.readCandidates()) added += await look(port, candidates, 1);
   for (let last: Due | null = null; ; ) {
     const page: Due[] = await port.readPage(last);
     last = page.at(-1) ?? null;
     if (last === null) return added;
-    const ids = page.map(({ webhook_id }) => webhook_id);
-    const states = await port.readStates(ids);
-    const waits = new Map(
-      ids.map((id, index) => [id, states[index] == null ? null : waitBeforeSending(states[index])]),
-    );
-    const due = ids.filter((id) => waits.get(id) === 0);
-    if (due.length > 0) await port.addJobs(due);
-    added += due.length;
-    const later = page.filter(({ webhook_id }) => waits.get(webhook_id) !== 0);
-    if (later.length > 0) await port.postpone(later, waits);
+    added += await look(port, page, page.length);
     if (page.length < PAGE) return added;
   }
 }
+
+/** Adds jobs for the first webhooks that have something due, and postpones those that have not. @returns how many jobs were added. */
+async function look(port: ReconcilerPort, page: readonly Due[], most: number): Promise<number> {
+  const ids = page.map(({ webhook_id }) => webhook_id);
+  const states = await port.readStates(ids);
+  const stateOf = new Map(ids.map((id, index) => [id, states[index] ?? null]));
+  const waits = new Map(
+    [...stateOf].map(([id, state]) => [id, state === null ? null : waitBeforeSending(state)]),
+  );
+  const due = ids.filter((id) => waits.get(id) === 0).slice(0, most);
+  if (due.length > 0) await port.addJobs(due);
+  const later = page.filter(
+    ({ webhook_id: id }) => waits.get(id) !== 0 && !isHeldByTemplate(stateOf.get(id) ?? null),
+  );
+  if (later.length > 0) await port.postpone(later, waits);
+  return due.length;
+}
+
+/** Whether a webhook's template has begun to hold it since the page was read. Then it stays due. */
+const isHeldByTemplate = (state: WebhookState | null): boolean =>
+  state !== null &&
+  state.settings.template_id !== null &&
+  (state.settings.status !== 'active' || state.openFor !== null || state.probedFor !== null);
 
 /**
  * Reconciles the webhooks in MySQL. Reads only webhooks whose `due_at` has passed, and sets `due_at` to when something will be due.
@@ -98,6 +140,10 @@ export const reconcileDeliveries = (
     readPage: (after) => {
       const { due_at, webhook_id } = after ?? { due_at: '1970-01-01', webhook_id: '0' };
       return database.query<Due[]>(READ_DUE_PAGE, [due_at, due_at, webhook_id]);
+    },
+    async readCandidates() {
+      const templates = await database.query<{ id: string }[]>(READ_HALF_OPEN);
+      return Promise.all(templates.map(({ id }) => database.query<Due[]>(READ_CANDIDATES, [id])));
     },
     readStates: (ids) => readStates(database, ids),
     addJobs,

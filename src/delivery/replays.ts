@@ -5,6 +5,7 @@ import type { Runtime } from '../database/runtime.ts';
 import { inTransaction, type Sql, type WriteResult } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS, isOfEvents } from '../database/webhook-enums.ts';
 import { Problem } from '../platform/problem.ts';
+import { joinSettings, statusOf } from '../webhook-record/record.ts';
 import { type FoundDelivery, findDelivery, REPLAYABLE, type Replayable } from './delivery.ts';
 import { type DeliveryKey, formatDeliveryId } from './delivery-id.ts';
 import { makePendingAgain } from './engine/make-pending.ts';
@@ -19,7 +20,8 @@ import { readAllFilters } from './webhook-state.ts';
 /** Requests that deliveries are sent again: one (a redelivery), or many (a replay). */
 
 /** Takes a shared lock: the status cannot change until the transaction ends, but requests for other deliveries can read it too. */
-const LOCK_STATUS = 'SELECT status FROM webhooks WHERE id = ? LOCK IN SHARE MODE';
+const LOCK_STATUS = `
+  SELECT ${statusOf('w', 's')} AS status, w.template_id FROM webhooks w ${joinSettings('w', 's')} WHERE w.id = ? LOCK IN SHARE MODE`;
 
 /** The delivery is sent even if the replay that it belonged to is cancelled. */
 const MAKE_RETRY_DUE = `
@@ -35,9 +37,12 @@ type Sendable = 'accepted' | 'disabled' | 'deleted';
  * @returns 'accepted', or why deliveries of the webhook cannot be requested again.
  */
 export async function lockSendable(sql: Sql, webhookId: string): Promise<Sendable> {
-  const [webhook] = await sql.query<{ status: string }[]>(LOCK_STATUS, [webhookId]);
+  const [webhook] = await sql.query<{ status: string; template_id: string | null }[]>(LOCK_STATUS, [
+    webhookId,
+  ]);
   if (webhook === undefined || webhook.status === 'deleted') return 'deleted';
-  return webhook.status === 'disabled' ? 'disabled' : 'accepted';
+  // The webhooks of a disabled template keep what is pending, as those of a paused one.
+  return webhook.status === 'disabled' && webhook.template_id === null ? 'disabled' : 'accepted';
 }
 
 /** Indexes: the primary keys. */

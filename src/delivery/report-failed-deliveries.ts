@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { inTransaction, type Sql } from '../database/transaction.ts';
+import { joinSettings } from '../webhook-record/record.ts';
 import { formatDeliveryId } from './delivery-id.ts';
 import { readSubject, recordEvent } from './operational-event.ts';
 
@@ -19,7 +20,8 @@ const FIND_UNREPORTED_FAILURES = `
   WHERE w.status <> 'deleted' AND w.event <> 'OPERATIONAL' AND ${IS_DUE}`;
 
 const LOCK_UNREPORTED_FAILURES = `
-  SELECT c.customer_id, c.unreported_failures, c.last_error FROM webhook_cursors c
+  SELECT c.customer_id, c.unreported_failures, h.last_error, w.template_id
+  FROM webhook_cursors c JOIN webhooks w ON w.id = c.webhook_id ${joinSettings('w', 's')} JOIN webhook_cursors h ON h.webhook_id = s.id
   WHERE c.webhook_id = ? AND ${IS_DUE} FOR UPDATE`;
 
 /** Index: retries_due, which holds the dead letters in the order of their movements. */
@@ -38,14 +40,20 @@ export async function reportFailedDeliveries(database: DataSource): Promise<void
 
 async function report(sql: Sql, webhookId: string): Promise<void> {
   const [cursor] = await sql.query<
-    { customer_id: string; unreported_failures: string; last_error: string | null }[]
+    {
+      customer_id: string;
+      unreported_failures: string;
+      last_error: string | null;
+      template_id: string | null;
+    }[]
   >(LOCK_UNREPORTED_FAILURES, [webhookId]);
   if (cursor === undefined) return;
-  const { customer_id: customerId, unreported_failures, last_error } = cursor;
+  const { customer_id: customerId, unreported_failures, last_error, template_id } = cursor;
   const newest = await sql.query<{ transaction_id: string }[]>(READ_NEWEST_DEAD_LETTERS, [webhookId]);
   const isRecorded = await recordEvent(sql, {
     type: 'delivery.failed',
-    customerId,
+    // Customers do not see the webhooks of templates.
+    customerId: template_id === null ? customerId : null,
     webhookId,
     data: {
       customer_id: Number(customerId),

@@ -3,8 +3,8 @@ import { inTransaction } from '../database/transaction.ts';
 import {
   findRecorded,
   recordEvent,
-  SUBJECT_COLUMNS,
   type SubjectRow,
+  subjectColumns,
   toSubject,
 } from './operational-event.ts';
 import { DISABLE_AFTER_DAYS } from './run/circuit-breaker.ts';
@@ -23,7 +23,7 @@ const FIRST_PERCENTAGE = 50;
  * webhook_cursors_failing.
  */
 const READ_FAILING = `
-  SELECT ${SUBJECT_COLUMNS}, w.customer_id, c.failing_since, c.last_error,
+  SELECT ${subjectColumns('w')}, w.customer_id, c.failing_since, c.last_error,
     TIMESTAMPDIFF(SECOND, c.failing_since, NOW(6)) AS failing_for
   FROM webhook_cursors c JOIN webhooks w ON w.id = c.webhook_id
   WHERE w.status = 'active' AND c.failing_since <= NOW(6) - INTERVAL ? SECOND

@@ -41,6 +41,8 @@ const SHOWN = [
   'ledgerbell-transaction-id',
   'ledgerbell-date-issue',
   'ledgerbell-event',
+  'ledgerbell-customer',
+  'ledgerbell-external-id',
 ];
 
 export interface SentRequest {

@@ -2,6 +2,7 @@ import type { DataSource } from 'typeorm';
 import type { Sql } from '../database/transaction.ts';
 import { concernedAt, matchesFilter } from '../webhook-record/filter.ts';
 import { LEASE_IS_FREE, takeLeases } from '../webhook-record/lease.ts';
+import { settingsIdOf } from '../webhook-record/record.ts';
 import { recordResults } from './engine/record-results.ts';
 import { failInFeeds } from './feed/position.ts';
 import type { RemovedMovement } from './filters.ts';
@@ -119,12 +120,14 @@ async function failAll(
     {
       lease,
       customerId: settings.customer_id,
+      settings: { id: settingsIdOf(settings), revision: settings.settings_revision },
       now,
       record: {
         results: pending.map((delivery) => failedWithoutMovement(delivery, now)),
         rejectedBatches: [],
         cursor: { sentThrough, highestRecordedId: highest },
         health: null,
+        healthChanges: [],
         rateWait: state.rateWait,
         lastError: settings.last_error,
         disable: null,

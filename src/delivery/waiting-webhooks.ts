@@ -1,6 +1,7 @@
 import type { Sql } from '../database/transaction.ts';
 import { circuitOpenUntil } from '../webhook-record/circuit.ts';
 import { type Backlog, readFirstNotSent, type WaitingWebhook } from '../webhook-record/first-not-sent.ts';
+import { joinSettings, statusOf } from '../webhook-record/record.ts';
 
 /** Finds the active webhooks that have had something to send for the longest time. */
 
@@ -10,7 +11,7 @@ const LOOKED_AT = 100;
 export const STALLED_AFTER_MINUTES = 10;
 
 /** The circuit is not open, but no delivery of the webhook has ended for ten minutes. */
-const IS_STALLED = `AND ${circuitOpenUntil('c')} IS NULL
+const IS_STALLED = `AND ${circuitOpenUntil('h')} IS NULL
     AND (c.progressed_at IS NULL OR c.progressed_at < NOW(6) - INTERVAL ${STALLED_AFTER_MINUTES} MINUTE)`;
 
 interface WaitingFilter {
@@ -27,10 +28,10 @@ interface WaitingFilter {
  * if nothing is pending. Indexes: webhook_backlogs_due unless there are `ids`, and the primary keys.
  */
 const READ_BACKLOGS = ({ failing, stalled = false, ids }: WaitingFilter) => `
-  SELECT w.id AS webhook_id, w.customer_id, w.account_id, w.event, w.withdrawals, b.matched_through, c.sent_through AS after_id
+  SELECT w.id AS webhook_id, s.id AS settings_id, w.customer_id, w.account_id, w.event, w.withdrawals, b.matched_through, c.sent_through AS after_id
   FROM webhook_backlogs b FORCE INDEX (${ids === undefined ? 'webhook_backlogs_due' : 'PRIMARY'}) JOIN webhook_cursors c ON c.webhook_id = b.webhook_id
-    JOIN webhooks w ON w.id = b.webhook_id
-  WHERE b.due_at IS NOT NULL AND w.status = 'active' AND c.failing_since IS ${failing ? 'NOT NULL' : 'NULL'} AND b.matched_through > c.sent_through
+    JOIN webhooks w ON w.id = b.webhook_id ${joinSettings('w', 's')} JOIN webhook_cursors h ON h.webhook_id = s.id
+  WHERE b.due_at IS NOT NULL AND ${statusOf('w', 's')} = 'active' AND h.failing_since IS ${failing ? 'NOT NULL' : 'NULL'} AND b.matched_through > c.sent_through
     ${stalled ? IS_STALLED : ''} ${ids === undefined ? '' : 'AND b.webhook_id IN (?)'}
   ORDER BY after_id LIMIT ${LOOKED_AT}`;
 
@@ -42,28 +43,50 @@ export const UNREAD_AFTER_HOURS = 24;
  * ids, and the primary keys.
  */
 const READ_UNREAD = (isOfIds: boolean) => `
-  SELECT w.id AS webhook_id, w.customer_id, w.account_id, w.event, w.withdrawals, b.matched_through, c.sent_through AS after_id
+  SELECT w.id AS webhook_id, s.id AS settings_id, w.customer_id, w.account_id, w.event, w.withdrawals, b.matched_through, c.sent_through AS after_id
   FROM webhooks w FORCE INDEX (${isOfIds ? 'PRIMARY' : 'webhooks_delivery'}) JOIN webhook_cursors c ON c.webhook_id = w.id
-    JOIN webhook_backlogs b ON b.webhook_id = w.id
-  WHERE w.delivery = 'pull' AND w.status = 'active' AND b.matched_through > c.sent_through
+    JOIN webhook_backlogs b ON b.webhook_id = w.id ${joinSettings('w', 's')}
+  WHERE w.delivery = 'pull' AND w.status = 'active' AND w.is_template = 0 AND s.status = 'active' AND b.matched_through > c.sent_through
     AND COALESCE(c.progressed_at, w.created_at) < NOW(6) - INTERVAL ${UNREAD_AFTER_HOURS} HOUR ${isOfIds ? 'AND w.id IN (?)' : ''}
   ORDER BY after_id LIMIT ${LOOKED_AT}`;
 
-/** Reads the feeds that are not read, the longest waiting first. @param ids only these webhooks, which must not be empty. Default: all. */
+/** A backlog, with the webhook that has its settings: a template, or itself. */
+type OwnedBacklog = Backlog & { settings_id: string };
+
+/**
+ * Reads the feeds that are not read, the longest waiting first. Without `ids`, a template stands for its webhooks.
+ * @param ids only these webhooks, which must not be empty. Default: all.
+ */
 export async function readUnreadFeeds(sql: Sql, ids?: readonly string[]): Promise<WaitingWebhook[]> {
-  const backlogs = await sql.query<Backlog[]>(READ_UNREAD(ids !== undefined), ids === undefined ? [] : [ids]);
+  const backlogs = await sql.query<OwnedBacklog[]>(
+    READ_UNREAD(ids !== undefined),
+    ids === undefined ? [] : [ids],
+  );
   const waiting = await readFirstNotSent(sql, backlogs);
-  return waiting.filter(({ seconds }) => seconds >= UNREAD_AFTER_HOURS * 3_600);
+  const unread = waiting.filter(({ seconds }) => seconds >= UNREAD_AFTER_HOURS * 3_600);
+  return ids === undefined ? byTemplate(unread, backlogs) : unread;
+}
+
+/** Names the template in place of its webhooks, once, with the one that waits the longest. */
+function byTemplate(waiting: readonly WaitingWebhook[], backlogs: readonly OwnedBacklog[]): WaitingWebhook[] {
+  const templateOf = new Map(backlogs.map((it) => [String(it.webhook_id), it.settings_id]));
+  const found = new Map<string, WaitingWebhook>();
+  for (const it of waiting) {
+    const id = templateOf.get(it.id) ?? it.id;
+    if (!found.has(id)) found.set(id, { ...it, id });
+  }
+  return [...found.values()];
 }
 
 /**
  * Reads the webhooks with movements that were never attempted, the longest waiting first. Ignores deliveries that wait for a retry,
- * because they wait for their endpoint or their schedule.
+ * because they wait for their endpoint or their schedule. Without `ids`, a template stands for its webhooks.
  */
 export async function readWaitingWebhooks(sql: Sql, filter: WaitingFilter): Promise<WaitingWebhook[]> {
-  const backlogs = await sql.query<Backlog[]>(
+  const backlogs = await sql.query<OwnedBacklog[]>(
     READ_BACKLOGS(filter),
     filter.ids === undefined ? [] : [filter.ids],
   );
-  return readFirstNotSent(sql, backlogs);
+  const waiting = await readFirstNotSent(sql, backlogs);
+  return filter.ids === undefined ? byTemplate(waiting, backlogs) : waiting;
 }

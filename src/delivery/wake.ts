@@ -9,8 +9,9 @@ import {
   type Queues,
 } from '../platform/queues.ts';
 import type { RedisClient } from '../platform/redis.ts';
-import { circuitOpenUntil } from '../webhook-record/circuit.ts';
+import { circuitOpenUntil, probedUntil } from '../webhook-record/circuit.ts';
 import { LEASE_IS_FREE } from '../webhook-record/lease.ts';
+import { joinSettings, statusOf } from '../webhook-record/record.ts';
 
 /** Wakes webhooks: notifies active runs and readers of feeds through Redis, and adds a job for each webhook without a run. */
 
@@ -39,20 +40,21 @@ interface WokenWebhook {
   isPull: boolean;
   /** A run has its lease. */
   isLeased: boolean;
-  /** Its circuit is open. */
+  /** Its circuit is open, or another webhook of its template probes it. */
   isOpen: boolean;
 }
 
 /**
  * Must run after the commit. A webhook whose lease is held needs no job: the job of a run that is just ending reads the webhook's state
  * again after the lease is given back, and finds the movement then. A webhook whose circuit is open needs no job either: nothing can be
- * sent, and the job that opened the circuit has left a job for the moment when the circuit is half-open.
+ * sent, and the job that opened the circuit has left a job for the moment when the circuit is half-open. The reconciler finds the webhooks of a template
+ * when its circuit is closed.
  * Indexes: the primary keys.
  */
 const READ_LEASES = `
-  SELECT k.webhook_id, w.status, w.delivery, IF(${LEASE_IS_FREE}, 0, 1) AS leased,
-    IF(${circuitOpenUntil('k')} IS NULL, 0, 1) AS is_open
-  FROM webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id
+  SELECT k.webhook_id, ${statusOf('w', 's')} AS status, w.delivery, IF(${LEASE_IS_FREE}, 0, 1) AS leased,
+    IF(${circuitOpenUntil('h')} IS NULL AND ${probedUntil('w', 'h')} IS NULL, 0, 1) AS is_open
+  FROM webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id ${joinSettings('w', 's')} JOIN webhook_cursors h ON h.webhook_id = s.id
   WHERE k.webhook_id IN (?)`;
 
 /** The Redis channel that delivery processes, and api processes with readers of feeds, listen to. Each delivery queue has one, in the same slot of a Redis Cluster. */
@@ -106,6 +108,17 @@ export async function wakeChangedWebhook(
   );
 }
 
+/** Ends the active runs of all webhooks of a template that has changed. The reconciler wakes the webhooks that may send more than before. */
+export async function wakeTemplate(
+  { queues, redis, prefix, log }: Pick<WakeContext, 'queues' | 'redis' | 'prefix'> & { log: Log },
+  templateId: string,
+): Promise<void> {
+  const channels = queues.deliveries.map(({ name }) => channelOf(prefix, name));
+  await Promise.all(channels.map((it) => publish(redis, it, `template ${templateId}`))).catch(
+    (err: unknown) => log.warn({ err, templateId }, 'runs of a template not told of its change yet'),
+  );
+}
+
 const createWakePort = ({ database, queues, redis, prefix }: WakeContext): WakePort => ({
   async publish(ids, reread) {
     const kind = reread ? 'reread' : 'new';
@@ -154,10 +167,12 @@ const isUnknownCommand = ({ message }: Error): boolean => message.startsWith('ER
 export function listenForWakeUps(
   { connection, prefix, deliveryQueues }: { connection: RedisClient; prefix: string; deliveryQueues: number },
   onWakeUp: (webhookIds: readonly string[], reread: boolean) => void,
+  onTemplate: (templateIds: readonly string[]) => void = () => {},
 ): void {
   const receive = (_channel: string, message: string) => {
     const [kind, ids = ''] = message.split(' ');
-    onWakeUp(ids.split(','), kind === 'reread');
+    if (kind === 'template') onTemplate(ids.split(','));
+    else onWakeUp(ids.split(','), kind === 'reread');
   };
   const channels = deliveryQueueNames(deliveryQueues).map((name) => channelOf(prefix, name));
   connection.on('message', receive).on('smessage', receive);

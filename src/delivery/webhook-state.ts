@@ -1,11 +1,11 @@
 import type { Sql } from '../database/transaction.ts';
 import { isOfEvents } from '../database/webhook-enums.ts';
-import { circuitOpenUntil, secondsOf, TOLERANCE } from '../webhook-record/circuit.ts';
+import { circuitOpenUntil, probedUntil, secondsOf, TOLERANCE } from '../webhook-record/circuit.ts';
 import { type Filter, type StoredFilter, toFilter } from '../webhook-record/filter.ts';
 import { readFirstNotSent } from '../webhook-record/first-not-sent.ts';
 import { LEASE_IS_FREE } from '../webhook-record/lease.ts';
 import { pendingOf } from '../webhook-record/pending.ts';
-import { endpointOf, sendingOf } from '../webhook-record/record.ts';
+import { endpointOf, joinSettings, sendingOf } from '../webhook-record/record.ts';
 import type { Waits } from '../webhook-record/waiting.ts';
 import type { SealedSettings } from './posting/request.ts';
 import { longestDelay, RETRY_DELAYS } from './run/schedule.ts';
@@ -60,7 +60,7 @@ const millisecondsUntil = (moment: string) => `TIMESTAMPDIFF(MICROSECOND, NOW(6)
  * retries of a webhook. Without webhook_id in ORDER BY, it would sort them. For an ordered webhook, the retry with the lowest
  * transaction id counts, due or not. MySQL sorts to find it, but an ordered webhook has few waiting retries.
  */
-const NEXT_RETRY_AT = `IF(w.ordered,
+const NEXT_RETRY_AT = `IF(s.ordered,
     (SELECT ${retryDueAt('r')} FROM retries r FORCE INDEX (retries_due)
      WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL ORDER BY r.transaction_id LIMIT 1),
     (SELECT ${retryDueAt('r')} FROM retries r FORCE INDEX (retries_due)
@@ -68,17 +68,20 @@ const NEXT_RETRY_AT = `IF(w.ordered,
 
 /** Indexes: the primary key of each table, one retry by its index, and one index entry each for the replays, the filters and the deletions. */
 const READ_WEBHOOK_STATES = `
-  /* READ_WEBHOOK_STATES */ SELECT ${sendingOf('w')}, w.secret, IF(w.previous_secret_until > NOW(6), w.previous_secret, NULL) AS previous_secret,
-    ${endpointOf('k')}, c.api_secret, ${pendingOf('b', 'k')} AS pending,
+  /* READ_WEBHOOK_STATES */ SELECT ${sendingOf('w', 's')}, s.secret, IF(s.previous_secret_until > NOW(6), s.previous_secret, NULL) AS previous_secret,
+    ${endpointOf('h')}, c.api_secret, c.external_id, ${pendingOf('b', 'k')} AS pending,
     k.sent_through, k.highest_recorded_id, k.lease_token, k.lease_writes, k.crash_count,
     IF(${LEASE_IS_FREE}, NULL, ${millisecondsUntil('k.lease_until')}) AS leased_for,
-    ${millisecondsUntil(circuitOpenUntil('k'))} AS open_for, ${millisecondsUntil(RATE_NEXT_AT)} AS rate_wait,
+    ${millisecondsUntil(circuitOpenUntil('h'))} AS open_for, ${millisecondsUntil(probedUntil('w', 'h'))} AS probed_for,
+    ${millisecondsUntil(RATE_NEXT_AT)} AS rate_wait,
     ${millisecondsUntil(NEXT_RETRY_AT)} AS retry_in,
     EXISTS (SELECT 1 FROM replays p WHERE p.webhook_id = w.id AND p.finished_at IS NULL) AS replaying,
     EXISTS (SELECT 1 FROM webhook_filters f WHERE f.webhook_id = w.id AND f.from_id > k.sent_through) AS refiltered,
     l.removals > 0 AND EXISTS (SELECT 1 FROM deletions x WHERE x.customer_id = w.customer_id) AS deleting,
     b.matched_through, l.filters_version, l.accounts_deleted, l.removed_through, k.feed_epoch, k.feed_sample_at IS NOT NULL AS has_sample
   FROM webhooks w
+  ${joinSettings('w', 's')}
+  JOIN webhook_cursors h ON h.webhook_id = s.id
   JOIN customers c ON c.id = w.customer_id
   JOIN webhook_cursors k ON k.webhook_id = w.id
   JOIN webhook_backlogs b ON b.webhook_id = w.id
@@ -100,6 +103,7 @@ type Row = SealedSettings & {
   crash_count: number;
   leased_for: string | null;
   open_for: string | null;
+  probed_for: string | null;
   rate_wait: string | null;
   retry_in: string | null;
   replaying: string | number;
@@ -163,7 +167,7 @@ function toState(
   deletions: readonly DeletionRow[],
 ): WebhookState {
   return {
-    settings: row,
+    settings: { ...row, revision: Number(row.revision) },
     sentThrough: Number(row.sent_through),
     highestRecordedId: Number(row.highest_recorded_id),
     matchedThrough: Number(row.matched_through),
@@ -176,6 +180,7 @@ function toState(
     leasedFor: toNumber(row.leased_for),
     crashCount: row.crash_count,
     openFor: toNumber(row.open_for),
+    probedFor: toNumber(row.probed_for),
     rateWait: Math.max(0, toNumber(row.rate_wait) ?? 0),
     retryIn: toNumber(row.retry_in),
     batchIn,

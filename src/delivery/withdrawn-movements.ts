@@ -12,12 +12,12 @@ import type { Delivery } from './run/types.ts';
 /** Index: webhooks_customer. */
 const READ_LIVE_WEBHOOKS = `
   SELECT w.id, w.delivery, w.status, w.withdrawals, k.sent_through FROM webhooks w JOIN webhook_cursors k ON k.webhook_id = w.id
-  WHERE w.customer_id = ? AND w.status <> 'deleted' AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY w.id`;
+  WHERE w.customer_id = ? AND w.status <> 'deleted' AND w.is_template = 0 AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY w.id`;
 
 export interface LiveWebhook {
   id: string;
   delivery: 'push' | 'pull';
-  status: 'active' | 'paused' | 'disabled';
+  status: 'active' | 'paused' | 'disabled' | 'ended';
   withdrawals: number;
   sent_through: string;
 }
@@ -144,7 +144,7 @@ export async function findHearing(
 ): Promise<Hearing[]> {
   const hearing: Hearing[] = [];
   for (const { id: webhookId, delivery, status, withdrawals } of webhooks) {
-    if (withdrawals === 0 || status === 'disabled') continue;
+    if (withdrawals === 0 || status === 'disabled' || status === 'ended') continue;
     const heard = await matchedAmong(sql, webhookId, movements, concerns);
     if (heard.length > 0) hearing.push({ webhookId, isPull: delivery === 'pull', withdrawals: heard.length });
   }

@@ -17,8 +17,10 @@ import { type LeaseRequest, renewLeases, takeLeases } from '../webhook-record/le
 import { expandReplay } from './engine/expand-replay.ts';
 import { openMovementLog } from './engine/movement-log.ts';
 import type { EnginePorts, RunnerOptions } from './engine/ports.ts';
+import { claimProbe, endProbe } from './engine/probe.ts';
 import { recordResults } from './engine/record-results.ts';
 import { readRetries } from './engine/retries.ts';
+
 import { createRunner } from './engine/runner.ts';
 import { disableWebhook, quarantineWebhook } from './engine/webhook-status.ts';
 import { createAttemptTraces } from './posting/attempt-traces.ts';
@@ -49,6 +51,8 @@ export function createMysqlPorts(database: DataSource, secrets: SecretBox): Mysq
       }),
       renewLeases: (leases) => tryTransaction(database, (sql) => renewLeases(sql, leases)),
       disable: (webhook, reason) => disableWebhook(database, webhook, reason),
+      claimProbe: (webhook) => claimProbe(database, webhook),
+      endProbe: (webhook) => endProbe(database, webhook),
       quarantine: (webhook, cause) => quarantineWebhook(database, webhook, cause),
     },
     results: { record: (records) => recordResults(database, records) },
@@ -77,7 +81,11 @@ export function startDeliveryWorker(runtime: Runtime, tuning: Partial<RunnerOpti
     ...tuning,
   });
   const { deliveryQueues } = config;
-  listenForWakeUps({ connection: connectWorker(), prefix, deliveryQueues }, runner.notify);
+  listenForWakeUps(
+    { connection: connectWorker(), prefix, deliveryQueues },
+    runner.notify,
+    runner.notifyTemplates,
+  );
   const workers = deliveryQueueNames(deliveryQueues).map((queue) =>
     startWorker<DeliveryJob>(
       runtime,

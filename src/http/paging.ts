@@ -75,7 +75,7 @@ export function linkCursor(c: Context<ApiEnv>, cursor: string): void {
 /**
  * The list that a cursor belongs to. A cursor of another list, or of a later version, is refused. t1: movements by id; u1: movements, newest first; y1 and z1: withdrawn movements in the same orders;
  * m2: deliveries by movement (newest first); i1: imports and r1: runs of a source (newest first); w1: webhooks; s1: sources; a1: accounts;
- * b1: banks; k1: API keys, c1: customers, o1: operators' tokens and v1: checked accounts by id; e1: changes (newest first); f1: conflicts, n1: statements, p1: replays and x1: withdrawals (newest first); d1: balances by day (newest first).
+ * b1: banks; k1: API keys, c1: customers, g1: webhook templates, h1: webhooks of a template, o1: operators' tokens and v1: checked accounts by id; e1: changes (newest first); f1: conflicts, n1: statements, p1: replays and x1: withdrawals (newest first); d1: balances by day (newest first).
  */
 export type CursorKind =
   | 't1'
@@ -90,6 +90,8 @@ export type CursorKind =
   | 'k1'
   | 'c1'
   | 'o1'
+  | 'g1'
+  | 'h1'
   | 'v1'
   | 'e1'
   | 'f1'

@@ -44,7 +44,7 @@ export interface Matcher {
  */
 const READ_MATCHING_FILTERS = `
   /* READ_MATCHING_FILTERS */ SELECT id AS webhookId, customer_id, event, account_id AS accountId, delivery FROM webhooks
-  WHERE customer_id IN (?) AND status IN ('active', 'paused') AND event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY id`;
+  WHERE customer_id IN (?) AND is_template = 0 AND status IN ('active', 'paused') AND event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY id`;
 
 /**
  * One statement for many webhooks, however many movements matched. An import writes nothing else for its deliveries. import_locks

@@ -297,6 +297,12 @@ const TEXTS = {
     remedy: `Correct the endpoint, set the webhook's status to "active", and repeat the request.`,
     retry: 'Yes, when the webhook is active.',
   },
+  'webhook-of-template': {
+    status: 409,
+    title: 'Webhook of a template',
+    cause: 'An operator keeps this webhook for all customers, so it is not changed by itself.',
+    remedy: 'Change its template.',
+  },
   'webhook-deleted': {
     status: 409,
     title: 'Webhook deleted',
@@ -335,6 +341,13 @@ const TEXTS = {
     cause: 'The customer has reached its limit of webhooks.',
     remedy: 'Delete an unused webhook, or ask the operator for a higher WEBHOOKS_PER_CUSTOMER.',
     retry: 'Yes, when a webhook was deleted.',
+  },
+  'template-limit-reached': {
+    status: 409,
+    title: 'Too many webhook templates',
+    cause: 'The installation has as many webhook templates as allowed.',
+    remedy: 'Delete a template that you no longer need.',
+    retry: 'Yes, when a template was deleted.',
   },
   'api-key-limit-reached': {
     status: 409,

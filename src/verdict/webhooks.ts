@@ -65,11 +65,13 @@ export async function readWebhookTroubles(
   ids: readonly string[],
 ): Promise<Map<string, WebhookTrouble[]>> {
   if (ids.length === 0) return new Map();
-  const [rows, states, waiting, unread, standings] = await Promise.all([
-    readWebhooks(sql, ids),
+  const rows = await readWebhooks(sql, ids);
+  // A template stands for its webhooks only among all that wait.
+  const those = rows.some((it) => it.is_template === 1) ? undefined : ids;
+  const [states, waiting, unread, standings] = await Promise.all([
     readStates(sql, ids),
-    readWaitingWebhooks(sql, { failing: false, ids }),
-    readUnreadFeeds(sql, ids),
+    readWaitingWebhooks(sql, { failing: false, ...(those === undefined ? {} : { ids: those }) }),
+    readUnreadFeeds(sql, those),
     sql.query<StandingRow[]>(READ_STANDINGS, [ids]),
   ]);
   const stateOf = new Map(ids.map((id, index) => [id, states[index] ?? null]));
@@ -95,7 +97,10 @@ export async function readWebhookTroubles(
 
 function troublesOf({ row, state, behindSince, unreadSince, standing }: Seen): WebhookTrouble[] {
   const { now } = row;
-  const name = `${row.customer}: webhook ${row.id} “${row.title}”`;
+  const isTemplate = row.is_template === 1;
+  const name = isTemplate
+    ? `Template ${row.id} “${row.title}”`
+    : `${row.customer}: webhook ${row.id} “${row.title}”`;
   const pending = `${countOf(Number(row.pending), 'delivery', 'deliveries')} pending${andToCome(row)}`;
   const error = row.last_error === null ? '' : ` Last error: ${endSentence(row.last_error)}`;
   const of = (
@@ -109,7 +114,7 @@ function troublesOf({ row, state, behindSince, unreadSince, standing }: Seen): W
       since,
       pending: Number(row.pending),
       sentence: `${name} ${what}`,
-      page: { text: `Webhook ${row.id}`, href: `/ops/webhooks/${row.id}` },
+      page: { text: `${isTemplate ? 'Template' : 'Webhook'} ${row.id}`, href: `/ops/webhooks/${row.id}` },
     }),
     webhook: row,
     what,

@@ -15,10 +15,24 @@ export const TOLERANCE = 60;
  */
 export const secondsOf = (milliseconds: number): number => Math.ceil(milliseconds / SECOND) + TOLERANCE;
 
-/** Until when the circuit of a webhook is open; NULL: it is not open. @param cursor alias of `webhook_cursors`. */
+/**
+ * Until when the circuit of a webhook is open; NULL: it is not open.
+ * @param cursor alias of `webhook_cursors`, here and below: the row of the webhook that has the settings.
+ */
 export const circuitOpenUntil = (cursor: string): string =>
   `IF(${cursor}.circuit_open_until > NOW(6)
     AND ${cursor}.circuit_open_until <= NOW(6) + INTERVAL ${secondsOf(MAX_RETRY_AFTER)} SECOND, ${cursor}.circuit_open_until, NULL)`;
+
+/** For how long a webhook of a template has the right to probe the endpoint for all of them. Seconds. A POST takes at most 15. */
+export const PROBE_SECONDS = 30;
+
+/**
+ * Until when another webhook of the same template probes the half-open circuit; NULL: none does. All others wait.
+ * @param webhook alias of `webhooks`.
+ */
+export const probedUntil = (webhook: string, cursor: string): string =>
+  `IF(${cursor}.recovery_successes = 0 AND ${cursor}.probe_by <> ${webhook}.id AND ${cursor}.probe_until > NOW(6)
+    AND ${cursor}.probe_until <= NOW(6) + INTERVAL ${PROBE_SECONDS + 1} SECOND, ${cursor}.probe_until, NULL)`;
 
 /**
  * `open`: nothing is sent. `half_open`: it was open, and one POST probes the endpoint. `closed`: anything else, also a new webhook that
@@ -27,6 +41,6 @@ export const circuitOpenUntil = (cursor: string): string =>
 export const CIRCUITS = ['closed', 'half_open', 'open'] as const;
 export type Circuit = (typeof CIRCUITS)[number];
 
-/** The state of a webhook's circuit. @param cursor alias of `webhook_cursors`. */
+/** The state of a webhook's circuit. */
 export const circuitOf = (cursor: string): string =>
   `IF(${circuitOpenUntil(cursor)} IS NOT NULL, 'open', IF(${cursor}.circuit_openings > 0, 'half_open', 'closed'))`;

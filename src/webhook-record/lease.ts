@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
 import type { Sql, WriteResult } from '../database/transaction.ts';
+import { joinSettings, revisionOf } from './record.ts';
 
 /** The lease of a webhook: one delivery run at a time sends for it, and only its holder records results. */
 
@@ -38,9 +39,9 @@ export const LEASE_IS_FREE = `(k.lease_until IS NULL OR k.lease_until < NOW(6)
  * the lease back. Recording sets crash_count back to 0.
  */
 const CLAIM_LEASES = `
-  /* CLAIM_LEASES */ UPDATE webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id SET k.lease_token = ?, k.lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND,
+  /* CLAIM_LEASES */ UPDATE webhook_cursors k JOIN webhooks w ON w.id = k.webhook_id ${joinSettings('w', 's')} SET k.lease_token = ?, k.lease_until = NOW(6) + INTERVAL ${LEASE_SECONDS} SECOND,
     k.lease_writes = 0, k.crash_count = k.crash_count + 1
-  WHERE k.webhook_id IN (?) AND (k.webhook_id, k.lease_token, k.lease_writes, w.revision) IN (?) AND ${LEASE_IS_FREE}`;
+  WHERE k.webhook_id IN (?) AND (k.webhook_id, k.lease_token, k.lease_writes, ${revisionOf('w', 's')}) IN (?) AND ${LEASE_IS_FREE}`;
 
 const READ_CLAIMED_LEASES =
   '/* READ_CLAIMED_LEASES */ SELECT webhook_id FROM webhook_cursors WHERE webhook_id IN (?) AND lease_token = ?';

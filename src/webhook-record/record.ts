@@ -18,6 +18,10 @@ import { pendingOf, toComeOf } from './pending.ts';
 export interface SendingSettings {
   id: string;
   customer_id: string;
+  /** The template that it was made from, which has its settings, its secret and the health of its endpoint. null: they are its own. */
+  template_id: string | null;
+  /** 1: it is a template. */
+  is_template: number;
   /**
    * paused: by its owner, an operator or the service. The webhook still matches, and its deliveries are pending until it is active again.
    * disabled: by a 410 or five days of failures. The webhook matches nothing until it is active again.
@@ -47,15 +51,29 @@ export interface SendingSettings {
   batch_wait_ms: number;
   /** The subscriber's own headers as a JSON object. Sealed, because they may contain a token. */
   headers: string | null;
-  /** Grows with each change, so that a delivery run notices the change between two batches. */
+  /** Grows with each change, also of its template, so that a delivery run notices the change between two batches. */
   revision: number;
+  /** Grows with each change of the row that has the settings. */
+  settings_revision: number;
 }
 
-const SENDING: readonly (keyof SendingSettings)[] = [
-  ...(['id', 'customer_id', 'status', 'delivery', 'endpoint', 'event', 'withdrawals', 'account_id'] as const),
-  ...(['encoding', 'body', 'hash_encoding', 'ordered', 'rate_limit', 'max_in_flight', 'batch_max'] as const),
-  ...(['batch_wait_ms', 'headers', 'revision'] as const),
-];
+/** The columns of each group, by the row that has them: the webhook's own, or the one with its settings. */
+const SENDING_OWN = [
+  ...([
+    'id',
+    'customer_id',
+    'template_id',
+    'is_template',
+    'delivery',
+    'event',
+    'withdrawals',
+    'account_id',
+  ] as const),
+] satisfies (keyof SendingSettings)[];
+const SENDING_SET = [
+  ...(['endpoint', 'encoding', 'body', 'hash_encoding', 'ordered', 'rate_limit', 'max_in_flight'] as const),
+  ...(['batch_max', 'batch_wait_ms', 'headers'] as const),
+] satisfies (keyof SendingSettings)[];
 
 /** All that is set, also what only people read. */
 export interface WebhookSettings extends SendingSettings {
@@ -69,17 +87,32 @@ export interface WebhookSettings extends SendingSettings {
   created_at: Date;
 }
 
-const SETTINGS: readonly (keyof WebhookSettings)[] = [
-  ...SENDING,
-  ...(['title', 'description', 'status_reason', 'paused_by', 'created_at'] as const),
-];
-
 const columnsOf = (alias: string, names: readonly string[]): string =>
   names.map((it) => `${alias}.${it}`).join(', ');
 
-/** @param webhook alias of `webhooks`. */
-export const sendingOf = (webhook: string): string => columnsOf(webhook, SENDING);
-export const settingsOf = (webhook: string): string => columnsOf(webhook, SETTINGS);
+/**
+ * Joins the row `settings` that has the settings of a webhook and the health of its endpoint: its template's, or its own.
+ * Index: the primary key.
+ */
+export const joinSettings = (webhook: string, settings: string): string =>
+  `JOIN webhooks ${settings} ON ${settings}.id = COALESCE(${webhook}.template_id, ${webhook}.id)`;
+
+/** The status of a webhook, of `webhooks` twice: a webhook that the service has not paused itself follows its template. */
+export const statusOf = (webhook: string, settings: string): string =>
+  `IF(${webhook}.status IN ('paused', 'deleted'), ${webhook}.status, ${settings}.status)`;
+
+export const revisionOf = (webhook: string, settings: string): string =>
+  `${webhook}.revision + IF(${webhook}.template_id IS NULL, 0, ${settings}.revision)`;
+
+/** @param webhook alias of `webhooks`. @param settings alias of `webhooks`, see `joinSettings`. */
+export const sendingOf = (webhook: string, settings: string): string =>
+  `${columnsOf(webhook, SENDING_OWN)}, ${columnsOf(settings, SENDING_SET)}, ${statusOf(webhook, settings)} AS status,
+    ${revisionOf(webhook, settings)} AS revision, ${settings}.revision AS settings_revision`;
+
+/** As `sendingOf`, with all that is set. */
+export const settingsOf = (webhook: string, settings: string): string =>
+  `${sendingOf(webhook, settings)}, ${settings}.title, ${settings}.description, ${settings}.paused_by, ${webhook}.created_at,
+    IF(${webhook}.status = 'paused', ${webhook}.status_reason, ${settings}.status_reason) AS status_reason`;
 
 /** How the endpoint has answered, as a delivery run keeps it. */
 export interface EndpointColumns {
@@ -102,8 +135,12 @@ const ENDPOINT: readonly (keyof EndpointColumns)[] = [
   ...(['recovery_successes', 'consecutive_rejections', 'batch_limit', 'last_error'] as const),
 ];
 
-/** @param cursor alias of `webhook_cursors`. */
+/** @param cursor alias of `webhook_cursors`: the row of the webhook that has the settings. */
 export const endpointOf = (cursor: string): string => columnsOf(cursor, ENDPOINT);
+
+/** The id of the webhook whose row has the settings and the health: its template, or itself. */
+export const settingsIdOf = ({ id, template_id }: Pick<SendingSettings, 'id' | 'template_id'>): string =>
+  template_id ?? id;
 
 /** A webhook, as people are shown it. */
 export interface WebhookRecord extends WebhookSettings, EndpointColumns {
@@ -125,10 +162,11 @@ export interface WebhookRecord extends WebhookSettings, EndpointColumns {
 
 /** Indexes: the primary keys. */
 const READ_WEBHOOKS = `
-  /* READ_WEBHOOKS */ SELECT ${settingsOf('w')}, u.name AS customer, ${endpointOf('c')}, ${circuitOf('c')} AS circuit,
-    ${circuitOpenUntil('c')} AS open_until, c.progressed_at, c.delivered_count AS delivered, c.failed_count AS failed,
+  /* READ_WEBHOOKS */ SELECT ${settingsOf('w', 's')}, u.name AS customer, ${endpointOf('h')}, ${circuitOf('h')} AS circuit,
+    ${circuitOpenUntil('h')} AS open_until, c.progressed_at, c.delivered_count AS delivered, c.failed_count AS failed,
     ${pendingOf('b', 'c')} AS pending, ${toComeOf('w')} AS to_come, NOW(6) AS now
-  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
+  FROM webhooks w ${joinSettings('w', 's')} JOIN webhook_cursors h ON h.webhook_id = s.id
+    JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
     JOIN customers u ON u.id = w.customer_id
   WHERE w.id IN (?)`;
 
@@ -136,6 +174,6 @@ const READ_WEBHOOKS = `
 export async function readWebhooks(sql: Sql, ids: readonly string[]): Promise<WebhookRecord[]> {
   if (ids.length === 0) return [];
   const rows = await sql.query<WebhookRecord[]>(READ_WEBHOOKS, [ids]);
-  const byId = new Map(rows.map((row) => [row.id, row]));
+  const byId = new Map(rows.map((row) => [row.id, { ...row, revision: Number(row.revision) }]));
   return ids.flatMap((id) => byId.get(id) ?? []);
 }

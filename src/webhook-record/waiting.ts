@@ -12,6 +12,8 @@ export interface Waits {
   leasedFor: number | null;
   /** Time until the circuit is half-open. null: the circuit is not open. */
   openFor: number | null;
+  /** Time until another webhook of its template must have probed the endpoint, because the circuit is half-open. null: none does. */
+  probedFor: number | null;
   /** Time until the rate limit allows the next POST. */
   rateWait: number;
   /** Time until the next retry is due (for an ordered webhook: the retry with the lowest transaction id). null: no retry is waiting. */
@@ -32,12 +34,12 @@ export const hasBacklog = ({
  * @returns milliseconds (0: now); null when there is nothing to send, the webhook is not active, or its events are pulled.
  */
 export function waitBeforeSending(state: Waits): number | null {
-  const { settings, retryIn, batchIn, replaying, openFor, rateWait, leasedFor } = state;
+  const { settings, retryIn, batchIn, replaying, openFor, probedFor, rateWait, leasedFor } = state;
   if (settings.status !== 'active' || settings.delivery === 'pull') return null;
   const newIn = isHeldByRetry(state) ? null : replaying ? 0 : hasBacklog(state) ? batchIn : null;
   const due = newIn === null || retryIn === null ? (newIn ?? retryIn) : Math.min(newIn, retryIn);
   if (due === null) return null;
-  return Math.ceil(Math.max(0, due, openFor ?? 0, rateWait, leasedFor ?? 0));
+  return Math.ceil(Math.max(0, due, openFor ?? 0, probedFor ?? 0, rateWait, leasedFor ?? 0));
 }
 
 /** Whether everything waits for one retry: an ordered webhook sends nothing that would overtake it. */
@@ -47,7 +49,7 @@ const isHeldByRetry = <State extends Pick<Waits, 'retryIn'> & { settings: Pick<S
 
 /**
  * What pending deliveries wait for.
- * - `circuit`: until the circuit is half-open.
+ * - `circuit`: until the circuit is half-open, or another webhook of the same template has probed it.
  * - `ordered_retry`: all of them for the retry of the oldest one.
  * - `retries`: for their own retries. Nothing else is pending.
  * - `batch`: for more, so that a batch is full.
@@ -58,8 +60,8 @@ export type WaitsFor = 'circuit' | 'ordered_retry' | 'retries' | 'batch' | 'proc
 
 /** What the pending deliveries of an active webhook wait for. */
 export function waitsFor(state: Waits): WaitsFor {
-  const { openFor, retryIn, leasedFor, batchIn, replaying } = state;
-  if (openFor !== null) return 'circuit';
+  const { openFor, probedFor, retryIn, leasedFor, batchIn, replaying } = state;
+  if (openFor !== null || probedFor !== null) return 'circuit';
   if (isHeldByRetry(state)) return 'ordered_retry';
   if (!hasBacklog(state) && !replaying && retryIn !== null && retryIn > 0) return 'retries';
   if (leasedFor !== null) return 'sending';
@@ -89,7 +91,8 @@ export function paceLimitOf({ rate_limit, ordered, recovery_successes }: Waits['
 export function limitOf(state: Waits, idleFor: number): Limit {
   if (isHeldByRetry(state) && state.retryIn > 0) return 'retry';
   // While its circuit is open, no process could send for it.
-  const { leasedFor, openFor } = state;
-  if (leasedFor === null && openFor === null && idleFor > WAITS_AFTER) return 'processes';
+  const { leasedFor, openFor, probedFor } = state;
+  if (leasedFor === null && openFor === null && probedFor === null && idleFor > WAITS_AFTER)
+    return 'processes';
   return paceLimitOf(state.settings);
 }

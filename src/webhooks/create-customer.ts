@@ -13,6 +13,7 @@ import { inTransaction } from '../database/transaction.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
 import { within } from '../platform/problem.ts';
 import { shortList, Title } from '../platform/validation.ts';
+import { keepWebhooksOf, shareTemplates } from './template-webhooks.ts';
 import { NewWebhook } from './webhook-input.ts';
 import { prepareWebhook } from './webhooks.ts';
 
@@ -87,6 +88,7 @@ export async function createCustomerWith(
   );
   try {
     return await inTransaction(database, async (sql) => {
+      await shareTemplates(sql);
       const { id, apiSecret } = await addCustomer(sql, secrets, { name, external_id, metadata });
       const caller = actFor(id, operator);
       await recordChange(sql, byOperator(operator, id), {
@@ -116,6 +118,7 @@ export async function createCustomerWith(
         };
         created.accountIds.push(await at(`accounts.${index}`, () => addAccount(sql, account, caller)));
       }
+      await keepWebhooksOf(sql, { id, metadata: JSON.stringify(metadata) });
       return created;
     });
   } catch (error) {

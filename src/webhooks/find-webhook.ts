@@ -1,23 +1,26 @@
-import { type Caller, visibleAccounts } from '../customers/caller.ts';
+import { type Caller, isOperator, visibleAccounts } from '../customers/caller.ts';
 import type { Sql } from '../database/transaction.ts';
 import { type FilterRange, MOST_RANGES, readFilterRanges } from '../delivery/filters.ts';
 import { SUBJECTS } from '../delivery/subject.ts';
-import { notFound } from '../platform/problem.ts';
-import { settingsOf, type WebhookSettings } from '../webhook-record/record.ts';
+import { notFound, Problem } from '../platform/problem.ts';
+import { joinSettings, settingsOf, statusOf, type WebhookSettings } from '../webhook-record/record.ts';
 
 /** Finds the webhooks that a caller may see. */
 
-/** A caller sees its customer's webhooks. A key limited to accounts sees only webhooks of its accounts, and none for all accounts. */
+/**
+ * A caller sees its customer's webhooks. A key limited to accounts sees only webhooks of its accounts, and none for all accounts. Only
+ * operators see the webhooks of their templates.
+ */
 const visible = (caller: Caller) => {
   const isLimited = caller.accountIds !== 'all';
   return {
-    condition: `w.customer_id = ? ${isLimited ? 'AND w.account_id IN (?)' : ''}`,
+    condition: `w.customer_id = ? ${isLimited ? 'AND w.account_id IN (?)' : ''} ${isOperator(caller.actor) ? '' : 'AND w.template_id IS NULL'}`,
     values: [caller.customerId, ...(isLimited ? [visibleAccounts(caller)] : [])],
   };
 };
 
 /**
- * Finds webhooks, the oldest first. Index: webhooks_customer, or the primary key.
+ * Finds webhooks, the oldest first, without templates and their webhooks. Index: webhooks_customer, or the primary key.
  * @param viewer null: an operator, who sees all webhooks.
  */
 export async function findWebhooks(
@@ -27,7 +30,8 @@ export async function findWebhooks(
 ): Promise<{ id: string }[]> {
   const { condition, values } = viewer === null ? { condition: 'TRUE', values: [] } : visible(viewer);
   return sql.query<{ id: string }[]>(
-    `SELECT w.id FROM webhooks w WHERE ${condition} AND w.status <> 'deleted' AND w.id > ? ORDER BY w.id LIMIT ?`,
+    `SELECT w.id FROM webhooks w
+     WHERE ${condition} AND w.is_template = 0 AND w.template_id IS NULL AND w.status <> 'deleted' AND w.id > ? ORDER BY w.id LIMIT ?`,
     [...values, after, limit],
   );
 }
@@ -36,10 +40,25 @@ export async function findWebhooks(
 export async function findWebhook(sql: Sql, caller: Caller, id: string): Promise<WebhookSettings> {
   const { condition, values } = visible(caller);
   const [webhook] = await sql.query<WebhookSettings[]>(
-    `SELECT ${settingsOf('w')} FROM webhooks w WHERE w.id = ? AND ${condition} AND w.status <> 'deleted'`,
+    `SELECT ${settingsOf('w', 's')} FROM webhooks w ${joinSettings('w', 's')}
+     WHERE w.id = ? AND ${condition} AND w.is_template = 0 AND ${statusOf('w', 's')} <> 'deleted'`,
     [id, ...values],
   );
   if (webhook === undefined) throw notFound('webhook');
+  return { ...webhook, revision: Number(webhook.revision) };
+}
+
+/**
+ * Finds a webhook that is to be changed.
+ * @throws {Problem} 404; 409 for the webhook of a template.
+ */
+export async function findOwnWebhook(sql: Sql, caller: Caller, id: string): Promise<WebhookSettings> {
+  const webhook = await findWebhook(sql, caller, id);
+  if (webhook.template_id !== null)
+    throw new Problem(
+      'webhook-of-template',
+      `Webhook ${id} belongs to the template ${webhook.template_id}, and is not changed by itself. Change the template with PATCH /v1/webhook-templates/${webhook.template_id}.`,
+    );
   return webhook;
 }
 

@@ -1,6 +1,7 @@
 import pRetry from 'p-retry';
 import { byOperator, recordChange } from '../customers/audit.ts';
-import { addCustomer } from '../customers/customers.ts';
+import type { Operator } from '../customers/caller.ts';
+import { findOperatorCustomer, requireOperatorCustomer } from '../customers/operator-customer.ts';
 import { isDuplicate } from '../database/errors.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { SEALED, type SecretBox } from '../database/secret-box.ts';
@@ -17,11 +18,6 @@ import { addWebhook, changeColumns, markDeleted, replaceSecret } from './setting
 
 /** The title identifies the webhook that the configuration controls. The operator may have others. */
 const TITLE = 'OPS_WEBHOOK_URL';
-
-const OPERATOR_NAME = 'Operator';
-
-/** Index: customers_operator. */
-const FIND_OPERATOR = 'SELECT id FROM customers WHERE is_operator = 1';
 
 /** Index: webhooks_customer. */
 const FIND_OPERATOR_WEBHOOK = `
@@ -60,9 +56,8 @@ async function setWebhook(
   secrets: SecretBox,
   wanted: OpsWebhook | undefined,
 ): Promise<string | null> {
-  const [operator] = await sql.query<{ id: string }[]>(FIND_OPERATOR);
-  if (operator === undefined && wanted === undefined) return null;
-  const customerId = operator?.id ?? (await addOperator(sql, secrets));
+  if (wanted === undefined && (await findOperatorCustomer(sql)) === null) return null;
+  const customerId = await requireOperatorCustomer(sql, secrets, CONFIGURATION);
   // Other processes wait here, and then find the work done.
   await lockImports(sql, customerId);
   const [webhook] = await sql.query<StoredWebhook[]>(FIND_OPERATOR_WEBHOOK, [customerId, TITLE]);
@@ -78,18 +73,10 @@ async function setWebhook(
   return (await adjust(sql, secrets, { customerId, webhook, wanted })) ? id : null;
 }
 
-const record = (sql: Sql, customerId: string, action: string, subject: string, detail = '') =>
-  recordChange(sql, byOperator({ source: 'configuration', name: TITLE, role: 'admin' }, customerId), {
-    action,
-    subject,
-    detail,
-  });
+const CONFIGURATION: Operator = { source: 'configuration', name: TITLE, role: 'admin' };
 
-async function addOperator(sql: Sql, secrets: SecretBox): Promise<string> {
-  const { id } = await addCustomer(sql, secrets, { name: OPERATOR_NAME, isOperator: true });
-  await record(sql, id, 'create', `customer ${id}`, OPERATOR_NAME);
-  return id;
-}
+const record = (sql: Sql, customerId: string, action: string, subject: string, detail = '') =>
+  recordChange(sql, byOperator(CONFIGURATION, customerId), { action, subject, detail });
 
 async function add(sql: Sql, secrets: SecretBox, customerId: string, wanted: OpsWebhook): Promise<void> {
   const endpoint = new URL(wanted.url);

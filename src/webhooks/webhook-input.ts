@@ -1,4 +1,5 @@
 import * as v from 'valibot';
+import { Metadata } from '../customers/customer-view.ts';
 import {
   BODIES,
   DELIVERY_WAYS,
@@ -187,36 +188,43 @@ const NOT_BOTH = 'must be left out if event is given: name a single event there,
 /** Whether a body says its events at most once. */
 const isOneWay = ({ event, events }: GivenEvents): boolean => event === undefined || events === undefined;
 
+/** The fields of a new webhook, and their defaults. */
+const newFields = {
+  ...fields,
+  event: v.optional(fields.event),
+  events: v.optional(fields.events),
+  description: v.optional(fields.description, null),
+  delivery: v.optional(fields.delivery, 'push'),
+  endpoint: v.optional(fields.endpoint),
+  encoding: v.optional(fields.encoding),
+  body: v.optional(fields.body, 'standard'),
+  hash_encoding: v.optional(fields.hash_encoding, 'hex'),
+  ordered: v.optional(fields.ordered, false),
+  rate_limit: v.optional(fields.rate_limit, null),
+  max_in_flight: v.optional(fields.max_in_flight, 16),
+  batch: v.optional(fields.batch, null),
+  headers: v.optional(fields.headers, {}),
+};
+
+/** The fields of a change, without defaults. */
+const changedFields = {
+  ...v.partial(v.object(fields)).entries,
+  status: v.optional(v.picklist(['active', 'paused'], 'must be "active" or "paused"')),
+};
+
 /** The body of POST /v1/webhooks. The endpoint's address is checked separately, because this may need DNS, and so is what fits together. */
 export const NewWebhook = v.pipe(
-  v.strictObject({
-    ...fields,
-    event: v.optional(fields.event),
-    events: v.optional(fields.events),
-    description: v.optional(fields.description, null),
-    delivery: v.optional(fields.delivery, 'push'),
-    endpoint: v.optional(fields.endpoint),
-    encoding: v.optional(fields.encoding),
-    body: v.optional(fields.body, 'standard'),
-    hash_encoding: v.optional(fields.hash_encoding, 'hex'),
-    ordered: v.optional(fields.ordered, false),
-    rate_limit: v.optional(fields.rate_limit, null),
-    max_in_flight: v.optional(fields.max_in_flight, 16),
-    batch: v.optional(fields.batch, null),
-    headers: v.optional(fields.headers, {}),
-  }),
+  v.strictObject(newFields),
   v.forward(
     v.check((webhook) => isOneWay(webhook), NOT_BOTH),
     ['events'],
   ),
 );
+export type NewWebhook = v.InferOutput<typeof NewWebhook>;
 
 /** The body of PATCH /v1/webhooks/:id: any of these fields, without defaults. */
 export const WebhookChange = v.pipe(
-  v.strictObject({
-    ...v.partial(v.object(fields)).entries,
-    status: v.optional(v.picklist(['active', 'paused'], 'must be "active" or "paused"')),
-  }),
+  v.strictObject(changedFields),
   v.check((change) => Object.keys(change).length > 0, 'must have at least one field to change'),
   v.forward(
     v.check((change) => isOneWay(change), NOT_BOTH),
@@ -224,6 +232,43 @@ export const WebhookChange = v.pipe(
   ),
   documented({ minProperties: 1 }),
 );
+
+/** Which customers a template matches. */
+const TemplateCustomers = v.pipe(
+  v.union(
+    [v.literal('all'), v.strictObject({ metadata: Metadata })],
+    'must be "all", or an object with metadata',
+  ),
+  v.description(
+    '"all", or {"metadata": {…}}: the customers whose metadata has all of these members, with these values.',
+  ),
+);
+export type TemplateCustomers = v.InferOutput<typeof TemplateCustomers>;
+
+const { account: _account, ...newTemplateFields } = newFields;
+const { account: _changedAccount, ...changedTemplateFields } = changedFields;
+
+/** The body of POST /v1/webhook-templates: a webhook without account, and its customers. */
+export const NewTemplate = v.pipe(
+  v.strictObject({ ...newTemplateFields, customers: TemplateCustomers }),
+  v.forward(
+    v.check((template) => isOneWay(template), NOT_BOTH),
+    ['events'],
+  ),
+);
+export type NewTemplate = v.InferOutput<typeof NewTemplate>;
+
+/** The body of PATCH /v1/webhook-templates/:id. */
+export const TemplateChange = v.pipe(
+  v.strictObject({ ...changedTemplateFields, customers: v.optional(TemplateCustomers) }),
+  v.check((change) => Object.keys(change).length > 0, 'must have at least one field to change'),
+  v.forward(
+    v.check((change) => isOneWay(change), NOT_BOTH),
+    ['events'],
+  ),
+  documented({ minProperties: 1 }),
+);
+export type TemplateChange = v.InferOutput<typeof TemplateChange>;
 
 /** The events of a body, as the columns of `webhooks` store them. undefined: it names none. */
 export function givenEvents({ event, events }: GivenEvents): EventColumns | undefined {

@@ -12,7 +12,7 @@ import { HTTP_URL } from '../platform/customer-urls.ts';
 import { Count, IdView, Timestamp } from '../platform/validation.ts';
 import { CIRCUITS } from '../webhook-record/circuit.ts';
 import { eventsOf } from '../webhook-record/events.ts';
-import { readWebhooks, type WebhookRecord } from '../webhook-record/record.ts';
+import { readWebhooks, settingsIdOf, type WebhookRecord } from '../webhook-record/record.ts';
 
 /** Webhooks as the API shows them. */
 
@@ -147,5 +147,7 @@ export const viewWebhook = (webhook: WebhookRecord, secrets: SecretBox): Webhook
   created_at: webhook.created_at.toISOString(),
 });
 
-const namesOfHeaders = ({ id, headers }: WebhookRecord, secrets: SecretBox): string[] =>
-  headers === null ? [] : Object.keys(JSON.parse(secrets.open(headers, SEALED.webhookHeaders(id))) as object);
+const namesOfHeaders = (webhook: WebhookRecord, secrets: SecretBox): string[] =>
+  webhook.headers === null
+    ? []
+    : Object.keys(JSON.parse(secrets.open(webhook.headers, SEALED.webhookHeaders(settingsIdOf(webhook)))));

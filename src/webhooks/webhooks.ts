@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import type { DataSource } from 'typeorm';
-import type * as v from 'valibot';
 import { hasAccount } from '../customers/accounts.ts';
 import { recordChange } from '../customers/audit.ts';
 import { type Caller, isOperator } from '../customers/caller.ts';
@@ -9,12 +8,12 @@ import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { cutTo } from '../database/text-columns.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { isOfEvents } from '../database/webhook-enums.ts';
-import { wakeChangedWebhook } from '../delivery/wake.ts';
+import { wakeChangedWebhook, wakeTemplate } from '../delivery/wake.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
 import { invalid, notFound, Problem } from '../platform/problem.ts';
 import { eventsOf } from '../webhook-record/events.ts';
 import type { WebhookSettings } from '../webhook-record/record.ts';
-import { findWebhook, mayHavePendingOfOtherAccounts } from './find-webhook.ts';
+import { mayHavePendingOfOtherAccounts } from './find-webhook.ts';
 import {
   addWebhook,
   changeColumns,
@@ -36,7 +35,7 @@ export async function createWebhook(
   runtime: Runtime,
   guard: AddressGuard,
   caller: Caller,
-  body: v.InferOutput<typeof NewWebhook>,
+  body: NewWebhook,
 ): Promise<{ id: string; secret: string | undefined }> {
   const accountId = await requireAccount(runtime.database, caller, body.account);
   const { secret, add } = await prepareWebhook(runtime, guard, body);
@@ -52,7 +51,8 @@ export async function createWebhook(
 export async function prepareWebhook(
   { config, secrets }: Pick<Runtime, 'config' | 'secrets'>,
   guard: AddressGuard,
-  { event: single, events: list, account, headers, batch, ...plain }: v.InferOutput<typeof NewWebhook>,
+  { event: single, events: list, account, headers, batch, ...plain }: NewWebhook,
+  { isTemplate = false } = {},
 ): Promise<{
   secret: string | undefined;
   add: (sql: Sql, caller: Caller, accountId: string | null) => Promise<string>;
@@ -73,7 +73,8 @@ export async function prepareWebhook(
       withdrawals,
       accountId,
       columns: { ...plain, ...batchColumns(batch), endpoint, encoding },
-      most: config.webhooksPerCustomer,
+      isTemplate,
+      ...(isTemplate ? {} : { most: config.webhooksPerCustomer }),
       seal: (own) => ({
         secret: secret === undefined ? null : secrets.seal(secret, SEALED.webhookSecret(own)),
         headers: sealHeaders(secrets, own, headers),
@@ -81,16 +82,28 @@ export async function prepareWebhook(
       record: (own, added) =>
         recordChange(own, caller, {
           action: 'create',
-          subject: `webhook ${added}`,
+          subject: nameOf({ id: added, is_template: isTemplate ? 1 : 0 }),
           detail: `${eventsOf(given).join(' and ')} ${endpoint === null ? 'to be pulled' : `to ${new URL(endpoint).host}`}`,
         }),
     });
   return { secret, add };
 }
 
+/** A webhook or a template, as the audit log names it. */
+const nameOf = ({ id, is_template }: Pick<WebhookSettings, 'id' | 'is_template'>): string =>
+  `${is_template === 1 ? 'template' : 'webhook'} ${id}`;
+
+/** Wakes what sends with the settings of a webhook or a template that has changed. */
+const wakeChanged = (runtime: Runtime, { id, is_template }: Pick<WebhookSettings, 'id' | 'is_template'>) =>
+  is_template === 1 ? wakeTemplate(runtime, id) : wakeChangedWebhook(runtime, id);
+
+/** What else happens in the transaction of a change, before it. */
+type First = (sql: Sql) => Promise<void>;
+const NOTHING_FIRST: First = async () => {};
+
 /**
- * Changes a webhook and wakes it, so that an active run ends and the webhook is read again.
- * @param before the webhook, as `findWebhook` found it for the caller.
+ * Changes a webhook or a template and wakes it, so that active runs end and the settings are read again.
+ * @param before the webhook, as it was found for the caller.
  * @throws {Problem} 404 when it has been deleted since; 422 or 403 for a change that is not allowed.
  */
 export async function changeWebhook(
@@ -99,6 +112,7 @@ export async function changeWebhook(
   caller: Caller,
   before: WebhookSettings,
   change: WebhookChange,
+  first = NOTHING_FIRST,
 ): Promise<void> {
   const { database, secrets } = runtime;
   const { customerId } = caller;
@@ -106,33 +120,38 @@ export async function changeWebhook(
   requireSameKind(before, change);
   const columns = await toColumns(change, { id, database, secrets, guard, caller });
   const redirects = change.endpoint !== undefined || change.headers !== undefined;
-  const isChanged = await inTransaction(database, (sql) =>
-    changeColumns(sql, { id, customerId, columns }, async (own, stored) => {
+  const isChanged = await inTransaction(database, async (sql) => {
+    await first(sql);
+    return changeColumns(sql, { id, customerId, columns }, async (own, stored) => {
       requireHeaders(stored, columns);
       if (redirects && !isOfEvents(before.event)) await refuseForeignBacklog(own, caller, id);
       await recordChange(own, caller, {
         action: 'change',
-        subject: `webhook ${id}`,
+        subject: nameOf(before),
         detail: describeChange(change),
       });
-    }),
-  );
+    });
+  });
   if (!isChanged) throw notFound('webhook');
-  await wakeChangedWebhook(runtime, id);
+  await wakeChanged(runtime, before);
 }
 
-/** Deletes a webhook, and wakes it, so that an active run ends. @throws {Problem} 404. */
-export async function deleteWebhook(runtime: Runtime, caller: Caller, id: string): Promise<void> {
-  const { database } = runtime;
-  const { customerId } = caller;
-  await findWebhook(database, caller, id);
-  const isDeleted = await inTransaction(database, (sql) =>
-    markDeleted(sql, { id, customerId }, (own) =>
-      recordChange(own, caller, { action: 'delete', subject: `webhook ${id}` }),
-    ),
-  );
+/** Deletes a webhook or a template, and wakes it, so that active runs end. @throws {Problem} 404. */
+export async function deleteWebhook(
+  runtime: Runtime,
+  caller: Caller,
+  webhook: WebhookSettings,
+  first = NOTHING_FIRST,
+): Promise<void> {
+  const { id } = webhook;
+  const isDeleted = await inTransaction(runtime.database, async (sql) => {
+    await first(sql);
+    return markDeleted(sql, { id, customerId: caller.customerId }, (own) =>
+      recordChange(own, caller, { action: 'delete', subject: nameOf(webhook) }),
+    );
+  });
   if (!isDeleted) throw notFound('webhook');
-  await wakeChangedWebhook(runtime, id);
+  await wakeChanged(runtime, webhook);
 }
 
 /**
@@ -140,9 +159,13 @@ export async function deleteWebhook(runtime: Runtime, caller: Caller, id: string
  * @returns the new secret.
  * @throws {Problem} 404; 409 for a feed, which has no secret.
  */
-export async function rotateWebhookSecret(runtime: Runtime, caller: Caller, id: string): Promise<string> {
+export async function rotateWebhookSecret(
+  runtime: Runtime,
+  caller: Caller,
+  webhook: WebhookSettings,
+): Promise<string> {
   const { database, secrets } = runtime;
-  const { delivery } = await findWebhook(database, caller, id);
+  const { id, delivery } = webhook;
   if (delivery === 'pull') {
     throw new Problem(
       'pulled-webhook',
@@ -153,9 +176,9 @@ export async function rotateWebhookSecret(runtime: Runtime, caller: Caller, id: 
   const sealed = secrets.seal(secret, SEALED.webhookSecret(id));
   await inTransaction(database, async (sql) => {
     if (!(await replaceSecret(sql, id, sealed))) throw notFound('webhook');
-    await recordChange(sql, caller, { action: 'rotate secret', subject: `webhook ${id}` });
+    await recordChange(sql, caller, { action: 'rotate secret', subject: nameOf(webhook) });
   });
-  await wakeChangedWebhook(runtime, id);
+  await wakeChanged(runtime, webhook);
   return secret;
 }
 

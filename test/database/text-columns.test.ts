@@ -19,7 +19,7 @@ beforeAll(async () => {
 const OTHERS = {
   checked: [
     ...['api_keys.scopes', 'api_keys.title', 'customers.name', 'sources.schedule', 'sources.settings'],
-    ...['customers.external_id', 'customers.metadata', 'operator_tokens.title'],
+    ...['customers.external_id', 'customers.metadata', 'operator_tokens.title', 'webhook_templates.metadata'],
     ...['sources.title', 'webhooks.description', 'webhooks.endpoint', 'webhooks.title', 'withdrawals.reason'],
   ],
   ofMovements: [

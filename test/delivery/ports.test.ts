@@ -294,20 +294,24 @@ describe.each([
   });
 
   it('disable a webhook that nobody has changed since', async () => {
-    const { id, customerId } = place.webhook;
+    const { id } = place.webhook;
     const { revision } = (await read()).settings;
-    await place.ports.webhooks.disable({ id, customerId, revision: revision + 1 }, 'Gone.');
+    await place.ports.webhooks.disable({ id, revision: revision + 1 }, 'Gone.');
     expect(await read()).toMatchObject({ settings: { status: 'active' } });
-    await place.ports.webhooks.disable({ id, customerId, revision }, 'Gone.');
+    await place.ports.webhooks.disable({ id, revision }, 'Gone.');
     const state = await read();
     expect(state).toMatchObject({ settings: { status: 'disabled' } });
     expect(state.settings.revision).toBe(revision + 1);
   });
 
   it('pause a webhook once', async () => {
-    expect(await place.ports.webhooks.quarantine(place.webhook, 'It crashes.')).toBe('paused');
+    expect(await place.ports.webhooks.quarantine({ ...place.webhook, templateId: null }, 'It crashes.')).toBe(
+      'paused',
+    );
     expect(await read()).toMatchObject({ settings: { status: 'paused' } });
-    expect(await place.ports.webhooks.quarantine(place.webhook, 'It crashes.')).toBe('not active');
+    expect(await place.ports.webhooks.quarantine({ ...place.webhook, templateId: null }, 'It crashes.')).toBe(
+      'not active',
+    );
   });
 
   it('make what a replay covers due again', async () => {

@@ -159,7 +159,9 @@ describe('a record of results', () => {
     const [one, two, three] = leases;
     await rows('UPDATE webhooks SET revision = 4 WHERE id = ?', two.webhookId);
     await rows('UPDATE webhooks SET revision = 9 WHERE id = ?', three.webhookId);
-    expect(await record(recordOf(three, []), recordOf(one, []), recordOf(two, []))).toEqual([9, 1, 4]);
+    expect(await record(recordOf(three, []), recordOf(one, []), recordOf(two, []))).toEqual(
+      [9, 1, 4].map((revision) => ({ revision, health: null })),
+    );
   });
 });
 
@@ -194,7 +196,7 @@ describe('a record whose COMMIT got no answer', () => {
     const once = recordOf(leases[0], results);
     await record(once);
     const before = [await cursorOf(service, id), await deliveries(), await retries(), await attempts()];
-    expect(await record(once)).toEqual([1]);
+    expect(await record(once)).toEqual([{ revision: 1, health: null }]);
     const now = [await cursorOf(service, id), await deliveries(), await retries(), await attempts()];
     // Due times come nearer in between.
     const due = expect.toSatisfy((due) => due === null || due > 0);
@@ -212,7 +214,7 @@ describe('a record whose COMMIT got no answer', () => {
   it('is repeated where it gave the lease back', async () => {
     const last = recordOf(leases[0], [success(5)], { release: true });
     await record(last);
-    expect(await record(last)).toEqual([1]);
+    expect(await record(last)).toEqual([{ revision: 1, health: null }]);
     expect(await cursorOf(service, id)).toMatchObject({ delivered_count: '1', lease_until: null });
   });
 

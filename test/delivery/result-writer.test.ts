@@ -15,6 +15,8 @@ import { useService } from '../support/service.ts';
 import { createSubscriber, cursorOf, NOWHERE, setCursor } from '../support/subscriber.ts';
 import { until } from '../support/until.ts';
 
+const RECORDED = { revision: 1, health: null };
+
 const service = useService({ roles: ['api'] });
 let leases: Lease[];
 
@@ -60,7 +62,7 @@ it('the result writer records the results of many runs, and gives back the lease
   const revisions = await Promise.all(
     leases.map((lease, at) => writer.write(recordOf(lease, [success(5)], { release: at % 2 === 0 }))),
   );
-  expect(revisions).toEqual([1, 1, 1, 1, 1, 1]);
+  expect(revisions).toEqual(Array(6).fill(RECORDED));
   expect(await counts()).toEqual([1, 1, 1, 1, 1, 1]);
   const rows = await Promise.all(leases.map(({ webhookId }) => cursorOf(service, webhookId)));
   expect(rows.map(({ lease_until }) => lease_until === null)).toEqual([
@@ -77,7 +79,7 @@ it('the result writer records nothing for a webhook whose lease is lost, and eve
   const writer = newWriter();
   await setCursor(service, leases[3]?.webhookId ?? '', "lease_token = 'of another run'");
   const revisions = await Promise.all(leases.map((lease) => writer.write(recordOf(lease, [success(5)]))));
-  expect(revisions).toEqual([1, 1, 1, null, 1, 1]);
+  expect(revisions).toEqual(leases.map((_, at) => (at === 3 ? null : RECORDED)));
   expect(await stored()).toEqual([0, 1, 2, 4, 5]);
   expect(await counts()).toEqual([1, 1, 1, 0, 1, 1]);
 });
@@ -189,7 +191,7 @@ it('the lease of a webhook whose results cannot be recorded can be renewed after
   expect(await Promise.all(renewed)).toEqual(renewed.map(() => [lease]));
   await holder.query('UNLOCK TABLES');
   await holder.release();
-  expect(await write).toBe(1);
+  expect(await write).toEqual(RECORDED);
 });
 
 it('the result writer tries locked records again while it records the rest, and stops when the lease is lost', async () => {
@@ -206,7 +208,7 @@ it('the result writer tries locked records again while it records the rest, and 
   await sleep(10_000);
   expect(ended.toSorted()).toEqual([2, 3, 4, 5]);
   await release(second);
-  expect(await Promise.all(writes)).toEqual([1, null, 1, 1, 1, 1]);
+  expect(await Promise.all(writes)).toEqual(leases.map((_, at) => (at === 1 ? null : RECORDED)));
   expect(await counts()).toEqual([1, 0, 1, 1, 1, 1]);
 });
 
@@ -229,7 +231,7 @@ it('the result writer waits longer for results while records wait for a writer',
   const locked = leases.slice(0, 2);
   const release = await lockCursors(locked);
   // Each of the two occupies a writer, so the third waits for one.
-  const written: Promise<number | null>[] = [];
+  const written: Promise<unknown>[] = [];
   for (const lease of leases.slice(0, 3)) {
     written.push(writer.write(recordOf(lease, [success(5)])));
     await nextPass();
@@ -243,7 +245,7 @@ it('the result writer waits longer for results while records wait for a writer',
   for (let i = 0; i < 3; i += 1) await new Promise<void>((resolve) => idle.flushSoon(resolve));
   expect(calls).toBe(0);
   await release();
-  expect(await Promise.all(written)).toEqual([1, 1, 1]);
+  expect(await Promise.all(written)).toEqual(Array(3).fill(RECORDED));
   await until('the call', () => calls === 1);
 });
 
@@ -338,8 +340,8 @@ it('the result writer counts results only once when their COMMIT got no answer, 
       writer.write(recordOf(second, [success(5)])),
     ]);
     expect(way.lost()).toBe(1);
-    expect(revisions).toEqual([1, 1]);
-    expect(await writer.write(recordOf({ ...second, writes: 1 }, [success(6)]))).toBe(1);
+    expect(revisions).toEqual([RECORDED, RECORDED]);
+    expect(await writer.write(recordOf({ ...second, writes: 1 }, [success(6)]))).toEqual(RECORDED);
     expect(await counts()).toEqual([1, 2, 0, 0, 0, 0]);
     expect(await cursorOf(service, first.webhookId)).toMatchObject({ lease_until: null, lease_writes: 1 });
   } finally {

@@ -18,7 +18,7 @@ const about = (milliseconds: number) =>
   expect.toSatisfy((it) => it <= milliseconds && it > milliseconds - 10_000);
 
 const settings = (set: Partial<WebhookState['settings']>) =>
-  ({ status: 'active', ordered: 0, ...set }) as WebhookState['settings'];
+  ({ status: 'active', template_id: null, ordered: 0, ...set }) as WebhookState['settings'];
 
 describe('how long a webhook waits', () => {
   const base: WebhookState = {
@@ -35,6 +35,7 @@ describe('how long a webhook waits', () => {
     leasedFor: null,
     crashCount: 0,
     openFor: null,
+    probedFor: null,
     rateWait: 0,
     retryIn: null,
     replaying: false,

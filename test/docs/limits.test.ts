@@ -77,6 +77,7 @@ it.each([
   ['Nothing comes from a source', '2 min', 'sources/runs/collector.ts', 'silence: 2 * MINUTE'],
   ['Files in a row that cannot be read', '3', 'sources/runs/collector.ts', 'MAX_UNREADABLE = 3;'],
   ['Runs at a time, per importer process', '12; 4', 'sources/worker.ts', 'total: 12, perOwner: 4'],
+  ['Webhook templates', '20', 'webhooks/templates.ts', 'MOST_TEMPLATES = 20;'],
   ['Sources of a customer', '1,000', 'sources/sources.ts', 'MOST_SOURCES = 1_000;'],
   ['Accounts of a customer', '100,000', 'customers/accounts.ts', 'MOST_ACCOUNTS = 100_000;'],
   ['Wait of a source that fails', '6 h', 'sources/source-schedule.ts', 'LONGEST_BACKOFF = 6 * UNITS.h;'],

@@ -51,6 +51,15 @@ beforeAll(async () => {
     webhooks: [],
     outcomes: ['pending', 'delivered', 'failed'],
   });
+  const template = {
+    title: 'a',
+    endpoint: 'http://127.0.0.1:9/',
+    event: 'NEW_DEBIT',
+    customers: { metadata: { of: 'none' } },
+  };
+  const { body } = await asOperator(service, token, 'POST', '/v1/webhook-templates', { body: template });
+  const ids = { 'webhook-templates': [String(body.webhook_template.id)] };
+  world = { ...world, all: { ...world.all, ...ids } };
   victim = (await service.customer()).api_key;
 });
 
@@ -116,6 +125,10 @@ const BODIES: Record<string, Fill> = {
 const GOOD: Record<string, readonly object[]> = {
   'POST /v1/customers': [{ name: 'a' }],
   'PATCH /v1/customers/{id}': [{}],
+  'POST /v1/webhook-templates': [
+    { title: 'a', endpoint: 'http://127.0.0.1:9/', event: 'NEW_DEBIT', customers: 'all' },
+  ],
+  'PATCH /v1/webhook-templates/{id}': [{}],
   'POST /v1/operator-tokens': [{ title: 'a', role: 'viewer' }],
   'POST /v1/accounts': [{ title: 'a', bank: 'b', currency: 'TRY' }],
   'PATCH /v1/accounts/{id}': [{}],
@@ -198,7 +211,7 @@ async function attack(
   })();
   const delays = monitorEventLoopDelay({ resolution: 1 });
   delays.enable();
-  const answer = /^\/v1\/(?:customers|operator-tokens)/.test(path)
+  const answer = /^\/v1\/(?:customers|operator-tokens|webhook-templates)/.test(path)
     ? await asOperator(service, token, method, path, { body })
     : await service.call(method, path, { key: world.key, body });
   isOver = true;

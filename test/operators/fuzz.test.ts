@@ -33,7 +33,18 @@ beforeAll(async () => {
   const { body } = await asOperator(service, token, 'POST', '/v1/operator-tokens', {
     body: { title: 'to be deleted', role: 'viewer' },
   });
-  const ids = { customers: [made.customer.id], 'operator-tokens': [String(body.operator_token.id)] };
+  const template = {
+    title: 'a',
+    endpoint: NOWHERE,
+    event: 'NEW_DEBIT',
+    customers: { metadata: { of: 'none' } },
+  };
+  const templates = await asOperator(service, token, 'POST', '/v1/webhook-templates', { body: template });
+  const ids = {
+    customers: [made.customer.id],
+    'operator-tokens': [String(body.operator_token.id)],
+    'webhook-templates': [String(templates.body.webhook_template.id)],
+  };
   world = { ...made, all: { ...made.all, ...ids } };
   wire = openWire(service.opsUrl);
 });

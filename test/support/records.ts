@@ -67,12 +67,14 @@ export function recordOf(
   return {
     lease,
     customerId: '1',
+    settings: { id: lease.webhookId, revision: fields.revision ?? 1 },
     now: 0,
     record: {
       results,
       rejectedBatches: [],
       cursor: { sentThrough: through, highestRecordedId: through },
       health: null,
+      healthChanges: [],
       rateWait: null,
       lastError: null,
       disable: null,

@@ -35,6 +35,10 @@ export function openWebhookSettings({
     {
       id,
       customer_id: customerId,
+      template_id: null,
+      is_template: 0,
+      external_id: null,
+      settings_revision: 1,
       status: 'active',
       account_id: null,
       delivery: 'push',

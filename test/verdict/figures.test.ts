@@ -172,6 +172,6 @@ describe('with a large installation', () => {
     expect(result.pending.healthy).toBeGreaterThan(WEBHOOKS * MOVEMENTS);
     expect(result.oldestPendingSeconds).toBeGreaterThan(0);
     expect(result.imports.failed).toBeGreaterThanOrEqual(IMPORTS / 10);
-    expect(read - before).toBeLessThan(WEBHOOKS * 20 + IMPORTS / 10 + 500);
+    expect(read - before).toBeLessThan(WEBHOOKS * 27 + IMPORTS / 10 + 500);
   });
 });

@@ -23,8 +23,9 @@ import { VERSION } from '../../platform/config.ts';
 import { NewSource, SourceChange } from '../../sources/source-input.ts';
 import { RunView, SourceView } from '../../sources/source-view.ts';
 import { StandingWebhookView } from '../../verdict/standing-view.ts';
+import { TemplateView } from '../../verdict/template-view.ts';
 import { NewCustomer } from '../../webhooks/create-customer.ts';
-import { NewWebhook, WebhookChange } from '../../webhooks/webhook-input.ts';
+import { NewTemplate, NewWebhook, TemplateChange, WebhookChange } from '../../webhooks/webhook-input.ts';
 import { NewImport } from '../routes/imports/create.ts';
 import { ReplayStatus } from '../routes/webhooks.ts';
 import { StatusView, TroubleView } from '../status-document.ts';
@@ -93,6 +94,9 @@ const NAMED: Record<string, v.GenericSchema> = {
 const NAMED_OF_OPERATORS: Record<string, v.GenericSchema> = {
   ...NAMED,
   Customer: CustomerView,
+  WebhookTemplate: TemplateView,
+  NewWebhookTemplate: NewTemplate,
+  WebhookTemplateChange: TemplateChange,
   NewCustomer,
   CustomerChange,
   Trouble: TroubleView,

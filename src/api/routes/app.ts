@@ -24,6 +24,7 @@ import { addRoutes, createTable, type TableRow } from './route.ts';
 import { addSettingsRoutes } from './settings.ts';
 import { addSourceRoutes } from './sources.ts';
 import { addMovementRoutes, createAnswerListing } from './transactions.ts';
+import { addTemplateRoutes } from './webhook-templates.ts';
 import { addWebhookRoutes } from './webhooks.ts';
 import { addWithdrawalRoutes } from './withdrawals.ts';
 
@@ -60,6 +61,7 @@ export function createRoutes(
   const sourceGuard = createAddressGuard({ allow: runtime.config.allowPrivateEndpoints, subject: 'source' });
   addSourceRoutes(route, runtime, sourceGuard);
   addCustomerRoutes(route, runtime, guard);
+  addTemplateRoutes(route, runtime, guard);
   addOperatorRoutes(route, runtime);
   return table;
 }

@@ -9,7 +9,6 @@ import {
   type StoredCustomer,
   viewCustomer,
 } from '../../customers/customer-view.ts';
-import { changeCustomer } from '../../customers/customers.ts';
 import { findCustomers, requireCustomer } from '../../customers/find-customers.ts';
 import { findOwner, OWNED_KINDS } from '../../customers/owner.ts';
 import type { Runtime } from '../../database/runtime.ts';
@@ -23,6 +22,7 @@ import { StandingWebhookView, viewStandings } from '../../verdict/standing-view.
 import { sortTroubles } from '../../verdict/trouble.ts';
 import { readWebhookTroubles } from '../../verdict/webhooks.ts';
 import { findCustomerTroubles } from '../../verdict/work.ts';
+import { changeCustomer } from '../../webhooks/change-customer.ts';
 import {
   createCustomerWith,
   MOST_NEW_ACCOUNTS,
@@ -248,6 +248,6 @@ export function addCustomerRoutes(route: AddRoute, runtime: Runtime, guard: Addr
 /** Indexes: accounts_customer, webhooks_customer, api_keys_page, sources_customer. */
 const COUNT = `
   SELECT (SELECT COUNT(*) FROM accounts WHERE customer_id = ? AND status <> 'deleting') AS accounts,
-    (SELECT COUNT(*) FROM webhooks WHERE customer_id = ? AND status <> 'deleted') AS webhooks,
+    (SELECT COUNT(*) FROM webhooks WHERE customer_id = ? AND status <> 'deleted' AND is_template = 0 AND template_id IS NULL) AS webhooks,
     (SELECT COUNT(*) FROM api_keys WHERE customer_id = ?) AS api_keys,
     (SELECT COUNT(*) FROM sources WHERE customer_id = ? AND status <> 'deleted') AS sources`;

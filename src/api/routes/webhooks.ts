@@ -24,7 +24,7 @@ import { Moment, type ZoneOffset } from '../../platform/moment.ts';
 import { invalid, notFound, Problem } from '../../platform/problem.ts';
 import { shortList } from '../../platform/validation.ts';
 import { StandingWebhookView, viewStanding, viewStandings } from '../../verdict/standing-view.ts';
-import { findWebhook, findWebhooks } from '../../webhooks/find-webhook.ts';
+import { findOwnWebhook, findWebhook, findWebhooks } from '../../webhooks/find-webhook.ts';
 import { NewWebhook, WebhookChange } from '../../webhooks/webhook-input.ts';
 import { changeWebhook, createWebhook, deleteWebhook, rotateWebhookSecret } from '../../webhooks/webhooks.ts';
 import { idParameter } from '../openapi/openapi.ts';
@@ -202,10 +202,10 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
       schema: v.object({ webhook: StandingWebhookView }),
       description: 'The webhook, without its secret.',
     },
-    problems: ['limited-api-key', 'pending-for-other-accounts', 'endpoint-refused'],
+    problems: ['limited-api-key', 'pending-for-other-accounts', 'endpoint-refused', 'webhook-of-template'],
     handle: async (c) => {
       const caller = c.get('caller');
-      const before = await findWebhook(runtime.database, caller, readId(c, 'webhook'));
+      const before = await findOwnWebhook(runtime.database, caller, readId(c, 'webhook'));
       const change = await readJson(c, WebhookChange);
       await changeWebhook(runtime, guard, caller, before, change);
       return c.json({ webhook: await viewStanding(runtime, before.id) });
@@ -221,8 +221,10 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
       'Nothing more is sent to the webhook, and its pending deliveries become cancelled. The log of its deliveries is kept as long as that of other webhooks.',
     path: { id: idParameter('webhook') },
     answer: { schema: v.object({ status: v.literal('success') }), description: 'The webhook is deleted.' },
+    problems: ['webhook-of-template'],
     handle: async (c) => {
-      await deleteWebhook(runtime, c.get('caller'), readId(c, 'webhook'));
+      const caller = c.get('caller');
+      await deleteWebhook(runtime, caller, await findOwnWebhook(database, caller, readId(c, 'webhook')));
       return c.json({ status: 'success' });
     },
   });
@@ -266,11 +268,12 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
       description: 'The webhook, with its new secret, which is shown in this answer only.',
       secrets: ['webhook.secret'],
     },
-    problems: ['pulled-webhook'],
+    problems: ['pulled-webhook', 'webhook-of-template'],
     handle: async (c) => {
-      const id = readId(c, 'webhook');
-      const secret = await rotateWebhookSecret(runtime, c.get('caller'), id);
-      return c.json({ webhook: await viewStanding(runtime, id, secret) });
+      const caller = c.get('caller');
+      const webhook = await findOwnWebhook(database, caller, readId(c, 'webhook'));
+      const secret = await rotateWebhookSecret(runtime, caller, webhook);
+      return c.json({ webhook: await viewStanding(runtime, webhook.id, secret) });
     },
   });
 

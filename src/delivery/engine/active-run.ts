@@ -1,5 +1,6 @@
 import { isOfEvents } from '../../database/webhook-enums.ts';
 import { LEASE_SECONDS, type Lease } from '../../webhook-record/lease.ts';
+import { settingsIdOf } from '../../webhook-record/record.ts';
 import { hasBacklog } from '../../webhook-record/waiting.ts';
 import { BATCH_OVERHEAD, type Settings } from '../posting/request.ts';
 import { createRun, type Run } from '../run/run.ts';
@@ -35,6 +36,8 @@ export interface RunTools extends Omit<RunnerOptions, 'results' | 'jobs' | 'trac
 
 /** A delivery run with its I/O. */
 export interface ActiveRun {
+  /** null: its webhook has no template. */
+  templateId: string | null;
   /**
    * Sends until nothing is left to send, the time slice is over, or something else ends the run.
    * @param takenAt when taking the lease began, on the tools' clock.
@@ -54,7 +57,7 @@ type Timing = Pick<RunStart, 'retryDelays' | 'sliceLength' | 'longestRun' | 'lin
 /** Starts a run and its first read of the log. The run sends nothing before it has its lease. */
 export function startRun(tools: RunTools, state: WebhookState, timing: Timing): ActiveRun {
   const { webhooks, writer, share, clock, random, onIdle } = tools;
-  const { id, customer_id: customerId } = state.settings;
+  const { id, customer_id: customerId, template_id: templateId } = state.settings;
   const settings = webhooks.openSettings(state.settings);
   const start = toRunStart(state, settings, timing);
   /** null until the run has its lease. `earlyEvents` keeps the events until then. */
@@ -69,7 +72,7 @@ export function startRun(tools: RunTools, state: WebhookState, timing: Timing): 
   const held = holdLease(tools, state, start.health);
   const sender = createSender(
     tools,
-    { id, customerId, settings },
+    { id, customerId, templateId, settings },
     { mayPost: (now) => !isStopped && !isLost && held.isHeld(now), report },
   );
   const reads = openReads(tools, state, start);
@@ -133,6 +136,7 @@ export function startRun(tools: RunTools, state: WebhookState, timing: Timing): 
   }
 
   const run: ActiveRun = {
+    templateId,
     async send(lease, takenAt) {
       held.take(lease, takenAt);
       machine = createRun(start, clock.now());
@@ -167,6 +171,7 @@ function toRunStart(state: WebhookState, settings: Settings, timing: Timing): Ru
     rateLimit,
     rateWait,
     health,
+    isHealthShared: state.settings.template_id !== null,
     lastError: state.settings.last_error,
     cursor: { sentThrough, highestRecordedId },
     hasBacklog: hasBacklog(state),
@@ -244,9 +249,11 @@ function withoutDeleted(deliveries: readonly Delivery[], deletedAccounts: readon
 /** The lease of a run, and the records that it allows. */
 function holdLease(
   { webhooks, writer, clock, log }: RunTools,
-  { settings: { id: webhookId, customer_id: customerId } }: WebhookState,
+  { settings: webhook }: WebhookState,
   health: EndpointHealth,
 ) {
+  const { id: webhookId, customer_id: customerId } = webhook;
+  const settings = { id: settingsIdOf(webhook), revision: webhook.settings_revision };
   let lease: Lease;
   /** No other run can have the lease before this moment. A process that was frozen beyond it must not send its waiting deliveries. */
   let heldUntil = 0;
@@ -273,15 +280,16 @@ function holdLease(
     },
     async record(it: RunRecord): Promise<RunEvent> {
       const began = clock.now();
-      const revision = await writer.write({ lease, customerId, record: it, now: began });
-      if (revision === null) return { type: 'lease lost' };
+      const recorded = await writer.write({ lease, customerId, settings, record: it, now: began });
+      if (recorded === null) return { type: 'lease lost' };
       renewed(began);
-      if (it.health !== null) logFirstOpening(it.health, it.lastError);
+      const after = recorded.health ?? it.health;
+      if (after !== null) logFirstOpening(after, it.lastError);
       lease = { ...lease, writes: lease.writes + 1 };
       if (it.disable !== null) {
-        await webhooks.disable({ id: webhookId, customerId, revision: it.revision }, it.disable);
+        await webhooks.disable(settings, it.disable);
       }
-      return { type: 'recorded', revision };
+      return { type: 'recorded', ...recorded };
     },
   };
 }

@@ -6,7 +6,7 @@ import type { Lease, LeaseRequest } from '../../webhook-record/lease.ts';
 import type { AttemptTraces } from '../posting/attempt-traces.ts';
 import type { SealedSettings, Settings } from '../posting/request.ts';
 import type { Answer, PostRequest } from '../posting/types.ts';
-import type { RunRecord } from '../run/types.ts';
+import type { EndpointHealth, RunRecord } from '../run/types.ts';
 import type { WebhookState } from '../webhook-state.ts';
 import type { MovementLog } from './movement-log.ts';
 import type { RetriesRead } from './retries.ts';
@@ -37,6 +37,8 @@ export interface Runner {
   runJob(webhookId: string): Promise<void>;
   /** Notifies the active runs of these webhooks in this process. `reread` is as in `wakeWebhooks`. */
   notify(webhookIds: readonly string[], reread: boolean): void;
+  /** Notifies the active runs of the webhooks of these templates that the templates have changed. */
+  notifyTemplates(templateIds: readonly string[]): void;
   /** Ends all runs as soon as their POSTs in flight have ended. */
   stop(): void;
 }
@@ -45,6 +47,8 @@ export interface Runner {
 export interface LeasedRecord {
   lease: Lease;
   customerId: string;
+  /** The webhook whose row has the settings and the health of the endpoint, a template or itself, and its revision when it was read. */
+  settings: { id: string; revision: number };
   record: RunRecord;
   /** The moment that the record's times refer to, in milliseconds since 1970. */
   now: number;
@@ -71,20 +75,34 @@ interface WebhooksPort {
   takeLease(request: LeaseRequest): Promise<Lease | null>;
   /** Renews leases. @returns the leases that are still held. */
   renewLeases(leases: readonly Lease[]): Promise<Lease[]>;
-  /** Disables a webhook, unless it was changed since `revision`. */
-  disable(webhook: { id: string; customerId: string; revision: number }, reason: string): Promise<void>;
+  /** Disables a webhook or a template, unless it was changed since `revision`. */
+  disable(webhook: { id: string; revision: number }, reason: string): Promise<void>;
+  /** Takes the right to probe the endpoint of a template for all its webhooks. @returns false when another webhook has it. */
+  claimProbe(webhook: { id: string; templateId: string }): Promise<boolean>;
+  /** Gives the right to probe back. */
+  endProbe(webhook: { id: string; templateId: string }): Promise<void>;
   /** Pauses a webhook because its runs cannot go on, see `quarantineWebhook`. */
-  quarantine(webhook: { id: string; customerId: string }, cause: string): Promise<Quarantine>;
+  quarantine(
+    webhook: { id: string; customerId: string; templateId: string | null },
+    cause: string,
+  ): Promise<Quarantine>;
+}
+
+/** What a run is told of its record. */
+export interface Recorded {
+  /** The webhook's revision. */
+  revision: number;
+  /** The health of the endpoint, which the webhooks of a template share. null: the endpoint is the webhook's own. */
+  health: EndpointHealth | null;
 }
 
 /** Records results. */
 export interface ResultsPort {
   /**
    * Records the results of several runs in one transaction, see `recordResults`.
-   * @returns the revision of each webhook.
    * @throws {LeaseLostError} when one of the leases was lost. Then nothing was written.
    */
-  record(records: readonly LeasedRecord[]): Promise<number[]>;
+  record(records: readonly LeasedRecord[]): Promise<Recorded[]>;
 }
 
 /** The queue of webhooks. */

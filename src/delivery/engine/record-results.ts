@@ -2,9 +2,11 @@ import type { DataSource } from 'typeorm';
 import { cutTo } from '../../database/text-columns.ts';
 import { derivedRows, type Sql, tryTransaction, type WriteResult } from '../../database/transaction.ts';
 import { LEASE_SECONDS } from '../../webhook-record/lease.ts';
+import { joinSettings, revisionOf } from '../../webhook-record/record.ts';
 import { withdrawnWhileSent } from '../run/attempt.ts';
-import type { AttemptResult, EndpointHealth, RunRecord } from '../run/types.ts';
-import type { LeasedRecord } from './ports.ts';
+import type { AttemptResult } from '../run/types.ts';
+import type { LeasedRecord, Recorded } from './ports.ts';
+import { applyHealthChanges, type SharedHealth } from './shared-health.ts';
 
 /** Records the results of many runs in one transaction. */
 
@@ -118,8 +120,7 @@ const READ_OLD_REJECTED_BATCHES = `
 
 const DELETE_REJECTED_BATCHES = '/* DELETE_REJECTED_BATCHES */ DELETE FROM rejected_batches WHERE id IN (?)';
 
-const READ_WEBHOOK_REVISIONS =
-  '/* READ_WEBHOOK_REVISIONS */ SELECT id, revision FROM webhooks WHERE id IN (?)';
+const READ_WEBHOOK_REVISIONS = `/* READ_WEBHOOK_REVISIONS */ SELECT w.id, ${revisionOf('w', 's')} AS revision FROM webhooks w ${joinSettings('w', 's')} WHERE w.id IN (?)`;
 
 /** Finds a row if this record was written before and only the answer was lost. */
 const FIND_WRITTEN_RECORD =
@@ -128,25 +129,27 @@ const FIND_WRITTEN_RECORD =
 /**
  * Records the results of these runs, their cursors and the health of their endpoints in one transaction. Renews their leases, or gives
  * them back at the end of a run. A delivery counts as delivered only when this resolves.
- * @returns the current revision of each webhook.
  * @throws {LeaseLostError} when one of the leases was lost. Then nothing was written for any of them.
  */
 export async function recordResults(
   database: DataSource,
   records: readonly LeasedRecord[],
-): Promise<number[]> {
+): Promise<Recorded[]> {
   // In the order of the primary key, like the renewal of leases. Transactions that lock in opposite orders would deadlock.
   const inOrder = records.toSorted((a, b) => Number(a.lease.webhookId) - Number(b.lease.webhookId));
   // Not repeated here, so that a row that another transaction locks does not hold up later records.
-  const revisions = await tryTransaction(database, (sql) => write(sql, inOrder));
-  return records.map(({ lease, record }) => revisions.get(lease.webhookId) ?? record.revision + 1);
+  const { revisions, shared } = await tryTransaction(database, (sql) => write(sql, inOrder));
+  return records.map(({ lease, settings, record }) => ({
+    revision: revisions.get(lease.webhookId) ?? record.revision + 1,
+    health: shared.get(settings.id) ?? null,
+  }));
 }
 
-async function write(sql: Sql, records: readonly LeasedRecord[]): Promise<Map<string, number>> {
+async function write(sql: Sql, records: readonly LeasedRecord[]) {
   const isNew = await moveCursors(sql, records);
   const ids = records.map(({ lease }) => lease.webhookId);
-  const rows = await sql.query<{ id: string; revision: number }[]>(READ_WEBHOOK_REVISIONS, [ids]);
-  const revisions = new Map(rows.map(({ id, revision }) => [id, revision]));
+  const rows = await sql.query<{ id: string; revision: number | string }[]>(READ_WEBHOOK_REVISIONS, [ids]);
+  const revisions = new Map(rows.map(({ id, revision }) => [id, Number(revision)]));
   if (isNew) {
     await writeHealth(sql, records);
     const results: OwnedResult[] = [];
@@ -160,7 +163,13 @@ async function write(sql: Sql, records: readonly LeasedRecord[]): Promise<Map<st
     await addResults(sql, results);
     for (const it of records) if (it.record.rejectedBatches.length > 0) await addRejectedBatches(sql, it);
   }
-  return revisions;
+  const { stored: shared, write: changed } = await applyHealthChanges(sql, isNew ? records : []);
+  if (changed.length > 0)
+    await sql.query(
+      WRITE_ENDPOINT_HEALTH(changed.length),
+      changed.flatMap((it) => healthRow(it.templateId, it)),
+    );
+  return { revisions, shared };
 }
 
 /**
@@ -227,15 +236,20 @@ async function moveCursors(sql: Sql, records: readonly LeasedRecord[]): Promise<
 }
 
 async function writeHealth(sql: Sql, records: readonly LeasedRecord[]): Promise<void> {
-  const changed = records.flatMap(({ lease, record, now }) =>
-    record.health === null ? [] : [healthRow(lease.webhookId, record, record.health, now)],
+  const changed = records.flatMap(({ lease, settings: { revision }, record, now }) =>
+    record.health === null
+      ? []
+      : [healthRow(lease.webhookId, { revision, health: record.health, lastError: record.lastError, now })],
   );
   if (changed.length > 0) await sql.query(WRITE_ENDPOINT_HEALTH(changed.length), changed.flat());
 }
 
-const healthRow = (webhookId: string, record: RunRecord, health: EndpointHealth, now: number) => [
+const healthRow = (
+  webhookId: string,
+  { revision, health, lastError, now }: Omit<SharedHealth, 'templateId'>,
+) => [
   webhookId,
-  record.revision,
+  revision,
   health.consecutiveFailures,
   health.failingSince === null ? null : new Date(health.failingSince),
   health.failingDays,
@@ -244,7 +258,7 @@ const healthRow = (webhookId: string, record: RunRecord, health: EndpointHealth,
   health.recoverySuccesses,
   health.consecutiveRejections,
   health.batchLimit,
-  record.lastError === null ? null : cutTo('webhook_cursors.last_error', record.lastError),
+  lastError === null ? null : cutTo('webhook_cursors.last_error', lastError),
 ];
 
 /** A result with its webhook. */

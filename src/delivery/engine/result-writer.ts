@@ -6,7 +6,7 @@ import type { DeliveryMetrics } from '../../platform/metrics.ts';
 import type { Lease } from '../../webhook-record/lease.ts';
 import { formatDeliveryId } from '../delivery-id.ts';
 import type { AttemptResult } from '../run/types.ts';
-import type { ClockPort, LeasedRecord, ResultsPort } from './ports.ts';
+import type { ClockPort, LeasedRecord, Recorded, ResultsPort } from './ports.ts';
 import { LeaseLostError } from './record-results.ts';
 
 /** Records the results of all runs of a process. Results that come at about the same time share a transaction. */
@@ -50,11 +50,11 @@ const codeOf = (error: unknown): string => String((error as { code?: unknown }).
 export interface ResultWriter {
   /**
    * Records the results of one run. Tries again after a failure until the lease is lost, because no other run sends again in that time.
-   * @returns the webhook's revision; null when the lease was lost and nothing was written.
+   * @returns null when the lease was lost and nothing was written.
    * @throws {ResultsRefusedError} when MySQL has refused the results 10 times in a row, and the results of fewer than 5 customers in all.
    * @throws what MySQL throws after `stop`. Then nothing was written, or the answer to its COMMIT was lost.
    */
-  write(record: LeasedRecord): Promise<number | null>;
+  write(record: LeasedRecord): Promise<Recorded | null>;
   /**
    * Calls back in 25 ms, at the same moment for all callers, so that their results are recorded together. Calls back later while
    * records wait for a writer, so that more results share a record.
@@ -121,12 +121,12 @@ export function createResultWriter(
   const waiting = new Set<LeasedRecord>();
   const recordAll = async (records: readonly LeasedRecord[]) => {
     for (const record of records) waiting.delete(record);
-    const revisions = await results.record(records);
+    const recorded = await results.record(records);
     for (const { lease, record } of records) {
       metrics?.recorded(record.results, record.rejectedBatches);
       for (const result of record.results) logAttempt(lease.webhookId, result);
     }
-    return revisions;
+    return recorded;
   };
   const write = createBatcher(recordAll, {
     workers: WRITERS,

@@ -40,6 +40,12 @@ const DNS_WAIT = 5 * SECOND;
 /** Two reads of the same due time give slightly different waits. Smaller differences than this are ignored. Milliseconds. */
 const WAIT_TOLERANCE = 100;
 
+const ownerOf = ({ settings: { id, customer_id, template_id } }: WebhookState) => ({
+  id,
+  customerId: customer_id,
+  templateId: template_id,
+});
+
 export function createRunner({
   log,
   metrics,
@@ -104,10 +110,7 @@ export function createRunner({
         return end;
       } catch (err) {
         if (!(err instanceof ResultsRefusedError)) throw err;
-        const outcome = await webhooks.quarantine(
-          { id: webhookId, customerId: state.settings.customer_id },
-          err.message,
-        );
+        const outcome = await webhooks.quarantine(ownerOf(state), err.message);
         if (outcome !== 'paused') throw err;
         log.error({ err, webhookId }, 'webhook paused: MySQL refuses the results of its deliveries');
         return null;
@@ -120,6 +123,39 @@ export function createRunner({
     }
   }
 
+  /** Pauses a webhook whose runs keep ending the process. @returns false: it is not paused, because many do. */
+  async function pauseCrashing(state: WebhookState): Promise<boolean> {
+    const webhookId = state.settings.id;
+    const outcome = await webhooks.quarantine(ownerOf(state), CRASHED);
+    if (outcome === 'paused') log.error({ webhookId }, 'webhook paused: its runs keep ending the process');
+    if (outcome !== 'many') return true;
+    log.error({ webhookId }, 'webhook not paused: the runs of many webhooks keep ending the process');
+    return false;
+  }
+
+  /**
+   * As `run`. While the circuit of a template is half-open, one of its webhooks probes the endpoint for all.
+   * @returns probed: another webhook has the right to probe.
+   */
+  async function runOrProbe(state: WebhookState): Promise<RunEnd | 'probed' | null> {
+    const { id, template_id: templateId, recovery_successes } = state.settings;
+    if (templateId === null || recovery_successes !== 0) return run(state);
+    if (!(await webhooks.claimProbe({ id, templateId }))) return 'probed';
+    try {
+      return await run(state);
+    } finally {
+      await webhooks.endProbe({ id, templateId });
+    }
+  }
+
+  /** Makes a run, if nothing is against one. @returns whether the webhook's state is to be read again at once. */
+  async function send(state: WebhookState): Promise<boolean> {
+    if (state.crashCount >= MAX_CRASHES && (await pauseCrashing(state))) return false;
+    const end = dns?.mayAsk() === false ? 'no DNS' : await runOrProbe(state);
+    if (end === 'no DNS') await jobs.add(state.settings.id, DNS_WAIT);
+    return end !== 'no DNS' && end !== 'probed';
+  }
+
   return {
     async runJob(webhookId) {
       const sliceEnd = clock.now() + timeSlice;
@@ -127,6 +163,8 @@ export function createRunner({
         const state = await webhooks.readState(webhookId);
         if (state?.settings.status !== 'active') return;
         const { openFor } = state;
+        // The reconciler finds what waits for the probe of another webhook.
+        if (state.probedFor !== null) return;
         const wait = waitBeforeSending(state);
         // Wake-ups add no job while the circuit is open, so this one leaves a job for when it is half-open, also with nothing to send yet.
         const left = wait === null ? openFor : Math.min(wait, openFor ?? wait);
@@ -140,24 +178,15 @@ export function createRunner({
           await leaveJob(webhookId, timeSlice);
           return;
         }
-        if (state.crashCount >= MAX_CRASHES) {
-          const outcome = await webhooks.quarantine(
-            { id: webhookId, customerId: state.settings.customer_id },
-            CRASHED,
-          );
-          if (outcome === 'paused')
-            log.error({ webhookId }, 'webhook paused: its runs keep ending the process');
-          if (outcome !== 'many') return;
-          log.error({ webhookId }, 'webhook not paused: the runs of many webhooks keep ending the process');
-        }
-        if (dns?.mayAsk() === false || (await run(state)) === 'no DNS') {
-          await jobs.add(webhookId, DNS_WAIT);
-          return;
-        }
+        if (!(await send(state))) return;
       }
     },
     notify(webhookIds, reread) {
       for (const id of webhookIds) activeRuns.get(id)?.notify(reread);
+    },
+    notifyTemplates(templateIds) {
+      for (const run of activeRuns.values())
+        if (run.templateId !== null && templateIds.includes(run.templateId)) run.notify(true);
     },
     stop() {
       isStopping = true;

@@ -28,10 +28,16 @@ export interface Sender extends Pick<RunPosts, 'caughtUp' | 'giveBack'> {
  */
 export function createSender(
   { posts: queue, traces, poster, dns, clock }: SenderTools,
-  { id: webhookId, customerId, settings }: { id: string; customerId: string; settings: Settings },
+  {
+    id: webhookId,
+    customerId,
+    templateId,
+    settings,
+  }: { id: string; customerId: string; templateId: string | null; settings: Settings },
   run: { mayPost(now: number): boolean; report(event: RunEvent): void },
 ): Sender {
-  const posts = queue.open(customerId, settings.origin);
+  // The webhooks of a template share the limits, as those of one customer do.
+  const posts = queue.open(templateId === null ? customerId : `template ${templateId}`, settings.origin);
 
   function post(delivery: Delivery): void {
     const id = deliveryIdOf(delivery);

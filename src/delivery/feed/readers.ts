@@ -1,5 +1,6 @@
 import type { DataSource } from 'typeorm';
 import { Problem } from '../../platform/problem.ts';
+import { joinSettings, revisionOf } from '../../webhook-record/record.ts';
 import type { WebhookState } from '../webhook-state.ts';
 
 /**
@@ -18,13 +19,13 @@ const PAGE = 1_000;
 
 /** Indexes: the primary keys. */
 const READ_VERSIONS = `
-  SELECT w.id, w.revision, b.matched_through, k.feed_epoch, k.feed_sample_at IS NOT NULL AS has_sample
-  FROM webhooks w JOIN webhook_backlogs b ON b.webhook_id = w.id JOIN webhook_cursors k ON k.webhook_id = w.id
+  SELECT w.id, ${revisionOf('w', 's')} AS revision, b.matched_through, k.feed_epoch, k.feed_sample_at IS NOT NULL AS has_sample
+  FROM webhooks w ${joinSettings('w', 's')} JOIN webhook_backlogs b ON b.webhook_id = w.id JOIN webhook_cursors k ON k.webhook_id = w.id
   WHERE w.id IN (?)`;
 
 interface VersionRow {
   id: string;
-  revision: number;
+  revision: number | string;
   matched_through: string;
   feed_epoch: number;
   has_sample: string | number;

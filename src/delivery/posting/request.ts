@@ -1,7 +1,7 @@
 import { SEALED, type SecretBox } from '../../database/secret-box.ts';
 import { isOfEvents, WITHDRAWN_TRANSACTION } from '../../database/webhook-enums.ts';
 import { VERSION } from '../../platform/config.ts';
-import type { EndpointColumns, SendingSettings } from '../../webhook-record/record.ts';
+import { type EndpointColumns, type SendingSettings, settingsIdOf } from '../../webhook-record/record.ts';
 import type { EndpointHealth, NotifiedEvent, NotifiedMovement } from '../run/types.ts';
 import { type BodyFormat, buildEventBody, buildSharedBody, CONTENT_TYPES } from './body.ts';
 import { createSigner } from './signature.ts';
@@ -14,7 +14,9 @@ export interface SealedSettings extends SendingSettings, EndpointColumns {
   /** null: the delivery is pull. */
   secret: string | null;
   previous_secret: string | null;
+  /** Of its customer. */
   api_secret: string;
+  external_id: string | null;
 }
 
 /** The settings that a run needs in order to send for a webhook. */
@@ -56,19 +58,21 @@ export interface Settings {
  */
 export function openSettings(row: SealedSettings, secrets: SecretBox): Settings {
   if (row.endpoint === null || row.secret === null) throw new Error(`webhook ${row.id} has no endpoint`);
-  const open = (sealed: string) => secrets.open(sealed, SEALED.webhookSecret(row.id));
+  const settingsId = settingsIdOf(row);
+  const open = (sealed: string) => secrets.open(sealed, SEALED.webhookSecret(settingsId));
   const sign = createSigner([
     open(row.secret),
     ...(row.previous_secret === null ? [] : [open(row.previous_secret)]),
   ]);
   const apiSecret = secrets.open(row.api_secret, SEALED.apiSecret(row.customer_id));
   const custom: Record<string, string> =
-    row.headers === null ? {} : JSON.parse(secrets.open(row.headers, SEALED.webhookHeaders(row.id)));
+    row.headers === null ? {} : JSON.parse(secrets.open(row.headers, SEALED.webhookHeaders(settingsId)));
   const format: BodyFormat = { encoding: row.encoding, hashEncoding: row.hash_encoding };
   const endpoint = new URL(row.endpoint);
   const { origin } = endpoint;
   const path = endpoint.pathname + endpoint.search;
   const credentials = credentialsOf(custom);
+  const customerHeaders = row.template_id === null ? {} : describeCustomer(row);
   const ordered = row.ordered === 1;
   const describe = isOfEvents(row.event)
     ? (content: unknown) => describeEvent(content as NotifiedEvent)
@@ -80,17 +84,8 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
     maxInFlight: ordered ? 1 : row.max_in_flight,
     rateLimit: row.rate_limit,
     batch: row.batch_max === null ? null : { max: row.batch_max, waitMs: row.batch_wait_ms },
-    health: {
-      consecutiveFailures: row.consecutive_failures,
-      failingSince: row.failing_since?.getTime() ?? null,
-      failingDays: row.failing_days,
-      circuitOpenings: row.circuit_openings,
-      // null, because a run begins only when the circuit is not open.
-      openUntil: null,
-      recoverySuccesses: row.recovery_successes,
-      consecutiveRejections: row.consecutive_rejections,
-      batchLimit: row.batch_limit,
-    },
+    // A run begins only when the circuit is not open.
+    health: toHealth(row, null),
     redact: (text) => credentials.reduce((rest, credential) => rest.replaceAll(credential, '…'), text),
     bytesOf: (content) => Buffer.byteLength(describe(content).body),
     request: (content, deliveryId, timestamp) =>
@@ -118,11 +113,24 @@ export function openSettings(row: SealedSettings, secrets: SecretBox): Settings 
         'webhook-id': id,
         'webhook-timestamp': String(timestamp),
         'webhook-signature': sign(id, timestamp, body),
+        ...customerHeaders,
         ...headers,
       },
     };
   }
 }
+
+/** @param openUntil in milliseconds since 1970; null: the circuit is not open. */
+export const toHealth = (row: EndpointColumns, openUntil: number | null): EndpointHealth => ({
+  consecutiveFailures: row.consecutive_failures,
+  failingSince: row.failing_since?.getTime() ?? null,
+  failingDays: row.failing_days,
+  circuitOpenings: row.circuit_openings,
+  openUntil,
+  recoverySuccesses: row.recovery_successes,
+  consecutiveRejections: row.consecutive_rejections,
+  batchLimit: row.batch_limit,
+});
 
 /**
  * The id of an event: the header `webhook-id` of its POST, or its id in a batch or a feed. Of the withdrawal of a movement, it has the id of the
@@ -143,6 +151,15 @@ export const eventNameOf = (
 
 /** The bytes of a batch beside the bodies of its events: about as many for each event, and for the batch itself. */
 export const BATCH_OVERHEAD = 100;
+
+/** The headers by which the endpoint of a template tells its customers apart. The external id is percent-encoded (RFC 3986, section 2.1). */
+const describeCustomer = ({
+  customer_id,
+  external_id,
+}: Pick<SealedSettings, 'customer_id' | 'external_id'>): Record<string, string> => ({
+  'ledgerbell-customer': customer_id,
+  ...(external_id === null ? {} : { 'ledgerbell-external-id': encodeURIComponent(external_id) }),
+});
 
 /** The body of a notification, and the headers that depend on its movement or event. */
 interface Description {

@@ -9,6 +9,7 @@ import type {
   BatchAnswered,
   Delivery,
   EndpointHealth,
+  HealthChange,
   RunCommand,
   RunEnd,
   RunEvent,
@@ -65,6 +66,8 @@ interface RunState {
   timerAt: number | null;
   health: EndpointHealth;
   recordedHealth: EndpointHealth;
+  /** Of a shared health: what has changed it since the last record began. */
+  healthChanges: HealthChange[];
   lastError: string | null;
   /** Why the webhook is to be disabled; null: it is not. */
   disable: string | null;
@@ -92,6 +95,7 @@ export function createRun(start: RunStart, now: number): Run {
     timerAt: null,
     health: start.health,
     recordedHealth: start.health,
+    healthChanges: [],
     lastError: start.lastError,
     disable: null,
     hasSent: false,
@@ -166,6 +170,8 @@ function applyEvent(run: RunState, event: RunEvent, context: RunContext): void {
       return;
     case 'recorded':
       run.sources.recorded(run.recording.committed(), now);
+      if (event.health !== null)
+        run.health = run.healthChanges.reduce((health, change) => change(health), event.health);
       if (event.revision !== run.start.revision) end(run, 'changed');
       return;
     case 'timer':
@@ -185,11 +191,27 @@ function applyEvent(run: RunState, event: RunEvent, context: RunContext): void {
   }
 }
 
+/** Notes what an answer changes of a shared health. @param change with a fixed jitter, because the change is made more than once. */
+function noteChange(
+  run: RunState,
+  random: () => number,
+  change: (health: EndpointHealth, random: () => number) => EndpointHealth,
+): void {
+  if (!run.start.isHealthShared) return;
+  const jitter = random();
+  run.healthChanges.push((health) => change(health, () => jitter));
+}
+
 function applyAnswer(run: RunState, attempt: AnsweredAttempt, { now, random }: RunContext): void {
   const { ordered, maxInFlight, retryDelays } = run.start;
   // Named one by one, because spreading the context took a thirtieth of a delivery's processor time.
   const ended = endAttempt(attempt, run.health, { now, random, maxInFlight, retryDelays });
   run.health = ended.health;
+  noteChange(
+    run,
+    random,
+    (health, jitter) => endAttempt(attempt, health, { now, random: jitter, maxInFlight, retryDelays }).health,
+  );
   run.lastError = ended.lastError;
   run.disable ??= ended.disable;
   if (run.disable !== null) end(run, 'changed');
@@ -200,8 +222,14 @@ function applyAnswer(run: RunState, attempt: AnsweredAttempt, { now, random }: R
 function applyBatchAnswer(run: RunState, attempt: BatchAnswered, { now, random }: RunContext): void {
   const { ordered, maxInFlight, retryDelays, batch } = run.start;
   const batchMax = batch?.max ?? 1;
-  const ended = endBatch(attempt, run.health, { now, random, maxInFlight, retryDelays, ordered, batchMax });
+  const context = { now, maxInFlight, retryDelays, ordered, batchMax };
+  const ended = endBatch(attempt, run.health, { ...context, random });
   run.health = ended.health;
+  noteChange(
+    run,
+    random,
+    (health, jitter) => endBatch(attempt, health, { ...context, random: jitter }).health,
+  );
   run.lastError = ended.lastError;
   run.disable ??= ended.disable;
   if (run.disable !== null) end(run, 'changed');
@@ -313,7 +341,8 @@ function record(run: RunState, now: number, commands: RunCommand[]): void {
     record: {
       ...begun,
       cursor: run.sources.cursor(),
-      health: run.health === run.recordedHealth ? null : run.health,
+      health: run.start.isHealthShared || run.health === run.recordedHealth ? null : run.health,
+      healthChanges: run.healthChanges,
       rateWait: run.start.rateLimit === null ? null : run.pace.wait(now),
       lastError: run.lastError,
       disable: run.disable,
@@ -322,6 +351,7 @@ function record(run: RunState, now: number, commands: RunCommand[]): void {
     },
   });
   run.recordedHealth = run.health;
+  run.healthChanges = [];
 }
 
 /** When the run has to check its state again even if nothing happens. null: no timer is needed. */

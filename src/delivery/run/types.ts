@@ -28,6 +28,9 @@ export interface EndpointHealth {
   batchLimit: number | null;
 }
 
+/** What the answer to a POST changes of the health of its endpoint. Applies to any health: that of a template's endpoint may have changed since. */
+export type HealthChange = (health: EndpointHealth) => EndpointHealth;
+
 /** A movement as a notification shows it. Amounts and dates are strings as MySQL writes them. */
 export interface NotifiedMovement {
   /** Of the withdrawal of a movement: an id of its own, after those of the movements that were stored before. */
@@ -161,6 +164,8 @@ export interface RunStart {
   /** Milliseconds until the rate limit allows the next POST. */
   rateWait: number;
   health: EndpointHealth;
+  /** Whether other webhooks of a template have the same endpoint, so that the stored health changes by what their runs see too. */
+  isHealthShared: boolean;
   lastError: string | null;
   cursor: Cursor;
   /** Whether the log holds matching movements beyond the cursor. */
@@ -257,7 +262,8 @@ export type RunEvent =
   | ({ type: 'batch answered' } & BatchAnswered)
   /** Results have waited long enough and must be recorded now. */
   | { type: 'flush due' }
-  | { type: 'recorded'; revision: number }
+  /** health: of the endpoint, if the webhook shares it. null: it is its own. */
+  | { type: 'recorded'; revision: number; health: EndpointHealth | null }
   | { type: 'timer' }
   /** Nothing more can be recorded: another run has the lease, or MySQL did not accept the record. */
   | { type: 'lease lost' }
@@ -294,8 +300,10 @@ export interface RunRecord {
   results: readonly AttemptResult[];
   rejectedBatches: readonly RejectedBatch[];
   cursor: Cursor;
-  /** null: unchanged. */
+  /** null: unchanged, or shared. */
   health: EndpointHealth | null;
+  /** What has changed of a shared health since the last record, in order. */
+  healthChanges: readonly HealthChange[];
   /** Milliseconds until the rate limit allows the next POST; null: no limit. */
   rateWait: number | null;
   lastError: string | null;

@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { findOperatorCustomer } from '../../customers/operator-customer.ts';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
 import { BALANCE_UPDATED } from '../../delivery/operational-event.ts';
@@ -13,13 +14,10 @@ const READ_UNDISPATCHED_EVENTS = `
   FROM operational_events FORCE INDEX (operational_events_undispatched)
   WHERE dispatched_at IS NULL ORDER BY id LIMIT ${EVENTS_PER_TRANSACTION} FOR UPDATE SKIP LOCKED`;
 
-/** Index: customers_operator. */
-const FIND_OPERATOR = 'SELECT id FROM customers WHERE is_operator = 1';
-
 /** A paused webhook gets its events when it is active again. Index: webhooks_customer. */
 const FIND_RECIPIENTS = `
   SELECT id, customer_id, event, account_id, created_at FROM webhooks
-  WHERE customer_id IN (?) AND status IN ('active', 'paused') AND event IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY id`;
+  WHERE customer_id IN (?) AND is_template = 0 AND status IN ('active', 'paused') AND event IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY id`;
 
 const ADD_DELIVERIES = `
   INSERT INTO retries (webhook_id, transaction_id, customer_id, due_at, attempts, failures)
@@ -56,10 +54,10 @@ interface Recipient {
  * @returns the webhooks to wake.
  */
 export async function dispatchEvents(database: DataSource): Promise<string[]> {
-  const [operator] = await database.query<{ id: string }[]>(FIND_OPERATOR);
+  const operatorId = await findOperatorCustomer(database);
   const woken = new Set<string>();
   for (;;) {
-    const { events, webhookIds } = await inTransaction(database, (sql) => dispatchSome(sql, operator?.id));
+    const { events, webhookIds } = await inTransaction(database, (sql) => dispatchSome(sql, operatorId));
     for (const id of webhookIds) woken.add(id);
     if (events < EVENTS_PER_TRANSACTION) return [...woken];
   }
@@ -67,7 +65,7 @@ export async function dispatchEvents(database: DataSource): Promise<string[]> {
 
 async function dispatchSome(
   sql: Sql,
-  operatorId: string | undefined,
+  operatorId: string | null,
 ): Promise<{ events: number; webhookIds: string[] }> {
   const events = await sql.query<Undispatched[]>(READ_UNDISPATCHED_EVENTS);
   if (events.length === 0) return { events: 0, webhookIds: [] };
@@ -89,7 +87,7 @@ async function dispatchSome(
 }
 
 /** An event is not sent to a webhook that was created after it. */
-function isFor(event: Undispatched, webhook: Recipient, operatorId: string | undefined): boolean {
+function isFor(event: Undispatched, webhook: Recipient, operatorId: string | null): boolean {
   if (webhook.created_at > event.created_at) return false;
   const isOwn = webhook.customer_id === event.customer_id;
   if (event.type === BALANCE_UPDATED || webhook.event === 'BALANCE_UPDATED')

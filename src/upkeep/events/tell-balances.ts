@@ -24,7 +24,7 @@ const LOCK_BALANCE = `
 /** Indexes: the primary keys, and webhooks_customer. */
 const READ_TOLD_ACCOUNT = `
   SELECT a.title, a.currency, b.name AS bank, EXISTS (
-    SELECT 1 FROM webhooks w WHERE w.customer_id = a.customer_id AND w.status IN ('active', 'paused')
+    SELECT 1 FROM webhooks w WHERE w.customer_id = a.customer_id AND w.is_template = 0 AND w.status IN ('active', 'paused')
       AND w.event = 'BALANCE_UPDATED' AND (w.account_id IS NULL OR w.account_id = a.id)) AS is_awaited
   FROM accounts a JOIN banks b ON b.id = a.bank_id WHERE a.id = ?`;
 

@@ -1,4 +1,5 @@
 import type { DataSource } from 'typeorm';
+import { findOperatorCustomer } from '../../customers/operator-customer.ts';
 import { deleteByIds } from '../../database/delete-by-ids.ts';
 import { inTransaction, type Sql } from '../../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
@@ -7,17 +8,14 @@ import { repeatInOrder, type Steps } from './steps.ts';
 
 /** Removes old operational events with their deliveries. */
 
-/** Index: customers_operator. */
-const FIND_OPERATOR = 'SELECT id FROM customers WHERE is_operator = 1';
-
 /** Index: webhooks_customer. */
 const FIND_EVENT_WEBHOOKS = `
   SELECT id FROM webhooks FORCE INDEX (webhooks_customer) WHERE customer_id IN (?) AND event IN ${EVENTS_WITHOUT_MOVEMENTS}`;
 
 /** Finds the webhooks that may have been sent the events of these customers. */
 export async function findRecipients(sql: Sql, customerIds: readonly (string | null)[]): Promise<string[]> {
-  const operators = await sql.query<{ id: string }[]>(FIND_OPERATOR);
-  const customers = new Set([...operators.map(({ id }) => id), ...customerIds]);
+  const operator = await findOperatorCustomer(sql);
+  const customers = new Set([...(operator === null ? [] : [operator]), ...customerIds]);
   if (customers.size === 0) return [];
   return (await sql.query<{ id: string }[]>(FIND_EVENT_WEBHOOKS, [[...customers]])).map(({ id }) => id);
 }

@@ -13,12 +13,13 @@ const DELETE_FILTERS =
 /** Index: replays_open. */
 const DELETE_REPLAYS = 'DELETE FROM replays WHERE webhook_id = ? AND finished_at < ? LIMIT ?';
 
-/** Finds a deleted webhook if nothing of it is left to show. Indexes: the primary keys. */
+/** Finds a deleted webhook or template if nothing of it is left to show. Indexes: the primary keys, and webhooks_of_template. */
 const IS_EMPTY = `
   SELECT w.id FROM webhooks w JOIN webhook_backlogs b ON b.webhook_id = w.id
   WHERE w.id = ? AND w.status = 'deleted' AND b.matched_through <= ?
     AND NOT EXISTS (SELECT 1 FROM deliveries d WHERE d.webhook_id = w.id)
-    AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.webhook_id = w.id)`;
+    AND NOT EXISTS (SELECT 1 FROM attempts a WHERE a.webhook_id = w.id)
+    AND NOT EXISTS (SELECT 1 FROM webhooks t WHERE t.template_id = w.id)`;
 
 /** A table comes before the table that its foreign key refers to. */
 const DELETE_WEBHOOK = [
@@ -28,6 +29,9 @@ const DELETE_WEBHOOK = [
   'DELETE FROM webhook_filters WHERE webhook_id = ?',
   'DELETE FROM webhook_backlogs WHERE webhook_id = ?',
   'DELETE FROM webhook_cursors WHERE webhook_id = ?',
+  'DELETE FROM webhook_templates WHERE webhook_id = ?',
+  // The deleted webhooks of a template that goes with the operator's customer. They keep their logs.
+  'UPDATE webhooks SET template_id = NULL WHERE template_id = ?',
   'DELETE FROM webhooks WHERE id = ?',
 ];
 

@@ -4,6 +4,7 @@ import { readWaitingWebhooks } from '../../delivery/waiting-webhooks.ts';
 import { MAX_CRASHES, STUCK_IMPORTS } from '../../intake/imports.ts';
 import { type Circuit, circuitOf } from '../../webhook-record/circuit.ts';
 import { pendingOf } from '../../webhook-record/pending.ts';
+import { joinSettings, statusOf } from '../../webhook-record/record.ts';
 
 /** Counts what the verdict looks at: webhooks, imports, replays and books. */
 
@@ -46,14 +47,19 @@ export interface Figures {
   openConflicts: number;
 }
 
-/** Reads each webhook once: its counters, not its deliveries. Indexes: the primary keys. */
+/**
+ * Reads each webhook once: its counters, not its deliveries. A template counts as one webhook, and its deliveries are those of its webhooks.
+ * Indexes: the primary keys.
+ */
 const COUNT_WEBHOOKS = `
-  SELECT IF(w.status = 'paused' AND w.status_reason IS NOT NULL, 'quarantined', w.status) AS status_now,
-    ${circuitOf('c')} AS circuit, w.delivery,
-    c.failing_since IS NOT NULL AS failing, COUNT(*) AS webhooks, SUM(${pendingOf('b', 'c')}) AS pending,
-    TIMESTAMPDIFF(SECOND, MIN(c.failing_since), NOW(6)) AS failing_for
-  FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
-  WHERE w.status <> 'deleted' GROUP BY status_now, circuit, w.delivery, failing`;
+  SELECT IF(w.status = 'paused' AND w.status_reason IS NOT NULL, 'quarantined', ${statusOf('w', 's')}) AS status_now,
+    ${circuitOf('h')} AS circuit, w.delivery,
+    h.failing_since IS NOT NULL AS failing, SUM(w.template_id IS NULL OR w.status = 'paused') AS webhooks,
+    SUM(IF(w.is_template = 1, 0, ${pendingOf('b', 'c')})) AS pending,
+    TIMESTAMPDIFF(SECOND, MIN(h.failing_since), NOW(6)) AS failing_for
+  FROM webhooks w ${joinSettings('w', 's')} JOIN webhook_cursors h ON h.webhook_id = s.id
+    JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
+  WHERE w.status <> 'deleted' AND s.status <> 'deleted' GROUP BY status_now, circuit, w.delivery, failing`;
 
 /** MySQL gives computed integers as strings, MariaDB as numbers. */
 interface WebhookGroup {
@@ -109,8 +115,8 @@ const FIND_OLDEST_RETRY = `
   SELECT MIN(COALESCE(t.date_readed, x.withdrawn_at)) AS oldest FROM (
     SELECT (SELECT r.transaction_id FROM retries r FORCE INDEX (PRIMARY)
       WHERE r.webhook_id = w.id AND r.due_at IS NOT NULL ORDER BY r.webhook_id, r.transaction_id LIMIT 1) AS id
-    FROM webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
-    WHERE w.status = 'active' AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND ${pendingOf('b', 'c')} > 0) p
+    FROM webhooks w ${joinSettings('w', 's')} JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
+    WHERE ${statusOf('w', 's')} = 'active' AND w.is_template = 0 AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND ${pendingOf('b', 'c')} > 0) p
   LEFT JOIN transactions t ON t.id = p.id LEFT JOIN withdrawn_transactions x ON x.event_id = p.id`;
 
 /** Reads the figures from counters and indexes. Reads no single deliveries. */

@@ -24,6 +24,8 @@ interface NewWebhookRow {
   withdrawals?: WebhookSettings['withdrawals'];
   /** null: all. */
   accountId: string | null;
+  /** Default: false. */
+  isTemplate?: boolean;
   columns: WebhookColumns;
   /** The most webhooks that the customer may have, including this one. Default: no limit. */
   most?: number;
@@ -39,7 +41,8 @@ interface NewWebhookRow {
  * @throws {Problem} 409 when the customer has reached its limit of webhooks.
  */
 export async function addWebhook(sql: Sql, row: NewWebhookRow): Promise<string> {
-  const { customerId, event, withdrawals = 0, accountId, columns, most, seal, record } = row;
+  const { customerId, event, withdrawals = 0, accountId, isTemplate = false, most, seal, record } = row;
+  const columns = { ...row.columns, is_template: isTemplate ? 1 : 0 };
   // Imports take this lock before they lock accounts. The INSERT locks the webhook's account, so it must come after this lock too.
   await lockImports(sql, customerId);
   if (most !== undefined) await requireRoom(sql, customerId, most);
@@ -53,7 +56,13 @@ export async function addWebhook(sql: Sql, row: NewWebhookRow): Promise<string> 
   const id = String(insertId);
   const { secret, headers } = seal(id);
   await sql.query(SET_SECRETS, [secret, headers, id]);
-  const filter = filterOf({ event, withdrawals, account_id: accountId, status: 'active' });
+  const filter = filterOf({
+    event,
+    withdrawals,
+    account_id: accountId,
+    status: 'active',
+    is_template: columns.is_template,
+  });
   await createProgress(sql, { id, customerId }, filter);
   await record?.(sql, id);
   return id;
@@ -61,7 +70,7 @@ export async function addWebhook(sql: Sql, row: NewWebhookRow): Promise<string> 
 
 /** Index: webhooks_customer. */
 const COUNT_WEBHOOKS =
-  "SELECT COUNT(*) AS number FROM webhooks WHERE customer_id = ? AND status <> 'deleted'";
+  "SELECT COUNT(*) AS number FROM webhooks WHERE customer_id = ? AND status <> 'deleted' AND is_template = 0 AND template_id IS NULL";
 
 async function requireRoom(sql: Sql, customerId: string, most: number): Promise<void> {
   const [count] = await sql.query<{ number: string | number }[]>(COUNT_WEBHOOKS, [customerId]);
@@ -78,6 +87,7 @@ export interface StoredWebhook {
   event: WebhookSettings['event'];
   withdrawals: WebhookSettings['withdrawals'];
   account_id: string | null;
+  is_template: number;
   status: 'active' | 'paused' | 'disabled';
   revision: number;
   endpoint: string | null;
@@ -86,11 +96,11 @@ export interface StoredWebhook {
 }
 
 const LOCK_WEBHOOK = `
-  SELECT delivery, event, withdrawals, account_id, status, revision, endpoint, headers FROM webhooks WHERE id = ? AND status <> 'deleted' FOR UPDATE`;
+  SELECT delivery, event, withdrawals, account_id, is_template, status, revision, endpoint, headers FROM webhooks WHERE id = ? AND status <> 'deleted' FOR UPDATE`;
 
 /** An active delivery run ends when it sees another revision, and the settings are read again. */
 const UPDATE_WEBHOOK = (columns: readonly string[]) => `
-  UPDATE webhooks SET ${columns.map((column) => `${column} = ?`).join(', ')}, revision = ? WHERE id = ?`;
+  UPDATE webhooks SET ${[...columns, 'revision'].map((column) => `${column} = ?`).join(', ')} WHERE id = ?`;
 
 /** Columns that decide which movements a webhook matches. Imports are locked before they change. */
 const FILTERING = ['event', 'withdrawals', 'account_id', 'status'];
@@ -132,13 +142,14 @@ export async function changeColumns(
   return true;
 }
 
-/** The movements that a webhook matches. null: none. */
+/** The movements that a webhook matches. null: none. A template matches none: its webhooks do. */
 const filterOf = ({
   event,
   status,
+  is_template,
   ...row
-}: Pick<StoredWebhook, 'event' | 'withdrawals' | 'account_id' | 'status'>): Filter | null =>
-  status === 'disabled' || isOfEvents(event) ? null : toFilter({ ...row, event });
+}: Pick<StoredWebhook, 'event' | 'withdrawals' | 'account_id' | 'status' | 'is_template'>): Filter | null =>
+  is_template === 1 || status === 'disabled' || isOfEvents(event) ? null : toFilter({ ...row, event });
 
 const sameFilter = (one: Filter | null, other: Filter | null): boolean =>
   one?.event === other?.event &&

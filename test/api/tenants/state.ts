@@ -63,6 +63,7 @@ const NOBODYS = [
   'migrations',
   'minimum_version',
   'operator_tokens',
+  'webhook_templates',
   'processes',
   'write_checks',
 ];

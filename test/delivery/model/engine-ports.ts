@@ -67,6 +67,8 @@ export function createEnginePorts(world: World, process: Process): EnginePorts {
           fail();
           throw error;
         }),
+      claimProbe: () => violation('a webhook without a template probes for nobody else'),
+      endProbe: () => violation('a webhook without a template probes for nobody else'),
       quarantine: () => ask(world, process, () => quarantine(tables)),
     },
     results: {
@@ -74,7 +76,7 @@ export function createEnginePorts(world: World, process: Process): EnginePorts {
         new Promise((resolve, reject) => {
           // A process has one run at a time for its only webhook, and a run records one thing after the other.
           if (first === undefined || others.length > 0) throw new Error('one record is expected');
-          record(first, { resolve: (revision) => resolve([revision]), reject });
+          record(first, { resolve: (revision) => resolve([{ revision, health: null }]), reject });
         }),
     },
     jobs: {

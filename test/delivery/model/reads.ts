@@ -39,6 +39,7 @@ export function readWebhook(tables: Tables, now: number): { state: WebhookState;
       leasedFor: leaseUntil === null || isLeaseFree(tables, now) ? null : leaseUntil - now,
       crashCount: cursor.crashCount,
       openFor: openFor !== null && openFor > 0 ? openFor : null,
+      probedFor: null,
       rateWait: Math.max(0, rateUntil - now),
       retryIn: retryAt === null ? null : retryAt - now,
       batchIn: readBatch(tables, now),
@@ -94,6 +95,10 @@ function nextRetryAt(retries: Tables['retries'], ordered: boolean): number | nul
 const toSettings = ({ webhook, cursor: { health } }: Tables): SealedSettings => ({
   id: '1',
   customer_id: '1',
+  template_id: null,
+  is_template: 0,
+  external_id: null,
+  settings_revision: webhook.revision,
   status: webhook.status,
   account_id: webhook.filter.accountId,
   delivery: 'push',

@@ -29,12 +29,14 @@ export function createTablePorts(
       takeLease: async (request) => takeLease(tables, now(), { ...request, token: token() }),
       renewLeases: async (held) => held.filter((lease) => renewLease(tables, now(), lease)),
       disable: async ({ revision }) => disableWebhook(tables, revision),
+      claimProbe: async () => true,
+      endProbe: async () => {},
       quarantine: async () => quarantine(tables),
     },
     results: {
       async record([first]) {
         if (first !== undefined && recordResults(tables, now(), first) === 'lost') throw new LeaseLostError();
-        return [tables.webhook.revision];
+        return [{ revision: tables.webhook.revision, health: null }];
       },
     },
   };

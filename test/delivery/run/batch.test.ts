@@ -183,7 +183,15 @@ describe('the end of a batch', () => {
 });
 
 const start = (fields: Partial<RunStart>): RunStart => ({
-  ...{ revision: 1, ordered: false, maxInFlight: 2, rateLimit: null, rateWait: 0, health: healthy },
+  ...{
+    revision: 1,
+    ordered: false,
+    maxInFlight: 2,
+    rateLimit: null,
+    rateWait: 0,
+    health: healthy,
+    isHealthShared: false,
+  },
   ...{
     lastError: null,
     cursor: { sentThrough: 0, highestRecordedId: 0 },

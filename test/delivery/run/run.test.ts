@@ -22,6 +22,7 @@ const START: RunStart = {
     consecutiveRejections: 0,
     batchLimit: null,
   },
+  isHealthShared: false,
   lastError: null,
   cursor: { sentThrough: 10, highestRecordedId: 10 },
   hasBacklog: false,
@@ -56,7 +57,7 @@ const STARTED: RunEvent = { type: 'started' };
 const WOKEN: RunEvent = { type: 'woken', reread: false };
 const FLUSH: RunEvent = { type: 'flush due' };
 const TIMER: RunEvent = { type: 'timer' };
-const RECORDED: RunEvent = { type: 'recorded', revision: 1 };
+const RECORDED: RunEvent = { type: 'recorded', revision: 1, health: null };
 
 const log = (
   ids: number[],
@@ -264,7 +265,7 @@ const SCENARIOS: Record<string, Scenario> = {
           'record [11 pending #1] {"sentThrough":11,"highestRecordedId":11,"release":true,"disable":"The endpoint answered 410 Gone."}',
         ],
       ],
-      [15, { type: 'recorded', revision: 2 }, ['end {"reason":"changed"}']],
+      [15, { type: 'recorded', revision: 2, health: null }, ['end {"reason":"changed"}']],
     ],
   },
   'A run that still has something to send at the end of its time slice ends, and leaves the rest to the next run.':
@@ -297,7 +298,7 @@ const SCENARIOS: Record<string, Scenario> = {
           'record [11 delivered #1, 12 delivered #1] {"sentThrough":12,"highestRecordedId":12,"release":true,"disable":null}',
         ],
       ],
-      [15, { type: 'recorded', revision: 2 }, ['end {"reason":"changed"}']],
+      [15, { type: 'recorded', revision: 2, health: null }, ['end {"reason":"changed"}']],
     ],
   },
   'What a new filter matches may be missing in the read: the run ends.': {

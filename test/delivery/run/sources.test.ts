@@ -12,6 +12,7 @@ const start = (fields: Partial<RunStart> = {}): RunStart => ({
   rateLimit: null,
   rateWait: 0,
   health: healthy,
+  isHealthShared: false,
   lastError: null,
   cursor: { sentThrough: 0, highestRecordedId: 0 },
   hasBacklog: false,

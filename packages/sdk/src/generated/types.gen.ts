@@ -1646,6 +1646,13 @@ export type DeleteWebhookErrors = {
         status?: 408;
     };
     /**
+     * Webhook of a template
+     */
+    409: Problem & {
+        type?: '/problems/webhook-of-template';
+        status?: 409;
+    };
+    /**
      * Invalid request
      */
     422: Problem & {
@@ -1866,6 +1873,13 @@ export type UpdateWebhookErrors = {
     408: Problem & {
         type?: '/problems/request-timeout';
         status?: 408;
+    };
+    /**
+     * Webhook of a template
+     */
+    409: Problem & {
+        type?: '/problems/webhook-of-template';
+        status?: 409;
     };
     /**
      * Body too large
@@ -2130,10 +2144,10 @@ export type RotateWebhookSecretErrors = {
         status?: 408;
     };
     /**
-     * Request in progress; Idempotency key reused; Events are pulled
+     * Request in progress; Idempotency key reused; Events are pulled; Webhook of a template
      */
     409: Problem & {
-        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/pulled-webhook';
+        type?: '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/pulled-webhook' | '/problems/webhook-of-template';
         status?: 409;
     };
     /**

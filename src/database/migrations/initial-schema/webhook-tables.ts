@@ -7,9 +7,16 @@ export const WEBHOOK_TABLES = [
   // A deleted webhook keeps its row, so that its deliveries stay readable. delivery: push sends POSTs to endpoint; the events of pull are
   // read from its feed, and endpoint and secret are NULL. withdrawals: 1 if it has the event WITHDRAWN_TRANSACTION, alone or beside event. batch_max NULL: each event is a POST of its own. paused_by: the operator who has
   // paused it, and where; NULL: its owner, or the service, which gives a status_reason.
+  //
+  // is_template: the row is no webhook that is sent anything, but a template of the operator's customer. It has one webhook for each customer
+  // that it matches (template_id). Such a webhook has its own customer, event, withdrawals, progress and lease. Its other settings, its secret
+  // and the health of its endpoint are those of its template. Its status is that of its template too, unless it is paused (by the service) or
+  // deleted itself. ended: its customer does not match the template any more. It matches nothing, and what is pending is still sent.
   `CREATE TABLE webhooks (
     id BIGINT UNSIGNED NOT NULL AUTO_INCREMENT PRIMARY KEY,
     customer_id BIGINT UNSIGNED NOT NULL,
+    is_template TINYINT NOT NULL DEFAULT 0,
+    template_id BIGINT UNSIGNED NULL,
     title VARCHAR(200) NOT NULL,
     description VARCHAR(500) NULL,
     delivery ENUM('push','pull') NOT NULL DEFAULT 'push',
@@ -17,7 +24,7 @@ export const WEBHOOK_TABLES = [
     event ENUM('NEW_TRANSACTION','NEW_DEBIT','NEW_CREDIT','WITHDRAWN_TRANSACTION','OPERATIONAL','BALANCE_UPDATED') NOT NULL,
     withdrawals TINYINT NOT NULL DEFAULT 0,
     account_id BIGINT UNSIGNED NULL,
-    status ENUM('active','paused','disabled','deleted') NOT NULL DEFAULT 'active',
+    status ENUM('active','paused','disabled','ended','deleted') NOT NULL DEFAULT 'active',
     status_reason VARCHAR(500) NULL,
     paused_by VARCHAR(255) NULL,
     secret VARCHAR(512) CHARACTER SET ascii COLLATE ascii_bin NULL,
@@ -38,8 +45,22 @@ export const WEBHOOK_TABLES = [
     KEY webhooks_status (status, id),
     KEY webhooks_delivery (delivery, status, id),
     KEY webhooks_title (title),
+    KEY webhooks_templates (is_template, id),
+    UNIQUE KEY webhooks_of_template (template_id, customer_id),
+    CONSTRAINT webhooks_template FOREIGN KEY (template_id) REFERENCES webhooks (id),
     CONSTRAINT webhooks_owner FOREIGN KEY (customer_id) REFERENCES customers (id),
     CONSTRAINT webhooks_account FOREIGN KEY (account_id) REFERENCES accounts (id)
+  ) ${TABLE}`,
+
+  // Which customers the templates match, and how far their webhooks are. metadata: a JSON object, all of whose members a customer must have;
+  // NULL: all customers. checked_through: the customers up to this id have what the template now says; NULL: all have. The regular check goes
+  // through them, and keeps the sums of the webhooks in the template's rows of webhook_backlogs and webhook_cursors.
+  `CREATE TABLE webhook_templates (
+    webhook_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
+    metadata TEXT NULL,
+    checked_through BIGINT UNSIGNED NULL DEFAULT 0,
+    KEY webhook_templates_unchecked (checked_through),
+    CONSTRAINT webhook_templates_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
   ) ${TABLE}`,
 
   // The filter of a webhook for the movements with an id above from_id, up to the from_id of the next row. event NULL: nothing
@@ -73,6 +94,7 @@ export const WEBHOOK_TABLES = [
   // no run holds the lease. unreported_failures: deliveries that failed for good since the last operational event about them
   // (failures_reported_at). batch_limit: the most events of the next batch, after a rejected one; NULL: batch_max. progressed_at: when a delivery last ended, or the endpoint health was reset. A webhook with the delivery pull
   // uses only sent_through, up to which its reader has acknowledged, the two counts, progressed_at and the columns of the feed.
+  // probe_until: of a template with a half-open circuit, until when a webhook (probe_by) has the right to send the probe.
   // feed_epoch grows with each replay, after which earlier cursors are refused. feed_sample_at: a test was requested, and its sample
   // comes with the next answer.
   `CREATE TABLE webhook_cursors (
@@ -93,6 +115,8 @@ export const WEBHOOK_TABLES = [
     circuit_openings INT UNSIGNED NOT NULL DEFAULT 0,
     circuit_open_until DATETIME(6) NULL,
     recovery_successes SMALLINT UNSIGNED NULL DEFAULT 0,
+    probe_until DATETIME(6) NULL,
+    probe_by BIGINT UNSIGNED NULL,
     consecutive_rejections INT UNSIGNED NOT NULL DEFAULT 0,
     batch_limit SMALLINT UNSIGNED NULL,
     rate_next_at DATETIME(6) NULL,

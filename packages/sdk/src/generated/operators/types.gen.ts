@@ -320,6 +320,234 @@ export type Customer = {
     created_at: string;
 };
 
+export type WebhookTemplate = {
+    id: number;
+    title: string;
+    /**
+     * What its owner has noted about it.
+     */
+    description: string | null;
+    /**
+     * push: POSTs to the endpoint. pull: the feed has the events.
+     */
+    delivery: 'push' | 'pull';
+    /**
+     * null: the delivery is pull.
+     */
+    endpoint: string | null;
+    /**
+     * Of two events, that of new movements.
+     */
+    event: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'WITHDRAWN_TRANSACTION' | 'OPERATIONAL' | 'BALANCE_UPDATED';
+    /**
+     * All of its events: one or two.
+     */
+    events: Array<'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'WITHDRAWN_TRANSACTION' | 'OPERATIONAL' | 'BALANCE_UPDATED'>;
+    status: 'active' | 'paused' | 'disabled';
+    status_reason: string | null;
+    /**
+     * Shown only when the webhook is created or the secret is replaced. null: the answer to a repeated Idempotency-Key. A webhook with the delivery pull has none.
+     */
+    secret?: string | null;
+    encoding: 'json' | 'form';
+    /**
+     * extended: the body has one more member, extended, with what the bank says.
+     */
+    body: 'standard' | 'extended';
+    hash_encoding: 'hex' | 'raw';
+    ordered: boolean;
+    rate_limit: number | null;
+    max_in_flight: number;
+    /**
+     * null: each event is a POST of its own.
+     */
+    batch: {
+        max: number;
+        wait_ms: number;
+    } | null;
+    /**
+     * The names of the custom headers. Their values are not shown.
+     */
+    header_names: Array<string>;
+    health: {
+        /**
+         * open: nothing is sent until open_until. half_open: a single POST checks whether the endpoint has recovered.
+         */
+        circuit: 'closed' | 'half_open' | 'open';
+        open_until: string | null;
+        consecutive_failures: number;
+        failing_since: string | null;
+        /**
+         * What went wrong at the last attempt; null when it succeeded.
+         */
+        last_error: string | null;
+    };
+    deliveries: {
+        pending: number;
+        delivered: number;
+        failed: number;
+        /**
+         * How many deliveries of replays have still to become pending. They count as delivered or failed until then. null: not counted yet.
+         */
+        to_come: number | null;
+    };
+    created_at: string;
+    /**
+     * What is wrong with it. Empty: nothing is.
+     */
+    standing: Array<{
+        /**
+         * failing: its last attempts failed. flapping: it has failed and recovered several times within an hour. behind: its endpoint answers, but a movement has been waiting for more than 5 minutes. unread: an event has been waiting in its feed for more than a day, and its reader has acknowledged nothing since. quarantined: the service has paused it, because its delivery runs kept crashing.
+         */
+        kind: 'failing' | 'flapping' | 'behind' | 'unread' | 'disabled' | 'quarantined';
+        since: string | null;
+        /**
+         * The same in a sentence.
+         */
+        message: string;
+        /**
+         * failing, flapping: when something is sent again. null: nothing is pending.
+         */
+        next_attempt_at: string | null;
+        /**
+         * behind: what holds it. recovery: its endpoint is new or has just recovered, and is sent more and more. processes: it waits for its turn in a delivery process.
+         */
+        limit: 'rate_limit' | 'max_in_flight' | 'ordered' | 'retry' | 'recovering' | 'processes' | null;
+        /**
+         * behind: movements that came per minute in the last minutes. null: not measured yet.
+         */
+        in_per_minute: number | null;
+        /**
+         * behind: deliveries that ended per minute.
+         */
+        out_per_minute: number | null;
+        /**
+         * behind: when it has caught up at this pace. null: it does not, or it is not known.
+         */
+        caught_up_at: string | null;
+    }>;
+    /**
+     * Which customers it matches.
+     */
+    customers: 'all' | {
+        metadata: {
+            [key: string]: string;
+        };
+    };
+    /**
+     * A movement is sent from the moment on that the webhook of its customer exists.
+     */
+    webhooks: {
+        /**
+         * Its webhooks: one for each customer that it matches.
+         */
+        active: number;
+        /**
+         * Those of customers that it does not match any more.
+         */
+        ended: number;
+        /**
+         * Customers that have still to be looked at, after it was created, or its events or customers were changed. 0: each customer has its webhook.
+         */
+        customers_left: number;
+    };
+};
+
+export type NewWebhookTemplate = {
+    title: string;
+    description?: string | null;
+    /**
+     * push: POSTs to the endpoint. pull: GET /v1/webhooks/{id}/feed has the events. Cannot be changed.
+     */
+    delivery?: 'push' | 'pull';
+    /**
+     * Required, unless the delivery is pull.
+     */
+    endpoint?: string;
+    /**
+     * Its only event. Leave it out if you send events.
+     */
+    event?: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'WITHDRAWN_TRANSACTION' | 'OPERATIONAL' | 'BALANCE_UPDATED';
+    /**
+     * In place of event: a list of a single event, or of WITHDRAWN_TRANSACTION and one of NEW_TRANSACTION, NEW_DEBIT and NEW_CREDIT.
+     */
+    events?: Array<'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'WITHDRAWN_TRANSACTION' | 'OPERATIONAL' | 'BALANCE_UPDATED'>;
+    encoding?: 'json' | 'form';
+    body?: 'standard' | 'extended';
+    hash_encoding?: 'hex' | 'raw';
+    ordered?: boolean;
+    rate_limit?: number | null;
+    max_in_flight?: number;
+    /**
+     * Events are sent together: up to max of them in one POST. A batch that is not full waits for up to wait_ms milliseconds. null: each event is a POST of its own.
+     */
+    batch?: {
+        max: number;
+        wait_ms?: number;
+    } | null;
+    headers?: {
+        [key: string]: string;
+    } & {
+        [key: string]: unknown;
+    };
+    /**
+     * "all", or {"metadata": {…}}: the customers whose metadata has all of these members, with these values.
+     */
+    customers: 'all' | {
+        metadata: {
+            [key: string]: string;
+        };
+    };
+};
+
+export type WebhookTemplateChange = {
+    title?: string;
+    description?: string | null;
+    /**
+     * push: POSTs to the endpoint. pull: GET /v1/webhooks/{id}/feed has the events. Cannot be changed.
+     */
+    delivery?: 'push' | 'pull';
+    /**
+     * Required, unless the delivery is pull.
+     */
+    endpoint?: string;
+    /**
+     * Its only event. Leave it out if you send events.
+     */
+    event?: 'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'WITHDRAWN_TRANSACTION' | 'OPERATIONAL' | 'BALANCE_UPDATED';
+    /**
+     * In place of event: a list of a single event, or of WITHDRAWN_TRANSACTION and one of NEW_TRANSACTION, NEW_DEBIT and NEW_CREDIT.
+     */
+    events?: Array<'NEW_TRANSACTION' | 'NEW_DEBIT' | 'NEW_CREDIT' | 'WITHDRAWN_TRANSACTION' | 'OPERATIONAL' | 'BALANCE_UPDATED'>;
+    encoding?: 'json' | 'form';
+    body?: 'standard' | 'extended';
+    hash_encoding?: 'hex' | 'raw';
+    ordered?: boolean;
+    rate_limit?: number | null;
+    max_in_flight?: number;
+    /**
+     * Events are sent together: up to max of them in one POST. A batch that is not full waits for up to wait_ms milliseconds. null: each event is a POST of its own.
+     */
+    batch?: {
+        max: number;
+        wait_ms?: number;
+    } | null;
+    headers?: {
+        [key: string]: string;
+    } & {
+        [key: string]: unknown;
+    };
+    status?: 'active' | 'paused';
+    /**
+     * "all", or {"metadata": {…}}: the customers whose metadata has all of these members, with these values.
+     */
+    customers?: 'all' | {
+        metadata: {
+            [key: string]: string;
+        };
+    };
+};
+
 export type NewCustomer = {
     name: string;
     external_id?: string | null;
@@ -1174,6 +1402,908 @@ export type UpdateCustomerResponses = {
 };
 
 export type UpdateCustomerResponse = UpdateCustomerResponses[keyof UpdateCustomerResponses];
+
+export type ListWebhookTemplatesData = {
+    body?: never;
+    path?: never;
+    query?: {
+        /**
+         * The size of a page.
+         */
+        per_page?: number;
+        /**
+         * Where the page begins: the cursor in the header Link of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/v1/webhook-templates';
+};
+
+export type ListWebhookTemplatesErrors = {
+    /**
+     * Malformed request
+     */
+    400: Problem & {
+        type?: '/problems/malformed';
+        status?: 400;
+    };
+    /**
+     * Missing operator's token; Unknown operator's token
+     */
+    401: Problem & {
+        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
+        status?: 401;
+    };
+    /**
+     * Missing role
+     */
+    403: Problem & {
+        type?: '/problems/missing-role';
+        status?: 403;
+    };
+    /**
+     * Unknown customer
+     */
+    404: Problem & {
+        type?: '/problems/unknown-customer';
+        status?: 404;
+    };
+    /**
+     * Request timeout
+     */
+    408: Problem & {
+        type?: '/problems/request-timeout';
+        status?: 408;
+    };
+    /**
+     * Customer is being deleted
+     */
+    409: Problem & {
+        type?: '/problems/customer-deleting';
+        status?: 409;
+    };
+    /**
+     * Invalid request
+     */
+    422: Problem & {
+        type?: '/problems/invalid';
+        status?: 422;
+        /**
+         * Each value that is not allowed.
+         */
+        errors: Array<{
+            /**
+             * The parameter, header, or path in the body.
+             */
+            path: string;
+            /**
+             * What is allowed.
+             */
+            message: string;
+        }>;
+    };
+    /**
+     * Too many unknown operators' tokens
+     */
+    429: Problem & {
+        type?: '/problems/too-many-unknown-tokens';
+        status?: 429;
+    };
+    /**
+     * Headers too large
+     */
+    431: Problem & {
+        type?: '/problems/headers-too-large';
+        status?: 431;
+    };
+    /**
+     * Internal error
+     */
+    500: Problem & {
+        type?: '/problems/internal';
+        status?: 500;
+    };
+    /**
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
+     */
+    503: Problem & {
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
+        status?: 503;
+    };
+};
+
+export type ListWebhookTemplatesError = ListWebhookTemplatesErrors[keyof ListWebhookTemplatesErrors];
+
+export type ListWebhookTemplatesResponses = {
+    /**
+     * A page of templates.
+     */
+    200: {
+        webhook_templates: Array<WebhookTemplate>;
+    };
+};
+
+export type ListWebhookTemplatesResponse = ListWebhookTemplatesResponses[keyof ListWebhookTemplatesResponses];
+
+export type CreateWebhookTemplateData = {
+    body: NewWebhookTemplate;
+    headers?: {
+        /**
+         * Makes it safe to repeat the request: within 24 hours, the same request with the same key is carried out once, and repeating it returns the first answer. Use a new key for every new request. See draft-ietf-httpapi-idempotency-key-header.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path?: never;
+    query?: never;
+    url: '/v1/webhook-templates';
+};
+
+export type CreateWebhookTemplateErrors = {
+    /**
+     * Malformed request; Malformed JSON
+     */
+    400: Problem & {
+        type?: '/problems/malformed' | '/problems/malformed-json';
+        status?: 400;
+    };
+    /**
+     * Missing operator's token; Unknown operator's token
+     */
+    401: Problem & {
+        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
+        status?: 401;
+    };
+    /**
+     * Missing role
+     */
+    403: Problem & {
+        type?: '/problems/missing-role';
+        status?: 403;
+    };
+    /**
+     * Unknown customer
+     */
+    404: Problem & {
+        type?: '/problems/unknown-customer';
+        status?: 404;
+    };
+    /**
+     * Request timeout
+     */
+    408: Problem & {
+        type?: '/problems/request-timeout';
+        status?: 408;
+    };
+    /**
+     * Customer is being deleted; Request in progress; Idempotency key reused; Too many webhook templates
+     */
+    409: Problem & {
+        type?: '/problems/customer-deleting' | '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/template-limit-reached';
+        status?: 409;
+    };
+    /**
+     * Body too large
+     */
+    413: Problem & {
+        type?: '/problems/too-large';
+        status?: 413;
+    };
+    /**
+     * Unsupported content type; Unsupported content encoding
+     */
+    415: Problem & {
+        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
+        status?: 415;
+    };
+    /**
+     * Invalid request; Endpoint refused
+     */
+    422: Problem & {
+        type?: '/problems/invalid' | '/problems/endpoint-refused';
+        status?: 422;
+        /**
+         * Each value that is not allowed.
+         */
+        errors: Array<{
+            /**
+             * The parameter, header, or path in the body.
+             */
+            path: string;
+            /**
+             * What is allowed.
+             */
+            message: string;
+        }>;
+    };
+    /**
+     * Too many unknown operators' tokens
+     */
+    429: Problem & {
+        type?: '/problems/too-many-unknown-tokens';
+        status?: 429;
+    };
+    /**
+     * Headers too large
+     */
+    431: Problem & {
+        type?: '/problems/headers-too-large';
+        status?: 431;
+    };
+    /**
+     * Internal error
+     */
+    500: Problem & {
+        type?: '/problems/internal';
+        status?: 500;
+    };
+    /**
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
+     */
+    503: Problem & {
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
+        status?: 503;
+    };
+};
+
+export type CreateWebhookTemplateError = CreateWebhookTemplateErrors[keyof CreateWebhookTemplateErrors];
+
+export type CreateWebhookTemplateResponses = {
+    /**
+     * The template, with its secret, unless the delivery is pull.
+     */
+    200: {
+        webhook_template: WebhookTemplate;
+    };
+};
+
+export type CreateWebhookTemplateResponse = CreateWebhookTemplateResponses[keyof CreateWebhookTemplateResponses];
+
+export type DeleteWebhookTemplateData = {
+    body?: never;
+    path: {
+        /**
+         * The id of the webhook template.
+         */
+        id: number;
+    };
+    query?: never;
+    url: '/v1/webhook-templates/{id}';
+};
+
+export type DeleteWebhookTemplateErrors = {
+    /**
+     * Malformed request
+     */
+    400: Problem & {
+        type?: '/problems/malformed';
+        status?: 400;
+    };
+    /**
+     * Missing operator's token; Unknown operator's token
+     */
+    401: Problem & {
+        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
+        status?: 401;
+    };
+    /**
+     * Missing role
+     */
+    403: Problem & {
+        type?: '/problems/missing-role';
+        status?: 403;
+    };
+    /**
+     * Unknown customer; Not found
+     */
+    404: Problem & {
+        type?: '/problems/unknown-customer' | '/problems/not-found';
+        status?: 404;
+    };
+    /**
+     * Request timeout
+     */
+    408: Problem & {
+        type?: '/problems/request-timeout';
+        status?: 408;
+    };
+    /**
+     * Customer is being deleted
+     */
+    409: Problem & {
+        type?: '/problems/customer-deleting';
+        status?: 409;
+    };
+    /**
+     * Invalid request
+     */
+    422: Problem & {
+        type?: '/problems/invalid';
+        status?: 422;
+        /**
+         * Each value that is not allowed.
+         */
+        errors: Array<{
+            /**
+             * The parameter, header, or path in the body.
+             */
+            path: string;
+            /**
+             * What is allowed.
+             */
+            message: string;
+        }>;
+    };
+    /**
+     * Too many unknown operators' tokens
+     */
+    429: Problem & {
+        type?: '/problems/too-many-unknown-tokens';
+        status?: 429;
+    };
+    /**
+     * Headers too large
+     */
+    431: Problem & {
+        type?: '/problems/headers-too-large';
+        status?: 431;
+    };
+    /**
+     * Internal error
+     */
+    500: Problem & {
+        type?: '/problems/internal';
+        status?: 500;
+    };
+    /**
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
+     */
+    503: Problem & {
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
+        status?: 503;
+    };
+};
+
+export type DeleteWebhookTemplateError = DeleteWebhookTemplateErrors[keyof DeleteWebhookTemplateErrors];
+
+export type DeleteWebhookTemplateResponses = {
+    /**
+     * The template is deleted.
+     */
+    200: {
+        status: 'success';
+    };
+};
+
+export type DeleteWebhookTemplateResponse = DeleteWebhookTemplateResponses[keyof DeleteWebhookTemplateResponses];
+
+export type GetWebhookTemplateData = {
+    body?: never;
+    path: {
+        /**
+         * The id of the webhook template.
+         */
+        id: number;
+    };
+    query?: never;
+    url: '/v1/webhook-templates/{id}';
+};
+
+export type GetWebhookTemplateErrors = {
+    /**
+     * Malformed request
+     */
+    400: Problem & {
+        type?: '/problems/malformed';
+        status?: 400;
+    };
+    /**
+     * Missing operator's token; Unknown operator's token
+     */
+    401: Problem & {
+        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
+        status?: 401;
+    };
+    /**
+     * Missing role
+     */
+    403: Problem & {
+        type?: '/problems/missing-role';
+        status?: 403;
+    };
+    /**
+     * Unknown customer; Not found
+     */
+    404: Problem & {
+        type?: '/problems/unknown-customer' | '/problems/not-found';
+        status?: 404;
+    };
+    /**
+     * Request timeout
+     */
+    408: Problem & {
+        type?: '/problems/request-timeout';
+        status?: 408;
+    };
+    /**
+     * Customer is being deleted
+     */
+    409: Problem & {
+        type?: '/problems/customer-deleting';
+        status?: 409;
+    };
+    /**
+     * Invalid request
+     */
+    422: Problem & {
+        type?: '/problems/invalid';
+        status?: 422;
+        /**
+         * Each value that is not allowed.
+         */
+        errors: Array<{
+            /**
+             * The parameter, header, or path in the body.
+             */
+            path: string;
+            /**
+             * What is allowed.
+             */
+            message: string;
+        }>;
+    };
+    /**
+     * Too many unknown operators' tokens
+     */
+    429: Problem & {
+        type?: '/problems/too-many-unknown-tokens';
+        status?: 429;
+    };
+    /**
+     * Headers too large
+     */
+    431: Problem & {
+        type?: '/problems/headers-too-large';
+        status?: 431;
+    };
+    /**
+     * Internal error
+     */
+    500: Problem & {
+        type?: '/problems/internal';
+        status?: 500;
+    };
+    /**
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
+     */
+    503: Problem & {
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
+        status?: 503;
+    };
+};
+
+export type GetWebhookTemplateError = GetWebhookTemplateErrors[keyof GetWebhookTemplateErrors];
+
+export type GetWebhookTemplateResponses = {
+    /**
+     * The template, without its secret.
+     */
+    200: {
+        webhook_template: WebhookTemplate;
+    };
+};
+
+export type GetWebhookTemplateResponse = GetWebhookTemplateResponses[keyof GetWebhookTemplateResponses];
+
+export type UpdateWebhookTemplateData = {
+    body: WebhookTemplateChange;
+    path: {
+        /**
+         * The id of the webhook template.
+         */
+        id: number;
+    };
+    query?: never;
+    url: '/v1/webhook-templates/{id}';
+};
+
+export type UpdateWebhookTemplateErrors = {
+    /**
+     * Malformed request; Malformed JSON
+     */
+    400: Problem & {
+        type?: '/problems/malformed' | '/problems/malformed-json';
+        status?: 400;
+    };
+    /**
+     * Missing operator's token; Unknown operator's token
+     */
+    401: Problem & {
+        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
+        status?: 401;
+    };
+    /**
+     * Missing role
+     */
+    403: Problem & {
+        type?: '/problems/missing-role';
+        status?: 403;
+    };
+    /**
+     * Unknown customer; Not found
+     */
+    404: Problem & {
+        type?: '/problems/unknown-customer' | '/problems/not-found';
+        status?: 404;
+    };
+    /**
+     * Request timeout
+     */
+    408: Problem & {
+        type?: '/problems/request-timeout';
+        status?: 408;
+    };
+    /**
+     * Customer is being deleted
+     */
+    409: Problem & {
+        type?: '/problems/customer-deleting';
+        status?: 409;
+    };
+    /**
+     * Body too large
+     */
+    413: Problem & {
+        type?: '/problems/too-large';
+        status?: 413;
+    };
+    /**
+     * Unsupported content type; Unsupported content encoding
+     */
+    415: Problem & {
+        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
+        status?: 415;
+    };
+    /**
+     * Invalid request; Endpoint refused
+     */
+    422: Problem & {
+        type?: '/problems/invalid' | '/problems/endpoint-refused';
+        status?: 422;
+        /**
+         * Each value that is not allowed.
+         */
+        errors: Array<{
+            /**
+             * The parameter, header, or path in the body.
+             */
+            path: string;
+            /**
+             * What is allowed.
+             */
+            message: string;
+        }>;
+    };
+    /**
+     * Too many unknown operators' tokens
+     */
+    429: Problem & {
+        type?: '/problems/too-many-unknown-tokens';
+        status?: 429;
+    };
+    /**
+     * Headers too large
+     */
+    431: Problem & {
+        type?: '/problems/headers-too-large';
+        status?: 431;
+    };
+    /**
+     * Internal error
+     */
+    500: Problem & {
+        type?: '/problems/internal';
+        status?: 500;
+    };
+    /**
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
+     */
+    503: Problem & {
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
+        status?: 503;
+    };
+};
+
+export type UpdateWebhookTemplateError = UpdateWebhookTemplateErrors[keyof UpdateWebhookTemplateErrors];
+
+export type UpdateWebhookTemplateResponses = {
+    /**
+     * The template, without its secret.
+     */
+    200: {
+        webhook_template: WebhookTemplate;
+    };
+};
+
+export type UpdateWebhookTemplateResponse = UpdateWebhookTemplateResponses[keyof UpdateWebhookTemplateResponses];
+
+export type RotateWebhookTemplateSecretData = {
+    body?: never;
+    headers?: {
+        /**
+         * Makes it safe to repeat the request: within 24 hours, the same request with the same key is carried out once, and repeating it returns the first answer. Use a new key for every new request. See draft-ietf-httpapi-idempotency-key-header.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The id of the webhook template.
+         */
+        id: number;
+    };
+    query?: never;
+    url: '/v1/webhook-templates/{id}/rotate-secret';
+};
+
+export type RotateWebhookTemplateSecretErrors = {
+    /**
+     * Malformed request
+     */
+    400: Problem & {
+        type?: '/problems/malformed';
+        status?: 400;
+    };
+    /**
+     * Missing operator's token; Unknown operator's token
+     */
+    401: Problem & {
+        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
+        status?: 401;
+    };
+    /**
+     * Missing role
+     */
+    403: Problem & {
+        type?: '/problems/missing-role';
+        status?: 403;
+    };
+    /**
+     * Unknown customer; Not found
+     */
+    404: Problem & {
+        type?: '/problems/unknown-customer' | '/problems/not-found';
+        status?: 404;
+    };
+    /**
+     * Request timeout
+     */
+    408: Problem & {
+        type?: '/problems/request-timeout';
+        status?: 408;
+    };
+    /**
+     * Customer is being deleted; Request in progress; Idempotency key reused; Events are pulled
+     */
+    409: Problem & {
+        type?: '/problems/customer-deleting' | '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/pulled-webhook';
+        status?: 409;
+    };
+    /**
+     * Body too large
+     */
+    413: Problem & {
+        type?: '/problems/too-large';
+        status?: 413;
+    };
+    /**
+     * Invalid request
+     */
+    422: Problem & {
+        type?: '/problems/invalid';
+        status?: 422;
+        /**
+         * Each value that is not allowed.
+         */
+        errors: Array<{
+            /**
+             * The parameter, header, or path in the body.
+             */
+            path: string;
+            /**
+             * What is allowed.
+             */
+            message: string;
+        }>;
+    };
+    /**
+     * Too many unknown operators' tokens
+     */
+    429: Problem & {
+        type?: '/problems/too-many-unknown-tokens';
+        status?: 429;
+    };
+    /**
+     * Headers too large
+     */
+    431: Problem & {
+        type?: '/problems/headers-too-large';
+        status?: 431;
+    };
+    /**
+     * Internal error
+     */
+    500: Problem & {
+        type?: '/problems/internal';
+        status?: 500;
+    };
+    /**
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
+     */
+    503: Problem & {
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
+        status?: 503;
+    };
+};
+
+export type RotateWebhookTemplateSecretError = RotateWebhookTemplateSecretErrors[keyof RotateWebhookTemplateSecretErrors];
+
+export type RotateWebhookTemplateSecretResponses = {
+    /**
+     * The template, with its new secret, which is shown in this answer only.
+     */
+    200: {
+        webhook_template: WebhookTemplate;
+    };
+};
+
+export type RotateWebhookTemplateSecretResponse = RotateWebhookTemplateSecretResponses[keyof RotateWebhookTemplateSecretResponses];
+
+export type ListWebhooksOfTemplateData = {
+    body?: never;
+    path: {
+        /**
+         * The id of the webhook template.
+         */
+        id: number;
+    };
+    query?: {
+        /**
+         * Only webhooks with deliveries of this status.
+         */
+        having?: 'pending' | 'failed';
+        /**
+         * The size of a page.
+         */
+        per_page?: number;
+        /**
+         * Where the page begins: the cursor in the header Link of the previous page.
+         */
+        cursor?: string;
+    };
+    url: '/v1/webhook-templates/{id}/webhooks';
+};
+
+export type ListWebhooksOfTemplateErrors = {
+    /**
+     * Malformed request
+     */
+    400: Problem & {
+        type?: '/problems/malformed';
+        status?: 400;
+    };
+    /**
+     * Missing operator's token; Unknown operator's token
+     */
+    401: Problem & {
+        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
+        status?: 401;
+    };
+    /**
+     * Missing role
+     */
+    403: Problem & {
+        type?: '/problems/missing-role';
+        status?: 403;
+    };
+    /**
+     * Unknown customer; Not found
+     */
+    404: Problem & {
+        type?: '/problems/unknown-customer' | '/problems/not-found';
+        status?: 404;
+    };
+    /**
+     * Request timeout
+     */
+    408: Problem & {
+        type?: '/problems/request-timeout';
+        status?: 408;
+    };
+    /**
+     * Customer is being deleted
+     */
+    409: Problem & {
+        type?: '/problems/customer-deleting';
+        status?: 409;
+    };
+    /**
+     * Invalid request
+     */
+    422: Problem & {
+        type?: '/problems/invalid';
+        status?: 422;
+        /**
+         * Each value that is not allowed.
+         */
+        errors: Array<{
+            /**
+             * The parameter, header, or path in the body.
+             */
+            path: string;
+            /**
+             * What is allowed.
+             */
+            message: string;
+        }>;
+    };
+    /**
+     * Too many unknown operators' tokens
+     */
+    429: Problem & {
+        type?: '/problems/too-many-unknown-tokens';
+        status?: 429;
+    };
+    /**
+     * Headers too large
+     */
+    431: Problem & {
+        type?: '/problems/headers-too-large';
+        status?: 431;
+    };
+    /**
+     * Internal error
+     */
+    500: Problem & {
+        type?: '/problems/internal';
+        status?: 500;
+    };
+    /**
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
+     */
+    503: Problem & {
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
+        status?: 503;
+    };
+};
+
+export type ListWebhooksOfTemplateError = ListWebhooksOfTemplateErrors[keyof ListWebhooksOfTemplateErrors];
+
+export type ListWebhooksOfTemplateResponses = {
+    /**
+     * A page of webhooks.
+     */
+    200: {
+        webhooks: Array<{
+            id: number;
+            customer: {
+                id: number;
+                name: string;
+                external_id: string | null;
+            };
+            /**
+             * That of its template, unless it is paused by the service, or ended: its customer is not matched any more, and what is pending is still sent.
+             */
+            status: 'active' | 'paused' | 'disabled' | 'ended';
+            status_reason: string | null;
+            deliveries: {
+                pending: number;
+                delivered: number;
+                failed: number;
+            };
+        }>;
+    };
+};
+
+export type ListWebhooksOfTemplateResponse = ListWebhooksOfTemplateResponses[keyof ListWebhooksOfTemplateResponses];
 
 export type ListOperatorTokensData = {
     body?: never;

@@ -1,0 +1,84 @@
+import type { Sql } from '../../database/transaction.ts';
+import { circuitOpenUntil } from '../../webhook-record/circuit.ts';
+import { type EndpointColumns, endpointOf } from '../../webhook-record/record.ts';
+import { toHealth } from '../posting/request.ts';
+import type { EndpointHealth } from '../run/types.ts';
+import type { LeasedRecord } from './ports.ts';
+
+/**
+ * The health of an endpoint that the webhooks of a template share. Each of their runs knows it only as it was a moment ago, so no run writes its
+ * own: what the answers to its POSTs change is applied to the health that is stored.
+ */
+
+/** Index: the primary key. */
+const READ_SHARED_HEALTH = `
+  /* READ_SHARED_HEALTH */ SELECT k.webhook_id, k.health_revision, ${endpointOf('k')},
+    TIMESTAMPDIFF(MICROSECOND, NOW(6), ${circuitOpenUntil('k')}) / 1000 AS open_for
+  FROM webhook_cursors k WHERE k.webhook_id IN (?)`;
+
+interface HealthRow extends EndpointColumns {
+  webhook_id: string;
+  health_revision: number;
+  open_for: string | number | null;
+}
+
+/** What is to be stored as the health of a template's endpoint. */
+export interface SharedHealth {
+  templateId: string;
+  /** The template's revision. */
+  revision: number;
+  health: EndpointHealth;
+  lastError: string | null;
+  now: number;
+}
+
+/** The records whose endpoints are templates', by the templates' ids. */
+function ofTemplates(records: readonly LeasedRecord[]): Map<string, LeasedRecord[]> {
+  const found = new Map<string, LeasedRecord[]>();
+  for (const it of records) {
+    if (it.settings.id === it.lease.webhookId) continue;
+    found.set(it.settings.id, [...(found.get(it.settings.id) ?? []), it]);
+  }
+  return found;
+}
+
+/**
+ * Applies what runs have seen to the stored health of their templates' endpoints. Locks only the rows that change. Call it last in the
+ * transaction, so that no other waits for long.
+ * @returns the health by the template's id: what is stored, and `write`: what has changed and is to be stored.
+ */
+export async function applyHealthChanges(
+  sql: Sql,
+  records: readonly LeasedRecord[],
+): Promise<{ stored: Map<string, EndpointHealth>; write: SharedHealth[] }> {
+  const byTemplate = ofTemplates(records);
+  const stored = new Map<string, EndpointHealth>();
+  if (byTemplate.size === 0) return { stored, write: [] };
+  const read = async (ids: readonly string[], lock = '') => {
+    const rows = await sql.query<HealthRow[]>(READ_SHARED_HEALTH + lock, [ids]);
+    return rows.map((row) => applyTo(row, byTemplate.get(row.webhook_id) ?? []));
+  };
+  const seen = await read([...byTemplate.keys()]);
+  for (const { templateId, health } of seen) stored.set(templateId, health);
+  const changing = seen.filter(({ isChanged }) => isChanged).map(({ templateId }) => templateId);
+  if (changing.length === 0) return { stored, write: [] };
+  const write = await read(changing, ' ORDER BY k.webhook_id FOR UPDATE');
+  for (const { templateId, health } of write) stored.set(templateId, health);
+  return { stored, write: write.filter(({ isChanged }) => isChanged) };
+}
+
+function applyTo(row: HealthRow, records: readonly LeasedRecord[]): SharedHealth & { isChanged: boolean } {
+  const now = Math.max(...records.map((it) => it.now));
+  const before = toHealth(row, row.open_for === null ? null : now + Number(row.open_for));
+  let health = before;
+  let lastError = row.last_error;
+  // What runs have seen before the health was reset says nothing about the endpoint as it is now.
+  const current = records.filter(({ settings }) => settings.revision >= row.health_revision);
+  for (const { record } of current)
+    for (const change of record.healthChanges) {
+      health = change(health);
+      ({ lastError } = record);
+    }
+  const revision = Math.max(0, ...current.map(({ settings }) => settings.revision));
+  return { templateId: row.webhook_id, revision, health, lastError, now, isChanged: health !== before };
+}
