@@ -1,17 +1,19 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { reconcileDeliveries } from '../../src/delivery/reconcile.ts';
-import { addDeliveryJobs } from '../../src/platform/queues.ts';
 import { keepTemplates, sumTemplates } from '../../src/webhooks/template-webhooks.ts';
-import { asOperator, newExternalId, tokenOf } from '../operators/support.ts';
+import { newExternalId, tokenOf } from '../operators/support.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
+import { useTemplates } from './template-support.ts';
 
 const service = useService();
 const receiver = useReceiver();
 let token: string;
 const created: number[] = [];
+
+const templates = useTemplates(service, () => token);
+const { call, change, webhooksOf, createCustomer, addMovement, reconcile } = templates;
 
 beforeAll(async () => {
   token = await tokenOf(service, 'operator');
@@ -22,85 +24,17 @@ afterAll(async () => {
   await keepTemplates(service.runtime.database, AbortSignal.timeout(30_000));
 });
 
-const call = (method: string, path: string, options = {}) =>
-  asOperator(service, token, method, path, options);
+async function createTemplate(group: string, fields = {}) {
+  const template = await templates.createTemplate(group, { endpoint: `${receiver.url}/${group}`, ...fields });
+  created.push(template.id);
+  return template;
+}
 
 /** A word that only the customers of one test have. */
 const newGroup = () => newExternalId();
 
-async function createTemplate(group: string, fields = {}) {
-  const { status, body } = await call('POST', '/v1/webhook-templates', {
-    body: {
-      title: 'All customers',
-      endpoint: `${receiver.url}/${group}`,
-      event: 'NEW_TRANSACTION',
-      customers: { metadata: { group } },
-      ...fields,
-    },
-  });
-  expect(status, JSON.stringify(body)).toBe(200);
-  created.push(body.webhook_template.id);
-  return body.webhook_template;
-}
-
-interface Customer {
-  id: number;
-  external_id: string;
-  key: string;
-  accountId: number;
-}
-
-async function createCustomer(group: string): Promise<Customer> {
-  const external_id = `kunde ${newExternalId()}/ü`;
-  const { body } = await call('POST', '/v1/customers', {
-    body: {
-      name: 'Acme',
-      external_id,
-      metadata: { group, plan: 'pro' },
-      accounts: [{ bank: 'Bank', title: 'Konto', currency: 'EUR' }],
-    },
-  });
-  return { id: body.customer.id, external_id, key: body.api_key, accountId: body.accounts[0].id };
-}
-
-let rows = 0;
-async function addMovement({ key, accountId }: Customer): Promise<string> {
-  rows += 1;
-  const { status, body } = await service.call('POST', '/v1/imports', {
-    key,
-    body: {
-      transactions: [
-        {
-          account_id: accountId,
-          unique_id: `u${rows}`,
-          dc: 'Credit',
-          amount: '1.00',
-          date_issue: '2026-01-05',
-          description: `row ${rows}`,
-        },
-      ],
-    },
-  });
-  expect(status, JSON.stringify(body)).toBe(202);
-  return `row ${rows}`;
-}
-
-const webhooksOf = async (id: number) =>
-  (await call('GET', `/v1/webhook-templates/${id}/webhooks`)).body.webhooks as {
-    id: number;
-    customer: { id: number; external_id: string };
-    status: string;
-  }[];
-
-const change = (id: number, body: object) => call('PATCH', `/v1/webhook-templates/${id}`, { body });
-
-const descriptions = (group: string) => arrived(group).map(({ body }) => JSON.parse(body).description);
-
 const arrived = (group: string) => receiver.at(`/${group}`);
-
-/** What the maintenance role does every ten seconds. */
-const reconcile = () =>
-  reconcileDeliveries(service.runtime.database, (ids) => addDeliveryJobs(service.runtime.queues, ids));
+const descriptions = (group: string) => arrived(group).map(({ body }) => JSON.parse(body).description);
 
 describe('a template', () => {
   it('has a webhook for each customer that it matches, old and new, and sends their movements', async () => {
@@ -246,5 +180,94 @@ describe('a template', () => {
     ]);
     expect(rest).toEqual([{ status: 'deleted' }]);
     expect((await call('GET', `/v1/webhook-templates/${template.id}`)).status).toBe(404);
+  });
+});
+
+describe('the endpoint of a template', () => {
+  const MANY = 20;
+
+  async function createMany(group: string) {
+    const template = await createTemplate(group);
+    const customers = await Promise.all(Array.from({ length: MANY }, () => createCustomer(group)));
+    return { template, customers };
+  }
+
+  /** The circuit is half-open from now on, as after the time for which it is open. */
+  const halfOpen = (id: number) =>
+    service.runtime.database.query(
+      'UPDATE webhook_cursors SET circuit_open_until = NOW(6) WHERE webhook_id = ?',
+      [id],
+    );
+
+  const show = async (id: number) => (await call('GET', `/v1/webhook-templates/${id}`)).body.webhook_template;
+
+  it('is probed by one webhook for all, and sent everything when it answers', async () => {
+    const group = newGroup();
+    const { template, customers } = await createMany(group);
+    receiver.answer(`/${group}`, (_, response) => response.writeHead(500).end());
+    const sent = await Promise.all(customers.map(addMovement));
+    await until('the circuit is open', async () => {
+      await reconcile();
+      return (await show(template.id)).health.circuit === 'open';
+    });
+    // No other webhook has sent anything, and none does while the circuit is open.
+    await reconcile();
+    expect(arrived(group)).toHaveLength(1);
+    await halfOpen(template.id);
+    await until('the circuit is open again', async () => {
+      await reconcile();
+      return arrived(group).length > 1 && (await show(template.id)).health.circuit === 'open';
+    });
+    expect(arrived(group)).toHaveLength(2);
+    expect(await show(template.id)).toMatchObject({
+      health: { consecutive_failures: 2, last_error: 'answered 500' },
+      standing: [{ kind: 'failing' }],
+    });
+
+    receiver.answer(`/${group}`, (_, response) => response.end());
+    await halfOpen(template.id);
+    await until('all have arrived', async () => {
+      await reconcile();
+      return new Set(descriptions(group).slice(2)).size >= MANY - 2;
+    });
+    await until('the circuit is closed', async () => {
+      const { health } = await show(template.id);
+      return health.circuit === 'closed' && health.failing_since === null;
+    });
+    expect(sent).toEqual(expect.arrayContaining(descriptions(group)));
+    await until('what failed is due and sent again', async () => {
+      await service.runtime.database.query(
+        'UPDATE retries r JOIN webhooks w ON w.id = r.webhook_id SET r.due_at = NOW(6) WHERE w.template_id = ?',
+        [template.id],
+      );
+      await service.runtime.database.query(
+        'UPDATE webhook_backlogs b JOIN webhooks w ON w.id = b.webhook_id SET b.due_at = NOW(6) WHERE w.template_id = ?',
+        [template.id],
+      );
+      await reconcile();
+      return new Set(descriptions(group).slice(2)).size === MANY;
+    });
+  });
+
+  it('that is gone disables the template once, and nothing is missing when it is active again', async () => {
+    const group = newGroup();
+    const { template, customers } = await createMany(group);
+    receiver.answer(`/${group}`, (_, response) => response.writeHead(410).end());
+    const [first, ...others] = customers;
+    if (first === undefined) throw new Error('there are customers');
+    await addMovement(first);
+    await until('the template is disabled', async () => {
+      await reconcile();
+      return (await show(template.id)).status === 'disabled';
+    });
+    await Promise.all(others.map(addMovement));
+    await reconcile();
+    expect(arrived(group)).toHaveLength(1);
+    receiver.answer(`/${group}`, (_, response) => response.end());
+    await change(template.id, { status: 'active' });
+    await until('what was stored meanwhile', async () => {
+      await reconcile();
+      return new Set(descriptions(group)).size === MANY;
+    });
   });
 });
