@@ -207,8 +207,7 @@ export async function requestReplay(
 ): Promise<Replay> {
   const { id } = request.webhook;
   const replay = await inTransaction(runtime.database, async (sql) => {
-    const store = request.webhook.delivery === 'pull' ? replayFeed : storeReplay;
-    const stored = await store(sql, request);
+    const stored = await storeReplayOf(sql, request);
     const detail = `${stored.statuses.join(' and ')}, stored since ${request.since} UTC`;
     await recordChange(sql, caller, { action: 'replay', subject: `webhook ${id}`, detail });
     return stored;
@@ -216,6 +215,10 @@ export async function requestReplay(
   if (replay.matched !== 0) await wakeChangedWebhook(runtime, id);
   return replay;
 }
+
+/** Stores a replay, or moves a feed back. @param sql a transaction. @throws {Problem} as `requestReplay`. */
+export const storeReplayOf = (sql: Sql, request: ReplayRequest): Promise<Replay> =>
+  request.webhook.delivery === 'pull' ? replayFeed(sql, request) : storeReplay(sql, request);
 
 /**
  * Stores a replay as one row, however many deliveries it covers. The webhook's delivery runs work through it.

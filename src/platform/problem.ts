@@ -342,6 +342,13 @@ const TEXTS = {
     remedy: 'Delete an unused webhook, or ask the operator for a higher WEBHOOKS_PER_CUSTOMER.',
     retry: 'Yes, when a webhook was deleted.',
   },
+  'replay-under-way': {
+    status: 409,
+    title: 'Replay under way',
+    cause: 'An earlier replay of the template has not reached all of its webhooks yet.',
+    remedy: 'Wait until "replay" of the template is null.',
+    retry: 'Yes, when the earlier replay has reached all webhooks.',
+  },
   'template-limit-reached': {
     status: 409,
     title: 'Too many webhook templates',

@@ -16,6 +16,7 @@ import {
 } from '../platform/queues.ts';
 import { reconcileSources } from '../sources/source-jobs.ts';
 import { watchWebhooks } from '../verdict/watch-webhooks.ts';
+import { replayTemplates } from '../webhooks/template-replays.ts';
 import { keepTemplates, sumTemplates } from '../webhooks/template-webhooks.ts';
 import { runDeletions } from './deletions.ts';
 import { checkStatements } from './events/check-accounts.ts';
@@ -59,6 +60,7 @@ export function startMaintenance(runtime: Runtime): Role {
         }),
     },
     { name: 'webhooks of templates', every: 5 * SECOND, run: (signal) => keepTemplates(database, signal) },
+    { name: 'replays of templates', every: 5 * SECOND, run: (signal) => replayTemplates(runtime, signal) },
     { name: 'sums of templates', every: RECONCILE_EVERY, run: () => sumTemplates(database) },
     { name: 'sources', every: RECONCILE_EVERY, run: () => reconcileSources(runtime) },
     ...EVENT_TASKS.map(({ name, run }) => ({ name, every: RECONCILE_EVERY, run: () => run(runtime) })),

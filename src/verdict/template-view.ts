@@ -28,6 +28,12 @@ export const TemplateView = v.object({
     }),
     v.description('A movement is sent from the moment on that the webhook of its customer exists.'),
   ),
+  replay: v.pipe(
+    v.nullable(v.object({ webhooks_left: Count })),
+    v.description(
+      'A replay of all webhooks, and how many of them have still to be given theirs. null: none is under way.',
+    ),
+  ),
 });
 
 /** Indexes: the primary key of each table, and webhooks_of_template. */
@@ -36,7 +42,9 @@ const READ_TEMPLATES = `
     (SELECT COUNT(*) FROM webhooks w FORCE INDEX (webhooks_of_template) WHERE w.template_id = t.webhook_id AND w.status IN ('active', 'paused')) AS active,
     (SELECT COUNT(*) FROM webhooks w FORCE INDEX (webhooks_of_template) WHERE w.template_id = t.webhook_id AND w.status = 'ended') AS ended,
     IF(t.checked_through IS NULL, 0,
-      (SELECT COUNT(*) FROM customers c WHERE c.id > t.checked_through AND c.is_operator IS NULL)) AS customers_left
+      (SELECT COUNT(*) FROM customers c WHERE c.id > t.checked_through AND c.is_operator IS NULL)) AS customers_left,
+    IF(t.replay_through IS NULL, NULL, (SELECT COUNT(*) FROM webhooks w FORCE INDEX (webhooks_of_template)
+      WHERE w.template_id = t.webhook_id AND w.customer_id > t.replay_through)) AS replay_left
   FROM webhook_templates t WHERE t.webhook_id IN (?)`;
 
 interface Row {
@@ -45,6 +53,7 @@ interface Row {
   active: string | number;
   ended: string | number;
   customers_left: string | number;
+  replay_left: string | number | null;
 }
 
 /** Shows templates, in the order of the ids. @param secret of the only one, shown in this answer only. */
@@ -71,6 +80,7 @@ export async function viewTemplates(
         ended: Number(row.ended),
         customers_left: Number(row.customers_left),
       },
+      replay: row.replay_left === null ? null : { webhooks_left: Number(row.replay_left) },
     };
   });
 }

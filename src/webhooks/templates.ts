@@ -35,6 +35,7 @@ const ADD_TEMPLATE = 'INSERT INTO webhook_templates (webhook_id, metadata) VALUE
 const CHANGE_CUSTOMERS =
   'UPDATE webhook_templates SET metadata = ?, checked_through = 0 WHERE webhook_id = ?';
 const LOOK_AGAIN = 'UPDATE webhook_templates SET checked_through = 0 WHERE webhook_id = ?';
+const END_REPLAY = 'UPDATE webhook_templates SET replay_through = NULL WHERE webhook_id = ?';
 
 /** Webhooks of the template that the service has paused are sent again. Index: webhooks_of_template. */
 const RESUME_WEBHOOKS = `
@@ -120,6 +121,7 @@ export async function deleteTemplate(
   await deleteWebhook(runtime, ownerOf(template, operator), template, async (sql) => {
     await lockTemplates(sql);
     await sql.query(LOOK_AGAIN, [template.id]);
+    await sql.query(END_REPLAY, [template.id]);
   });
 }
 

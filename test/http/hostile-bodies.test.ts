@@ -129,6 +129,7 @@ const GOOD: Record<string, readonly object[]> = {
     { title: 'a', endpoint: 'http://127.0.0.1:9/', event: 'NEW_DEBIT', customers: 'all' },
   ],
   'PATCH /v1/webhook-templates/{id}': [{}],
+  'POST /v1/webhook-templates/{id}/replay': [{ since: '2026-01-01 00:00:00' }],
   'POST /v1/operator-tokens': [{ title: 'a', role: 'viewer' }],
   'POST /v1/accounts': [{ title: 'a', bank: 'b', currency: 'TRY' }],
   'PATCH /v1/accounts/{id}': [{}],

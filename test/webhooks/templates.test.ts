@@ -1,5 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { replayTemplates } from '../../src/webhooks/template-replays.ts';
 import { keepTemplates, sumTemplates } from '../../src/webhooks/template-webhooks.ts';
 import { newExternalId, tokenOf } from '../operators/support.ts';
 import { useReceiver } from '../support/receiver.ts';
@@ -165,6 +166,49 @@ describe('a template', () => {
       expect(refused.status, `${method} ${of}`).toBe(409);
       expect(refused.body.type).toBe('/problems/webhook-of-template');
     }
+  });
+
+  it('replays what has failed at any of its webhooks', async () => {
+    const group = newGroup();
+    const template = await createTemplate(group);
+    const customers = await Promise.all(Array.from({ length: 3 }, () => createCustomer(group)));
+    const { database } = service.runtime;
+    await Promise.all(customers.map(addMovement));
+    await until('all have arrived', async () => {
+      await reconcile();
+      return arrived(group).length === 3;
+    });
+    const path = `/v1/webhook-templates/${template.id}/replay`;
+    const body = { since: '2000-01-01 00:00:00', status: ['failed', 'delivered'] };
+    const { status, body: accepted } = await call('POST', path, { body });
+    expect(status).toBe(202);
+    expect(accepted.webhook_template.replay).toEqual({ webhooks_left: 3 });
+    expect((await call('POST', path, { body })).body.type).toBe('/problems/replay-under-way');
+    expect(await replayTemplates(service.runtime, AbortSignal.timeout(30_000))).toBeGreaterThanOrEqual(3);
+    await until('all have arrived again', async () => {
+      await reconcile();
+      return arrived(group).length === 6;
+    });
+    const { body: shown } = await call('GET', `/v1/webhook-templates/${template.id}`);
+    expect(shown.webhook_template.replay).toBeNull();
+    const [{ replays }] = await database.query(
+      'SELECT COUNT(*) AS replays FROM replays r JOIN webhooks w ON w.id = r.webhook_id WHERE w.template_id = ?',
+      [template.id],
+    );
+    expect(Number(replays)).toBe(3);
+  });
+
+  it('of feeds is pulled with the token of an operator, customer by customer', async () => {
+    const group = newGroup();
+    const template = await createTemplate(group, { endpoint: undefined, delivery: 'pull' });
+    expect(template).toMatchObject({ delivery: 'pull', endpoint: null });
+    const customer = await createCustomer(group);
+    const [webhook] = await webhooksOf(template.id);
+    const sent = await addMovement(customer);
+    const feed = `/v1/webhooks/${webhook?.id}/feed?wait=0`;
+    const { body } = await call('GET', feed, { customer: customer.id });
+    expect(body.events.map((it: { body: { description: string } }) => it.body.description)).toEqual([sent]);
+    expect((await service.call('GET', feed, { key: customer.key })).status).toBe(404);
   });
 
   it('ends with all its webhooks when it is deleted', async () => {

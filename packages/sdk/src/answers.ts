@@ -83,6 +83,7 @@ export const ANSWERS_OF_OPERATORS: Readonly<Record<string, Members>> = {
   'PATCH /v1/webhook-templates/{id}': { webhook_template: 'object' },
   'DELETE /v1/webhook-templates/{id}': { status: 'any' },
   'POST /v1/webhook-templates/{id}/rotate-secret': { webhook_template: 'object' },
+  'POST /v1/webhook-templates/{id}/replay': { webhook_template: 'object' },
   'GET /v1/webhook-templates/{id}/webhooks': { webhooks: 'array' },
   'GET /v1/operator-tokens': { operator_tokens: 'array' },
   'POST /v1/operator-tokens': { operator_token: 'object' },

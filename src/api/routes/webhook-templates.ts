@@ -11,6 +11,7 @@ import {
   viewTemplateWebhook,
   WITH,
 } from '../../verdict/template-view.ts';
+import { requestTemplateReplay } from '../../webhooks/template-replays.ts';
 import {
   changeTemplate,
   createTemplate,
@@ -24,6 +25,7 @@ import { NewTemplate, TemplateChange } from '../../webhooks/webhook-input.ts';
 import { rotateWebhookSecret } from '../../webhooks/webhooks.ts';
 import { idParameter } from '../openapi/openapi.ts';
 import { type AddRoute, operatorOf } from './route.ts';
+import { Range, readStatuses } from './webhooks.ts';
 
 const Query = v.strictObject(paging('g1', MAX_PER_PAGE));
 
@@ -165,6 +167,34 @@ export function addTemplateRoutes(route: AddRoute, runtime: Runtime, guard: Addr
         template,
       );
       return c.json({ webhook_template: await show(template.id, secret) });
+    },
+  });
+
+  const ReplayRange = Range(runtime.config.zone);
+  route('POST /v1/webhook-templates/:id/replay', {
+    tag: 'Webhook templates',
+    role: 'operator',
+    idempotent: true,
+    operationId: 'replayWebhookTemplate',
+    summary: 'Replay notifications of all webhooks of a template',
+    description:
+      'Sends the deliveries of movements that were stored from since to until, both inclusive, again: the failed ones, or those with the statuses in status. Each webhook of the template is given a replay of its own, in the background: replay.webhooks_left counts down. A template has one such replay at a time. If the delivery is pull, send only since: each feed moves back.',
+    body: { 'application/json': ReplayRange },
+    path: TEMPLATE,
+    answer: {
+      status: 202,
+      schema: v.object({ webhook_template: TemplateView }),
+      description: 'The template, with the accepted replay.',
+    },
+    problems: ['replay-under-way'],
+    handle: async (c) => {
+      const template = await findTemplate(database, readId(c, 'webhook template'));
+      const range = await readJson(c, ReplayRange);
+      const statuses = readStatuses(range, template.delivery);
+      const caller = ownerOf(template, operatorOf(c.get('actor')));
+      const { since, until } = range;
+      await requestTemplateReplay(runtime, caller, template, { since, until, statuses });
+      return c.json({ webhook_template: await show(template.id) }, 202);
     },
   });
 

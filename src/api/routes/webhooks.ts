@@ -3,7 +3,7 @@ import * as v from 'valibot';
 import { type Caller, isOperator } from '../../customers/caller.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import { cancelReplay } from '../../delivery/cancel-replay.ts';
-import { REPLAYABLE } from '../../delivery/delivery.ts';
+import { REPLAYABLE, type Replayable } from '../../delivery/delivery.ts';
 import {
   maySeeReplay,
   type ReplayProgress,
@@ -79,7 +79,7 @@ const ReplayQuery = v.strictObject({
   dry_run: v.pipe(Flag, v.description('true: only count. Nothing is sent again.')),
 });
 
-const Range = (zone: ZoneOffset) =>
+export const Range = (zone: ZoneOffset) =>
   v.strictObject({
     since: Moment(zone),
     until: v.optional(Moment(zone)),
@@ -103,6 +103,22 @@ function requireSinceAlone(range: { until?: unknown; status?: unknown }): void {
   const message = 'must be left out: a feed is read again from since on';
   if (first !== undefined)
     throw invalid([{ path: first, message }, ...others.map((path) => ({ path, message }))]);
+}
+
+/**
+ * Checks the range of a replay.
+ * @returns the statuses of the deliveries that are sent again: by default, the failed ones; of a feed, all.
+ * @throws {Problem} 422.
+ */
+export function readStatuses(
+  range: v.InferOutput<ReturnType<typeof Range>>,
+  delivery: 'push' | 'pull',
+): Replayable[] {
+  if (delivery === 'pull') requireSinceAlone(range);
+  const { since, until, status = delivery === 'pull' ? REPLAYABLE : 'failed' } = range;
+  if (until !== undefined && since > until)
+    throw invalid([{ path: 'since', message: 'must not be later than until' }]);
+  return typeof status === 'string' ? [status] : [...status];
 }
 
 const PER_PAGE = 100;
@@ -302,12 +318,8 @@ export function addWebhookRoutes(route: AddRoute, runtime: Runtime, guard: Addre
       const { id, event, delivery } = await findWebhook(database, caller, readId(c, 'webhook'));
       const { dry_run } = readQuery(c, ReplayQuery);
       const range = await readJson(c, ReplayRange);
-      if (delivery === 'pull') requireSinceAlone(range);
-      const { since, until, status = delivery === 'pull' ? REPLAYABLE : 'failed' } = range;
-      if (until !== undefined && since > until) {
-        throw invalid([{ path: 'since', message: 'must not be later than until' }]);
-      }
-      const statuses = typeof status === 'string' ? [status] : [...status];
+      const statuses = readStatuses(range, delivery);
+      const { since, until } = range;
       const request = { webhook: { id, customerId, event, delivery }, since, until, statuses, accountIds };
       const replay =
         dry_run === 'true'

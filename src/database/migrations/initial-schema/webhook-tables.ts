@@ -54,12 +54,18 @@ export const WEBHOOK_TABLES = [
 
   // Which customers the templates match, and how far their webhooks are. metadata: a JSON object, all of whose members a customer must have;
   // NULL: all customers. checked_through: the customers up to this id have what the template now says; NULL: all have. The regular check goes
-  // through them, and keeps the sums of the webhooks in the template's rows of webhook_backlogs and webhook_cursors.
+  // through them, and keeps the sums of the webhooks in the template's rows of webhook_backlogs and webhook_cursors. replay_*: a replay of all
+  // webhooks. Those up to replay_through have theirs; NULL: none is requested.
   `CREATE TABLE webhook_templates (
     webhook_id BIGINT UNSIGNED NOT NULL PRIMARY KEY,
     metadata TEXT NULL,
     checked_through BIGINT UNSIGNED NULL DEFAULT 0,
+    replay_since DATETIME(6) NULL,
+    replay_until DATETIME(6) NULL,
+    replay_statuses VARCHAR(32) CHARACTER SET ascii COLLATE ascii_bin NULL,
+    replay_through BIGINT UNSIGNED NULL,
     KEY webhook_templates_unchecked (checked_through),
+    KEY webhook_templates_replay (replay_through),
     CONSTRAINT webhook_templates_webhook FOREIGN KEY (webhook_id) REFERENCES webhooks (id)
   ) ${TABLE}`,
 

@@ -303,6 +303,8 @@ export type NewWebhook = {
     };
 };
 
+export type ReplayStatus = 'failed' | 'delivered';
+
 export type Customer = {
     id: number;
     name: string;
@@ -451,6 +453,12 @@ export type WebhookTemplate = {
          */
         customers_left: number;
     };
+    /**
+     * A replay of all webhooks, and how many of them have still to be given theirs. null: none is under way.
+     */
+    replay: {
+        webhooks_left: number;
+    } | null;
 };
 
 export type NewWebhookTemplate = {
@@ -2156,6 +2164,151 @@ export type RotateWebhookTemplateSecretResponses = {
 };
 
 export type RotateWebhookTemplateSecretResponse = RotateWebhookTemplateSecretResponses[keyof RotateWebhookTemplateSecretResponses];
+
+export type ReplayWebhookTemplateData = {
+    body: {
+        since: string;
+        until?: string;
+        /**
+         * Default: failed.
+         */
+        status?: ReplayStatus | Array<ReplayStatus>;
+    };
+    headers?: {
+        /**
+         * Makes it safe to repeat the request: within 24 hours, the same request with the same key is carried out once, and repeating it returns the first answer. Use a new key for every new request. See draft-ietf-httpapi-idempotency-key-header.
+         */
+        'Idempotency-Key'?: string;
+    };
+    path: {
+        /**
+         * The id of the webhook template.
+         */
+        id: number;
+    };
+    query?: never;
+    url: '/v1/webhook-templates/{id}/replay';
+};
+
+export type ReplayWebhookTemplateErrors = {
+    /**
+     * Malformed request; Malformed JSON
+     */
+    400: Problem & {
+        type?: '/problems/malformed' | '/problems/malformed-json';
+        status?: 400;
+    };
+    /**
+     * Missing operator's token; Unknown operator's token
+     */
+    401: Problem & {
+        type?: '/problems/missing-operator-token' | '/problems/unknown-operator-token';
+        status?: 401;
+    };
+    /**
+     * Missing role
+     */
+    403: Problem & {
+        type?: '/problems/missing-role';
+        status?: 403;
+    };
+    /**
+     * Unknown customer; Not found
+     */
+    404: Problem & {
+        type?: '/problems/unknown-customer' | '/problems/not-found';
+        status?: 404;
+    };
+    /**
+     * Request timeout
+     */
+    408: Problem & {
+        type?: '/problems/request-timeout';
+        status?: 408;
+    };
+    /**
+     * Customer is being deleted; Request in progress; Idempotency key reused; Replay under way
+     */
+    409: Problem & {
+        type?: '/problems/customer-deleting' | '/problems/request-in-progress' | '/problems/idempotency-key-reused' | '/problems/replay-under-way';
+        status?: 409;
+    };
+    /**
+     * Body too large
+     */
+    413: Problem & {
+        type?: '/problems/too-large';
+        status?: 413;
+    };
+    /**
+     * Unsupported content type; Unsupported content encoding
+     */
+    415: Problem & {
+        type?: '/problems/unsupported-media-type' | '/problems/unsupported-content-encoding';
+        status?: 415;
+    };
+    /**
+     * Invalid request
+     */
+    422: Problem & {
+        type?: '/problems/invalid';
+        status?: 422;
+        /**
+         * Each value that is not allowed.
+         */
+        errors: Array<{
+            /**
+             * The parameter, header, or path in the body.
+             */
+            path: string;
+            /**
+             * What is allowed.
+             */
+            message: string;
+        }>;
+    };
+    /**
+     * Too many unknown operators' tokens
+     */
+    429: Problem & {
+        type?: '/problems/too-many-unknown-tokens';
+        status?: 429;
+    };
+    /**
+     * Headers too large
+     */
+    431: Problem & {
+        type?: '/problems/headers-too-large';
+        status?: 431;
+    };
+    /**
+     * Internal error
+     */
+    500: Problem & {
+        type?: '/problems/internal';
+        status?: 500;
+    };
+    /**
+     * Database unavailable; Too many requests at once; No process with the role api; Ended before it answered
+     */
+    503: Problem & {
+        type?: '/problems/database-unavailable' | '/problems/busy' | '/problems/no-api-process' | '/problems/unanswered';
+        status?: 503;
+    };
+};
+
+export type ReplayWebhookTemplateError = ReplayWebhookTemplateErrors[keyof ReplayWebhookTemplateErrors];
+
+export type ReplayWebhookTemplateResponses = {
+    /**
+     * The template, with the accepted replay.
+     */
+    202: {
+        webhook_template: WebhookTemplate;
+    };
+};
+
+export type ReplayWebhookTemplateResponse = ReplayWebhookTemplateResponses[keyof ReplayWebhookTemplateResponses];
 
 export type ListWebhooksOfTemplateData = {
     body?: never;
