@@ -24,6 +24,7 @@ import { processes } from './figures/processes.ts';
 import { retention } from './figures/retention.ts';
 import { scaleOut } from './figures/scale-out.ts';
 import { singleMovements } from './figures/single-movements.ts';
+import { templates } from './figures/templates.ts';
 import { withdrawing } from './figures/withdrawing.ts';
 import { startInstallation } from './installation.ts';
 import { profileInto } from './processes.ts';
@@ -55,6 +56,7 @@ const FIGURES: Record<string, Figure> = {
   growth,
   retention,
   withdrawing,
+  templates,
   maintenance,
   outage,
   'scale-out': scaleOut,

@@ -107,6 +107,7 @@ export async function reconcile(port: ReconcilerPort): Promise<number> {
 
 /** Adds jobs for the first webhooks that have something due, and postpones those that have not. @returns how many jobs were added. */
 async function look(port: ReconcilerPort, page: readonly Due[], most: number): Promise<number> {
+  if (page.length === 0) return 0;
   const ids = page.map(({ webhook_id }) => webhook_id);
   const states = await port.readStates(ids);
   const stateOf = new Map(ids.map((id, index) => [id, states[index] ?? null]));

@@ -230,6 +230,18 @@ describe('a template', () => {
 describe('the endpoint of a template', () => {
   const MANY = 20;
 
+  it('is not looked at by the reconciler while nothing is pending', async () => {
+    await createTemplate(newGroup());
+    await expect(reconcile()).resolves.toEqual(expect.any(Number));
+  });
+
+  it('is sent everything as soon as its first probe has succeeded', async () => {
+    const group = newGroup();
+    const { customers } = await createMany(group);
+    await Promise.all(customers.map(addMovement));
+    await until('all have arrived', () => arrived(group).length === MANY);
+  });
+
   async function createMany(group: string) {
     const template = await createTemplate(group);
     const customers = await Promise.all(Array.from({ length: MANY }, () => createCustomer(group)));

@@ -258,6 +258,7 @@ function holdLease(
   /** No other run can have the lease before this moment. A process that was frozen beyond it must not send its waiting deliveries. */
   let heldUntil = 0;
   let openings = health.circuitOpenings;
+  let isProbe = webhook.template_id !== null && health.recoverySuccesses === 0;
 
   function renewed(at: number): void {
     heldUntil = at + LEASE_SECONDS * 1_000;
@@ -285,6 +286,10 @@ function holdLease(
       renewed(began);
       const after = recorded.health ?? it.health;
       if (after !== null) logFirstOpening(after, it.lastError);
+      if (isProbe && recorded.health?.recoverySuccesses !== 0) {
+        isProbe = false;
+        webhooks.wakeAfterProbe();
+      }
       lease = { ...lease, writes: lease.writes + 1 };
       if (it.disable !== null) {
         await webhooks.disable(settings, it.disable);

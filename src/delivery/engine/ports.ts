@@ -79,6 +79,8 @@ interface WebhooksPort {
   disable(webhook: { id: string; revision: number }, reason: string): Promise<void>;
   /** Takes the right to probe the endpoint of a template for all its webhooks. @returns false when another webhook has it. */
   claimProbe(webhook: { id: string; templateId: string }): Promise<boolean>;
+  /** A probe has succeeded: wakes all webhooks that have waited for it. A failure is only logged, because the reconciler does the same. */
+  wakeAfterProbe(): void;
   /** Gives the right to probe back. */
   endProbe(webhook: { id: string; templateId: string }): Promise<void>;
   /** Pauses a webhook because its runs cannot go on, see `quarantineWebhook`. */

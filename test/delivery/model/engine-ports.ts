@@ -68,6 +68,7 @@ export function createEnginePorts(world: World, process: Process): EnginePorts {
           throw error;
         }),
       claimProbe: () => violation('a webhook without a template probes for nobody else'),
+      wakeAfterProbe: () => violation('a webhook without a template probes for nobody else'),
       endProbe: () => violation('a webhook without a template probes for nobody else'),
       quarantine: () => ask(world, process, () => quarantine(tables)),
     },

@@ -30,6 +30,7 @@ export function createTablePorts(
       renewLeases: async (held) => held.filter((lease) => renewLease(tables, now(), lease)),
       disable: async ({ revision }) => disableWebhook(tables, revision),
       claimProbe: async () => true,
+      wakeAfterProbe: () => {},
       endProbe: async () => {},
       quarantine: async () => quarantine(tables),
     },
