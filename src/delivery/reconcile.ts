@@ -1,5 +1,7 @@
 import type { DataSource } from 'typeorm';
+import type { Runtime } from '../database/runtime.ts';
 import { derivedRows, inTransaction, type Sql } from '../database/transaction.ts';
+import { addDeliveryJobs } from '../platform/queues.ts';
 import { circuitOpenUntil, PROBE_SECONDS } from '../webhook-record/circuit.ts';
 import { waitBeforeSending } from '../webhook-record/waiting.ts';
 import { lockCursor } from './filters.ts';
@@ -150,6 +152,16 @@ export const reconcileDeliveries = (
     addJobs,
     postpone: (webhooks, waits) => postpone(database, webhooks, waits),
   });
+
+/**
+ * Reconciles now, in the background, because many webhooks of a template may send again. A failure is only logged, because the maintenance role
+ * does the same within 10 s.
+ */
+export function wakeDue({ database, queues, log }: Pick<Runtime, 'database' | 'queues' | 'log'>): void {
+  reconcileDeliveries(database, (ids) => addDeliveryJobs(queues, ids)).catch((err: unknown) =>
+    log.warn({ err }, 'due webhooks not woken yet'),
+  );
+}
 
 async function postpone(
   database: DataSource,

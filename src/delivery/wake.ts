@@ -108,7 +108,7 @@ export async function wakeChangedWebhook(
   );
 }
 
-/** Ends the active runs of all webhooks of a template that has changed. The reconciler wakes the webhooks that may send more than before. */
+/** Ends the active runs of all webhooks of a template that has changed. It wakes no others, see `wakeDue`. */
 export async function wakeTemplate(
   { queues, redis, prefix, log }: Pick<WakeContext, 'queues' | 'redis' | 'prefix'> & { log: Log },
   templateId: string,

@@ -26,7 +26,7 @@ import { disableWebhook, quarantineWebhook } from './engine/webhook-status.ts';
 import { createAttemptTraces } from './posting/attempt-traces.ts';
 import { createPoster } from './posting/post.ts';
 import { openSettings } from './posting/request.ts';
-import { reconcileDeliveries } from './reconcile.ts';
+import { wakeDue } from './reconcile.ts';
 import { listenForWakeUps } from './wake.ts';
 import { readStates } from './webhook-state.ts';
 
@@ -38,7 +38,7 @@ type MysqlPorts = Pick<EnginePorts, 'movementLog' | 'retries' | 'webhooks' | 're
 export function createMysqlPorts(
   database: DataSource,
   secrets: SecretBox,
-  wakeAfterProbe: () => unknown = () => {},
+  wakeAfterProbe: () => void = () => {},
 ): MysqlPorts {
   // A webhook that cannot be read must not fail the others, so they are tried one by one after a failure.
   const afterFailure = (error: unknown) => (isConnectionError(error) ? 'fail' : 'alone');
@@ -58,7 +58,7 @@ export function createMysqlPorts(
       disable: (webhook, reason) => disableWebhook(database, webhook, reason),
       claimProbe: (webhook) => claimProbe(database, webhook),
       endProbe: (webhook) => endProbe(database, webhook),
-      wakeAfterProbe: () => void wakeAfterProbe(),
+      wakeAfterProbe,
       quarantine: (webhook, cause) => quarantineWebhook(database, webhook, cause),
     },
     results: { record: (records) => recordResults(database, records) },
@@ -71,17 +71,11 @@ export function createMysqlPorts(
  */
 export function startDeliveryWorker(runtime: Runtime, tuning: Partial<RunnerOptions> = {}): Role {
   const { config, database, secrets, queues, connectWorker, prefix, dns, log, metrics, tracing } = runtime;
-  const addJobs = (ids: readonly string[]) => addDeliveryJobs(queues, ids);
-  const ports = createMysqlPorts(database, secrets, () =>
-    reconcileDeliveries(database, addJobs).catch((err: unknown) =>
-      log.warn({ err }, 'webhooks not woken yet after a probe'),
-    ),
-  );
   const poster = createPoster({
     guard: createAddressGuard({ allow: config.allowPrivateEndpoints, onDnsAnswer: dns.answered }),
   });
   const runner = createRunner({
-    ...ports,
+    ...createMysqlPorts(database, secrets, () => wakeDue(runtime)),
     jobs: { add: (webhookId, delay) => addDeliveryJobs(queues, [webhookId], delay) },
     poster,
     dns,

@@ -8,6 +8,7 @@ import { SEALED, type SecretBox } from '../database/secret-box.ts';
 import { cutTo } from '../database/text-columns.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { isOfEvents } from '../database/webhook-enums.ts';
+import { wakeDue } from '../delivery/reconcile.ts';
 import { wakeChangedWebhook, wakeTemplate } from '../delivery/wake.ts';
 import type { AddressGuard } from '../platform/address-guard.ts';
 import { invalid, notFound, Problem } from '../platform/problem.ts';
@@ -94,8 +95,14 @@ const nameOf = ({ id, is_template }: Pick<WebhookSettings, 'id' | 'is_template'>
   `${is_template === 1 ? 'template' : 'webhook'} ${id}`;
 
 /** Wakes what sends with the settings of a webhook or a template that has changed. */
-const wakeChanged = (runtime: Runtime, { id, is_template }: Pick<WebhookSettings, 'id' | 'is_template'>) =>
-  is_template === 1 ? wakeTemplate(runtime, id) : wakeChangedWebhook(runtime, id);
+async function wakeChanged(
+  runtime: Runtime,
+  { id, is_template }: Pick<WebhookSettings, 'id' | 'is_template'>,
+): Promise<void> {
+  if (is_template === 0) return wakeChangedWebhook(runtime, id);
+  await wakeTemplate(runtime, id);
+  wakeDue(runtime);
+}
 
 /** What else happens in the transaction of a change, before it. */
 type First = (sql: Sql) => Promise<void>;
