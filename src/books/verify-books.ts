@@ -2,6 +2,7 @@ import { type Completeness, isWrong } from '../../packages/reconcile/src/periods
 import type { Sql } from '../database/transaction.ts';
 import { EVENTS_WITHOUT_MOVEMENTS } from '../database/webhook-enums.ts';
 import { pendingOf } from '../webhook-record/pending.ts';
+import { joinSettings } from '../webhook-record/record.ts';
 import { compareBooks } from './compare-books.ts';
 import type { Differences } from './compared/book-differences.ts';
 import type { WrongSum } from './compared/wrong-sums.ts';
@@ -37,8 +38,8 @@ const COUNT_OPEN_CONFLICTS =
   "SELECT COUNT(*) AS number FROM movement_conflicts FORCE INDEX (movement_conflicts_account_status) WHERE account_id = ? AND status = 'open'";
 /** Index: webhooks_customer. */
 const COUNT_PENDING_DELIVERIES = `
-  SELECT w.id, w.title, ${pendingOf('b', 'c')} AS pending
-  FROM webhooks w JOIN webhook_backlogs b ON b.webhook_id = w.id JOIN webhook_cursors c ON c.webhook_id = w.id
+  SELECT w.id, s.title, ${pendingOf('b', 'c')} AS pending
+  FROM webhooks w ${joinSettings('w', 's')} JOIN webhook_backlogs b ON b.webhook_id = w.id JOIN webhook_cursors c ON c.webhook_id = w.id
   WHERE w.customer_id = ? AND w.status <> 'deleted' AND w.is_template = 0 AND w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} ORDER BY w.id`;
 
 /** Which accounts to check: one or all, and of these at most `limit` after an id. */

@@ -342,6 +342,12 @@ const TEXTS = {
     remedy: 'Delete an unused webhook, or ask the operator for a higher WEBHOOKS_PER_CUSTOMER.',
     retry: 'Yes, when a webhook was deleted.',
   },
+  'operator-customer': {
+    status: 409,
+    title: "Operator's customer",
+    cause: 'The customer of the operator cannot be deleted.',
+    remedy: 'Delete its webhooks or webhook templates instead.',
+  },
   'replay-under-way': {
     status: 409,
     title: 'Replay under way',

@@ -2,13 +2,14 @@ import type { DataSource } from 'typeorm';
 import { findAccount } from '../customers/accounts.ts';
 import { byOperator, recordChange } from '../customers/audit.ts';
 import type { Caller, Operator } from '../customers/caller.ts';
+import { findOperatorCustomer } from '../customers/operator-customer.ts';
 import type { Account } from '../database/entities.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { inTransaction, type Sql } from '../database/transaction.ts';
 import { lockImports } from '../delivery/filters.ts';
 import { stopWebhooks } from '../delivery/stop-sending.ts';
 import { wakeWebhooks } from '../delivery/wake.ts';
-import { notFound } from '../platform/problem.ts';
+import { notFound, Problem } from '../platform/problem.ts';
 import { stopSources } from '../sources/sources.ts';
 
 /**
@@ -91,6 +92,11 @@ export async function acceptCustomerDeletion(
   customerId: string,
 ): Promise<void> {
   const { database, log } = runtime;
+  if ((await findOperatorCustomer(database)) === customerId)
+    throw new Problem(
+      'operator-customer',
+      'This is the customer of the operator, to whom OPS_WEBHOOK_URL and the webhook templates belong. Delete these instead.',
+    );
   const change = { action: 'delete', subject: `customer ${customerId}` };
   const running = await requestCustomerDeletion(database, customerId, (sql) =>
     recordChange(sql, byOperator(operator, customerId), change),

@@ -211,6 +211,21 @@ describe('a template', () => {
     expect((await service.call('GET', feed, { key: customer.key })).status).toBe(404);
   });
 
+  it('loses the webhook of a customer that is deleted, and the customer of the operator cannot be deleted', async () => {
+    const group = newGroup();
+    const template = await createTemplate(group);
+    const customers = [await createCustomer(group), await createCustomer(group)];
+    const gone = await call('DELETE', `/v1/customers/${customers[0]?.id}?confirm=Acme`);
+    expect(gone.status).toBe(202);
+    expect((await webhooksOf(template.id)).map(({ customer }) => customer.id)).toEqual([customers[1]?.id]);
+    // Looking at all customers again does not bring it back.
+    await change(template.id, { customers: { metadata: { group } } });
+    expect(await webhooksOf(template.id)).toHaveLength(1);
+    const [operator] = await service.runtime.database.query('SELECT id FROM customers WHERE is_operator = 1');
+    const { body } = await call('DELETE', `/v1/customers/${operator.id}?confirm=Operator`);
+    expect(body.type).toBe('/problems/operator-customer');
+  });
+
   it('ends with all its webhooks when it is deleted', async () => {
     const group = newGroup();
     const template = await createTemplate(group);

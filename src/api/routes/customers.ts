@@ -233,7 +233,7 @@ export function addCustomerRoutes(route: AddRoute, runtime: Runtime, guard: Addr
       schema: v.object({ customer: CustomerView }),
       description: 'The customer, which is being deleted.',
     },
-    problems: ['unknown-customer'],
+    problems: ['unknown-customer', 'operator-customer'],
     handle: async (c) => {
       const id = readId(c, 'customer');
       const customer = await requireCustomer(database, { id });

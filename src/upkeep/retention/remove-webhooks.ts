@@ -30,8 +30,6 @@ const DELETE_WEBHOOK = [
   'DELETE FROM webhook_backlogs WHERE webhook_id = ?',
   'DELETE FROM webhook_cursors WHERE webhook_id = ?',
   'DELETE FROM webhook_templates WHERE webhook_id = ?',
-  // The deleted webhooks of a template that goes with the operator's customer. They keep their logs.
-  'UPDATE webhooks SET template_id = NULL WHERE template_id = ?',
   'DELETE FROM webhooks WHERE id = ?',
 ];
 

@@ -1067,10 +1067,10 @@ export type DeleteCustomerErrors = {
         status?: 408;
     };
     /**
-     * Customer is being deleted
+     * Customer is being deleted; Operator's customer
      */
     409: Problem & {
-        type?: '/problems/customer-deleting';
+        type?: '/problems/customer-deleting' | '/problems/operator-customer';
         status?: 409;
     };
     /**
