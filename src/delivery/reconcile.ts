@@ -15,10 +15,9 @@ const PAGE = 1_000;
 /** A webhook with pending deliveries is looked at again after at most this time. */
 const LOOK_AGAIN_MINUTES = 60;
 
-/** Whether the circuit of a webhook's template holds it: the template is not active, or its circuit is not closed. */
-const IS_HELD = `EXISTS (
-  SELECT 1 FROM webhooks s JOIN webhook_cursors h ON h.webhook_id = s.id
-  WHERE s.id = w.template_id AND (s.status <> 'active' OR h.recovery_successes = 0 OR ${circuitOpenUntil('h')} IS NOT NULL))`;
+/** Whether a webhook's template lets it send: the template is active, and its circuit is closed. For webhooks without a template too. */
+const MAY_SEND = `(w.template_id IS NULL
+    OR s.status = 'active' AND COALESCE(h.recovery_successes, 1) > 0 AND ${circuitOpenUntil('h')} IS NULL)`;
 
 const IS_DUE = `(b.due_at <= NOW(6) OR b.due_at > NOW(6) + INTERVAL ${LOOK_AGAIN_MINUTES + 1} MINUTE)`;
 
@@ -30,7 +29,8 @@ const IS_DUE = `(b.due_at <= NOW(6) OR b.due_at > NOW(6) + INTERVAL ${LOOK_AGAIN
 const READ_DUE_PAGE = `
   SELECT b.webhook_id, CAST(b.due_at AS CHAR) AS due_at, b.matched_count
   FROM webhook_backlogs b FORCE INDEX (webhook_backlogs_due) STRAIGHT_JOIN webhooks w ON w.id = b.webhook_id
-  WHERE ${IS_DUE} AND b.due_at >= ? AND (b.due_at > ? OR b.webhook_id > ?) AND (w.template_id IS NULL OR NOT ${IS_HELD})
+    LEFT JOIN webhooks s ON s.id = w.template_id LEFT JOIN webhook_cursors h ON h.webhook_id = s.id
+  WHERE ${IS_DUE} AND b.due_at >= ? AND (b.due_at > ? OR b.webhook_id > ?) AND ${MAY_SEND}
   ORDER BY b.due_at, b.webhook_id LIMIT ${PAGE}`;
 
 /** Active templates whose endpoints are to be probed. Index: webhooks_templates. */
@@ -46,7 +46,7 @@ const PROBE_CANDIDATES = 20;
 /** Webhooks of a template that may have something to send, the longest waiting first. Indexes: webhook_backlogs_due, and the primary key. */
 const READ_CANDIDATES = `
   SELECT b.webhook_id, CAST(b.due_at AS CHAR) AS due_at, b.matched_count
-  FROM webhook_backlogs b FORCE INDEX (webhook_backlogs_due) STRAIGHT_JOIN webhooks w ON w.id = b.webhook_id
+  FROM webhook_backlogs b FORCE INDEX (webhook_backlogs_due) STRAIGHT_JOIN webhooks w FORCE INDEX (PRIMARY) ON w.id = b.webhook_id
   WHERE ${IS_DUE} AND w.template_id = ? ORDER BY b.due_at, b.webhook_id LIMIT ${PROBE_CANDIDATES}`;
 
 /** Leaves out rows that an import has locked. The next pass looks at them again. Index: the primary key. */
