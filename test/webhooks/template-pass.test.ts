@@ -127,7 +127,7 @@ it('thousands of webhooks that their template holds cost the reconciler a few in
     reconcileDeliveries(watched, async () => {}),
   );
   expect(result).toBe(0);
-  expect(read).toBeLessThan(CUSTOMERS * 6);
+  expect(read).toBeLessThan(CUSTOMERS * 8);
   await call('PATCH', `/v1/webhook-templates/${template.id}`, { body: { status: 'active' } });
   const woken: string[] = [];
   await reconcileDeliveries(database, async (ids) => void woken.push(...ids));
