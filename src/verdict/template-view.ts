@@ -47,6 +47,31 @@ interface Row {
   customers_left: string | number;
 }
 
+/** Which customers a template matches, and how many webhooks it has. */
+export type TemplateFacts = Pick<v.InferOutput<typeof TemplateView>, 'customers' | 'webhooks'>;
+
+/** Reads what only templates have, by their ids. */
+export async function readTemplateFacts(
+  sql: Sql,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, TemplateFacts>> {
+  if (ids.length === 0) return new Map();
+  const rows = await sql.query<Row[]>(READ_TEMPLATES, [ids]);
+  return new Map(
+    rows.map(({ id, metadata, ...counts }) => [
+      String(id),
+      {
+        customers: metadata === null ? 'all' : { metadata: JSON.parse(metadata) },
+        webhooks: {
+          active: Number(counts.active),
+          ended: Number(counts.ended),
+          customers_left: Number(counts.customers_left),
+        },
+      },
+    ]),
+  );
+}
+
 /** Shows templates, in the order of the ids. @param secret of the only one, shown in this answer only. */
 export async function viewTemplates(
   runtime: Pick<Runtime, 'database' | 'secrets'>,
@@ -54,24 +79,13 @@ export async function viewTemplates(
   secret?: string,
 ): Promise<v.InferOutput<typeof TemplateView>[]> {
   if (ids.length === 0) return [];
-  const [views, rows] = await Promise.all([
+  const [views, factsOf] = await Promise.all([
     viewStandings(runtime, ids),
-    runtime.database.query<Row[]>(READ_TEMPLATES, [ids]),
+    readTemplateFacts(runtime.database, ids),
   ]);
-  const rowOf = new Map(rows.map((row) => [Number(row.id), row]));
   return views.flatMap(({ account, feed, ...view }) => {
-    const row = rowOf.get(view.id);
-    if (row === undefined) return [];
-    return {
-      ...view,
-      ...(secret === undefined ? {} : { secret }),
-      customers: row.metadata === null ? 'all' : { metadata: JSON.parse(row.metadata) },
-      webhooks: {
-        active: Number(row.active),
-        ended: Number(row.ended),
-        customers_left: Number(row.customers_left),
-      },
-    };
+    const facts = factsOf.get(String(view.id));
+    return facts === undefined ? [] : { ...view, ...(secret === undefined ? {} : { secret }), ...facts };
   });
 }
 

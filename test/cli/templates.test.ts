@@ -75,7 +75,7 @@ describe('ledgerbell templates', () => {
       /^title +Everyone$/m,
       /^endpoint +http:\/\/127\.0\.0\.1:\d+$/m,
       /^status +active$/m,
-      /^circuit +(closed|half-open)$/m,
+      /^circuit +closed$/m,
       /^customers +with plan=pro$/m,
       /^webhooks +2$/m,
       /^ended +0$/m,

@@ -4,6 +4,7 @@ import { EVENTS_WITHOUT_MOVEMENTS } from '../../database/webhook-enums.ts';
 import { parseDeliveryId } from '../../delivery/delivery.ts';
 import { SUBJECT } from '../../delivery/subject.ts';
 import { IdText } from '../../platform/whole-numbers.ts';
+import { joinSettings } from '../../webhook-record/record.ts';
 
 /** Finds the objects with an id, a unique_id, an IBAN, an account number, a title or a customer's name, and the movements of a customer with an amount. */
 
@@ -20,7 +21,7 @@ const MOST = 20;
 /** Index of each: the primary key. */
 const BY_ID = {
   movement: `SELECT t.id, u.name AS text FROM ${SUBJECT.sql} JOIN customers u ON u.id = t.customer_id WHERE t.withdraws IS NULL`,
-  webhook: `SELECT w.id, CONCAT(w.title, ', ', u.name) AS text FROM webhooks w JOIN customers u ON u.id = w.customer_id WHERE w.id = ?`,
+  webhook: `SELECT w.id, CONCAT(s.title, ', ', u.name) AS text FROM webhooks w ${joinSettings('w', 's')} JOIN customers u ON u.id = w.customer_id WHERE w.id = ?`,
   import: `SELECT i.id, CONCAT(i.status, ', ', u.name) AS text FROM imports i JOIN customers u ON u.id = i.customer_id WHERE i.id = ?`,
   source: `SELECT s.id, CONCAT(s.title, ', ', u.name) AS text FROM sources s JOIN customers u ON u.id = s.customer_id WHERE s.id = ?`,
   customer: 'SELECT id, name AS text FROM customers WHERE id = ?',
@@ -28,8 +29,8 @@ const BY_ID = {
 } as const;
 
 const FIND_DELIVERY = `
-  SELECT CONCAT(w.id, '-', COALESCE(t.id, e.id)) AS id, CONCAT(w.title, ', ', u.name) AS text
-  FROM webhooks w JOIN customers u ON u.id = w.customer_id
+  SELECT CONCAT(w.id, '-', COALESCE(t.id, e.id)) AS id, CONCAT(s.title, ', ', u.name) AS text
+  FROM webhooks w ${joinSettings('w', 's')} JOIN customers u ON u.id = w.customer_id
     LEFT JOIN ${SUBJECT.sql} ON w.event NOT IN ${EVENTS_WITHOUT_MOVEMENTS} AND t.customer_id = w.customer_id
     LEFT JOIN operational_events e ON w.event IN ${EVENTS_WITHOUT_MOVEMENTS} AND e.id = ?
   WHERE w.id = ? AND (t.id IS NOT NULL OR e.id IS NOT NULL)`;
