@@ -128,7 +128,7 @@ describe('the page of a template', () => {
       endpoint: 'http://127.0.0.1:9/many',
       customers: { metadata: { plan: 'many' } },
     });
-    for (let at = 0; at < 51; at += 1) await createCustomer(`Müşteri ${at}`, 'many');
+    await Promise.all(Array.from({ length: 51 }, (_, at) => createCustomer(`Müşteri ${at}`, 'many')));
     const rowsOf = (html: string) => html.match(/data-label="Customer"/g)?.length;
     const { html } = await page(`/ops/templates/${many.id}`);
     expect(rowsOf(html)).toBe(50);
@@ -169,6 +169,22 @@ describe('the page of a template', () => {
       href: templatePage(),
     });
     await refill();
+  });
+
+  it('offers a probe while its circuit is open, which its webhooks do not', async () => {
+    await service.runtime.database.query(
+      `UPDATE webhook_cursors SET failing_since = NOW(6) - INTERVAL 1 HOUR, consecutive_failures = 7, recovery_successes = 0,
+         circuit_open_until = NOW(6) + INTERVAL 9 MINUTE WHERE webhook_id = ?`,
+      [template.id],
+    );
+    const text = await textOf(templatePage());
+    expect(text).toContain('has been failing for 1 h, 7 times in a row, 4 deliveries pending');
+    expect(text).toMatch(/Circuit open, next probe in [89] min/);
+    expect(await textOf(`/ops/webhooks/${failing.webhook}`)).not.toContain('Probe now');
+    expect(await textOf(`${templatePage()}/probe`)).toContain('within ten seconds, if one is due');
+    expect((await press(`${templatePage()}/probe`)).status).toBe(303);
+    expect(await textOf(`${templatePage()}?done=probe`)).toContain('Circuit half-open');
+    await call('PATCH', `/v1/webhook-templates/${template.id}`, { status: 'active' });
   });
 
   it('is where the page of a webhook with its id, and of its deliveries, lead to', async () => {
