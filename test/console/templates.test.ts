@@ -173,7 +173,7 @@ describe('the page of a template', () => {
 
   it('offers a probe while its circuit is open, which its webhooks do not', async () => {
     await service.runtime.database.query(
-      `UPDATE webhook_cursors SET failing_since = NOW(6) - INTERVAL 1 HOUR, consecutive_failures = 7, recovery_successes = 0,
+      `UPDATE webhook_cursors SET failing_since = NOW(6) - INTERVAL 1 HOUR, consecutive_failures = 7, recovery_successes = 0, circuit_openings = 1,
          circuit_open_until = NOW(6) + INTERVAL 9 MINUTE WHERE webhook_id = ?`,
       [template.id],
     );
