@@ -91,6 +91,11 @@ const COMMANDS: readonly [term: string, description: string, load: () => Promise
   ],
   ['webhooks', 'manage webhooks', async () => group((await import('./commands/webhooks.ts')).webhooks)],
   [
+    'templates',
+    'show webhook templates, which stand for one webhook per customer',
+    async () => group((await import('./commands/templates.ts')).templates),
+  ],
+  [
     'deliveries',
     'list, show and redeliver deliveries',
     async () => group((await import('./commands/deliveries.ts')).deliveries),

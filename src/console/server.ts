@@ -42,6 +42,7 @@ import type { OtherProcesses } from './process-metrics.ts';
 import { DASHBOARD_PATH, queueDashboard } from './queues/dashboard.ts';
 import { sourceRoutes } from './sources/source-page.tsx';
 import { sourcesPage } from './sources/sources-page.tsx';
+import { templateRoutes } from './templates/template-page.tsx';
 import { tracePage } from './trace/trace-page.tsx';
 import { webhookRoutes } from './webhooks/webhook-page.tsx';
 import { webhooksPage } from './webhooks/webhooks-page.tsx';
@@ -183,6 +184,7 @@ export function opsConsole(context: ConsoleContext, watched: Poller<Now>): Hono<
     .route('/webhooks', webhooksPage(runtime))
     .route('/webhooks', webhookRoutes(context))
     .route('/webhooks', replayRoutes(context))
+    .route('/templates', templateRoutes(context))
     .route('/deliveries', deliveriesPage(runtime))
     .route('/deliveries', deliveryRoutes(context))
     .route('/imports', importsPage(runtime))

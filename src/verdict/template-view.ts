@@ -36,11 +36,11 @@ export const TemplateView = v.object({
   ),
 });
 
-/** Indexes: the primary key of each table, and webhooks_of_template. */
+/** Indexes: the primary key of each table, and webhooks_template_status, which covers the counts. */
 const READ_TEMPLATES = `
   SELECT t.webhook_id AS id, t.metadata,
-    (SELECT COUNT(*) FROM webhooks w FORCE INDEX (webhooks_of_template) WHERE w.template_id = t.webhook_id AND w.status IN ('active', 'paused')) AS active,
-    (SELECT COUNT(*) FROM webhooks w FORCE INDEX (webhooks_of_template) WHERE w.template_id = t.webhook_id AND w.status = 'ended') AS ended,
+    (SELECT COUNT(*) FROM webhooks w FORCE INDEX (webhooks_template_status) WHERE w.template_id = t.webhook_id AND w.status IN ('active', 'paused')) AS active,
+    (SELECT COUNT(*) FROM webhooks w FORCE INDEX (webhooks_template_status) WHERE w.template_id = t.webhook_id AND w.status = 'ended') AS ended,
     IF(t.checked_through IS NULL, 0,
       (SELECT COUNT(*) FROM customers c WHERE c.id > t.checked_through AND c.is_operator IS NULL)) AS customers_left,
     IF(t.replay_through IS NULL, NULL, (SELECT COUNT(*) FROM webhooks w FORCE INDEX (webhooks_of_template)
@@ -56,6 +56,32 @@ interface Row {
   replay_left: string | number | null;
 }
 
+/** Which customers a template matches, and how many webhooks it has. */
+export type TemplateFacts = Pick<v.InferOutput<typeof TemplateView>, 'customers' | 'webhooks' | 'replay'>;
+
+/** Reads what only templates have, by their ids. */
+export async function readTemplateFacts(
+  sql: Sql,
+  ids: readonly string[],
+): Promise<ReadonlyMap<string, TemplateFacts>> {
+  if (ids.length === 0) return new Map();
+  const rows = await sql.query<Row[]>(READ_TEMPLATES, [ids]);
+  return new Map(
+    rows.map(({ id, metadata, ...counts }) => [
+      String(id),
+      {
+        customers: metadata === null ? 'all' : { metadata: JSON.parse(metadata) },
+        webhooks: {
+          active: Number(counts.active),
+          ended: Number(counts.ended),
+          customers_left: Number(counts.customers_left),
+        },
+        replay: counts.replay_left === null ? null : { webhooks_left: Number(counts.replay_left) },
+      },
+    ]),
+  );
+}
+
 /** Shows templates, in the order of the ids. @param secret of the only one, shown in this answer only. */
 export async function viewTemplates(
   runtime: Pick<Runtime, 'database' | 'secrets'>,
@@ -63,25 +89,13 @@ export async function viewTemplates(
   secret?: string,
 ): Promise<v.InferOutput<typeof TemplateView>[]> {
   if (ids.length === 0) return [];
-  const [views, rows] = await Promise.all([
+  const [views, factsOf] = await Promise.all([
     viewStandings(runtime, ids),
-    runtime.database.query<Row[]>(READ_TEMPLATES, [ids]),
+    readTemplateFacts(runtime.database, ids),
   ]);
-  const rowOf = new Map(rows.map((row) => [Number(row.id), row]));
   return views.flatMap(({ account, feed, ...view }) => {
-    const row = rowOf.get(view.id);
-    if (row === undefined) return [];
-    return {
-      ...view,
-      ...(secret === undefined ? {} : { secret }),
-      customers: row.metadata === null ? 'all' : { metadata: JSON.parse(row.metadata) },
-      webhooks: {
-        active: Number(row.active),
-        ended: Number(row.ended),
-        customers_left: Number(row.customers_left),
-      },
-      replay: row.replay_left === null ? null : { webhooks_left: Number(row.replay_left) },
-    };
+    const facts = factsOf.get(String(view.id));
+    return facts === undefined ? [] : { ...view, ...(secret === undefined ? {} : { secret }), ...facts };
   });
 }
 

@@ -114,7 +114,9 @@ function troublesOf({ row, state, behindSince, unreadSince, standing }: Seen): W
       since,
       pending: Number(row.pending),
       sentence: `${name} ${what}`,
-      page: { text: `${isTemplate ? 'Template' : 'Webhook'} ${row.id}`, href: `/ops/webhooks/${row.id}` },
+      page: isTemplate
+        ? { text: `Template ${row.id}`, href: `/ops/templates/${row.id}` }
+        : { text: `Webhook ${row.id}`, href: `/ops/webhooks/${row.id}` },
     }),
     webhook: row,
     what,

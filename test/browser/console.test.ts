@@ -2,6 +2,7 @@ import type { Page } from 'playwright-core';
 import { beforeAll, describe, expect, it } from 'vitest';
 import { useReceiver } from '../support/receiver.ts';
 import { useOwnService } from '../support/service.ts';
+import { createTemplate } from '../support/templates.ts';
 import { CUSTOMER, createTrouble, DEAD_TITLE, type Trouble } from '../support/trouble.ts';
 import { WRONG_FILE } from '../support/trouble-sources.ts';
 import { until } from '../support/until.ts';
@@ -11,9 +12,13 @@ const receiver = useReceiver();
 const service = useOwnService({ because: 'the pages show all customers' });
 const browser = useBrowser();
 let trouble: Trouble;
+let template: Awaited<ReturnType<typeof createTemplate>>;
+let webhookOfTemplate: string;
 
 beforeAll(async () => {
   trouble = await createTrouble(service, receiver);
+  template = await createTemplate(service, { title: 'Herkes', endpoint: `${receiver.url}/template` });
+  webhookOfTemplate = await template.webhookOf(trouble.customerId);
 });
 
 const foreign = ({ page, requests }: Visit) =>
@@ -38,6 +43,12 @@ const PAGES: [name: string, path: () => string, shows: () => string[]][] = [
     () => `/ops/webhooks/${trouble.webhooks.dead}`,
     () => ['Probe now', 'no healthy upstream <script>'],
   ],
+  [
+    'a template',
+    () => `/ops/templates/${template.id}`,
+    () => ['Herkes', CUSTOMER, 'With deliveries that are', 'Rotate the secret'],
+  ],
+  ['a webhook of a template', () => `/ops/webhooks/${webhookOfTemplate}`, () => ['Herkes', 'Send a test']],
   ['deliveries', () => '/ops/deliveries', () => ['delivered', 'pending']],
   [
     'a delivery',

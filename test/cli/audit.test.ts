@@ -84,6 +84,8 @@ const NO_CHANGES = [
   'sources show',
   'start',
   'status',
+  'templates list',
+  'templates show',
   'verify',
   'webhooks list',
   'webhooks show',

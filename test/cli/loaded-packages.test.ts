@@ -29,6 +29,7 @@ const COMMANDS: [command: string, more: string[]][] = [
   ['movements list', []],
   ['replay --webhook 1 --since 2026-01-01', RETRIES],
   ['sources list', RETRIES],
+  ['templates list', RETRIES],
   ['verify --customer 1', []],
   ['webhooks list', RETRIES],
   ['withdrawals list', []],

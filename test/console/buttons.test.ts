@@ -8,6 +8,7 @@ import { expectProblem } from '../support/problem.ts';
 import { send } from '../support/raw-http.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useOwnService } from '../support/service.ts';
+import { createTemplate } from '../support/templates.ts';
 import { createTrouble, type Trouble } from '../support/trouble.ts';
 import { insertWithdrawnFile } from '../support/withdrawn-files.ts';
 
@@ -17,11 +18,13 @@ const service = useOwnService({
   config: { sourcesDir: useSourcesDir() },
 });
 let trouble: Trouble;
+let made: Awaited<ReturnType<typeof createTemplate>>;
 let statementId: string;
 let withdrawnImportId: string;
 
 beforeAll(async () => {
   trouble = await createTrouble(service, receiver);
+  made = await createTemplate(service, { endpoint: `${receiver.url}/template` });
   await service.runtime.database.query(
     "INSERT INTO replays (customer_id, webhook_id, statuses, position, until_id) VALUES (?, ?, 'failed', 0, 1)",
     [trouble.customerId, trouble.webhooks.paused],
@@ -42,10 +45,14 @@ interface Button {
   /** The action that is recorded; null: nothing is stored. */
   action: string | null;
   form?: Record<string, string>;
+  /** For whom; the customer of the trouble by default. */
+  customer?: () => string;
 }
 
 const dead = () => trouble.webhooks.dead;
 const paused = () => trouble.sources.paused;
+const template = () => made.id;
+const operator = () => made.customerId;
 
 /** Every form of the console, in an order in which each of them succeeds. */
 const BUTTONS: Record<string, Button> = {
@@ -64,6 +71,11 @@ const BUTTONS: Record<string, Button> = {
   '/webhooks/:id/rotate-secret': { id: dead, action: 'rotate secret' },
   '/webhooks/:id/pause': { id: dead, action: 'change' },
   '/webhooks/:id/enable': { id: dead, action: 'change' },
+  '/templates/:id/pause': { id: template, action: 'change', customer: operator },
+  '/templates/:id/enable': { id: template, action: 'change', customer: operator },
+  '/templates/:id/probe': { id: template, action: 'probe', customer: operator },
+  '/templates/:id/raise-limit': { id: template, action: 'change', customer: operator },
+  '/templates/:id/rotate-secret': { id: template, action: 'rotate secret', customer: operator },
   '/deliveries/:id/redeliver': {
     id: () => `${trouble.webhooks.healthy}-${trouble.movementIds[0]}`,
     action: 'redeliver',
@@ -158,7 +170,14 @@ it.each(Object.entries(BUTTONS))(
     expect((await readEvents()).slice(before)).toEqual(
       button.action === null
         ? []
-        : [{ source: 'console', actor: '127.0.0.1', action: button.action, customer_id: trouble.customerId }],
+        : [
+            {
+              source: 'console',
+              actor: '127.0.0.1',
+              action: button.action,
+              customer_id: button.customer?.() ?? trouble.customerId,
+            },
+          ],
     );
   },
 );

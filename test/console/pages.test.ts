@@ -3,14 +3,27 @@ import { movement } from '../support/movements.ts';
 import { expectProblem } from '../support/problem.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useOwnService } from '../support/service.ts';
-import { CUSTOMER, createTrouble, DELIVERIES, MATCHED, type Trouble } from '../support/trouble.ts';
+import { createTemplate } from '../support/templates.ts';
+import {
+  CUSTOMER,
+  createTrouble,
+  DEAD_TITLE,
+  DELIVERIES,
+  MATCHED,
+  type Trouble,
+} from '../support/trouble.ts';
 
 const receiver = useReceiver();
 const service = useOwnService({ because: 'the pages show all customers' });
 let trouble: Trouble;
+let template: Awaited<ReturnType<typeof createTemplate>>;
+let webhookOfTemplate: string;
 
 beforeAll(async () => {
   trouble = await createTrouble(service, receiver);
+  template = await createTemplate(service, { title: DEAD_TITLE, endpoint: `${receiver.url}/template` });
+  webhookOfTemplate = await template.webhookOf(trouble.customerId);
+  trouble.secrets.push(template.secret);
 });
 
 const page = async (path: string) => {
@@ -34,6 +47,8 @@ describe('every page', () => {
     ['webhooks', () => '/ops/webhooks'],
     ['a webhook', () => `/ops/webhooks/${trouble.webhooks.dead}`],
     ['a webhook with custom headers', () => `/ops/webhooks/${trouble.webhooks.healthy}`],
+    ['a template', () => `/ops/templates/${template.id}`],
+    ['a webhook of a template', () => `/ops/webhooks/${webhookOfTemplate}`],
     ['deliveries', () => '/ops/deliveries'],
     ['a delivery', () => `/ops/deliveries/${firstDelivery()}`],
     ['a failing delivery', () => `/ops/deliveries/${deadDelivery()}`],
@@ -255,6 +270,8 @@ describe('the pages of the console', () => {
   it.each([
     '/ops/webhooks/999',
     '/ops/webhooks/x',
+    '/ops/templates/999',
+    '/ops/templates/1',
     '/ops/deliveries/1-999999',
     '/ops/deliveries/x',
     '/ops/imports/999',

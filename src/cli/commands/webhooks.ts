@@ -33,12 +33,18 @@ export const Webhook = v.looseObject(StandingWebhookView.entries);
 export type Webhook = v.InferOutput<typeof Webhook>;
 export const WebhookAnswer = v.object({ webhook: Webhook });
 
-const describeStatus = ({ status, standing, health: { circuit } }: Webhook): string => {
+/** The status of a webhook, and what is wrong, in the words of the console. */
+export const describeStatus = ({
+  status,
+  standing,
+  health: { circuit },
+}: Pick<Webhook, 'status' | 'standing' | 'health'>): string => {
   const words = stateWords({ status, kinds: standing.map(({ kind }) => kind), circuit });
   return [status, ...words.filter((word) => word !== status)].join(', ');
 };
 
-function describePending({ pending, to_come }: Webhook['deliveries']): string {
+/** How many deliveries are pending, and how many of a replay are still to come. */
+export function describePending({ pending, to_come }: Webhook['deliveries']): string {
   if (to_come === null) return `${formatCount(pending)}, and those of a replay still to come`;
   return `${formatCount(pending)}${to_come === 0 ? '' : `, and ${formatCount(to_come)} of a replay still to come`}`;
 }

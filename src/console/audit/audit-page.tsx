@@ -73,10 +73,12 @@ export const auditPage = ({ database }: Pick<Runtime, 'database'>): Hono<ApiEnv>
 /** The path of an object's page in the console; null: it has no page. */
 function linkOf(subject: string): string | null {
   const [, kind, id] =
-    /^(webhook|delivery|import|source|account|statement|customer) ([\d-]+)$/.exec(subject) ?? [];
+    /^(webhook|template|delivery|import|source|account|statement|customer) ([\d-]+)$/.exec(subject) ?? [];
   switch (kind) {
     case 'webhook':
       return `/ops/webhooks/${id}`;
+    case 'template':
+      return `/ops/templates/${id}`;
     case 'delivery':
       return `/ops/deliveries/${id}`;
     case 'import':

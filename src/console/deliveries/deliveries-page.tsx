@@ -21,6 +21,7 @@ import { BEYOND_NEWEST } from '../../http/paging.ts';
 import { Moment as MomentText } from '../../platform/moment.ts';
 import { check } from '../../platform/validation.ts';
 import { Id } from '../../platform/whole-numbers.ts';
+import { WITH } from '../../verdict/template-view.ts';
 import { readWebhooks, type WebhookRecord } from '../../webhook-record/record.ts';
 import {
   attemptColumns,
@@ -47,6 +48,7 @@ import {
   More,
   Notice,
   PeriodFields,
+  pathWith,
   readFilters,
   Table,
   Tag,
@@ -88,6 +90,9 @@ export const deliveriesPage = (runtime: Pick<Runtime, 'database' | 'config'>): H
     const filters = { accountId: account ?? null, status: status ?? null };
     const ids = webhook === undefined ? await chooseWebhooks(database, filters) : [webhook];
     const found = await readWebhooks(database, ids.slice(0, MOST_WEBHOOKS));
+    const [named] = webhook === undefined ? [] : found;
+    if (named?.is_template === 1)
+      return c.redirect(pathWith(`/ops/templates/${named.id}`, { having: WITH.find((it) => it === status) }));
     // The ids of events and of movements cannot be sorted together.
     const webhooks = found.filter(({ event }) => webhook !== undefined || !isOfEvents(event));
     const { deliveries, next } = await listAcross(
@@ -286,10 +291,10 @@ async function requireDelivery(c: Context<ApiEnv>, runtime: Runtime): Promise<Fo
 }
 
 /** Explains what a redelivery waits for. */
-function explainRedelivery({ status, open_until }: WebhookRecord, now: Date): string {
+function explainRedelivery({ status, open_until, template_id }: WebhookRecord, now: Date): string {
   if (status === 'paused') return 'It is pending, and waits until the webhook is enabled.';
   if (open_until !== null && open_until > now)
-    return `It waits, because the circuit of the endpoint is open. The next probe is in ${formatDuration(open_until.getTime() - now.getTime())}. You can probe now on the page of the webhook.`;
+    return `It waits, because the circuit of the endpoint is open. The next probe is in ${formatDuration(open_until.getTime() - now.getTime())}. You can probe now on the page of ${template_id === null ? 'the webhook' : `template ${template_id}`}.`;
   return 'It is due now. Reload this page to see the answer.';
 }
 

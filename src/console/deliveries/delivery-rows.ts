@@ -28,16 +28,23 @@ interface DeliveryList {
 /** The most webhooks that are looked at if the filters name none. */
 export const MOST_WEBHOOKS = 12;
 
-/** Chooses webhooks for a status, the most likely first. Reads one row per webhook. */
+/** A template has the sums of its webhooks, and no deliveries. */
+const IS_NO_TEMPLATE = 'c.webhook_id NOT IN (SELECT t.webhook_id FROM webhook_templates t)';
+
+/** Chooses webhooks for a status, the most likely first. Reads one row per webhook. Index: the primary keys. */
 const CHOICES = {
-  any: 'SELECT webhook_id AS id FROM webhook_cursors ORDER BY highest_recorded_id DESC, webhook_id LIMIT ?',
-  delivered:
-    'SELECT webhook_id AS id FROM webhook_cursors WHERE delivered_count > 0 ORDER BY highest_recorded_id DESC, webhook_id LIMIT ?',
-  failed:
-    'SELECT webhook_id AS id FROM webhook_cursors WHERE failed_count > 0 ORDER BY failed_count DESC, webhook_id LIMIT ?',
+  any: `
+    SELECT c.webhook_id AS id FROM webhook_cursors c
+    WHERE ${IS_NO_TEMPLATE} ORDER BY c.highest_recorded_id DESC, c.webhook_id LIMIT ?`,
+  delivered: `
+    SELECT c.webhook_id AS id FROM webhook_cursors c
+    WHERE c.delivered_count > 0 AND ${IS_NO_TEMPLATE} ORDER BY c.highest_recorded_id DESC, c.webhook_id LIMIT ?`,
+  failed: `
+    SELECT c.webhook_id AS id FROM webhook_cursors c
+    WHERE c.failed_count > 0 AND ${IS_NO_TEMPLATE} ORDER BY c.failed_count DESC, c.webhook_id LIMIT ?`,
   pending: `
     SELECT c.webhook_id AS id FROM webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id
-    WHERE ${pendingOf('b', 'c')} > 0 ORDER BY ${pendingOf('b', 'c')} DESC, c.webhook_id LIMIT ?`,
+    WHERE ${pendingOf('b', 'c')} > 0 AND ${IS_NO_TEMPLATE} ORDER BY ${pendingOf('b', 'c')} DESC, c.webhook_id LIMIT ?`,
 };
 
 /** Index: webhooks_customer. */

@@ -35,9 +35,10 @@ interface Counters {
   newestImport: number;
 }
 
-/** One row per webhook. Index: the primary key. */
-const READ_FINISHED_COUNTS =
-  'SELECT webhook_id, delivered_count + failed_count AS finished FROM webhook_cursors';
+/** One row per webhook, without templates, which have the sums of their webhooks. Index: the primary keys. */
+const READ_FINISHED_COUNTS = `
+  SELECT webhook_id, delivered_count + failed_count AS finished FROM webhook_cursors
+  WHERE webhook_id NOT IN (SELECT t.webhook_id FROM webhook_templates t)`;
 
 /** One entry of the primary key. */
 const FIND_NEWEST_IMPORT = 'SELECT MAX(id) AS id FROM imports';

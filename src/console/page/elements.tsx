@@ -203,6 +203,7 @@ const TitledLink = ({ to, id, title }: { to: string; id: string; title: string }
 
 type Titled = Omit<Parameters<typeof TitledLink>[0], 'to'>;
 export const WebhookLink = (it: Titled) => <TitledLink to="/ops/webhooks/" {...it} />;
+export const TemplateLink = (it: Titled) => <TitledLink to="/ops/templates/" {...it} />;
 export const SourceLink = (it: Titled) => <TitledLink to="/ops/sources/" {...it} />;
 export const ImportLink = ({ id }: { id: string | number }) => <IdLink to="/ops/imports/" id={id} />;
 export const DeliveryLink = ({ id }: { id: string }) => <IdLink to="/ops/deliveries/" id={id} />;

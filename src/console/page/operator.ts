@@ -10,7 +10,7 @@ import { operatorHeaders } from '../../http/operators.ts';
 import { notFound, PROBLEMS, Problem, type ProblemName } from '../../platform/problem.ts';
 import { type FindApi, refuse } from '../operators-api.ts';
 
-/** The console makes changes, and lists movements, through the operators' API, on behalf of the customer. */
+/** The console makes changes, and lists movements, through the operators' API, on behalf of the customer if it is about one. */
 
 export interface ConsoleContext {
   runtime: Runtime;
@@ -47,14 +47,15 @@ interface ApiRequest {
 }
 
 /**
- * Sends a request to the operators' API, for a customer.
+ * Sends a request to the operators' API.
+ * @param customerId for whom; null: for no customer.
  * @returns a success.
  * @throws {Problem} if the API has refused the request, with the API's words; 503 when no process with the role api answers.
  */
 export async function requestFor(
   c: Context<ApiEnv>,
   { runtime, findApi }: ConsoleContext,
-  customerId: string,
+  customerId: string | null,
   { method, path, body }: ApiRequest,
 ): Promise<Response> {
   const url = findApi() ?? (await refuse(runtime));
@@ -62,7 +63,7 @@ export async function requestFor(
     method,
     headers: {
       authorization: `Bearer ${runtime.config.localToken}`,
-      'ledgerbell-customer': customerId,
+      ...(customerId === null ? {} : { 'ledgerbell-customer': customerId }),
       ...operatorHeaders(operatorOf(c, runtime)),
       ...(body === undefined ? {} : { 'content-type': 'application/json' }),
     },

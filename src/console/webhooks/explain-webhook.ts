@@ -9,6 +9,16 @@ import { paceLimitOf, waitsFor } from '../../webhook-record/waiting.ts';
 /** Says whether a webhook has a feed. */
 export const isPulled = ({ delivery }: Pick<WebhookRecord, 'delivery'>): boolean => delivery === 'pull';
 
+type Named = Pick<WebhookRecord, 'id' | 'title' | 'customer' | 'is_template'>;
+
+/** What it is called: a webhook, or a template. */
+export const nounOf = ({ is_template }: Pick<Named, 'is_template'>): 'template' | 'webhook' =>
+  is_template === 1 ? 'template' : 'webhook';
+
+/** Names a webhook with its customer, or a template, in a question. */
+export const nameOf = (it: Named): string =>
+  `${nounOf(it)} ${it.id} “${it.title}”${it.is_template === 1 ? '' : ` of ${it.customer}`}`;
+
 /**
  * Explains a webhook's state on its page: its troubles with what helps, or else what happens next.
  * @param run null: it is not known whether a run is sending.

@@ -2,6 +2,7 @@ import { Problem } from '../../platform/problem.ts';
 import { countOf } from '../../platform/text.ts';
 import type { WebhookRecord } from '../../webhook-record/record.ts';
 import type { Confirmation } from '../page/layout.tsx';
+import { nameOf, nounOf } from './explain-webhook.ts';
 
 /** The actions that an operator has for a feed. */
 
@@ -24,7 +25,7 @@ export function actionsForFeed(status: WebhookRecord['status']): (FeedAction | '
 
 /** Asks for confirmation of an action on a feed, and explains its effect. */
 export function confirmFeedAction(action: FeedAction, it: WebhookRecord): Omit<Confirmation, 'back'> {
-  const name = `webhook ${it.id} “${it.title}” of ${it.customer}`;
+  const [name, noun] = [nameOf(it), nounOf(it)];
   const pending = countOf(Number(it.pending), 'pending delivery', 'pending deliveries');
   switch (action) {
     case 'pause':
@@ -34,14 +35,14 @@ export function confirmFeedAction(action: FeedAction, it: WebhookRecord): Omit<C
           'Its feed is empty until it is enabled again.',
           `Its ${pending} and new movements wait until then.`,
         ],
-        button: 'Pause the webhook',
+        button: `Pause the ${noun}`,
         dangerous: true,
       };
     case 'enable':
       return {
         question: `Enable ${name}?`,
         consequences: [`Its feed has its ${pending}, and new movements.`],
-        button: 'Enable the webhook',
+        button: `Enable the ${noun}`,
       };
     case 'test':
       return {

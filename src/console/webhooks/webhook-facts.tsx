@@ -29,26 +29,32 @@ export function WebhookFacts({ webhook, settings, attempts, run, job, now }: Fac
         ['Failing since', <Moment at={webhook.failing_since} now={now} />],
         ['p95 of these attempts', p95 === null ? '–' : formatDuration(p95)],
         ['Success of these attempts', formatShare(successShare)],
-        ...(settings === null
-          ? []
-          : ([
-              ['Sends', describeFilter(settings)],
-              [
-                'How',
-                `${settings.encoding}${settings.body === 'extended' ? ', extended body' : ''}, ${settings.ordered ? 'in order, one at a time' : `up to ${settings.max_in_flight} at a time`}${
-                  settings.rate_limit === null ? '' : `, ${settings.rate_limit} per second`
-                }`,
-              ],
-              ...(settings.batch === null ? [] : [['Batches', describeBatch(settings.batch)] as const]),
-              ['Custom headers', settings.header_names.join(', ') || 'none'],
-              ...originOf(settings, now),
-            ] as const)),
+        ...(settings === null ? [] : settingsOf(settings, now)),
         ['Delivery run', run?.leasedFor == null ? 'none' : 'sending or listening now'],
         ['Job', job === null ? 'none' : <a href={job}>in the queue</a>],
       ]}
     />
   );
 }
+
+/** How notifications are sent, and since when. */
+export const settingsOf = (settings: WebhookView, now: Date) =>
+  [
+    ['Sends', describeFilter(settings)],
+    [
+      'How',
+      `${settings.encoding}${settings.body === 'extended' ? ', extended body' : ''}, ${settings.ordered ? 'in order, one at a time' : `up to ${settings.max_in_flight} at a time`}${
+        settings.rate_limit === null ? '' : `, ${settings.rate_limit} per second`
+      }`,
+    ],
+    ...(settings.batch === null ? [] : [['Batches', describeBatch(settings.batch)] as const]),
+    ['Custom headers', settings.header_names.join(', ') || 'none'],
+    ...originOf(settings, now),
+  ] as const;
+
+/** What the events of a feed have, and since when there is the feed. */
+export const feedSettingsOf = (settings: WebhookView, now: Date) =>
+  [['Events', describeFilter(settings)], ['Body', settings.body], ...originOf(settings, now)] as const;
 
 function describeBatch({ max, wait_ms }: NonNullable<WebhookView['batch']>): string {
   const wait = wait_ms === 0 ? 'not waiting for more' : `waits up to ${formatDuration(wait_ms)} for more`;
@@ -65,13 +71,7 @@ export const FeedFacts = ({ webhook, settings, now }: Pick<FactsProps, 'webhook'
         webhook.progressed_at === null ? 'never' : <Moment at={webhook.progressed_at} now={now} />,
       ],
       ...countsOf(webhook),
-      ...(settings === null
-        ? []
-        : ([
-            ['Events', describeFilter(settings)],
-            ['Body', settings.body],
-            ...originOf(settings, now),
-          ] as const)),
+      ...(settings === null ? [] : feedSettingsOf(settings, now)),
     ]}
   />
 );

@@ -8,19 +8,28 @@ import { wakeChangedWebhook } from '../../delivery/wake.ts';
 import { readStates } from '../../delivery/webhook-state.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { readId } from '../../http/input.ts';
-import { notFound } from '../../platform/problem.ts';
+import { notFound, Problem } from '../../platform/problem.ts';
 import { findDeliveryJob, type Queues } from '../../platform/queues.ts';
+import { readTemplateWebhooks } from '../../verdict/template-view.ts';
 import { readWebhookTroubles, type WebhookTrouble } from '../../verdict/webhooks.ts';
 import { readWebhooks, type WebhookRecord } from '../../webhook-record/record.ts';
 import { MOST_IN_FLIGHT, MOST_PER_SECOND } from '../../webhooks/webhook-input.ts';
 import { viewWebhook } from '../../webhooks/webhook-view.ts';
 import { readNewestAttempts } from '../deliveries/newest-attempts.ts';
 import { Timeline } from '../page/attempts.tsx';
-import { CustomerLink, countOf, Done, formatCount, formatDuration, LinkButton } from '../page/elements.tsx';
+import {
+  CustomerLink,
+  countOf,
+  Done,
+  formatCount,
+  formatDuration,
+  LinkButton,
+  TemplateLink,
+} from '../page/elements.tsx';
 import { type Confirmation, sendConfirmation, sendPage } from '../page/layout.tsx';
 import { type ConsoleContext, callApiFor, callerFor } from '../page/operator.ts';
 import { DASHBOARD_PATH } from '../queues/dashboard.ts';
-import { explainWebhook, isPulled } from './explain-webhook.ts';
+import { explainWebhook, isPulled, nameOf, nounOf } from './explain-webhook.ts';
 import { actionsForFeed, confirmFeedAction, DONE_OF_FEED, requireFeedAction } from './feed-actions.ts';
 import { type FactsProps, FeedFacts, WebhookFacts } from './webhook-facts.tsx';
 import { WebhookState } from './webhooks-page.tsx';
@@ -29,7 +38,8 @@ import { WebhookState } from './webhooks-page.tsx';
 
 interface WebhookPageProps extends FactsProps {
   troubles: readonly WebhookTrouble[];
-  /** The operator who has paused the webhook, from the audit log. null: no operator has. */
+  /** Whether its template does not match its customer any more. */
+  isEnded: boolean;
   /** The replays that are not over, the oldest first. */
   replays: readonly ReplayProgress[];
   done: string | undefined;
@@ -40,12 +50,19 @@ export const WebhookPage = ({ webhook, ...props }: WebhookPageProps) => (
   <>
     <Done done={props.done} messages={isPulled(webhook) ? DONE_OF_FEED : DONE} />
     <p class="crumbs">
-      <a href="/ops/webhooks">Webhooks</a> › <CustomerLink id={webhook.customer_id} name={webhook.customer} />
+      <a href="/ops/webhooks">Webhooks</a> ›{' '}
+      {webhook.template_id === null ? null : (
+        <>
+          Template <TemplateLink id={webhook.template_id} title={webhook.title} /> ›{' '}
+        </>
+      )}
+      <CustomerLink id={webhook.customer_id} name={webhook.customer} />
     </p>
     <h1>
       Webhook {webhook.id} “{webhook.title}” <WebhookState webhook={webhook} troubles={props.troubles} />
     </h1>
     <p class="lead">{explainWebhook(webhook, props.troubles, props.run)}</p>
+    {webhook.template_id === null ? null : <OfTemplate webhook={webhook} isEnded={props.isEnded} />}
     <nav class="actions" aria-label="What you can do">
       {actionsFor(webhook, props.troubles).map((action, index) => (
         <LinkButton
@@ -68,6 +85,28 @@ export const WebhookPage = ({ webhook, ...props }: WebhookPageProps) => (
     )}
   </>
 );
+
+/** Says that a template has the settings of a webhook, and where it is changed. */
+function OfTemplate({ webhook: { template_id, status, status_reason }, isEnded }: OfTemplateProps) {
+  const link = <a href={`/ops/templates/${template_id}`}>template {template_id}</a>;
+  return (
+    <p>
+      {isEnded
+        ? 'It has ended: its template does not match its customer any more. What is pending is still sent. '
+        : ''}
+      Its settings, its endpoint and its secret are those of {link}. It is not changed by itself.
+      {status === 'paused' && status_reason !== null ? (
+        <>
+          {' '}
+          If you enable the template, it is sent again.{' '}
+          <LinkButton href={`/ops/templates/${template_id}/enable`} text="Enable the template" />
+        </>
+      ) : null}
+    </p>
+  );
+}
+
+type OfTemplateProps = Pick<WebhookPageProps, 'webhook' | 'isEnded'>;
 
 /** What is left of each replay, how fast it goes, and a button that cancels it. */
 const RunningReplays = ({ webhook, replays }: Pick<WebhookPageProps, 'webhook' | 'replays'>) =>
@@ -102,7 +141,7 @@ export const WEBHOOK_ACTIONS = ['pause', 'enable', 'probe', 'raise-limit', 'test
 export type WebhookAction = (typeof WEBHOOK_ACTIONS)[number];
 
 /** The label of each button. */
-const ACTION_LABELS: Readonly<Record<WebhookAction | 'replay', string>> = {
+export const ACTION_LABELS: Readonly<Record<WebhookAction | 'replay', string>> = {
   pause: 'Pause',
   enable: 'Enable',
   probe: 'Probe now',
@@ -112,8 +151,23 @@ const ACTION_LABELS: Readonly<Record<WebhookAction | 'replay', string>> = {
   replay: 'Replay',
 };
 
-/** The actions that make sense in a webhook's state, the most likely first. */
-function actionsFor(
+/** The actions for a webhook that has its settings from a template. */
+const OF_TEMPLATE: readonly (WebhookAction | 'replay')[] = ['test', 'replay'];
+
+/** The actions for a template. It has no deliveries, and no customer for whom something could be sent. */
+export const FOR_TEMPLATE = ['pause', 'enable', 'probe', 'raise-limit', 'rotate-secret'] as const;
+
+/** The actions that make sense in the state of a webhook or a template, the most likely first. */
+export function actionsFor(
+  webhook: WebhookRecord,
+  troubles: readonly WebhookTrouble[],
+): (WebhookAction | 'replay')[] {
+  const all = actionsOf(webhook, troubles);
+  if (webhook.is_template === 1) return all.filter((it) => FOR_TEMPLATE.some((own) => own === it));
+  return webhook.template_id === null ? all : all.filter((it) => OF_TEMPLATE.includes(it));
+}
+
+function actionsOf(
   webhook: WebhookRecord,
   troubles: readonly WebhookTrouble[],
 ): (WebhookAction | 'replay')[] {
@@ -142,7 +196,8 @@ function actionsFor(
 /** Asks for confirmation of an action, and explains its effect. */
 export function confirmAction(action: WebhookAction, it: WebhookRecord): Omit<Confirmation, 'back'> {
   if (isPulled(it)) return confirmFeedAction(requireFeedAction(action), it);
-  const name = `webhook ${it.id} “${it.title}” of ${it.customer}`;
+  const isTemplate = it.is_template === 1;
+  const [name, noun] = [nameOf(it), nounOf(it)];
   const pending = countOf(Number(it.pending), 'pending delivery', 'pending deliveries');
   const pendingAre = `Its ${countOf(Number(it.pending), 'pending delivery is', 'pending deliveries are')}`;
   switch (action) {
@@ -153,7 +208,7 @@ export function confirmAction(action: WebhookAction, it: WebhookRecord): Omit<Co
           `Nothing more is sent to ${it.endpoint}.`,
           `${pendingAre} kept, new movements are added, and all are sent when it is enabled again.`,
         ],
-        button: 'Pause the webhook',
+        button: `Pause the ${noun}`,
         dangerous: true,
       };
     case 'enable':
@@ -162,17 +217,19 @@ export function confirmAction(action: WebhookAction, it: WebhookRecord): Omit<Co
         consequences: [
           `${pendingAre} sent to ${it.endpoint}, beginning now with a single one.`,
           'The health of the endpoint is reset.',
-          ...(it.status === 'disabled'
+          ...(isTemplate ? ['Its webhooks that the service has paused are sent again too.'] : []),
+          // A disabled template keeps matching.
+          ...(it.status === 'disabled' && !isTemplate
             ? ['Movements that were stored while it was disabled are not sent. The customer can list them.']
             : []),
         ],
-        button: 'Enable the webhook',
+        button: `Enable the ${noun}`,
       };
     case 'probe':
       return {
         question: `Send one notification for ${name} now?`,
         consequences: [
-          `One of its ${pending} is sent to ${it.endpoint} now, instead of at the next probe.`,
+          `One of its ${pending} is sent to ${it.endpoint} ${isTemplate ? 'within ten seconds, if one is due' : 'now'}, instead of at the next probe.`,
           'If it is answered with success, more follow: 2, 4, 8 … at a time. If not, the circuit opens again, for longer.',
         ],
         button: 'Probe now',
@@ -181,6 +238,7 @@ export function confirmAction(action: WebhookAction, it: WebhookRecord): Omit<Co
       return {
         question: `Let ${name} be sent twice as many at a time?`,
         consequences: [
+          ...(isTemplate ? ['The limit holds for each of its webhooks.'] : []),
           'Its rate_limit, or without one its max_in_flight, becomes twice as high, up to what the API allows.',
           `${it.endpoint} gets more notifications at a time. If it fails, they are tried again.`,
         ],
@@ -198,7 +256,7 @@ export function confirmAction(action: WebhookAction, it: WebhookRecord): Omit<Co
       return {
         question: `Replace the secret of ${name}?`,
         consequences: [
-          'The new secret is shown once, on the next page. The customer needs it to verify signatures.',
+          `The new secret is shown once, on the next page. ${isTemplate ? 'Its receiver' : 'The customer'} needs it to verify signatures.`,
           'For 24 hours, the previous secret signs too. After that, a receiver without the new secret refuses every notification.',
         ],
         button: 'Replace the secret',
@@ -226,10 +284,13 @@ const REPLAYS = 100;
 export const webhookRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   const { database, secrets, queues } = context.runtime;
   const routes = new Hono<ApiEnv>().get('/:id', async (c) => {
-    const webhook = await requireWebhook(database, c);
+    const [webhook] = await readWebhooks(database, [readId(c, 'webhook')]);
+    if (webhook === undefined) throw notFound('webhook');
     const { id } = webhook;
-    const [troubles, attempts, [run], job, replays] = await Promise.all([
+    if (webhook.is_template === 1) return c.redirect(`/ops/templates/${id}`);
+    const [troubles, isEnded, attempts, [run], job, replays] = await Promise.all([
       readWebhookTroubles(database, [id]),
+      hasEnded(database, webhook),
       readNewestAttempts(database, id, ATTEMPTS),
       readStates(database, [id]),
       findJob(queues, id),
@@ -242,6 +303,7 @@ export const webhookRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
       <WebhookPage
         webhook={webhook}
         troubles={troubles.get(id) ?? []}
+        isEnded={isEnded}
         settings={settings}
         attempts={attempts}
         run={run ?? null}
@@ -255,14 +317,14 @@ export const webhookRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
 
   for (const action of WEBHOOK_ACTIONS) {
     routes.get(`/:id/${action}`, async (c) => {
-      const webhook = await requireWebhook(database, c);
+      const webhook = requireOwnAction(action, await requireWebhook(database, c));
       return sendConfirmation(c, 'Webhooks', {
         ...confirmAction(action, webhook),
         back: `/ops/webhooks/${webhook.id}`,
       });
     });
     routes.post(`/:id/${action}`, async (c) => {
-      const webhook = await requireWebhook(database, c);
+      const webhook = requireOwnAction(action, await requireWebhook(database, c));
       if (isPulled(webhook)) requireFeedAction(action);
       return perform(c, context, action, webhook);
     });
@@ -270,14 +332,40 @@ export const webhookRoutes = (context: ConsoleContext): Hono<ApiEnv> => {
   return routes;
 };
 
-/** @throws {Problem} 404. */
+/** Finds a webhook that is no template. @throws {Problem} 404. */
 export async function requireWebhook(sql: Sql, c: Context<ApiEnv>): Promise<WebhookRecord> {
   const [webhook] = await readWebhooks(sql, [readId(c, 'webhook')]);
-  if (webhook === undefined) throw notFound('webhook');
+  if (webhook === undefined || webhook.is_template === 1) throw notFound('webhook');
   return webhook;
 }
 
-const RotatedSecret = v.object({ webhook: v.object({ secret: v.string() }) });
+/** Refuses what changes a webhook of a template by itself. @throws {Problem} 409. */
+function requireOwnAction(action: WebhookAction, webhook: WebhookRecord): WebhookRecord {
+  const { id, template_id } = webhook;
+  if (template_id !== null && !OF_TEMPLATE.includes(action))
+    throw new Problem(
+      'webhook-of-template',
+      `Webhook ${id} belongs to template ${template_id}, and is not changed by itself. Change the template.`,
+    );
+  return webhook;
+}
+
+/** Whether a webhook's template does not match its customer any more. */
+async function hasEnded(sql: Sql, { id, template_id, customer_id }: WebhookRecord): Promise<boolean> {
+  if (template_id === null) return false;
+  const after = String(BigInt(customer_id) - 1n);
+  const [first] = await readTemplateWebhooks(sql, template_id, { after, limit: 1 });
+  return first?.id === id && first.status === 'ended';
+}
+
+const RotatedSecret = v.object({ secret: v.string() });
+const Rotated = v.union([
+  v.object({ webhook: RotatedSecret }),
+  v.pipe(
+    v.object({ webhook_template: RotatedSecret }),
+    v.transform(({ webhook_template: webhook }) => ({ webhook })),
+  ),
+]);
 const Test = v.object({
   test: v.object({
     status_code: v.nullable(v.number()),
@@ -286,17 +374,21 @@ const Test = v.object({
   }),
 });
 
-async function perform(
+/** Carries out an action that was confirmed, for a webhook or a template, and answers with what came of it. */
+export async function perform(
   c: Context<ApiEnv>,
   context: ConsoleContext,
   action: WebhookAction,
-  { id, customer_id: customerId, rate_limit, max_in_flight }: WebhookRecord,
+  webhook: WebhookRecord,
 ) {
   const { runtime } = context;
-  const path = `/v1/webhooks/${id}`;
+  const { id, customer_id: customerId, rate_limit, max_in_flight, is_template } = webhook;
+  const noun = nounOf(webhook);
+  const page = `/ops/${noun}s/${id}`;
+  const path = is_template === 1 ? `/v1/webhook-templates/${id}` : `/v1/webhooks/${id}`;
   const ask = (method: string, at: string, body?: object) =>
-    callApiFor(c, context, customerId, { method, path: at, body });
-  const done = () => c.redirect(`/ops/webhooks/${id}?done=${action}`, 303);
+    callApiFor(c, context, is_template === 1 ? null : customerId, { method, path: at, body });
+  const done = () => c.redirect(`${page}?done=${action}`, 303);
   switch (action) {
     case 'pause':
     case 'enable':
@@ -314,9 +406,10 @@ async function perform(
     }
     case 'probe':
       await probeNow(runtime.database, id, (sql) =>
-        recordChange(sql, callerFor(c, runtime, customerId), { action: 'probe', subject: `webhook ${id}` }),
+        recordChange(sql, callerFor(c, runtime, customerId), { action: 'probe', subject: `${noun} ${id}` }),
       );
-      await wakeChangedWebhook(runtime, id);
+      // The reconciler chooses which webhook of a template probes.
+      if (is_template === 0) await wakeChangedWebhook(runtime, id);
       return done();
     case 'test': {
       const { test } = v.parse(Test, await ask('POST', `${path}/test`));
@@ -332,22 +425,27 @@ async function perform(
         { title: 'Test notification', section: 'Webhooks' },
         <section class="confirm">
           <h1>{problem === null ? answer : `${answer}: ${problem}`}.</h1>
-          <LinkButton primary href={`/ops/webhooks/${id}`} text={`Back to webhook ${id}`} />
+          <LinkButton primary href={page} text={`Back to webhook ${id}`} />
         </section>,
       );
     }
     case 'rotate-secret': {
-      const { webhook } = v.parse(RotatedSecret, await ask('POST', `${path}/rotate-secret`));
+      const { webhook: rotated } = v.parse(Rotated, await ask('POST', `${path}/rotate-secret`));
       return sendPage(
         c,
         { title: 'The new secret', section: 'Webhooks' },
         <section class="confirm">
-          <h1>The new secret of webhook {id}</h1>
-          <p>Give it to the customer now. It is not shown again. For 24 hours, the previous one signs too.</p>
+          <h1>
+            The new secret of {noun} {id}
+          </h1>
           <p>
-            <code class="secret">{webhook.secret}</code>
+            Give it to {is_template === 1 ? 'its receiver' : 'the customer'} now. It is not shown again. For
+            24 hours, the previous one signs too.
           </p>
-          <LinkButton primary href={`/ops/webhooks/${id}`} text={`Back to webhook ${id}`} />
+          <p>
+            <code class="secret">{rotated.secret}</code>
+          </p>
+          <LinkButton primary href={page} text={`Back to ${noun} ${id}`} />
         </section>,
       );
     }

@@ -5,6 +5,7 @@ import type { Sql } from '../../database/transaction.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { cutPage } from '../../platform/page.ts';
 import { Id } from '../../platform/whole-numbers.ts';
+import { readTemplateFacts } from '../../verdict/template-view.ts';
 import {
   andToCome,
   kindOf,
@@ -15,6 +16,7 @@ import {
 import { readWebhooks, type WebhookRecord } from '../../webhook-record/record.ts';
 import { stateWords } from '../../webhook-record/state-words.ts';
 import { findWebhooks } from '../../webhooks/find-webhook.ts';
+import { findTemplates, MOST_TEMPLATES } from '../../webhooks/templates.ts';
 import { type AttemptSummary, readRecentAttempts, summarizeAttempts } from '../deliveries/newest-attempts.ts';
 import {
   type Column,
@@ -34,6 +36,7 @@ import {
 } from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';
 import { callerFor } from '../page/operator.ts';
+import { TemplatesSection } from '../templates/templates-section.tsx';
 import { isPulled } from './explain-webhook.ts';
 
 /** How the console describes webhooks in tables. */
@@ -123,15 +126,16 @@ const ATTEMPTS = 100;
 
 const Query = v.object({ customer: v.optional(Id), after: v.optional(Id) });
 
-/** GET /ops/webhooks: first the webhooks in trouble, then all webhooks. */
+/** GET /ops/webhooks: first the webhooks in trouble, then the templates, then all other webhooks. */
 export const webhooksPage = (runtime: Runtime): Hono<ApiEnv> =>
   new Hono<ApiEnv>().get('/', async (c) => {
     const { database } = runtime;
     const { customer, after } = readFilters(c, Query);
     const now = new Date();
     const isFirst = customer === undefined && after === undefined;
-    const [{ troubles }, found] = await Promise.all([
+    const [{ troubles }, foundTemplates, found] = await Promise.all([
       isFirst ? nameWebhookTroubles(database, PER_PAGE) : { troubles: [] },
+      isFirst ? findTemplates(database, { after: '0', limit: MOST_TEMPLATES }) : [],
       findWebhooks(database, customer === undefined ? null : callerFor(c, runtime, customer), {
         after: after ?? '0',
         limit: PER_PAGE + 1,
@@ -139,8 +143,12 @@ export const webhooksPage = (runtime: Runtime): Hono<ApiEnv> =>
     ]);
     const { rows, next } = cutPage(found, PER_PAGE);
     const ids = rows.map(({ id }) => id);
-    const [all, ofListed, recent] = await Promise.all([
+    const templateIds = foundTemplates.map(({ id }) => id);
+    const [templates, facts, all, ofTemplates, ofListed, recent] = await Promise.all([
+      readWebhooks(database, templateIds),
+      readTemplateFacts(database, templateIds),
       readWebhooks(database, ids),
+      readWebhookTroubles(database, templateIds),
       readWebhookTroubles(database, ids),
       summarizeRecent(database, ids),
     ]);
@@ -164,6 +172,7 @@ export const webhooksPage = (runtime: Runtime): Hono<ApiEnv> =>
             />
           </section>
         ) : null}
+        <TemplatesSection templates={templates} facts={facts} columns={webhookColumns(now, ofTemplates)} />
         <section>
           <h2>All</h2>
           <Table caption="All webhooks" columns={columns} rows={all} empty="There are none." />

@@ -47,6 +47,7 @@ export const WEBHOOK_TABLES = [
     KEY webhooks_title (title),
     KEY webhooks_templates (is_template, id),
     UNIQUE KEY webhooks_of_template (template_id, customer_id),
+    KEY webhooks_template_status (template_id, status),
     CONSTRAINT webhooks_template FOREIGN KEY (template_id) REFERENCES webhooks (id),
     CONSTRAINT webhooks_owner FOREIGN KEY (customer_id) REFERENCES customers (id),
     CONSTRAINT webhooks_account FOREIGN KEY (account_id) REFERENCES accounts (id)
