@@ -193,8 +193,16 @@ const MAKE_HALF_OPEN = `
 const MAKE_NEXT_RETRY_DUE = `
   UPDATE retries SET due_at = NOW(6) WHERE webhook_id = ? AND due_at > NOW(6) ORDER BY due_at LIMIT 1`;
 
+/** Index: the primary key. */
+const IS_TEMPLATE = 'SELECT 1 FROM webhooks WHERE id = ? AND is_template = 1';
+
+/** The webhook of a template that has something due first. Indexes: webhook_backlogs_due, and the primary key. */
+const FIND_NEXT_OF_TEMPLATE = `
+  SELECT b.webhook_id AS id FROM webhook_backlogs b FORCE INDEX (webhook_backlogs_due) STRAIGHT_JOIN webhooks w FORCE INDEX (PRIMARY) ON w.id = b.webhook_id
+  WHERE b.due_at IS NOT NULL AND w.template_id = ? ORDER BY b.due_at, b.webhook_id LIMIT 1`;
+
 /**
- * Makes an open circuit half-open now, and the next retry due, so that the webhook's next run sends one probe. After that, the circuit
+ * Makes an open circuit half-open now, and the next retry due, of a template that of one of its webhooks, so that the webhook's next run sends one probe. After that, the circuit
  * works as usual. The caller must wake the webhook.
  * @param record runs in the same transaction.
  */
@@ -204,10 +212,15 @@ export function probeNow(
   record: (sql: Sql) => Promise<void>,
 ): Promise<void> {
   return inTransaction(database, async (sql) => {
+    const isTemplate = (await sql.query<unknown[]>(IS_TEMPLATE, [webhookId])).length > 0;
+    const [next] = isTemplate ? await sql.query<{ id: string }[]>(FIND_NEXT_OF_TEMPLATE, [webhookId]) : [];
+    const probing = next?.id ?? webhookId;
+    // The cursor of a template comes after those of its webhooks, as where results are recorded.
+    if (probing !== webhookId) await lockCursor(sql, probing);
     await lockCursor(sql, webhookId);
     await sql.query(MAKE_HALF_OPEN, [webhookId]);
-    await sql.query(MAKE_NEXT_RETRY_DUE, [webhookId]);
-    await markDue(sql, webhookId);
+    await sql.query(MAKE_NEXT_RETRY_DUE, [probing]);
+    await markDue(sql, probing);
     await record(sql);
   });
 }

@@ -20,7 +20,6 @@ import type { EnginePorts, RunnerOptions } from './engine/ports.ts';
 import { claimProbe, endProbe } from './engine/probe.ts';
 import { recordResults } from './engine/record-results.ts';
 import { readRetries } from './engine/retries.ts';
-
 import { createRunner } from './engine/runner.ts';
 import { disableWebhook, quarantineWebhook } from './engine/webhook-status.ts';
 import { createAttemptTraces } from './posting/attempt-traces.ts';

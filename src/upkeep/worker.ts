@@ -59,9 +59,12 @@ export function startMaintenance(runtime: Runtime): Role {
           metrics.reconciler.repaired('deliveries', missing);
         }),
     },
-    { name: 'webhooks of templates', every: 5 * SECOND, run: (signal) => keepTemplates(database, signal) },
-    { name: 'replays of templates', every: 5 * SECOND, run: (signal) => replayTemplates(runtime, signal) },
-    { name: 'sums of templates', every: RECONCILE_EVERY, run: () => sumTemplates(database) },
+    {
+      name: 'templates',
+      every: 5 * SECOND,
+      after: SECOND,
+      run: (signal) => lookAtTemplates(runtime, signal),
+    },
     { name: 'sources', every: RECONCILE_EVERY, run: () => reconcileSources(runtime) },
     ...EVENT_TASKS.map(({ name, run }) => ({ name, every: RECONCILE_EVERY, run: () => run(runtime) })),
     { name: 'notifications', every: 5 * SECOND, run: () => dispatch(runtime) },
@@ -76,6 +79,13 @@ export function startMaintenance(runtime: Runtime): Role {
     { name: 'retention', every: 3_600 * SECOND, run: (signal) => passRetention(runtime, signal) },
   ]);
   return { name: 'maintenance', stop: leader.stop };
+}
+
+/** Makes and adapts the webhooks of templates, gives them their replays, and adds up their deliveries. */
+async function lookAtTemplates(runtime: Runtime, signal: AbortSignal): Promise<void> {
+  await keepTemplates(runtime.database, signal);
+  await replayTemplates(runtime, signal);
+  await sumTemplates(runtime.database);
 }
 
 /** Operational events that are found by regular checks. Other events are recorded in the transaction of the change that they report. */

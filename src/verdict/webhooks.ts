@@ -2,6 +2,7 @@ import type { Sql } from '../database/transaction.ts';
 import { readUnreadFeeds, readWaitingWebhooks } from '../delivery/waiting-webhooks.ts';
 import { CRASHED, readStates, type WebhookState } from '../delivery/webhook-state.ts';
 import { countOf, formatCount, formatDuration, timesInARow } from '../platform/text.ts';
+import type { WaitingWebhook } from '../webhook-record/first-not-sent.ts';
 import { readWebhooks, type WebhookRecord } from '../webhook-record/record.ts';
 import { isBehind, isFlapping, type Pace, paceOf, type Standing } from '../webhook-record/standing.ts';
 import { type Limit, limitOf, waitBeforeSending } from '../webhook-record/waiting.ts';
@@ -66,12 +67,13 @@ export async function readWebhookTroubles(
 ): Promise<Map<string, WebhookTrouble[]>> {
   if (ids.length === 0) return new Map();
   const rows = await readWebhooks(sql, ids);
-  // A template stands for its webhooks only among all that wait.
-  const those = rows.some((it) => it.is_template === 1) ? undefined : ids;
+  const templates = rows.filter((it) => it.is_template === 1).map(({ id }) => id);
   const [states, waiting, unread, standings] = await Promise.all([
     readStates(sql, ids),
-    readWaitingWebhooks(sql, { failing: false, ...(those === undefined ? {} : { ids: those }) }),
-    readUnreadFeeds(sql, those),
+    readFor(ids, templates, (those) =>
+      readWaitingWebhooks(sql, { failing: false, ...(those && { ids: those }) }),
+    ),
+    readFor(ids, templates, (those) => readUnreadFeeds(sql, those)),
     sql.query<StandingRow[]>(READ_STANDINGS, [ids]),
   ]);
   const stateOf = new Map(ids.map((id, index) => [id, states[index] ?? null]));
@@ -93,6 +95,27 @@ export async function readWebhookTroubles(
       }),
     ]),
   );
+}
+
+/** Reads which webhooks wait. A template stands for its webhooks only where all are read. */
+async function readFor(
+  ids: readonly string[],
+  templates: readonly string[],
+  read: (ids: readonly string[] | undefined) => Promise<WaitingWebhook[]>,
+): Promise<WaitingWebhook[]> {
+  const others = ids.filter((id) => !templates.includes(id));
+  const [own, all] = await Promise.all([
+    others.length === 0 ? [] : read(others),
+    templates.length === 0 ? [] : read(undefined),
+  ]);
+  return [...own, ...all.filter(({ id }) => templates.includes(id))];
+}
+
+/** Milliseconds until something is sent; null: nothing is pending. Of a template, when its endpoint is probed. */
+function waitOf({ is_template, pending }: WebhookRecord, state: WebhookState | null): number | null {
+  if (state === null) return null;
+  if (is_template === 0) return waitBeforeSending(state);
+  return Number(pending) === 0 ? null : (state.openFor ?? 0);
 }
 
 function troublesOf({ row, state, behindSince, unreadSince, standing }: Seen): WebhookTrouble[] {
@@ -143,14 +166,14 @@ function troublesOf({ row, state, behindSince, unreadSince, standing }: Seen): W
     ];
   const troubles: WebhookTrouble[] = [];
   const { failing_since: failingSince } = row;
-  const nextAttemptIn = state === null ? null : waitBeforeSending(state);
+  const nextAttemptIn = waitOf(row, state);
   const failingFor = failingSince === null ? null : now.getTime() - failingSince.getTime();
   if (standing !== undefined && isFlapping(standing, { now, failingSince }))
     troubles.push(
       of(
         'webhook_flapping',
         standing.flappingSince,
-        `is flapping: it has failed and recovered several times within an hour, ${pending}.${describeNextAttempt(state)}${error}`,
+        `is flapping: it has failed and recovered several times within an hour, ${pending}.${describeWait(nextAttemptIn)}${error}`,
         { nextAttemptIn },
       ),
     );
@@ -159,7 +182,7 @@ function troublesOf({ row, state, behindSince, unreadSince, standing }: Seen): W
       of(
         'webhook_failing',
         failingSince,
-        `has been failing for ${formatDuration(failingFor)}, ${timesInARow(row.consecutive_failures + row.consecutive_rejections)}, ${pending}.${describeNextAttempt(state)}${error}`,
+        `has been failing for ${formatDuration(failingFor)}, ${timesInARow(row.consecutive_failures + row.consecutive_rejections)}, ${pending}.${describeWait(nextAttemptIn)}${error}`,
         { nextAttemptIn },
       ),
     );
@@ -191,8 +214,10 @@ function troublesOf({ row, state, behindSince, unreadSince, standing }: Seen): W
 export const endSentence = (text: string): string => (/[.!?…]$/.test(text) ? text : `${text}.`);
 
 /** When the next notification is sent, whatever holds it back: the circuit, or the schedule of the retries. */
-export function describeNextAttempt(state: WebhookState | null): string {
-  const wait = state === null ? null : waitBeforeSending(state);
+export const describeNextAttempt = (state: WebhookState | null): string =>
+  describeWait(state === null ? null : waitBeforeSending(state));
+
+function describeWait(wait: number | null): string {
   if (wait === null) return '';
   return wait === 0 ? ' The next attempt is due now.' : ` The next attempt is in ${formatDuration(wait)}.`;
 }

@@ -169,7 +169,7 @@ function adapt(
     ? 'deleted'
     : !matches
       ? 'ended'
-      : // The service has paused it.
+      : // The service has paused it. It stays so until its template is made active.
         webhook.status === 'paused'
         ? 'paused'
         : 'active';
@@ -265,12 +265,14 @@ async function keepPart(sql: Sql): Promise<number | null> {
   return customers.length;
 }
 
-/** Index: webhooks_of_template, and the primary keys. */
+/** Without deleted webhooks, whose pending deliveries are cancelled. Indexes: webhooks_templates, webhooks_of_template, and the primary keys. */
 const READ_SUMS = `
-  SELECT w.template_id, SUM(b.matched_count) AS matched, SUM(c.delivered_count) AS delivered, SUM(c.failed_count) AS failed,
-    MAX(c.progressed_at) AS progressed_at
-  FROM webhooks w FORCE INDEX (webhooks_of_template) JOIN webhook_backlogs b ON b.webhook_id = w.id JOIN webhook_cursors c ON c.webhook_id = w.id
-  WHERE w.template_id IS NOT NULL GROUP BY w.template_id`;
+  SELECT t.id AS template_id, COALESCE(SUM(b.matched_count), 0) AS matched, COALESCE(SUM(c.delivered_count), 0) AS delivered,
+    COALESCE(SUM(c.failed_count), 0) AS failed, MAX(c.progressed_at) AS progressed_at
+  FROM webhooks t FORCE INDEX (webhooks_templates)
+    LEFT JOIN webhooks w FORCE INDEX (webhooks_of_template) ON w.template_id = t.id AND w.status <> 'deleted'
+    LEFT JOIN webhook_backlogs b ON b.webhook_id = w.id LEFT JOIN webhook_cursors c ON c.webhook_id = w.id
+  WHERE t.is_template = 1 AND t.status <> 'deleted' GROUP BY t.id`;
 
 const STORE_SUMS = `
   UPDATE webhook_cursors c JOIN webhook_backlogs b ON b.webhook_id = c.webhook_id

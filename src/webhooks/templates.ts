@@ -37,9 +37,11 @@ const CHANGE_CUSTOMERS =
 const LOOK_AGAIN = 'UPDATE webhook_templates SET checked_through = 0 WHERE webhook_id = ?';
 const END_REPLAY = 'UPDATE webhook_templates SET replay_through = NULL WHERE webhook_id = ?';
 
-/** Webhooks of the template that the service has paused are sent again. Index: webhooks_of_template. */
+/** Webhooks of the template that the service has paused are sent again. Indexes: webhooks_template_status, and the primary keys. */
 const RESUME_WEBHOOKS = `
-  UPDATE webhooks SET status = 'active', status_reason = NULL, revision = revision + 1 WHERE template_id = ? AND status = 'paused'`;
+  UPDATE webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id JOIN webhook_backlogs b ON b.webhook_id = w.id
+  SET w.status = 'active', w.status_reason = NULL, w.revision = w.revision + 1, c.crash_count = 0, b.due_at = NOW(6)
+  WHERE w.template_id = ? AND w.status = 'paused'`;
 
 /** NULL: all customers. */
 const storedCustomers = (customers: TemplateCustomers): string | null =>

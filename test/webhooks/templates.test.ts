@@ -1,5 +1,6 @@
 import { Webhook } from 'standardwebhooks';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { probeNow } from '../../src/delivery/reconcile.ts';
 import { replayTemplates } from '../../src/webhooks/template-replays.ts';
 import { keepTemplates, sumTemplates } from '../../src/webhooks/template-webhooks.ts';
 import { newExternalId, tokenOf } from '../operators/support.ts';
@@ -226,6 +227,25 @@ describe('a template', () => {
     expect(body.type).toBe('/problems/operator-customer');
   });
 
+  it('that is made active sends for a webhook again that the service has paused', async () => {
+    const group = newGroup();
+    const template = await createTemplate(group);
+    const customer = await createCustomer(group);
+    const [webhook] = await webhooksOf(template.id);
+    await service.runtime.database.query(
+      "UPDATE webhooks w JOIN webhook_cursors c ON c.webhook_id = w.id SET w.status = 'paused', w.status_reason = 'It crashes.', c.crash_count = 10 WHERE w.id = ?",
+      [webhook?.id],
+    );
+    await addMovement(customer);
+    expect(await webhooksOf(template.id)).toMatchObject([{ status: 'paused', status_reason: 'It crashes.' }]);
+    await change(template.id, { status: 'active' });
+    expect(await webhooksOf(template.id)).toMatchObject([{ status: 'active', status_reason: null }]);
+    await until('the movement', async () => {
+      await reconcile();
+      return arrived(group).length === 1;
+    });
+  });
+
   it('ends with all its webhooks when it is deleted', async () => {
     const group = newGroup();
     const template = await createTemplate(group);
@@ -317,6 +337,29 @@ describe('the endpoint of a template', () => {
       );
       await reconcile();
       return new Set(descriptions(group).slice(2)).size === MANY;
+    });
+  });
+
+  it('is probed by a webhook that waits for a retry when an operator asks for it', async () => {
+    const group = newGroup();
+    const template = await createTemplate(group);
+    const customer = await createCustomer(group);
+    receiver.answer(`/${group}`, (_, response) => response.writeHead(503).end());
+    await addMovement(customer);
+    await until('the circuit is open', async () => {
+      await sumTemplates(service.runtime.database);
+      const { health, deliveries } = await show(template.id);
+      return health.circuit === 'open' && deliveries.pending === 1;
+    });
+    expect((await show(template.id)).standing[0]).toMatchObject({
+      kind: 'failing',
+      next_attempt_at: expect.any(String),
+    });
+    receiver.answer(`/${group}`, (_, response) => response.end());
+    await probeNow(service.runtime.database, String(template.id), async () => {});
+    await until('the probe has arrived', async () => {
+      await reconcile();
+      return arrived(group).length === 2;
     });
   });
 

@@ -2,7 +2,7 @@ import { type Context, Hono } from 'hono';
 import * as v from 'valibot';
 import { recordChange } from '../../customers/audit.ts';
 import type { Sql } from '../../database/transaction.ts';
-import { probeNow } from '../../delivery/reconcile.ts';
+import { probeNow, wakeDue } from '../../delivery/reconcile.ts';
 import { type ReplayProgress, readReplays } from '../../delivery/replay-view.ts';
 import { wakeChangedWebhook } from '../../delivery/wake.ts';
 import { readStates } from '../../delivery/webhook-state.ts';
@@ -408,8 +408,8 @@ export async function perform(
       await probeNow(runtime.database, id, (sql) =>
         recordChange(sql, callerFor(c, runtime, customerId), { action: 'probe', subject: `${noun} ${id}` }),
       );
-      // The reconciler chooses which webhook of a template probes.
       if (is_template === 0) await wakeChangedWebhook(runtime, id);
+      else wakeDue(runtime);
       return done();
     case 'test': {
       const { test } = v.parse(Test, await ask('POST', `${path}/test`));

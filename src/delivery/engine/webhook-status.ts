@@ -50,7 +50,7 @@ const FIND_SUSPECTS = `
   SELECT webhook_id FROM webhook_cursors WHERE crash_count >= ${MAX_CRASHES / 2} LIMIT ${SUSPECTS}`;
 
 const PAUSE_WEBHOOK = `
-  UPDATE webhooks SET status = 'paused', revision = revision + 1, status_reason = ? WHERE id = ? AND status IN ('active', 'ended')`;
+  UPDATE webhooks SET status = 'paused', revision = revision + 1, status_reason = ? WHERE id = ? AND status = 'active'`;
 
 /**
  * Pauses a webhook whose delivery runs keep ending their process, or whose results MySQL refuses. The stored reason also says that its deliveries are kept. The webhook keeps matching new movements, and its owner or

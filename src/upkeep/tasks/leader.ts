@@ -29,6 +29,8 @@ export interface Task {
   name: string;
   /** Milliseconds from the end of one run to the beginning of the next, even after a failure. */
   every: number;
+  /** Milliseconds until the first run, so that not all tasks take their connections at the same moment. Default: 0. */
+  after?: number;
   /** @param signal when it is aborted, the work stops soon. */
   run(signal: AbortSignal): Promise<unknown>;
 }
@@ -87,7 +89,8 @@ export function startLeader(
   };
 }
 
-async function repeat({ name, every, run }: Task, log: Log, signal: AbortSignal): Promise<void> {
+async function repeat({ name, every, after = 0, run }: Task, log: Log, signal: AbortSignal): Promise<void> {
+  if (after > 0) await pause(after, signal);
   while (!signal.aborted) {
     try {
       log.debug({ task: name, result: await run(signal) }, 'maintenance task done');
