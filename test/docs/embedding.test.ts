@@ -3,9 +3,11 @@ import { join } from 'node:path';
 import { expect, it, onTestFinished } from 'vitest';
 import { asOperator, tokenOf } from '../operators/support.ts';
 import { useOwnService } from '../support/service.ts';
+import { NOWHERE } from '../support/subscriber.ts';
 import { until } from '../support/until.ts';
+import { useTemplates } from '../webhooks/template-support.ts';
 import { createProject } from './receivers/project.ts';
-import { installSdk } from './receivers/sdk.ts';
+import { installSdk, startWithSdk } from './receivers/sdk.ts';
 
 const service = useOwnService({ because: 'it counts all customers' });
 
@@ -80,4 +82,23 @@ it('the program of docs/embedding.md, killed half-way, creates each customer onc
     expect(now?.webhookSecret).not.toBe(before.webhookSecret);
     expect((await service.call('GET', '/v1/accounts', { key: before.apiKey })).status).toBe(401);
   }
+});
+
+it('the receiver of docs/embedding.md keeps the customers of a template apart', async () => {
+  const token = await tokenOf(service, 'operator');
+  const project = await createProject('../embedding.md', { form: false });
+  onTestFinished(() => project.remove());
+  const templates = useTemplates(service, () => token);
+  const template = await templates.createTemplate('apart', { endpoint: NOWHERE });
+  const env = { WEBHOOK_SECRET: template.secret };
+  const receiver = await startWithSdk(project, 'receive.mjs', env);
+  await templates.change(template.id, { endpoint: receiver.origin });
+  const customers = [await templates.createCustomer('apart'), await templates.createCustomer('apart')];
+  const webhooks = await templates.webhooksOf(template.id);
+  for (const it of customers) await templates.addMovement(it);
+  await until('both have arrived', () =>
+    customers.every(({ external_id }) => receiver.said.includes(external_id)),
+  );
+  for (const { customer, id } of webhooks)
+    expect(receiver.said).toMatch(new RegExp(`^${customer.external_id} msg_${id}-\\d+ 1.00 EUR$`, 'm'));
 });

@@ -56,6 +56,33 @@ describe('a request', () => {
     expect(await verify(request)).toMatchObject({ kind: 'movement', installation: null });
   });
 
+  const verifyOf = (customer: Record<string, string>) =>
+    createVerifier({ secrets: MOVEMENT.secrets, now: () => MOVEMENT.now })({
+      headers: { ...headers, ...customer },
+      body: bytes,
+    });
+
+  it.each<[Record<string, string>, unknown]>([
+    [{}, null],
+    [{ 'ledgerbell-customer': '17' }, { id: '17', externalId: null }],
+    [
+      { 'ledgerbell-customer': '17', 'ledgerbell-external-id': 'kunde%20%C3%BC%2F1' },
+      { id: '17', externalId: 'kunde ü/1' },
+    ],
+    [{ 'ledgerbell-external-id': 'a' }, null],
+  ])('with the headers %j is for the customer %j', async (sent, customer) => {
+    expect(await verifyOf(sent)).toMatchObject({ customer });
+  });
+
+  it.each<Record<string, string>>([
+    { 'ledgerbell-customer': '17; DROP' },
+    { 'ledgerbell-customer': '0' },
+    { 'ledgerbell-customer': '1', 'ledgerbell-external-id': '%E0%A4%A' },
+    { 'ledgerbell-customer': '1', 'ledgerbell-external-id': '%' },
+  ])('with the headers %j is refused', async (sent) => {
+    await expect(verifyOf(sent)).rejects.toMatchObject({ reason: 'malformed-header' });
+  });
+
   it.each<[string, unknown, unknown]>([
     ['whose body was parsed', { headers, body: JSON.parse(MOVEMENT.body) }, expect.stringMatching(PARSED)],
     ['without a body', { headers }, READ],

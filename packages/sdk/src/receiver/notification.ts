@@ -136,6 +136,11 @@ export interface Sent {
   id: string;
   /** The name that the receiver gives the sender in `installations`; null without one. */
   installation: string | null;
+  /**
+   * The customer that it is for, if one endpoint gets those of many (a webhook template); null otherwise. From headers that the signature does not
+   * cover. The hash of a movement, which is made with the API secret of its customer, proves whose it is.
+   */
+  customer: { id: string; externalId: string | null } | null;
   /** The time of this attempt: seconds since 1970. */
   sentAt: number;
 }

@@ -69,7 +69,7 @@ export function createVerifier(options: VerifierOptions): Verify {
       );
     const { name, apiSecret } = sender;
     const content = parseBody(body);
-    const common = { sentAt, installation: name };
+    const common = { sentAt, installation: name, customer: readCustomer(request.headers) };
     if (!isBatchContent(content)) return read({ id, ...common }, content, apiSecret);
     const events = content.events.map((event) =>
       read({ id: event.id, ...common }, event.body, apiSecret).catch((error: unknown) =>
@@ -137,6 +137,21 @@ function openSecret(name: string, secret: string): Webhook {
   throw new Error(
     `${name} is not "whsec_" followed by base64. Give the secret of the webhook as it was shown.`,
   );
+}
+
+/** @throws {VerificationError} `malformed-header` when a header is not as Ledgerbell sends it. */
+function readCustomer(headers: RequestHeaders): Sent['customer'] {
+  const id = findHeader(headers, 'ledgerbell-customer');
+  const encoded = findHeader(headers, 'ledgerbell-external-id');
+  if (id === undefined) return null;
+  if (!/^[1-9]\d{0,18}$/.test(id))
+    throw new VerificationError('malformed-header', 'ledgerbell-customer is not the id of a customer.');
+  if (encoded === undefined) return { id, externalId: null };
+  try {
+    return { id, externalId: decodeURIComponent(encoded) };
+  } catch {
+    throw new VerificationError('malformed-header', 'ledgerbell-external-id is not percent-encoded.');
+  }
 }
 
 function readHeader(headers: RequestHeaders, name: string): string {
