@@ -80,7 +80,7 @@ export async function markDue(sql: Sql, webhookId: string): Promise<void> {
 export interface ReconcilerPort {
   /** Reads webhooks to look at, the longest waiting first, after the last one of the page before. */
   readPage(after: Due | null): Promise<Due[]>;
-  /** For each template whose endpoint is to be probed, some of its webhooks that may have something to send. */
+  /** For each template whose endpoint is to be probed, some of its webhooks that may have something to send. Empty: none has. */
   readCandidates(): Promise<Due[][]>;
   readStates(webhookIds: readonly string[]): Promise<(WebhookState | null)[]>;
   addJobs(webhookIds: readonly string[]): Promise<void>;
@@ -95,7 +95,8 @@ export interface ReconcilerPort {
  */
 export async function reconcile(port: ReconcilerPort): Promise<number> {
   let added = 0;
-  for (const candidates of await port.readCandidates()) added += await look(port, candidates, 1);
+  for (const candidates of await port.readCandidates())
+    if (candidates.length > 0) added += await look(port, candidates, 1);
   for (let last: Due | null = null; ; ) {
     const page: Due[] = await port.readPage(last);
     last = page.at(-1) ?? null;

@@ -135,6 +135,11 @@ describe('a template', () => {
     });
   });
 
+  it('does not hold up the reconciler while it has no webhook with something to send', async () => {
+    await createTemplate(newGroup());
+    await expect(reconcile()).resolves.toBeGreaterThanOrEqual(0);
+  });
+
   it('ends the webhook of a customer that it does not match any more, after what is pending was sent', async () => {
     const group = newGroup();
     const template = await createTemplate(group);
