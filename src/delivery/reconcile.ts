@@ -18,6 +18,9 @@ const IS_HELD = `EXISTS (
   SELECT 1 FROM webhooks s JOIN webhook_cursors h ON h.webhook_id = s.id
   WHERE s.id = w.template_id AND (s.status <> 'active' OR h.recovery_successes = 0 OR ${circuitOpenUntil('h')} IS NOT NULL))`;
 
+/** Of a webhook of a template: the service has paused it, or it is deleted. It stays due, for when it is active again. */
+const IS_STOPPED = `w.status IN ('paused', 'deleted')`;
+
 const IS_DUE = `(b.due_at <= NOW(6) OR b.due_at > NOW(6) + INTERVAL ${LOOK_AGAIN_MINUTES + 1} MINUTE)`;
 
 /**
@@ -28,7 +31,8 @@ const IS_DUE = `(b.due_at <= NOW(6) OR b.due_at > NOW(6) + INTERVAL ${LOOK_AGAIN
 const READ_DUE_PAGE = `
   SELECT b.webhook_id, CAST(b.due_at AS CHAR) AS due_at, b.matched_count
   FROM webhook_backlogs b FORCE INDEX (webhook_backlogs_due) STRAIGHT_JOIN webhooks w ON w.id = b.webhook_id
-  WHERE ${IS_DUE} AND b.due_at >= ? AND (b.due_at > ? OR b.webhook_id > ?) AND (w.template_id IS NULL OR NOT ${IS_HELD})
+  WHERE ${IS_DUE} AND b.due_at >= ? AND (b.due_at > ? OR b.webhook_id > ?)
+    AND (w.template_id IS NULL OR NOT (${IS_STOPPED} OR ${IS_HELD}))
   ORDER BY b.due_at, b.webhook_id LIMIT ${PAGE}`;
 
 /** Active templates whose endpoints are to be probed. Index: webhooks_templates. */
@@ -45,7 +49,7 @@ const PROBE_CANDIDATES = 20;
 const READ_CANDIDATES = `
   SELECT b.webhook_id, CAST(b.due_at AS CHAR) AS due_at, b.matched_count
   FROM webhook_backlogs b FORCE INDEX (webhook_backlogs_due) STRAIGHT_JOIN webhooks w ON w.id = b.webhook_id
-  WHERE ${IS_DUE} AND w.template_id = ? ORDER BY b.due_at, b.webhook_id LIMIT ${PROBE_CANDIDATES}`;
+  WHERE ${IS_DUE} AND w.template_id = ? AND NOT ${IS_STOPPED} ORDER BY b.due_at, b.webhook_id LIMIT ${PROBE_CANDIDATES}`;
 
 /** Leaves out rows that an import has locked. The next pass looks at them again. Index: the primary key. */
 const LOCK_BACKLOGS = `

@@ -140,6 +140,24 @@ describe('a template', () => {
     await expect(reconcile()).resolves.toBeGreaterThanOrEqual(0);
   });
 
+  it('is probed by the others while the service has paused many of its webhooks', async () => {
+    const group = newGroup();
+    const template = await createTemplate(group);
+    await change(template.id, { status: 'paused' });
+    const customers: Customer[] = [];
+    for (let n = 0; n < 21; n += 1) customers.push(await createCustomer(group));
+    for (const it of customers) await addMovement(it);
+    await change(template.id, { status: 'active' });
+    const last = customers.at(-1)?.id;
+    await service.runtime.database.query(
+      "UPDATE webhooks SET status = 'paused' WHERE template_id = ? AND customer_id <> ?",
+      [template.id, last],
+    );
+    for (let n = 0; n < 3; n += 1) await reconcile();
+    await until('the notification', () => arrived(group).length > 0, 10_000);
+    expect(arrived(group)[0]?.headers['ledgerbell-customer']).toBe(String(last));
+  });
+
   it('ends the webhook of a customer that it does not match any more, after what is pending was sent', async () => {
     const group = newGroup();
     const template = await createTemplate(group);
