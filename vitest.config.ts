@@ -40,7 +40,7 @@ const isOfFaults = isIn([
   'test/database-cluster.',
   'test/durability/cluster.',
   'test/durability/short.',
-  'test/durability/templates/',
+  'test/durability/templates/short.',
   'test/platform/queues/cluster.',
   'test/platform/queues/sentinel.',
 ]);

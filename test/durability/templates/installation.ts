@@ -36,6 +36,8 @@ export interface TemplateInstallation {
   roles: ReadonlyMap<RoleName, Supervised>;
   /** Sends SIGKILL. @returns a promise that resolves when it runs again. */
   kill(name: RoleName): Promise<void>;
+  /** @returns errors that the processes have logged. */
+  readErrors(): string[];
   /** @returns processes that ended by themselves, or not on SIGTERM. */
   endRoles(): Promise<string[]>;
   end(remove: boolean): Promise<void>;
@@ -43,6 +45,9 @@ export interface TemplateInstallation {
 
 /** How often the process has said that it runs. */
 const startsOf = ({ log }: Supervised) => readFileSync(log, 'utf8').split('Ledgerbell is running').length - 1;
+
+/** Servers are not killed in these runs, so nothing that is tried can fail for good. */
+const ERROR = '{"level":50,';
 
 /** A start waits a minute for its servers. */
 const START_LIMIT = 180_000;
@@ -115,6 +120,13 @@ export async function startTemplateInstallation(
         role.kill();
         await until(`${name} runs again`, () => startsOf(role) > before, START_LIMIT);
       },
+      readErrors: () =>
+        [...roles.values()].flatMap(({ name, log }) =>
+          readFileSync(log, 'utf8')
+            .split('\n')
+            .filter((line) => line.startsWith(ERROR))
+            .map((line) => `${name}: ${line}`),
+        ),
       async endRoles() {
         const all = [...roles.values()];
         const how = await Promise.all(all.map((role) => role.end()));

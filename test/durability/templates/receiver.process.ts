@@ -78,8 +78,10 @@ process.on('message', async (message: ToReceiver) => {
     writeSync(output, '\n');
     await new Promise<void>((resolve) => server.listen(message.port, '127.0.0.1', resolve));
   } else if ('secrets' in message) ({ secrets } = message);
-  else if ('apiSecrets' in message) for (const [id, it] of message.apiSecrets) apiSecrets.set(id, it);
-  else ({ mode } = message);
+  else if ('apiSecrets' in message) {
+    for (const [id, it] of message.apiSecrets) apiSecrets.set(id, it);
+    return; // Nobody waits for an answer.
+  } else ({ mode } = message);
   process.send?.('done');
 });
 // So a run that was killed leaves no receiver behind.

@@ -8,7 +8,7 @@ export interface Receiver {
   port: number;
   /** From now on, it knows this secret too. */
   addSecret(secret: string): Promise<void>;
-  addApiSecret(customerId: string, apiSecret: string): Promise<void>;
+  addApiSecret(customerId: string, apiSecret: string): void;
   change(mode: Mode): Promise<void>;
   /** Sends SIGKILL, and starts it again on the same port. */
   kill(): Promise<void>;
@@ -28,7 +28,7 @@ export async function startReceiver(file: string, port: number): Promise<Receive
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });
     await tell(launched, { secrets });
-    await tell(launched, { apiSecrets });
+    launched.send({ apiSecrets } satisfies ToReceiver);
     await tell(launched, { mode });
     await tell(launched, { file, port });
     return launched;
@@ -45,9 +45,9 @@ export async function startReceiver(file: string, port: number): Promise<Receive
       secrets.push(secret);
       await tell(child, { secrets });
     },
-    async addApiSecret(...pair) {
+    addApiSecret(...pair) {
       apiSecrets.push(pair);
-      await tell(child, { apiSecrets: [pair] });
+      if (child.connected) child.send({ apiSecrets: [pair] } satisfies ToReceiver);
     },
     async change(to) {
       mode = to;
