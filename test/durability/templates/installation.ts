@@ -87,7 +87,12 @@ export async function startTemplateInstallation(
     await runCli(env, ['migrate']);
     const start = (name: string, role: string) =>
       supervise(name, [compiled('src/main.ts'), '--roles', role], {
-        env: { ...env, OPS_PORT: role === 'api' ? String(opsPort) : '0' },
+        env: {
+          ...env,
+          OPS_PORT: role === 'api' ? String(opsPort) : '0',
+          // When each of its tasks ran.
+          LOG_LEVEL: role === 'maintenance' ? 'debug' : 'info',
+        },
         log: join(directory, 'logs', `${name.replace(' ', '-')}.log`),
       });
     const roles = new Map(ROLES.map(([name, role]): [RoleName, Supervised] => [name, start(name, role)]));
