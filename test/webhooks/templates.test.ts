@@ -158,6 +158,34 @@ describe('a template', () => {
     expect(arrived(group)[0]?.headers['ledgerbell-customer']).toBe(String(last));
   });
 
+  it('is probed at once, although many of its webhooks have just sent everything', async () => {
+    const group = newGroup();
+    const template = await createTemplate(group);
+    const customers: Customer[] = [];
+    for (let n = 0; n < 105; n += 1) customers.push(await createCustomer(group));
+    const [waiting, ...sent] = customers;
+    if (waiting === undefined) throw new Error('no customer');
+    for (const it of sent) await addMovement(it);
+    await until('the notifications', async () => {
+      await reconcile();
+      return new Set(descriptions(group)).size === sent.length;
+    });
+    await change(template.id, { status: 'paused' });
+    // As a burst that was sent since the reconciler last looked.
+    await service.runtime.database.query(
+      'UPDATE webhook_backlogs b JOIN webhooks w ON w.id = b.webhook_id SET b.due_at = NOW(6) - INTERVAL 1 SECOND WHERE w.template_id = ?',
+      [template.id],
+    );
+    const last = await addMovement(waiting);
+    await service.runtime.database.query(
+      'UPDATE webhook_backlogs b JOIN webhooks w ON w.id = b.webhook_id SET b.due_at = NOW(6) WHERE w.template_id = ? AND w.customer_id = ?',
+      [template.id, waiting.id],
+    );
+    await change(template.id, { status: 'active' });
+    await reconcile();
+    await until('the notification', () => descriptions(group).includes(last), 30_000);
+  });
+
   it('ends the webhook of a customer that it does not match any more, after what is pending was sent', async () => {
     const group = newGroup();
     const template = await createTemplate(group);
