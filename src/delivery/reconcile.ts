@@ -15,9 +15,12 @@ const PAGE = 1_000;
 /** A webhook with pending deliveries is looked at again after at most this time. */
 const LOOK_AGAIN_MINUTES = 60;
 
+/** Of a webhook of a template: the service has paused it, or it is deleted. It stays due, for when it is active again. */
+const IS_STOPPED = `w.status IN ('paused', 'deleted')`;
+
 /** Whether a webhook's template lets it send: the template is active, and its circuit is closed. For webhooks without a template too. */
 const MAY_SEND = `(w.template_id IS NULL
-    OR s.status = 'active' AND COALESCE(h.recovery_successes, 1) > 0 AND ${circuitOpenUntil('h')} IS NULL)`;
+    OR NOT ${IS_STOPPED} AND s.status = 'active' AND COALESCE(h.recovery_successes, 1) > 0 AND ${circuitOpenUntil('h')} IS NULL)`;
 
 const IS_DUE = `(b.due_at <= NOW(6) OR b.due_at > NOW(6) + INTERVAL ${LOOK_AGAIN_MINUTES + 1} MINUTE)`;
 
@@ -40,14 +43,18 @@ const READ_HALF_OPEN = `
     AND ${circuitOpenUntil('h')} IS NULL AND (h.probe_until IS NULL OR h.probe_until <= NOW(6)
       OR h.probe_until > NOW(6) + INTERVAL ${PROBE_SECONDS + 1} SECOND)`;
 
-/** How many webhooks are looked at to find one with something to send. */
-const PROBE_CANDIDATES = 20;
+/** How many webhooks are looked at, at a time, to find one with something to send. */
+const PROBE_CANDIDATES = 100;
 
-/** Webhooks of a template that may have something to send, the longest waiting first. Indexes: webhook_backlogs_due, and the primary key. */
+/**
+ * Webhooks of a template that may have something to send, the longest waiting first. Before them may be thousands that have just sent everything,
+ * because a delivery run does not change `due_at`. Indexes: webhook_backlogs_due, and the primary key.
+ */
 const READ_CANDIDATES = `
   SELECT b.webhook_id, CAST(b.due_at AS CHAR) AS due_at, b.matched_count
   FROM webhook_backlogs b FORCE INDEX (webhook_backlogs_due) STRAIGHT_JOIN webhooks w FORCE INDEX (PRIMARY) ON w.id = b.webhook_id
-  WHERE ${IS_DUE} AND w.template_id = ? ORDER BY b.due_at, b.webhook_id LIMIT ${PROBE_CANDIDATES}`;
+  WHERE ${IS_DUE} AND w.template_id = ? AND NOT ${IS_STOPPED} AND b.due_at >= ? AND (b.due_at > ? OR b.webhook_id > ?)
+  ORDER BY b.due_at, b.webhook_id LIMIT ${PROBE_CANDIDATES}`;
 
 /** Leaves out rows that an import has locked. The next pass looks at them again. Index: the primary key. */
 const LOCK_BACKLOGS = `
@@ -82,8 +89,10 @@ export async function markDue(sql: Sql, webhookId: string): Promise<void> {
 export interface ReconcilerPort {
   /** Reads webhooks to look at, the longest waiting first, after the last one of the page before. */
   readPage(after: Due | null): Promise<Due[]>;
-  /** For each template whose endpoint is to be probed, some of its webhooks that may have something to send. */
-  readCandidates(): Promise<Due[][]>;
+  /** Reads the templates whose endpoints are to be probed. */
+  readHalfOpen(): Promise<string[]>;
+  /** Reads webhooks of a template that may have something to send, the longest waiting first, after the last one of those before. */
+  readCandidates(templateId: string, after: Due | null): Promise<Due[]>;
   readStates(webhookIds: readonly string[]): Promise<(WebhookState | null)[]>;
   addJobs(webhookIds: readonly string[]): Promise<void>;
   /** Looks at webhooks again when something will be due. @param waits milliseconds; null: nothing is pending, or the webhook is not active. */
@@ -97,7 +106,7 @@ export interface ReconcilerPort {
  */
 export async function reconcile(port: ReconcilerPort): Promise<number> {
   let added = 0;
-  for (const candidates of await port.readCandidates()) added += await look(port, candidates, 1);
+  for (const templateId of await port.readHalfOpen()) added += await findProbe(port, templateId);
   for (let last: Due | null = null; ; ) {
     const page: Due[] = await port.readPage(last);
     last = page.at(-1) ?? null;
@@ -107,9 +116,19 @@ export async function reconcile(port: ReconcilerPort): Promise<number> {
   }
 }
 
+/** Adds a job for the first webhook of a template that has something due. @returns 0: none has. */
+async function findProbe(port: ReconcilerPort, templateId: string): Promise<number> {
+  for (let last: Due | null = null; ; ) {
+    const page: Due[] = await port.readCandidates(templateId, last);
+    last = page.at(-1) ?? null;
+    if (last === null) return 0;
+    const added = await look(port, page, 1);
+    if (added > 0 || page.length < PROBE_CANDIDATES) return added;
+  }
+}
+
 /** Adds jobs for the first webhooks that have something due, and postpones those that have not. @returns how many jobs were added. */
 async function look(port: ReconcilerPort, page: readonly Due[], most: number): Promise<number> {
-  if (page.length === 0) return 0;
   const ids = page.map(({ webhook_id }) => webhook_id);
   const states = await port.readStates(ids);
   const stateOf = new Map(ids.map((id, index) => [id, states[index] ?? null]));
@@ -131,6 +150,12 @@ const isHeldByTemplate = (state: WebhookState | null): boolean =>
   state.settings.template_id !== null &&
   (state.settings.status !== 'active' || state.openFor !== null || state.probedFor !== null);
 
+/** null: at the beginning. */
+const placeAfter = (after: Due | null): string[] => {
+  const { due_at, webhook_id } = after ?? { due_at: '1970-01-01', webhook_id: '0' };
+  return [due_at, due_at, webhook_id];
+};
+
 /**
  * Reconciles the webhooks in MySQL. Reads only webhooks whose `due_at` has passed, and sets `due_at` to when something will be due.
  * @returns how many jobs were added.
@@ -140,14 +165,10 @@ export const reconcileDeliveries = (
   addJobs: ReconcilerPort['addJobs'],
 ): Promise<number> =>
   reconcile({
-    readPage: (after) => {
-      const { due_at, webhook_id } = after ?? { due_at: '1970-01-01', webhook_id: '0' };
-      return database.query<Due[]>(READ_DUE_PAGE, [due_at, due_at, webhook_id]);
-    },
-    async readCandidates() {
-      const templates = await database.query<{ id: string }[]>(READ_HALF_OPEN);
-      return Promise.all(templates.map(({ id }) => database.query<Due[]>(READ_CANDIDATES, [id])));
-    },
+    readPage: (after) => database.query<Due[]>(READ_DUE_PAGE, placeAfter(after)),
+    readHalfOpen: async () => (await database.query<{ id: string }[]>(READ_HALF_OPEN)).map(({ id }) => id),
+    readCandidates: (templateId, after) =>
+      database.query<Due[]>(READ_CANDIDATES, [templateId, ...placeAfter(after)]),
     readStates: (ids) => readStates(database, ids),
     addJobs,
     postpone: (webhooks, waits) => postpone(database, webhooks, waits),

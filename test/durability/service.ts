@@ -204,7 +204,7 @@ export async function startInstallation({
 }
 
 /** Opens a pool that follows the primary. Its idle connections end, because they may lead to a former primary. */
-function connect(url: string): Pool {
+export function connect(url: string): Pool {
   const { hosts, username: user, password, database, socketPath } = parseMysqlUrl(url);
   const options = {
     ...(socketPath === null ? hosts[0] : { socketPath }),
@@ -216,7 +216,7 @@ function connect(url: string): Pool {
 }
 
 /** Creates a user that may not write to a server that is read-only, which the embedded user may. @returns its DATABASE_URL. */
-async function createApplicationUser(url: string): Promise<string> {
+export async function createApplicationUser(url: string): Promise<string> {
   const admin = connect(url);
   const password = randomBytes(12).toString('hex');
   await admin.query(`CREATE USER application IDENTIFIED BY '${password}'`);
@@ -229,7 +229,7 @@ async function createApplicationUser(url: string): Promise<string> {
 }
 
 /** Runs the product's command line. @returns the JSON document that it prints, also if its exit code is 1. */
-async function runCli(env: Record<string, string>, args: string[]): Promise<unknown> {
+export async function runCli(env: Record<string, string>, args: string[]): Promise<unknown> {
   const { PATH = '', HOME = '' } = process.env;
   const main = compiled('src/cli/main.ts');
   const { stdout } = await promisify(execFile)(process.execPath, [main, ...args, '--json'], {
@@ -257,7 +257,7 @@ async function verify(env: Record<string, string>, customerId: string): Promise<
 }
 
 /** Waits until a role reports that it is running. @throws with its log when it ends instead. */
-async function running(role: Supervised): Promise<void> {
+export async function running(role: Supervised): Promise<void> {
   for (let tries = 0; tries < 600; tries += 1) {
     const said = await readFile(role.log, 'utf8');
     if (said.includes('Ledgerbell is running')) return;

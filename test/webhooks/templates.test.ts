@@ -7,7 +7,7 @@ import { newExternalId, tokenOf } from '../operators/support.ts';
 import { useReceiver } from '../support/receiver.ts';
 import { useService } from '../support/service.ts';
 import { until } from '../support/until.ts';
-import { useTemplates } from './template-support.ts';
+import { type TemplateCustomer, useTemplates } from './template-support.ts';
 
 const service = useService();
 const receiver = useReceiver();
@@ -68,6 +68,63 @@ describe('a template', () => {
       await sumTemplates(service.runtime.database);
       const { body } = await call('GET', `/v1/webhook-templates/${template.id}`);
       return body.webhook_template.deliveries.delivered === 2;
+    });
+  });
+
+  it('does not hold up the reconciler while it has no webhook with something to send', async () => {
+    await createTemplate(newGroup());
+    await expect(reconcile()).resolves.toBeGreaterThanOrEqual(0);
+  });
+
+  it('is probed by the others while the service has paused many of its webhooks', async () => {
+    const group = newGroup();
+    const template = await createTemplate(group);
+    await change(template.id, { status: 'paused' });
+    const customers: TemplateCustomer[] = [];
+    for (let n = 0; n < 21; n += 1) customers.push(await createCustomer(group));
+    for (const it of customers) await addMovement(it);
+    const last = customers.at(-1)?.id;
+    const { database } = service.runtime;
+    await database.query("UPDATE webhooks SET status = 'paused' WHERE template_id = ? AND customer_id <> ?", [
+      template.id,
+      last,
+    ]);
+    // Not over the API, which makes all of them active too.
+    await database.query("UPDATE webhooks SET status = 'active' WHERE id = ?", [template.id]);
+    await until('the notification', async () => {
+      await reconcile();
+      return arrived(group).length > 0;
+    });
+    expect(arrived(group)[0]?.headers['ledgerbell-customer']).toBe(String(last));
+  });
+
+  it('is probed at once, although many of its webhooks have just sent everything', async () => {
+    const group = newGroup();
+    const template = await createTemplate(group);
+    const customers: TemplateCustomer[] = [];
+    for (let n = 0; n < 105; n += 1) customers.push(await createCustomer(group));
+    const [waiting, ...sent] = customers;
+    if (waiting === undefined) throw new Error('no customer');
+    for (const it of sent) await addMovement(it);
+    await until('the notifications', async () => {
+      await reconcile();
+      return new Set(descriptions(group)).size === sent.length;
+    });
+    await change(template.id, { status: 'paused' });
+    // As a burst that was sent since the reconciler last looked.
+    await service.runtime.database.query(
+      'UPDATE webhook_backlogs b JOIN webhooks w ON w.id = b.webhook_id SET b.due_at = NOW(6) - INTERVAL 1 SECOND WHERE w.template_id = ?',
+      [template.id],
+    );
+    const last = await addMovement(waiting);
+    await service.runtime.database.query(
+      'UPDATE webhook_backlogs b JOIN webhooks w ON w.id = b.webhook_id SET b.due_at = NOW(6) WHERE w.template_id = ? AND w.customer_id = ?',
+      [template.id, waiting.id],
+    );
+    await change(template.id, { status: 'active' });
+    await until('the notification', async () => {
+      await reconcile();
+      return descriptions(group).includes(last);
     });
   });
 

@@ -202,6 +202,7 @@ export async function simulate(schedule: Schedule, trace: string[] | null = null
     let wait = 0;
     await reconcile({
       readPage: async () => [{ webhook_id: '1', due_at: '', matched_count: '' }],
+      readHalfOpen: async () => [],
       readCandidates: async () => [],
       readStates: async () => [{ ...readWebhook(tables, timeline.now).state, filters: readFilters(tables) }],
       addJobs: async () => void world.queue.add(0),
