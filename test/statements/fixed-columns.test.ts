@@ -112,6 +112,7 @@ describe.each([1, 2, 3, 5, 1_000])('lines of four characters that come in parts 
     ['blanks that are missing or too many', '1a\n2b    \n3c\n', ['1 1a', '2 2b  ', '3 3c']],
     ['blanks too many in the first line', '1abc   \n2b\n', ['1 1abc', '2 2b']],
     ['blanks too many in the first line, and more text', '1abc x\n2b\n', ['1 1abc long', '2 2b']],
+    ['a first line that is too long', '1abcd\n2def\n', ['1 1abc long', '2 2def']],
     ['a line that is too long', '1abc\n2defg\n3\n', ['1 1abc', '2 2def long', '3 3']],
     ['no line ends', '1abc2def3ghi', ['1 1abc', '2 2def', '3 3ghi unended']],
     ['no line ends but a last one', '1abc2def\r\n', ['1 1abc', '2 2def']],

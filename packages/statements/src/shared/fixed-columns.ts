@@ -115,15 +115,15 @@ export interface FixedLine {
 
 /**
  * Splits a text that comes in any split into records of one length. Lines end with CRLF, LF or CR, and the blanks at their ends may be missing
- * or too many. A file whose first record is followed by another one has no line ends, and is cut after each `length` characters. Blank lines
- * and the character 26, with which DOS ends a file, are left out. Holds no more than one record in memory.
+ * or too many. A file whose first line has the characters of two records, or that has no line end at all, is cut after each `length`
+ * characters. Blank lines and the character 26, with which DOS ends a file, are left out. Holds no more than two records in memory.
  */
 export function createFixedLineReader(length: number) {
   let rest = '';
   let line = 1;
   let isLong = false;
   let endsWithReturn = false;
-  /** Null until the first record is complete. */
+  /** Null until the first line has ended, or has the characters of two records. */
   let hasLineEnds: boolean | null = null;
   let lines: FixedLine[] = [];
 
@@ -132,26 +132,42 @@ export function createFixedLineReader(length: number) {
     rest = '';
     isLong = false;
   };
+  /** Adds the records of a text without line ends, but the last one. */
   const cut = (text: string) => {
-    const all = rest + text;
     let at = 0;
-    for (; all.length - at > length; at += length) {
-      rest = all.slice(at, at + length);
+    for (; text.length - at > length; at += length) {
+      rest = text.slice(at, at + length);
       add(false);
       line += 1;
     }
-    rest = all.slice(at);
+    rest = text.slice(at);
   };
-  const grow = (text: string) => {
-    if (text === '') return;
-    if (hasLineEnds === null && rest.length + text.length > length) {
-      // All records begin with a character. Blanks after the first one are too many of them.
-      hasLineEnds = /^\s/.test(rest.length === length ? text : text.slice(length - rest.length));
-    }
-    if (hasLineEnds === false) return cut(text);
+  const keep = (text: string) => {
     const room = length - rest.length;
     if (text.length > room && !isLong) isLong = !isBlank(text.slice(room));
     rest += text.slice(0, room);
+  };
+  /** Takes what was read before it was known whether the file has line ends. */
+  const decide = (isLines: boolean) => {
+    const first = rest;
+    rest = '';
+    hasLineEnds = isLines;
+    if (isLines) keep(first);
+    else cut(first);
+  };
+  const grow = (text: string) => {
+    if (hasLineEnds === true) return keep(text);
+    if (hasLineEnds === false) return cut(rest + text);
+    const room = 2 * length - rest.length;
+    rest += text.slice(0, room);
+    if (rest.length < 2 * length) return;
+    // All records begin with a character. Blanks after the first one are too many of them.
+    decide(/\s/.test(rest.charAt(length)));
+    if (text.length > room) grow(text.slice(room));
+  };
+  const endLine = () => {
+    if (hasLineEnds === null && !isBlank(rest)) decide(true);
+    add(false);
   };
 
   return {
@@ -166,8 +182,7 @@ export function createFixedLineReader(length: number) {
       for (const [index, piece] of pieces.entries()) {
         grow(line === 1 && rest === '' ? piece.replace(/^\uFEFF/, '') : piece);
         if (index === pieces.length - 1) break;
-        if (rest !== '') hasLineEnds ??= true;
-        add(false);
+        endLine();
         line += 1;
       }
       return lines;
@@ -175,6 +190,7 @@ export function createFixedLineReader(length: number) {
     /** @returns the last line if the text ends without a line end */
     end(): FixedLine[] {
       lines = [];
+      if (hasLineEnds === null) decide(false);
       add(true);
       return lines;
     },
