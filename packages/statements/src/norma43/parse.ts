@@ -18,6 +18,9 @@ export async function* parseNorma43(text: AsyncIterable<string>): AsyncGenerator
   if (last.length > 0) yield last;
 }
 
+/** ISO-8859-1, of which windows-1252 has all letters, and that of DOS in older files. UTF-8 is recognised before. */
+export const NORMA43_ENCODINGS = ['windows-1252', 'ibm850'] as const;
+
 const MONTH_AND_DAY = '(?:0[1-9]|1[0-2])(?:0[1-9]|[12]\\d|3[01])';
 /** The header of an account: bank and office, account, two days, the sign and the opening balance, the currency. */
 const HEADER = new RegExp(
