@@ -67,6 +67,18 @@ describe('an account of Norma 43', () => {
     expect(events.filter(({ type }) => type === 'entry')).toEqual([]);
   });
 
+  it('with days in the order DDMMYY is a period of thirty years, and has no movements', async () => {
+    const days = fileOf(
+      movement({ date: '020326', valueDate: '020326' }),
+      closing([0, 0], [1, 500], 100_500),
+    );
+    const events = await read(days.replace('260301260331', '010326310326'));
+    expect(issuesOf(events)).toEqual([
+      'period: The period of the account (11) is from 2001-03-26 to 2031-03-26, more than 10 years. Its days must be YYMMDD, and may be DDMMYY.',
+    ]);
+    expect(events.filter(({ type }) => type === 'entry')).toEqual([]);
+  });
+
   it('without a currency has a warning', async () => {
     const events = await read(fileOf(movement()).replace('978', '   '));
     expect(warningsOf(events)[0]).toBe('The account (11) has no currency.');

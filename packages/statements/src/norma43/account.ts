@@ -4,6 +4,12 @@ import type { AccountReference, Balance, MinorUnits } from '../statement.ts';
 import { currencyOf } from './currencies.ts';
 import { cutHeader, HEADER } from './records.ts';
 
+/** Why a movement is no entry. */
+export interface Fault {
+  path: string;
+  message: string;
+}
+
 /** The header of an account. */
 export interface Account {
   reference: AccountReference;
@@ -11,8 +17,8 @@ export interface Account {
   key: string;
   /** The currency's number as it stands. */
   currencyNumber: string;
-  /** Why its movements have no currency, as a sentence; null: they have one, or the file leaves the column empty. */
-  problem: string | null;
+  /** Why its movements are no entries; null: they are. */
+  problem: Fault | null;
   /** YYYY-MM-DD */
   from: string | null;
   to: string | null;
@@ -36,6 +42,8 @@ export function readAccount(line: FixedLine): Account {
   if (from !== null && to !== null && from > to)
     warnings.push(`The first day of the account (11) is ${from}, after its last day ${to}.`);
   const currency = currencyOf(number);
+  const isOfYears =
+    from !== null && to !== null && Number(to.slice(0, 4)) - Number(from.slice(0, 4)) > MOST_YEARS;
   const isEmpty = /^0*$/.test(number);
   if (isEmpty) warnings.push('The account (11) has no currency.');
   const iban = bank === null || office === null ? null : ibanOf(bank, office, account);
@@ -43,16 +51,31 @@ export function readAccount(line: FixedLine): Account {
     reference: { iban, number: iban === null && account !== '' ? account : null, currency, bank },
     key: keyOf(line),
     currencyNumber: number,
-    problem:
-      currency === null && !isEmpty
-        ? `The currency of the account (11) is ${quote(number)}. It must be the number of a currency of ISO 4217, such as 978 for EUR.`
-        : null,
+    problem: isOfYears
+      ? describePeriod(from, to)
+      : isEmpty || currency !== null
+        ? null
+        : describeCurrency(number),
     from,
     to,
     opening: signed === null ? null : { amount: signed, date: from },
     warnings,
   };
 }
+
+const describeCurrency = (number: string): Fault => ({
+  path: 'currency',
+  message: `The currency of the account (11) is ${quote(number)}. It must be the number of a currency of ISO 4217, such as 978 for EUR.`,
+});
+
+/** Most years between the first and the last day of an account. */
+const MOST_YEARS = 10;
+
+/** A month in the wrong order of day and year, as 010326 to 310326, is a period of thirty years. */
+const describePeriod = (from: string, to: string): Fault => ({
+  path: 'period',
+  message: `The period of the account (11) is from ${from} to ${to}, more than ${MOST_YEARS} years. Its days must be YYMMDD, and may be DDMMYY.`,
+});
 
 /** @param sign 1 is a debit, 2 a credit (records 11, 22 and 33). @returns null for any other sign, or without an amount. */
 export const toBalance = (sign: string, amount: MinorUnits | null): MinorUnits | null =>

@@ -1,18 +1,13 @@
 import { describeColumn, type FixedLine } from '../shared/fixed-columns.ts';
 import { joinTexts, quote, squeeze } from '../shared/text.ts';
 import type { Entry, EntryDetails, MinorUnits } from '../statement.ts';
-import { describeSign } from './account.ts';
+import { describeSign, type Fault } from './account.ts';
 import { currencyOf } from './currencies.ts';
 import { cutEquivalent, cutMovement, cutText, EQUIVALENT, LENGTH, MOVEMENT } from './records.ts';
 
 /** Most texts (23) of a movement (Cuaderno 43, record 23: 01 to 05). */
 const MOST_TEXTS = 5;
 const TEXT_LENGTH = 76;
-
-export interface Fault {
-  path: string;
-  message: string;
-}
 
 /** A movement (22), to which its texts (23) and its amount in another currency (24) are added. */
 export interface Movement {

@@ -28,7 +28,7 @@ export function createStatementReader() {
     if (movement === null || account === null) return;
     const { line, fault, warnings } = movement;
     if (fault !== null) issue(line, fault.path, fault.message);
-    else if (account.problem !== null) issue(line, 'currency', account.problem);
+    else if (account.problem !== null) issue(line, account.problem.path, account.problem.message);
     else events.push({ type: 'entry', entry: movement.toEntry() });
     for (const warning of warnings) warn(warning.line, warning.message);
     movement = null;
