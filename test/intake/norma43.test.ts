@@ -27,11 +27,22 @@ const MT940 = [
   '',
 ].join('\r\n');
 
+/** The same, in the headings of a bank's CSV, which names no account and no balance. */
+const CSV = [
+  'Date,Payee,Account number,Transaction type,Payment reference,Amount (EUR)',
+  '2026-03-02,Panaderia,,Income,TRANSFERENCIA,5000.00',
+  '2026-03-03,Electrica,,Direct Debit,ADEUDO,-120.50',
+  '2026-03-10,Millstone,,Card,TARJETA,-92.15',
+  '2026-03-31,Banco,,Fee,COMISION,-3.50',
+  '',
+].join('\n');
+
 async function createClient() {
   const { api_key: key } = await service.customer();
-  await createAccount(service, key, { iban: IBAN, currency: 'EUR' });
+  const account = await createAccount(service, key, { iban: IBAN, currency: 'EUR' });
   await createAccount(service, key, { iban: 'ES1998760007510000123464', currency: 'USD' });
   return {
+    accountId: account.id,
     async send(body: string | Uint8Array, query = 'format=norma43') {
       const answer = await service.call('POST', `/v1/imports?${query}`, {
         key,
@@ -80,6 +91,18 @@ it.each([
   const { send, movements } = await createClient();
   for (const [at, file] of files.entries())
     expect(await send(file, 'format=auto')).toMatchObject({ inserted: inserted[at], rejected: 0 });
+  expect(await movements()).toHaveLength(5);
+});
+
+it.each([
+  ['Norma 43, and then CSV', [TWO_ACCOUNTS, CSV], [5, 0]],
+  ['CSV, and then Norma 43', [CSV, TWO_ACCOUNTS], [4, 1]],
+])('the same month as %s is stored once', async (_, files, inserted) => {
+  const { accountId, send, movements } = await createClient();
+  for (const [at, file] of files.entries()) {
+    const query = file === CSV ? `format=csv&account_id=${accountId}` : 'format=auto';
+    expect(await send(file, query)).toMatchObject({ inserted: inserted[at], rejected: 0 });
+  }
   expect(await movements()).toHaveLength(5);
 });
 

@@ -222,11 +222,12 @@ export const FORMATS: readonly FormatRow[] = [
       `${NORMA43_MOVEMENT}\n33`,
       '88',
     ],
-    /** Each record 22 gives an entry or an issue, and no other amount than the one that stands there. */
+    /** No entry has another amount than the one that stands in its line. */
     checkDamaged(text, events) {
-      // Else it may have no line ends, and lines are counted by records.
-      if (!/^\s*\S[^\r\n]{0,158}[\r\n]/.test(text)) return;
       const lines = text.split(/\r\n|[\r\n]/);
+      // Else it may have no line ends, and lines are counted by records.
+      const first = lines.find((line) => line.replaceAll('\u001a', '').trim() !== '') ?? '';
+      if (lines.length === 1 || first.length >= 160) return;
       for (const { line, amount } of entriesOf(events))
         expect(amount).toBe(10n * BigInt(lines[line - 1]?.slice(28, 42) ?? ''));
     },

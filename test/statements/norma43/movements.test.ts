@@ -113,6 +113,11 @@ describe('a movement of Norma 43', () => {
     expect(warningsOf(events)[0]).toContain(message);
   });
 
+  it('has one amount in another currency, and one warning', async () => {
+    const events = await read(fileOf(movement(), ...Array(1_000).fill('240199900000000000100'), END));
+    expect(warningsOf(events)).toHaveLength(1);
+  });
+
   it('outside of an account is rejected', async () => {
     expect(issuesOf(await read(fileOf(END, movement(), '2301TEXTO')))).toEqual([
       'account: The movement (22) stands outside of an account (11), so it was not read.',

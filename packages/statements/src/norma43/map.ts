@@ -34,6 +34,7 @@ export function readMovement(line: FixedLine): Movement {
   const texts: string[] = [];
   let count = 0;
   let isTextLong = false;
+  let hasEquivalent = false;
   const equivalent: Pick<EntryDetails, 'originalAmount' | 'originalCurrency'> = {};
 
   const findFault = (): Fault | null => {
@@ -76,10 +77,12 @@ export function readMovement(line: FixedLine): Movement {
       texts.push(cutText(more.text).concepts.padEnd(TEXT_LENGTH));
     },
     addEquivalent(more) {
+      // A movement has one of them. A file may have a million.
+      if (hasEquivalent) return;
+      hasEquivalent = true;
       const { currency, amount: original } = cutEquivalent(more.text);
       const code = currencyOf(currency);
       const warn = (message: string) => warnings.push({ line: more.line, message });
-      if (equivalent.originalCurrency !== undefined) return;
       if (more.isLong) warn(`The record 24 has more than ${LENGTH} characters. It was left out.`);
       else if (original === null) warn(`${describeColumn(EQUIVALENT, 'amount', more)} It was left out.`);
       else if (code === null)
