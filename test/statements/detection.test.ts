@@ -4,9 +4,11 @@ import { looksLikeCamt } from '../../packages/statements/src/camt/parse.ts';
 import { looksLikeCsv } from '../../packages/statements/src/csv/parse.ts';
 import { createStatementFormats } from '../../packages/statements/src/formats.ts';
 import { looksLikeMt940, looksLikeMt942 } from '../../packages/statements/src/mt940/parse.ts';
+import { looksLikeNorma43 } from '../../packages/statements/src/norma43/parse.ts';
 import { looksLikeOfx } from '../../packages/statements/src/ofx/parse.ts';
 import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { ACCOUNT, FILE, GROUP } from './bai2/records.ts';
+import { HEADER as NORMA43 } from './norma43/records.ts';
 import { ofxHeader } from './ofx/statement.ts';
 import { testProfile } from './profiles/profile.fixture.ts';
 
@@ -21,6 +23,7 @@ const LOOKS_LIKE: Record<string, (start: string) => boolean> = {
   camt: looksLikeCamt,
   ofx: looksLikeOfx,
   bai2: looksLikeBai2,
+  norma43: looksLikeNorma43,
   csv: (start) => looksLikeCsv(start, PROFILES),
 };
 
@@ -89,6 +92,13 @@ const STARTS: Record<string, Record<string, string>> = {
     'a group': '01,122099999,123456789,261101,1200,1,80,1,2/\n02,031001234,122099999,1,261101,,,2/',
     'no version': '01,122099999,123456789,040621,0200,1,65,,2/\n',
   },
+  norma43: {
+    'the header of an account': NORMA43,
+    'no line ends': `${NORMA43.padEnd(80)}22`,
+    'a byte order mark and blank lines': `\uFEFF\r\n${NORMA43}`,
+    'an account that begins with blanks': NORMA43.replace('0000123456', '    123456'),
+    'no currency': `${NORMA43.slice(0, 47)}   3MOLINO`,
+  },
   csv: {
     'the heading of a profile': 'Date;Amount;Text;Balance\n',
     'the heading of two profiles': 'Date;Amount;Text;Balance;Code\n',
@@ -118,6 +128,8 @@ const STARTS: Record<string, Record<string, string>> = {
     'another message': '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"><CstmrCdtTrfInitn>',
     'another camt message': '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.060.001.05"><AcctRptgReq>',
     'a BAI2 account alone': ACCOUNT,
+    'a movement of Norma 43 alone': '22    0007260302260302020012000000000050000000000',
+    'a number of 48 digits': `11${'9'.repeat(46)}`,
   },
 };
 

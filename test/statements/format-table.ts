@@ -6,6 +6,7 @@ import { parseCamt } from '../../packages/statements/src/camt/parse.ts';
 import { createCsvParser } from '../../packages/statements/src/csv/parse.ts';
 import type { StatementFormat } from '../../packages/statements/src/formats.ts';
 import { parseMt940 } from '../../packages/statements/src/mt940/parse.ts';
+import { parseNorma43 } from '../../packages/statements/src/norma43/parse.ts';
 import { parseOfx } from '../../packages/statements/src/ofx/parse.ts';
 import type { StatementEvent, StatementParser } from '../../packages/statements/src/statement.ts';
 import { loadProfiles } from '../../src/intake/load-profiles.ts';
@@ -13,6 +14,7 @@ import { renderedBai2 } from './bai2/render.ts';
 import { renderedCamt } from './camt/render.ts';
 import { renderedCsv } from './csv/render.ts';
 import { renderedMt940 } from './mt940/render.ts';
+import { renderedNorma43 } from './norma43/render.ts';
 import { renderedOfx } from './ofx/render.ts';
 import { testProfile } from './profiles/profile.fixture.ts';
 import type { File, Rendered } from './rendered.ts';
@@ -101,6 +103,9 @@ const MT940 = {
 } satisfies Partial<FormatRow>;
 
 const BAI2_TRANSACTION = '01,A,B,260302,0600,1,,,2/\n02,A,B,1,260301,,,2/\n03,17,,,,,/\n16,195,1';
+
+const NORMA43_HEADER = '11987600070000123456260301260331200000000001000978';
+const NORMA43_MOVEMENT = `${NORMA43_HEADER}\n22    0007260302260302020012000000000050000000000`;
 
 export const FORMATS: readonly FormatRow[] = [
   {
@@ -199,6 +204,41 @@ export const FORMATS: readonly FormatRow[] = [
       beginnings: [BAI2_TRANSACTION, `${BAI2_TRANSACTION},,,,`],
       pieces: ['1', ',', '/', ' ', '/ ', '\n', '88,', '/88,', '/16,195', '16,195,1,D,9999,', 'x,', '\r'],
       counts: { end: 1 },
+    },
+  },
+  {
+    name: 'norma43',
+    parse: parseNorma43,
+    samples: samplesIn('norma43', /\.n43$/),
+    rendered: renderedNorma43,
+    cutsText: true,
+    marks: [...'0129 \n\r\u001a\0ğ', '11', '22', '23', '2301', '24', '33', '88', NORMA43_HEADER],
+    beginnings: [
+      NORMA43_HEADER,
+      `${NORMA43_HEADER}\n22    `,
+      `${NORMA43_MOVEMENT}\n`,
+      `${NORMA43_MOVEMENT}\n2301`,
+      `${NORMA43_MOVEMENT}\n2401`,
+      `${NORMA43_MOVEMENT}\n33`,
+      '88',
+    ],
+    /** No entry has another amount than the one that stands in its line. */
+    checkDamaged(text, events) {
+      const lines = text.split(/\r\n|[\r\n]/);
+      // Else it may have no line ends, and lines are counted by records.
+      const first = lines.find((line) => line.replaceAll('\u001a', '').trim() !== '') ?? '';
+      if (lines.length === 1 || first.length >= 160) return;
+      for (const { line, amount } of entriesOf(events))
+        expect(amount).toBe(10n * BigInt(lines[line - 1]?.slice(28, 42) ?? ''));
+    },
+    /** A file that has the record of its end is complete. */
+    checkCut(text, events) {
+      if (!/88\d{24}/.test(text)) expect(reported(events)).toBeGreaterThan(0);
+    },
+    endless: {
+      beginnings: [`${NORMA43_MOVEMENT}\n23`, `${NORMA43_MOVEMENT}\n24`],
+      pieces: ['1', ' ', '22', '\r', '2301', '9'],
+      counts: { entry: 1, end: 1 },
     },
   },
 ];

@@ -28,13 +28,6 @@ const CODA = records(
   '2100010000FLOUR',
   '9               000003',
 );
-const NORMA = records(
-  80,
-  '11999900010000000123260301260331200000000001000978 3MOLINO',
-  '22    0001260302260302020012000000000050000000000',
-  '3399990001000000012300001',
-  '88999999999999999999000004',
-);
 const CFONB = records(
   120,
   '0199999    00001EUR2 00012345678  020326',
@@ -182,7 +175,6 @@ export const OTHER_FILES: readonly (readonly [title: string, which: string, file
   ['a CODA file', 'as it is', bytes(CODA)],
   ['a CODA file', 'longer than is looked at', bytes(CODA.repeat(1) + records(128, ...Array(200).fill('21')))],
   ['a CODA file', 'without blanks at the ends of lines', bytes(CODA.replaceAll(/ +\r/g, '\r'))],
-  ['a Norma 43 file', 'as it is', bytes(NORMA)],
   ['a CFONB 120 file', 'as it is', bytes(CFONB)],
   ['a CFONB 120 file', 'without line ends', bytes(CFONB.replaceAll('\r\n', ''))],
   ['a GPC (ABO) file', 'as it is', bytes(GPC)],

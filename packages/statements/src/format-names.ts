@@ -46,6 +46,12 @@ const FORMATS = [
     recognisedBy: 'a file header (01) or a group header (02)',
   },
   {
+    format: 'norma43',
+    title: 'Norma 43 (Cuaderno 43, N43)',
+    extensions: ['.n43', '.csb', '.q43', '.txt'],
+    recognisedBy: 'the header of an account (11)',
+  },
+  {
     format: 'csv',
     title: 'CSV',
     extensions: ['.csv'],
@@ -67,6 +73,7 @@ export const STATEMENT_FORMATS = [
   'csv',
   'xlsx',
   'bai2',
+  'norma43',
 ] as const satisfies readonly StatementFormat[];
 
 export const isStatementFormat = (name: string): name is StatementFormat =>

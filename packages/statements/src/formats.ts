@@ -3,6 +3,7 @@ import { looksLikeCamt, parseCamt } from './camt/parse.ts';
 import { createCsvParser, detectProfile, looksLikeTable, readTables } from './csv/parse.ts';
 import { createHtmlParser, encodingOfPage } from './html/parse.ts';
 import { looksLikeMt940, looksLikeMt942, parseMt940 } from './mt940/parse.ts';
+import { looksLikeNorma43, NORMA43_ENCODINGS, parseNorma43 } from './norma43/parse.ts';
 import { encodingOf, looksLikeOfx, parseOfx } from './ofx/parse.ts';
 import { findOtherKind, looksLikeHtml } from './other-kinds.ts';
 import type { Layout, Profile } from './profile.ts';
@@ -60,13 +61,14 @@ export function createStatementFormats(
     { bytes }: StartedFile,
     encoding: string | null | undefined,
     parse: StatementParser,
+    candidates?: readonly string[],
   ): AsyncGenerator<StatementEvent[]> {
     let doubt: StatementEvent[] = [];
     const onDoubt = (found: DetectedEncoding) => {
       doubt = [{ type: 'warning', line: 1, message: explainDoubt(found, settings.advice) }];
     };
     const take = () => doubt.splice(0);
-    for await (const events of parse(decode(bytes, { encoding: encoding ?? undefined, onDoubt })))
+    for await (const events of parse(decode(bytes, { encoding: encoding ?? undefined, candidates, onDoubt })))
       yield doubt.length > 0 ? [...events, ...take()] : events;
     if (doubt.length > 0) yield take();
   }
@@ -83,6 +85,7 @@ export function createStatementFormats(
       if (looksLikeMt942(text)) return 'mt942';
       if (looksLikeMt940(text)) return 'mt940';
       if (looksLikeBai2(text)) return 'bai2';
+      if (looksLikeNorma43(text)) return 'norma43';
       if (detectProfile(text, profiles) !== null) return 'csv';
       // A table of an unknown bank is CSV too. Only its profile is missing. Files of other kinds may have lines like those of a table.
       return looksLikeTable(text) && findOtherKind(start, 'after the formats') === null ? 'csv' : null;
@@ -98,6 +101,8 @@ export function createStatementFormats(
           return parseText(file, encoding ?? encodingOf(decodeStart(file.start)), parseOfx);
         case 'bai2':
           return parseText(file, encoding, parseBai2);
+        case 'norma43':
+          return parseText(file, encoding, parseNorma43, NORMA43_ENCODINGS);
         case 'csv': {
           const chosen = chooseLayout(file.start, profile);
           return parseText(file, encoding ?? chosen.encoding, createCsvParser(chosen));

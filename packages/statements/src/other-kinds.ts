@@ -304,18 +304,6 @@ const OTHER_KINDS: readonly OtherKind[] = [
     matches: hasRecords({ length: 128, first: /^00000\d{6}\d{3}05[D ]/, next: /^[1-489]/ }),
   },
   {
-    title: 'a Norma 43 file',
-    // AEB/CSB, Cuaderno 43: the header of an account.
-    recognisedBy: 'lines of 80 characters, the first one `11`, the next ones `22`, `23`, `24`, `33`, `88`',
-    advice: ASK,
-    isAsked: 'after the formats',
-    matches: hasRecords({
-      length: 80,
-      first: /^11\d{8}[\d ]{10}\d{12}[12]\d{14}\d{3}/,
-      next: /^(?:11|22|23|24|33|88)/,
-    }),
-  },
-  {
     title: 'a CFONB 120 file',
     // CFONB, Relevé de compte sur support informatique, 120 caractères: records 01, 04, 05 and 07.
     recognisedBy: 'lines of 120 characters that begin with `01`, `04`, `05`, `07`',

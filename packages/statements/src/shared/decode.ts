@@ -13,6 +13,8 @@ export interface DecodeOptions {
    * name another encoding and write UTF-8.
    */
   encoding?: string | undefined;
+  /** The only encodings that the letters may speak for, as in `detectEncoding`. */
+  candidates?: readonly string[] | undefined;
   /** Is called once at most, if the encoding is not certain. */
   onDoubt?: (found: DetectedEncoding) => void;
 }
@@ -176,10 +178,10 @@ const MAX_CHECKS = 32;
  * against it; then it is in doubt too.
  */
 function createLegacyDecoder(sample: Uint8Array, head: Uint8Array, options: DecodeOptions): ByteDecoder {
-  const { encoding, onDoubt } = options;
+  const { encoding, candidates, onDoubt } = options;
   if (encoding !== undefined && isEncoding(encoding) && !/^utf-?8$/i.test(encoding))
     return createByteDecoder(encoding);
-  const found = detectEncoding(sample, head);
+  const found = detectEncoding(sample, head, candidates);
   const decoder = createByteDecoder(found.encoding);
   let checks = found.alternatives.length > 0 ? MAX_CHECKS : 0;
   if (found.alternatives.length > 0) onDoubt?.(found);
@@ -191,7 +193,7 @@ function createLegacyDecoder(sample: Uint8Array, head: Uint8Array, options: Deco
     checks += 1;
     for (const byte of bytes) isSeen[byte] = 1;
     // The new letters come first, because not all letters of a long text are examined.
-    const { encoding: later, alternatives } = detectEncoding(concat([bytes, sample]), head);
+    const { encoding: later, alternatives } = detectEncoding(concat([bytes, sample]), head, candidates);
     if (later === found.encoding && alternatives.length === 0) return;
     const others = [later, ...alternatives].filter((it) => it !== found.encoding);
     checks = MAX_CHECKS;

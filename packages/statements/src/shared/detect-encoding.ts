@@ -83,15 +83,23 @@ export interface DetectedEncoding {
 /**
  * @param bytes a text that is not UTF-8
  * @param context the beginning of its file, whose first IBAN or currency says the country
+ * @param candidates the only encodings that are tried, if the format is written in one of a few
  */
-export function detectEncoding(bytes: Uint8Array, context: Uint8Array): DetectedEncoding {
+export function detectEncoding(
+  bytes: Uint8Array,
+  context: Uint8Array,
+  candidates?: readonly string[],
+): DetectedEncoding {
   const words = collectWords(toCharacters(bytes));
   const region = regionOf(toCharacters(context));
-  const tried = ENCODINGS.map(([label, of, rarity]) => {
-    const { text, cost } = tryEncoding(words, label, of);
-    const isOther = region !== null && of !== region;
-    return { label, text, rarity, cost: cost + (isOther ? OTHER_REGION : 0) };
-  }).sort((one, other) => one.cost + one.rarity - other.cost - other.rarity);
+  const possible = ENCODINGS.filter(([label]) => candidates?.includes(label) ?? true);
+  const tried = possible
+    .map(([label, of, rarity]) => {
+      const { text, cost } = tryEncoding(words, label, of);
+      const isOther = region !== null && of !== region;
+      return { label, text, rarity, cost: cost + (isOther ? OTHER_REGION : 0) };
+    })
+    .sort((one, other) => one.cost + one.rarity - other.cost - other.rarity);
   const [best] = tried as [(typeof tried)[number]];
   const alternatives = tried.filter((it) => it.text !== best.text && it.cost - best.cost < CERTAIN);
   return { encoding: best.label, alternatives: alternatives.map(({ label }) => label) };
