@@ -46,6 +46,12 @@ const FORMATS = [
     recognisedBy: 'a file header (01) or a group header (02)',
   },
   {
+    format: 'cfonb120',
+    title: 'CFONB 120',
+    extensions: ['.cfo', '.cfonb', '.txt'],
+    recognisedBy: 'an old balance (01)',
+  },
+  {
     format: 'csv',
     title: 'CSV',
     extensions: ['.csv'],
@@ -67,6 +73,7 @@ export const STATEMENT_FORMATS = [
   'csv',
   'xlsx',
   'bai2',
+  'cfonb120',
 ] as const satisfies readonly StatementFormat[];
 
 export const isStatementFormat = (name: string): name is StatementFormat =>
