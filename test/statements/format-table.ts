@@ -234,7 +234,7 @@ export const FORMATS: readonly FormatRow[] = [
     /** A file that ends with a new balance may be a whole one. */
     checkCut(text, events) {
       const hasLineEnds = /[\r\n]/.test(text.slice(0, 121));
-      const records = hasLineEnds ? text.split(/\r\n|[\r\n]/) : (text.match(/[^]{1,120}/g) ?? []);
+      const records = hasLineEnds ? text.split(/\r\n|[\r\n]/) : (text.match(/[\s\S]{1,120}/g) ?? []);
       const last = records.findLast((it) => it.trim() !== '') ?? '';
       if (!/^07.{88}\d{13}[{}A-R]/.test(last)) expect(reported(events)).toBeGreaterThan(0);
     },

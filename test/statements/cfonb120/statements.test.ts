@@ -23,7 +23,7 @@ describe('a movement of CFONB 120', () => {
       }),
       detail('LIB', 'ECHEANCE DE MARS'),
       detail('NBE', 'ELECTRICITE DU SUD SA'),
-      detail('IBE', 'FR76 3000 4008 0500 0123 4567 807'),
+      detail('IBE', 'FR76 3000 4008 0500 0123 4567 895'),
       detail('NPY', 'BOULANGERIE MARTIN'),
       detail('RCN', `${'E2E-2026-014'.padEnd(35)}SUPP`),
       detail('RUM', `${'MANDAT-17'.padEnd(35)}RCUR`),
@@ -45,7 +45,7 @@ describe('a movement of CFONB 120', () => {
         'PRLV SEPA ELECTRICITE DU SUD 0004711 ECHEANCE DE MARS SUPP RCUR CE QUE PERSONNE NE CONNAIT FACTURE 2026-014 DU 3 MARS, CONTRAT 889912, PERIODE DE JANVIER A FEVRIER BOULANGERIE MARTIN',
       name: 'ELECTRICITE DU SUD SA',
       opponentId: null,
-      opponentIban: 'FR7630004008050001234567807',
+      opponentIban: 'FR7630004008050001234567895',
       reference: 'REF-889912',
       isOwnReference: true,
       details: {

@@ -1,7 +1,7 @@
 import { readCreditorReference } from '../shared/payment-references.ts';
 import { joinTexts, squeeze } from '../shared/text.ts';
 import type { Entry, EntryDetails } from '../statement.ts';
-import { looksLikeIban } from '../values.ts';
+import { isIban } from '../values.ts';
 import { readAmount } from './records.ts';
 
 /**
@@ -62,9 +62,11 @@ export function createComplements(): Complements {
         case 'NBE':
           return fill(payee, 'name', value);
         case 'IPY':
-          return fill(payer, 'id', value);
+          fill(payer, 'id', value.slice(0, 35));
+          return addText(value.slice(35));
         case 'IBE':
-          return fill(payee, 'id', value);
+          fill(payee, 'id', value.slice(0, 35));
+          return addText(value.slice(35));
         case 'LCC':
         case 'LC2':
           if (remittance.length < 70 * MOST_TEXTS) remittance += value;
@@ -96,16 +98,20 @@ export function createComplements(): Complements {
       const words = squeeze(remittance);
       const creditorReference = readCreditorReference(words);
       let description: string | null = null;
-      for (const it of [...texts, ...(words === '' ? [] : [words])]) description = joinTexts(description, it);
+      // Some banks send the beginning of the payer's words as LIB too.
+      const others = texts.filter((it) => !words.startsWith(it));
+      for (const it of [...others, ...(words === '' ? [] : [words])])
+        description = joinTexts(description, it);
       // The account's owner is said only if the bank has written it down.
       for (const it of [own.name, own.id]) if (it !== null) description = joinTexts(description, it);
       const account = (other.id ?? '').replaceAll(' ', '').toUpperCase();
-      const isIban = looksLikeIban(account);
+      // A creditor identifier may look like an IBAN. Its check digits are others.
+      const hasIban = isIban(account);
       return {
         description,
         name: other.name,
-        opponentId: isIban ? null : other.id,
-        opponentIban: isIban ? account : null,
+        opponentId: hasIban ? null : other.id,
+        opponentIban: hasIban ? account : null,
         details: { ...details, ...(creditorReference === undefined ? {} : { creditorReference }) },
       };
     },
