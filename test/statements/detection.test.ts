@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { looksLikeBai2 } from '../../packages/statements/src/bai2/parse.ts';
 import { looksLikeCamt } from '../../packages/statements/src/camt/parse.ts';
+import { looksLikeCfonb120 } from '../../packages/statements/src/cfonb120/parse.ts';
 import { looksLikeCsv } from '../../packages/statements/src/csv/parse.ts';
 import { createStatementFormats } from '../../packages/statements/src/formats.ts';
 import { looksLikeMt940, looksLikeMt942 } from '../../packages/statements/src/mt940/parse.ts';
@@ -8,6 +9,7 @@ import { looksLikeNorma43 } from '../../packages/statements/src/norma43/parse.ts
 import { looksLikeOfx } from '../../packages/statements/src/ofx/parse.ts';
 import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { ACCOUNT, FILE, GROUP } from './bai2/records.ts';
+import { balance } from './cfonb120/records.ts';
 import { HEADER as NORMA43 } from './norma43/records.ts';
 import { ofxHeader } from './ofx/statement.ts';
 import { testProfile } from './profiles/profile.fixture.ts';
@@ -24,6 +26,7 @@ const LOOKS_LIKE: Record<string, (start: string) => boolean> = {
   ofx: looksLikeOfx,
   bai2: looksLikeBai2,
   norma43: looksLikeNorma43,
+  cfonb120: looksLikeCfonb120,
   csv: (start) => looksLikeCsv(start, PROFILES),
 };
 
@@ -81,6 +84,12 @@ const STARTS: Record<string, Record<string, string>> = {
     'a namespace prefix': '<ofx:OFX xmlns:ofx="http://ofx.net/types/2003/04">',
     'neither header nor declaration': '\n\n<OFX>\n<SIGNONMSGSRSV1>',
     'a byte order mark': '\uFEFF<OFX>',
+  },
+  cfonb120: {
+    'an old balance': balance('01', 100_000),
+    'no line ends': `${balance('01', 0)}04`,
+    'a byte order mark and blank lines': `\uFEFF\r\n${balance('01', -5)}`,
+    'no number of decimals': balance('01', 5, { decimals: ' ' }),
   },
   bai2: {
     'a file header': FILE,

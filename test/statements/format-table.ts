@@ -3,6 +3,7 @@ import type fc from 'fast-check';
 import { expect } from 'vitest';
 import { parseBai2 } from '../../packages/statements/src/bai2/parse.ts';
 import { parseCamt } from '../../packages/statements/src/camt/parse.ts';
+import { parseCfonb120 } from '../../packages/statements/src/cfonb120/parse.ts';
 import { createCsvParser } from '../../packages/statements/src/csv/parse.ts';
 import type { StatementFormat } from '../../packages/statements/src/formats.ts';
 import { parseMt940 } from '../../packages/statements/src/mt940/parse.ts';
@@ -12,6 +13,8 @@ import type { StatementEvent, StatementParser } from '../../packages/statements/
 import { loadProfiles } from '../../src/intake/load-profiles.ts';
 import { renderedBai2 } from './bai2/render.ts';
 import { renderedCamt } from './camt/render.ts';
+import { balance, movement } from './cfonb120/records.ts';
+import { renderedCfonb120 } from './cfonb120/render.ts';
 import { renderedCsv } from './csv/render.ts';
 import { renderedMt940 } from './mt940/render.ts';
 import { renderedNorma43 } from './norma43/render.ts';
@@ -55,6 +58,9 @@ function samplesIn(folder: string, ends: RegExp): { name: string; text: string }
   const names = readdirSync(path).filter((name) => ends.test(name));
   return names.map((name) => ({ name, text: readFileSync(new URL(name, path), 'utf8') }));
 }
+
+const CFONB_BALANCE = balance('01', 100_000);
+const CFONB_MOVEMENT = movement();
 
 const reported = (events: readonly StatementEvent[]) => countOf(events, 'issue') + countOf(events, 'warning');
 
@@ -238,6 +244,43 @@ export const FORMATS: readonly FormatRow[] = [
     endless: {
       beginnings: [`${NORMA43_MOVEMENT}\n23`, `${NORMA43_MOVEMENT}\n24`],
       pieces: ['1', ' ', '22', '\r', '2301', '9'],
+      counts: { entry: 1, end: 1 },
+    },
+  },
+  {
+    name: 'cfonb120',
+    parse: parseCfonb120,
+    samples: samplesIn('cfonb120', /\.cfo$/),
+    rendered: renderedCfonb120,
+    cutsText: true,
+    marks: [...'0129 {}AJR\n\r\u001a\0é', '01', '04', '05', '07', CFONB_BALANCE, CFONB_MOVEMENT],
+    beginnings: [
+      CFONB_BALANCE,
+      `${CFONB_BALANCE}\n04`,
+      `${CFONB_BALANCE}\n${CFONB_MOVEMENT}\n`,
+      `${CFONB_BALANCE}\n${CFONB_MOVEMENT}\n05`,
+      `${CFONB_BALANCE}\n${CFONB_MOVEMENT}\n07`,
+      '07',
+    ],
+    /** No other amount than the one that stands there. */
+    checkDamaged(text, events) {
+      if (!/[\r\n]/.test(text.slice(0, 121))) return;
+      const lines = text.split(/\r\n|[\r\n]/);
+      for (const { line } of entriesOf(events)) {
+        const record = lines[line - 1] ?? '';
+        if (record.startsWith('04')) expect(record.slice(90, 104)).toMatch(/^\d{13}[{}A-R]$/);
+      }
+    },
+    /** A file that ends with a new balance may be a whole one. */
+    checkCut(text, events) {
+      const hasLineEnds = /[\r\n]/.test(text.slice(0, 121));
+      const records = hasLineEnds ? text.split(/\r\n|[\r\n]/) : (text.match(/[\s\S]{1,120}/g) ?? []);
+      const last = records.findLast((it) => it.trim() !== '') ?? '';
+      if (!/^07.{88}\d{13}[{}A-R]/.test(last)) expect(reported(events)).toBeGreaterThan(0);
+    },
+    endless: {
+      beginnings: [`${CFONB_BALANCE}\n${CFONB_MOVEMENT}\n05`],
+      pieces: ['1', ' ', '04', '\r', '05', '9'],
       counts: { entry: 1, end: 1 },
     },
   },

@@ -28,12 +28,6 @@ const CODA = records(
   '2100010000FLOUR',
   '9               000003',
 );
-const CFONB = records(
-  120,
-  '0199999    00001EUR2 00012345678  020326',
-  '0499999B00100001EUR2 00012345678  B0020326',
-  '0799999    00001EUR2 00012345678  030326',
-);
 const GPC = records(
   128,
   `0740000000000123456${'MLYN'.padEnd(20)}01032600000000010000+00000000015000+`,
@@ -175,8 +169,6 @@ export const OTHER_FILES: readonly (readonly [title: string, which: string, file
   ['a CODA file', 'as it is', bytes(CODA)],
   ['a CODA file', 'longer than is looked at', bytes(CODA.repeat(1) + records(128, ...Array(200).fill('21')))],
   ['a CODA file', 'without blanks at the ends of lines', bytes(CODA.replaceAll(/ +\r/g, '\r'))],
-  ['a CFONB 120 file', 'as it is', bytes(CFONB)],
-  ['a CFONB 120 file', 'without line ends', bytes(CFONB.replaceAll('\r\n', ''))],
   ['a GPC (ABO) file', 'as it is', bytes(GPC)],
   ['a CBI file (RH)', 'as it is', bytes(`${CBI}\u001a`)],
   ['a MultiCash file', 'of statements', bytes(AUSZUG)],

@@ -157,14 +157,17 @@ describe('readStatements', () => {
     expect(await readAll(packed)).toHaveLength(1);
   });
 
-  it.each(['bai2', 'camt', 'mt940', 'norma43', 'ofx'])('reads the samples of %s', async (folder) => {
-    for (const name of readdirSync(join(SAMPLES, folder)).filter((it) => !/\.md$|refused/.test(it))) {
-      const statements = await readAll(bytesOf(join(folder, name)));
-      expect(statements.length, name).toBeGreaterThan(0);
-      for (const { entries } of statements)
-        for (const { amount } of entries) expect(amount).toMatch(/^-?\d+\.\d\d\d?$/);
-    }
-  });
+  it.each(['bai2', 'camt', 'cfonb120', 'mt940', 'norma43', 'ofx'])(
+    'reads the samples of %s',
+    async (folder) => {
+      for (const name of readdirSync(join(SAMPLES, folder)).filter((it) => !/\.md$|refused/.test(it))) {
+        const statements = await readAll(bytesOf(join(folder, name)));
+        expect(statements.length, name).toBeGreaterThan(0);
+        for (const { entries } of statements)
+          for (const { amount } of entries) expect(amount).toMatch(/^-?\d+\.\d\d\d?$/);
+      }
+    },
+  );
 });
 
 it('listFormats and readBuiltInProfiles say what is read', () => {
@@ -172,6 +175,6 @@ it('listFormats and readBuiltInProfiles say what is read', () => {
     listFormats()
       .map(({ format }) => format)
       .toSorted(),
-  ).toEqual(['bai2', 'camt', 'csv', 'mt940', 'mt942', 'norma43', 'ofx', 'xlsx']);
+  ).toEqual(['bai2', 'camt', 'cfonb120', 'csv', 'mt940', 'mt942', 'norma43', 'ofx', 'xlsx']);
   expect(readBuiltInProfiles().map(({ name }) => name)).toContain('ing-nl');
 });

@@ -52,6 +52,12 @@ const FORMATS = [
     recognisedBy: 'the header of an account (11)',
   },
   {
+    format: 'cfonb120',
+    title: 'CFONB 120',
+    extensions: ['.cfo', '.cfonb', '.txt'],
+    recognisedBy: 'an old balance (01)',
+  },
+  {
     format: 'csv',
     title: 'CSV',
     extensions: ['.csv'],
@@ -74,6 +80,7 @@ export const STATEMENT_FORMATS = [
   'xlsx',
   'bai2',
   'norma43',
+  'cfonb120',
 ] as const satisfies readonly StatementFormat[];
 
 export const isStatementFormat = (name: string): name is StatementFormat =>

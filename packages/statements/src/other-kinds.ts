@@ -304,18 +304,6 @@ const OTHER_KINDS: readonly OtherKind[] = [
     matches: hasRecords({ length: 128, first: /^00000\d{6}\d{3}05[D ]/, next: /^[1-489]/ }),
   },
   {
-    title: 'a CFONB 120 file',
-    // CFONB, Relevé de compte sur support informatique, 120 caractères: records 01, 04, 05 and 07.
-    recognisedBy: 'lines of 120 characters that begin with `01`, `04`, `05`, `07`',
-    advice: ASK,
-    isAsked: 'after the formats',
-    matches: hasRecords({
-      length: 120,
-      first: /^0[147]\d{5}.{4}\d{5}[A-Z]{3}[\d ].[0-9A-Z]{11}/,
-      next: /^0[1457]\d{5}/,
-    }),
-  },
-  {
     title: 'a GPC (ABO) file',
     // The formats GPC of Czech and Slovak banks: record 074, the balances of a statement.
     recognisedBy: 'lines of at most 130 characters, the first one `074`, the next ones `075` to `079`',

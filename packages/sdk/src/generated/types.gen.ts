@@ -1113,7 +1113,7 @@ export type NewSource = {
         time_zone?: string;
     };
     account_id?: number | string | null;
-    format?: 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2' | 'norma43';
+    format?: 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2' | 'norma43' | 'cfonb120';
     profile?: string | null;
     /**
      * The encoding of text that is not UTF-8 in statement files. null: the letters decide.
@@ -1196,7 +1196,7 @@ export type SourceChange = {
         time_zone?: string;
     };
     account_id?: number | string | null;
-    format?: 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2' | 'norma43';
+    format?: 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2' | 'norma43' | 'cfonb120';
     profile?: string | null;
     /**
      * The encoding of text that is not UTF-8 in statement files. null: the letters decide.
@@ -5702,7 +5702,7 @@ export type CreateImportData = {
         /**
          * The format of the body. JSON and NDJSON must match the content type. auto: the content type decides, and for a statement file its content.
          */
-        format?: 'json' | 'ndjson' | 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2' | 'norma43';
+        format?: 'json' | 'ndjson' | 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2' | 'norma43' | 'cfonb120';
         /**
          * Statement files only: the account that all statements in the file are about. By default each statement says which.
          */
