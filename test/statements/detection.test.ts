@@ -1,12 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { looksLikeBai2 } from '../../packages/statements/src/bai2/parse.ts';
 import { looksLikeCamt } from '../../packages/statements/src/camt/parse.ts';
+import { looksLikeCoda } from '../../packages/statements/src/coda/parse.ts';
 import { looksLikeCsv } from '../../packages/statements/src/csv/parse.ts';
 import { createStatementFormats } from '../../packages/statements/src/formats.ts';
 import { looksLikeMt940, looksLikeMt942 } from '../../packages/statements/src/mt940/parse.ts';
 import { looksLikeOfx } from '../../packages/statements/src/ofx/parse.ts';
 import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { ACCOUNT, FILE, GROUP } from './bai2/records.ts';
+import { header, movement } from './coda/records.ts';
 import { ofxHeader } from './ofx/statement.ts';
 import { testProfile } from './profiles/profile.fixture.ts';
 
@@ -21,6 +23,7 @@ const LOOKS_LIKE: Record<string, (start: string) => boolean> = {
   camt: looksLikeCamt,
   ofx: looksLikeOfx,
   bai2: looksLikeBai2,
+  coda: looksLikeCoda,
   csv: (start) => looksLikeCsv(start, PROFILES),
 };
 
@@ -89,6 +92,14 @@ const STARTS: Record<string, Record<string, string>> = {
     'a group': '01,122099999,123456789,261101,1200,1,80,1,2/\n02,031001234,122099999,1,261101,,,2/',
     'no version': '01,122099999,123456789,040621,0200,1,65,,2/\n',
   },
+  coda: {
+    'a header': `${header()}\r\n`,
+    'a header of a duplicate': '0000002032639905D       FILE01',
+    'blank lines first': `\r\n\r\n${header()}\r\n`,
+    'a byte order mark': `\uFEFF${header()}`,
+    'no bank': '00000020326   05        FILE01',
+    'a header without blanks at its end': '0000002032639905\r\n12017',
+  },
   csv: {
     'the heading of a profile': 'Date;Amount;Text;Balance\n',
     'the heading of two profiles': 'Date;Amount;Text;Balance;Code\n',
@@ -118,6 +129,8 @@ const STARTS: Record<string, Record<string, string>> = {
     'another message': '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:pain.001.001.09"><CstmrCdtTrfInitn>',
     'another camt message': '<Document xmlns="urn:iso:std:iso:20022:tech:xsd:camt.060.001.05"><AcctRptgReq>',
     'a BAI2 account alone': ACCOUNT,
+    'a CODA movement alone': movement(1n),
+    'a header of another application than CODA': '0000002032639901        FILE01',
   },
 };
 

@@ -3,6 +3,7 @@ import type fc from 'fast-check';
 import { expect } from 'vitest';
 import { parseBai2 } from '../../packages/statements/src/bai2/parse.ts';
 import { parseCamt } from '../../packages/statements/src/camt/parse.ts';
+import { parseCoda } from '../../packages/statements/src/coda/parse.ts';
 import { createCsvParser } from '../../packages/statements/src/csv/parse.ts';
 import type { StatementFormat } from '../../packages/statements/src/formats.ts';
 import { parseMt940 } from '../../packages/statements/src/mt940/parse.ts';
@@ -11,6 +12,8 @@ import type { StatementEvent, StatementParser } from '../../packages/statements/
 import { loadProfiles } from '../../src/intake/load-profiles.ts';
 import { renderedBai2 } from './bai2/render.ts';
 import { renderedCamt } from './camt/render.ts';
+import { header, movement, oldBalance } from './coda/records.ts';
+import { renderedCoda } from './coda/render.ts';
 import { renderedCsv } from './csv/render.ts';
 import { renderedMt940 } from './mt940/render.ts';
 import { renderedOfx } from './ofx/render.ts';
@@ -100,6 +103,8 @@ const MT940 = {
   },
 } satisfies Partial<FormatRow>;
 
+const CODA_HEADER = `${header()}\n`;
+const CODA_BALANCE = `${oldBalance(0n)}\n`;
 const BAI2_TRANSACTION = '01,A,B,260302,0600,1,,,2/\n02,A,B,1,260301,,,2/\n03,17,,,,,/\n16,195,1';
 
 export const FORMATS: readonly FormatRow[] = [
@@ -198,6 +203,30 @@ export const FORMATS: readonly FormatRow[] = [
     endless: {
       beginnings: [BAI2_TRANSACTION, `${BAI2_TRANSACTION},,,,`],
       pieces: ['1', ',', '/', ' ', '/ ', '\n', '88,', '/88,', '/16,195', '16,195,1,D,9999,', 'x,', '\r'],
+      counts: { end: 1 },
+    },
+  },
+  {
+    name: 'coda',
+    parse: parseCoda,
+    samples: samplesIn('coda', /\.cod$/),
+    rendered: renderedCoda,
+    cutsText: true,
+    marks: [...'0123489 \n\r\0ğD', '21', '22', '23', '31', '32', '33', '0000', '0001', CODA_HEADER],
+    beginnings: [
+      CODA_HEADER,
+      `${CODA_HEADER}${CODA_BALANCE}`,
+      `${CODA_HEADER}${CODA_BALANCE}${movement(5_000n)}\n`,
+      `${CODA_HEADER}${CODA_BALANCE}${movement(5_000n)}\n3100010000`,
+      `${CODA_HEADER}${CODA_BALANCE}${movement(5_000n, { code: '10107000' })}\n${movement(5_000n, { detail: '0001' })}\n`,
+    ],
+    checkCut: (_, events) => expect(reported(events)).toBeGreaterThan(0),
+    endless: {
+      beginnings: [`${CODA_HEADER}${CODA_BALANCE}${movement(5_000n)}\n`],
+      pieces: [
+        ...[' ', '\n', '21', '2200010000', '3100010000\n', '3200010000\n', '\r', `${movement(1n)}\n`],
+        `${movement(1n, { detail: '0001' })}\n`,
+      ],
       counts: { end: 1 },
     },
   },

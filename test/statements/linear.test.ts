@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { looksLikeBai2 } from '../../packages/statements/src/bai2/parse.ts';
 import { looksLikeCamt } from '../../packages/statements/src/camt/parse.ts';
+import { looksLikeCoda } from '../../packages/statements/src/coda/parse.ts';
 import { detectProfile, looksLikeTable, readTables } from '../../packages/statements/src/csv/parse.ts';
 import { createStatementFormats } from '../../packages/statements/src/formats.ts';
 import { looksLikeMt940, looksLikeMt942 } from '../../packages/statements/src/mt940/parse.ts';
@@ -35,6 +36,7 @@ const LOOKS: Record<string, Reader> = {
   'the detection of OFX': looksLikeOfx,
   'the encoding of OFX': encodingOf,
   'the detection of BAI2': looksLikeBai2,
+  'the detection of CODA': looksLikeCoda,
   'the detection of a table': looksLikeTable,
   'the detection of a profile': (text) => detectProfile(text, profiles),
   'the explanation of headings': (text) => explainHeadings(readTables(text), profiles, READ_SETTINGS.advice),
@@ -44,7 +46,19 @@ const LOOKS: Record<string, Reader> = {
     checkBeginning(formats, inParts(text), { format: 'auto', profile: null }).catch(() => null),
 };
 
-const BEGINNINGS = ['', '\uFEFF', '<?xml', '<!--', '<OFX', 'OFXHEADER:100', ':20:', '01,', '{1:', '\u00e9'];
+const BEGINNINGS = [
+  '',
+  '\uFEFF',
+  '<?xml',
+  '<!--',
+  '<OFX',
+  'OFXHEADER:100',
+  ':20:',
+  '01,',
+  '{1:',
+  '\u00e9',
+  '0000002032639905 ',
+];
 
 const FILLS = [
   ...' \t\n/,;"\'<&>:?-09Aa{[\u00e9\u00a0\0',

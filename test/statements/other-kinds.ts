@@ -21,13 +21,6 @@ const TYPES = '<Types xmlns="http://schemas.openxmlformats.org/package/2006/cont
 const records = (length: number, ...lines: string[]) =>
   lines.map((line) => `${line.padEnd(length)}\r\n`).join('');
 
-const CODA = records(
-  128,
-  `0000002032699905        ${'12345678'.padEnd(10)}MILL BAKERY`,
-  '10001BE68539007547034EUR0000000001000000010326MILL BAKERY',
-  '2100010000FLOUR',
-  '9               000003',
-);
 const NORMA = records(
   80,
   '11999900010000000123260301260331200000000001000978 3MOLINO',
@@ -179,9 +172,6 @@ export const OTHER_FILES: readonly (readonly [title: string, which: string, file
   ['an exchange file of 1C', 'in windows-1251', windows1251(EXCHANGE)],
   ['a CNAB 240 file', 'as it is', bytes(CNAB_240)],
   ['a CNAB 400 file', 'as it is', bytes(CNAB_400)],
-  ['a CODA file', 'as it is', bytes(CODA)],
-  ['a CODA file', 'longer than is looked at', bytes(CODA.repeat(1) + records(128, ...Array(200).fill('21')))],
-  ['a CODA file', 'without blanks at the ends of lines', bytes(CODA.replaceAll(/ +\r/g, '\r'))],
   ['a Norma 43 file', 'as it is', bytes(NORMA)],
   ['a CFONB 120 file', 'as it is', bytes(CFONB)],
   ['a CFONB 120 file', 'without line ends', bytes(CFONB.replaceAll('\r\n', ''))],

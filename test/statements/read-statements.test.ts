@@ -157,7 +157,7 @@ describe('readStatements', () => {
     expect(await readAll(packed)).toHaveLength(1);
   });
 
-  it.each(['bai2', 'camt', 'mt940', 'ofx'])('reads the samples of %s', async (folder) => {
+  it.each(['bai2', 'camt', 'coda', 'mt940', 'ofx'])('reads the samples of %s', async (folder) => {
     for (const name of readdirSync(join(SAMPLES, folder)).filter((it) => !/\.md$|refused/.test(it))) {
       const statements = await readAll(bytesOf(join(folder, name)));
       expect(statements.length, name).toBeGreaterThan(0);
@@ -172,6 +172,6 @@ it('listFormats and readBuiltInProfiles say what is read', () => {
     listFormats()
       .map(({ format }) => format)
       .toSorted(),
-  ).toEqual(['bai2', 'camt', 'csv', 'mt940', 'mt942', 'ofx', 'xlsx']);
+  ).toEqual(['bai2', 'camt', 'coda', 'csv', 'mt940', 'mt942', 'ofx', 'xlsx']);
   expect(readBuiltInProfiles().map(({ name }) => name)).toContain('ing-nl');
 });

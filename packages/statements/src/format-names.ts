@@ -46,6 +46,12 @@ const FORMATS = [
     recognisedBy: 'a file header (01) or a group header (02)',
   },
   {
+    format: 'coda',
+    title: 'CODA',
+    extensions: ['.cod', '.txt'],
+    recognisedBy: 'the header: `00000`, a date, a bank and `05`',
+  },
+  {
     format: 'csv',
     title: 'CSV',
     extensions: ['.csv'],
@@ -67,6 +73,7 @@ export const STATEMENT_FORMATS = [
   'csv',
   'xlsx',
   'bai2',
+  'coda',
 ] as const satisfies readonly StatementFormat[];
 
 export const isStatementFormat = (name: string): name is StatementFormat =>

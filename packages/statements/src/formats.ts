@@ -1,5 +1,6 @@
 import { looksLikeBai2, parseBai2 } from './bai2/parse.ts';
 import { looksLikeCamt, parseCamt } from './camt/parse.ts';
+import { looksLikeCoda, parseCoda } from './coda/parse.ts';
 import { createCsvParser, detectProfile, looksLikeTable, readTables } from './csv/parse.ts';
 import { createHtmlParser, encodingOfPage } from './html/parse.ts';
 import { looksLikeMt940, looksLikeMt942, parseMt940 } from './mt940/parse.ts';
@@ -83,6 +84,7 @@ export function createStatementFormats(
       if (looksLikeMt942(text)) return 'mt942';
       if (looksLikeMt940(text)) return 'mt940';
       if (looksLikeBai2(text)) return 'bai2';
+      if (looksLikeCoda(text)) return 'coda';
       if (detectProfile(text, profiles) !== null) return 'csv';
       // A table of an unknown bank is CSV too. Only its profile is missing. Files of other kinds may have lines like those of a table.
       return looksLikeTable(text) && findOtherKind(start, 'after the formats') === null ? 'csv' : null;
@@ -98,6 +100,8 @@ export function createStatementFormats(
           return parseText(file, encoding ?? encodingOf(decodeStart(file.start)), parseOfx);
         case 'bai2':
           return parseText(file, encoding, parseBai2);
+        case 'coda':
+          return parseText(file, encoding, parseCoda);
         case 'csv': {
           const chosen = chooseLayout(file.start, profile);
           return parseText(file, encoding ?? chosen.encoding, createCsvParser(chosen));
