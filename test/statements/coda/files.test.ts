@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { parseCoda } from '../../../packages/statements/src/coda/parse.ts';
+import { readStatements, type Statement } from '../../../packages/statements/src/index.ts';
 import type { StatementEvent } from '../../../packages/statements/src/statement.ts';
 import { describeEvents, entriesOf } from '../statement-events.ts';
 import {
@@ -144,6 +145,24 @@ describe('a CODA file', () => {
     );
     const events = await read(fileOf([line]).replace(line, changed));
     expect(describeEvents(events).slice(0, 2)).toEqual([STATEMENT, `issue at 3: ${path}`]);
+    expect(entriesOf(events)).toEqual([]);
+  });
+
+  it.each(['latin1', 'utf8'] as const)('in %s has its letters', async (encoding) => {
+    const text = fileOf([movement(5_000n, { text: 'CRÈME BRÛLÉE POUR LE CAFÉ' })]);
+    const statements: Statement[] = [];
+    for await (const it of readStatements(Buffer.from(text, encoding))) statements.push(it);
+    expect(statements).toHaveLength(1);
+    expect(statements[0]).toMatchObject({
+      ...{ format: 'coda', difference: '0.00', warnings: [], rejected: [] },
+      entries: [{ amount: '5.00', description: 'CRÈME BRÛLÉE POUR LE CAFÉ' }],
+    });
+  });
+
+  it('that counts letters with accents as several rejects the movements whose columns are shifted', async () => {
+    const line = movement(5_000n, { text: 'CAFÉ', date: '010126' });
+    const events = await read(fileOf([line]).replace(line, line.replace('CAFÉ ', 'CAFÉ')));
+    expect(describeEvents(events).slice(0, 2)).toEqual([STATEMENT, 'issue at 3: record']);
     expect(entriesOf(events)).toEqual([]);
   });
 

@@ -4,7 +4,7 @@ import { joinTexts, quote, squeeze } from '../shared/text.ts';
 import type { Entry, EntryDetails, MinorUnits } from '../statement.ts';
 import { readCounterparty, signedAmount } from './accounts.ts';
 import { isReturn, readCommunication, readInformation } from './communications.ts';
-import { cut, MOVEMENT, type MOVEMENT_2, type MOVEMENT_3 } from './records.ts';
+import { cut, MOVEMENT, type MOVEMENT_2, type MOVEMENT_3, RECORD_LENGTH } from './records.ts';
 
 /** A movement, with the records that belong to it. */
 export interface Movement {
@@ -35,11 +35,19 @@ export function readMovement(line: FixedLine): Movement {
   };
 }
 
+/** In a file that counts bytes of UTF-8, what follows such a letter is shifted, and a day could be read as another one. */
+const NOT_ASCII = /[^\p{ASCII}]/u;
+
 function findFault(first: Values<typeof MOVEMENT>, line: FixedLine): Movement['fault'] {
   if (line.isLong)
     return {
       path: 'record',
       message: `The movement (2.1) has more than 128 characters, line ${line.line}, so its columns are not certain.`,
+    };
+  if (line.text.length < RECORD_LENGTH && NOT_ASCII.test(line.text) && !line.isUnended)
+    return {
+      path: 'record',
+      message: `The movement (2.1) has ${line.text.length} characters and not 128, line ${line.line}, so its columns are not certain. Its letters with accents may have been counted as several.`,
     };
   for (const key of ['sequence', 'detail', 'amount', 'date'] as const)
     if (first[key] === null)

@@ -259,7 +259,7 @@ export function createStatementReader() {
 }
 
 /** Three digits, which are 000 if the bank gives no number. */
-const numberOf = (text: string): string | null => (/[1-9]/.test(text) ? text : null);
+const numberOf = (text: string): string | null => (/^\d{3}$/.test(text) && text !== '000' ? text : null);
 
 const describeBalance = (
   table: typeof OLD_BALANCE | typeof NEW_BALANCE,
