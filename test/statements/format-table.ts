@@ -220,6 +220,13 @@ export const FORMATS: readonly FormatRow[] = [
       `${CODA_HEADER}${CODA_BALANCE}${movement(5_000n)}\n3100010000`,
       `${CODA_HEADER}${CODA_BALANCE}${movement(5_000n, { code: '10107000' })}\n${movement(5_000n, { detail: '0001' })}\n`,
     ],
+    /** Each entry has the amount that stands in its line, of files with line ends. */
+    checkDamaged(text, events) {
+      const lines = text.split(/\r\n|[\r\n]/);
+      if ((lines.find((line) => line !== '') ?? '').length > 128) return;
+      for (const { line, amount } of entriesOf(events))
+        expect(amount).toBe(BigInt((lines[line - 1] ?? '').slice(32, 47)));
+    },
     checkCut: (_, events) => expect(reported(events)).toBeGreaterThan(0),
     endless: {
       beginnings: [`${CODA_HEADER}${CODA_BALANCE}${movement(5_000n)}\n`],
