@@ -27,7 +27,7 @@ interface Renderer {
   end?(last: BenchDay): string;
 }
 
-export const TEXT_FORMATS = ['mt940', 'camt', 'ofx', 'csv', 'bai2'] as const;
+export const TEXT_FORMATS = ['mt940', 'camt', 'ofx', 'csv', 'bai2', 'coda'] as const;
 export type TextFormat = (typeof TEXT_FORMATS)[number];
 /** Reports of a day so far. */
 export const REPORT_FORMATS = ['mt942', 'camt.052'] as const;
@@ -98,6 +98,40 @@ const csvCells = ({ date, isCredit, amount, balance, reference, text }: BenchEnt
 
 const bai2Entry = ({ isCredit, amount, reference, text }: BenchEntry): string =>
   `16,${isCredit ? 195 : 495},${amount.replace('.', '')},Z,${reference},,${text}/\n`;
+
+const dayFirst = (date: string): string => short(date).replace(/(..)(..)(..)/, '$3$2$1');
+/** A sign, and 15 digits with three decimals. */
+const thousandths = (amount: string): string =>
+  (amount.startsWith('-') ? '1' : '0') + `${amount.replace(/[-.]/g, '')}0`.padStart(15, '0');
+
+/** The records 2.1 to 2.3 of a movement. */
+const codaEntry = (entry: BenchEntry, at: number): string => {
+  const { date, isCredit, amount, reference, text, name, iban } = entry;
+  const number = `${String((at + 1) % 10_000).padStart(4, '0')}0000`;
+  const day = dayFirst(date);
+  const first = `21${number}${reference.padEnd(21)}${thousandths(`${isCredit ? '' : '-'}${amount}`)}${day}00150000`;
+  const more = `22${number}${text.slice(53, 106).padEnd(115)}1 0`;
+  const party = `23${number}${iban.padEnd(37)}${name.slice(0, 35).padEnd(78)}0 0`;
+  return `${first}0${text.slice(0, 53).padEnd(53)}${day}00001 0\r\n${more}\r\n${party}\r\n`;
+};
+
+/** A file of one day, with its sums. */
+const codaDay = (day: FileDay, { iban, currency }: FileAccount): string => {
+  const account = `${iban.padEnd(34)}${currency}`;
+  const date = dayFirst(day.date);
+  const sumOf = (isCredit: boolean) => {
+    const amounts = day.entries.filter((it) => it.isCredit === isCredit).map(({ amount }) => amount);
+    const cents = amounts.reduce((sum, amount) => sum + BigInt(amount.replace('.', '')), 0n);
+    return `${cents}0`.padStart(15, '0');
+  };
+  const records = String(3 * day.entries.length + 2).padStart(6, '0');
+  return [
+    `00000${date}00105${' '.repeat(44)}GARANTRI   ${' '.repeat(56)}2`,
+    `13000${account}${thousandths(day.opening)}${date}${' '.repeat(61)}000`,
+    `${day.entries.map(codaEntry).join('')}8000${account}${thousandths(closingOf(day))}${date}${' '.repeat(64)}0`,
+    `9${' '.repeat(15)}${records}${sumOf(false)}${sumOf(true)}${' '.repeat(75)}2\r\n`,
+  ].join('\r\n');
+};
 
 /** MT940 with balances, or MT942 without. */
 const swift = ({ iban, currency }: FileAccount, isReport: boolean): Renderer => ({
@@ -177,6 +211,7 @@ NEWFILEUID:NONE
     },
     end: () => '99,,,/\n',
   }),
+  coda: (account) => ({ day: (day) => codaDay(day, account) }),
 };
 
 /** Renders days of an account as one file. */

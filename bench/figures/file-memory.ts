@@ -12,7 +12,14 @@ const PER_DAY = 1_000;
 const MB = 1_000_000;
 
 /** Megabytes of the files with --large. */
-const LARGE: Record<TextFormat, number> = { mt940: 1_000, camt: 1_000, csv: 1_000, ofx: 200, bai2: 200 };
+const LARGE: Record<TextFormat, number> = {
+  mt940: 1_000,
+  camt: 1_000,
+  csv: 1_000,
+  ofx: 200,
+  bai2: 200,
+  coda: 200,
+};
 
 /**
  * Peak resident memory of the API and the importer while one statement file of each format is received and stored. The client

@@ -33,7 +33,7 @@ export const ExtendedView = v.object({
   end_to_end_id: said(v.string(), "The payer's reference for the payment."),
   creditor_reference: said(
     v.string(),
-    'With correct check digits: ISO 11649 (RF…), or 27 digits of a QR-bill.',
+    'With correct check digits: ISO 11649 (RF…), 27 digits of a QR-bill, or Belgian +++123/4567/89002+++.',
   ),
   mandate_reference: said(v.string(), 'Of a direct debit.'),
   bank_transaction_code: said(v.string(), 'The kind of transaction, such as PMNT-RCDT-ESCT.'),

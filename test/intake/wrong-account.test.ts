@@ -1,6 +1,7 @@
 import { zipSync } from 'fflate';
 import { expect, it } from 'vitest';
 import { createFolderCustomer, IBAN as OWN, useFolderService } from '../sources/folder-source.ts';
+import { header, joinLines, movement, newBalance, oldBalance, trailer } from '../statements/coda/records.ts';
 import { createAccount, importDone } from '../support/movements.ts';
 
 /** A statement must not be stored for an account that it contradicts, whatever its format and its way in. */
@@ -44,6 +45,13 @@ const FILES: Record<string, (account: string, currency: string) => string> = {
 <TRNAMT>5.00<FITID>R1<NAME>X</STMTTRN></BANKTRANLIST></STMTRS></STMTTRNRS></BANKMSGSRSV1></OFX>`,
   bai2: (account, currency) =>
     `01,B,C,260302,1200,1,80,1,2/\n02,B,C,1,260302,1200,${currency},2/\n03,${account},${currency},010,10000,,,015,10500,,/\n16,195,500,0,R1,,X/\n49,21000,3/\n98,21000,1,5/\n99,21000,1,7/\n`,
+  coda: (account, currency) => {
+    const named = account.padEnd(34) + currency;
+    return joinLines([
+      ...[header(), oldBalance(100_000n, named, account.length > 20 ? '3' : '1'), movement(5_000n)],
+      ...[newBalance(105_000n, named), trailer(3, 0n, 5_000n)],
+    ]);
+  },
 };
 
 async function newCustomer() {

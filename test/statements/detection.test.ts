@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { looksLikeBai2 } from '../../packages/statements/src/bai2/parse.ts';
 import { looksLikeCamt } from '../../packages/statements/src/camt/parse.ts';
 import { looksLikeCfonb120 } from '../../packages/statements/src/cfonb120/parse.ts';
+import { looksLikeCoda } from '../../packages/statements/src/coda/parse.ts';
 import { looksLikeCsv } from '../../packages/statements/src/csv/parse.ts';
 import { createStatementFormats } from '../../packages/statements/src/formats.ts';
 import { looksLikeMt940, looksLikeMt942 } from '../../packages/statements/src/mt940/parse.ts';
@@ -10,6 +11,7 @@ import { looksLikeOfx } from '../../packages/statements/src/ofx/parse.ts';
 import { READ_SETTINGS } from '../../src/intake/advice.ts';
 import { ACCOUNT, FILE, GROUP } from './bai2/records.ts';
 import { balance } from './cfonb120/records.ts';
+import { header, movement } from './coda/records.ts';
 import { HEADER as NORMA43 } from './norma43/records.ts';
 import { ofxHeader } from './ofx/statement.ts';
 import { testProfile } from './profiles/profile.fixture.ts';
@@ -27,6 +29,7 @@ const LOOKS_LIKE: Record<string, (start: string) => boolean> = {
   bai2: looksLikeBai2,
   norma43: looksLikeNorma43,
   cfonb120: looksLikeCfonb120,
+  coda: looksLikeCoda,
   csv: (start) => looksLikeCsv(start, PROFILES),
 };
 
@@ -108,6 +111,14 @@ const STARTS: Record<string, Record<string, string>> = {
     'an account that begins with blanks': NORMA43.replace('0000123456', '    123456'),
     'no currency': `${NORMA43.slice(0, 47)}   3MOLINO`,
   },
+  coda: {
+    'a header': `${header()}\r\n`,
+    'a header of a duplicate': '0000002032639905D       FILE01',
+    'blank lines first': `\r\n\r\n${header()}\r\n`,
+    'a byte order mark': `\uFEFF${header()}`,
+    'no bank': '00000020326   05        FILE01',
+    'a header without blanks at its end': '0000002032639905\r\n12017',
+  },
   csv: {
     'the heading of a profile': 'Date;Amount;Text;Balance\n',
     'the heading of two profiles': 'Date;Amount;Text;Balance;Code\n',
@@ -139,6 +150,8 @@ const STARTS: Record<string, Record<string, string>> = {
     'a BAI2 account alone': ACCOUNT,
     'a movement of Norma 43 alone': '22    0007260302260302020012000000000050000000000',
     'a number of 48 digits': `11${'9'.repeat(46)}`,
+    'a CODA movement alone': movement(1n),
+    'a header of another application than CODA': '0000002032639901        FILE01',
   },
 };
 

@@ -4,6 +4,7 @@ import { expect } from 'vitest';
 import { parseBai2 } from '../../packages/statements/src/bai2/parse.ts';
 import { parseCamt } from '../../packages/statements/src/camt/parse.ts';
 import { parseCfonb120 } from '../../packages/statements/src/cfonb120/parse.ts';
+import { parseCoda } from '../../packages/statements/src/coda/parse.ts';
 import { createCsvParser } from '../../packages/statements/src/csv/parse.ts';
 import type { StatementFormat } from '../../packages/statements/src/formats.ts';
 import { parseMt940 } from '../../packages/statements/src/mt940/parse.ts';
@@ -15,6 +16,8 @@ import { renderedBai2 } from './bai2/render.ts';
 import { renderedCamt } from './camt/render.ts';
 import { balance, movement } from './cfonb120/records.ts';
 import { renderedCfonb120 } from './cfonb120/render.ts';
+import { movement as codaMovement, header, oldBalance } from './coda/records.ts';
+import { renderedCoda } from './coda/render.ts';
 import { renderedCsv } from './csv/render.ts';
 import { renderedMt940 } from './mt940/render.ts';
 import { renderedNorma43 } from './norma43/render.ts';
@@ -108,6 +111,8 @@ const MT940 = {
   },
 } satisfies Partial<FormatRow>;
 
+const CODA_HEADER = `${header()}\n`;
+const CODA_BALANCE = `${oldBalance(0n)}\n`;
 const BAI2_TRANSACTION = '01,A,B,260302,0600,1,,,2/\n02,A,B,1,260301,,,2/\n03,17,,,,,/\n16,195,1';
 
 const NORMA43_HEADER = '11987600070000123456260301260331200000000001000978';
@@ -282,6 +287,37 @@ export const FORMATS: readonly FormatRow[] = [
       beginnings: [`${CFONB_BALANCE}\n${CFONB_MOVEMENT}\n05`],
       pieces: ['1', ' ', '04', '\r', '05', '9'],
       counts: { entry: 1, end: 1 },
+    },
+  },
+  {
+    name: 'coda',
+    parse: parseCoda,
+    samples: samplesIn('coda', /\.cod$/),
+    rendered: renderedCoda,
+    cutsText: true,
+    marks: [...'0123489 \n\r\0ğD', '21', '22', '23', '31', '32', '33', '0000', '0001', CODA_HEADER],
+    beginnings: [
+      CODA_HEADER,
+      `${CODA_HEADER}${CODA_BALANCE}`,
+      `${CODA_HEADER}${CODA_BALANCE}${codaMovement(5_000n)}\n`,
+      `${CODA_HEADER}${CODA_BALANCE}${codaMovement(5_000n)}\n3100010000`,
+      `${CODA_HEADER}${CODA_BALANCE}${codaMovement(5_000n, { code: '10107000' })}\n${codaMovement(5_000n, { detail: '0001' })}\n`,
+    ],
+    /** Each entry has the amount that stands in its line, of files with line ends. */
+    checkDamaged(text, events) {
+      const lines = text.split(/\r\n|[\r\n]/);
+      if ((lines.find((line) => line !== '') ?? '').length > 128) return;
+      for (const { line, amount } of entriesOf(events))
+        expect(amount).toBe(BigInt((lines[line - 1] ?? '').slice(32, 47)));
+    },
+    checkCut: (_, events) => expect(reported(events)).toBeGreaterThan(0),
+    endless: {
+      beginnings: [`${CODA_HEADER}${CODA_BALANCE}${codaMovement(5_000n)}\n`],
+      pieces: [
+        ...[' ', '\n', '21', '2200010000', '3100010000\n', '3200010000\n', '\r', `${codaMovement(1n)}\n`],
+        `${codaMovement(1n, { detail: '0001' })}\n`,
+      ],
+      counts: { end: 1 },
     },
   },
 ];

@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { looksLikeBai2 } from '../../packages/statements/src/bai2/parse.ts';
 import { looksLikeCamt } from '../../packages/statements/src/camt/parse.ts';
 import { looksLikeCfonb120 } from '../../packages/statements/src/cfonb120/parse.ts';
+import { looksLikeCoda } from '../../packages/statements/src/coda/parse.ts';
 import { detectProfile, looksLikeTable, readTables } from '../../packages/statements/src/csv/parse.ts';
 import { createStatementFormats } from '../../packages/statements/src/formats.ts';
 import { looksLikeMt940, looksLikeMt942 } from '../../packages/statements/src/mt940/parse.ts';
@@ -39,6 +40,7 @@ const LOOKS: Record<string, Reader> = {
   'the detection of BAI2': looksLikeBai2,
   'the detection of Norma 43': looksLikeNorma43,
   'the detection of CFONB 120': looksLikeCfonb120,
+  'the detection of CODA': looksLikeCoda,
   'the detection of a table': looksLikeTable,
   'the detection of a profile': (text) => detectProfile(text, profiles),
   'the explanation of headings': (text) => explainHeadings(readTables(text), profiles, READ_SETTINGS.advice),
@@ -60,6 +62,7 @@ const BEGINNINGS = [
   '11',
   '{1:',
   '\u00e9',
+  '0000002032639905 ',
 ];
 
 const FILLS = [

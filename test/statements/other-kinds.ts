@@ -21,13 +21,6 @@ const TYPES = '<Types xmlns="http://schemas.openxmlformats.org/package/2006/cont
 const records = (length: number, ...lines: string[]) =>
   lines.map((line) => `${line.padEnd(length)}\r\n`).join('');
 
-const CODA = records(
-  128,
-  `0000002032699905        ${'12345678'.padEnd(10)}MILL BAKERY`,
-  '10001BE68539007547034EUR0000000001000000010326MILL BAKERY',
-  '2100010000FLOUR',
-  '9               000003',
-);
 const GPC = records(
   128,
   `0740000000000123456${'MLYN'.padEnd(20)}01032600000000010000+00000000015000+`,
@@ -166,9 +159,6 @@ export const OTHER_FILES: readonly (readonly [title: string, which: string, file
   ['an exchange file of 1C', 'in windows-1251', windows1251(EXCHANGE)],
   ['a CNAB 240 file', 'as it is', bytes(CNAB_240)],
   ['a CNAB 400 file', 'as it is', bytes(CNAB_400)],
-  ['a CODA file', 'as it is', bytes(CODA)],
-  ['a CODA file', 'longer than is looked at', bytes(CODA.repeat(1) + records(128, ...Array(200).fill('21')))],
-  ['a CODA file', 'without blanks at the ends of lines', bytes(CODA.replaceAll(/ +\r/g, '\r'))],
   ['a GPC (ABO) file', 'as it is', bytes(GPC)],
   ['a CBI file (RH)', 'as it is', bytes(`${CBI}\u001a`)],
   ['a MultiCash file', 'of statements', bytes(AUSZUG)],

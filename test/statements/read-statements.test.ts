@@ -157,7 +157,7 @@ describe('readStatements', () => {
     expect(await readAll(packed)).toHaveLength(1);
   });
 
-  it.each(['bai2', 'camt', 'cfonb120', 'mt940', 'norma43', 'ofx'])(
+  it.each(['bai2', 'camt', 'cfonb120', 'coda', 'mt940', 'norma43', 'ofx'])(
     'reads the samples of %s',
     async (folder) => {
       for (const name of readdirSync(join(SAMPLES, folder)).filter((it) => !/\.md$|refused/.test(it))) {
@@ -175,6 +175,6 @@ it('listFormats and readBuiltInProfiles say what is read', () => {
     listFormats()
       .map(({ format }) => format)
       .toSorted(),
-  ).toEqual(['bai2', 'camt', 'cfonb120', 'csv', 'mt940', 'mt942', 'norma43', 'ofx', 'xlsx']);
+  ).toEqual(['bai2', 'camt', 'cfonb120', 'coda', 'csv', 'mt940', 'mt942', 'norma43', 'ofx', 'xlsx']);
   expect(readBuiltInProfiles().map(({ name }) => name)).toContain('ing-nl');
 });

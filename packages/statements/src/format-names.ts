@@ -58,6 +58,12 @@ const FORMATS = [
     recognisedBy: 'an old balance (01)',
   },
   {
+    format: 'coda',
+    title: 'CODA',
+    extensions: ['.cod', '.txt'],
+    recognisedBy: 'the header: `00000`, a date, a bank and `05`',
+  },
+  {
     format: 'csv',
     title: 'CSV',
     extensions: ['.csv'],
@@ -81,6 +87,7 @@ export const STATEMENT_FORMATS = [
   'bai2',
   'norma43',
   'cfonb120',
+  'coda',
 ] as const satisfies readonly StatementFormat[];
 
 export const isStatementFormat = (name: string): name is StatementFormat =>

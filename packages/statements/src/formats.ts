@@ -1,6 +1,7 @@
 import { looksLikeBai2, parseBai2 } from './bai2/parse.ts';
 import { looksLikeCamt, parseCamt } from './camt/parse.ts';
 import { looksLikeCfonb120, parseCfonb120 } from './cfonb120/parse.ts';
+import { looksLikeCoda, parseCoda } from './coda/parse.ts';
 import { createCsvParser, detectProfile, looksLikeTable, readTables } from './csv/parse.ts';
 import { createHtmlParser, encodingOfPage } from './html/parse.ts';
 import { looksLikeMt940, looksLikeMt942, parseMt940 } from './mt940/parse.ts';
@@ -88,6 +89,7 @@ export function createStatementFormats(
       if (looksLikeBai2(text)) return 'bai2';
       if (looksLikeNorma43(text)) return 'norma43';
       if (looksLikeCfonb120(text)) return 'cfonb120';
+      if (looksLikeCoda(text)) return 'coda';
       if (detectProfile(text, profiles) !== null) return 'csv';
       // A table of an unknown bank is CSV too. Only its profile is missing. Files of other kinds may have lines like those of a table.
       return looksLikeTable(text) && findOtherKind(start, 'after the formats') === null ? 'csv' : null;
@@ -107,6 +109,8 @@ export function createStatementFormats(
           return parseText(file, encoding, parseNorma43, NORMA43_ENCODINGS);
         case 'cfonb120':
           return parseText(file, encoding, parseCfonb120);
+        case 'coda':
+          return parseText(file, encoding, parseCoda);
         case 'csv': {
           const chosen = chooseLayout(file.start, profile);
           return parseText(file, encoding ?? chosen.encoding, createCsvParser(chosen));

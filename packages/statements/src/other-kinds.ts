@@ -296,14 +296,6 @@ const OTHER_KINDS: readonly OtherKind[] = [
     matches: hasRecords({ length: 400, first: /^0[12](?:REMESSA|RETORNO|EXTRATO)/, next: /^[1-9]/ }),
   },
   {
-    title: 'a CODA file',
-    // Febelfin, Coded statement of account (CODA), 2.6: the header record.
-    recognisedBy: 'lines of 128 characters, the first one `00000`, a date, a bank and `05`',
-    advice: ASK,
-    isAsked: 'after the formats',
-    matches: hasRecords({ length: 128, first: /^00000\d{6}\d{3}05[D ]/, next: /^[1-489]/ }),
-  },
-  {
     title: 'a GPC (ABO) file',
     // The formats GPC of Czech and Slovak banks: record 074, the balances of a statement.
     recognisedBy: 'lines of at most 130 characters, the first one `074`, the next ones `075` to `079`',

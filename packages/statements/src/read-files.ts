@@ -231,7 +231,7 @@ function otherKind(name: string | null, kind: OtherKind, { otherFormats }: Advic
 }
 
 const adviseFormat = ({ format, page, otherFormats }: Advice): string =>
-  `Supported are MT940, MT942, CAMT (camt.052, camt.053 and camt.054), OFX, QFX, BAI2, Norma 43, CFONB 120, and CSV and XLSX with the headings of a profile, each also in gzip or zip. If it is one of these, ${format}. For a CSV or XLSX file of another bank, write a profile: ${page}. ${otherFormats}`.trimEnd();
+  `Supported are MT940, MT942, CAMT (camt.052, camt.053 and camt.054), OFX, QFX, BAI2, Norma 43, CFONB 120, CODA, and CSV and XLSX with the headings of a profile, each also in gzip or zip. If it is one of these, ${format}. For a CSV or XLSX file of another bank, write a profile: ${page}. ${otherFormats}`.trimEnd();
 
 /** The beginning of a sentence about a file. @param name within a zip; null: it did not come in a zip. */
 export const nameOf = (name: string | null): string =>

@@ -76,7 +76,7 @@ export interface EntryDetails {
   /** YYYY-MM-DD */
   valueDate?: string;
   endToEndId?: string;
-  /** Valid, without spaces; see `readCreditorReference`. */
+  /** Valid, without spaces; see `readCreditorReference`. Of Belgium: `+++123/4567/89002+++`. */
   creditorReference?: string;
   mandateReference?: string;
   /** The entry takes back an earlier one. */

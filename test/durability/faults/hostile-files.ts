@@ -16,6 +16,7 @@ const FILES: readonly { format: string; body: () => Buffer }[] = [
   { format: 'camt', body: () => Buffer.from(`<Document>${'<a>'.repeat(MIB)}`) },
   { format: 'bai2', body: () => Buffer.from(`16,495,1,,,,TEXT${'/ '.repeat(4 * MIB)}`) },
   { format: 'mt940', body: () => Buffer.from(`:20:A\n:61:2601010101D1,NMSC${'9'.repeat(20 * MIB)}`) },
+  { format: 'coda', body: () => Buffer.from(`0000002032639905 \n2100010000${'9'.repeat(20 * MIB)}`) },
   { format: 'csv', body: () => Buffer.from(`"${';'.repeat(20 * MIB)}`) },
   // 300 MiB of nothing in 300 KiB.
   { format: 'auto', body: () => gzipSync(Buffer.alloc(300 * MIB, ' ')) },

@@ -1,5 +1,13 @@
 import { describe, expect, it } from 'vitest';
 import { type Entry, renderCamt } from '../../durability/load/statements.ts';
+import {
+  header,
+  joinLines,
+  movement,
+  newBalance,
+  oldBalance,
+  trailer,
+} from '../../statements/coda/records.ts';
 import { workbook } from '../../statements/xlsx/workbook.fixture.ts';
 import { dayReport, dayStatement, ACCOUNT_IBAN as IBAN } from '../../support/day-statement.ts';
 import { createAccount, importDone } from '../../support/movements.ts';
@@ -61,6 +69,17 @@ const FORMATS: Record<string, Render> = {
       `99,+${total},1,8/`,
       '',
     ].join('\n');
+  },
+  coda: (credit, debit) => {
+    const thousandths = (amount: number) => BigInt(Math.round(amount * 1_000));
+    const named = `${IBAN.padEnd(34)}TRY`;
+    const closing = 500_000n + thousandths(credit) - thousandths(debit);
+    return joinLines([
+      ...[header(), oldBalance(500_000n, named, '3')],
+      movement(thousandths(credit), { date: '050326', reference: '', text: 'A' }),
+      movement(-thousandths(debit), { sequence: '0002', date: '050326', reference: '', text: 'B' }),
+      ...[newBalance(closing, named), trailer(4, thousandths(debit), thousandths(credit))],
+    ]);
   },
   csv: (credit, debit) => [...tableOf(credit, debit).map((cells) => cells.join(';')), ''].join('\r\n'),
   xlsx: (credit, debit) => workbook({ rows: tableOf(credit, debit) }),

@@ -226,7 +226,7 @@ export type Transaction = {
          */
         end_to_end_id: string | null;
         /**
-         * With correct check digits: ISO 11649 (RF…), or 27 digits of a QR-bill. null: the bank does not say.
+         * With correct check digits: ISO 11649 (RF…), 27 digits of a QR-bill, or Belgian +++123/4567/89002+++. null: the bank does not say.
          */
         creditor_reference: string | null;
         /**
@@ -1113,7 +1113,7 @@ export type NewSource = {
         time_zone?: string;
     };
     account_id?: number | string | null;
-    format?: 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2' | 'norma43' | 'cfonb120';
+    format?: 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2' | 'norma43' | 'cfonb120' | 'coda';
     profile?: string | null;
     /**
      * The encoding of text that is not UTF-8 in statement files. null: the letters decide.
@@ -1196,7 +1196,7 @@ export type SourceChange = {
         time_zone?: string;
     };
     account_id?: number | string | null;
-    format?: 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2' | 'norma43' | 'cfonb120';
+    format?: 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2' | 'norma43' | 'cfonb120' | 'coda';
     profile?: string | null;
     /**
      * The encoding of text that is not UTF-8 in statement files. null: the letters decide.
@@ -5702,7 +5702,7 @@ export type CreateImportData = {
         /**
          * The format of the body. JSON and NDJSON must match the content type. auto: the content type decides, and for a statement file its content.
          */
-        format?: 'json' | 'ndjson' | 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2' | 'norma43' | 'cfonb120';
+        format?: 'json' | 'ndjson' | 'auto' | 'mt940' | 'mt942' | 'camt' | 'ofx' | 'csv' | 'xlsx' | 'bai2' | 'norma43' | 'cfonb120' | 'coda';
         /**
          * Statement files only: the account that all statements in the file are about. By default each statement says which.
          */
@@ -7122,7 +7122,7 @@ export type WithdrawImportResponses = {
                  */
                 end_to_end_id: string | null;
                 /**
-                 * With correct check digits: ISO 11649 (RF…), or 27 digits of a QR-bill. null: the bank does not say.
+                 * With correct check digits: ISO 11649 (RF…), 27 digits of a QR-bill, or Belgian +++123/4567/89002+++. null: the bank does not say.
                  */
                 creditor_reference: string | null;
                 /**
@@ -7451,7 +7451,7 @@ export type WithdrawStatementResponses = {
                  */
                 end_to_end_id: string | null;
                 /**
-                 * With correct check digits: ISO 11649 (RF…), or 27 digits of a QR-bill. null: the bank does not say.
+                 * With correct check digits: ISO 11649 (RF…), 27 digits of a QR-bill, or Belgian +++123/4567/89002+++. null: the bank does not say.
                  */
                 creditor_reference: string | null;
                 /**
@@ -8868,7 +8868,7 @@ export type ReceiveMovementWebhookPayload = {
          */
         end_to_end_id: string | null;
         /**
-         * With correct check digits: ISO 11649 (RF…), or 27 digits of a QR-bill. null: the bank does not say.
+         * With correct check digits: ISO 11649 (RF…), 27 digits of a QR-bill, or Belgian +++123/4567/89002+++. null: the bank does not say.
          */
         creditor_reference: string | null;
         /**

@@ -214,7 +214,7 @@ export function addUploadRoute(route: AddRoute, runtime: Runtime, reader: FileRe
     idempotent: 'in its own way',
     operationId: 'createImport',
     summary: 'Import movements',
-    description: `The answer is sent when the body is committed. The movements are stored and notified afterwards; those of a small JSON body are often stored already. A JSON body is checked as a whole, and refused as a whole. In NDJSON each line is checked alone: GET /v1/imports/{id}/errors lists the rejected ones. A statement file (MT940, MT942, CAMT, OFX, CSV, XLSX, BAI2, Norma 43 or CFONB 120; also in gzip or zip) is sent as it is, or as the field file of a form. One that is recognised as nothing is refused; one that cannot be read further on ends as failed. With dry_run=true nothing is stored: the answer is 200 with what would be. You can repeat a request safely for ${KEY_HOURS} hours if you send an Idempotency-Key.`,
+    description: `The answer is sent when the body is committed. The movements are stored and notified afterwards; those of a small JSON body are often stored already. A JSON body is checked as a whole, and refused as a whole. In NDJSON each line is checked alone: GET /v1/imports/{id}/errors lists the rejected ones. A statement file (MT940, MT942, CAMT, OFX, CSV, XLSX, BAI2, Norma 43, CFONB 120 or CODA; also in gzip or zip) is sent as it is, or as the field file of a form. One that is recognised as nothing is refused; one that cannot be read further on ends as failed. With dry_run=true nothing is stored: the answer is 200 with what would be. You can repeat a request safely for ${KEY_HOURS} hours if you send an Idempotency-Key.`,
     query: UploadQuery,
     body: {
       [JSON_TYPE]: NewImport,
