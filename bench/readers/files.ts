@@ -33,7 +33,6 @@ const ENDINGS: Record<BankFormat, readonly string[]> = {
   camt: ['.xml'],
   ofx: ['.ofx', '.qfx'],
   bai2: ['.bai'],
-  coda: ['.cod'],
 };
 /** MT942, camt.052 and camt.054 are left out, because most of the packages do not claim them. */
 const OTHERS: Partial<Record<BankFormat, RegExp>> = {

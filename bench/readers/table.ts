@@ -15,7 +15,6 @@ const TITLES: Record<BankFormat, string> = {
   camt: 'CAMT (camt.053)',
   ofx: 'OFX',
   bai2: 'BAI2',
-  coda: 'CODA',
 };
 
 /** A package with its version, and with how it is used if there are several ways. */

@@ -21,6 +21,7 @@ import { claimProbe, endProbe } from './engine/probe.ts';
 import { recordResults } from './engine/record-results.ts';
 import { readRetries } from './engine/retries.ts';
 import { createRunner } from './engine/runner.ts';
+import type { RecentHealth } from './engine/shared-health.ts';
 import { disableWebhook, quarantineWebhook } from './engine/webhook-status.ts';
 import { createAttemptTraces } from './posting/attempt-traces.ts';
 import { createPoster } from './posting/post.ts';
@@ -40,6 +41,7 @@ export function createMysqlPorts(
   wakeAfterProbe: () => void = () => {},
 ): MysqlPorts {
   // A webhook that cannot be read must not fail the others, so they are tried one by one after a failure.
+  const recent: RecentHealth = new Map();
   const afterFailure = (error: unknown) => (isConnectionError(error) ? 'fail' : 'alone');
   return {
     movementLog: openMovementLog(database),
@@ -60,7 +62,7 @@ export function createMysqlPorts(
       wakeAfterProbe,
       quarantine: (webhook, cause) => quarantineWebhook(database, webhook, cause),
     },
-    results: { record: (records) => recordResults(database, records) },
+    results: { record: (records) => recordResults(database, records, recent) },
   };
 }
 

@@ -267,7 +267,10 @@ describe('a hostile JSON body', () => {
       const path = pathOf(operation);
       for (const [kind, fill] of Object.entries(BODIES))
         faults.push(...(await findFault(`${name}, ${kind}`, method, path, fill(RESOURCE_BYTES))));
-      const members = memberPaths(bodies.get('application/json') ?? null);
+      // The fields of a template are those of a webhook, where they are tried, and its customers.
+      const isTried = ([first]: readonly string[]) =>
+        name.includes('/v1/webhook-templates') && first !== 'customers';
+      const members = memberPaths(bodies.get('application/json') ?? null).filter((it) => !isTried(it));
       for (const good of GOOD[name] ?? []) {
         for (const member of members) {
           // Most of the members of members are the same: those of the settings of each kind of source.

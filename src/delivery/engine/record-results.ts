@@ -6,7 +6,7 @@ import { joinSettings, revisionOf } from '../../webhook-record/record.ts';
 import { withdrawnWhileSent } from '../run/attempt.ts';
 import type { AttemptResult } from '../run/types.ts';
 import type { LeasedRecord, Recorded } from './ports.ts';
-import { applyHealthChanges, type SharedHealth } from './shared-health.ts';
+import { applyHealthChanges, type RecentHealth, type SharedHealth } from './shared-health.ts';
 
 /** Records the results of many runs in one transaction. */
 
@@ -129,23 +129,25 @@ const FIND_WRITTEN_RECORD =
 /**
  * Records the results of these runs, their cursors and the health of their endpoints in one transaction. Renews their leases, or gives
  * them back at the end of a run. A delivery counts as delivered only when this resolves.
+ * @param recent what the process has read lately of the health of templates' endpoints.
  * @throws {LeaseLostError} when one of the leases was lost. Then nothing was written for any of them.
  */
 export async function recordResults(
   database: DataSource,
   records: readonly LeasedRecord[],
+  recent: RecentHealth = new Map(),
 ): Promise<Recorded[]> {
   // In the order of the primary key, like the renewal of leases. Transactions that lock in opposite orders would deadlock.
   const inOrder = records.toSorted((a, b) => Number(a.lease.webhookId) - Number(b.lease.webhookId));
   // Not repeated here, so that a row that another transaction locks does not hold up later records.
-  const { revisions, shared } = await tryTransaction(database, (sql) => write(sql, inOrder));
+  const { revisions, shared } = await tryTransaction(database, (sql) => write(sql, inOrder, recent));
   return records.map(({ lease, settings, record }) => ({
     revision: revisions.get(lease.webhookId) ?? record.revision + 1,
     health: shared.get(settings.id) ?? null,
   }));
 }
 
-async function write(sql: Sql, records: readonly LeasedRecord[]) {
+async function write(sql: Sql, records: readonly LeasedRecord[], recent: RecentHealth) {
   const isNew = await moveCursors(sql, records);
   const ids = records.map(({ lease }) => lease.webhookId);
   const rows = await sql.query<{ id: string; revision: number | string }[]>(READ_WEBHOOK_REVISIONS, [ids]);
@@ -163,7 +165,7 @@ async function write(sql: Sql, records: readonly LeasedRecord[]) {
     await addResults(sql, results);
     for (const it of records) if (it.record.rejectedBatches.length > 0) await addRejectedBatches(sql, it);
   }
-  const { stored: shared, write: changed } = await applyHealthChanges(sql, isNew ? records : []);
+  const { stored: shared, write: changed } = await applyHealthChanges(sql, isNew ? records : [], recent);
   if (changed.length > 0)
     await sql.query(
       WRITE_ENDPOINT_HEALTH(changed.length),
