@@ -1,3 +1,4 @@
+import { setTimeout as pause } from 'node:timers/promises';
 import type { Caller } from '../customers/caller.ts';
 import type { Runtime } from '../database/runtime.ts';
 import { createBatcher } from '../platform/batcher.ts';
@@ -29,6 +30,19 @@ const STREAM_EVENTS = 1_000;
 const COMMENT_EVERY = 15;
 /** Events per read of a stream. */
 const STREAM_PAGE = 100;
+
+/**
+ * How long the state of a feed may be older than a cursor that this installation has made, and how often it is looked at meanwhile. When a node of a
+ * cluster takes over, it may lack for a moment what another one has handed out. Milliseconds.
+ */
+const CATCH_UP = 2 * SECOND;
+const CATCH_UP_EVERY = 100;
+
+/** Whether a position is beyond all that the feed has matched: after a backup was restored, or because the state was read too early. */
+const isBeyond = (
+  { epoch, through }: Position,
+  { feed, matchedThrough, sentThrough }: WebhookState,
+): boolean => epoch > feed.epoch || through > Math.max(matchedThrough, sentThrough);
 
 type PulledWebhook = Pick<WebhookSettings, 'id' | 'customer_id' | 'delivery'>;
 
@@ -94,6 +108,15 @@ export function openFeeds(
     return state;
   }
 
+  /** As `readFeed`. Waits a little if the state is older than the cursor. */
+  async function readCaughtUp(id: string, cursor: string | undefined): Promise<WebhookState> {
+    const position = cursor === undefined ? null : decodeCursor(secrets, id, cursor);
+    for (const end = performance.now() + CATCH_UP; ; await pause(CATCH_UP_EVERY)) {
+      const state = await readFeed(id);
+      if (position === null || !isBeyond(position, state) || performance.now() >= end) return state;
+    }
+  }
+
   /**
    * Where a reader begins. Begins to acknowledge all events before its cursor. Nothing may be answered before `acknowledged` is resolved.
    */
@@ -101,16 +124,11 @@ export function openFeeds(
     state: WebhookState,
     cursor: string | undefined,
   ): { position: Position; acknowledged: Promise<void> } {
-    const { feed, sentThrough, matchedThrough, settings } = state;
+    const { feed, sentThrough, settings } = state;
     const acknowledged = Promise.resolve();
     if (cursor === undefined) return { position: { epoch: feed.epoch, through: sentThrough }, acknowledged };
     const position = decodeCursor(secrets, settings.id, cursor);
-    // A cursor beyond what was matched is one of before a backup was restored.
-    if (
-      position === null ||
-      position.epoch > feed.epoch ||
-      position.through > Math.max(matchedThrough, sentThrough)
-    )
+    if (position === null || isBeyond(position, state))
       throw invalid([
         {
           path: 'cursor',
@@ -146,7 +164,7 @@ export function openFeeds(
     caller: Caller,
     { cursor, limit, reader }: { cursor: string | undefined; limit: number; reader: Reader | null },
   ): Promise<FeedPage> {
-    const state = await readFeed(webhook.id);
+    const state = await readCaughtUp(webhook.id, cursor);
     if (reader !== null) reader.seen = versionOf(state);
     const { position, acknowledged } = begin(state, cursor);
     const [page] = await Promise.all([readAfter(state, caller, position, limit), acknowledged]);
