@@ -32,8 +32,8 @@ const COMMENT_EVERY = 15;
 const STREAM_PAGE = 100;
 
 /**
- * How long the state of a feed may be older than a cursor that this installation has made, and how often it is looked at meanwhile. When a node of a
- * cluster takes over, it may lack for a moment what another one has handed out. Milliseconds.
+ * How long a read waits for a cursor that the database does not know yet, and how often it looks. When another node of a cluster takes over, it may
+ * lack the last writes of the first one for a moment. Milliseconds.
  */
 const CATCH_UP = 2 * SECOND;
 const CATCH_UP_EVERY = 100;

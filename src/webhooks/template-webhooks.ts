@@ -19,7 +19,7 @@ export async function shareTemplates(sql: Sql): Promise<void> {
   await sql.query(SHARE_TEMPLATES);
 }
 
-/** What a template says of its webhooks. */
+/** The part of a template that decides which webhooks it has. */
 interface Template {
   id: string;
   delivery: 'push' | 'pull';

@@ -1,4 +1,3 @@
-import { setTimeout } from 'node:timers/promises';
 import type { DataSource } from 'typeorm';
 import { actFor, type Caller, type Operator } from '../customers/caller.ts';
 import { requireOperatorCustomer } from '../customers/operator-customer.ts';
@@ -90,8 +89,8 @@ export async function createTemplate(
 }
 
 /**
- * Changes a template. Its endpoint, its settings and its status hold for all of its webhooks at once. Its events and its customers hold for each
- * webhook when the regular check has reached it.
+ * Changes a template. A new endpoint, setting or status applies to all webhooks of the template immediately. New events and new customers apply
+ * to each webhook when the regular check has reached it.
  * @throws {Problem} 404; 422 or 403 as `changeWebhook`.
  */
 export async function changeTemplate(
@@ -133,12 +132,7 @@ export const ownerOf = ({ customer_id }: WebhookSettings, operator: Operator): C
 
 /** The regular check goes on, also if this fails. */
 async function makeFirstWebhooks(database: DataSource): Promise<void> {
-  const ending = new AbortController();
-  const timer = setTimeout(FIRST_WEBHOOKS, undefined, { signal: ending.signal }).catch(() => {});
-  const over = new AbortController();
-  void timer.then(() => over.abort());
-  await keepTemplates(database, over.signal).catch(() => {});
-  ending.abort();
+  await keepTemplates(database, AbortSignal.timeout(FIRST_WEBHOOKS)).catch(() => {});
 }
 
 /** @throws {Problem} 422: the operator's own webhook is sent the operational events of all customers. */

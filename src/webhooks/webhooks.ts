@@ -104,7 +104,7 @@ async function wakeChanged(
   wakeDue(runtime);
 }
 
-/** What else happens in the transaction of a change, before it. */
+/** Runs before a change, in its transaction. */
 type First = (sql: Sql) => Promise<void>;
 const NOTHING_FIRST: First = async () => {};
 

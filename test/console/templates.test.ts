@@ -76,7 +76,7 @@ const refill = () =>
   );
 
 describe('the page of all webhooks', () => {
-  it('has templates in a section of their own, and their webhooks not at all', async () => {
+  it('lists templates in a section of their own, without the webhooks of templates', async () => {
     const { html } = await page('/ops/webhooks');
     const [, section = ''] = /<h2>Templates<\/h2>(.*?)<\/section>/s.exec(html) ?? [];
     expect(section).toContain(`href="${templatePage()}"`);
@@ -87,7 +87,7 @@ describe('the page of all webhooks', () => {
     for (const { webhook } of [well, failing]) expect(html).not.toContain(`href="/ops/webhooks/${webhook}"`);
   });
 
-  it('has no such section for a customer, whose page does not list them either', async () => {
+  it("shows a customer no section of templates, and does not list them on the customer's page", async () => {
     for (const path of [`/ops/webhooks?customer=${failing.id}`, `/ops/customers/${failing.id}`]) {
       const { html } = await page(path);
       expect(html).not.toContain('Templates</h2>');
@@ -123,7 +123,7 @@ describe('the page of a template', () => {
     expect((await page(`${templatePage()}?having=x`)).status).toBe(422);
   });
 
-  it('has its customers in pages', async () => {
+  it('lists the customers of a template in pages', async () => {
     const many = await createTemplate(service, {
       endpoint: 'http://127.0.0.1:9/many',
       customers: { metadata: { plan: 'many' } },
@@ -187,7 +187,7 @@ describe('the page of a template', () => {
     await call('PATCH', `/v1/webhook-templates/${template.id}`, { status: 'active' });
   });
 
-  it('is where the page of a webhook with its id, and of its deliveries, lead to', async () => {
+  it('opens when the page of a webhook, or of its deliveries, is asked for with the id of a template', async () => {
     expect((await page(`/ops/webhooks/${template.id}`)).location).toBe(templatePage());
     const deliveries = `/ops/deliveries?webhook=${template.id}`;
     expect((await page(deliveries)).location).toBe(templatePage());
@@ -224,7 +224,7 @@ describe('the page of a webhook of a template', () => {
     expect(await textOf(templatePage())).toMatch(/Eski müşteri \S+ \d+ ended/);
   });
 
-  it('has its title from its template, also in the search', async () => {
+  it('shows the title of its template, also in the search', async () => {
     expect(await textOf(`/ops/webhooks/${failing.webhook}`)).toContain(`Webhook ${failing.webhook} “Herkes”`);
     const hits = await search(service.runtime.database, failing.webhook);
     expect(hits.find(({ kind }) => kind === 'webhook')?.text).toBe('Herkes, Toprak Ltd.');

@@ -23,6 +23,14 @@ export async function readEvents(
 export const entriesOf = (events: readonly StatementEvent[]): Entry[] =>
   events.flatMap((event) => (event.type === 'entry' ? [event.entry] : []));
 
+/** The messages of the warnings. */
+export const warningsOf = (events: readonly StatementEvent[]): string[] =>
+  events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
+
+/** The path and the message of each issue. */
+export const issuesOf = (events: readonly StatementEvent[]): string[] =>
+  events.flatMap((event) => (event.type === 'issue' ? [`${event.path}: ${event.message}`] : []));
+
 export const countOf = (events: readonly StatementEvent[], type: StatementEvent['type']): number =>
   events.filter((event) => event.type === type).length;
 

@@ -11,7 +11,7 @@ export const isPulled = ({ delivery }: Pick<WebhookRecord, 'delivery'>): boolean
 
 type Named = Pick<WebhookRecord, 'id' | 'title' | 'customer' | 'is_template'>;
 
-/** What it is called: a webhook, or a template. */
+/** The word for a webhook or a template in a sentence. */
 export const nounOf = ({ is_template }: Pick<Named, 'is_template'>): 'template' | 'webhook' =>
   is_template === 1 ? 'template' : 'webhook';
 

@@ -52,7 +52,7 @@ export const settingsOf = (settings: WebhookView, now: Date) =>
     ...originOf(settings, now),
   ] as const;
 
-/** What the events of a feed have, and since when there is the feed. */
+/** The settings of a feed: its events, their body, and where the feed comes from. */
 export const feedSettingsOf = (settings: WebhookView, now: Date) =>
   [['Events', describeFilter(settings)], ['Body', settings.body], ...originOf(settings, now)] as const;
 

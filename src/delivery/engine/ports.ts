@@ -81,7 +81,7 @@ interface WebhooksPort {
   claimProbe(webhook: { id: string; templateId: string }): Promise<boolean>;
   /** A probe has succeeded: wakes all webhooks that have waited for it. A failure is only logged, because the reconciler does the same. */
   wakeAfterProbe(): void;
-  /** Gives the right to probe back. */
+  /** Gives back the right to probe. */
   endProbe(webhook: { id: string; templateId: string }): Promise<void>;
   /** Pauses a webhook because its runs cannot go on, see `quarantineWebhook`. */
   quarantine(
@@ -90,7 +90,7 @@ interface WebhooksPort {
   ): Promise<Quarantine>;
 }
 
-/** What a run is told of its record. */
+/** The state of a webhook after its record was stored. */
 export interface Recorded {
   /** The webhook's revision. */
   revision: number;

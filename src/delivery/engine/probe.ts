@@ -24,7 +24,7 @@ export async function claimProbe(sql: Sql, { id, templateId }: Probing): Promise
   return affectedRows > 0;
 }
 
-/** Gives the right to probe back, so that another webhook may probe at once. */
+/** Gives back the right to probe. Another webhook may probe from then on. */
 export async function endProbe(sql: Sql, { id, templateId }: Probing): Promise<void> {
   await sql.query(END_PROBE, [templateId, id]);
 }

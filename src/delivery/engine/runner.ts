@@ -148,7 +148,7 @@ export function createRunner({
     }
   }
 
-  /** Makes a run, if nothing is against one. @returns whether the webhook's state is to be read again at once. */
+  /** Makes a run, unless something is against it. @returns whether the webhook's state must be read again immediately. */
   async function send(state: WebhookState): Promise<boolean> {
     if (state.crashCount >= MAX_CRASHES && (await pauseCrashing(state))) return false;
     const end = dns?.mayAsk() === false ? 'no DNS' : await runOrProbe(state);

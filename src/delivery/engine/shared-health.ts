@@ -22,7 +22,7 @@ interface HealthRow extends EndpointColumns {
   open_for: string | number | null;
 }
 
-/** What is to be stored as the health of a template's endpoint. */
+/** The new health of a template's endpoint, to be stored. */
 export interface SharedHealth {
   templateId: string;
   /** The template's revision. */
@@ -36,7 +36,7 @@ export interface SharedHealth {
 const FRESH_FOR = 500;
 
 /**
- * What a process has read lately, by the templates' ids. Most records have only successes, which change nothing of a healthy endpoint. Without this,
+ * The rows of health that this process has read lately, by the templates' ids. Most records have only successes, which change nothing of a healthy endpoint. Without this,
  * each of their transactions would have one statement more.
  */
 export type RecentHealth = Map<string, { row: HealthRow; readAt: number }>;
@@ -99,7 +99,7 @@ function applyTo(row: HealthRow, records: readonly LeasedRecord[]): SharedHealth
   const before = toHealth(row, row.open_for === null ? null : now + Number(row.open_for));
   let health = before;
   let lastError = row.last_error;
-  // What runs have seen before the health was reset says nothing about the endpoint as it is now.
+  // An answer from before the health was reset says nothing about the endpoint as it is now.
   const current = records.filter(({ settings }) => settings.revision >= row.health_revision);
   for (const { record } of current)
     for (const change of record.healthChanges) {

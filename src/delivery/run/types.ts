@@ -28,7 +28,7 @@ export interface EndpointHealth {
   batchLimit: number | null;
 }
 
-/** What the answer to a POST changes of the health of its endpoint. Applies to any health: that of a template's endpoint may have changed since. */
+/** Applies the answer to a POST to the health of its endpoint, as the health is now: that of a template's endpoint may have changed since the POST. */
 export type HealthChange = (health: EndpointHealth) => EndpointHealth;
 
 /** A movement as a notification shows it. Amounts and dates are strings as MySQL writes them. */
@@ -302,7 +302,7 @@ export interface RunRecord {
   cursor: Cursor;
   /** null: unchanged, or shared. */
   health: EndpointHealth | null;
-  /** What has changed of a shared health since the last record, in order. */
+  /** The changes of a shared health since the last record, in order. */
   healthChanges: readonly HealthChange[];
   /** Milliseconds until the rate limit allows the next POST; null: no limit. */
   rateWait: number | null;

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { describeEvents, entriesOf } from '../statement-events.ts';
-import { ACCOUNT, END, FILE, GROUP, read, STATEMENT, warningsOf } from './records.ts';
+import { describeEvents, entriesOf, warningsOf } from '../statement-events.ts';
+import { ACCOUNT, END, FILE, GROUP, read, STATEMENT } from './records.ts';
 
 describe('an account of a BAI2 file', () => {
   const balances = async (record: string) => {

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseBai2 } from '../../../packages/statements/src/bai2/parse.ts';
-import { describeEvents, entriesOf, readEvents } from '../statement-events.ts';
-import { ACCOUNT, FILE, GROUP, inAccount, read, STATEMENT, warningsOf } from './records.ts';
+import { describeEvents, entriesOf, readEvents, warningsOf } from '../statement-events.ts';
+import { ACCOUNT, FILE, GROUP, inAccount, read, STATEMENT } from './records.ts';
 
 describe('the trailers of a BAI2 file', () => {
   const RIGHT = `${FILE}${GROUP}03,17,,010,100,,,015,300,,/\n16,195,200,,R,,T\n88,U\n49,600,4/\n98,600,1,6/\n99,600,1,8/\n`;

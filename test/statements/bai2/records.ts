@@ -13,6 +13,3 @@ export const END = '49,,/\n98,,,/\n99,,,/\n';
 export const inAccount = (records: string): string => `${FILE}${GROUP}${ACCOUNT}${records}\n${END}`;
 
 export const read = (text: string): Promise<StatementEvent[]> => readEvents(parseBai2, text);
-
-export const warningsOf = (events: readonly StatementEvent[]): string[] =>
-  events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));

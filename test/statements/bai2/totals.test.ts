@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { describeEvents } from '../statement-events.ts';
-import { END, FILE, GROUP, read, STATEMENT, warningsOf } from './records.ts';
+import { describeEvents, warningsOf } from '../statement-events.ts';
+import { END, FILE, GROUP, read, STATEMENT } from './records.ts';
 
 const file = (account: string, ...details: string[]) =>
   `${FILE}${GROUP}${account}\n${details.map((it) => `${it}\n`).join('')}${END}`;

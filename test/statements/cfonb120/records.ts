@@ -91,9 +91,3 @@ export const fileOf = (closing: number, ...records: string[]): string =>
   [balance('01', 100_000), ...records, balance('07', closing, { date: '020326' }), ''].join('\r\n');
 
 export const read = (text: string): Promise<StatementEvent[]> => readEvents(parseCfonb120, text);
-
-export const warningsOf = (events: readonly StatementEvent[]): string[] =>
-  events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
-
-export const issuesOf = (events: readonly StatementEvent[]): string[] =>
-  events.flatMap((event) => (event.type === 'issue' ? [`${event.path}: ${event.message}`] : []));

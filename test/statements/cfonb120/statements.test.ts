@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import { ribOf } from '../../../packages/statements/src/cfonb120/account.ts';
 import { readAmount } from '../../../packages/statements/src/cfonb120/records.ts';
 import type { Entry } from '../../../packages/statements/src/statement.ts';
-import { entriesOf } from '../statement-events.ts';
-import { amountOf, balance, detail, fileOf, issuesOf, movement, RIB, read, warningsOf } from './records.ts';
+import { entriesOf, issuesOf, warningsOf } from '../statement-events.ts';
+import { amountOf, balance, detail, fileOf, movement, RIB, read } from './records.ts';
 
 const entryOf = async (...records: string[]): Promise<Entry | undefined> =>
   entriesOf(await read(fileOf(100_500, ...records)))[0];

@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { ibanOf } from '../../../packages/statements/src/norma43/account.ts';
 import { isIban } from '../../../packages/statements/src/values.ts';
-import { closing, fileOf, HEADER, IBAN, issuesOf, movement, read, warningsOf } from './records.ts';
+import { issuesOf, warningsOf } from '../statement-events.ts';
+import { closing, fileOf, HEADER, IBAN, movement, read } from './records.ts';
 
 const END = closing([0, 0], [0, 0], 100_000);
 const statementsOf = async (text: string) => (await read(text)).filter(({ type }) => type === 'statement');

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { createStatementFormats } from '../../../packages/statements/src/formats.ts';
 import type { StatementEvent } from '../../../packages/statements/src/statement.ts';
-import { entriesOf } from '../statement-events.ts';
-import { closing, fileOf, movement, warningsOf } from './records.ts';
+import { entriesOf, warningsOf } from '../statement-events.ts';
+import { closing, fileOf, movement } from './records.ts';
 
 const formats = createStatementFormats([]);
 const TEXT = 'LIQUIDACIÓN DE NÓMINA, ESPAÑA';

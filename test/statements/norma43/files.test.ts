@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parseNorma43 } from '../../../packages/statements/src/norma43/parse.ts';
-import { countOf, describeEvents, entriesOf } from '../statement-events.ts';
-import { closing, fileOf, HEADER, issuesOf, movement, read, warningsOf } from './records.ts';
+import { countOf, describeEvents, entriesOf, issuesOf, warningsOf } from '../statement-events.ts';
+import { closing, fileOf, HEADER, movement, read } from './records.ts';
 
 const END = closing([0, 0], [1, 500], 100_500);
 const WHOLE = fileOf(movement(), '2301TEXTO', END);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Entry } from '../../../packages/statements/src/statement.ts';
-import { entriesOf } from '../statement-events.ts';
-import { closing, fileOf, issuesOf, movement, read, warningsOf } from './records.ts';
+import { entriesOf, issuesOf, warningsOf } from '../statement-events.ts';
+import { closing, fileOf, movement, read } from './records.ts';
 
 const END = closing([0, 0], [1, 500], 100_500);
 const entryOf = async (...records: string[]): Promise<Entry | undefined> =>

@@ -41,9 +41,3 @@ export const fileOf = (...records: string[]): string =>
   [HEADER, ...records, `88${'9'.repeat(18)}${`${records.length + 1}`.padStart(6, '0')}`, ''].join('\n');
 
 export const read = (text: string): Promise<StatementEvent[]> => readEvents(parseNorma43, text);
-
-export const warningsOf = (events: readonly StatementEvent[]): string[] =>
-  events.flatMap((event) => (event.type === 'warning' ? [event.message] : []));
-
-export const issuesOf = (events: readonly StatementEvent[]): string[] =>
-  events.flatMap((event) => (event.type === 'issue' ? [`${event.path}: ${event.message}`] : []));

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { closing, fileOf, movement, read, warningsOf } from './records.ts';
+import { warningsOf } from '../statement-events.ts';
+import { closing, fileOf, movement, read } from './records.ts';
 
 const DEBIT = movement({ sign: '1', amount: '200' });
 const CREDIT = movement();

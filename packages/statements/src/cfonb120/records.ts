@@ -1,4 +1,5 @@
 import { LARGEST_AMOUNT } from '../amounts.ts';
+import { date, digits, raw, text } from '../shared/columns.ts';
 import { createCutter, type RecordTable } from '../shared/fixed-columns.ts';
 import type { MinorUnits } from '../statement.ts';
 
@@ -6,12 +7,6 @@ import type { MinorUnits } from '../statement.ts';
 
 /** Characters of a record. */
 export const LENGTH = 120;
-
-const text = (name: string, from: number, to: number) => ({ name, from, to, is: 'text' }) as const;
-const raw = (name: string, from: number, to: number) => ({ name, from, to, is: 'raw' }) as const;
-const digits = (name: string, from: number, to: number) => ({ name, from, to, is: 'digits' }) as const;
-const date = (name: string, from: number, to: number) =>
-  ({ name, from, to, is: 'date', order: 'DDMMYY' }) as const;
 
 /** The account stands in the same columns of each record. */
 const ACCOUNT = {
@@ -25,7 +20,7 @@ const ACCOUNT = {
 const balanceOf = (name: string) =>
   ({
     name,
-    columns: { ...ACCOUNT, date: date('date', 35, 40), amount: raw('amount', 91, 104) },
+    columns: { ...ACCOUNT, date: date('date', 35, 40, 'DDMMYY'), amount: raw('amount', 91, 104) },
   }) as const satisfies RecordTable;
 
 /** Records 01 and 07: a balance. */
@@ -39,9 +34,9 @@ export const MOVEMENT = {
     ...ACCOUNT,
     internalCode: text('internal code', 8, 11),
     code: text('interbank code', 33, 34),
-    date: date('booking date', 35, 40),
+    date: date('booking date', 35, 40, 'DDMMYY'),
     rejectReason: text('reason of the return', 41, 42),
-    valueDate: date('value date', 43, 48),
+    valueDate: date('value date', 43, 48, 'DDMMYY'),
     label: text('label', 49, 79),
     entryNumber: text('number of the entry', 82, 88),
     amount: raw('amount', 91, 104),

@@ -8,7 +8,8 @@ import { quote, rememberLast, splitLines } from './text.ts';
  * read, and one function cuts a line by it.
  */
 
-type DateOrder = 'YYMMDD' | 'DDMMYY';
+export type DateOrder = 'YYMMDD' | 'DDMMYY';
+export type Decimals = 0 | 1 | 2 | 3;
 
 /**
  * How a column is read.
@@ -21,7 +22,7 @@ type DateOrder = 'YYMMDD' | 'DDMMYY';
  */
 type Reading =
   | { is: 'text' | 'raw' | 'digits' }
-  | { is: 'amount'; decimals: 0 | 1 | 2 | 3 }
+  | { is: 'amount'; decimals: Decimals }
   | { is: 'date'; order: DateOrder };
 
 /** A column, from its first to its last character. The first one of a line is 1, as in the standards. */
@@ -59,7 +60,7 @@ const THOUSANDTHS = [1_000, 100, 10, 1] as const;
 /** Whole numbers of up to 15 digits are exact as JavaScript numbers. */
 const EXACT_DIGITS = 15;
 
-function toAmount(digits: string, decimals: 0 | 1 | 2 | 3): MinorUnits | null {
+function toAmount(digits: string, decimals: Decimals): MinorUnits | null {
   const factor = THOUSANDTHS[decimals];
   if (digits.length + 3 - decimals <= EXACT_DIGITS) return BigInt(Number(digits) * factor);
   const amount = BigInt(digits) * BigInt(factor);
