@@ -22,6 +22,17 @@ export interface BenchDay {
   entries: BenchEntry[];
 }
 
+export interface FileAccount {
+  iban: string;
+  currency: string;
+}
+
+/** The balance after the last entry. */
+export const closingOf = ({ opening, entries }: BenchDay): string => entries.at(-1)?.balance ?? opening;
+
+/** YYMMDD */
+export const short = (date: string): string => date.replaceAll('-', '').slice(2);
+
 const FIRST_DAY = Date.UTC(2010, 0, 1);
 const DAY = 86_400_000;
 const OPENING = 1_000_000_000n;

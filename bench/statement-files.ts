@@ -1,15 +1,18 @@
 import { zipSync } from 'fflate';
-import { type BenchDay, type BenchEntry, makeDays } from './statement-entries.ts';
+import { cfonbDay, codaDay, norma43 } from './fixed-width-files.ts';
+import {
+  type BenchDay,
+  type BenchEntry,
+  closingOf,
+  type FileAccount,
+  makeDays,
+  short,
+} from './statement-entries.ts';
 
 /** Renders entries as files, as banks write them. */
 
 /** The account of the benchmark's statements. */
 export const STATEMENT_IBAN = 'TR320010009999901234567890';
-
-export interface FileAccount {
-  iban: string;
-  currency: string;
-}
 
 const ACCOUNT: FileAccount = { iban: STATEMENT_IBAN, currency: 'TRY' };
 
@@ -29,13 +32,14 @@ interface Renderer {
 
 export const TEXT_FORMATS = ['mt940', 'camt', 'ofx', 'csv', 'bai2', 'coda'] as const;
 export type TextFormat = (typeof TEXT_FORMATS)[number];
+/** They name an account as banks of one country do, so that the benchmark's account is none of theirs. */
+export const COUNTRY_FORMATS = ['cfonb120', 'norma43'] as const;
+export type CountryFormat = (typeof COUNTRY_FORMATS)[number];
 /** Reports of a day so far. */
 export const REPORT_FORMATS = ['mt942', 'camt.052'] as const;
-export type FileFormat = TextFormat | (typeof REPORT_FORMATS)[number];
+export type FileFormat = TextFormat | CountryFormat | (typeof REPORT_FORMATS)[number];
 
-const closingOf = ({ opening, entries }: BenchDay): string => entries.at(-1)?.balance ?? opening;
 const compact = (date: string): string => date.replaceAll('-', '');
-const short = (date: string): string => compact(date).slice(2);
 const comma = (amount: string): string => amount.replace('.', ',');
 const wrap = (text: string, width: number, lineEnd: string): string =>
   text.match(new RegExp(`.{1,${width}}`, 'g'))?.join(lineEnd) ?? '';
@@ -98,40 +102,6 @@ const csvCells = ({ date, isCredit, amount, balance, reference, text }: BenchEnt
 
 const bai2Entry = ({ isCredit, amount, reference, text }: BenchEntry): string =>
   `16,${isCredit ? 195 : 495},${amount.replace('.', '')},Z,${reference},,${text}/\n`;
-
-const dayFirst = (date: string): string => short(date).replace(/(..)(..)(..)/, '$3$2$1');
-/** A sign, and 15 digits with three decimals. */
-const thousandths = (amount: string): string =>
-  (amount.startsWith('-') ? '1' : '0') + `${amount.replace(/[-.]/g, '')}0`.padStart(15, '0');
-
-/** The records 2.1 to 2.3 of a movement. */
-const codaEntry = (entry: BenchEntry, at: number): string => {
-  const { date, isCredit, amount, reference, text, name, iban } = entry;
-  const number = `${String((at + 1) % 10_000).padStart(4, '0')}0000`;
-  const day = dayFirst(date);
-  const first = `21${number}${reference.padEnd(21)}${thousandths(`${isCredit ? '' : '-'}${amount}`)}${day}00150000`;
-  const more = `22${number}${text.slice(53, 106).padEnd(115)}1 0`;
-  const party = `23${number}${iban.padEnd(37)}${name.slice(0, 35).padEnd(78)}0 0`;
-  return `${first}0${text.slice(0, 53).padEnd(53)}${day}00001 0\r\n${more}\r\n${party}\r\n`;
-};
-
-/** A file of one day, with its sums. */
-const codaDay = (day: FileDay, { iban, currency }: FileAccount): string => {
-  const account = `${iban.padEnd(34)}${currency}`;
-  const date = dayFirst(day.date);
-  const sumOf = (isCredit: boolean) => {
-    const amounts = day.entries.filter((it) => it.isCredit === isCredit).map(({ amount }) => amount);
-    const cents = amounts.reduce((sum, amount) => sum + BigInt(amount.replace('.', '')), 0n);
-    return `${cents}0`.padStart(15, '0');
-  };
-  const records = String(3 * day.entries.length + 2).padStart(6, '0');
-  return [
-    `00000${date}00105${' '.repeat(44)}GARANTRI   ${' '.repeat(56)}2`,
-    `13000${account}${thousandths(day.opening)}${date}${' '.repeat(61)}000`,
-    `${day.entries.map(codaEntry).join('')}8000${account}${thousandths(closingOf(day))}${date}${' '.repeat(64)}0`,
-    `9${' '.repeat(15)}${records}${sumOf(false)}${sumOf(true)}${' '.repeat(75)}2\r\n`,
-  ].join('\r\n');
-};
 
 /** MT940 with balances, or MT942 without. */
 const swift = ({ iban, currency }: FileAccount, isReport: boolean): Renderer => ({
@@ -212,6 +182,8 @@ NEWFILEUID:NONE
     end: () => '99,,,/\n',
   }),
   coda: (account) => ({ day: (day) => codaDay(day, account) }),
+  cfonb120: (account) => ({ day: (day) => cfonbDay(day, account) }),
+  norma43,
 };
 
 /** Renders days of an account as one file. */
@@ -226,7 +198,7 @@ export function renderDays(format: FileFormat, days: readonly FileDay[], account
  * @param entries how many in all. @param perDay how many of each day.
  */
 export function* renderFile(
-  format: TextFormat | 'ndjson',
+  format: TextFormat | CountryFormat | 'ndjson',
   { entries, perDay, accountId = '' }: { entries: number; perDay: number; accountId?: string },
 ): Generator<string> {
   if (format === 'ndjson') {

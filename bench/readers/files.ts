@@ -33,6 +33,9 @@ const ENDINGS: Record<BankFormat, readonly string[]> = {
   camt: ['.xml'],
   ofx: ['.ofx', '.qfx'],
   bai2: ['.bai'],
+  coda: ['.cod'],
+  cfonb120: ['.cfo'],
+  norma43: ['.n43'],
 };
 /** MT942, camt.052 and camt.054 are left out, because most of the packages do not claim them. */
 const OTHERS: Partial<Record<BankFormat, RegExp>> = {

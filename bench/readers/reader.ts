@@ -1,6 +1,6 @@
 /** The common interface of the readers that are compared. An adapter turns the answer of each package into these types. */
 
-export const BANK_FORMATS = ['mt940', 'camt', 'ofx', 'bai2'] as const;
+export const BANK_FORMATS = ['mt940', 'camt', 'ofx', 'bai2', 'coda', 'cfonb120', 'norma43'] as const;
 export type BankFormat = (typeof BANK_FORMATS)[number];
 
 /** An entry as a user of the package would take it over. */

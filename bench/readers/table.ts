@@ -15,6 +15,9 @@ const TITLES: Record<BankFormat, string> = {
   camt: 'CAMT (camt.053)',
   ofx: 'OFX',
   bai2: 'BAI2',
+  coda: 'CODA',
+  cfonb120: 'CFONB 120',
+  norma43: 'Norma 43',
 };
 
 /** A package with its version, and with how it is used if there are several ways. */

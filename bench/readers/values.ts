@@ -1,5 +1,6 @@
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
 
 /** How other packages are loaded, and how their values become ours. */
 
@@ -7,6 +8,10 @@ const require = createRequire(import.meta.url);
 
 /** Loads a package of CommonJS. @param path below the folder where packages are installed. */
 export const loadCommonJs = <Module>(folder: string, path: string): Module => require(join(folder, path));
+
+/** Loads a package that has modules only. @param path below the folder where packages are installed. */
+export const loadModule = (folder: string, path: string): Promise<unknown> =>
+  import(pathToFileURL(join(folder, path)).href);
 
 /** UTF-8 if it is, otherwise Windows-1252, as a careful user would open it. */
 export function decode(bytes: Buffer): string {

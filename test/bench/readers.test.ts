@@ -16,7 +16,7 @@ describe('the tables of readers', () => {
   });
 
   it('name every reader with its version, and no other', () => {
-    const named = [...tables.matchAll(/^\| (\S+ \d[^|]*) \|/gm)].map(([, label]) => label);
+    const named = [...tables.matchAll(/^\| (\S+ \d+\.[^|]*) \|/gm)].map(([, label]) => label);
     expect(named.toSorted()).toEqual(READERS.map(labelOf).toSorted());
   });
 

@@ -3,14 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import fc from 'fast-check';
 import { afterAll, describe, expect, it } from 'vitest';
-import type { BenchEntry } from '../../bench/statement-entries.ts';
-import {
-  type FileAccount,
-  type FileDay,
-  renderDays,
-  renderWorkbookOf,
-  type TextFormat,
-} from '../../bench/statement-files.ts';
+import type { BenchEntry, FileAccount } from '../../bench/statement-entries.ts';
+import { type FileDay, renderDays, renderWorkbookOf, type TextFormat } from '../../bench/statement-files.ts';
 import { formatAmount } from '../../packages/statements/src/amounts.ts';
 import { readCompleteness } from '../../src/books/find-statements.ts';
 import { createAccount, importDone } from '../support/movements.ts';

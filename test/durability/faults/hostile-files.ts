@@ -17,6 +17,11 @@ const FILES: readonly { format: string; body: () => Buffer }[] = [
   { format: 'bai2', body: () => Buffer.from(`16,495,1,,,,TEXT${'/ '.repeat(4 * MIB)}`) },
   { format: 'mt940', body: () => Buffer.from(`:20:A\n:61:2601010101D1,NMSC${'9'.repeat(20 * MIB)}`) },
   { format: 'coda', body: () => Buffer.from(`0000002032639905 \n2100010000${'9'.repeat(20 * MIB)}`) },
+  {
+    format: 'cfonb120',
+    body: () => Buffer.from(`0430004    00805EUR2 00012345678  020326LIB${'9'.repeat(20 * MIB)}`),
+  },
+  { format: 'norma43', body: () => Buffer.from(`22    0007260302260302020012${'0'.repeat(20 * MIB)}`) },
   { format: 'csv', body: () => Buffer.from(`"${';'.repeat(20 * MIB)}`) },
   // 300 MiB of nothing in 300 KiB.
   { format: 'auto', body: () => gzipSync(Buffer.alloc(300 * MIB, ' ')) },
