@@ -33,6 +33,7 @@ async function createClient(iban: string) {
   const account = await createAccount(service, key, { iban, currency: 'EUR' });
   return {
     accountId: account.id,
+    change: (body: object) => service.call('PATCH', `/v1/accounts/${account.id}`, { key, body }),
     async send(body: string | Uint8Array, format: string) {
       const answer = await service.call('POST', `/v1/imports?format=${format}`, {
         key,
@@ -93,3 +94,15 @@ it.each([
     expect(await client.movements(), format).toHaveLength(4);
   }
 });
+
+it.each([FRENCH, MONEGASQUE])(
+  'the encoding of the account %s decides how its letters are read',
+  async (iban) => {
+    const client = await createClient(iban);
+    await client.change({ encoding: 'windows-1250' });
+    // 0xB3 is "ł" in Windows-1250 and "³" in ISO-8859-1.
+    const file = TWO_DAYS.toString('latin1').replace('MOULIN DES LILAS', 'MOU\u00b3IN DES LILAS');
+    expect(await client.send(Buffer.from(file, 'latin1'), 'cfonb120')).toMatchObject({ inserted: 4 });
+    expect(JSON.stringify(await client.movements())).toContain('MOUłIN DES LILAS');
+  },
+);

@@ -116,3 +116,23 @@ it('an account of Norma 43 is found by its number alone', async () => {
   });
   expect(await importDone(service, key, sent.body.import.id)).toMatchObject({ inserted: 4, rejected: 1 });
 });
+
+it.each([true, false])(
+  'the encoding of the account decides how a file of Norma 43 is read, whether the sender names the account: %s',
+  async (isNamed) => {
+    const { api_key: key } = await service.customer();
+    const { id } = await createAccount(service, key, { iban: IBAN, currency: 'EUR' });
+    await service.call('PATCH', `/v1/accounts/${id}`, { key, body: { encoding: 'windows-1250' } });
+    const [first = ''] = TWO_ACCOUNTS.toString('latin1').split(/(?<=^33.*\r?\n)/m);
+    // 0xB3 is "ł" in Windows-1250 and "³" in ISO-8859-1.
+    const body = Buffer.from(first.replace('TRANSFERENCIA', 'TRANSFER\u00b3NCIA'), 'latin1');
+    const sent = await service.call('POST', `/v1/imports${isNamed ? `?account_id=${id}` : ''}`, {
+      key,
+      body,
+      type: 'application/octet-stream',
+    });
+    expect(await importDone(service, key, sent.body.import.id)).toMatchObject({ inserted: 4, rejected: 0 });
+    const listing = await service.call('GET', '/v1/transactions?starts=2026-01-01', { key });
+    expect(JSON.stringify(listing.body)).toContain('TRANSFERłNCIA');
+  },
+);

@@ -34,8 +34,14 @@ const chooseEncoding = (start: Uint8Array, encoding: Recognition['encoding']): s
   if (encoding.length === 0) return null;
   const plain = (text: string) => text.replaceAll(/[^A-Za-z0-9]/g, '').toUpperCase();
   const text = plain(toLatin1(start));
-  return encoding.find(({ account }) => text.includes(plain(account)))?.encoding ?? null;
+  return encoding.find(({ account }) => text.includes(asWritten(plain(account))))?.encoding ?? null;
 };
+
+/** CFONB 120 and Norma 43 write the parts of an IBAN in other places, so that only its account number stands in a file as it is. */
+function asWritten(account: string): string {
+  if (/^ES\d{22}$/.test(account)) return account.slice(14);
+  return /^(?:FR|MC)\d{12}[0-9A-Z]{11}\d{2}$/.test(account) ? account.slice(14, 25) : account;
+}
 
 /** The beginning of a file, events of the file that began last, or the result of a file of a zip. */
 export type FileEvent =
