@@ -130,7 +130,7 @@ const KINDS = {
     scope: 'endpoint',
     severity: 'failing',
     words: counted('endpoint is flapping', 'endpoints are flapping'),
-    help: 'Tell its owner: the endpoint cannot bear the load, or is restarted again and again.',
+    help: 'Tell its owner: the endpoint succeeds and fails by turns. Its last answers may say why: it refuses some events, is overloaded, or restarts.',
   },
   webhook_behind: {
     scope: 'endpoint',

@@ -205,13 +205,15 @@ async function nameAccounts(
 function accountTroubleOf(kind: AccountTrouble, it: WrongAccount): Trouble {
   const { id, title, customer } = it;
   const isLate = kind === 'statements_late';
-  const wrong =
-    it.completeness === 'incomplete' ? 'lacks a statement' : 'has statements that contradict each other';
+  const [wrong, question] =
+    it.completeness === 'incomplete'
+      ? ['lacks a statement', 'Ask the bank for it.']
+      : ['has statements that contradict each other', 'Ask the bank which of them is right.'];
   return troubleOf(kind, {
     subject: { type: 'account', id, title, customer },
     since: isLate ? it.late_since : null,
     sentence: `${customer}: account ${id} “${title}” ${isLate ? 'waits for a late statement' : wrong}.`,
-    ...(isLate ? {} : { help: `Ask the bank for it. Which days: ledgerbell verify --account ${id}` }),
+    ...(isLate ? {} : { help: `${question} Which days: ledgerbell verify --account ${id}` }),
     page: { text: `Books of account ${id}`, href: `/ops/books/accounts/${id}` },
   });
 }

@@ -305,7 +305,7 @@ function describe(state: ImportState, warnings: readonly ImportWarning[]): strin
     ...(assumedNew === 0
       ? []
       : [
-          `${countOf(assumedNew, 'row')} stored, although nothing proves that they are new: see ledgerbell imports duplicates ${id}`,
+          `${countOf(assumedNew, 'row')} stored, although nothing proves that ${assumedNew === 1 ? 'it is' : 'they are'} new: see ledgerbell imports duplicates ${id}`,
         ]),
     ...(conflicts === 0 ? [] : ['Conflicts, with the same API key: ledgerbell conflicts list']),
   ].join('\n');
