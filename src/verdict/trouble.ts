@@ -130,7 +130,7 @@ const KINDS = {
     scope: 'endpoint',
     severity: 'failing',
     words: counted('endpoint is flapping', 'endpoints are flapping'),
-    help: 'Tell its owner: the endpoint cannot bear the load, or is restarted again and again.',
+    help: 'Tell its owner. The logs of the endpoint say why: an error of its program, too much load, or restarts.',
   },
   webhook_behind: {
     scope: 'endpoint',
@@ -169,7 +169,7 @@ const KINDS = {
       'account has statements that are missing or contradict each other',
       'accounts have statements that are missing or contradict each other',
     ),
-    help: 'Ask the bank for the statement of each gap.',
+    help: 'Ask the bank for the statement of each gap, and which one is right where two contradict each other.',
   },
   statements_late: {
     scope: 'endpoint',

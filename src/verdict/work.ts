@@ -211,7 +211,11 @@ function accountTroubleOf(kind: AccountTrouble, it: WrongAccount): Trouble {
     subject: { type: 'account', id, title, customer },
     since: isLate ? it.late_since : null,
     sentence: `${customer}: account ${id} “${title}” ${isLate ? 'waits for a late statement' : wrong}.`,
-    ...(isLate ? {} : { help: `Ask the bank for it. Which days: ledgerbell verify --account ${id}` }),
+    ...(isLate
+      ? {}
+      : {
+          help: `Ask the bank ${it.completeness === 'incomplete' ? 'for it' : 'which one is right'}. Which days: ledgerbell verify --account ${id}`,
+        }),
     page: { text: `Books of account ${id}`, href: `/ops/books/accounts/${id}` },
   });
 }

@@ -300,12 +300,12 @@ function describe(state: ImportState, warnings: readonly ImportWarning[]): strin
     ...(assumed === 0
       ? []
       : [
-          `${countOf(assumed, 'row')} without an id: taken for equal movements, see ledgerbell imports duplicates ${id}`,
+          `${countOf(assumed, 'row')} without an id: taken for ${assumed === 1 ? 'an equal movement' : 'equal movements'}, see ledgerbell imports duplicates ${id}`,
         ]),
     ...(assumedNew === 0
       ? []
       : [
-          `${countOf(assumedNew, 'row')} stored, although nothing proves that they are new: see ledgerbell imports duplicates ${id}`,
+          `${countOf(assumedNew, 'row')} stored, although nothing proves that ${assumedNew === 1 ? 'it is' : 'they are'} new: see ledgerbell imports duplicates ${id}`,
         ]),
     ...(conflicts === 0 ? [] : ['Conflicts, with the same API key: ledgerbell conflicts list']),
   ].join('\n');
