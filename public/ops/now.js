@@ -26,6 +26,9 @@ const CHARTS = [
 const SERIES = ['--series-1', '--series-2', '--series-3'];
 const HEIGHT = 110;
 
+/** The distances between the labels of counts, which are whole. */
+const WHOLE = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map((it) => it * 10 ** power)).flat();
+
 /** As many samples as the service keeps. */
 const KEPT = 300;
 
@@ -52,17 +55,25 @@ function createPlot(chart) {
     tzDate: (seconds) => uPlot.tzDate(new Date(seconds * 1000), 'Etc/UTC'),
     legend: { show: false },
     cursor: { y: false, drag: { x: false, y: false } },
-    // Without samples, the axis would begin anywhere.
+    // With fewer than two samples, uPlot would show years. So the axis shows a minute at least.
     scales: {
       x: {
-        range: (_plot, least, most) =>
-          samples.length === 0 ? [Date.now() / 1000 - 60, Date.now() / 1000] : [least, most],
+        range: () => {
+          const end = samples.at(-1)?.at ?? Date.now() / 1000;
+          return [Math.min(samples[0]?.at ?? end, end - 60), end];
+        },
       },
       y: { range: (_plot, _least, most) => [0, chart.most ?? Math.max(most ?? 0, 1) * 1.1] },
     },
     axes: [
       { ...axis, size: 22, space: 70 },
-      { ...axis, size: 52, space: 30, values: (_plot, ticks) => ticks.map(chart.write) },
+      {
+        ...axis,
+        size: 52,
+        space: 30,
+        ...(chart.write === count ? { incrs: WHOLE } : {}),
+        values: (_plot, ticks) => ticks.map(chart.write),
+      },
     ],
     series: [
       {},

@@ -169,7 +169,7 @@ const KINDS = {
       'account has statements that are missing or contradict each other',
       'accounts have statements that are missing or contradict each other',
     ),
-    help: 'Ask the bank for the statement of each gap.',
+    help: 'Ask the bank for the statement of each gap, and which one is right where two contradict each other.',
   },
   statements_late: {
     scope: 'endpoint',

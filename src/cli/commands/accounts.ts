@@ -15,7 +15,7 @@ import {
   subjectCommand,
 } from '../api-command.ts';
 import { type AccessOptions, addAccessOptions } from '../command-access.ts';
-import { type CommandContext, Failure } from '../context.ts';
+import { type CommandContext, Failure, NegativeAnswer } from '../context.ts';
 import { type Column, formatTime, renderColumns } from '../output.ts';
 import { parseId, readOptions } from '../values.ts';
 
@@ -211,9 +211,13 @@ export const accounts: readonly CreateCommand[] = [
   }),
   subjectCommand('account', {
     name: 'completeness',
-    description: 'show whether the statements are complete, and what is missing between them',
+    description:
+      'show whether the statements are complete, and what is missing between them; the exit code is 1 if they contradict each other',
     request: (api, id) =>
       api.get(`/v1/accounts/${id}/completeness`, v.object({ completeness: CompletenessView })),
+    judge({ completeness: { status } }) {
+      if (status === 'contradictory') throw new NegativeAnswer();
+    },
     text: ({ completeness: { status, periods } }) =>
       [
         status === 'unknown' ? 'unknown: there is no final statement with both balances.' : status,

@@ -300,7 +300,7 @@ function describe(state: ImportState, warnings: readonly ImportWarning[]): strin
     ...(assumed === 0
       ? []
       : [
-          `${countOf(assumed, 'row')} without an id: taken for equal movements, see ledgerbell imports duplicates ${id}`,
+          `${countOf(assumed, 'row')} without an id: taken for ${assumed === 1 ? 'an equal movement' : 'equal movements'}, see ledgerbell imports duplicates ${id}`,
         ]),
     ...(assumedNew === 0
       ? []
