@@ -109,7 +109,7 @@ const KINDS = {
     scope: 'installation',
     severity: 'failing',
     words: counted('source is failing', 'sources are failing'),
-    help: 'Check the address and the credentials of the source. It is tried again by itself.',
+    help: 'Check the address and the credentials of the source. It is tried again by itself. Until it works, nothing is collected, and its files stay where they are.',
   },
   source_wrong_file: {
     scope: 'installation',
@@ -300,4 +300,11 @@ export function headlineOf(troubles: readonly ToldTrouble[]): string {
   if (problems.length > 0)
     return `Not well: ${problems.join(' ')}${others === '' ? '' : ` Beside that, ${others}.`}`;
   return others === '' ? 'All is well.' : `The service is well; ${others}.`;
+}
+
+/** The severity of the headline. A failing endpoint, of which the headline says that the service is well, needs attention at most. */
+export function headlineSeverityOf(troubles: readonly ToldTrouble[]): Severity | 'well' {
+  const severity = troubles[0]?.severity ?? 'well';
+  const isFailure = severity === 'stopped' || severity === 'failing';
+  return isFailure && !troubles.some(isProblem) ? 'attention' : severity;
 }

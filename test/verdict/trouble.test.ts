@@ -1,5 +1,12 @@
 import { describe, expect, it } from 'vitest';
-import { countTroubles, headlineOf, problemsOf, sortTroubles, troubleOf } from '../../src/verdict/trouble.ts';
+import {
+  countTroubles,
+  headlineOf,
+  headlineSeverityOf,
+  problemsOf,
+  sortTroubles,
+  troubleOf,
+} from '../../src/verdict/trouble.ts';
 
 const page = { text: 'Page', href: '/ops' };
 
@@ -19,6 +26,14 @@ describe('the answer to "is anything wrong?"', () => {
       'The service is well; 4 endpoints are failing, 2 conflicts wait for a decision.',
     );
     expect(problemsOf(troubles)).toEqual([]);
+  });
+
+  it('needs attention at most, when it is that the service is well, and else is as severe as the first trouble', () => {
+    const endpoint = troubleOf('webhook_failing', { page });
+    expect(headlineSeverityOf([])).toBe('well');
+    expect(headlineSeverityOf([endpoint])).toBe('attention');
+    expect(headlineSeverityOf([endpoint, troubleOf('source_failing', { page })])).toBe('failing');
+    expect(headlineSeverityOf([troubleOf('ops_plain_text', { page })])).toBe('warning');
   });
 
   it('names what is wrong with the installation, and counts the endpoints beside that', () => {

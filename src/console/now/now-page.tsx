@@ -6,7 +6,7 @@ import type { ProcessSeen } from '../../database/processes.ts';
 import type { Runtime } from '../../database/runtime.ts';
 import type { ApiEnv } from '../../http/app.ts';
 import { createPoller, type Poller } from '../../platform/poller.ts';
-import { headlineOf, problemsOf, type Trouble } from '../../verdict/trouble.ts';
+import { headlineOf, headlineSeverityOf } from '../../verdict/trouble.ts';
 import { type Column, formatCount, formatDuration, Moment, Table, Tag, Troubles } from '../page/elements.tsx';
 import { sendPage } from '../page/layout.tsx';
 import { shownZone } from '../page/zone.ts';
@@ -48,18 +48,11 @@ export const NowPage = ({ now }: { now: Now }) => (
   </>
 );
 
-/** The class of the verdict: red only if it says "Not well". */
-function toneOf(troubles: readonly Trouble[]): string {
-  const severity = troubles[0]?.severity ?? 'well';
-  const isRed = severity === 'stopped' || severity === 'failing';
-  return isRed && problemsOf(troubles).length === 0 ? 'attention' : severity;
-}
-
 /** The verdict in large letters, and each trouble with what helps and the page that shows it. */
 export function Headline({ now: { verdict } }: { now: Now }) {
   const { troubles, at } = verdict;
   return (
-    <section class={`headline ${toneOf(troubles)}`}>
+    <section class={`headline ${headlineSeverityOf(troubles)}`}>
       <h1>{headlineOf(troubles)}</h1>
       <Troubles troubles={troubles} now={at} />
     </section>
@@ -195,7 +188,7 @@ function renderParts(now: Now) {
   return {
     headline: String(<Headline now={now} />),
     rest: String(<Rest now={now} />),
-    severity: toneOf(troubles),
+    severity: headlineSeverityOf(troubles),
     title: `${titleOf(now)} · Ledgerbell`,
     announcement: headlineOf(troubles),
   };

@@ -230,7 +230,7 @@ function explain(it: SourceSummary, trouble: Trouble | null, now: Date): string 
           ? it.last_run_at === null
             ? 'It has not run yet.'
             : 'Nothing is wrong.'
-          : `${endSentence(trouble.sentence)} ${trouble.help}${it.consecutive_failures > 0 ? ' Its files stay where they are, and nothing is collected until it works again.' : ''}`;
+          : `${endSentence(trouble.sentence)} ${trouble.help}`;
       return `${state} ${next}`;
     }
   }
