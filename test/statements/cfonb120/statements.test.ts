@@ -84,6 +84,8 @@ describe('a movement of CFONB 120', () => {
     ['four decimals', '0000000000050{', '4'],
     ['no decimals', '0000000000050{', null],
     ['nothing', '', '2'],
+    ['one digit, because its line was broken', '0R', '2'],
+    ['a digit too many', '00000000000500{', '2'],
   ])('with %s is not guessed', (_, found, decimals) => {
     expect(readAmount(found, decimals)).toBeNull();
   });

@@ -60,8 +60,11 @@ const LAST = '{ABCDEFGHI}JKLMNOPQR';
 
 const FACTORS = [1_000n, 100n, 10n, 1n];
 
+/** Characters of an amount. */
+const AMOUNT_LENGTH = 14;
+
 /**
- * Reads an amount: digits, of which the last one has the sign.
+ * Reads an amount: 14 digits, of which the last one has the sign. One that is shorter is a part of another amount: its line was broken.
  * @param decimals of the account's record, a digit from 0 to 3.
  * @returns null if it is no such amount.
  */
@@ -69,7 +72,8 @@ export function readAmount(found: string, decimals: string | null): MinorUnits |
   const factor = decimals === null ? undefined : FACTORS[Number(decimals)];
   const last = LAST.indexOf(found.slice(-1));
   const digitsBefore = found.slice(0, -1);
-  if (factor === undefined || found.length < 2 || last === -1 || !/^\d+$/.test(digitsBefore)) return null;
+  if (factor === undefined || found.length !== AMOUNT_LENGTH || last === -1) return null;
+  if (!/^\d+$/.test(digitsBefore)) return null;
   const size = BigInt(`${digitsBefore}${last % 10}`) * factor;
   if (size > LARGEST_AMOUNT) return null;
   return last >= 10 ? -size : size;
@@ -77,4 +81,4 @@ export function readAmount(found: string, decimals: string | null): MinorUnits |
 
 /** What is allowed in an amount, for a message. */
 export const AMOUNT_RULE =
-  'It must be digits, of which the last one is a letter with the sign: { A to I for plus, } J to R for minus. The number of decimals is 0 to 3.';
+  'It must be 14 digits, of which the last one is a letter with the sign: { A to I for plus, } J to R for minus. The number of decimals is 0 to 3.';
