@@ -1,0 +1,6 @@
+window.ui = SwaggerUIBundle({
+  url: '/openapi.json',
+  dom_id: '#docs',
+  deepLinking: true,
+  tryItOutEnabled: true,
+});
