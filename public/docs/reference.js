@@ -1,6 +1,6 @@
 window.ui = SwaggerUIBundle({
   url: '/openapi.json',
-  dom_id: '#docs',
+  dom_id: '#main',
   deepLinking: true,
   tryItOutEnabled: true,
 });

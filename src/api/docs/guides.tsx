@@ -2,9 +2,10 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { Hono } from 'hono';
-import { html, raw } from 'hono/html';
+import { raw } from 'hono/html';
 import { type ApiEnv, pageHeaders } from '../../http/app.ts';
 import { INSTALLATION, serveFiles } from '../../http/files.ts';
+import { htmlPage } from '../../http/html-page.tsx';
 import { VERSION } from '../../platform/config.ts';
 import { notFound, Problem } from '../../platform/problem.ts';
 import type { Audience } from '../openapi/headers.ts';
@@ -83,83 +84,74 @@ function Neighbours({ site, url }: { site: Site; url: string }) {
 /** A page in its frame. @param content HTML that the build has made. */
 function frame(site: Site, url: string, audience: Audience, content: string) {
   const { title, headings } = site.pages[url] ?? { title: 'Guides', headings: [] };
-  const page = (
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>{title} · Ledgerbell</title>
-        <link rel="icon" href="data:," />
-        <link rel="stylesheet" href="/docs/assets/console.css" />
-        <link rel="stylesheet" href="/docs/assets/docs.css" />
-        <script type="module" src="/docs/assets/docs.js" />
-      </head>
-      <body class="docs" data-audience={audience}>
-        <a class="skip" href="#main">
-          Skip to the content
-        </a>
-        <header class="top">
-          <nav aria-label="Documentation">
+  return htmlPage(
+    {
+      title,
+      styles: ['/docs/assets/console.css', '/docs/assets/docs.css'],
+      className: 'docs',
+      audience,
+    },
+    <>
+      <header class="top">
+        <nav aria-label="Documentation">
+          <ul>
+            <li>
+              <a href="/docs" aria-current={url === '/docs' ? 'page' : undefined}>
+                Guides
+              </a>
+            </li>
+            <li>
+              <a href="/docs/api">API reference</a>
+            </li>
+            <li class="narrow">
+              <a href="#contents">All pages</a>
+            </li>
+          </ul>
+        </nav>
+        <search class="find">
+          <form action="/docs">
+            <label class="hidden" for="find">
+              Search the guides
+            </label>
+            <input
+              id="find"
+              name="q"
+              type="search"
+              placeholder="Search the guides ( / )"
+              autocomplete="off"
+              maxlength={200}
+            />
+            <button type="submit">Search</button>
+          </form>
+          <div id="found" class="found" hidden>
+            <p role="status" />
+            <ol />
+          </div>
+        </search>
+      </header>
+      <div class="guides">
+        <main id="main" tabindex={-1}>
+          {raw(content)}
+          <Neighbours site={site} url={url} />
+        </main>
+        {headings.length < 2 ? null : (
+          <nav class="on-this-page" aria-label="On this page">
+            <h2>On this page</h2>
             <ul>
-              <li>
-                <a href="/docs" aria-current={url === '/docs' ? 'page' : undefined}>
-                  Guides
-                </a>
-              </li>
-              <li>
-                <a href="/docs/api">API reference</a>
-              </li>
-              <li class="narrow">
-                <a href="#contents">All pages</a>
-              </li>
+              {headings.map(({ anchor, heading }) => (
+                <li>
+                  <a href={`#${anchor}`}>{heading}</a>
+                </li>
+              ))}
             </ul>
           </nav>
-          <search class="find">
-            <form action="/docs">
-              <label class="hidden" for="find">
-                Search the guides
-              </label>
-              <input
-                id="find"
-                name="q"
-                type="search"
-                placeholder="Search the guides ( / )"
-                autocomplete="off"
-                maxlength={200}
-              />
-              <button type="submit">Search</button>
-            </form>
-            <div id="found" class="found" hidden>
-              <p role="status" />
-              <ol />
-            </div>
-          </search>
-        </header>
-        <div class="guides">
-          <main id="main" tabindex={-1}>
-            {raw(content)}
-            <Neighbours site={site} url={url} />
-          </main>
-          {headings.length < 2 ? null : (
-            <nav class="on-this-page" aria-label="On this page">
-              <h2>On this page</h2>
-              <ul>
-                {headings.map(({ anchor, heading }) => (
-                  <li>
-                    <a href={`#${anchor}`}>{heading}</a>
-                  </li>
-                ))}
-              </ul>
-            </nav>
-          )}
-          <Navigation site={site} url={url} />
-        </div>
-        <footer>Ledgerbell {VERSION}</footer>
-      </body>
-    </html>
+        )}
+        <Navigation site={site} url={url} />
+      </div>
+      <footer>Ledgerbell {VERSION}</footer>
+      <script type="module" src="/docs/assets/docs.js" />
+    </>,
   );
-  return html`<!doctype html>${page}`;
 }
 
 /** Everything below /docs. @param audience whose listener serves the pages. In examples, browsers fill in its address. */

@@ -1,9 +1,9 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import { Hono } from 'hono';
-import { html } from 'hono/html';
 import { type ApiEnv, pageHeaders } from '../../http/app.ts';
 import { INSTALLATION, serveFiles } from '../../http/files.ts';
+import { htmlPage } from '../../http/html-page.tsx';
 
 /** /docs/api: Swagger UI with the API's OpenAPI document. Its files are served from here, so that the page works without internet access. */
 export function referencePages(): Hono<ApiEnv> {
@@ -12,24 +12,16 @@ export function referencePages(): Hono<ApiEnv> {
     ...['swagger-ui.css', 'swagger-ui-bundle.js'].map((name) => [name, join(folder, name)] as const),
     ['reference.js', join(INSTALLATION, 'public/docs/reference.js')],
   ]);
-  const page = (
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <title>API reference · Ledgerbell</title>
-        <link rel="icon" href="data:," />
-        <link rel="stylesheet" href="/docs/api/swagger-ui.css" />
-      </head>
-      <body>
-        <p style="margin: 0.75rem 1.25rem; font: 14px system-ui, sans-serif">
-          <a href="/docs">Guides</a>
-        </p>
-        <div id="docs" />
-        <script src="/docs/api/swagger-ui-bundle.js" />
-        <script src="/docs/api/reference.js" />
-      </body>
-    </html>
+  const page = htmlPage(
+    { title: 'API reference', styles: ['/docs/api/swagger-ui.css'] },
+    <>
+      <p style="margin: 0.75rem 1.25rem; font: 14px system-ui, sans-serif">
+        <a href="/docs">Guides</a>
+      </p>
+      <main id="main" tabindex={-1} />
+      <script src="/docs/api/swagger-ui-bundle.js" />
+      <script src="/docs/api/reference.js" />
+    </>,
   );
   return new Hono<ApiEnv>()
     .use(
@@ -42,6 +34,6 @@ export function referencePages(): Hono<ApiEnv> {
         connectSrc: ["'self'"],
       }),
     )
-    .get('/', (c) => c.html(html`<!doctype html>${page}`))
+    .get('/', (c) => c.html(page))
     .route('/', serveFiles(files, 'public, max-age=3600'));
 }

@@ -1,12 +1,12 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 import type { Context, Hono } from 'hono';
-import { html } from 'hono/html';
 import type { Child } from 'hono/jsx';
 import type { ContentfulStatusCode } from 'hono/utils/http-status';
 import { mysqlProblem } from '../../database/errors.ts';
 import { type ApiEnv, answerError } from '../../http/app.ts';
 import { INSTALLATION, serveFiles } from '../../http/files.ts';
+import { htmlPage } from '../../http/html-page.tsx';
 import { VERSION } from '../../platform/config.ts';
 import type { Log } from '../../platform/log.ts';
 import type { ZoneOffset } from '../../platform/moment.ts';
@@ -94,74 +94,60 @@ export function sendPage(
 ): Response | Promise<Response> {
   // A page shows the current state, and may show account data.
   c.header('Cache-Control', 'no-store');
-  const page = (
-    <html lang="en">
-      <head>
-        <meta charset="utf-8" />
-        <meta name="viewport" content="width=device-width, initial-scale=1" />
-        <meta name="color-scheme" content="light dark" />
-        <title>{title} · Ledgerbell</title>
-        <link rel="icon" href="data:," />
-        {['console.css', ...styles].map((file) => (
-          <link rel="stylesheet" href={`${ASSETS_PATH}/${file}`} />
-        ))}
-      </head>
-      <body>
-        <a class="skip" href="#main">
-          Skip to the content
+  const page = htmlPage(
+    { title, styles: ['console.css', ...styles].map((file) => `${ASSETS_PATH}/${file}`) },
+    <>
+      <header class="top">
+        <nav aria-label="Console">
+          <ul>
+            {PAGES.map(([name, path]) => (
+              <li>
+                <a href={path} {...(name === section ? { 'aria-current': 'page' } : {})}>
+                  {name}
+                </a>
+              </li>
+            ))}
+          </ul>
+        </nav>
+        <search class="find">
+          <form action="/ops/trace">
+            <label class="hidden" for="find">
+              {SEARCHED}
+            </label>
+            <input
+              id="find"
+              name="q"
+              type="search"
+              value={query}
+              placeholder={
+                customerId === undefined ? 'Id, IBAN, title or customer' : 'Id, IBAN, title or amount'
+              }
+              autocomplete="off"
+              maxlength={300}
+            />
+            {customerId === undefined ? null : <input type="hidden" name="customer" value={customerId} />}
+            <button type="submit">Find</button>
+          </form>
+        </search>
+      </header>
+      <p id="standing" class="standing" data-live={section === 'Now' ? '/ops/now' : '/ops/now?brief'}>
+        <a class="verdict" href="/ops">
+          Is anything wrong?
         </a>
-        <header class="top">
-          <nav aria-label="Console">
-            <ul>
-              {PAGES.map(([name, path]) => (
-                <li>
-                  <a href={path} {...(name === section ? { 'aria-current': 'page' } : {})}>
-                    {name}
-                  </a>
-                </li>
-              ))}
-            </ul>
-          </nav>
-          <search class="find">
-            <form action="/ops/trace">
-              <label class="hidden" for="find">
-                {SEARCHED}
-              </label>
-              <input
-                id="find"
-                name="q"
-                type="search"
-                value={query}
-                placeholder={
-                  customerId === undefined ? 'Id, IBAN, title or customer' : 'Id, IBAN, title or amount'
-                }
-                autocomplete="off"
-                maxlength={300}
-              />
-              {customerId === undefined ? null : <input type="hidden" name="customer" value={customerId} />}
-              <button type="submit">Find</button>
-            </form>
-          </search>
-        </header>
-        <p id="standing" class="standing" data-live={section === 'Now' ? '/ops/now' : '/ops/now?brief'}>
-          <a class="verdict" href="/ops">
-            Is anything wrong?
-          </a>
-        </p>
-        <main id="main" tabindex={-1} data-renewed={isRenewed ? undefined : 'no'}>
-          {content}
-        </main>
-        <footer>
-          Ledgerbell {VERSION} · <a href="/readyz">Readiness</a> · times are {shownZone().text.trim()}
-          <ZoneSwitch c={c} />
-        </footer>
-        {[...scripts, 'live.js'].map((file) => (
-          <script src={`${ASSETS_PATH}/${file}`} defer />
-        ))}
-      </body>
-    </html>
+      </p>
+      <main id="main" tabindex={-1} data-renewed={isRenewed ? undefined : 'no'}>
+        {content}
+      </main>
+      <footer>
+        Ledgerbell {VERSION} · <a href="/readyz">Readiness</a> · times are {shownZone().text.trim()}
+        <ZoneSwitch c={c} />
+      </footer>
+      {[...scripts, 'live.js'].map((file) => (
+        <script src={`${ASSETS_PATH}/${file}`} defer />
+      ))}
+    </>,
   );
-  return c.html(html`<!doctype html>${page}`, status);
+  return c.html(page, status);
 }
 
 /** Answers an error as a page if a browser asks, and otherwise like the API. */
