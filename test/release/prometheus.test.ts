@@ -52,16 +52,17 @@ describe('promtool', () => {
 });
 
 describe('each alert', () => {
-  // Below the next heading of the first level are the demo for practising and the drills.
-  const [, sections = ''] = readFileSync(join(import.meta.dirname, '../../docs/runbook.md'), 'utf8').split(
-    /^# /m,
-  );
-  const headings = sections.matchAll(/^## (.+)$/gm);
+  const readPage = (path: string) => readFileSync(join(import.meta.dirname, '../..', path), 'utf8');
+  const index = readPage('docs/runbook.md');
 
-  it('has a section in the runbook, in the same order, and links to it', () => {
-    expect([...headings].map(([, heading]) => heading)).toEqual(alerts.map(({ alert }) => alert));
-    for (const { alert, annotations } of alerts) {
-      expect(annotations.runbook_url).toBe(`docs/runbook.md#${alert.toLowerCase()}`);
+  it('has a section in the runbook, stands in its index in the same order, and links to the section', () => {
+    const listed = [...index.matchAll(/^\| \[(Ledgerbell\w+)\]\(([^)]+)\) \|/gm)];
+    expect(listed.map(([, name]) => name)).toEqual(alerts.map(({ alert }) => alert));
+    for (const [place, { alert, annotations }] of alerts.entries()) {
+      expect(annotations.runbook_url).toBe(`docs/${listed[place]?.[2]}`);
+      const [page = '', anchor] = annotations.runbook_url.split('#');
+      expect(anchor).toBe(alert.toLowerCase());
+      expect(readPage(page).split('\n')).toContain(`## ${alert}`);
     }
   });
 
