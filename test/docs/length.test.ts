@@ -7,17 +7,14 @@ const MOST_ON_A_PAGE = 2_500;
 
 /** Pages that are still longer, with what they may have until they are split. A page that has become short enough leaves this table. */
 const STILL_LONGER: Record<string, number> = {
-  'docs/architecture.md': 4_209,
   'docs/cli.md': 3_237,
-  'docs/decisions.md': 4_629,
   'docs/errors.md': 2_750,
   'docs/formats/csv.md': 2_510,
   'docs/production.md': 2_728,
-  'docs/security.md': 3_040,
 };
 
 /** Words that all pages may have together, without code. The number of this day, rounded up to the next 100. Lower it after each cut. */
-const LIMIT = 78_500;
+const LIMIT = 76_600;
 
 const pages = listFiles('README.md', 'docs/*.md').map((path) => ({ path, text: readFileSync(path, 'utf8') }));
 
