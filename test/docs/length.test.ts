@@ -7,14 +7,12 @@ const MOST_ON_A_PAGE = 2_500;
 
 /** Pages that are still longer, with what they may have until they are split. A page that has become short enough leaves this table. */
 const STILL_LONGER: Record<string, number> = {
-  'docs/cli.md': 3_237,
   'docs/errors.md': 2_750,
   'docs/formats/csv.md': 2_510,
-  'docs/production.md': 2_728,
 };
 
 /** Words that all pages may have together, without code. The number of this day, rounded up to the next 100. Lower it after each cut. */
-const LIMIT = 76_600;
+const LIMIT = 75_700;
 
 const pages = listFiles('README.md', 'docs/*.md').map((path) => ({ path, text: readFileSync(path, 'utf8') }));
 
