@@ -12,7 +12,7 @@ const STILL_LONGER: Record<string, number> = {
 };
 
 /** Words that all pages may have together, without code. The number of this day, rounded up to the next 100. Lower it after each cut. */
-const LIMIT = 74_900;
+const LIMIT = 74_600;
 
 const pages = listFiles('README.md', 'docs/*.md').map((path) => ({ path, text: readFileSync(path, 'utf8') }));
 
