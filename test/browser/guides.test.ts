@@ -48,7 +48,7 @@ describe('/docs in a browser', () => {
     ['409', '/docs/troubleshooting#409-503-and-no-response-at-all'],
     ['missing statement', '/docs/trust#is-a-statement-missing'],
     ['undo import', '/docs/withdrawals#undo-an-import'],
-    ['restore backup', '/docs/runbook#back-up-and-restore'],
+    ['restore backup', '/docs/runbook/backups#back-up-and-restore'],
     ['CSV profile', '/docs/formats/csv#profiles-of-this-project'],
     ['behind a firewall', '/docs/receiving/pull'],
     ['load balancer', '/docs/production#several-machines'],
